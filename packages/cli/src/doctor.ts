@@ -1,0 +1,79 @@
+import { Client } from 'pg'
+import { ConfigFaults, checkDurability, readConfig, readMigrations, type Config } from '@pohf/server/doctor'
+
+type Finding = { readonly check: string; readonly ok: boolean; readonly note: string }
+const good = (check: string, note: string): Finding => ({ check, ok: true, note })
+const bad = (check: string, note: string): Finding => ({ check, ok: false, note })
+
+const checkDatabase = async (config: Config): Promise<Finding[]> => {
+  const client = new Client({ connectionString: config.DATABASE_URL, connectionTimeoutMillis: 5_000 })
+  try {
+    await client.connect()
+  } catch (error) {
+    return [
+      bad(
+        'database',
+        `does not answer: ${error instanceof Error ? error.message : String(error)}. Is PostgreSQL running and DATABASE_URL right?`,
+      ),
+    ]
+  }
+  try {
+    const findings: Finding[] = [good('database', 'answers')]
+    const warnings = await checkDurability(client).catch((error: unknown) => [
+      error instanceof Error ? error.message : String(error),
+    ])
+    findings.push(
+      warnings.length === 0
+        ? good('durability', 'fsync, full_page_writes, synchronous_commit and checksums are on')
+        : bad('durability', warnings.join('; ')),
+    )
+    const wanted = readMigrations().length
+    const { rows } = await client
+      .query<{ count: string }>('select count(*)::text as count from platform_migrations')
+      .catch(() => ({ rows: [{ count: '0' }] }))
+    const applied = Number(rows[0]?.count ?? 0)
+    findings.push(
+      applied === wanted
+        ? good('schema', `${applied} migrations applied`)
+        : bad('schema', `${applied} of ${wanted} migrations applied. Run: pohf migrate`),
+    )
+    return findings
+  } finally {
+    await client.end()
+  }
+}
+
+const checkServer = async (config: Config): Promise<Finding> => {
+  const response = await fetch(`${config.BASE_URL}/readyz`, { signal: AbortSignal.timeout(3_000) }).catch(
+    () => undefined,
+  )
+  if (response?.ok) return good('server', `${config.BASE_URL} is ready`)
+  return bad(
+    'server',
+    response
+      ? `${config.BASE_URL}/readyz answers ${response.status}`
+      : `${config.BASE_URL} does not answer. Start it with: npm start`,
+  )
+}
+
+/** Checks settings, database, schema, mail and server, and says for each what to mend. */
+export const doctor = async (options: { json?: boolean }): Promise<void> => {
+  const findings: Finding[] = []
+  try {
+    const config = readConfig()
+    findings.push(good('settings', 'complete'), ...(await checkDatabase(config)), await checkServer(config))
+    findings.push(
+      config.SMTP_URL
+        ? good('mail', 'a mail server is set')
+        : bad('mail', 'SMTP_URL is not set: mails wait in the outbox'),
+    )
+  } catch (error) {
+    if (!(error instanceof ConfigFaults)) throw error
+    findings.push(...error.faults.map((fault) => bad('settings', fault)))
+  }
+  for (const finding of findings)
+    console.log(`${finding.ok ? '✓' : '✗'} ${finding.check.padEnd(11)} ${finding.note}`)
+  const faults = findings.filter((finding) => !finding.ok).length
+  if (options.json) console.log(JSON.stringify({ ok: faults === 0, faults, findings }))
+  if (faults > 0) process.exitCode = 1
+}

@@ -1,0 +1,34 @@
+type Remote = { readonly url: string; readonly key?: string }
+
+/** Calls the operators' listener and prints its answer; a refusal ends with its own words. */
+export const operatorCall = async (
+  remote: Remote,
+  method: 'GET' | 'POST',
+  path: string,
+  body?: unknown,
+): Promise<void> => {
+  const key = remote.key ?? process.env['POHF_OPERATOR_KEY']
+  if (!key) {
+    console.error(
+      'An operator key is needed: --key or POHF_OPERATOR_KEY. Make one with: pohf operator create <name>',
+    )
+    process.exitCode = 2
+    return
+  }
+  const response = await fetch(new URL(path, remote.url), {
+    method,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(10_000),
+  }).catch((error: unknown) => {
+    console.error(`${remote.url} does not answer: ${error instanceof Error ? error.message : String(error)}`)
+    return undefined
+  })
+  if (!response) {
+    process.exitCode = 1
+    return
+  }
+  const answer: unknown = await response.json()
+  console.log(JSON.stringify(answer, null, 2))
+  if (!response.ok) process.exitCode = 1
+}

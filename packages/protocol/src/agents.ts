@@ -1,0 +1,100 @@
+import { z } from 'zod'
+import { operation } from './endpoint.ts'
+import { instant, text } from './fields.ts'
+import { modes, scopes } from './ids.ts'
+
+const apiKey = z.string().meta({ description: 'Shown once. Keep it secret.' })
+const keyRecord = z.object({
+  keyId: z.string(),
+  hint: z.string().meta({ description: 'The last four characters.' }),
+  scopes: z.array(z.enum(scopes)),
+  createdAt: instant(),
+  expiresAt: instant().nullable(),
+  revokedAt: instant().nullable(),
+  lastUsedAt: instant().nullable(),
+})
+const mailToken = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'must be the token of the mailed link')
+
+export const register = operation({
+  summary: 'Get an API key.',
+  limit: 'register',
+  showsSecret: true,
+  body: z.object({ name: text(200), contactEmail: z.email().max(254), mode: z.enum(modes).default('live') }),
+  response: z.object({ apiKey, agentId: z.string(), mode: z.enum(modes) }),
+})
+export const profile = operation({
+  summary: 'Read your own record.',
+  response: z.object({
+    agentId: z.string(),
+    name: z.string(),
+    mode: z.enum(modes),
+    contactEmail: z.string(),
+    emailConfirmedAt: instant().nullable(),
+    allowedOrigins: z.array(z.string()),
+    createdAt: instant(),
+  }),
+})
+export const profileUpdate = operation({
+  summary: 'Change name or allowed origins.',
+  body: z.object({
+    name: text(200).optional(),
+    allowedOrigins: z
+      .array(
+        z
+          .string()
+          .max(200)
+          .regex(/^https?:\/\/[a-z0-9.-]+(:\d{1,5})?$/, 'must be an origin such as https://example.com'),
+      )
+      .max(50)
+      .optional(),
+  }),
+  response: profile.response,
+})
+export const emailConfirm = operation({
+  summary: 'Confirm the contact mail address.',
+  errors: ['not_found'],
+  limit: 'mail',
+  body: z.object({ token: mailToken }),
+  response: z.object({ agentId: z.string(), confirmed: z.literal(true) }),
+})
+export const emailResend = operation({
+  summary: 'Send the confirmation mail again.',
+  limit: 'mail',
+  response: z.object({ sent: z.boolean() }),
+})
+export const keysList = operation({
+  summary: 'List the API keys.',
+  response: z.object({ keys: z.array(keyRecord).max(100) }),
+})
+export const keysCreate = operation({
+  summary: 'Make a further key with fewer scopes.',
+  showsSecret: true,
+  body: z.object({ scopes: z.array(z.enum(scopes)).min(1).max(scopes.length) }),
+  response: z.object({ apiKey, keyId: z.string(), scopes: z.array(z.enum(scopes)) }),
+})
+export const keysRotate = operation({
+  summary: 'Replace the calling key; the old one works on for a while.',
+  showsSecret: true,
+  body: z.object({ overlapSeconds: z.int().min(0).max(86_400).default(3_600) }),
+  response: z.object({ apiKey, keyId: z.string(), replacedKeyId: z.string(), validUntil: instant() }),
+})
+export const keysRevoke = operation({
+  summary: 'Revoke a key at once.',
+  errors: ['not_found'],
+  body: z.object({ keyId: z.string().max(64) }),
+  response: z.object({ keyId: z.string(), revoked: z.literal(true) }),
+})
+export const keysRecover = operation({
+  summary: 'Mail a recovery link to a confirmed address.',
+  limit: 'mail',
+  body: z.object({ contactEmail: z.email().max(254) }),
+  response: z.object({ ok: z.literal(true), note: z.string() }),
+})
+export const keysRecoverComplete = operation({
+  summary: 'Trade the mailed token for a new key.',
+  errors: ['not_found'],
+  limit: 'mail',
+  showsSecret: true,
+  body: z.object({ token: mailToken }),
+  response: z.object({ apiKey, agentId: z.string(), mode: z.enum(modes) }),
+})

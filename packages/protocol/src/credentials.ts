@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import { operation } from './endpoint.ts'
+import { instant, reference, text, unitInterval } from './fields.ts'
+
+export const credentialKinds = ['work', 'view', 'presence', 'personhood', 'binding', 'purchase'] as const
+export type CredentialKind = (typeof credentialKinds)[number]
+export const assurances = ['low', 'substantial', 'high'] as const
+export type Assurance = (typeof assurances)[number]
+export const uniquenessLevels = ['none', 'account', 'device', 'attested', 'external'] as const
+export const rails = ['card', 'usdc', 'mpp', 'open_usd', 'card_network', 'other'] as const
+
+const evmAddress = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'must be an EVM address')
+
+const telemetry = z.object({ alg: z.string(), link: z.string(), root: z.string(), n: z.int().min(0) })
+export const credentialResponse = z
+  .object({
+    pohf_jwt: z.string().meta({ description: 'ES256 compact JWT; verify it against the JWKS.' }),
+    verified: z.boolean(),
+    quality: unitInterval(),
+    credentialId: z.string(),
+    kind: z.enum(credentialKinds),
+    assurance: z.enum(assurances),
+    expiresAt: instant(),
+    telemetry: telemetry.optional(),
+  })
+  .meta({ id: 'Credential' })
+
+export const verify = operation({
+  summary: 'Mint a credential for a human session.',
+  errors: [
+    'insufficient_credits',
+    'not_found',
+    'session_not_ready',
+    'session_rejected',
+    'session_expired',
+    'credential_revoked',
+    'account_in_debt',
+  ],
+  body: z.object({ sessionId: reference(128), challenge: text(128).optional() }),
+  response: credentialResponse,
+})
+export const verifyPersonhood = operation({
+  summary: 'Mint a personhood credential.',
+  errors: [
+    'insufficient_credits',
+    'not_found',
+    'member_not_enrolled',
+    'wallet_signature_invalid',
+    'nonce_expired',
+    'nonce_used',
+    'credential_revoked',
+    'account_in_debt',
+  ],
+  body: z.object({
+    memberId: reference(128),
+    wallet: evmAddress.optional(),
+    walletSig: z
+      .string()
+      .regex(/^0x[0-9a-fA-F]{2,8192}$/, 'must be hexadecimal')
+      .optional(),
+    walletNonce: text(128).optional(),
+  }),
+  response: credentialResponse.extend({
+    uniqueness: z.enum(uniquenessLevels),
+    methods: z.array(z.string()).max(16),
+  }),
+})
+export const bindTransaction = operation({
+  summary: 'Bind a human to a payment reference.',
+  errors: [
+    'missing_payment_anchor',
+    'missing_human_anchor',
+    'anchor_mismatch',
+    'not_found',
+    'session_not_ready',
+    'session_rejected',
+    'session_expired',
+    'member_not_enrolled',
+    'payment_ref_bound',
+    'payment_not_settled',
+    'credential_revoked',
+  ],
+  body: z.object({
+    paymentRef: reference(256).optional(),
+    sessionId: reference(128).optional(),
+    memberId: reference(128).optional(),
+    workRef: reference(128).optional(),
+    test: z.boolean().optional(),
+  }),
+  response: credentialResponse.extend({
+    binding: z.object({
+      paymentRef: z.string(),
+      rail: z.enum(rails),
+      assurance: z.enum(['verified', 'asserted', 'test']),
+    }),
+  }),
+})
+export const jwks = operation({
+  summary: 'The public keys.',
+  cors: 'any',
+  response: z.object({
+    keys: z.array(
+      z.object({
+        kty: z.literal('EC'),
+        crv: z.literal('P-256'),
+        x: z.string(),
+        y: z.string(),
+        kid: z.string(),
+        alg: z.literal('ES256'),
+        use: z.literal('sig'),
+      }),
+    ),
+  }),
+})

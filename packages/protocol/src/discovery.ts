@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import { operation } from './endpoint.ts'
+import { instant } from './fields.ts'
+
+const settlementPath = z.looseObject({ status: z.literal('live'), configured: z.boolean() })
+export const manifest = operation({
+  summary: 'The service manifest.',
+  cors: 'any',
+  response: z.object({
+    service: z.string(),
+    summary: z.string(),
+    provides: z.array(z.string()),
+    credential: z.record(z.string(), z.unknown()),
+    settlement: z.object({
+      agent_native: settlementPath,
+      human_in_the_loop: settlementPath,
+      binding_only: z.array(z.string()),
+      chains: z.array(z.string()),
+      rail_agnostic: z.literal(true),
+    }),
+    endpoints: z.record(z.string(), z.string()),
+    how_to_transact: z.record(z.string(), z.unknown()),
+    contact: z.string(),
+    docs: z.string(),
+    status: z.object({
+      checked_at: instant(),
+      purchasable_tasks_now: z.int().min(0),
+      inventory_note: z.string(),
+      free_plan: z.object({ seals_per_month: z.int(), card_required: z.boolean(), register: z.string() }),
+      verify_endpoint: z.string(),
+      machine_payable_plans: z.boolean(),
+    }),
+    updated: instant(),
+  }),
+})
+/** JSON-RPC 2.0, one message or a batch. */
+export const mcp = operation({
+  summary: 'Machine tools over MCP.',
+  response: z.unknown(),
+})

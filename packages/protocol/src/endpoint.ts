@@ -1,0 +1,64 @@
+import type { z } from 'zod'
+import type { ErrorCode } from './errors.ts'
+import type { Scope } from './ids.ts'
+
+/**
+ * Who may call: `public` reads no key; `optional` takes a key but needs none; `bearer` needs one (401);
+ * `licensed` needs one and says 403; `order` needs one or a trusted-agent credential; `operator` is on the
+ * operators' own listener.
+ */
+export type Auth = 'public' | 'optional' | 'bearer' | 'licensed' | 'order' | 'operator'
+
+export type Endpoint = {
+  /** `<module>.<operation>` is the file `packages/server/src/<module>/<operation>.ts`. */
+  readonly id: string
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly path: string
+  readonly summary: string
+  readonly auth: Auth
+  readonly scope?: Scope
+  readonly params?: z.ZodObject
+  readonly query?: z.ZodObject
+  readonly body?: z.ZodType
+  readonly response: z.ZodType
+  /** Answers besides 200 that are not errors, such as the payment challenge. */
+  readonly also?: Readonly<Record<number, z.ZodType>>
+  /** Codes of this operation; those of every operation of its kind are added by `errorsOf`. */
+  readonly errors?: readonly ErrorCode[]
+  /** `echo`: browsers of any site; `any`: `*`; default none: secret keys do not belong in browsers. */
+  readonly cors?: 'echo' | 'any'
+  readonly limit?: 'register' | 'beacon' | 'tasks' | 'forwards' | 'mail'
+  readonly bodyLimitBytes?: number
+  /** The answer shows a secret, so a stored replay of it is encrypted. */
+  readonly showsSecret?: true
+  /** Answers something other than JSON in some cases, such as CSV. */
+  readonly alsoMediaType?: string
+  readonly status: 'built' | 'planned'
+}
+
+/** Every error code that an endpoint can answer with, its own and those of its kind. */
+export const errorsOf = (endpoint: Endpoint): ErrorCode[] => {
+  const codes = new Set<ErrorCode>(endpoint.errors ?? [])
+  const hasInput = endpoint.params ?? endpoint.query ?? endpoint.body
+  if (hasInput) codes.add('validation_failed')
+  if (endpoint.method !== 'GET') {
+    codes.add('invalid_json').add('body_too_large').add('unsupported_media_type')
+  }
+  if (endpoint.auth === 'bearer' || endpoint.auth === 'order' || endpoint.auth === 'operator') {
+    codes.add('malformed_api_key').add('invalid_api_key')
+    codes.add(endpoint.auth === 'order' ? 'auth_required' : 'missing_api_key')
+  }
+  if (endpoint.auth === 'optional') codes.add('malformed_api_key').add('invalid_api_key')
+  if (endpoint.auth === 'licensed') codes.add('license_required')
+  if (endpoint.scope) codes.add('forbidden')
+  if (endpoint.scope && endpoint.method !== 'GET')
+    codes.add('idempotency_in_progress').add('idempotency_key_reused')
+  codes.add('rate_limited').add('overloaded').add('internal_error')
+  return [...codes].toSorted()
+}
+
+/** Everything about an operation but where it is mounted and who may call it. */
+type Operation = Omit<Endpoint, 'id' | 'method' | 'path' | 'auth' | 'scope' | 'status'>
+
+/** Keeps the exact types of an operation's schemas and codes. */
+export const operation = <const T extends Operation>(shape: T): T => shape

@@ -1,0 +1,79 @@
+import * as agents from './agents.ts'
+import * as credentials from './credentials.ts'
+import * as credits from './credits.ts'
+import * as discovery from './discovery.ts'
+import type { Endpoint } from './endpoint.ts'
+import * as evidence from './evidence.ts'
+import * as operators from './operators.ts'
+import * as partners from './partners.ts'
+import * as tracking from './tracking.ts'
+import * as vhh from './vhh.ts'
+import * as webhooks from './webhooks.ts'
+import * as work from './work.ts'
+
+/** THE TABLE: every endpoint of the specification, in its order. `id` is the file that holds the operation. */
+// prettier-ignore
+export const specification = [
+  { id: 'agents.register', method: 'POST', path: '/api/agents/register', auth: 'public', status: 'built', ...agents.register },
+  { id: 'credits.buy', method: 'POST', path: '/api/agents/credits/buy', auth: 'bearer', scope: 'credits', status: 'planned', ...credits.buy },
+  { id: 'credits.balance', method: 'GET', path: '/api/agents/credits/balance', auth: 'bearer', scope: 'credits', status: 'planned', ...credits.balance },
+  { id: 'credentials.verify', method: 'POST', path: '/api/agents/verify', auth: 'bearer', scope: 'verify', status: 'planned', ...credentials.verify },
+  { id: 'credentials.verify-personhood', method: 'POST', path: '/api/agents/verify-personhood', auth: 'bearer', scope: 'verify', status: 'planned', ...credentials.verifyPersonhood },
+  { id: 'evidence.wallet-challenge', method: 'POST', path: '/api/agents/wallet/challenge', auth: 'bearer', scope: 'evidence', status: 'planned', ...evidence.walletChallenge },
+  { id: 'evidence.kinetic-submit', method: 'POST', path: '/api/kinetic/submit', auth: 'bearer', scope: 'evidence', status: 'planned', ...evidence.kineticSubmit },
+  { id: 'evidence.attest-challenge', method: 'POST', path: '/api/agents/attest/challenge', auth: 'bearer', scope: 'evidence', status: 'planned', ...evidence.attestChallenge },
+  { id: 'evidence.attest-verify', method: 'POST', path: '/api/agents/attest/verify', auth: 'bearer', scope: 'evidence', status: 'planned', ...evidence.attestVerify },
+  { id: 'tracking.event', method: 'POST', path: '/api/track/event', auth: 'public', status: 'planned', ...tracking.event },
+  { id: 'tracking.conversion', method: 'POST', path: '/api/agents/track/conversion', auth: 'bearer', scope: 'tracking', status: 'planned', ...tracking.conversion },
+  { id: 'tracking.metrics', method: 'GET', path: '/api/agents/metrics', auth: 'bearer', scope: 'tracking', status: 'planned', ...tracking.metrics },
+  { id: 'tracking.funnel', method: 'GET', path: '/api/agents/metrics/funnel', auth: 'bearer', scope: 'tracking', status: 'planned', ...tracking.funnel },
+  { id: 'work.tasks-next', method: 'GET', path: '/api/tasks/next', auth: 'public', status: 'planned', ...work.tasksNext },
+  { id: 'work.tasks-complete', method: 'POST', path: '/api/tasks/complete', auth: 'public', status: 'planned', ...work.tasksComplete },
+  { id: 'webhooks.register', method: 'POST', path: '/api/agents/webhooks', auth: 'bearer', scope: 'webhooks', status: 'planned', ...webhooks.register },
+  { id: 'partners.points-convert', method: 'POST', path: '/api/partner/points/convert', auth: 'bearer', scope: 'partners', status: 'planned', ...partners.pointsConvert },
+  { id: 'partners.payout-request', method: 'POST', path: '/api/partner/payout/request', auth: 'bearer', scope: 'partners', status: 'planned', ...partners.payoutRequest },
+  { id: 'signing.jwks', method: 'GET', path: '/.well-known/jwks.json', auth: 'public', status: 'planned', ...credentials.jwks },
+  { id: 'work.workflows-available', method: 'GET', path: '/api/workflows/available', auth: 'optional', status: 'planned', ...work.workflowsAvailable },
+  { id: 'work.order', method: 'POST', path: '/api/agents/order', auth: 'order', scope: 'work', status: 'planned', ...work.order },
+  { id: 'work.order-fund', method: 'POST', path: '/api/agents/order/fund', auth: 'bearer', scope: 'work', status: 'planned', ...work.orderFund },
+  { id: 'work.task-buy', method: 'GET', path: '/api/agent/tasks/{workflowId}/buy', auth: 'optional', status: 'planned', ...work.taskBuy },
+  { id: 'work.task-buy', method: 'POST', path: '/api/agent/tasks/{workflowId}/buy', auth: 'optional', status: 'planned', ...work.taskBuy },
+  { id: 'credentials.bind-transaction', method: 'POST', path: '/api/agents/bind-transaction', auth: 'bearer', scope: 'verify', status: 'planned', ...credentials.bindTransaction },
+  { id: 'vhh.catalogue', method: 'GET', path: '/api/index', auth: 'public', status: 'planned', ...vhh.catalogue },
+  { id: 'vhh.composite', method: 'GET', path: '/api/index/vhh', auth: 'optional', status: 'planned', ...vhh.composite },
+  { id: 'vhh.series', method: 'GET', path: '/api/index/{code}', auth: 'licensed', scope: 'index', status: 'planned', ...vhh.series },
+  { id: 'vhh.forwards-order', method: 'POST', path: '/api/forwards/order', auth: 'public', status: 'planned', ...vhh.forwardsOrder },
+  { id: 'discovery.manifest', method: 'GET', path: '/api/agents/discovery', auth: 'optional', status: 'planned', ...discovery.manifest },
+  { id: 'discovery.mcp', method: 'POST', path: '/mcp', auth: 'optional', status: 'planned', ...discovery.mcp },
+  { id: 'discovery.mcp', method: 'POST', path: '/api/mcp', auth: 'optional', status: 'planned', ...discovery.mcp },
+] as const satisfies readonly Endpoint[]
+
+/** What we add for agents; a client of the specification never needs it. */
+// prettier-ignore
+export const additions = [
+  { id: 'agents.profile', method: 'GET', path: '/api/agents/me', auth: 'bearer', scope: 'keys', status: 'built', ...agents.profile },
+  { id: 'agents.profile-update', method: 'PATCH', path: '/api/agents/me', auth: 'bearer', scope: 'keys', status: 'built', ...agents.profileUpdate },
+  { id: 'agents.email-confirm', method: 'POST', path: '/api/agents/email/confirm', auth: 'public', status: 'built', ...agents.emailConfirm },
+  { id: 'agents.email-resend', method: 'POST', path: '/api/agents/email/resend', auth: 'bearer', scope: 'keys', status: 'built', ...agents.emailResend },
+  { id: 'agents.keys-list', method: 'GET', path: '/api/agents/keys', auth: 'bearer', scope: 'keys', status: 'built', ...agents.keysList },
+  { id: 'agents.keys-create', method: 'POST', path: '/api/agents/keys', auth: 'bearer', scope: 'keys', status: 'built', ...agents.keysCreate },
+  { id: 'agents.keys-rotate', method: 'POST', path: '/api/agents/keys/rotate', auth: 'bearer', scope: 'keys', status: 'built', ...agents.keysRotate },
+  { id: 'agents.keys-revoke', method: 'POST', path: '/api/agents/keys/revoke', auth: 'bearer', scope: 'keys', status: 'built', ...agents.keysRevoke },
+  { id: 'agents.keys-recover', method: 'POST', path: '/api/agents/keys/recover', auth: 'public', status: 'built', ...agents.keysRecover },
+  { id: 'agents.keys-recover-complete', method: 'POST', path: '/api/agents/keys/recover/complete', auth: 'public', status: 'built', ...agents.keysRecoverComplete },
+] as const satisfies readonly Endpoint[]
+
+/** What operators call, on their own listener. */
+// prettier-ignore
+export const operatorEndpoints = [
+  { id: 'operators.list', method: 'GET', path: '/operator/operators', auth: 'operator', status: 'built', ...operators.operatorList },
+  { id: 'operators.create', method: 'POST', path: '/operator/operators', auth: 'operator', status: 'built', ...operators.operatorCreate },
+  { id: 'operators.revoke', method: 'POST', path: '/operator/operators/{operatorId}/revoke', auth: 'operator', status: 'built', ...operators.operatorRevoke },
+  { id: 'operators.audit', method: 'GET', path: '/operator/audit', auth: 'operator', status: 'built', ...operators.auditList },
+  { id: 'agents.operator-list', method: 'GET', path: '/operator/agents', auth: 'operator', status: 'built', ...operators.agentsList },
+  { id: 'agents.operator-suspend', method: 'POST', path: '/operator/agents/{agentId}/suspend', auth: 'operator', status: 'built', ...operators.agentSuspend },
+] as const satisfies readonly Endpoint[]
+
+export const endpoints: readonly Endpoint[] = [...specification, ...additions]
+
+export const apiVersion = '1.0.0'

@@ -1,0 +1,297 @@
+/** One public error code: its status, whether the same call may succeed later, and the words of its page. */
+type ErrorEntry = {
+  readonly status: number
+  readonly retryable: boolean
+  /** The default message: what happened, for people. */
+  readonly message: string
+  readonly why: string
+  readonly fix: string
+}
+
+const entry = (status: number, message: string, why: string, fix: string): ErrorEntry => ({
+  status,
+  retryable: false,
+  message,
+  why,
+  fix,
+})
+
+/** The same call may succeed later. */
+const later = (refusal: ErrorEntry): ErrorEntry => ({ ...refusal, retryable: true })
+
+/** The closed list of error codes, by status. A code is never renamed and never changes its status. */
+export const errorCatalogue = {
+  invalid_json: entry(
+    400,
+    'The body is not valid JSON.',
+    'The body could not be parsed, or it holds a forbidden key such as __proto__.',
+    'Send one JSON object, encoded as UTF-8.',
+  ),
+  validation_failed: entry(
+    400,
+    'A field is missing or has the wrong form.',
+    'A field of the path, query or body does not fit its schema. Types are never converted: "5" is not 5.',
+    'Look at details[]: each entry names the path and what it should be.',
+  ),
+  missing_payment_anchor: entry(
+    400,
+    'The binding names no payment.',
+    'A binding ties a human to a payment, and no paymentRef was given.',
+    'Send paymentRef, or test:true for a rehearsal.',
+  ),
+  missing_human_anchor: entry(
+    400,
+    'The binding names no human.',
+    'A binding ties a human to a payment, and no sessionId, memberId or workRef was given.',
+    'Send one of sessionId, memberId or workRef.',
+  ),
+  anchor_mismatch: entry(
+    400,
+    'The human anchors name different people.',
+    'Two of sessionId, memberId and workRef belong to different humans.',
+    'Send anchors of one person, or only one anchor.',
+  ),
+  wallet_signature_invalid: entry(
+    400,
+    'The wallet signature does not fit.',
+    'The signature is not by this wallet over the stored challenge message.',
+    'Ask for a new challenge, sign exactly its message with personal_sign, and send it with its nonce.',
+  ),
+  nonce_expired: entry(
+    400,
+    'The nonce is unknown or its time is over.',
+    'A nonce lives five minutes and belongs to the agent that asked for it.',
+    'Ask for a new challenge.',
+  ),
+  payment_malformed: entry(
+    400,
+    'The payment header cannot be read.',
+    'The header is not base64 of a JSON payment payload of a known version.',
+    'Encode the signed EIP-3009 authorization as x402 says, version 1 or 2.',
+  ),
+  missing_api_key: entry(
+    401,
+    'An API key is required.',
+    'The request has no Authorization header.',
+    'Send Authorization: Bearer <your key>. A free test key comes from POST /api/agents/register.',
+  ),
+  malformed_api_key: entry(
+    401,
+    'This is not an API key of this service.',
+    'The key has the wrong form or its checksum does not fit: it may be cut or mistyped.',
+    'Copy the whole key again. It starts with svc_live_ or svc_test_.',
+  ),
+  invalid_api_key: entry(
+    401,
+    'This API key is not valid.',
+    'The key is unknown here, revoked, or was rotated out.',
+    'Check that the key belongs to this deployment, or recover it through your confirmed mail address.',
+  ),
+  auth_required: entry(
+    401,
+    'Ordering needs an API key.',
+    'The request has no API key and no trusted-agent credential.',
+    'Send Authorization: Bearer <your key>.',
+  ),
+  untrusted_agent: entry(
+    401,
+    'This agent credential is not trusted here.',
+    'The presented credential does not verify or its issuer is not accepted.',
+    'Use an API key, or a credential of an accepted issuer.',
+  ),
+  insufficient_credits: entry(
+    402,
+    'No credits remain.',
+    'The free allowance is used up or not granted yet, and the balance is 0.',
+    'Buy a pack at the address in buy, or confirm your contact mail for the free plan.',
+  ),
+  payment_required: entry(
+    402,
+    'Payment is required.',
+    'This is the payment challenge: accepts[] lists how to pay.',
+    'Sign an EIP-3009 authorization for one entry and call again with X-PAYMENT and the purchase id.',
+  ),
+  payment_invalid: entry(
+    402,
+    'The payment was refused.',
+    'The authorization does not verify, or it could not be settled. Nothing was charged.',
+    'Read the reason, sign a new authorization and call again.',
+  ),
+  license_required: entry(
+    403,
+    'This part of the index needs an API key.',
+    'Month-to-date, categories, history and single series are the licensed tier.',
+    'Send Authorization: Bearer <your key>. The latest final epoch is free at /api/index/vhh.',
+  ),
+  forbidden: entry(
+    403,
+    'This key may not do that.',
+    'The key lacks the scope of this operation, or the origin is not allowed.',
+    'Use a key with the scope named in the message.',
+  ),
+  not_found: entry(
+    404,
+    'There is nothing here.',
+    'The path or the id does not exist, or it belongs to somebody else.',
+    'Check the id and that the key is of the same agent and mode.',
+  ),
+  method_not_allowed: entry(
+    405,
+    'This path does not take that method.',
+    'The path exists with another method.',
+    'See the Allow header.',
+  ),
+  out_of_stock: later(
+    entry(
+      409,
+      'Nothing is deliverable for this task now.',
+      'No verified, unsold unit of this workflow is in stock.',
+      'Choose a task of /api/workflows/available, or commission it with POST /api/agents/order.',
+    ),
+  ),
+  nonce_used: entry(409, 'This nonce was used before.', 'A nonce works once.', 'Ask for a new challenge.'),
+  photo_hash_used: entry(
+    409,
+    'This photo was submitted before.',
+    'Each photo hash counts once.',
+    'Take a new photo.',
+  ),
+  task_token_used: entry(
+    409,
+    'This task was completed before.',
+    'A task token works once.',
+    'Fetch a new task from /api/tasks/next.',
+  ),
+  session_not_ready: later(
+    entry(
+      409,
+      'The session is not scored yet.',
+      'The session is still open, or its score is on the way.',
+      'Finish the session and try again in a second.',
+    ),
+  ),
+  session_rejected: entry(
+    409,
+    'The session does not show an attentive human.',
+    'The score or a fraud flag stands against it; details[] holds the reasons. Nothing was charged.',
+    'Let the person try again in a new session.',
+  ),
+  session_expired: entry(
+    409,
+    'The session ran out before it was finished.',
+    'A session that is not finished in time expires.',
+    'Start a new session.',
+  ),
+  member_not_enrolled: entry(
+    409,
+    'This member cannot be certified.',
+    'The member has not finished enrolment, or is a duplicate or banned; details[] holds the reason.',
+    'Let the person finish enrolment at the enrolUrl.',
+  ),
+  credential_revoked: entry(
+    409,
+    'The credential for this act was revoked.',
+    'It was minted before and later revoked; it is not minted again.',
+    'Start a new session with the person.',
+  ),
+  payment_ref_bound: entry(
+    409,
+    'This payment is bound to another human.',
+    'A live payment reference binds one human per agent.',
+    'Use the reference of the right payment.',
+  ),
+  purchase_conflict: entry(
+    409,
+    'The payment belongs to another purchase.',
+    'The same authorization or purchase id was used for something else.',
+    'Ask for a new challenge and sign a new authorization.',
+  ),
+  idempotency_in_progress: later(
+    entry(
+      409,
+      'The first call with this Idempotency-Key is still running.',
+      'Two calls with the same key arrived at the same time.',
+      'Wait a second and repeat the call.',
+    ),
+  ),
+  insufficient_stars: entry(
+    409,
+    'The balance does not cover this payout.',
+    'Fewer Stars are available than asked for.',
+    'Ask for at most the available balance.',
+  ),
+  price_above_max: entry(
+    409,
+    'The price is above maxPriceUsd.',
+    'The whole order costs more than the cap that you gave.',
+    'Raise maxPriceUsd or order less.',
+  ),
+  account_in_debt: entry(
+    409,
+    'The account owes credits.',
+    'A refund or dispute took back credits that were already spent.',
+    'Buy a pack: it settles the debt first.',
+  ),
+  body_too_large: entry(
+    413,
+    'The body is too large.',
+    'The limit is 256 KB; 64 KB for beacons; 512 KB for telemetry and task completions.',
+    'Send less at once.',
+  ),
+  unsupported_media_type: entry(
+    415,
+    'This media type is not accepted.',
+    'Bodies are JSON.',
+    'Send Content-Type: application/json.',
+  ),
+  idempotency_key_reused: entry(
+    422,
+    'This Idempotency-Key was used for a different request.',
+    'The key is bound to the body, and to the API key where the answer shows a secret.',
+    'Use a new key for a new request.',
+  ),
+  payment_not_settled: later(
+    entry(
+      422,
+      'The payment is not settled.',
+      'The look-up on the payment rail found no settled payment with this reference.',
+      'Wait until it settles, then bind it.',
+    ),
+  ),
+  rate_limited: later(
+    entry(
+      429,
+      'Too many requests.',
+      'The limit of this window is used up; see the RateLimit headers.',
+      'Wait for Retry-After seconds.',
+    ),
+  ),
+  internal_error: later(
+    entry(
+      500,
+      'Something broke on our side.',
+      'An unexpected fault. It is logged under the requestId.',
+      'Try again; if it stays, report the requestId.',
+    ),
+  ),
+  overloaded: later(
+    entry(
+      503,
+      'The service cannot take this now.',
+      'A queue or the database is at its limit, or the server is shutting down.',
+      'Wait for Retry-After seconds.',
+    ),
+  ),
+  chain_unreachable: later(
+    entry(
+      503,
+      'The payment chain cannot be reached.',
+      'No chain is configured here, or its node does not answer. Nothing was charged.',
+      'Try again later with the same authorization and purchase id.',
+    ),
+  ),
+} as const satisfies Record<string, ErrorEntry>
+
+export type ErrorCode = keyof typeof errorCatalogue
+
+export const errorCodes = Object.keys(errorCatalogue) as ErrorCode[]

@@ -1,0 +1,69 @@
+import { z } from 'zod'
+import { operation } from './endpoint.ts'
+import { instant, json, reference, text, unitInterval } from './fields.ts'
+import { assurances } from './credentials.ts'
+
+export const walletChallenge = operation({
+  summary: 'Get the message that a wallet signs.',
+  body: z.object({
+    wallet: z
+      .string()
+      .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an EVM address')
+      .optional(),
+    chainId: z
+      .int()
+      .min(1)
+      .max(2 ** 32)
+      .optional(),
+    memberId: reference(128).optional(),
+  }),
+  response: z.object({ nonce: z.string(), message: z.string(), expiresAt: instant() }),
+})
+const components = z.object({
+  focus: unitInterval().nullable(),
+  probe: unitInterval().nullable(),
+  input: unitInterval().nullable(),
+  gaze: unitInterval().nullable(),
+  device: unitInterval().nullable(),
+  history: unitInterval().nullable(),
+})
+export const kineticSubmit = operation({
+  summary: 'Submit physical-presence evidence.',
+  errors: ['photo_hash_used'],
+  body: z.object({
+    memberId: reference(128),
+    source: z.enum(['receipt', 'geo_photo']),
+    lat: z.number().min(-90).max(90).optional(),
+    lng: z.number().min(-180).max(180).optional(),
+    photoHash: reference(256).optional(),
+  }),
+  response: z.object({
+    sessionId: z.string(),
+    status: z.string(),
+    quality: unitInterval(),
+    verified: z.boolean(),
+    assurance: z.enum(assurances),
+    flags: z.array(z.string()).max(32),
+    components,
+  }),
+})
+export const attestChallenge = operation({
+  summary: 'Get a nonce for device attestation.',
+  response: z.object({ nonce: z.string(), challengeB64url: z.string(), expiresAt: instant() }),
+})
+export const deviceAssurances = ['none', 'software', 'hardware', 'hardware_strong'] as const
+export const attestVerify = operation({
+  summary: 'Check device attestation.',
+  errors: ['nonce_used', 'nonce_expired'],
+  body: z.object({
+    method: z.enum(['webauthn', 'play_integrity', 'app_attest']),
+    nonce: text(128),
+    subjectRef: reference(128),
+    evidence: json(65_536).optional(),
+  }),
+  response: z.object({
+    attested: z.boolean(),
+    assurance: z.enum(deviceAssurances),
+    reason: z.string().optional(),
+  }),
+})

@@ -1,0 +1,73 @@
+import { z } from 'zod'
+
+/** PostgreSQL stores neither NUL nor lone surrogates; refusing them here keeps that from becoming a 500. */
+const storable = (value: string) => !value.includes('\u0000') && value.isWellFormed()
+
+/** A string of 1 to max characters that can be stored. */
+export const text = (max: number, min = 1) =>
+  z.string().min(min).max(max).refine(storable, 'holds NUL or a lone surrogate')
+
+/** A reference that a caller chooses: printable, on one line. */
+export const reference = (max = 256) =>
+  z
+    .string()
+    .min(1)
+    .max(max)
+    .regex(/^\P{Cc}+$/u, 'must be printable')
+    .refine(storable, 'holds a lone surrogate')
+
+/** A whole number in a query string, in decimal digits. */
+export const queryInteger = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d{1,9}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.int().min(min).max(max))
+    .meta({ openapi: { type: 'integer', minimum: min, maximum: max } })
+
+/** A date-time or a date in a query string; a date means its first instant in UTC. */
+export const queryInstant = () =>
+  z
+    .union([z.iso.datetime({ offset: true }), z.iso.date()])
+    .transform((value) => new Date(value))
+    .meta({ openapi: { type: 'string', format: 'date-time' } })
+
+const depthMax = 16
+
+const withinDepth = (value: unknown, depth = 0): boolean => {
+  if (typeof value === 'string') return storable(value)
+  if (value === null || typeof value !== 'object') return true
+  if (depth >= depthMax) return false
+  return Object.entries(value).every(([key, inner]) => storable(key) && withinDepth(inner, depth + 1))
+}
+
+/** Any JSON value that can be stored, at most 16 deep and `bytesMax` long when written out. */
+export const json = (bytesMax: number) =>
+  z
+    .unknown()
+    .refine((value) => withinDepth(value), 'is nested too deep or holds text that cannot be stored')
+    .refine(
+      (value) => value === undefined || JSON.stringify(value).length <= bytesMax,
+      `is longer than ${bytesMax} bytes`,
+    )
+
+export const instant = () => z.iso.datetime()
+export const usd = () => z.number().min(0).max(100_000_000)
+export const unitInterval = () => z.number().min(0).max(1)
+
+/** The body of every error. */
+export const errorBody = z
+  .object({
+    ok: z.literal(false),
+    error: z.string(),
+    message: z.string(),
+    requestId: z.string(),
+    docs: z.url(),
+    retryable: z.boolean(),
+    details: z
+      .array(z.object({ path: z.string(), code: z.string(), message: z.string() }))
+      .max(50)
+      .optional(),
+    buy: z.url().optional(),
+  })
+  .meta({ id: 'Error' })

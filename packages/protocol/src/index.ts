@@ -1,0 +1,31 @@
+export { errorCatalogue, errorCodes, type ErrorCode } from './errors.ts'
+export { errorBody } from './fields.ts'
+export {
+  base32Alphabet,
+  cellTagPattern,
+  idPrefixes,
+  isId,
+  modes,
+  scopes,
+  type IdPrefix,
+  type Mode,
+  type Scope,
+} from './ids.ts'
+export { events, eventEnvelope, type EventData, type EventEnvelope, type EventType } from './events.ts'
+export { errorsOf, type Auth, type Endpoint } from './endpoint.ts'
+export { additions, apiVersion, endpoints, operatorEndpoints, specification } from './endpoints.ts'
+export { openApiDocument } from './openapi.ts'
+export {
+  assurances,
+  credentialKinds,
+  rails,
+  uniquenessLevels,
+  type Assurance,
+  type CredentialKind,
+} from './credentials.ts'
+export { freeSealsPerMonth, packNames, packs, type PackName } from './credits.ts'
+export { deviceAssurances } from './evidence.ts'
+export { payoutStates } from './partners.ts'
+export { type MetricsRow } from './tracking.ts'
+export { type Epoch } from './vhh.ts'
+export { orderStates, type PaymentRequirement, type Workflow } from './work.ts'

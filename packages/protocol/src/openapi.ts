@@ -1,0 +1,121 @@
+import { z } from 'zod'
+import { errorsOf, type Endpoint } from './endpoint.ts'
+import { apiVersion, endpoints } from './endpoints.ts'
+import { errorCatalogue } from './errors.ts'
+import { errorBody } from './fields.ts'
+
+type Json = Record<string, unknown>
+
+const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null
+
+const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): Json => {
+  const { $schema: _, ...body } = z.toJSONSchema(schema, {
+    io,
+    target: 'draft-2020-12',
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema }) => {
+      const shown = z.globalRegistry.get(zodSchema)?.['openapi']
+      if (!isRecord(shown)) return
+      for (const key of Object.keys(jsonSchema)) delete jsonSchema[key]
+      Object.assign(jsonSchema, shown)
+    },
+  }) as Json
+  return body
+}
+
+const parametersOf = (endpoint: Endpoint): Json[] =>
+  (['path', 'query'] as const).flatMap((place) => {
+    const object = place === 'path' ? endpoint.params : endpoint.query
+    if (!object) return []
+    const { properties, required } = schemaOf(object, 'input')
+    const needed = Array.isArray(required) ? required : []
+    return Object.entries(isRecord(properties) ? properties : {}).map(([name, schema]) => ({
+      name,
+      in: place,
+      required: needed.includes(name),
+      schema,
+    }))
+  })
+
+const content = (schema: Json, also?: string): Json => ({
+  'application/json': { schema },
+  ...(also ? { [also]: { schema: { type: 'string' } } } : {}),
+})
+
+const responsesOf = (endpoint: Endpoint): Json => {
+  const responses: Record<string, Json> = {
+    200: {
+      description: endpoint.summary,
+      content: content(schemaOf(endpoint.response, 'output'), endpoint.alsoMediaType),
+    },
+  }
+  const codesByStatus = Map.groupBy(errorsOf(endpoint), (code) => errorCatalogue[code].status)
+  for (const [status, codes] of [...codesByStatus].toSorted(([a], [b]) => a - b)) {
+    responses[status] = {
+      description: codes.join(', '),
+      content: content({ $ref: '#/components/schemas/Error' }),
+    }
+  }
+  for (const [status, schema] of Object.entries(endpoint.also ?? {})) {
+    const existing = responses[status]
+    const body = schemaOf(schema, 'output')
+    responses[status] = existing
+      ? {
+          description: `the challenge, or ${String(existing['description'])}`,
+          content: content({ anyOf: [body, { $ref: '#/components/schemas/Error' }] }),
+        }
+      : { description: 'see the documentation', content: content(body) }
+  }
+  return responses
+}
+
+const security: Record<Endpoint['auth'], Json[] | undefined> = {
+  public: [],
+  optional: [{}, { bearer: [] }],
+  bearer: undefined,
+  licensed: undefined,
+  order: undefined,
+  operator: undefined,
+}
+
+const operationOf = (endpoint: Endpoint): Json => ({
+  operationId:
+    endpoint.method === 'POST' && endpoint.id === 'work.task-buy'
+      ? 'work.task-buy-post'
+      : endpoint.path === '/api/mcp'
+        ? 'discovery.api-mcp'
+        : endpoint.id,
+  summary: endpoint.summary,
+  tags: [endpoint.id.split('.')[0]],
+  ...(security[endpoint.auth] ? { security: security[endpoint.auth] } : {}),
+  ...(parametersOf(endpoint).length > 0 ? { parameters: parametersOf(endpoint) } : {}),
+  ...(endpoint.body ? { requestBody: { content: content(schemaOf(endpoint.body, 'input')) } } : {}),
+  responses: responsesOf(endpoint),
+})
+
+/** The OpenAPI 3.1 document of everything built, made from the table alone. */
+export const openApiDocument = (): Json => {
+  const paths: Record<string, Json> = {}
+  for (const endpoint of endpoints) {
+    if (endpoint.status !== 'built') continue
+    paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: operationOf(endpoint) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'PoHF',
+      version: apiVersion,
+      summary: 'Proof-of-human verification: credentials that a real human did a specific act.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    security: [{ bearer: [] }],
+    paths,
+    components: {
+      schemas: { Error: schemaOf(errorBody, 'output') },
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'svc_live_… or svc_test_…' },
+      },
+    },
+  }
+}

@@ -1,0 +1,75 @@
+import { z } from 'zod'
+import { operation } from './endpoint.ts'
+import { instant, queryInteger, text } from './fields.ts'
+
+export const operatorCreate = operation({
+  summary: 'Add an operator.',
+  showsSecret: true,
+  body: z.object({ name: text(100) }),
+  response: z.object({ operatorId: z.string(), name: z.string(), operatorKey: z.string() }),
+})
+export const operatorList = operation({
+  summary: 'List the operators.',
+  response: z.object({
+    operators: z
+      .array(
+        z.object({
+          operatorId: z.string(),
+          name: z.string(),
+          createdAt: instant(),
+          revokedAt: instant().nullable(),
+        }),
+      )
+      .max(1_000),
+  }),
+})
+export const operatorRevoke = operation({
+  summary: 'Revoke an operator.',
+  errors: ['not_found'],
+  params: z.object({ operatorId: z.string().max(64) }),
+  response: z.object({ operatorId: z.string(), revoked: z.literal(true) }),
+})
+export const auditList = operation({
+  summary: 'Read and check the audit log.',
+  query: z.object({
+    after: queryInteger(0, 999_999_999).optional(),
+    limit: queryInteger(1, 1_000).optional(),
+  }),
+  response: z.object({
+    entries: z.array(
+      z.object({
+        seq: z.int(),
+        at: instant(),
+        operatorId: z.string(),
+        action: z.string(),
+        target: z.string(),
+        details: z.record(z.string(), z.unknown()),
+        hash: z.string(),
+      }),
+    ),
+    intact: z.boolean(),
+  }),
+})
+export const agentsList = operation({
+  summary: 'List the agents.',
+  query: z.object({ after: z.string().max(64).optional(), limit: queryInteger(1, 200).optional() }),
+  response: z.object({
+    agents: z.array(
+      z.object({
+        agentId: z.string(),
+        name: z.string(),
+        mode: z.string(),
+        emailConfirmed: z.boolean(),
+        suspended: z.boolean(),
+        createdAt: instant(),
+      }),
+    ),
+  }),
+})
+export const agentSuspend = operation({
+  summary: 'Suspend an agent, or lift it.',
+  errors: ['not_found'],
+  params: z.object({ agentId: z.string().max(64) }),
+  body: z.object({ suspended: z.boolean(), reason: text(500) }),
+  response: z.object({ agentId: z.string(), suspended: z.boolean() }),
+})

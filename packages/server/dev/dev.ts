@@ -1,0 +1,180 @@
+// `npm run dev`: everything a developer needs, on this machine, from nothing.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Client } from 'pg'
+import { ConfigFaults, readConfig, type Config } from '../src/platform/config.ts'
+import { createDatabase, freePort, startCluster } from './cluster.ts'
+import { startMailCatcher } from './mail-catcher.ts'
+
+const say = (line: string) => console.log(line)
+const step = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+  const startedAt = performance.now()
+  const live = process.stdout.isTTY
+  if (live) process.stdout.write(`  … ${name}`)
+  const result = await work()
+  process.stdout.write(
+    `${live ? '\r\u001b[K' : ''}  ✓ ${name} (${((performance.now() - startedAt) / 1_000).toFixed(1)} s)\n`,
+  )
+  return result
+}
+
+const databaseName = 'pohf_dev'
+
+/** As root the cluster belongs to another user, who may not enter a private home folder. */
+const clusterFolder = (dataDir: string): string =>
+  process.getuid?.() === 0
+    ? join('/var/tmp', `pohf-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`)
+    : join(dataDir, 'postgres')
+
+/** A cluster that an earlier start left running is used as it is. */
+const runningPort = async (folder: string): Promise<number | undefined> => {
+  const pidFile = join(folder, 'data/postmaster.pid')
+  if (!existsSync(pidFile)) return undefined
+  const port = Number(readFileSync(pidFile, 'utf8').split('\n')[3])
+  const client = new Client({
+    connectionString: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    connectionTimeoutMillis: 1_000,
+  })
+  try {
+    await client.connect()
+    await client.end()
+    return port
+  } catch {
+    return undefined
+  }
+}
+
+const openDatabase = async (dataDir: string): Promise<{ url: string; stop: () => Promise<void> }> => {
+  const folder = clusterFolder(dataDir)
+  const known = await runningPort(folder)
+  const cluster = known === undefined ? await startCluster({ folder }) : undefined
+  const port = cluster?.port ?? known
+  const url = (name: string) => `postgres://postgres@127.0.0.1:${port}/${name}`
+  const client = new Client({ connectionString: url('postgres') })
+  await client.connect()
+  const { rowCount } = await client.query('select from pg_database where datname = $1', [databaseName])
+  await client.end()
+  if (rowCount === 0) await createDatabase({ url }, databaseName)
+  return { url: url(databaseName), stop: async () => cluster?.stop() }
+}
+
+const waitFor = async (url: string, server: ChildProcess): Promise<void> => {
+  const deadline = performance.now() + 60_000
+  while (performance.now() < deadline) {
+    if (server.exitCode !== null) throw new Error('the server stopped at start; its words are above')
+    const ready = await fetch(url).then(
+      (response) => response.ok,
+      () => false,
+    )
+    if (ready) return
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  throw new Error(`${url} did not get ready within 60 s`)
+}
+
+/** The same test agent at every start: its key rests beside the other secrets. */
+const seedAgent = async (config: Config): Promise<{ apiKey: string; agentId: string }> => {
+  const file = join(config.DATA_DIR, 'dev-agent.json')
+  if (existsSync(file)) {
+    const known = JSON.parse(readFileSync(file, 'utf8')) as { apiKey: string; agentId: string }
+    const response = await fetch(`http://127.0.0.1:${config.PORT}/api/agents/me`, {
+      headers: { authorization: `Bearer ${known.apiKey}` },
+    })
+    if (response.ok) return known
+  }
+  const response = await fetch(`http://127.0.0.1:${config.PORT}/api/agents/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'Development', contactEmail: 'dev@example.com', mode: 'test' }),
+  })
+  if (!response.ok) throw new Error(`registration answered ${response.status}`)
+  const made = (await response.json()) as { apiKey: string; agentId: string }
+  writeFileSync(file, JSON.stringify(made), { mode: 0o600 })
+  return made
+}
+
+const printWelcome = (config: Config, apiKey: string, mailPort: number): void => {
+  say(`
+PoHF is ready.
+
+  API          ${config.BASE_URL}
+  Operators    http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}
+  Mails        http://127.0.0.1:${mailPort}
+  OpenAPI      ${config.BASE_URL}/openapi.json
+  Test key     ${apiKey}
+
+Try it:
+
+  curl ${config.BASE_URL}/api/agents/me -H 'Authorization: Bearer ${apiKey}'
+
+Ctrl-C stops everything.`)
+}
+
+const dev = async (): Promise<void> => {
+  const stops: (() => Promise<void>)[] = []
+  const stopAll = async () => {
+    for (const stop of stops.splice(0).toReversed()) await stop().catch(() => undefined)
+  }
+  let stopping = false
+  const stopNow = () => {
+    if (stopping) return
+    stopping = true
+    void stopAll().then(() => process.exit())
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stopNow)
+
+  // DATABASE_URL may be missing here and nowhere else, so everything but it is checked before anything starts.
+  const given = process.env['DATABASE_URL']
+  const early = readConfig({ ...process.env, DATABASE_URL: given || 'postgres://placeholder/dev' })
+  mkdirSync(early.DATA_DIR, { recursive: true, mode: 0o700 })
+  try {
+    const database = given
+      ? { url: given, stop: async () => undefined }
+      : await step('PostgreSQL', () => openDatabase(early.DATA_DIR))
+    stops.push(database.stop)
+    const catcher = process.env['SMTP_URL']
+      ? undefined
+      : await step('mail catcher', async () => startMailCatcher({ smtp: await freePort(), http: 0 }))
+    if (catcher) stops.push(catcher.stop)
+    const environment: NodeJS.ProcessEnv = {
+      LOG_LEVEL: 'warn',
+      ...process.env,
+      DATABASE_URL: database.url,
+      ...(catcher ? { SMTP_URL: `smtp://127.0.0.1:${catcher.smtpPort}` } : {}),
+    }
+    const config = readConfig(environment)
+    const server = await step('server', async () => {
+      const child = spawn(process.execPath, [fileURLToPath(new URL('../src/main.ts', import.meta.url))], {
+        env: environment,
+        stdio: 'inherit',
+        detached: true,
+      })
+      stops.push(async () => {
+        const ended = new Promise((resolve) => child.once('exit', resolve))
+        if (child.exitCode === null && child.kill('SIGTERM')) await ended
+      })
+      await waitFor(`http://127.0.0.1:${config.PORT}/readyz`, child)
+      return child
+    })
+    server.once('exit', stopNow)
+    const { apiKey } = await step('test agent', () => seedAgent(config))
+    printWelcome(config, apiKey, catcher?.httpPort ?? 0)
+  } catch (error) {
+    await stopAll()
+    throw error
+  }
+}
+
+try {
+  await dev()
+} catch (error) {
+  console.error(
+    error instanceof ConfigFaults
+      ? error.message
+      : `npm run dev failed: ${error instanceof Error ? error.message : String(error)}`,
+  )
+  process.exit(1)
+}

@@ -1,0 +1,52 @@
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { hashKey } from '../platform/keys.ts'
+import { isAgentKey, isKeyUsable } from './rules.ts'
+import { findKeyByHash, updateKeyUsed } from './store.ts'
+
+/** A revoked key works on for at most this long on other processes; on this one it ends at once. */
+const cacheMs = 2_000
+const cacheMax = 10_000
+
+type Cached = { readonly agent: Agent; readonly until: number }
+
+const lookUp = async (ctx: Ctx, hash: Buffer): Promise<Agent> =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const row = await findKeyByHash(tx, hash)
+    if (!row || !isKeyUsable(row, row.at)) throw new Refusal('invalid_api_key')
+    if (row.suspended_at !== null)
+      throw new Refusal('invalid_api_key', { message: 'This agent is suspended. Ask the operator.' })
+    if (row.use_unseen) await updateKeyUsed(tx, row.agent_id, row.key_id)
+    return {
+      agentId: row.agent_id as Agent['agentId'],
+      mode: row.mode as Agent['mode'],
+      keyId: row.key_id,
+      scopes: row.scopes as Agent['scopes'],
+      ratePerMinute: row.rate_per_minute,
+    }
+  })
+
+/** Who a key belongs to. A key with a bad form or checksum costs no look-up. */
+export const makeAuthenticator = (ctx: Ctx) => {
+  const cache = new Map<string, Cached>()
+  return {
+    authenticate: async (keyText: string): Promise<Agent> => {
+      if (!isAgentKey(keyText)) throw new Refusal('malformed_api_key')
+      const hash = hashKey(keyText)
+      const cacheKey = hash.toString('base64')
+      const nowMs = performance.now()
+      const known = cache.get(cacheKey)
+      if (known && known.until > nowMs) return known.agent
+      cache.delete(cacheKey)
+      const agent = await lookUp(ctx, hash)
+      if (cache.size >= cacheMax) cache.clear()
+      cache.set(cacheKey, { agent, until: nowMs + cacheMs })
+      return agent
+    },
+    /** Called after any change to keys or agents in this process. */
+    forget: () => cache.clear(),
+  }
+}
+export type Authenticator = ReturnType<typeof makeAuthenticator>

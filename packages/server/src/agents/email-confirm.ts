@@ -1,0 +1,27 @@
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { hashKey } from '../platform/keys.ts'
+import { publish } from '../platform/outbox.ts'
+import { findAgent, updateEmailConfirmed, updateMailTokenUsed } from './store.ts'
+
+/** Confirms the address that the token was mailed to. */
+export const emailConfirm = async (ctx: Ctx, token: string) =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const agentId = await updateMailTokenUsed(tx, hashKey(token), 'confirm')
+    const agent = agentId === undefined ? undefined : await findAgent(tx, agentId)
+    if (!agent)
+      throw new Refusal('not_found', { message: 'This link is unknown, used or too old. Ask for a new one.' })
+    if (await updateEmailConfirmed(tx, agent.agent_id)) {
+      const mode = agent.mode as Agent['mode']
+      await publish(tx, {
+        agentId: agent.agent_id,
+        mode,
+        type: 'agent.email_confirmed',
+        subject: agent.agent_id,
+        data: { agentId: agent.agent_id },
+      })
+    }
+    return { agentId: agent.agent_id, confirmed: true as const }
+  })

@@ -1,0 +1,3 @@
+export { makeAuthenticator, type Authenticator } from './authenticate.ts'
+export { pages } from './pages.ts'
+export { operatorRoutes, routes } from './routes.ts'

@@ -1,0 +1,22 @@
+import type { Mode, Scope } from '@pohf/protocol'
+import type { Tx } from '../platform/db.ts'
+import { hashKey, makeKey } from '../platform/keys.ts'
+import { keyPrefixes } from './rules.ts'
+import { insertKey } from './store.ts'
+
+/** Makes a key of an agent and stores its hash; the text leaves only through the answer. */
+export const addKey = async (
+  tx: Tx,
+  key: { agentId: string; mode: Mode; cell: string; scopes: readonly Scope[] },
+): Promise<{ apiKey: string; keyId: string }> => {
+  const apiKey = makeKey(keyPrefixes[key.mode], key.cell)
+  const keyId = tx.ids.make('key_')
+  await insertKey(tx, {
+    agentId: key.agentId,
+    keyId,
+    hash: hashKey(apiKey),
+    hint: apiKey.slice(-4),
+    scopes: key.scopes,
+  })
+  return { apiKey, keyId }
+}

@@ -1,0 +1,27 @@
+import type { Scope } from '@pohf/protocol'
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { addKey } from './key.ts'
+import { keysMax } from './rules.ts'
+import { countUsableKeys } from './store.ts'
+
+/** Makes a further key. It never has a scope that the calling key lacks. */
+export const keysCreate = async (ctx: Ctx, agent: Agent, wanted: readonly Scope[]) => {
+  const beyond = wanted.filter((scope) => !agent.scopes.includes(scope))
+  if (beyond.length > 0)
+    throw new Refusal('forbidden', { message: `The calling key lacks the scope "${beyond.join('", "')}".` })
+  return inTransaction(ctx, agent.agentId, async (tx) => {
+    if ((await countUsableKeys(tx, agent.agentId)) >= keysMax)
+      throw new Refusal('forbidden', { message: `An agent holds at most ${keysMax} keys. Revoke one first.` })
+    const unique = [...new Set(wanted)]
+    const { apiKey, keyId } = await addKey(tx, {
+      agentId: agent.agentId,
+      mode: agent.mode,
+      cell: ctx.config.CELL,
+      scopes: unique,
+    })
+    return { apiKey, keyId, scopes: unique }
+  })
+}

@@ -1,0 +1,35 @@
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { hashKey } from '../platform/keys.ts'
+import { publish } from '../platform/outbox.ts'
+import { addKey } from './key.ts'
+import { allScopes } from './rules.ts'
+import { findAgent, updateAllKeysRevoked, updateMailTokenUsed } from './store.ts'
+
+/** Trades the mailed token for a new key; every other key of the agent ends, for it may be in wrong hands. */
+export const keysRecoverComplete = async (ctx: Ctx, token: string) =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const agentId = await updateMailTokenUsed(tx, hashKey(token), 'recover')
+    const agent = agentId === undefined ? undefined : await findAgent(tx, agentId)
+    if (!agent)
+      throw new Refusal('not_found', { message: 'This link is unknown, used or too old. Ask for a new one.' })
+    const mode = agent.mode as Agent['mode']
+    for (const keyId of await updateAllKeysRevoked(tx, agent.agent_id)) {
+      await publish(tx, {
+        agentId: agent.agent_id,
+        mode,
+        type: 'key.revoked',
+        subject: agent.agent_id,
+        data: { keyId },
+      })
+    }
+    const { apiKey } = await addKey(tx, {
+      agentId: agent.agent_id,
+      mode,
+      cell: ctx.config.CELL,
+      scopes: allScopes,
+    })
+    return { apiKey, agentId: agent.agent_id, mode }
+  })

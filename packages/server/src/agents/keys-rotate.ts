@@ -1,0 +1,30 @@
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { publish } from '../platform/outbox.ts'
+import { addKey } from './key.ts'
+import { updateKeyReplaced } from './store.ts'
+
+/** Replaces the calling key by a new one with the same scopes; the old one works until the overlap ends. */
+export const keysRotate = async (ctx: Ctx, agent: Agent, overlapSeconds: number) =>
+  inTransaction(ctx, agent.agentId, async (tx) => {
+    const { apiKey, keyId } = await addKey(tx, {
+      agentId: agent.agentId,
+      mode: agent.mode,
+      cell: ctx.config.CELL,
+      scopes: agent.scopes,
+    })
+    const validUntil = await updateKeyReplaced(tx, agent.agentId, agent.keyId, { by: keyId, overlapSeconds })
+    if (!validUntil)
+      throw new Refusal('forbidden', { message: 'This key was replaced before. Rotate the newer one.' })
+    const data = { keyId, replacedKeyId: agent.keyId, validUntil: validUntil.toISOString() }
+    await publish(tx, {
+      agentId: agent.agentId,
+      mode: agent.mode,
+      type: 'key.rotated',
+      subject: agent.agentId,
+      data,
+    })
+    return { apiKey, ...data }
+  })

@@ -1,0 +1,20 @@
+import type { Audit, Operator } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { updateSuspended } from './store.ts'
+
+type Suspension = { readonly agentId: string; readonly suspended: boolean; readonly reason: string }
+
+/** Stops an agent's keys, or lets them work again; the reason goes into the audit log. */
+export const operatorSuspend = async (ctx: Ctx, audit: Audit, operator: Operator, input: Suspension) =>
+  inTransaction(ctx, 'system', async (tx) => {
+    if (!(await updateSuspended(tx, input.agentId, input.suspended))) throw new Refusal('not_found')
+    await audit(tx, {
+      operatorId: operator.operatorId,
+      action: input.suspended ? 'agent.suspend' : 'agent.reinstate',
+      target: input.agentId,
+      details: { reason: input.reason },
+    })
+    return { agentId: input.agentId, suspended: input.suspended }
+  })

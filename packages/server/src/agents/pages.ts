@@ -1,0 +1,37 @@
+import type { Page } from '../platform/call.ts'
+import { html, pageOf } from '../platform/html.ts'
+
+const tokenPage = (
+  path: string,
+  words: { title: string; lead: string; button: string; action: string },
+): Page => ({
+  path,
+  handler: async ({ query }) =>
+    pageOf(
+      words.title,
+      html`<h1>${words.title}</h1>
+        <p class="muted">${words.lead}</p>
+        <form class="token" data-action="${words.action}" data-token="${query['token'] ?? ''}">
+          <button class="btn main" type="submit">${words.button}</button>
+        </form>
+        <p role="status" aria-live="polite" class="result"></p>
+        <noscript><p>This page needs JavaScript for its button.</p></noscript>
+        <script src="/assets/token-page.js" defer></script>`,
+    ),
+})
+
+/** A click acts, not the visit: mail scanners open links by themselves. */
+export const pages: readonly Page[] = [
+  tokenPage('/agents/confirm', {
+    title: 'Confirm your address',
+    lead: 'This turns on the free plan of your agent and lets you recover a lost key.',
+    button: 'Confirm this address',
+    action: '/api/agents/email/confirm',
+  }),
+  tokenPage('/agents/recover', {
+    title: 'Get a new API key',
+    lead: 'You get one new key, shown once. All present keys of this agent stop working at that moment.',
+    button: 'Stop the old keys and show a new one',
+    action: '/api/agents/keys/recover/complete',
+  }),
+]

@@ -1,0 +1,15 @@
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { readProfile } from './profile.ts'
+import { updateAgent } from './store.ts'
+
+export const profileUpdate = async (
+  ctx: Ctx,
+  agent: Agent,
+  change: { name?: string | undefined; allowedOrigins?: string[] | undefined },
+) =>
+  inTransaction(ctx, agent.agentId, async (tx) => {
+    await updateAgent(tx, agent.agentId, change)
+    return readProfile(tx, agent.agentId)
+  })

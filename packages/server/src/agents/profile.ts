@@ -1,0 +1,23 @@
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction, type Tx } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { findAgent } from './store.ts'
+
+/** The agent's own record as it is shown to it. */
+export const readProfile = async (tx: Tx, agentId: string) => {
+  const row = await findAgent(tx, agentId)
+  if (!row) throw new Refusal('not_found')
+  return {
+    agentId: row.agent_id,
+    name: row.name,
+    mode: row.mode as Agent['mode'],
+    contactEmail: row.contact_email,
+    emailConfirmedAt: row.email_confirmed_at?.toISOString() ?? null,
+    allowedOrigins: row.allowed_origins,
+    createdAt: row.created_at.toISOString(),
+  }
+}
+
+export const profile = async (ctx: Ctx, agent: Agent) =>
+  inTransaction(ctx, agent.agentId, (tx) => readProfile(tx, agent.agentId))

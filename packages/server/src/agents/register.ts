@@ -1,0 +1,50 @@
+import { createHmac } from 'node:crypto'
+import type { Mode } from '@pohf/protocol'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { addressKey } from '../platform/limits.ts'
+import { publish } from '../platform/outbox.ts'
+import { addKey } from './key.ts'
+import { mailConfirmation } from './mails.ts'
+import { allScopes, mailDomainOf, normaliseEmail } from './rules.ts'
+import { insertAgent } from './store.ts'
+
+type Registration = {
+  readonly name: string
+  readonly contactEmail: string
+  readonly mode: Mode
+  readonly address: string
+}
+
+/** Makes an agent with one key that has every scope, and mails the confirmation link. */
+export const register = async (ctx: Ctx, input: Registration) =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const agentId = ctx.ids.make('agt_')
+    const contactEmail = normaliseEmail(input.contactEmail)
+    const networkTag = createHmac('sha256', ctx.secrets.derive('network'))
+      .update(addressKey(input.address))
+      .digest('base64url')
+    await insertAgent(tx, {
+      agentId,
+      mode: input.mode,
+      name: input.name,
+      contactEmail,
+      mailDomain: mailDomainOf(contactEmail),
+      networkTag,
+    })
+    const { apiKey } = await addKey(tx, {
+      agentId,
+      mode: input.mode,
+      cell: ctx.config.CELL,
+      scopes: allScopes,
+    })
+    await mailConfirmation(tx, ctx, { agentId, contactEmail })
+    await publish(tx, {
+      agentId,
+      mode: input.mode,
+      type: 'agent.registered',
+      subject: agentId,
+      data: { agentId },
+    })
+    return { apiKey, agentId, mode: input.mode }
+  })

@@ -1,0 +1,50 @@
+import { route, type Audit, type Route } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import type { Authenticator } from './authenticate.ts'
+import { emailConfirm } from './email-confirm.ts'
+import { emailResend } from './email-resend.ts'
+import { keysCreate } from './keys-create.ts'
+import { keysList } from './keys-list.ts'
+import { keysRecover } from './keys-recover.ts'
+import { keysRecoverComplete } from './keys-recover-complete.ts'
+import { keysRevoke } from './keys-revoke.ts'
+import { keysRotate } from './keys-rotate.ts'
+import { operatorList } from './operator-list.ts'
+import { operatorSuspend } from './operator-suspend.ts'
+import { profile } from './profile.ts'
+import { profileUpdate } from './profile-update.ts'
+import { register } from './register.ts'
+
+/** Forgets cached keys once a change to them has been committed. */
+const thenForget = async <T>(authenticator: Authenticator, work: Promise<T>): Promise<T> => {
+  const result = await work
+  authenticator.forget()
+  return result
+}
+
+export const routes = (ctx: Ctx, authenticator: Authenticator): Route[] => [
+  route('agents.register', (call) => register(ctx, { ...call.body, address: call.address })),
+  route('agents.profile', (call) => profile(ctx, call.agent)),
+  route('agents.profile-update', (call) => profileUpdate(ctx, call.agent, call.body)),
+  route('agents.email-confirm', (call) => emailConfirm(ctx, call.body.token)),
+  route('agents.email-resend', (call) => emailResend(ctx, call.agent)),
+  route('agents.keys-list', (call) => keysList(ctx, call.agent)),
+  route('agents.keys-create', (call) => keysCreate(ctx, call.agent, call.body.scopes)),
+  route('agents.keys-rotate', (call) =>
+    thenForget(authenticator, keysRotate(ctx, call.agent, call.body.overlapSeconds)),
+  ),
+  route('agents.keys-revoke', (call) =>
+    thenForget(authenticator, keysRevoke(ctx, call.agent, call.body.keyId)),
+  ),
+  route('agents.keys-recover', (call) => keysRecover(ctx, call.body.contactEmail)),
+  route('agents.keys-recover-complete', (call) =>
+    thenForget(authenticator, keysRecoverComplete(ctx, call.body.token)),
+  ),
+]
+
+export const operatorRoutes = (ctx: Ctx, authenticator: Authenticator, audit: Audit): Route[] => [
+  route('agents.operator-list', (call) => operatorList(ctx, call.query)),
+  route('agents.operator-suspend', (call) =>
+    thenForget(authenticator, operatorSuspend(ctx, audit, call.operator, { ...call.params, ...call.body })),
+  ),
+]

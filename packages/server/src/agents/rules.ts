@@ -1,0 +1,25 @@
+import { scopes, type Mode, type Scope } from '@pohf/protocol'
+import { isWellFormedKey } from '../platform/keys.ts'
+
+export const keyPrefixes: Record<Mode, string> = { live: 'svc_live_', test: 'svc_test_' }
+export const isAgentKey = (text: string): boolean => isWellFormedKey(Object.values(keyPrefixes), text)
+
+/** Keys that one agent may hold at the same time. */
+export const keysMax = 20
+export const confirmHours = 72
+export const recoverMinutes = 60
+
+export const allScopes: readonly Scope[] = scopes
+
+/** Addresses compare without case: no mail provider of note tells A@x from a@x. */
+export const normaliseEmail = (address: string): string => address.trim().toLowerCase()
+export const mailDomainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)
+
+type KeyState = {
+  readonly expires_at: Date | null
+  readonly revoked_at: Date | null
+  readonly suspended_at: Date | null
+}
+/** Whether a stored key is good at this time. */
+export const isKeyUsable = (key: KeyState, at: Date): boolean =>
+  key.revoked_at === null && (key.expires_at === null || key.expires_at > at)

@@ -1,0 +1,248 @@
+import { sql } from 'kysely'
+import type { Mode, Scope } from '@pohf/protocol'
+import { now, type Tx } from '../platform/db.ts'
+
+type NewAgent = {
+  agentId: string
+  mode: Mode
+  name: string
+  contactEmail: string
+  mailDomain: string
+  networkTag: string
+}
+export const insertAgent = async (tx: Tx, agent: NewAgent): Promise<void> => {
+  await tx
+    .insertInto('agents')
+    .values({
+      agent_id: agent.agentId,
+      mode: agent.mode,
+      name: agent.name,
+      contact_email: agent.contactEmail,
+      mail_domain: agent.mailDomain,
+      network_tag: agent.networkTag,
+    })
+    .execute()
+}
+
+const agentColumns = [
+  'agent_id',
+  'mode',
+  'name',
+  'contact_email',
+  'email_confirmed_at',
+  'allowed_origins',
+  'created_at',
+  'suspended_at',
+] as const
+
+export const findAgent = async (tx: Tx, agentId: string) =>
+  tx.selectFrom('agents').select(agentColumns).where('agent_id', '=', agentId).executeTakeFirst()
+
+export const listAgents = async (tx: Tx, after: string, limit: number) =>
+  tx
+    .selectFrom('agents')
+    .select(agentColumns)
+    .where('agent_id', '>', after)
+    .orderBy('agent_id')
+    .limit(limit)
+    .execute()
+
+export const listConfirmedAgentsByEmail = async (tx: Tx, contactEmail: string, limit: number) =>
+  tx
+    .selectFrom('agents')
+    .select(agentColumns)
+    .where('contact_email', '=', contactEmail)
+    .where('email_confirmed_at', 'is not', null)
+    .where('suspended_at', 'is', null)
+    .orderBy('agent_id', 'desc')
+    .limit(limit)
+    .execute()
+
+export const updateAgent = async (
+  tx: Tx,
+  agentId: string,
+  change: { name?: string | undefined; allowedOrigins?: string[] | undefined },
+): Promise<void> => {
+  if (change.name === undefined && change.allowedOrigins === undefined) return
+  await tx
+    .updateTable('agents')
+    .set({
+      ...(change.name === undefined ? {} : { name: change.name }),
+      ...(change.allowedOrigins === undefined ? {} : { allowed_origins: change.allowedOrigins }),
+    })
+    .where('agent_id', '=', agentId)
+    .execute()
+}
+
+/** True where this call confirmed it, false where it was confirmed before. */
+export const updateEmailConfirmed = async (tx: Tx, agentId: string): Promise<boolean> => {
+  const result = await tx
+    .updateTable('agents')
+    .set({ email_confirmed_at: now() })
+    .where('agent_id', '=', agentId)
+    .where('email_confirmed_at', 'is', null)
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}
+
+export const updateSuspended = async (tx: Tx, agentId: string, suspended: boolean): Promise<boolean> => {
+  const result = await tx
+    .updateTable('agents')
+    .set({ suspended_at: suspended ? now() : null })
+    .where('agent_id', '=', agentId)
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}
+
+type NewKey = { agentId: string; keyId: string; hash: Buffer; hint: string; scopes: readonly Scope[] }
+export const insertKey = async (tx: Tx, key: NewKey): Promise<void> => {
+  await tx
+    .insertInto('api_keys')
+    .values({ agent_id: key.agentId, key_id: key.keyId, hint: key.hint, scopes: [...key.scopes] })
+    .execute()
+  await tx
+    .insertInto('api_key_hashes')
+    .values({ key_hash: key.hash, agent_id: key.agentId, key_id: key.keyId })
+    .execute()
+}
+
+/** The key with its agent, by the hash of the key's text. */
+export const findKeyByHash = async (tx: Tx, hash: Buffer) =>
+  tx
+    .selectFrom('api_key_hashes')
+    .innerJoin('api_keys', (join) =>
+      join
+        .onRef('api_keys.agent_id', '=', 'api_key_hashes.agent_id')
+        .onRef('api_keys.key_id', '=', 'api_key_hashes.key_id'),
+    )
+    .innerJoin('agents', 'agents.agent_id', 'api_key_hashes.agent_id')
+    .select(['agents.agent_id', 'agents.mode', 'agents.suspended_at', 'agents.rate_per_minute'])
+    .select(['api_keys.key_id', 'api_keys.scopes', 'api_keys.expires_at', 'api_keys.revoked_at'])
+    .select([
+      sql<Date>`pohf_now()`.as('at'),
+      sql<boolean>`coalesce(api_keys.last_used_at < pohf_now() - interval '1 minute', true)`.as('use_unseen'),
+    ])
+    .where('api_key_hashes.key_hash', '=', hash)
+    .executeTakeFirst()
+
+export const updateKeyUsed = async (tx: Tx, agentId: string, keyId: string): Promise<void> => {
+  await tx
+    .updateTable('api_keys')
+    .set({ last_used_at: now() })
+    .where('agent_id', '=', agentId)
+    .where('key_id', '=', keyId)
+    .execute()
+}
+
+export const listKeys = async (tx: Tx, agentId: string) =>
+  tx
+    .selectFrom('api_keys')
+    .select(['key_id', 'hint', 'scopes', 'created_at', 'expires_at', 'revoked_at', 'last_used_at'])
+    .where('agent_id', '=', agentId)
+    .orderBy('key_id', 'desc')
+    .limit(100)
+    .execute()
+
+/** How many keys of the agent work now; locks the agent so that two calls cannot both be the last. */
+export const countUsableKeys = async (tx: Tx, agentId: string): Promise<number> => {
+  await tx.selectFrom('agents').select('agent_id').where('agent_id', '=', agentId).forUpdate().execute()
+  const row = await tx
+    .selectFrom('api_keys')
+    .select(({ fn }) => fn.countAll<bigint>().as('count'))
+    .where('agent_id', '=', agentId)
+    .where('revoked_at', 'is', null)
+    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now())]))
+    .executeTakeFirstOrThrow()
+  return Number(row.count)
+}
+
+/** Gives the old key its end and its successor; undefined where it was replaced before. */
+export const updateKeyReplaced = async (
+  tx: Tx,
+  agentId: string,
+  keyId: string,
+  replacement: { by: string; overlapSeconds: number },
+): Promise<Date | undefined> => {
+  const row = await tx
+    .updateTable('api_keys')
+    .set({
+      replaced_by: replacement.by,
+      expires_at: sql<Date>`pohf_now() + make_interval(secs => ${replacement.overlapSeconds})`,
+    })
+    .where('agent_id', '=', agentId)
+    .where('key_id', '=', keyId)
+    .where('replaced_by', 'is', null)
+    .where('revoked_at', 'is', null)
+    .returning('expires_at')
+    .executeTakeFirst()
+  return row?.expires_at ?? undefined
+}
+
+export const updateKeyRevoked = async (tx: Tx, agentId: string, keyId: string): Promise<boolean> => {
+  const result = await tx
+    .updateTable('api_keys')
+    .set({ revoked_at: sql<Date>`coalesce(revoked_at, pohf_now())` })
+    .where('agent_id', '=', agentId)
+    .where('key_id', '=', keyId)
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}
+
+export const updateAllKeysRevoked = async (tx: Tx, agentId: string): Promise<string[]> => {
+  const rows = await tx
+    .updateTable('api_keys')
+    .set({ revoked_at: now() })
+    .where('agent_id', '=', agentId)
+    .where('revoked_at', 'is', null)
+    .returning('key_id')
+    .execute()
+  return rows.map((row) => row.key_id)
+}
+
+type NewToken = { hash: Buffer; agentId: string; purpose: 'confirm' | 'recover'; validSeconds: number }
+export const insertMailToken = async (tx: Tx, token: NewToken): Promise<void> => {
+  await tx
+    .insertInto('mail_tokens')
+    .values({
+      token_hash: token.hash,
+      agent_id: token.agentId,
+      purpose: token.purpose,
+      expires_at: sql<Date>`pohf_now() + make_interval(secs => ${token.validSeconds})`,
+    })
+    .execute()
+}
+
+/** Uses a token up and names its agent; undefined where it is unknown, used or too old. */
+export const updateMailTokenUsed = async (
+  tx: Tx,
+  hash: Buffer,
+  purpose: 'confirm' | 'recover',
+): Promise<string | undefined> => {
+  const row = await tx
+    .updateTable('mail_tokens')
+    .set({ used_at: now() })
+    .where('token_hash', '=', hash)
+    .where('purpose', '=', purpose)
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', now())
+    .returning('agent_id')
+    .executeTakeFirst()
+  return row?.agent_id
+}
+
+/** Mails of this purpose to this agent in the last hour: a limit that no address can step around. */
+export const countRecentMailTokens = async (
+  tx: Tx,
+  agentId: string,
+  purpose: 'confirm' | 'recover',
+  validSeconds: number,
+): Promise<number> => {
+  const row = await tx
+    .selectFrom('mail_tokens')
+    .select(({ fn }) => fn.countAll<bigint>().as('count'))
+    .where('agent_id', '=', agentId)
+    .where('purpose', '=', purpose)
+    .where('expires_at', '>', sql<Date>`pohf_now() + make_interval(secs => ${validSeconds - 3_600})`)
+    .executeTakeFirstOrThrow()
+  return Number(row.count)
+}

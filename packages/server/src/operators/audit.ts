@@ -1,0 +1,31 @@
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { firstHash, isIntact } from './rules.ts'
+import { findAuditHash, listAudit } from './store.ts'
+
+/** Reads a page of the log and checks that it is unchanged and joins on to the line before it. */
+export const audit = async (ctx: Ctx, page: { after?: number | undefined; limit?: number | undefined }) =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const after = BigInt(page.after ?? 0)
+    const rows = await listAudit(tx, after, page.limit ?? 100)
+    const previous = after === 0n ? { seq: 0n, hash: firstHash } : await findAuditHash(tx, after)
+    const entries = rows.map((row) => ({
+      seq: row.seq,
+      at: row.at,
+      operatorId: row.operator_id,
+      action: row.action,
+      target: row.target,
+      details: row.details as Record<string, unknown>,
+      prevHash: row.prev_hash,
+      hash: row.hash,
+    }))
+    return {
+      entries: entries.map((entry) => ({
+        ...entry,
+        seq: Number(entry.seq),
+        at: entry.at.toISOString(),
+        hash: entry.hash.toString('hex'),
+      })),
+      intact: previous !== undefined && isIntact(previous, entries),
+    }
+  })

@@ -1,0 +1,20 @@
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { hashKey, makeKey } from '../platform/keys.ts'
+import { operatorKeyPrefix } from './rules.ts'
+import { insertAudit, insertOperator } from './store.ts'
+
+/** Makes an operator and shows the key once. `by` is another operator, or `machine` for whoever has the machine. */
+export const create = async (ctx: Ctx, by: string, name: string) =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const operatorId = ctx.ids.make('opr_')
+    const operatorKey = makeKey(operatorKeyPrefix, ctx.config.CELL)
+    await insertOperator(tx, { operatorId, name, keyHash: hashKey(operatorKey) })
+    await insertAudit(tx, {
+      operatorId: by,
+      action: 'operator.create',
+      target: operatorId,
+      details: { name },
+    })
+    return { operatorId, name, operatorKey }
+  })

@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto'
+import { isWellFormedKey } from '../platform/keys.ts'
+
+export const operatorKeyPrefix = 'svc_op_'
+export const isOperatorKey = (text: string): boolean => isWellFormedKey([operatorKeyPrefix], text)
+
+export type AuditEntry = {
+  readonly seq: bigint
+  readonly at: Date
+  readonly operatorId: string
+  readonly action: string
+  readonly target: string
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+export const firstHash = Buffer.alloc(32)
+
+/** Sorted keys at every level, so that the database's own order of jsonb keys does not matter. */
+const canonical = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(canonical)
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, inner]) => [key, canonical(inner)]),
+  )
+}
+
+/** The hash of a line: over the one before and everything in it. */
+export const hashEntry = (previous: Buffer, entry: AuditEntry): Buffer => {
+  const line = [
+    entry.seq.toString(),
+    entry.at.toISOString(),
+    entry.operatorId,
+    entry.action,
+    entry.target,
+    canonical(entry.details),
+  ]
+  return createHash('sha256').update(previous).update(JSON.stringify(line)).digest()
+}
+
+type ChainedEntry = AuditEntry & { readonly prevHash: Buffer; readonly hash: Buffer }
+/** Whether lines that follow each other are unchanged, none left out, beginning after `previous`. */
+export const isIntact = (
+  previous: { seq: bigint; hash: Buffer },
+  entries: readonly ChainedEntry[],
+): boolean => {
+  let last = previous
+  for (const entry of entries) {
+    const fits =
+      entry.seq === last.seq + 1n &&
+      entry.prevHash.equals(last.hash) &&
+      entry.hash.equals(hashEntry(last.hash, entry))
+    if (!fits) return false
+    last = entry
+  }
+  return true
+}

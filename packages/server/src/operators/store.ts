@@ -1,0 +1,80 @@
+import { sql } from 'kysely'
+import { now, readNow, type Tx } from '../platform/db.ts'
+import { firstHash, hashEntry, type AuditEntry } from './rules.ts'
+
+export const insertOperator = async (
+  tx: Tx,
+  operator: { operatorId: string; name: string; keyHash: Buffer },
+): Promise<void> => {
+  await tx
+    .insertInto('operators')
+    .values({ operator_id: operator.operatorId, name: operator.name, key_hash: operator.keyHash })
+    .execute()
+}
+
+export const findOperatorByKey = async (tx: Tx, keyHash: Buffer) =>
+  tx
+    .selectFrom('operators')
+    .select(['operator_id', 'name'])
+    .where('key_hash', '=', keyHash)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()
+
+export const listOperators = async (tx: Tx) =>
+  tx
+    .selectFrom('operators')
+    .select(['operator_id', 'name', 'created_at', 'revoked_at'])
+    .orderBy('operator_id')
+    .limit(1_000)
+    .execute()
+
+export const updateOperatorRevoked = async (tx: Tx, operatorId: string): Promise<boolean> => {
+  const result = await tx
+    .updateTable('operators')
+    .set({ revoked_at: now() })
+    .where('operator_id', '=', operatorId)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}
+
+const auditColumns = ['seq', 'at', 'operator_id', 'action', 'target', 'details', 'prev_hash', 'hash'] as const
+
+/** Adds the next line of the chain. One at a time: the lock lasts until the commit. */
+export const insertAudit = async (tx: Tx, entry: Omit<AuditEntry, 'seq' | 'at'>): Promise<void> => {
+  await sql`select pg_advisory_xact_lock(hashtextextended('operator_audit', 0))`.execute(tx)
+  const last = await tx
+    .selectFrom('operator_audit')
+    .select(['seq', 'hash'])
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  const at = await readNow(tx)
+  const line: AuditEntry = { ...entry, seq: (last?.seq ?? 0n) + 1n, at }
+  const previous = last?.hash ?? firstHash
+  await tx
+    .insertInto('operator_audit')
+    .values({
+      seq: line.seq,
+      at,
+      operator_id: line.operatorId,
+      action: line.action,
+      target: line.target,
+      details: JSON.stringify(line.details),
+      prev_hash: previous,
+      hash: hashEntry(previous, line),
+    })
+    .execute()
+}
+
+export const findAuditHash = async (tx: Tx, seq: bigint) =>
+  tx.selectFrom('operator_audit').select(['seq', 'hash']).where('seq', '=', seq).executeTakeFirst()
+
+export const listAudit = async (tx: Tx, after: bigint, limit: number) =>
+  tx
+    .selectFrom('operator_audit')
+    .select(auditColumns)
+    .where('seq', '>', after)
+    .orderBy('seq')
+    .limit(limit)
+    .execute()

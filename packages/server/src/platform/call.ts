@@ -1,0 +1,91 @@
+import type { additions, operatorEndpoints, specification, Mode, Scope } from '@pohf/protocol'
+import type { z } from 'zod'
+import type { Tx } from './db.ts'
+
+/** Who calls with an API key. `mode` comes from the key and from nowhere else. */
+export type Agent = {
+  readonly agentId: `agt_${string}`
+  readonly mode: Mode
+  readonly keyId: string
+  readonly scopes: readonly Scope[]
+  readonly ratePerMinute: number | null
+}
+/** Writes one line into the operators' audit log, in the transaction of the act. */
+export type Audit = (
+  tx: Tx,
+  entry: {
+    readonly operatorId: string
+    readonly action: string
+    readonly target: string
+    readonly details: Readonly<Record<string, unknown>>
+  },
+) => Promise<void>
+
+export type Operator = { readonly operatorId: string; readonly name: string }
+
+type Row = (typeof specification)[number] | (typeof additions)[number] | (typeof operatorEndpoints)[number]
+export type EndpointId = Row['id']
+type RowOf<Id extends EndpointId> = Extract<Row, { id: Id }>
+
+type Parsed<R, Part extends string> = R extends Record<Part, z.ZodType> ? z.output<R[Part]> : undefined
+type CallerOf<R> = R extends { auth: 'bearer' | 'licensed' | 'order' }
+  ? Agent
+  : R extends { auth: 'optional' }
+    ? Agent | undefined
+    : undefined
+
+/** One request, parsed and authenticated, as an operation sees it. */
+export type Call<Id extends EndpointId> = {
+  readonly body: Parsed<RowOf<Id>, 'body'>
+  readonly query: Parsed<RowOf<Id>, 'query'>
+  readonly params: Parsed<RowOf<Id>, 'params'>
+  readonly agent: CallerOf<RowOf<Id>>
+  readonly operator: RowOf<Id> extends { auth: 'operator' } ? Operator : undefined
+  /** The body before parsing, for operations that take any JSON. */
+  readonly rawBody: unknown
+  readonly requestId: string
+  readonly address: string
+  readonly idempotencyKey: string | undefined
+  header(name: string): string | undefined
+}
+
+export type ResultOf<Id extends EndpointId> = z.input<RowOf<Id>['response']>
+
+/** An answer that is more than a 200 with a JSON body. */
+export class Answer<T> {
+  readonly body: T
+  readonly options: {
+    readonly status?: number
+    readonly headers?: Readonly<Record<string, string>>
+    /** Sent as it is, in place of the JSON body. */
+    readonly raw?: { readonly mediaType: string; readonly text: string }
+  }
+  constructor(body: T, options: Answer<T>['options'] = {}) {
+    this.body = body
+    this.options = options
+  }
+}
+
+export type Handler = (call: Call<EndpointId>) => Promise<unknown>
+export type Route = { readonly id: EndpointId; readonly handler: Handler }
+
+/** Ties an operation to its row of the table; the compiler checks both sides. */
+export const route = <Id extends EndpointId>(
+  id: Id,
+  handler: (call: Call<Id>) => Promise<ResultOf<Id> | Answer<ResultOf<Id>> | Answer<undefined>>,
+): Route => ({ id, handler: handler as unknown as Handler })
+
+/** A page for people: a path outside the API that answers text. */
+export type Page = {
+  readonly path: string
+  readonly handler: (request: {
+    readonly params: Record<string, string>
+    readonly query: Record<string, string>
+  }) => Promise<PageAnswer>
+}
+export type PageAnswer = {
+  readonly status?: number
+  readonly mediaType: string
+  readonly text: string
+  readonly headers?: Readonly<Record<string, string>>
+}

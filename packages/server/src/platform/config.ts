@@ -1,0 +1,154 @@
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import { cellTagPattern } from '@pohf/protocol'
+
+const port = (description: string) =>
+  z
+    .string()
+    .regex(/^\d{1,5}$/, 'must be a port number')
+    .transform(Number)
+    .pipe(z.int().min(0).max(65_535))
+    .optional()
+    .meta({ description })
+
+const integer = (min: number, max: number, fallback: number, description: string) =>
+  z
+    .string()
+    .regex(/^\d{1,12}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.int().min(min).max(max))
+    .default(fallback)
+    .meta({ description })
+
+/** One schema for every setting, read once. Only DATABASE_URL is required; every default is safe. */
+export const settings = z.object({
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\/.+/, 'must be a postgres:// address')
+    .meta({
+      description: 'PostgreSQL 15 to 18. The role must own the database and may create the role pohf_app.',
+    }),
+  PORT: port('Port of the public listener. Default 3000.'),
+  HOST: z.string().min(1).default('127.0.0.1').meta({ description: 'Address of the public listener.' }),
+  BASE_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .meta({
+      description:
+        'The address that clients see. It is the issuer of every credential. Default: from HOST and PORT.',
+    }),
+  OPERATOR_HOST: z
+    .string()
+    .min(1)
+    .default('127.0.0.1')
+    .meta({ description: 'Address of the operators’ listener.' }),
+  OPERATOR_PORT: port('Port of the operators’ listener. Default: PORT + 1.'),
+  DATA_DIR: z
+    .string()
+    .min(1)
+    .default('.pohf')
+    .meta({ description: 'Folder for secrets made at the first start (mode 0600).' }),
+  CELL: z
+    .string()
+    .regex(cellTagPattern, 'must be two of a-z0-9')
+    .default('aa')
+    .meta({ description: 'Cell tag in every id and key. Never change it.' }),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
+    .default('info')
+    .meta({ description: 'How much is logged.' }),
+  DATABASE_POOL_SIZE: integer(2, 100, 10, 'Connections per process.'),
+  SMTP_URL: z
+    .string()
+    .regex(/^smtps?:\/\/.+/, 'must be an smtp:// or smtps:// address')
+    .optional()
+    .meta({ description: 'Mail server. Without it mails wait in the outbox and the start says so.' }),
+  MAIL_FROM: z
+    .string()
+    .min(3)
+    .max(254)
+    .default('PoHF <pohf@localhost>')
+    .meta({ description: 'Sender of mails.' }),
+  CONTACT: z.string().max(254).default('').meta({ description: 'Contact shown in the discovery manifest.' }),
+  TRUSTED_PROXIES: z
+    .string()
+    .default('')
+    .transform((list) =>
+      list
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== ''),
+    )
+    .pipe(
+      z.array(z.string().regex(/^[0-9a-fA-F.:]+(\/\d{1,3})?$/, 'must be addresses or CIDR ranges')).max(64),
+    )
+    .meta({ description: 'Proxies whose X-Forwarded-For is believed, comma separated. Nobody by default.' }),
+  ADDRESS_LIMITS: z
+    .enum(['auto', 'on', 'off'])
+    .default('auto')
+    .meta({ description: 'Rate limits per client address. auto: off only where BASE_URL is loopback.' }),
+  KEY_LIMIT_PER_MINUTE: integer(1, 10_000_000, 6_000, 'Requests per minute of one agent.'),
+  REGISTER_LIMIT_PER_HOUR: integer(1, 10_000_000, 120, 'Registrations per hour of one address.'),
+})
+
+type Settings = z.output<typeof settings>
+
+/** What the rest of the program reads: every setting, with the dependent defaults filled in. */
+export type Config = Omit<Settings, 'PORT' | 'BASE_URL' | 'OPERATOR_PORT'> & {
+  readonly PORT: number
+  readonly BASE_URL: string
+  readonly OPERATOR_PORT: number
+  readonly loopback: boolean
+  readonly addressLimits: boolean
+}
+
+/** Every fault of the configuration at once, before anything is touched. */
+export class ConfigFaults extends Error {
+  readonly faults: readonly string[]
+  constructor(faults: readonly string[]) {
+    super(
+      `The configuration has ${faults.length} fault${faults.length === 1 ? '' : 's'}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}\nSee docs/config.md.`,
+    )
+    this.faults = faults
+  }
+}
+
+export const isLoopbackHost = (hostname: string): boolean =>
+  hostname === 'localhost' ||
+  hostname.endsWith('.localhost') ||
+  hostname === '[::1]' ||
+  /^127(\.\d{1,3}){3}$/.test(hostname)
+
+const withDefaults = (value: Settings): Config => {
+  const portNumber = value.PORT ?? 3_000
+  const shownHost = ['0.0.0.0', '::', '127.0.0.1'].includes(value.HOST) ? '127.0.0.1' : value.HOST
+  const baseUrl = (
+    value.BASE_URL ?? `http://${shownHost.includes(':') ? `[${shownHost}]` : shownHost}:${portNumber}`
+  ).replace(/\/+$/, '')
+  const loopback = isLoopbackHost(new URL(baseUrl).hostname)
+  return {
+    ...value,
+    PORT: portNumber,
+    BASE_URL: baseUrl,
+    OPERATOR_PORT: value.OPERATOR_PORT ?? (portNumber === 0 ? 0 : portNumber + 1),
+    DATA_DIR: resolve(value.DATA_DIR),
+    loopback,
+    addressLimits: value.ADDRESS_LIMITS === 'on' || (value.ADDRESS_LIMITS === 'auto' && !loopback),
+  }
+}
+
+/** Reads and checks the settings; an empty variable counts as unset. */
+export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config => {
+  const known = Object.keys(settings.shape)
+  const given = Object.fromEntries(
+    known.map((name) => [name, environment[name] === '' ? undefined : environment[name]]),
+  )
+  const parsed = settings.safeParse(given)
+  if (parsed.success) return withDefaults(parsed.data)
+  throw new ConfigFaults(
+    parsed.error.issues.map((issue) => {
+      const name = String(issue.path[0])
+      return given[name] === undefined ? `${name} is required` : `${name} ${issue.message}`
+    }),
+  )
+}

@@ -1,0 +1,197 @@
+import { Kysely, PostgresDialect, sql, type PostgresPoolClient } from 'kysely'
+import { Pool, types, type PoolClient } from 'pg'
+import { Refusal } from './errors.ts'
+import type { Ids } from './ids.ts'
+import type { Logger } from './log.ts'
+import type { DB } from './schema.ts'
+
+// bigint columns hold money and counters: never a string, never a float.
+types.setTypeParser(types.builtins.INT8, BigInt)
+
+/** Whose rows a transaction may see: one agent's, or everybody's for work that no agent asked for. */
+export type Tenant = `agt_${string}` | 'system'
+
+declare const made: unique symbol
+/** A transaction in progress. Only `inTransaction` makes one; a function that takes `tx` first joins it. */
+export type Tx = Kysely<DB> & { readonly ids: Ids; readonly [made]: true }
+
+export type Database = {
+  readonly pool: Pool
+  readonly ids: Ids
+  /** How many statements this process has sent: tests prove by it what costs no read. */
+  readonly statements: () => number
+}
+
+export type WithDatabase = { readonly db: Database }
+
+/** The role that the program works as: no owner, no superuser, so that row-level security holds. */
+const applicationRole = 'pohf_app'
+const attemptsMax = 3
+
+type Counter = { statements: number }
+const handles = new WeakMap<PoolClient, Kysely<DB> & { ids: Ids }>()
+
+export const openDatabase = (options: {
+  url: string
+  poolSize: number
+  log: Logger
+  name: string
+  ids: Ids
+}): Database => {
+  const pool = new Pool({
+    connectionString: options.url,
+    max: options.poolSize,
+    connectionTimeoutMillis: 5_000,
+    idleTimeoutMillis: 30_000,
+    statement_timeout: 10_000,
+    lock_timeout: 5_000,
+    idle_in_transaction_session_timeout: 15_000,
+    application_name: options.name,
+    options: `-c role=${applicationRole} -c timezone=UTC`,
+  })
+  // A lost idle connection is replaced by the pool; without a listener it would end the process.
+  pool.on('error', (error) => options.log.warn({ err: error }, 'an idle database connection was lost'))
+  const counter: Counter = { statements: 0 }
+  pool.on('connect', (client) => {
+    const query = client.query.bind(client) as (...parameters: unknown[]) => unknown
+    Object.assign(client, {
+      query: (...parameters: unknown[]) => {
+        counter.statements += 1
+        return query(...parameters)
+      },
+    })
+  })
+  return { pool, ids: options.ids, statements: () => counter.statements }
+}
+
+/** One Kysely per pooled connection, made once: building it costs more than a statement. */
+const handleOf = (client: PoolClient, ids: Ids) => {
+  const known = handles.get(client)
+  if (known) return known
+  const single: PostgresPoolClient = {
+    query: client.query.bind(client),
+    release: () => undefined,
+  }
+  const dialect = new PostgresDialect({
+    pool: { options: {}, connect: async () => single, end: async () => undefined },
+  })
+  const handle = Object.assign(new Kysely<DB>({ dialect }), { ids })
+  handles.set(client, handle)
+  return handle
+}
+
+const sqlStateOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+
+/** Whether the database refused because a key stands already. */
+export const isUniqueViolation = (error: unknown): boolean => sqlStateOf(error) === '23505'
+/** Whether a check constraint refused, such as a balance below zero. */
+export const isCheckViolation = (error: unknown): boolean => sqlStateOf(error) === '23514'
+
+const isRetryable = (error: unknown) => ['40001', '40P01'].includes(sqlStateOf(error))
+
+/** No connection, too many, starting up, timed out: the caller may try again later. */
+const isUnavailable = (error: unknown): boolean => {
+  const state = sqlStateOf(error)
+  if (
+    [
+      'ECONNREFUSED',
+      'ECONNRESET',
+      'ENOENT',
+      'EPIPE',
+      'ETIMEDOUT',
+      '57P01',
+      '57P02',
+      '57P03',
+      '53300',
+      '53100',
+      '55P03',
+      '57014',
+    ].includes(state)
+  )
+    return true
+  return (
+    state.startsWith('08') ||
+    (error instanceof Error &&
+      /timeout exceeded when trying to connect|Connection terminated/.test(error.message))
+  )
+}
+
+const asRefusal = (error: unknown): unknown =>
+  isUnavailable(error) ? new Refusal('overloaded', { headers: { 'retry-after': '2' } }) : error
+
+const connect = async (db: Database): Promise<PoolClient> => {
+  try {
+    return await db.pool.connect()
+  } catch (error) {
+    throw asRefusal(error)
+  }
+}
+
+const attempt = async <T>(client: PoolClient, tenant: Tenant, work: () => Promise<T>): Promise<T> => {
+  // One round trip for both: the tenant is checked against its form above, so it needs no quoting.
+  await client.query(`begin; set local "pohf.tenant" = '${tenant}'`)
+  try {
+    const result = await work()
+    await client.query('commit')
+    return result
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined)
+    throw error
+  }
+}
+
+const tenantPattern = /^(system|agt_[a-z0-9]{1,64})$/
+
+/**
+ * Opens the one transaction of an operation, as this tenant. Runs again, up to three times, when PostgreSQL
+ * asks for it (deadlock, serialization), so `work` must have no effect outside the database.
+ */
+export const inTransaction = async <T>(
+  ctx: WithDatabase,
+  tenant: Tenant,
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> => {
+  if (!tenantPattern.test(tenant)) throw new Error('not a tenant')
+  for (let tries = 1; ; tries++) {
+    const client = await connect(ctx.db)
+    let broken = false
+    try {
+      return await attempt(client, tenant, () => work(handleOf(client, ctx.db.ids) as Tx))
+    } catch (error) {
+      broken = isUnavailable(error)
+      if (tries < attemptsMax && isRetryable(error)) continue
+      throw asRefusal(error)
+    } finally {
+      client.release(broken)
+    }
+  }
+}
+
+/** The time that rules decide by. */
+export const now = () => sql<Date>`pohf_now()`
+
+/** Reads the database's time. */
+export const readNow = async (tx: Tx): Promise<Date> => {
+  const { rows } = await sql<{ now: Date }>`select pohf_now() as now`.execute(tx)
+  const row = rows[0]
+  if (!row) throw new Error('the database gave no time')
+  return row.now
+}
+
+/** Refuses a cluster that may lose acknowledged writes; returns what deserves a warning. */
+export const checkDurability = async (pool: Pick<Pool, 'query'>): Promise<string[]> => {
+  const { rows } = await pool.query<{ name: string; setting: string }>(
+    "select name, setting from pg_settings where name in ('fsync', 'full_page_writes', 'synchronous_commit', 'data_checksums', 'server_version_num')",
+  )
+  const setting = (name: string) => rows.find((row) => row.name === name)?.setting
+  const unsafe = ['fsync', 'full_page_writes', 'synchronous_commit'].filter((name) => setting(name) === 'off')
+  if (unsafe.length > 0)
+    throw new Error(
+      `PostgreSQL runs with ${unsafe.map((name) => `${name}=off`).join(', ')}: acknowledged credentials could be lost. Turn it on.`,
+    )
+  if (Number(setting('server_version_num')) < 150_000) throw new Error('PostgreSQL 15 or later is required.')
+  return setting('data_checksums') === 'off'
+    ? ['data checksums are off: silent disk faults go unseen (pg_checksums --enable)']
+    : []
+}

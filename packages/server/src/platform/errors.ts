@@ -1,0 +1,35 @@
+import { errorCatalogue, type ErrorCode } from '@pohf/protocol'
+
+export type Detail = { readonly path: string; readonly code: string; readonly message: string }
+
+type RefusalOptions = {
+  readonly message?: string
+  readonly details?: readonly Detail[]
+  readonly buy?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A refusal that the caller may know: a code of the closed list. Everything else that is thrown is a 500. */
+export class Refusal extends Error {
+  readonly code: ErrorCode
+  readonly options: RefusalOptions
+  constructor(code: ErrorCode, options: RefusalOptions = {}) {
+    super(options.message ?? errorCatalogue[code].message)
+    this.code = code
+    this.options = options
+  }
+}
+
+/** The one body of every error. */
+export const errorBodyOf = (refusal: Refusal, requestId: string, baseUrl: string) => ({
+  ok: false as const,
+  error: refusal.code,
+  message: refusal.message,
+  requestId,
+  docs: `${baseUrl}/docs/errors/${refusal.code}`,
+  retryable: errorCatalogue[refusal.code].retryable,
+  ...(refusal.options.details ? { details: refusal.options.details } : {}),
+  ...(refusal.options.buy ? { buy: refusal.options.buy } : {}),
+})
+
+export const statusOf = (refusal: Refusal): number => errorCatalogue[refusal.code].status

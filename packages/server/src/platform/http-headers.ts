@@ -1,0 +1,66 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { apiVersion, type Endpoint } from '@pohf/protocol'
+import type { Ctx } from './context.ts'
+
+export const headerOf = (request: FastifyRequest, name: string): string | undefined => {
+  const value = request.headers[name]
+  return Array.isArray(value) ? value[0] : value
+}
+
+export const pathOf = (request: FastifyRequest): string => request.url.split('?')[0] ?? ''
+
+/** Tells which rows of the table a path belongs to, whatever its method. */
+export type PathMatcher = { readonly pattern: RegExp; readonly endpoint: Endpoint }
+export const matchersOf = (endpoints: readonly Endpoint[]): PathMatcher[] =>
+  endpoints.map((endpoint) => ({
+    endpoint,
+    pattern: new RegExp(
+      `^${endpoint.path.replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&').replaceAll(/\{\w+\}/g, '[^/]+')}/?$`,
+    ),
+  }))
+
+const corsHeaders = (cors: 'echo' | 'any', origin: string | undefined): Record<string, string> => {
+  if (cors === 'any') return { 'access-control-allow-origin': '*' }
+  if (origin === undefined) return { vary: 'Origin' }
+  // Browsers send beacons with credentials; these routes read no cookie, so echoing the origin gives nothing away.
+  return { 'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true', vary: 'Origin' }
+}
+
+const securityHeaders = (ctx: Ctx): Record<string, string> => ({
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'cross-origin',
+  'cache-control': 'no-store',
+  'api-version': apiVersion,
+  ...(ctx.config.BASE_URL.startsWith('https:')
+    ? { 'strict-transport-security': 'max-age=31536000; includeSubDomains' }
+    : {}),
+})
+
+/** Puts the request id and the safe defaults on every answer, and speaks CORS for the rows that allow it. */
+export const addHeaders = (app: FastifyInstance, ctx: Ctx, matchers: readonly PathMatcher[]): void => {
+  const security = securityHeaders(ctx)
+  app.addHook('onRequest', async (request, reply) => {
+    request.startedAt = performance.now()
+    reply.headers({ ...security, 'x-request-id': request.id })
+    const path = pathOf(request)
+    const here = matchers.filter(({ pattern }) => pattern.test(path))
+    const cors = here.find(({ endpoint }) => endpoint.cors)?.endpoint.cors
+    if (!cors) return
+    reply.headers({
+      ...corsHeaders(cors, headerOf(request, 'origin')),
+      'access-control-expose-headers': 'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy',
+    })
+    if (request.method !== 'OPTIONS') return
+    const methods = [...new Set(here.map(({ endpoint }) => endpoint.method))].join(', ')
+    await reply
+      .code(204)
+      .headers({
+        'access-control-allow-methods': methods,
+        'access-control-allow-headers': 'content-type',
+        'access-control-max-age': '7200',
+      })
+      .send()
+  })
+}

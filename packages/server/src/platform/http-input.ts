@@ -1,0 +1,113 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Endpoint } from '@pohf/protocol'
+import { z } from 'zod'
+import type { Agent, Call, EndpointId, Operator } from './call.ts'
+import { Refusal, type Detail } from './errors.ts'
+import { headerOf } from './http-headers.ts'
+import { readIdempotencyKey } from './idempotency.ts'
+
+/** Handed down by app.ts: who a key belongs to. Refuses with a 401 code. */
+export type Authenticate = {
+  readonly agent: (key: string) => Promise<Agent>
+  readonly operator: (key: string) => Promise<Operator>
+}
+
+const bearerOf = (request: FastifyRequest): string | undefined => {
+  const header = headerOf(request, 'authorization')
+  if (header === undefined) return undefined
+  return /^bearer +([^ ]+) *$/i.exec(header)?.[1] ?? ''
+}
+
+const missingCode = {
+  bearer: 'missing_api_key',
+  operator: 'missing_api_key',
+  licensed: 'license_required',
+  order: 'auth_required',
+} as const
+
+/** Finds out who calls, before the body is read: a stranger learns nothing about what a body should be. */
+export const authenticateRequest = async (
+  authenticate: Authenticate,
+  endpoint: Endpoint,
+  request: FastifyRequest,
+): Promise<void> => {
+  if (endpoint.auth === 'public') return
+  const key = bearerOf(request)
+  if (key === undefined) {
+    if (endpoint.auth === 'optional') return
+    throw new Refusal(missingCode[endpoint.auth])
+  }
+  request.keyText = key
+  if (endpoint.auth === 'operator') {
+    request.operator = await authenticate.operator(key)
+    return
+  }
+  try {
+    request.agent = await authenticate.agent(key)
+  } catch (error) {
+    const badKey =
+      error instanceof Refusal && (error.code === 'malformed_api_key' || error.code === 'invalid_api_key')
+    throw endpoint.auth === 'licensed' && badKey
+      ? new Refusal('license_required', { message: error.message })
+      : error
+  }
+  if (endpoint.scope && !request.agent.scopes.includes(endpoint.scope)) {
+    throw new Refusal('forbidden', { message: `This key lacks the scope "${endpoint.scope}".` })
+  }
+}
+
+const detailsOf = (error: z.ZodError, place: string): Detail[] =>
+  error.issues.slice(0, 50).map((issue) => ({
+    path: [place, ...issue.path.map(String)].join('.'),
+    code: issue.code ?? 'invalid',
+    message: issue.message,
+  }))
+
+const parsePart = (schema: z.ZodType | undefined, value: unknown, place: string): unknown => {
+  if (!schema) return undefined
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw new Refusal('validation_failed', { details: detailsOf(parsed.error, place) })
+}
+
+/** Names of fields that the schema does not know; a test key is told, so that a typing fault shows early. */
+export const unknownFields = (endpoint: Endpoint, body: unknown): string[] => {
+  if (!(endpoint.body instanceof z.ZodObject) || typeof body !== 'object' || body === null) return []
+  const known = endpoint.body.shape
+  return Object.keys(body)
+    .filter((key) => !(key in known) && /^[\x21-\x7e]{1,64}$/.test(key))
+    .slice(0, 20)
+}
+
+/** The request as an operation sees it: every part parsed by its schema, nothing converted. */
+export const callOf = (endpoint: Endpoint, request: FastifyRequest): Call<EndpointId> =>
+  ({
+    body: parsePart(endpoint.body, request.body ?? {}, 'body'),
+    query: parsePart(endpoint.query, request.query, 'query'),
+    params: parsePart(endpoint.params, request.params, 'path'),
+    agent: request.agent,
+    operator: request.operator,
+    rawBody: request.body,
+    requestId: request.id,
+    address: request.ip,
+    idempotencyKey: request.agent ? readIdempotencyKey(headerOf(request, 'idempotency-key')) : undefined,
+    header: (name: string) => headerOf(request, name),
+  }) as Call<EndpointId>
+
+/** Anything is read as JSON if it says so, says nothing, or is a beacon; an empty body is {}. */
+export const addBodyParser = (app: FastifyInstance): void => {
+  const parseJson = app.getDefaultJsonParser('error', 'error')
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'string' }, (request, body, done) => {
+    const text = typeof body === 'string' ? body : body.toString('utf8')
+    if (text.trim() === '') return done(null, {})
+    const type = headerOf(request, 'content-type')?.split(';')[0]?.trim().toLowerCase() ?? ''
+    const isBeacon = request.routeOptions.config.endpoint?.limit === 'beacon'
+    if (type !== '' && type !== 'application/json' && !type.endsWith('+json') && !isBeacon) {
+      return done(new Refusal('unsupported_media_type'))
+    }
+    return parseJson(request, text, (error, value) =>
+      error ? done(new Refusal('invalid_json')) : done(null, value),
+    )
+  })
+}

@@ -1,0 +1,153 @@
+import { randomBytes } from 'node:crypto'
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import type { Endpoint } from '@pohf/protocol'
+import type { Agent, Handler, Operator, Page, Route } from './call.ts'
+import type { Ctx } from './context.ts'
+import { Refusal } from './errors.ts'
+import { addHeaders, matchersOf } from './http-headers.ts'
+import { addBodyParser, authenticateRequest, callOf, unknownFields, type Authenticate } from './http-input.ts'
+import { addErrors, runOnce, writeAnswer } from './http-output.ts'
+import { addressKey, makeLimiter, type Limit, type Limiter } from './limits.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    agent: Agent | undefined
+    operator: Operator | undefined
+    /** The key's own text: it seals answers that show a secret. Never logged. */
+    keyText: string
+    startedAt: number
+  }
+  interface FastifyContextConfig {
+    endpoint?: Endpoint
+  }
+}
+
+/** What one listener serves. */
+export type Listener = {
+  readonly ctx: Ctx
+  readonly endpoints: readonly Endpoint[]
+  readonly routes: readonly Route[]
+  readonly pages: readonly Page[]
+  readonly authenticate: Authenticate
+}
+
+const bodyLimitBytes = 262_144
+const requestIdPattern = /^[A-Za-z0-9_-]{8,64}$/
+
+const addressLimits = (ctx: Ctx): Record<NonNullable<Endpoint['limit']>, Limit> => ({
+  register: { name: 'register', quota: ctx.config.REGISTER_LIMIT_PER_HOUR, windowSeconds: 3_600 },
+  beacon: { name: 'beacon', quota: 300, windowSeconds: 60 },
+  tasks: { name: 'tasks', quota: 60, windowSeconds: 60 },
+  forwards: { name: 'forwards', quota: 20, windowSeconds: 3_600 },
+  mail: { name: 'mail', quota: 20, windowSeconds: 3_600 },
+})
+
+type Taking = { readonly limiter: Limiter; readonly reply: FastifyReply }
+const take = ({ limiter, reply }: Taking, limit: Limit, key: string): void => {
+  const verdict = limiter.take(limit, key)
+  reply.headers(verdict.headers)
+  if (!verdict.allowed) throw new Refusal('rate_limited')
+}
+
+const mount = (
+  app: FastifyInstance,
+  listener: Listener & { readonly limiter: Limiter },
+  endpoint: Endpoint,
+  handler: Handler,
+): void => {
+  const { ctx, limiter } = listener
+  const limits = addressLimits(ctx)
+  app.route({
+    method: endpoint.method,
+    url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    bodyLimit: endpoint.bodyLimitBytes ?? bodyLimitBytes,
+    config: { endpoint },
+    onRequest: async (request, reply) => {
+      if (endpoint.limit && ctx.config.addressLimits)
+        take({ limiter, reply }, limits[endpoint.limit], addressKey(request.ip))
+      await authenticateRequest(listener.authenticate, endpoint, request)
+      if (!request.agent) return
+      const quota = request.agent.ratePerMinute ?? ctx.config.KEY_LIMIT_PER_MINUTE
+      take({ limiter, reply }, { name: 'key', quota, windowSeconds: 60 }, request.agent.agentId)
+    },
+    handler: async (request, reply) => {
+      const exchange = { ctx, endpoint, request, reply }
+      const call = callOf(endpoint, request)
+      const unknown = request.agent?.mode === 'test' ? unknownFields(endpoint, request.body) : []
+      if (unknown.length > 0) reply.header('x-unknown-fields', unknown.join(', '))
+      return reply.send(await runOnce(exchange, async () => writeAnswer(exchange, await handler(call))))
+    },
+  })
+}
+
+const mountPage = (app: FastifyInstance, page: Page): void => {
+  app.get(page.path, async (request, reply) => {
+    const answer = await page.handler({
+      params: request.params as Record<string, string>,
+      query: request.query as Record<string, string>,
+    })
+    return reply
+      .code(answer.status ?? 200)
+      .type(answer.mediaType)
+      .headers(answer.headers ?? {})
+      .send(answer.text)
+  })
+}
+
+const addLogging = (app: FastifyInstance, ctx: Ctx): void => {
+  app.addHook('onResponse', async (request, reply) => {
+    const seconds = (performance.now() - request.startedAt) / 1_000
+    const endpoint = request.routeOptions.config.endpoint?.id ?? 'other'
+    ctx.metrics.requests.observe({ endpoint, status: reply.statusCode }, seconds)
+    // The operation's name, never the address itself: a query may hold a token.
+    const line = { requestId: request.id, method: request.method, endpoint, status: reply.statusCode }
+    ctx.log.info({ ...line, ms: Math.round(seconds * 1_000), agentId: request.agent?.agentId }, 'request')
+  })
+}
+
+const mountAll = (app: FastifyInstance, listener: Listener): void => {
+  const built = listener.endpoints.filter((endpoint) => endpoint.status === 'built')
+  const limited = { ...listener, limiter: makeLimiter(listener.ctx.clock) }
+  for (const endpoint of built) {
+    const found = listener.routes.find((candidate) => candidate.id === endpoint.id)
+    if (!found) throw new Error(`the table has ${endpoint.id}, but no module mounts it`)
+    mount(app, limited, endpoint, found.handler)
+  }
+  for (const { id } of listener.routes) {
+    if (!built.some((endpoint) => endpoint.id === id))
+      throw new Error(`${id} is mounted, but not built in the table`)
+  }
+  for (const page of listener.pages) mountPage(app, page)
+}
+
+/** Builds one listener: every built row of the table mounted once, the pages, and nothing else. */
+export const buildListener = (listener: Listener): FastifyInstance => {
+  const { ctx } = listener
+  const app = Fastify({
+    logger: false,
+    trustProxy: ctx.config.TRUSTED_PROXIES.length > 0 ? [...ctx.config.TRUSTED_PROXIES] : false,
+    requestTimeout: 30_000,
+    connectionTimeout: 60_000,
+    keepAliveTimeout: 72_000,
+    bodyLimit: bodyLimitBytes,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 },
+    return503OnClosing: true,
+    genReqId: (request) => {
+      const given = request.headers['x-request-id']
+      return typeof given === 'string' && requestIdPattern.test(given)
+        ? given
+        : `req_${randomBytes(12).toString('base64url')}`
+    },
+  })
+  app.decorateRequest('agent', undefined)
+  app.decorateRequest('operator', undefined)
+  app.decorateRequest('keyText', '')
+  app.decorateRequest('startedAt', 0)
+  const matchers = matchersOf(listener.endpoints.filter((endpoint) => endpoint.status === 'built'))
+  addBodyParser(app)
+  addHeaders(app, ctx, matchers)
+  addErrors(app, ctx, matchers)
+  addLogging(app, ctx)
+  mountAll(app, listener)
+  return app
+}

@@ -1,0 +1,64 @@
+import { isIPv6 } from 'node:net'
+import type { Clock } from './clock.ts'
+
+export type Limit = { readonly name: string; readonly quota: number; readonly windowSeconds: number }
+export type Verdict = { readonly allowed: boolean; readonly headers: Record<string, string> }
+
+/** Windows held at once per process; the oldest goes first, so that a flood of addresses cannot fill memory. */
+const windowsMax = 100_000
+
+type Window = { startedAt: number; used: number }
+
+/** One /64 is one subscriber: single IPv6 addresses cost nothing. */
+export const addressKey = (address: string): string => {
+  if (!isIPv6(address)) return address
+  const [head = '', tail = ''] = address.toLowerCase().split('::')
+  const left = head.split(':').filter((part) => part !== '')
+  const right = tail.split(':').filter((part) => part !== '')
+  const groups = address.includes('::')
+    ? [...left, ...Array.from({ length: Math.max(0, 8 - left.length - right.length) }, () => '0'), ...right]
+    : left
+  return `${groups.slice(0, 4).join(':')}::/64`
+}
+
+/** Counts requests in fixed windows, in this process. */
+export const makeLimiter = (clock: Clock) => {
+  const windows = new Map<string, Window>()
+
+  const current = (key: string, now: number, windowMs: number): Window => {
+    const known = windows.get(key)
+    if (known && now - known.startedAt < windowMs) return known
+    windows.delete(key)
+    if (windows.size >= windowsMax) {
+      const oldest = windows.keys().next().value
+      if (oldest !== undefined) windows.delete(oldest)
+    }
+    const fresh = { startedAt: now, used: 0 }
+    windows.set(key, fresh)
+    return fresh
+  }
+
+  return {
+    take: (limit: Limit, key: string): Verdict => {
+      const now = clock.now().getTime()
+      const window = current(`${limit.name}:${key}`, now, limit.windowSeconds * 1_000)
+      const allowed = window.used < limit.quota
+      if (allowed) window.used += 1
+      const remaining = Math.max(0, limit.quota - window.used)
+      const reset = Math.max(1, Math.ceil((window.startedAt + limit.windowSeconds * 1_000 - now) / 1_000))
+      return {
+        allowed,
+        headers: {
+          'ratelimit-policy': `"${limit.name}";q=${limit.quota};w=${limit.windowSeconds}`,
+          ratelimit: `"${limit.name}";r=${remaining};t=${reset}`,
+          'x-ratelimit-limit': String(limit.quota),
+          'x-ratelimit-remaining': String(remaining),
+          'x-ratelimit-reset': String(reset),
+          ...(allowed ? {} : { 'retry-after': String(reset) }),
+        },
+      }
+    },
+    size: () => windows.size,
+  }
+}
+export type Limiter = ReturnType<typeof makeLimiter>

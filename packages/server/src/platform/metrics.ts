@@ -1,0 +1,43 @@
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+
+export type Metrics = ReturnType<typeof makeMetrics>
+
+/** The figures of this process, one registry each so that tests do not share. */
+export const makeMetrics = () => {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  return {
+    registry,
+    requests: new Histogram({
+      name: 'pohf_http_request_seconds',
+      help: 'Time to answer, by endpoint and status.',
+      labelNames: ['endpoint', 'status'],
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+      registers: [registry],
+    }),
+    refusals: new Counter({
+      name: 'pohf_refusals_total',
+      help: 'Refusals by code.',
+      labelNames: ['code'],
+      registers: [registry],
+    }),
+    outboxDone: new Counter({
+      name: 'pohf_outbox_done_total',
+      help: 'Outbox rows done, by topic.',
+      labelNames: ['topic'],
+      registers: [registry],
+    }),
+    outboxFailed: new Counter({
+      name: 'pohf_outbox_failed_total',
+      help: 'Outbox attempts that failed, by topic.',
+      labelNames: ['topic'],
+      registers: [registry],
+    }),
+    outboxAge: new Gauge({
+      name: 'pohf_outbox_oldest_seconds',
+      help: 'Age of the oldest outbox row, by topic.',
+      labelNames: ['topic'],
+      registers: [registry],
+    }),
+  }
+}

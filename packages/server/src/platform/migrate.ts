@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto'
+import { readFileSync, readdirSync } from 'node:fs'
+import { Client } from 'pg'
+
+export type Migration = {
+  readonly number: number
+  readonly name: string
+  readonly sql: string
+  readonly hash: string
+}
+
+const folder = new URL('../../migrations/', import.meta.url)
+/** Any number, the same in every process: only one may migrate a database at a time. */
+const lockKey = 7_064_801
+const lockWaitMs = 60_000
+
+/** The numbered files in order; a gap or a double number is a fault. */
+export const readMigrations = (from: URL = folder): Migration[] => {
+  const names = readdirSync(from)
+    .filter((name) => name.endsWith('.sql'))
+    .toSorted()
+  return names.map((name, index) => {
+    const number = Number(name.slice(0, 4))
+    if (!/^\d{4}_[a-z0-9_]+\.sql$/.test(name) || number !== index + 1)
+      throw new Error(`migration ${name} is out of order`)
+    const sql = readFileSync(new URL(name, from), 'utf8')
+    return { number, name, sql, hash: createHash('sha256').update(sql).digest('hex') }
+  })
+}
+
+const pendingOf = (
+  migrations: readonly Migration[],
+  applied: readonly { number: number; hash: string }[],
+): Migration[] => {
+  for (const row of applied) {
+    const known = migrations.find((migration) => migration.number === row.number)
+    if (known && known.hash !== row.hash)
+      throw new Error(`migration ${known.name} was changed after it ran; write a new one instead`)
+  }
+  return migrations.filter((migration) => !applied.some((row) => row.number === migration.number))
+}
+
+/**
+ * Brings the schema up to date, forward only, each file in its own transaction. Safe to run from several
+ * processes at once and to be killed anywhere: the lock and the open transaction go with the connection.
+ */
+export const migrate = async (
+  databaseUrl: string,
+  migrations: readonly Migration[] = readMigrations(),
+): Promise<string[]> => {
+  const client = new Client({
+    connectionString: databaseUrl,
+    connectionTimeoutMillis: 10_000,
+    application_name: 'pohf-migrate',
+  })
+  // The error also rejects the query under way; without a listener it would end the process first.
+  client.on('error', () => undefined)
+  await client.connect()
+  try {
+    await client.query(`set lock_timeout = ${lockWaitMs}; set "pohf.tenant" = 'system'`)
+    await client.query('select pg_advisory_lock($1)', [lockKey])
+    await client.query('set lock_timeout = 2000')
+    await client.query(
+      'create table if not exists platform_migrations (number int primary key, name text not null, hash text not null, applied_at timestamptz not null default now())',
+    )
+    const { rows } = await client.query<{ number: number; hash: string }>(
+      'select number, hash from platform_migrations',
+    )
+    const pending = pendingOf(migrations, rows)
+    for (const migration of pending) await apply(client, migration)
+    return pending.map((migration) => migration.name)
+  } finally {
+    await client.end()
+  }
+}
+
+const apply = async (client: Client, migration: Migration): Promise<void> => {
+  await client.query('begin')
+  try {
+    await client.query(migration.sql)
+    await client.query('insert into platform_migrations (number, name, hash) values ($1, $2, $3)', [
+      migration.number,
+      migration.name,
+      migration.hash,
+    ])
+    await client.query('commit')
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined)
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`migration ${migration.name} failed: ${reason}`, { cause: error })
+  }
+}

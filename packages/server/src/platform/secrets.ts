@@ -1,0 +1,69 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Keys derived from one master secret, and sealing of short texts that must rest in the database. */
+export type Secrets = {
+  /** The same 32 bytes for the same purpose, always. */
+  derive(purpose: string): Buffer
+  seal(purpose: string, plain: string): string
+  open(purpose: string, sealed: string): string
+}
+
+const seal = (key: Buffer, plain: string): string => {
+  const iv = randomBytes(12)
+  const cipher = createCipheriv('aes-256-gcm', key, iv)
+  const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
+  return Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64url')
+}
+
+const open = (key: Buffer, sealed: string): string => {
+  const bytes = Buffer.from(sealed, 'base64url')
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12))
+  decipher.setAuthTag(bytes.subarray(12, 28))
+  return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
+}
+
+const deriveKey = (master: Buffer | string, purpose: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', master, '', `pohf.${purpose}`, 32))
+
+const makeSecrets = (master: Buffer): Secrets => {
+  const derive = (purpose: string) => deriveKey(master, purpose)
+  return {
+    derive,
+    seal: (purpose, plain) => seal(derive(purpose), plain),
+    open: (purpose, sealed) => open(derive(purpose), sealed),
+  }
+}
+
+/** Seals under a key that only the holder of `secret` has, such as a caller's API key. */
+export const sealFor = (secret: string, plain: string): string => seal(deriveKey(secret, 'caller'), plain)
+export const openFor = (secret: string, sealed: string): string => open(deriveKey(secret, 'caller'), sealed)
+
+const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code
+
+/**
+ * Reads the master secret, or makes it once. Several processes may start at the same time: the file appears
+ * whole by link(2), and whoever comes second reads the first one's.
+ */
+export const loadSecrets = (dataDir: string): Secrets => {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const path = join(dataDir, 'master.key')
+  const draft = join(dataDir, `master.key.${process.pid}.${randomBytes(4).toString('hex')}`)
+  const read = () => Buffer.from(readFileSync(path, 'utf8').trim(), 'base64url')
+  try {
+    return makeSecrets(read())
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error
+  }
+  writeFileSync(draft, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flush: true })
+  try {
+    linkSync(draft, path)
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error
+  } finally {
+    unlinkSync(draft)
+  }
+  return makeSecrets(read())
+}

@@ -1,0 +1,44 @@
+import type { Ctx } from './context.ts'
+
+/** One kind of background work: does a batch and says how many items it took. */
+export type Duty = { readonly name: string; readonly everyMs: number; readonly run: () => Promise<number> }
+
+export type Worker = { readonly stop: () => Promise<void> }
+
+const errorWaitMs = 2_000
+
+/**
+ * Runs every duty in a loop of its own until stopped: at once again while there is work, else after `everyMs`.
+ * A duty that throws waits and goes on; it never takes the others with it.
+ */
+export const startWorker = (ctx: Ctx, duties: readonly Duty[]): Worker => {
+  const stopping = new AbortController()
+  const pause = (ms: number) =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(done, ms)
+      stopping.signal.addEventListener('abort', done, { once: true })
+      function done() {
+        clearTimeout(timer)
+        stopping.signal.removeEventListener('abort', done)
+        resolve()
+      }
+    })
+  const loop = async (duty: Duty) => {
+    while (!stopping.signal.aborted) {
+      try {
+        const taken = await duty.run()
+        if (taken === 0) await pause(duty.everyMs)
+      } catch (error) {
+        ctx.log.error({ err: error, duty: duty.name }, 'a background duty failed; it goes on')
+        await pause(errorWaitMs)
+      }
+    }
+  }
+  const loops = duties.map(loop)
+  return {
+    stop: async () => {
+      stopping.abort()
+      await Promise.all(loops)
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const entry = fileURLToPath(new URL('main.ts', import.meta.url))
+/** A child that dies is started again, slower each time: 0.2 s, 0.4 s, up to 5 s. */
+const waitMs = (failures: number) => Math.min(5_000, 200 * 2 ** failures)
+const healthyMs = 30_000
+
+/** Keeps one child process per role alive until this process is told to stop. */
+export const supervise = (roles: readonly string[]): void => {
+  const children = new Map<string, ChildProcess>()
+  let stopping = false
+
+  const start = (role: string, failures: number): void => {
+    const startedAt = performance.now()
+    const child = fork(entry, [role], { stdio: 'inherit' })
+    children.set(role, child)
+    child.on('exit', () => {
+      children.delete(role)
+      if (stopping) return
+      const survived = performance.now() - startedAt > healthyMs
+      setTimeout(() => stopping || start(role, survived ? 0 : failures + 1), waitMs(survived ? 0 : failures))
+    })
+  }
+
+  const stop = (): void => {
+    if (stopping) return
+    stopping = true
+    for (const child of children.values()) child.kill('SIGTERM')
+    setTimeout(() => process.exit(0), 12_000).unref()
+    const poll = setInterval(() => {
+      if (children.size > 0) return
+      clearInterval(poll)
+      process.exit(0)
+    }, 50)
+  }
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
+  for (const role of roles) start(role, 0)
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { faultsOf, mayImport, readSources, serverRoot } from './architecture.ts'
+
+const files = readSources()
+
+test('the sources keep the rules of the house', (t) => {
+  assert.ok(files.length >= 50, `saw only ${files.length} files`)
+  t.diagnostic(`saw ${files.length} source files`)
+  assert.deepEqual(faultsOf(files), [])
+})
+
+test('every module is in the import table and has a README of at most 30 lines', () => {
+  const modules = readdirSync(join(serverRoot, 'src'), { withFileTypes: true }).filter(
+    (entry) => entry.isDirectory() && entry.name !== 'platform',
+  )
+  for (const { name } of modules) {
+    assert.ok(mayImport[name], `${name} is not in the import table`)
+    const readme = files.length && existsSync(join(serverRoot, 'src', name, 'README.md'))
+    assert.ok(readme, `${name} has no README.md`)
+  }
+  assert.ok(modules.length >= 3)
+})
+
+const planted: readonly { name: string; path: string; text: string; fault: RegExp }[] = [
+  {
+    name: 'SQL in a route',
+    path: 'agents/routes.ts',
+    text: "tx.selectFrom('agents')",
+    fault: /SQL outside store/,
+  },
+  {
+    name: 'a raw query in an operation',
+    path: 'agents/register.ts',
+    text: 'await client.query(text)',
+    fault: /SQL outside store/,
+  },
+  {
+    name: 'an import against the graph',
+    path: 'ledger/post.ts',
+    text: "import { x } from '../credits/index.ts'",
+    fault: /ledger may not import credits/,
+  },
+  {
+    name: 'a way round the front door',
+    path: 'credits/buy.ts',
+    text: "import { x } from '../ledger/store.ts'",
+    fault: /not by index\.ts/,
+  },
+  {
+    name: 'platform that knows a module',
+    path: 'platform/http.ts',
+    text: "import { x } from '../agents/index.ts'",
+    fault: /platform knows no module/,
+  },
+  {
+    name: 'process.env outside config',
+    path: 'agents/register.ts',
+    text: 'process.env.X',
+    fault: /process\.env/,
+  },
+  {
+    name: 'a request outside routes',
+    path: 'agents/register.ts',
+    text: "import type { FastifyRequest } from 'fastify'",
+    fault: /request or reply/,
+  },
+  {
+    name: 'network outside outbound',
+    path: 'webhooks/deliver.ts',
+    text: 'await fetch(url)',
+    fault: /network/,
+  },
+  { name: 'the process clock in a rule', path: 'work/rules.ts', text: 'Date.now()', fault: /clock/ },
+  {
+    name: 'an optional transaction',
+    path: 'work/store.ts',
+    text: 'const f = (tx?: Tx) => 1',
+    fault: /tx is optional/,
+  },
+  { name: 'a folder that says nothing', path: 'work/utils.ts', text: '', fault: /says nothing/ },
+]
+for (const violation of planted) {
+  test(`a planted violation is seen: ${violation.name}`, () => {
+    const faults = faultsOf([{ path: violation.path, text: violation.text }])
+    assert.ok(
+      faults.some((fault) => violation.fault.test(fault)),
+      `not seen; got ${JSON.stringify(faults)}`,
+    )
+  })
+}
+
+test('a planted floating promise fails the linter', () => {
+  const folder = mkdtempSync(join(serverRoot, 'src/planted-'))
+  try {
+    const file = join(folder, 'floating.ts')
+    writeFileSync(
+      file,
+      'const work = async (): Promise<number> => 1\nexport const start = (): void => {\n  work()\n}\n',
+    )
+    const run = spawnSync('oxlint', ['--type-aware', file], {
+      cwd: join(serverRoot, '../..'),
+      encoding: 'utf8',
+    })
+    assert.equal(run.status, 1, run.stdout)
+    assert.match(run.stdout, /no-floating-promises/)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})

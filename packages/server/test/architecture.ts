@@ -1,0 +1,91 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export const serverRoot = new URL('../', import.meta.url).pathname
+export type SourceFile = { readonly path: string; readonly text: string }
+
+/** Every source file of the server, tests left out, as paths below src/. */
+export const readSources = (root = join(serverRoot, 'src')): SourceFile[] =>
+  globSync('**/*.ts', { cwd: root })
+    .filter((path) => !path.endsWith('.test.ts'))
+    .toSorted()
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+
+/** Which modules a module may import, besides platform and protocol. */
+export const mayImport: Readonly<Record<string, readonly string[]>> = {
+  agents: [],
+  operators: [],
+  ledger: [],
+  payments: [],
+  sessions: [],
+  signing: [],
+  tlog: [],
+  webhooks: [],
+  members: ['sessions', 'webhooks'],
+  credits: ['ledger', 'payments', 'webhooks'],
+  partners: ['ledger', 'webhooks'],
+  evidence: ['sessions', 'members'],
+  credentials: ['credits', 'sessions', 'evidence', 'members', 'payments', 'signing', 'tlog', 'webhooks'],
+  work: ['credentials', 'members', 'sessions', 'payments', 'ledger', 'webhooks'],
+  tracking: ['sessions', 'credentials'],
+  vhh: ['work', 'signing', 'tlog'],
+  discovery: ['work', 'vhh', 'agents', 'credentials'],
+}
+
+const sqlFiles = /(^|\/)store\.ts$|^platform\/(db|migrate|outbox|leases|idempotency|limits|maintenance)\.ts$/
+const httpFiles = /(^|\/)routes\.ts$|^platform\/http[a-z-]*\.ts$|^discovery\/mcp\.ts$|^app\.ts$/
+const networkFiles = /^platform\/(outbound|mail|db|migrate)\.ts$|^(main|roles|supervisor)\.ts$/
+const fixedNames = new Set(['utils', 'helpers', 'lib', 'common'])
+
+const moduleOf = (path: string): string => (path.includes('/') ? (path.split('/')[0] ?? '') : 'main')
+const importsOf = (file: SourceFile): string[] =>
+  [...file.text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1] ?? '')
+
+const importFaults = (file: SourceFile): string[] => {
+  const from = moduleOf(file.path)
+  if (from === 'main') return []
+  return importsOf(file).flatMap((specifier) => {
+    const target = /^(?:\.\.\/)+([a-z]+)\/(.+)$/.exec(specifier)
+    if (!target) return specifier.startsWith('../') ? [`${file.path} imports ${specifier} from the root`] : []
+    const [, to = '', rest = ''] = target
+    if (to === from || (to === 'platform' && from !== 'platform')) return []
+    if (from === 'platform') return [`${file.path}: platform knows no module, yet imports ${to}`]
+    if (!(mayImport[from] ?? []).includes(to)) return [`${file.path}: ${from} may not import ${to}`]
+    return rest === 'index.ts' ? [] : [`${file.path} enters ${to} by ${rest}, not by index.ts`]
+  })
+}
+
+const powerFaults = (file: SourceFile): string[] => {
+  const faults: string[] = []
+  const { path, text } = file
+  const has = (pattern: RegExp) => pattern.test(text)
+  if (
+    !sqlFiles.test(path) &&
+    has(/\bsql\s*(<[^`]*>)?`|\.(selectFrom|insertInto|updateTable|deleteFrom)\(|\.query\(/)
+  )
+    faults.push(`${path}: SQL outside store.ts`)
+  if (!httpFiles.test(path) && has(/from 'fastify'|FastifyRe(quest|ply)/))
+    faults.push(`${path}: request or reply outside routes.ts`)
+  if (
+    !networkFiles.test(path) &&
+    has(/from '(node:https?|node:net|node:dns[^']*|undici|nodemailer)'|\bfetch\(/) &&
+    !/^platform\/limits\.ts$/.test(path)
+  )
+    faults.push(`${path}: network outside platform/outbound.ts`)
+  if (path !== 'platform/config.ts' && has(/process\.env/))
+    faults.push(`${path}: process.env outside platform/config.ts`)
+  if (
+    !/^platform\/(clock|ids|keys|secrets|http)\.ts$/.test(path) &&
+    has(/\bDate\.now\(|new Date\(\)|Math\.random\(|\brandomBytes\(|\brandomUUID\(/)
+  )
+    faults.push(`${path}: clock or randomness outside platform`)
+  if (has(/\btx\?\s*:/)) faults.push(`${path}: tx is optional`)
+  if (path.split('/').some((part) => fixedNames.has(part.replace(/\.ts$/, ''))))
+    faults.push(`${path}: a name that says nothing`)
+  if (/\/rules\.ts$/.test(path) && has(/\basync\b|\bawait\b/)) faults.push(`${path}: rules are pure`)
+  return faults
+}
+
+/** Every rule of the house that a reading of the sources can check. */
+export const faultsOf = (files: readonly SourceFile[]): string[] =>
+  files.flatMap((file) => [...importFaults(file), ...powerFaults(file)])

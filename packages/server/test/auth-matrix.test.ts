@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { endpoints, operatorEndpoints, scopes, type Endpoint } from '@pohf/protocol'
+import { makeKey } from '../src/platform/keys.ts'
+import * as operators from '../src/operators/index.ts'
+import { startHarness, type Answered } from './harness.ts'
+
+const harness = await startHarness()
+const live = await harness.register('live')
+const sandbox = await harness.register('test')
+
+const createKey = async (scope: readonly string[]) => {
+  const { json } = await harness.call('POST', '/api/agents/keys', {
+    key: live.apiKey,
+    body: { scopes: scope },
+  })
+  return json as { apiKey: string; keyId: string }
+}
+const revoked = await createKey([...scopes])
+await harness.call('POST', '/api/agents/keys/revoke', { key: live.apiKey, body: { keyId: revoked.keyId } })
+const rotatedOut = await createKey([...scopes])
+await harness.call('POST', '/api/agents/keys/rotate', { key: rotatedOut.apiKey, body: { overlapSeconds: 0 } })
+const operator = await operators.create(harness.ctx, 'machine', 'Ada')
+
+/** A key of one scope, and the scope it lacks is whichever the operation wants. */
+const narrow = { keys: await createKey(['keys']), webhooks: await createKey(['webhooks']) }
+
+type Principal = {
+  readonly name: string
+  readonly key: (endpoint: Endpoint) => string | undefined
+  readonly expect: (endpoint: Endpoint) => string
+}
+const passes = 'passes'
+const refusedAs = (code: string) => (endpoint: Endpoint) =>
+  endpoint.auth === 'public' ? passes : endpoint.auth === 'licensed' ? 'license_required' : code
+const agentOnly = (endpoint: Endpoint) => (endpoint.auth === 'operator' ? 'malformed_api_key' : passes)
+const badChecksum = `${live.apiKey.slice(0, -1)}${live.apiKey.endsWith('0') ? '1' : '0'}`
+
+const principals: readonly Principal[] = [
+  {
+    name: 'no key',
+    key: () => undefined,
+    expect: (endpoint) =>
+      ({
+        public: passes,
+        optional: passes,
+        bearer: 'missing_api_key',
+        operator: 'missing_api_key',
+        licensed: 'license_required',
+        order: 'auth_required',
+      })[endpoint.auth],
+  },
+  { name: 'malformed', key: () => 'hello', expect: refusedAs('malformed_api_key') },
+  { name: 'bad checksum', key: () => badChecksum, expect: refusedAs('malformed_api_key') },
+  {
+    name: 'unknown',
+    key: (endpoint) => makeKey(endpoint.auth === 'operator' ? 'svc_op_' : 'svc_live_', 'aa'),
+    expect: refusedAs('invalid_api_key'),
+  },
+  {
+    name: 'revoked',
+    key: () => revoked.apiKey,
+    expect: (endpoint) =>
+      endpoint.auth === 'operator' ? 'malformed_api_key' : refusedAs('invalid_api_key')(endpoint),
+  },
+  {
+    name: 'rotated out',
+    key: () => rotatedOut.apiKey,
+    expect: (endpoint) =>
+      endpoint.auth === 'operator' ? 'malformed_api_key' : refusedAs('invalid_api_key')(endpoint),
+  },
+  {
+    name: 'wrong scope',
+    key: (endpoint) => (endpoint.scope === 'keys' ? narrow.webhooks.apiKey : narrow.keys.apiKey),
+    expect: (endpoint) =>
+      endpoint.auth === 'operator' ? 'malformed_api_key' : endpoint.scope ? 'forbidden' : passes,
+  },
+  { name: 'test', key: () => sandbox.apiKey, expect: agentOnly },
+  { name: 'live', key: () => live.apiKey, expect: agentOnly },
+  {
+    name: 'operator',
+    key: () => operator.operatorKey,
+    expect: (endpoint) => (endpoint.auth === 'operator' ? passes : refusedAs('malformed_api_key')(endpoint)),
+  },
+]
+
+const authCodes = [
+  'missing_api_key',
+  'malformed_api_key',
+  'invalid_api_key',
+  'auth_required',
+  'license_required',
+  'forbidden',
+  'untrusted_agent',
+]
+const outcome = (answer: Answered): string =>
+  authCodes.includes(String(answer.json?.error)) ? String(answer.json.error) : passes
+
+/** A body that fails validation: an allowed caller gets past the key and changes nothing. */
+const harmless = { body: ['not an object'] }
+
+let cases = 0
+for (const endpoint of [...endpoints, ...operatorEndpoints] as readonly Endpoint[]) {
+  if (endpoint.status !== 'built') continue
+  test(`${endpoint.method} ${endpoint.path} lets in exactly whom the table says`, async () => {
+    for (const principal of principals) {
+      const key = principal.key(endpoint)
+      const path = endpoint.path.replaceAll(/\{\w+\}/g, 'none')
+      const request = {
+        ...(key === undefined ? {} : { key }),
+        ...(endpoint.method === 'GET' || !endpoint.body ? {} : harmless),
+      }
+      // Without a body schema there is nothing to fail on, so whoever may pass would act: only refusals are tried.
+      if (!endpoint.body && endpoint.method !== 'GET' && principal.expect(endpoint) === passes) continue
+      const answer = await (endpoint.auth === 'operator'
+        ? harness.operate(endpoint.method, path, request)
+        : harness.call(endpoint.method, path, request))
+      assert.equal(
+        outcome(answer),
+        principal.expect(endpoint),
+        `${principal.name}: ${answer.status} ${answer.text}`,
+      )
+      cases += 1
+    }
+  })
+}
+
+test('the matrix saw enough', (t) => {
+  t.diagnostic(`${cases} cases`)
+  assert.ok(cases >= 150)
+})

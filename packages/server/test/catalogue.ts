@@ -1,0 +1,77 @@
+import type { Pool } from 'pg'
+
+/** Tables that belong to the deployment, not to one agent; each is named here or fails. */
+const deploymentWide: ReadonlySet<string> = new Set([
+  'platform_migrations',
+  'platform_partitioned',
+  'operators',
+  'operator_audit',
+  // A key or mailed token names its agent, so the look-up starts from its hash.
+  'api_key_hashes',
+  'mail_tokens',
+])
+
+type Column = { table_name: string; column_name: string }
+type Key = {
+  table_name: string
+  index_name: string
+  columns: string[]
+  is_primary: boolean
+  partition_columns: string[] | null
+}
+
+const tablesOf = async (
+  owner: Pool,
+): Promise<{ name: string; secured: boolean; forced: boolean; policies: number; partitioned: boolean }[]> => {
+  const { rows } = await owner.query(
+    `select c.relname as name, c.relrowsecurity as secured, c.relforcerowsecurity as forced, c.relkind = 'p' as partitioned,
+       (select count(*)::int from pg_policy p where p.polrelid = c.oid) as policies
+     from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition order by 1`,
+  )
+  return rows
+}
+
+const keysOf = async (owner: Pool): Promise<Key[]> => {
+  const { rows } = await owner.query<Key>(
+    `select c.relname as table_name, i.relname as index_name, x.indisprimary as is_primary,
+       array(select a.attname::text from unnest(x.indkey[0:x.indnkeyatts - 1]) with ordinality k(n, o) join pg_attribute a on a.attrelid = c.oid and a.attnum = k.n order by k.o) as columns,
+       (select array_agg(a.attname::text) from pg_partitioned_table p join pg_attribute a on a.attrelid = c.oid and a.attnum = any(p.partattrs) where p.partrelid = c.oid) as partition_columns
+     from pg_index x join pg_class c on c.oid = x.indrelid join pg_class i on i.oid = x.indexrelid
+     where x.indisunique and c.relnamespace = 'public'::regnamespace and not c.relispartition`,
+  )
+  return rows
+}
+
+/** What in the database breaks the rules of growth and tenancy. */
+export const catalogueFaults = async (
+  owner: Pool,
+): Promise<{ faults: string[]; tables: number; keys: number }> => {
+  const tables = await tablesOf(owner)
+  const keys = await keysOf(owner)
+  const { rows: columns } = await owner.query<Column>(
+    "select table_name, column_name from information_schema.columns where table_schema = 'public'",
+  )
+  const hasAgent = (table: string) =>
+    columns.some((column) => column.table_name === table && column.column_name === 'agent_id')
+  const faults: string[] = []
+  for (const table of tables) {
+    if (hasAgent(table.name) && !(table.secured && table.forced && table.policies > 0))
+      faults.push(`${table.name} has agent_id but no forced row-level security`)
+    if (!hasAgent(table.name) && !deploymentWide.has(table.name))
+      faults.push(`${table.name} has no agent_id and is not named as deployment-wide`)
+    if (table.partitioned) {
+      const { rowCount } = await owner.query('select from platform_partitioned where table_name = $1', [
+        table.name,
+      ])
+      if (rowCount === 0) faults.push(`${table.name} is partitioned but nobody makes its next partitions`)
+    }
+  }
+  for (const key of keys) {
+    if (!deploymentWide.has(key.table_name) && key.columns[0] !== 'agent_id')
+      faults.push(`${key.index_name} of ${key.table_name} does not begin with agent_id`)
+    // A unique key of a partitioned table holds within one partition only: it may identify a row, never claim a name.
+    if (key.partition_columns && !key.is_primary)
+      faults.push(`${key.index_name} of ${key.table_name} cannot hold across partitions; use a claim table`)
+  }
+  return { faults, tables: tables.length, keys: keys.length }
+}

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import {
+  additions,
+  endpoints,
+  errorCatalogue,
+  errorsOf,
+  openApiDocument,
+  operatorEndpoints,
+  specification,
+  type Endpoint,
+} from '@pohf/protocol'
+import { buildListener } from '../src/platform/http.ts'
+import { startHarness } from './harness.ts'
+import { serverRoot } from './architecture.ts'
+
+const harness = await startHarness()
+const built = (rows: readonly Endpoint[]) => rows.filter((row) => row.status === 'built')
+const routePath = (path: string) => path.replaceAll(/\{(\w+)\}/g, ':$1')
+
+/** Every mounted path with its methods, read off the router itself. */
+const mountedOn = (listener: typeof harness.app.api): string[] => {
+  const parents: string[] = []
+  return listener
+    .printRoutes({ commonPrefix: false })
+    .split('\n')
+    .flatMap((line) => {
+      const found = /^([│ ]*)[└├]── (\S*) ?(?:\(([A-Z, ]+)\))?/.exec(line)
+      if (!found) return []
+      const [, indent = '', part = '', methods = ''] = found
+      const depth = indent.length / 4
+      parents.splice(depth, Infinity, part)
+      return methods
+        .split(', ')
+        .filter((method) => method !== '' && method !== 'HEAD')
+        .map((method) => `${method} ${parents.join('')}`)
+    })
+}
+
+test('every built row is mounted, and nothing else under /api, /mcp, /operator or /.well-known', (t) => {
+  for (const [listener, rows] of [
+    [harness.app.api, endpoints],
+    [harness.app.operator, operatorEndpoints],
+  ] as const) {
+    const mounted = mountedOn(listener).filter((route) =>
+      /^[A-Z]+ \/(api|mcp|operator|\.well-known)/.test(route),
+    )
+    t.diagnostic(`${mounted.length} mounted, ${built(rows).length} built of ${rows.length} rows`)
+    assert.ok(mounted.length > 0)
+    assert.deepEqual(
+      mounted.toSorted(),
+      built(rows)
+        .map((row) => `${row.method} ${routePath(row.path)}`)
+        .toSorted(),
+    )
+  }
+})
+
+test('the id of a built row is the file that holds it', () => {
+  for (const row of [...built(endpoints), ...built(operatorEndpoints)]) {
+    const [module = '', operation = ''] = row.id.split('.')
+    assert.ok(existsSync(join(serverRoot, 'src', module, `${operation}.ts`)), `${row.id} has no file`)
+  }
+})
+
+test('the table has every endpoint of the specification, in its order', () => {
+  const paths = specification.map((row) => `${row.method} ${row.path}`)
+  assert.equal(paths.length, 32)
+  assert.equal(paths[0], 'POST /api/agents/register')
+  assert.equal(paths.at(-1), 'POST /api/mcp')
+  assert.equal(
+    new Set([...paths, ...additions.map((row) => `${row.method} ${row.path}`)]).size,
+    paths.length + additions.length,
+  )
+})
+
+test('openapi.json has exactly the built rows, every status documented', async () => {
+  const { json } = await harness.call('GET', '/openapi.json')
+  assert.equal(json.openapi, '3.1.0')
+  assert.equal(json.info.version, '1.0.0')
+  const listed = Object.entries(json.paths as Record<string, object>).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  )
+  assert.deepEqual(
+    listed.toSorted(),
+    built(endpoints)
+      .map((row) => `${row.method} ${row.path}`)
+      .toSorted(),
+  )
+  for (const row of built(endpoints)) {
+    const responses = json.paths[row.path][row.method.toLowerCase()].responses
+    for (const code of errorsOf(row))
+      assert.ok(responses[errorCatalogue[code].status], `${row.id} lacks ${code}`)
+  }
+  assert.deepEqual(json, JSON.parse(JSON.stringify(openApiDocument())))
+})
+
+test('a route that the table lacks, and a row that nobody mounts, stop the start', () => {
+  const authenticate = { agent: async () => assert.fail(), operator: async () => assert.fail() }
+  const base = { ctx: harness.ctx, pages: [], authenticate }
+  const row = built(endpoints)[0]
+  assert.ok(row)
+  assert.throws(() => buildListener({ ...base, endpoints: [row], routes: [] }), /no module mounts it/)
+  assert.throws(
+    () =>
+      buildListener({
+        ...base,
+        endpoints: [],
+        routes: [{ id: 'agents.register', handler: async () => ({}) }],
+      }),
+    /not built in the table/,
+  )
+})

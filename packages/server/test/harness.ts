@@ -1,0 +1,153 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { after } from 'node:test'
+import { Client, Pool } from 'pg'
+import type { Mode } from '@pohf/protocol'
+import { createDatabase } from '../dev/cluster.ts'
+import { buildApp, buildContext, buildDuties } from '../src/app.ts'
+import { readConfig } from '../src/platform/config.ts'
+import { makeLog } from '../src/platform/log.ts'
+
+export type Answered = {
+  readonly status: number
+  readonly headers: Record<string, string | undefined>
+  readonly text: string
+  // Tests look into answers freely; each looks at what it expects.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly json: any
+}
+export type Request = {
+  readonly key?: string
+  readonly body?: unknown
+  readonly headers?: Record<string, string>
+  readonly raw?: string
+}
+
+export const clusterUrl = (database: string): string => {
+  const cluster = process.env['POHF_TEST_CLUSTER']
+  if (!cluster) throw new Error('run the tests by npm test: it starts PostgreSQL')
+  return `${cluster}${database}`
+}
+
+/** A new database from the migrated template, and the way to drop it. */
+export const makeDatabase = async (
+  template = 'pohf_template',
+): Promise<{ url: string; drop: () => Promise<void> }> => {
+  const name = `t_${randomBytes(6).toString('hex')}`
+  const url = await createDatabase({ url: clusterUrl }, name, template)
+  const drop = async () => {
+    const client = new Client({ connectionString: clusterUrl('postgres') })
+    await client.connect()
+    await client.query(`drop database if exists "${name}" with (force)`)
+    await client.end()
+  }
+  return { url, drop }
+}
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The whole server in this process, on its own database, with a clock that tests set. */
+export const startHarness = async (environment: Record<string, string> = {}) => {
+  const { url, drop } = await makeDatabase()
+  const dataDir = mkdtempSync(join(tmpdir(), 'pohf-data-'))
+  const lines: string[] = []
+  const log = makeLog(
+    'info',
+    new Writable({ write: (chunk: Buffer, _encoding, done) => (lines.push(chunk.toString()), done()) }),
+  )
+  const config = readConfig({
+    DATABASE_URL: url,
+    DATA_DIR: dataDir,
+    DATABASE_POOL_SIZE: '20',
+    ...environment,
+  })
+  let skewMs = 0
+  const ctx = buildContext({
+    config,
+    log,
+    name: 'pohf-test',
+    clock: { now: () => new Date(Date.now() + skewMs) },
+  })
+  const app = buildApp(ctx)
+  await Promise.all([app.api.ready(), app.operator.ready()])
+  /** The owner's connection: for looking behind the program's back. */
+  const owner = new Pool({ connectionString: url, max: 2 })
+
+  const send = async (
+    listener: typeof app.api,
+    method: string,
+    path: string,
+    request: Request,
+  ): Promise<Answered> => {
+    const payload = request.raw ?? (request.body === undefined ? undefined : JSON.stringify(request.body))
+    const response = await listener.inject({
+      method: method as 'GET',
+      url: path,
+      headers: {
+        ...(payload === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(request.key === undefined ? {} : { authorization: `Bearer ${request.key}` }),
+        ...request.headers,
+      },
+      ...(payload === undefined ? {} : { payload }),
+    })
+    return {
+      status: response.statusCode,
+      headers: response.headers as Record<string, string>,
+      text: response.body,
+      json: parse(response.body),
+    }
+  }
+
+  const harness = {
+    ctx,
+    app,
+    owner,
+    lines,
+    dataDir,
+    call: (method: string, path: string, request: Request = {}) => send(app.api, method, path, request),
+    operate: (method: string, path: string, request: Request = {}) =>
+      send(app.operator, method, path, request),
+    register: async (mode: Mode = 'test', contactEmail = 'dev@example.com') => {
+      const { json } = await harness.call('POST', '/api/agents/register', {
+        body: { name: 'Test', contactEmail, mode },
+      })
+      return json as { apiKey: string; agentId: `agt_${string}`; mode: Mode }
+    },
+    /** Moves the time of the database and of the process, both by the same. */
+    advance: async (ms: number) => {
+      skewMs += ms
+      await owner.query(
+        `create or replace function pohf_now() returns timestamptz language sql stable parallel safe as $$ select transaction_timestamp() + interval '${skewMs} milliseconds' $$`,
+      )
+      await owner.query('select pohf_maintain_partitions()')
+    },
+    /** Runs every duty of the worker until none has work left. */
+    work: async () => {
+      for (let round = 0; round < 50; round++) {
+        let taken = 0
+        for (const duty of buildDuties(ctx)) taken += await duty.run()
+        if (taken === 0) return
+      }
+      throw new Error('the worker does not come to rest')
+    },
+    close: async () => {
+      await Promise.all([app.api.close(), app.operator.close()])
+      await ctx.db.pool.end()
+      await owner.end()
+      await drop()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+  after(() => harness.close())
+  return harness
+}
+export type Harness = Awaited<ReturnType<typeof startHarness>>

@@ -1,0 +1,26 @@
+// Everything CI runs, in its order, stopping at the first failure. npm run check
+import { spawnSync } from 'node:child_process'
+
+const steps: readonly { readonly name: string; readonly command: readonly string[] }[] = [
+  { name: 'format', command: ['prettier', '--check', '--log-level', 'warn', '.'] },
+  { name: 'lint', command: ['oxlint', '--type-aware', '--quiet'] },
+  { name: 'types', command: ['tsc', '-p', '.'] },
+  { name: 'dead code', command: ['knip'] },
+  { name: 'generated files', command: ['node', 'tools/generate.ts', '--check'] },
+  { name: 'tests', command: ['node', 'tools/test.ts'] },
+]
+
+const startedAt = performance.now()
+const seconds = (since: number) => ((performance.now() - since) / 1_000).toFixed(1)
+for (const [index, step] of steps.entries()) {
+  const stepStartedAt = performance.now()
+  console.log(`\n[${index + 1}/${steps.length}] ${step.name}`)
+  const [command = '', ...parameters] = step.command
+  const { status } = spawnSync(command, parameters, { stdio: 'inherit' })
+  if (status !== 0) {
+    console.error(`\n${step.name} failed after ${seconds(stepStartedAt)} s`)
+    process.exit(1)
+  }
+  console.log(`    ${step.name}: ${seconds(stepStartedAt)} s`)
+}
+console.log(`\nAll ${steps.length} checks passed in ${seconds(startedAt)} s`)

@@ -1,0 +1,79 @@
+// Writes every generated file, or with --check fails where one is not what it should be.
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { errorCatalogue, errorCodes, openApiDocument } from '../packages/protocol/src/index.ts'
+import { createDatabase, startCluster } from '../packages/server/dev/cluster.ts'
+import { settings } from '../packages/server/src/platform/config.ts'
+import { migrate } from '../packages/server/src/platform/migrate.ts'
+
+const root = new URL('../', import.meta.url).pathname
+const check = process.argv.includes('--check')
+
+const errorPage = (code: (typeof errorCodes)[number]): string => {
+  const entry = errorCatalogue[code]
+  return `# ${code}\n\nStatus ${entry.status}. ${entry.retryable ? 'The same call may succeed later.' : 'The same call will fail again.'}\n\n**What happened.** ${entry.message}\n\n**Why.** ${entry.why}\n\n**What to do.** ${entry.fix}\n`
+}
+
+const configPage = (): string => {
+  const rows = Object.entries(settings.shape).map(([name, schema]) => {
+    const { description = '' } = z.globalRegistry.get(schema) ?? {}
+    const fallback = schema.safeParse(undefined)
+    const shown = fallback.success
+      ? fallback.data === undefined ||
+        fallback.data === '' ||
+        (Array.isArray(fallback.data) && fallback.data.length === 0)
+        ? ''
+        : `\`${String(fallback.data)}\``
+      : '**required**'
+    return `| \`${name}\` | ${shown} | ${description} |`
+  })
+  return `# Settings\n\nRead once from the environment. An empty variable counts as unset. All faults are named at once, before the database is touched.\n\n| Name | Default | Meaning |\n| --- | --- | --- |\n${rows.join('\n')}\n`
+}
+
+const schemaTypes = async (): Promise<string> => {
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-generate-'))
+  const cluster = await startCluster({ folder })
+  try {
+    const url = await createDatabase(cluster, 'pohf')
+    await migrate(url)
+    const out = join(folder, 'schema.ts')
+    const run = spawnSync(
+      'kysely-codegen',
+      ['--dialect', 'postgres', '--url', url, '--out-file', out, '--type-mapping', '{"int8":"bigint"}'],
+      { encoding: 'utf8' },
+    )
+    if (run.status !== 0) throw new Error(run.stderr || run.stdout || String(run.error))
+    return readFileSync(out, 'utf8')
+  } finally {
+    await cluster.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const wanted = new Map<string, string>([
+  ['docs/openapi.json', `${JSON.stringify(openApiDocument(), null, 2)}\n`],
+  ['docs/config.md', configPage()],
+  ['packages/server/src/platform/schema.ts', await schemaTypes()],
+  ...errorCodes.map((code): [string, string] => [`docs/errors/${code}.md`, errorPage(code)]),
+])
+
+mkdirSync(join(root, 'docs/errors'), { recursive: true })
+const stray = readdirSync(join(root, 'docs/errors')).filter((name) => !wanted.has(`docs/errors/${name}`))
+const stale = [...wanted]
+  .filter(([path, text]) => !existsSync(join(root, path)) || readFileSync(join(root, path), 'utf8') !== text)
+  .map(([path]) => path)
+if (check) {
+  if (stale.length > 0 || stray.length > 0) {
+    console.error(
+      `Not up to date: ${[...stale, ...stray].join(', ')}\nRun npm run generate and commit the result.`,
+    )
+    process.exitCode = 1
+  } else console.log(`${wanted.size} generated files are up to date`)
+} else {
+  for (const [path, text] of wanted) writeFileSync(join(root, path), text)
+  for (const name of stray) rmSync(join(root, 'docs/errors', name))
+  console.log(`${wanted.size} generated files written, ${stale.length} changed`)
+}
