@@ -1,0 +1,1 @@
+-- ledger: filled in by its module.

@@ -1,0 +1,1 @@
+-- credits: filled in by its module.

@@ -1,0 +1,1 @@
+-- payments: filled in by its module.

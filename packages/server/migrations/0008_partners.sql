@@ -1,0 +1,1 @@
+-- partners: filled in by its module.

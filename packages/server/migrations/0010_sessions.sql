@@ -1,0 +1,1 @@
+-- sessions: filled in by its module.

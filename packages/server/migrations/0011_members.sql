@@ -1,0 +1,1 @@
+-- members: filled in by its module.

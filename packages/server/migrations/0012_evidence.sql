@@ -1,0 +1,1 @@
+-- evidence: filled in by its module.

@@ -1,0 +1,1 @@
+-- credentials: filled in by its module.

@@ -1,0 +1,1 @@
+-- work: filled in by its module.

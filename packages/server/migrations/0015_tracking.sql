@@ -1,0 +1,1 @@
+-- tracking: filled in by its module.

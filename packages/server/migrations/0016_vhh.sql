@@ -1,0 +1,1 @@
+-- vhh: filled in by its module.
