@@ -23,6 +23,7 @@ export {
   type Assurance,
   type CredentialKind,
 } from './credentials.ts'
+export { credentialClaims, lifetimeDays, testLifetimeDays, type CredentialClaims } from './claims.ts'
 export { freeSealsPerMonth, packNames, packs, type PackName } from './credits.ts'
 export { deviceAssurances } from './evidence.ts'
 export { payoutStates } from './partners.ts'

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { canonicalJson } from '../platform/canonical.ts'
 import { isWellFormedKey } from '../platform/keys.ts'
 
 export const operatorKeyPrefix = 'svc_op_'
@@ -15,17 +16,6 @@ export type AuditEntry = {
 
 export const firstHash = Buffer.alloc(32)
 
-/** Sorted keys at every level, so that the database's own order of jsonb keys does not matter. */
-const canonical = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(canonical)
-  if (value === null || typeof value !== 'object') return value
-  return Object.fromEntries(
-    Object.entries(value)
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, inner]) => [key, canonical(inner)]),
-  )
-}
-
 /** The hash of a line: over the one before and everything in it. */
 export const hashEntry = (previous: Buffer, entry: AuditEntry): Buffer => {
   const line = [
@@ -34,9 +24,9 @@ export const hashEntry = (previous: Buffer, entry: AuditEntry): Buffer => {
     entry.operatorId,
     entry.action,
     entry.target,
-    canonical(entry.details),
+    entry.details,
   ]
-  return createHash('sha256').update(previous).update(JSON.stringify(line)).digest()
+  return createHash('sha256').update(previous).update(canonicalJson(line)).digest()
 }
 
 type ChainedEntry = AuditEntry & { readonly prevHash: Buffer; readonly hash: Buffer }

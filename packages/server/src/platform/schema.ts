@@ -128,6 +128,39 @@ export interface PlatformPartitioned {
   table_name: string;
 }
 
+export interface SessionClaims {
+  agent_id: string;
+  at: Timestamp;
+  mode: string;
+  session_id: string;
+}
+
+export interface Sessions {
+  agent_id: string;
+  assurance: string | null;
+  at: Generated<Timestamp>;
+  challenge: string | null;
+  components: Json | null;
+  credential_id: string | null;
+  ended_at: Timestamp | null;
+  evidence: Generated<Json>;
+  flags: Generated<string[]>;
+  kind: string;
+  member_ref: string | null;
+  mode: string;
+  quality: number | null;
+  reasons: Generated<string[]>;
+  salt: Buffer | null;
+  scoring: string | null;
+  session_id: string;
+  simulated: Generated<boolean>;
+  source: string | null;
+  status: string;
+  telemetry: Json | null;
+  verified: boolean | null;
+  workflow_id: string | null;
+}
+
 export interface DB {
   agents: Agents;
   api_key_hashes: ApiKeyHashes;
@@ -140,4 +173,6 @@ export interface DB {
   outbox: Outbox;
   platform_migrations: PlatformMigrations;
   platform_partitioned: PlatformPartitioned;
+  session_claims: SessionClaims;
+  sessions: Sessions;
 }

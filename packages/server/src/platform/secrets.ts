@@ -44,20 +44,19 @@ const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code
 
 /**
- * Reads the master secret, or makes it once. Several processes may start at the same time: the file appears
- * whole by link(2), and whoever comes second reads the first one's.
+ * Reads a file that holds a secret, or makes it once, mode 0600. Several processes may start at the same time:
+ * the file appears whole by link(2), and whoever comes second reads the first one's.
  */
-export const loadSecrets = (dataDir: string): Secrets => {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  const path = join(dataDir, 'master.key')
-  const draft = join(dataDir, `master.key.${process.pid}.${randomBytes(4).toString('hex')}`)
-  const read = () => Buffer.from(readFileSync(path, 'utf8').trim(), 'base64url')
+export const readOrMake = (folder: string, name: string, make: () => string): string => {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const path = join(folder, name)
   try {
-    return makeSecrets(read())
+    return readFileSync(path, 'utf8')
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw error
   }
-  writeFileSync(draft, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flush: true })
+  const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
+  writeFileSync(draft, make(), { mode: 0o600, flush: true })
   try {
     linkSync(draft, path)
   } catch (error) {
@@ -65,5 +64,11 @@ export const loadSecrets = (dataDir: string): Secrets => {
   } finally {
     unlinkSync(draft)
   }
-  return makeSecrets(read())
+  return readFileSync(path, 'utf8')
+}
+
+/** The master secret of this deployment, made at the first start. */
+export const loadSecrets = (dataDir: string): Secrets => {
+  const master = readOrMake(dataDir, 'master.key', () => `${randomBytes(32).toString('base64url')}\n`)
+  return makeSecrets(Buffer.from(master.trim(), 'base64url'))
 }

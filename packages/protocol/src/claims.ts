@@ -1,0 +1,82 @@
+import { z } from 'zod'
+import { assurances, credentialKinds, rails, uniquenessLevels } from './credentials.ts'
+import { unitInterval } from './fields.ts'
+
+const seconds = z.int().min(0)
+const hash = z.string().regex(/^[A-Za-z0-9_-]{43}$/)
+const evidenceItem = z.strictObject({
+  type: z.enum([
+    'telemetry',
+    'recording',
+    'photo',
+    'receipt',
+    'geo',
+    'answer',
+    'liveness',
+    'payment',
+    'simulated',
+  ]),
+  alg: z.enum(['sha-256', 'rfc6962-sha-256']),
+  hash,
+  n: z.int().min(0).optional(),
+})
+
+/** Every claim that a credential may carry. Strict: what is not named here is never signed. */
+export const credentialClaims = z
+  .strictObject({
+    iss: z.url(),
+    sub: z.string().regex(/^psu_[A-Za-z0-9_-]{32}$/),
+    jti: z.string(),
+    iat: seconds,
+    exp: seconds,
+    vct: z.url(),
+    kind: z.enum(credentialKinds),
+    agent: z.string(),
+    verified: z.literal(true),
+    event_at: seconds,
+    assurance: z.enum(assurances),
+    quality: unitInterval().optional(),
+    components: z.record(z.string(), unitInterval().nullable()).optional(),
+    flags: z.array(z.string()).max(32).optional(),
+    scoring: z.string().optional(),
+    uniqueness: z.enum(uniquenessLevels).optional(),
+    evidence: z.array(evidenceItem).min(1).max(16),
+    telemetry: z.strictObject({ alg: z.string(), link: hash, root: hash, n: z.int().min(0) }).optional(),
+    challenge: z.string().max(128).optional(),
+    device: z.strictObject({ method: z.string(), assurance: z.string(), attested_at: seconds }).optional(),
+    wallet: z.string().optional(),
+    test: z.literal(true).optional(),
+    work: z.strictObject({ session: z.string(), workflow: z.string().optional() }).optional(),
+    view: z.strictObject({ session: z.string() }).optional(),
+    presence: z.strictObject({ session: z.string(), source: z.enum(['receipt', 'geo_photo']) }).optional(),
+    personhood: z.strictObject({ methods: z.array(z.string()).max(16), checked_at: seconds }).optional(),
+    binding: z
+      .strictObject({
+        payment_ref: z.string(),
+        rail: z.enum(rails),
+        assurance: z.enum(['verified', 'asserted', 'test']),
+        human: z.enum(['session', 'member', 'work']),
+        human_ref: z.string(),
+      })
+      .optional(),
+    purchase: z.strictObject({ id: z.string(), workflow: z.string() }).optional(),
+  })
+  .refine((claims) => claims[claims.kind] !== undefined, 'lacks the object named after its kind')
+  .refine(
+    (claims) => credentialKinds.every((kind) => kind === claims.kind || claims[kind] === undefined),
+    'has the object of another kind',
+  )
+  .refine((claims) => (claims.test === true) === claims.iss.endsWith('/test'), 'test and issuer disagree')
+
+export type CredentialClaims = z.infer<typeof credentialClaims>
+
+/** How long a credential of a kind is good, in days. Test credentials: a week. */
+export const lifetimeDays = {
+  work: 365,
+  view: 30,
+  presence: 90,
+  personhood: 90,
+  binding: 365,
+  purchase: 365,
+} as const
+export const testLifetimeDays = 7

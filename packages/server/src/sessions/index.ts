@@ -1,0 +1,21 @@
+export {
+  makeViewToken,
+  readViewToken,
+  type Components,
+  type EvidenceItem,
+  type Measured,
+  type Session,
+  type SessionKind,
+  type Telemetry,
+  type View,
+} from './rules.ts'
+export {
+  findSession,
+  findViewSummary,
+  insertScoredSession,
+  listViews,
+  updateSessionSealed,
+  type SessionKey,
+  type ViewPage,
+  type ViewSummary,
+} from './store.ts'

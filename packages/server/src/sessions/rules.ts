@@ -1,0 +1,98 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Assurance, Mode } from '@pohf/protocol'
+
+export type SessionKind = 'view' | 'work' | 'task' | 'presence'
+export type SessionStatus = 'open' | 'closed' | 'scored' | 'sealed' | 'expired'
+
+export type Components = {
+  readonly focus: number | null
+  readonly probe: number | null
+  readonly input: number | null
+  readonly gaze: number | null
+  readonly device: number | null
+  readonly history: number | null
+}
+export type Telemetry = {
+  readonly alg: string
+  readonly link: string
+  readonly root: string
+  readonly n: number
+}
+export type EvidenceItem = {
+  readonly type: 'simulated' | 'photo' | 'receipt' | 'geo' | 'answer' | 'telemetry'
+  readonly alg: 'sha-256'
+  readonly hash: string
+}
+
+/** What scoring says of an act, ready to be stored. */
+export type Measured = {
+  readonly kind: SessionKind
+  readonly simulated: boolean
+  readonly memberRef?: string | undefined
+  readonly workflowId?: string | undefined
+  readonly challenge?: string | undefined
+  readonly source?: string | undefined
+  readonly quality: number
+  readonly verified: boolean
+  readonly assurance: Assurance
+  readonly scoring: string
+  readonly components: Components
+  readonly flags: readonly string[]
+  readonly reasons: readonly string[]
+  readonly telemetry?: Telemetry | undefined
+  readonly evidence: readonly EvidenceItem[]
+  readonly salt: Buffer
+}
+
+export type Session = {
+  readonly sessionId: string
+  readonly at: Date
+  readonly kind: SessionKind
+  readonly status: SessionStatus
+  readonly simulated: boolean
+  readonly memberRef: string | null
+  readonly workflowId: string | null
+  readonly challenge: string | null
+  readonly source: string | null
+  readonly endedAt: Date | null
+  readonly quality: number | null
+  readonly verified: boolean | null
+  readonly assurance: Assurance | null
+  readonly scoring: string | null
+  readonly components: Components | null
+  readonly flags: readonly string[]
+  readonly reasons: readonly string[]
+  readonly telemetry: Telemetry | null
+  readonly evidence: readonly EvidenceItem[]
+  readonly credentialId: string | null
+}
+
+/** What a view token stands for. */
+export type View = {
+  readonly agentId: string
+  readonly mode: Mode
+  readonly sessionId: string
+  readonly viewedAt: Date
+}
+
+const macOf = (key: Buffer, payload: string): Buffer =>
+  createHmac('sha256', key).update(payload).digest().subarray(0, 16)
+
+/** A token that names a verified view and cannot be forged: payload and 128 bits of HMAC. No read is needed to check it. */
+export const makeViewToken = (key: Buffer, view: View): string => {
+  const fields = [view.agentId, view.mode, view.sessionId, Math.floor(view.viewedAt.getTime() / 1_000)]
+  const payload = Buffer.from(JSON.stringify(fields)).toString('base64url')
+  return `vt_${payload}.${macOf(key, payload).toString('base64url')}`
+}
+
+/** The view of a genuine token; undefined for anything else. */
+export const readViewToken = (key: Buffer, token: string): View | undefined => {
+  const [, payload, mac] = /^vt_([A-Za-z0-9_-]{1,600})\.([A-Za-z0-9_-]{22})$/.exec(token) ?? []
+  if (payload === undefined || mac === undefined) return undefined
+  const given = Buffer.from(mac, 'base64url')
+  if (given.length !== 16 || !timingSafeEqual(given, macOf(key, payload))) return undefined
+  const [agentId, mode, sessionId, viewedAt] = JSON.parse(
+    Buffer.from(payload, 'base64url').toString('utf8'),
+  ) as [string, Mode, string, number]
+  return { agentId, mode, sessionId, viewedAt: new Date(viewedAt * 1_000) }
+}
