@@ -68,8 +68,7 @@ export const makeHttp = (baseUrl: string, end: AbortSignal): Http => {
   }
   return {
     send,
-    get: (path, options) =>
-      send({ method: 'GET', path: pathOf(path, options), headers: headersOf(options) }),
+    get: (path, options) => send({ method: 'GET', path: pathOf(path, options), headers: headersOf(options) }),
     post: (path, body, options) =>
       send({
         method: 'POST',

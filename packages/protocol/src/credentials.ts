@@ -7,7 +7,7 @@ export type CredentialKind = (typeof credentialKinds)[number]
 export const assurances = ['low', 'substantial', 'high'] as const
 export type Assurance = (typeof assurances)[number]
 export const uniquenessLevels = ['none', 'account', 'device', 'attested', 'external'] as const
-export const rails = ['card', 'usdc', 'mpp', 'open_usd', 'card_network', 'other'] as const
+export const rails = ['card', 'usdc', 'x402', 'mpp', 'ousd', 'agentpay', 'other'] as const
 
 const evmAddress = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'must be an EVM address')
 
@@ -37,7 +37,12 @@ export const verify = operation({
     'account_in_debt',
   ],
   body: z.object({ sessionId: reference(128), challenge: text(128).optional() }),
-  response: credentialResponse,
+  response: credentialResponse.extend({
+    vt: z
+      .string()
+      .optional()
+      .meta({ description: 'The view token, for tracking what follows a verified view.' }),
+  }),
 })
 export const verifyPersonhood = operation({
   summary: 'Mint a personhood credential.',

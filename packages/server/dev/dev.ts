@@ -104,6 +104,7 @@ PoHF is ready.
   Operators    http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}
   Mails        http://127.0.0.1:${mailPort}
   OpenAPI      ${config.BASE_URL}/openapi.json
+  Database     ${config.DATABASE_URL}
   Test key     ${apiKey}
 
 Try it:

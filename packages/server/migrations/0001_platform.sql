@@ -1,5 +1,6 @@
 -- The role that the program works as. Row-level security binds it: it owns nothing and is no superuser.
 do $$
+declare may_set boolean;
 begin
   if not exists (select from pg_roles where rolname = 'pohf_app') then
     begin
@@ -7,9 +8,13 @@ begin
     exception when duplicate_object or unique_violation then null;
     end;
   end if;
-  if not pg_has_role(current_user, 'pohf_app', 'member') then
-    execute format('grant pohf_app to %I', current_user);
+  -- From 16 on, whoever makes a role is a member that may not yet take it on.
+  if current_setting('server_version_num')::int >= 160000 then
+    execute 'select pg_has_role(current_user, ''pohf_app'', ''set'')' into may_set;
+  else
+    may_set := pg_has_role(current_user, 'pohf_app', 'member');
   end if;
+  if not may_set then execute format('grant pohf_app to %I', current_user); end if;
 end $$;
 grant usage on schema public to pohf_app;
 alter default privileges in schema public grant select, insert, update, delete on tables to pohf_app;
@@ -52,6 +57,8 @@ begin
       begin
         execute format('create table %I partition of %s for values from (%L) to (%L)', part, target,
           month::text || ' 00:00:00+00', (month + interval '1 month')::date::text || ' 00:00:00+00');
+        -- Policies stand on the parent: nobody may go round it by naming the partition.
+        execute format('revoke all on %I from pohf_app', part);
       exception when duplicate_table then null;
       end;
     end if;
@@ -63,6 +70,8 @@ create table platform_partitioned (
   table_name text primary key,
   keep_months int check (keep_months > 0)
 );
+-- A function of the owner drops tables by this list.
+revoke insert, update, delete on platform_partitioned from pohf_app;
 
 create table events (
   agent_id text not null,

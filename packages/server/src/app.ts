@@ -1,20 +1,24 @@
 import { endpoints, operatorEndpoints } from '@pohf/protocol'
 import type { FastifyInstance } from 'fastify'
 import * as agents from './agents/index.ts'
+import * as credentials from './credentials/index.ts'
 import * as discovery from './discovery/index.ts'
+import * as evidence from './evidence/index.ts'
 import * as operators from './operators/index.ts'
+import * as signing from './signing/index.ts'
 import { systemClock, type Clock } from './platform/clock.ts'
 import type { Page } from './platform/call.ts'
 import type { Config } from './platform/config.ts'
 import type { Ctx } from './platform/context.ts'
 import { inTransaction, openDatabase, readNow } from './platform/db.ts'
+import { Refusal } from './platform/errors.ts'
 import { buildListener } from './platform/http.ts'
 import { makeIds } from './platform/ids.ts'
 import type { Logger } from './platform/log.ts'
 import { makeMailSender } from './platform/mail.ts'
 import { maintenanceDuty } from './platform/maintenance.ts'
 import { makeMetrics } from './platform/metrics.ts'
-import { drainOutbox } from './platform/outbox.ts'
+import { drainOutbox, measureOutbox } from './platform/outbox.ts'
 import { loadSecrets } from './platform/secrets.ts'
 import type { Duty } from './platform/worker.ts'
 
@@ -78,11 +82,24 @@ export const buildApp = (ctx: Ctx): App => {
     agent: authenticator.authenticate,
     operator: (key: string) => operators.authenticate(ctx, key),
   }
+  const signer = signing.openSigner(ctx.config.DATA_DIR)
+  const allowance: credentials.Allowance = {
+    requireAllowance: async (_tx, agent) => {
+      if (agent.mode === 'live')
+        throw new Refusal('insufficient_credits', { buy: `${ctx.config.BASE_URL}/buy` })
+    },
+    spendOne: async () => undefined,
+  }
   const health = healthPages(ctx, () => stopping)
   const api = buildListener({
     ctx,
     endpoints,
-    routes: [...agents.routes(ctx, authenticator)],
+    routes: [
+      ...agents.routes(ctx, authenticator),
+      ...credentials.routes({ ctx, signer, allowance, findWorkRef: async () => undefined }),
+      ...evidence.routes(ctx),
+      ...signing.routes(signer),
+    ],
     pages: [...health, ...agents.pages, ...discovery.pages],
     authenticate,
   })
@@ -94,10 +111,10 @@ export const buildApp = (ctx: Ctx): App => {
       ...health,
       {
         path: '/metrics',
-        handler: async () => ({
-          mediaType: ctx.metrics.registry.contentType,
-          text: await ctx.metrics.registry.metrics(),
-        }),
+        handler: async () => {
+          await measureOutbox(ctx)
+          return { mediaType: ctx.metrics.registry.contentType, text: await ctx.metrics.registry.metrics() }
+        },
       },
     ],
     authenticate,
@@ -119,6 +136,6 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
     ...(sendMail
       ? [{ name: 'mails', everyMs: 500, run: () => drainOutbox(ctx, 'mail', { before: sendMail }) }]
       : []),
-    maintenanceDuty(ctx),
+    maintenanceDuty(ctx, [agents.deleteOldMailTokens, evidence.deleteOldNonces]),
   ]
 }

@@ -34,6 +34,16 @@ const planted = [
     fault: /cannot hold across partitions/,
   },
   {
+    name: 'a partition that the program may read directly',
+    sql: "create table planted (agent_id text, at timestamptz, primary key (agent_id, at)) partition by range (at); call pohf_isolate('planted'); insert into platform_partitioned values ('planted', 1); create table planted_one partition of planted default",
+    fault: /planted_one can be reached past the policies/,
+  },
+  {
+    name: 'a foreign key that does not begin with agent_id',
+    sql: "create table planted (agent_id text primary key, key_id text, foreign key (key_id, agent_id) references api_keys); call pohf_isolate('planted')",
+    fault: /foreign key .* does not begin with agent_id/,
+  },
+  {
     name: 'a partitioned table that nobody extends',
     sql: "create table planted (agent_id text, at timestamptz, primary key (agent_id, at)) partition by range (at); call pohf_isolate('planted')",
     fault: /nobody makes its next partitions/,

@@ -9,6 +9,8 @@ const deploymentWide: ReadonlySet<string> = new Set([
   // A key or mailed token names its agent, so the look-up starts from its hash.
   'api_key_hashes',
   'mail_tokens',
+  // In live a photo counts once for the whole deployment.
+  'photo_hashes',
 ])
 
 type Column = { table_name: string; column_name: string }
@@ -73,5 +75,15 @@ export const catalogueFaults = async (
     if (key.partition_columns && !key.is_primary)
       faults.push(`${key.index_name} of ${key.table_name} cannot hold across partitions; use a claim table`)
   }
+  const { rows: open } = await owner.query<{ name: string }>(
+    "select c.relname as name from pg_class c where c.relnamespace = 'public'::regnamespace and c.relispartition and has_table_privilege('pohf_app', c.oid, 'select, insert, update, delete')",
+  )
+  for (const { name } of open) faults.push(`${name} can be reached past the policies of its parent`)
+  const { rows: foreign } = await owner.query<{ name: string; first: string }>(
+    `select k.conname as name, (select a.attname::text from pg_attribute a where a.attrelid = k.conrelid and a.attnum = k.conkey[1]) as first
+     from pg_constraint k join pg_class c on c.oid = k.conrelid where k.contype = 'f' and c.relnamespace = 'public'::regnamespace and not c.relispartition`,
+  )
+  for (const key of foreign)
+    if (key.first !== 'agent_id') faults.push(`the foreign key ${key.name} does not begin with agent_id`)
   return { faults, tables: tables.length, keys: keys.length }
 }

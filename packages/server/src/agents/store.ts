@@ -246,3 +246,8 @@ export const countRecentMailTokens = async (
     .executeTakeFirstOrThrow()
   return Number(row.count)
 }
+
+/** Tokens a month past their time; the maintenance of the worker drops them. */
+export const deleteOldMailTokens = async (tx: Tx): Promise<void> => {
+  await sql`delete from mail_tokens where expires_at < pohf_now() - interval '30 days'`.execute(tx)
+}

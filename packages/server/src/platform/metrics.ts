@@ -21,21 +21,9 @@ export const makeMetrics = () => {
       labelNames: ['code'],
       registers: [registry],
     }),
-    outboxDone: new Counter({
-      name: 'pohf_outbox_done_total',
-      help: 'Outbox rows done, by topic.',
-      labelNames: ['topic'],
-      registers: [registry],
-    }),
-    outboxFailed: new Counter({
-      name: 'pohf_outbox_failed_total',
-      help: 'Outbox attempts that failed, by topic.',
-      labelNames: ['topic'],
-      registers: [registry],
-    }),
     outboxAge: new Gauge({
       name: 'pohf_outbox_oldest_seconds',
-      help: 'Age of the oldest outbox row, by topic.',
+      help: 'Age of the oldest waiting outbox row, by topic, read from the database.',
       labelNames: ['topic'],
       registers: [registry],
     }),

@@ -138,10 +138,8 @@ export const drainOutbox = async (ctx: Ctx, topic: Topic, handler: OutboxHandler
         await handler.within?.(tx, row)
         await finish(tx, row)
       })
-      ctx.metrics.outboxDone.inc({ topic })
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      ctx.metrics.outboxFailed.inc({ topic })
       ctx.log.warn(
         { topic, outboxId: row.outboxId, attempts: row.attempts, reason },
         'outbox row failed; it will be tried again',
@@ -150,4 +148,19 @@ export const drainOutbox = async (ctx: Ctx, topic: Topic, handler: OutboxHandler
     }
   }
   return rows.length
+}
+
+const topics: readonly Topic[] = ['event', 'mail']
+
+/** Sets the age of the oldest waiting row of each topic, for whoever reads the metrics. */
+export const measureOutbox = async (ctx: Ctx): Promise<void> => {
+  const rows = await inTransaction(ctx, 'system', (tx) =>
+    tx
+      .selectFrom('outbox')
+      .select(['topic', sql<number>`extract(epoch from pohf_now() - min(created_at))::float8`.as('seconds')])
+      .groupBy('topic')
+      .execute(),
+  )
+  for (const topic of topics)
+    ctx.metrics.outboxAge.set({ topic }, rows.find((row) => row.topic === topic)?.seconds ?? 0)
 }

@@ -55,6 +55,37 @@ export interface ApiKeys {
   scopes: string[];
 }
 
+export interface CredentialClaims {
+  act: string;
+  agent_id: string;
+  at: Timestamp;
+  credential_id: string;
+  expires_at: Timestamp;
+  mode: string;
+  reference: string;
+}
+
+export interface Credentials {
+  agent_id: string;
+  answer: Json;
+  at: Generated<Timestamp>;
+  credential_id: string;
+  expires_at: Timestamp;
+  jwt: string;
+  kind: string;
+  mode: string;
+  salt: Buffer | null;
+}
+
+export interface CredentialStates {
+  agent_id: string;
+  at: Generated<Timestamp>;
+  credential_id: string;
+  reason: string;
+  seq: number;
+  state: string;
+}
+
 export interface Events {
   agent_id: string;
   at: Generated<Timestamp>;
@@ -84,6 +115,18 @@ export interface MailTokens {
   purpose: string;
   token_hash: Buffer;
   used_at: Timestamp | null;
+}
+
+export interface Nonces {
+  agent_id: string;
+  chain_id: bigint | null;
+  expires_at: Timestamp;
+  member_ref: string | null;
+  message: string | null;
+  nonce: string;
+  purpose: string;
+  used_at: Timestamp | null;
+  wallet: string | null;
 }
 
 export interface OperatorAudit {
@@ -116,6 +159,21 @@ export interface Outbox {
   topic: string;
 }
 
+export interface PaymentBindings {
+  agent_id: string;
+  human_ref: string;
+  mode: string;
+  payment_ref: string;
+}
+
+export interface PhotoHashes {
+  agent_id: string;
+  at: Generated<Timestamp>;
+  photo_hash: Buffer;
+  scope: string;
+  session_id: string;
+}
+
 export interface PlatformMigrations {
   applied_at: Generated<Timestamp>;
   hash: string;
@@ -126,6 +184,15 @@ export interface PlatformMigrations {
 export interface PlatformPartitioned {
   keep_months: number | null;
   table_name: string;
+}
+
+export interface Presences {
+  agent_id: string;
+  at: Timestamp;
+  lat: number;
+  lng: number;
+  member_ref: string;
+  mode: string;
 }
 
 export interface SessionClaims {
@@ -165,14 +232,21 @@ export interface DB {
   agents: Agents;
   api_key_hashes: ApiKeyHashes;
   api_keys: ApiKeys;
+  credential_claims: CredentialClaims;
+  credential_states: CredentialStates;
+  credentials: Credentials;
   events: Events;
   idempotency_keys: IdempotencyKeys;
   mail_tokens: MailTokens;
+  nonces: Nonces;
   operator_audit: OperatorAudit;
   operators: Operators;
   outbox: Outbox;
+  payment_bindings: PaymentBindings;
+  photo_hashes: PhotoHashes;
   platform_migrations: PlatformMigrations;
   platform_partitioned: PlatformPartitioned;
+  presences: Presences;
   session_claims: SessionClaims;
   sessions: Sessions;
 }

@@ -13,6 +13,7 @@ export {
   findSession,
   findViewSummary,
   insertScoredSession,
+  insertUnscoredSession,
   listViews,
   updateSessionSealed,
   type SessionKey,

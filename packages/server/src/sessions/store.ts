@@ -94,15 +94,43 @@ export const findSession = async (tx: Tx, key: SessionKey): Promise<Session | un
   return row && sessionOf(row)
 }
 
-/** Stores a session that is scored already; false where its id was claimed before. */
-export const insertScoredSession = async (tx: Tx, key: SessionKey, measured: Measured): Promise<boolean> => {
-  const at = await readNow(tx)
+type Unscored = {
+  readonly kind: SessionKind
+  readonly status: 'open' | 'expired'
+  readonly simulated: boolean
+}
+/** Claims the id of a session at this time; false where it was claimed before. */
+const claimSession = async (tx: Tx, key: SessionKey, at: Date): Promise<boolean> => {
   const claimed = await tx
     .insertInto('session_claims')
     .values({ agent_id: key.agentId, mode: key.mode, session_id: key.sessionId, at })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst()
-  if (claimed.numInsertedOrUpdatedRows !== 1n) return false
+  return claimed.numInsertedOrUpdatedRows === 1n
+}
+
+/** Stores a session that has no score, unless its id was claimed before. */
+export const insertUnscoredSession = async (tx: Tx, key: SessionKey, session: Unscored): Promise<void> => {
+  const at = await readNow(tx)
+  if (!(await claimSession(tx, key, at))) return
+  await tx
+    .insertInto('sessions')
+    .values({
+      agent_id: key.agentId,
+      session_id: key.sessionId,
+      at,
+      mode: key.mode,
+      kind: session.kind,
+      status: session.status,
+      simulated: session.simulated,
+    })
+    .execute()
+}
+
+/** Stores a session that is scored already; false where its id was claimed before. */
+export const insertScoredSession = async (tx: Tx, key: SessionKey, measured: Measured): Promise<boolean> => {
+  const at = await readNow(tx)
+  if (!(await claimSession(tx, key, at))) return false
   await tx
     .insertInto('sessions')
     .values({
@@ -168,10 +196,7 @@ export const listViews = async (tx: Tx, page: ViewPage): Promise<Session[]> => {
     .where('kind', '=', 'view')
     .where('at', '>=', page.since)
   const { after } = page
-  if (after)
-    query = query.where(({ refTuple, tuple, eb }) =>
-      eb(refTuple('at', 'session_id'), '>', tuple(after.at, after.sessionId)),
-    )
+  if (after) query = query.where(sql<boolean>`(at, session_id) > (${after.at}, ${after.sessionId})`)
   const rows = await query.orderBy('at').orderBy('session_id').limit(page.limit).execute()
   return rows.map(sessionOf)
 }

@@ -31,10 +31,11 @@ type Key = { readonly jwk: PublicJwk; readonly privateKey: KeyObject; readonly p
 const thumbprint = (jwk: { x: string; y: string }): string =>
   createHash('sha256').update(`{"crv":"P-256","kty":"EC","x":"${jwk.x}","y":"${jwk.y}"}`).digest('base64url')
 
+const makePrivateJwk = (): string =>
+  JSON.stringify(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }))
+
 const loadKey = (folder: string, purpose: KeyPurpose): Key => {
-  const make = () =>
-    JSON.stringify(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }))
-  const privateJwk = JSON.parse(readOrMake(folder, `${purpose}.json`, make)) as JsonWebKey
+  const privateJwk = JSON.parse(readOrMake(folder, `${purpose}.json`, makePrivateJwk)) as JsonWebKey
   const { x, y } = privateJwk
   if (x === undefined || y === undefined) throw new Error(`the key file of ${purpose} is damaged`)
   const privateKey = createPrivateKey({ key: privateJwk, format: 'jwk' })

@@ -1,0 +1,2 @@
+export type { Allowance, Deps } from './mint.ts'
+export { routes } from './routes.ts'

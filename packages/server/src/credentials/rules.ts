@@ -1,0 +1,73 @@
+import { createHmac } from 'node:crypto'
+import {
+  lifetimeDays,
+  testLifetimeDays,
+  type CredentialClaims,
+  type CredentialKind,
+  type Mode,
+} from '@pohf/protocol'
+import type { SessionKind } from '../sessions/index.ts'
+
+export const kindOfSession: Readonly<Record<SessionKind, 'view' | 'work' | 'presence'>> = {
+  view: 'view',
+  work: 'work',
+  task: 'work',
+  presence: 'presence',
+}
+
+/** The person as this agent sees them, and no other agent does. */
+export const pairwiseSubject = (key: Buffer, agentId: string, person: string): string =>
+  `psu_${createHmac('sha256', key).update(agentId).update('\0').update(person).digest('base64url').slice(0, 32)}`
+
+export const issuerOf = (baseUrl: string, mode: Mode): string =>
+  mode === 'test' ? `${baseUrl}/test` : baseUrl
+
+type Frame = {
+  readonly baseUrl: string
+  readonly mode: Mode
+  readonly kind: CredentialKind
+  readonly at: Date
+}
+/** The claims that every credential has, from who and when. */
+export const frameClaims = ({ baseUrl, mode, kind, at }: Frame) => {
+  const iat = Math.floor(at.getTime() / 1_000)
+  const days = mode === 'test' ? testLifetimeDays : lifetimeDays[kind]
+  return {
+    iss: issuerOf(baseUrl, mode),
+    iat,
+    exp: iat + days * 86_400,
+    vct: `${baseUrl}/credentials/${kind}/v1`,
+    kind,
+    verified: true as const,
+    ...(mode === 'test' ? { test: true as const } : {}),
+  }
+}
+
+/** A personhood credential is repeated until two thirds of its life are over, then minted anew. */
+export const isFresh = (mintedAt: Date, expiresAt: Date, at: Date): boolean =>
+  at.getTime() < mintedAt.getTime() + ((expiresAt.getTime() - mintedAt.getTime()) * 2) / 3
+
+type Rail = NonNullable<CredentialClaims['binding']>['rail']
+const hex64 = '0x[0-9a-f]{64}'
+/** How a reference of each rail is written. Any other text is rail `other`: taken as it is, never looked up. */
+const railForms: readonly (readonly [Rail, RegExp])[] = [
+  ['usdc', new RegExp(`^usdc:eip155:\\d{1,18}/tx:${hex64}(/log:\\d{1,6})?$`)],
+  [
+    'ousd',
+    new RegExp(
+      `^ousd:(eip155:\\d{1,18}/tx:${hex64}|solana:[1-9A-HJ-NP-Za-km-z]{32}/tx:[1-9A-HJ-NP-Za-km-z]{64,90})$`,
+    ),
+  ],
+  ['x402', new RegExp(`^x402:(pur_[a-z0-9]{6,64}|eip155:\\d{1,18}/tx:${hex64})$`)],
+  [
+    'card',
+    /^(card:(stripe:(pi|cs|ch|py)_[A-Za-z0-9_]{4,200}|ord_[a-z0-9]{6,64})|(pi|cs)_[A-Za-z0-9_]{4,200})$/,
+  ],
+  ['mpp', /^mpp:[a-z0-9]{1,32}:[!-~]{1,200}$/],
+  ['agentpay', /^agentpay:(visa|mastercard|amex|discover):[!-~]{4,128}$/],
+]
+export const railOf = (paymentRef: string): Rail =>
+  railForms.find(([, form]) => form.test(paymentRef))?.[0] ?? 'other'
+/** Bare Stripe ids are written with their rail, so that one payment has one reference. */
+export const normalisePaymentRef = (paymentRef: string): string =>
+  /^(pi|cs)_[A-Za-z0-9_]{4,}$/.test(paymentRef) ? `card:stripe:${paymentRef}` : paymentRef

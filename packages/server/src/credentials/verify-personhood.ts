@@ -1,0 +1,145 @@
+import type { Agent } from '../platform/call.ts'
+import { inTransaction, readNow, type Tx } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { publish } from '../platform/outbox.ts'
+import {
+  checkWallet,
+  consumeWalletNonce,
+  evidenceItem,
+  scoring,
+  simulatedAttention,
+  type WalletProof,
+} from '../evidence/index.ts'
+import { memberOf, type Member } from '../members/index.ts'
+import { mint, repeatOf, type Deps } from './mint.ts'
+import { frameClaims, isFresh, pairwiseSubject } from './rules.ts'
+import { findStored } from './store.ts'
+
+type Input = {
+  readonly memberId: string
+  readonly wallet?: string | undefined
+  readonly walletSig?: string | undefined
+  readonly walletNonce?: string | undefined
+}
+
+/** The three wallet fields come together or not at all. */
+const walletProofOf = (input: Input): WalletProof | undefined => {
+  const { wallet, walletSig, walletNonce } = input
+  if (wallet !== undefined && walletSig !== undefined && walletNonce !== undefined)
+    return { wallet, walletSig, walletNonce }
+  if (wallet === undefined && walletSig === undefined && walletNonce === undefined) return undefined
+  const missing = Object.entries({ wallet, walletSig, walletNonce }).filter(
+    ([, value]) => value === undefined,
+  )
+  throw new Refusal('validation_failed', {
+    details: missing.map(([name]) => ({
+      path: `body.${name}`,
+      code: 'missing',
+      message: 'wallet, walletSig and walletNonce come together',
+    })),
+  })
+}
+
+type Enrolled = Extract<Member, { status: 'enrolled' }>
+
+/** Refuses a member who is unknown, not enrolled, double or banned. */
+export const requireEnrolled = (member: Member | undefined): Enrolled => {
+  if (!member) throw new Refusal('not_found', { message: 'No such member.' })
+  if (member.status === 'refused') {
+    throw new Refusal('member_not_enrolled', {
+      details: [{ path: 'body.memberId', code: member.reason, message: `the member is ${member.reason}` }],
+    })
+  }
+  return member
+}
+
+type Subject = {
+  readonly agent: Agent
+  readonly memberId: string
+  readonly member: Enrolled
+  readonly wallet: string | undefined
+}
+
+const draftOf = async (tx: Tx, deps: Deps, { agent, memberId, member, wallet }: Subject) => {
+  const at = await readNow(tx)
+  const frame = frameClaims({ baseUrl: deps.ctx.config.BASE_URL, mode: agent.mode, kind: 'personhood', at })
+  const credentialId = deps.ctx.ids.make('crd_')
+  const salt = Buffer.from(deps.ctx.ids.token(), 'base64url')
+  const { quality } = simulatedAttention()
+  return {
+    claims: {
+      ...frame,
+      jti: credentialId,
+      sub: pairwiseSubject(deps.ctx.secrets.derive('pairwise'), agent.agentId, memberId),
+      agent: agent.agentId,
+      event_at: frame.iat,
+      assurance: 'low' as const,
+      quality,
+      scoring,
+      uniqueness: member.uniqueness,
+      evidence: [evidenceItem(salt, 'simulated', { member: memberId })],
+      personhood: { methods: [...member.methods], checked_at: frame.iat },
+      ...(wallet === undefined ? {} : { wallet }),
+    },
+    answer: {
+      verified: true,
+      quality,
+      credentialId,
+      kind: 'personhood' as const,
+      assurance: 'low' as const,
+      expiresAt: new Date(frame.exp * 1_000).toISOString(),
+      uniqueness: member.uniqueness,
+      methods: [...member.methods],
+    },
+    salt,
+  }
+}
+
+/** Spends one credit and mints a personhood credential; with a proven wallet it names the wallet. */
+export const verifyPersonhood = async (deps: Deps, agent: Agent, input: Input) => {
+  const proof = walletProofOf(input)
+  const reference = proof ? `${input.memberId} ${proof.wallet.toLowerCase()}` : input.memberId
+  const key = { agentId: agent.agentId, mode: agent.mode, act: 'personhood', reference } as const
+  const looked = await inTransaction(deps.ctx, agent.agentId, async (tx) => {
+    // A request with a nonce is a new act: the nonce decides first, and a used one is no repeat.
+    const bound = proof ? await checkWallet(tx, agent.agentId, proof, input.memberId) : undefined
+    const stored = await findStored(tx, key)
+    if (
+      stored &&
+      !proof &&
+      (stored.state === 'revoked' || isFresh(stored.mintedAt, stored.expiresAt, stored.now))
+    ) {
+      return { repeat: repeatOf<Awaited<ReturnType<typeof draftOf>>['answer']>(stored) }
+    }
+    await deps.allowance.requireAllowance(tx, agent)
+    const member = requireEnrolled(memberOf(agent.mode, input.memberId))
+    const draft = await draftOf(tx, deps, { agent, memberId: input.memberId, member, wallet: bound?.wallet })
+    return { bound, draft, replaces: stored?.credentialId, simulated: member.simulated }
+  })
+  if (looked.repeat) return looked.repeat
+  const { bound, draft, replaces, simulated } = looked
+  return mint(deps, {
+    key,
+    ...draft,
+    replaces,
+    simulated,
+    sessionId: null,
+    charged: true,
+    within: async (tx) => {
+      const { jti: credentialId } = draft.claims
+      const about = { agentId: agent.agentId, mode: agent.mode, subject: input.memberId }
+      await publish(tx, {
+        ...about,
+        type: 'personhood.verified',
+        data: { memberId: input.memberId, credentialId },
+      })
+      if (!proof || !bound) return
+      await consumeWalletNonce(tx, agent.agentId, proof.walletNonce)
+      await publish(tx, {
+        ...about,
+        type: 'personhood.wallet_bound',
+        data: { memberId: input.memberId, credentialId, wallet: bound.wallet, chainId: bound.chainId },
+      })
+    },
+  })
+}

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startHarness } from '../../test/harness.ts'
+
+const harness = await startHarness()
+const { apiKey: key } = await harness.register('test')
+const live = await harness.register('live')
+const submit = (body: Record<string, unknown>, by = key) =>
+  harness.call('POST', '/api/kinetic/submit', { key: by, body })
+const place = (lat: number, lng: number) => ({ memberId: 'walker', source: 'geo_photo', lat, lng })
+
+test('presence of a test key is scored into a session that verify turns into a presence credential', async () => {
+  const scored = await submit({ memberId: 'm1', source: 'geo_photo', lat: 52.5, lng: 13.4, photoHash: 'p1' })
+  assert.equal(scored.status, 200, scored.text)
+  assert.equal(scored.json.verified, true)
+  assert.equal(scored.json.quality, 0.55)
+  const minted = await harness.call('POST', '/api/agents/verify', {
+    key,
+    body: { sessionId: scored.json.sessionId },
+  })
+  assert.equal(minted.status, 200, minted.text)
+  assert.equal(minted.json.kind, 'presence')
+  assert.equal((await submit({ memberId: 'm1', source: 'receipt' })).json.verified, true)
+})
+
+test('live presence without an enrolled member is scored and not verified', async () => {
+  const scored = await submit({ memberId: 'm1', source: 'receipt', photoHash: 'live-1' }, live.apiKey)
+  assert.equal(scored.status, 200)
+  assert.equal(scored.json.verified, false)
+  const { rows } = await harness.owner.query('select reasons, status from sessions where session_id = $1', [
+    scored.json.sessionId,
+  ])
+  assert.deepEqual(rows[0], { reasons: ['member_not_enrolled'], status: 'scored' })
+})
+
+for (const parallel of [2, 20, 100]) {
+  test(`${parallel} submissions of one photo at once: exactly one counts`, async () => {
+    const answers = await Promise.all(
+      Array.from({ length: parallel }, (_, n) =>
+        submit({ memberId: `m${n}`, source: 'geo_photo', photoHash: `race ${parallel}` }),
+      ),
+    )
+    assert.equal(answers.filter((answer) => answer.status === 200).length, 1)
+    assert.ok(answers.every((answer) => answer.status === 200 || answer.json.error === 'photo_hash_used'))
+  })
+}
+
+test('a photo counts once per deployment in live and once per agent in test', async () => {
+  const secondLive = await harness.register('live')
+  assert.equal(
+    (await submit({ memberId: 'a', source: 'receipt', photoHash: 'shared' }, live.apiKey)).status,
+    200,
+  )
+  assert.equal(
+    (await submit({ memberId: 'a', source: 'receipt', photoHash: 'shared' }, secondLive.apiKey)).json.error,
+    'photo_hash_used',
+  )
+  const secondTest = await harness.register('test')
+  assert.equal((await submit({ memberId: 'a', source: 'receipt', photoHash: 'shared' })).status, 200)
+  assert.equal(
+    (await submit({ memberId: 'a', source: 'receipt', photoHash: 'shared' }, secondTest.apiKey)).status,
+    200,
+  )
+})
+
+test('an impossible journey is flagged and not verified', async () => {
+  assert.deepEqual((await submit(place(52.52, 13.4))).json.flags, [])
+  const leap = await submit(place(40.71, -74))
+  assert.deepEqual(leap.json.flags, ['geo_mismatch'])
+  assert.equal(leap.json.verified, false)
+})
+
+const challenge = async (by = key) =>
+  (await harness.call('POST', '/api/agents/attest/challenge', { key: by })).json as {
+    nonce: string
+    challengeB64url: string
+  }
+const attest = (nonce: string, more: Record<string, unknown> = {}, by = key) =>
+  harness.call('POST', '/api/agents/attest/verify', {
+    key: by,
+    body: { method: 'webauthn', nonce, subjectRef: 'm1', ...more },
+  })
+
+test('an attestation nonce works once, for its own agent, for five minutes', async () => {
+  const { nonce, challengeB64url } = await challenge()
+  assert.equal(Buffer.from(challengeB64url, 'base64url').length, 32)
+  assert.equal((await attest(nonce, {}, live.apiKey)).json.error, 'nonce_expired')
+  const first = await attest(nonce)
+  assert.deepEqual(first.json, { attested: false, assurance: 'none', reason: 'evidence_missing' })
+  assert.equal((await attest(nonce)).json.error, 'nonce_used')
+  assert.equal((await attest('made-up')).json.error, 'nonce_expired')
+  const late = await challenge()
+  await harness.advance(5 * 60_000 + 1_000)
+  assert.equal((await attest(late.nonce)).json.error, 'nonce_expired')
+})
+
+test('evidence is not believed while no verifier is built', async () => {
+  const { nonce } = await challenge()
+  assert.deepEqual((await attest(nonce, { evidence: { attestationObject: 'x' } })).json, {
+    attested: false,
+    assurance: 'none',
+    reason: 'method_not_supported_yet',
+  })
+})
+
+for (const parallel of [2, 20, 100]) {
+  test(`${parallel} uses of one attestation nonce at once: exactly one`, async () => {
+    const { nonce } = await challenge()
+    const answers = await Promise.all(Array.from({ length: parallel }, () => attest(nonce)))
+    assert.equal(answers.filter((answer) => answer.status === 200).length, 1)
+  })
+}
+
+test('the database refuses an illegal step of a session and a second score', async () => {
+  const { json } = await submit({ memberId: 'm2', source: 'receipt' })
+  await assert.rejects(
+    harness.owner.query("update sessions set status = 'open' where session_id = $1", [json.sessionId]),
+    /cannot go from scored to open/,
+  )
+  await assert.rejects(
+    harness.owner.query('update sessions set quality = 1 where session_id = $1', [json.sessionId]),
+    /scored once/,
+  )
+})

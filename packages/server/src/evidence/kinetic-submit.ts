@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto'
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction, readNow, type Tx } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { memberOf } from '../members/index.ts'
+import { insertScoredSession } from '../sessions/index.ts'
+import { evidenceItem } from './proof.ts'
+import {
+  deviceScores,
+  historyScore,
+  isPlausibleMove,
+  judgePresence,
+  scoring,
+  type FlagName,
+} from './rules.ts'
+import { publishScored } from './sandbox.ts'
+import { findPresence, insertPhotoHash, updatePresence } from './store.ts'
+
+type Submission = {
+  readonly memberId: string
+  readonly source: 'receipt' | 'geo_photo'
+  readonly lat?: number | undefined
+  readonly lng?: number | undefined
+  readonly photoHash?: string | undefined
+}
+
+/** Compares the place with the member's last one and keeps it; an impossible journey is flagged. */
+const placeFlags = async (tx: Tx, agent: Agent, input: Submission): Promise<FlagName[]> => {
+  if (input.lat === undefined || input.lng === undefined) return []
+  const key = { agentId: agent.agentId, mode: agent.mode, memberRef: input.memberId }
+  const here = { lat: input.lat, lng: input.lng, at: await readNow(tx) }
+  const last = await findPresence(tx, key)
+  await updatePresence(tx, key, here)
+  return last && !isPlausibleMove(last, here) ? ['geo_mismatch'] : []
+}
+
+/** Scores a claim of physical presence into a session. Live, it counts only if somebody vouches for the person. */
+export const kineticSubmit = async (ctx: Ctx, agent: Agent, input: Submission) =>
+  inTransaction(ctx, agent.agentId, async (tx) => {
+    const sessionId = ctx.ids.make('ses_')
+    if (input.photoHash !== undefined) {
+      const hash = createHash('sha256').update(input.photoHash).digest()
+      if (!(await insertPhotoHash(tx, { agentId: agent.agentId, mode: agent.mode, hash, sessionId })))
+        throw new Refusal('photo_hash_used')
+    }
+    const member = memberOf(agent.mode, input.memberId)
+    const vouched = member?.status === 'enrolled'
+    const flags = await placeFlags(tx, agent, input)
+    const device = vouched ? deviceScores.passkey : deviceScores.none
+    const components = {
+      focus: null,
+      probe: null,
+      input: null,
+      gaze: null,
+      device,
+      history: historyScore(0, 0),
+    }
+    const verdict = judgePresence({ components, flags, vouched, attested: false })
+    const salt = Buffer.from(ctx.ids.token(), 'base64url')
+    const simulated = agent.mode === 'test'
+    await insertScoredSession(
+      tx,
+      { agentId: agent.agentId, mode: agent.mode, sessionId },
+      {
+        kind: 'presence',
+        simulated,
+        memberRef: input.memberId,
+        source: input.source,
+        ...verdict,
+        assurance: 'low',
+        scoring,
+        components,
+        flags,
+        evidence: [
+          evidenceItem(salt, input.source === 'receipt' ? 'receipt' : 'photo', {
+            source: input.source,
+            photoHash: input.photoHash,
+          }),
+          ...(input.lat === undefined || input.lng === undefined
+            ? []
+            : [evidenceItem(salt, 'geo', { lat: input.lat, lng: input.lng })]),
+          ...(simulated ? [evidenceItem(salt, 'simulated', { session: sessionId })] : []),
+        ],
+        salt,
+      },
+    )
+    await publishScored(tx, { agentId: agent.agentId, mode: agent.mode, sessionId }, verdict)
+    return {
+      sessionId,
+      status: 'scored',
+      quality: verdict.quality,
+      verified: verdict.verified,
+      assurance: 'low' as const,
+      flags: [...flags],
+      components,
+    }
+  })

@@ -1,0 +1,39 @@
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction, readNow } from '../platform/db.ts'
+import { nonceMinutes, walletMessage } from './rules.ts'
+import { insertNonce } from './store.ts'
+
+type Wish = {
+  readonly wallet?: string | undefined
+  readonly chainId?: number | undefined
+  readonly memberId?: string | undefined
+}
+
+/** Makes the message that a wallet signs. The server keeps it: nobody can bring a text of their own. */
+export const walletChallenge = async (ctx: Ctx, agent: Agent, wish: Wish) =>
+  inTransaction(ctx, agent.agentId, async (tx) => {
+    // EIP-4361 nonces are alphanumeric.
+    const nonce = ctx.ids.token().replaceAll(/[^A-Za-z0-9]/g, 'x')
+    const issuedAt = await readNow(tx)
+    const expiresAt = new Date(issuedAt.getTime() + nonceMinutes * 60_000)
+    const message = walletMessage({
+      ...wish,
+      baseUrl: ctx.config.BASE_URL,
+      nonce,
+      issuedAt,
+      expiresAt,
+      agentId: agent.agentId,
+    })
+    await insertNonce(tx, {
+      agentId: agent.agentId,
+      purpose: 'wallet',
+      nonce,
+      expiresAt,
+      message,
+      wallet: wish.wallet,
+      memberRef: wish.memberId,
+      chainId: wish.chainId,
+    })
+    return { nonce, message, expiresAt: expiresAt.toISOString() }
+  })

@@ -1,0 +1,1 @@
+export { memberOf, type Member } from './rules.ts'
