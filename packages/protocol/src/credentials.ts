@@ -12,18 +12,16 @@ export const rails = ['card', 'usdc', 'x402', 'mpp', 'ousd', 'agentpay', 'other'
 const evmAddress = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'must be an EVM address')
 
 const telemetry = z.object({ alg: z.string(), link: z.string(), root: z.string(), n: z.int().min(0) })
-export const credentialResponse = z
-  .object({
-    pohf_jwt: z.string().meta({ description: 'ES256 compact JWT; verify it against the JWKS.' }),
-    verified: z.boolean(),
-    quality: unitInterval(),
-    credentialId: z.string(),
-    kind: z.enum(credentialKinds),
-    assurance: z.enum(assurances),
-    expiresAt: instant(),
-    telemetry: telemetry.optional(),
-  })
-  .meta({ id: 'Credential' })
+export const credentialResponse = z.object({
+  pohf_jwt: z.string().meta({ description: 'ES256 compact JWT; verify it against the JWKS.' }),
+  verified: z.boolean(),
+  quality: unitInterval(),
+  credentialId: z.string(),
+  kind: z.enum(credentialKinds),
+  assurance: z.enum(assurances),
+  expiresAt: instant(),
+  telemetry: telemetry.optional(),
+})
 
 export const verify = operation({
   summary: 'Mint a credential for a human session.',

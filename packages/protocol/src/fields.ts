@@ -56,18 +56,16 @@ export const usd = () => z.number().min(0).max(100_000_000)
 export const unitInterval = () => z.number().min(0).max(1)
 
 /** The body of every error. */
-export const errorBody = z
-  .object({
-    ok: z.literal(false),
-    error: z.string(),
-    message: z.string(),
-    requestId: z.string(),
-    docs: z.url(),
-    retryable: z.boolean(),
-    details: z
-      .array(z.object({ path: z.string(), code: z.string(), message: z.string() }))
-      .max(50)
-      .optional(),
-    buy: z.url().optional(),
-  })
-  .meta({ id: 'Error' })
+export const errorBody = z.object({
+  ok: z.literal(false),
+  error: z.string(),
+  message: z.string(),
+  requestId: z.string(),
+  docs: z.url(),
+  retryable: z.boolean(),
+  details: z
+    .array(z.object({ path: z.string(), code: z.string(), message: z.string() }))
+    .max(50)
+    .optional(),
+  buy: z.url().optional(),
+})

@@ -2,20 +2,18 @@ import { z } from 'zod'
 import { operation } from './endpoint.ts'
 import { instant, reference, text } from './fields.ts'
 
-const epoch = z
-  .object({
-    code: z.string(),
-    epoch: z.string(),
-    value: z.number().nullable(),
-    currency: z.literal('USD'),
-    unit: z.string(),
-    status: z.string(),
-    method: z.string(),
-    inputs: z.object({ hours: z.number(), clusters: z.int(), workers: z.int() }),
-    publishedAt: instant(),
-    jws: z.string(),
-  })
-  .meta({ id: 'Epoch' })
+const epoch = z.object({
+  code: z.string(),
+  epoch: z.string(),
+  value: z.number().nullable(),
+  currency: z.literal('USD'),
+  unit: z.string(),
+  status: z.string(),
+  method: z.string(),
+  inputs: z.object({ hours: z.number(), clusters: z.int(), workers: z.int() }),
+  publishedAt: instant(),
+  jws: z.string(),
+})
 export type Epoch = z.infer<typeof epoch>
 const monthToDate = z.object({
   month: z.string(),

@@ -42,20 +42,18 @@ export const tasksComplete = operation({
     reason: z.string().optional(),
   }),
 })
-const workflow = z
-  .object({
-    id: z.string(),
-    title: z.string(),
-    description: z.string(),
-    steps: z.array(z.string()),
-    estMinutes: z.number(),
-    rewardStars: z.number(),
-    webcamBonus: z.number(),
-    datasetOptin: z.boolean(),
-    category: z.string(),
-    priceUsd: usd(),
-  })
-  .meta({ id: 'Workflow' })
+const workflow = z.object({
+  id: z.string(),
+  title: z.string(),
+  description: z.string(),
+  steps: z.array(z.string()),
+  estMinutes: z.number(),
+  rewardStars: z.number(),
+  webcamBonus: z.number(),
+  datasetOptin: z.boolean(),
+  category: z.string(),
+  priceUsd: usd(),
+})
 export type Workflow = z.infer<typeof workflow>
 export const workflowsAvailable = operation({
   summary: 'List the work that can be commissioned.',
@@ -128,19 +126,17 @@ const paymentRequirement = z.object({
   extra: z.record(z.string(), z.unknown()),
 })
 export type PaymentRequirement = z.infer<typeof paymentRequirement>
-const paymentChallenge = z
-  .object({
-    x402Version: z.literal(1),
-    error: z.string(),
-    accepts: z.array(paymentRequirement).min(1).max(8),
-    purchase_id: z.string(),
-    ok: z.literal(false),
-    message: z.string(),
-    requestId: z.string(),
-    docs: z.url(),
-    retryable: z.boolean(),
-  })
-  .meta({ id: 'PaymentChallenge' })
+const paymentChallenge = z.object({
+  x402Version: z.literal(1),
+  error: z.string(),
+  accepts: z.array(paymentRequirement).min(1).max(8),
+  purchase_id: z.string(),
+  ok: z.literal(false),
+  message: z.string(),
+  requestId: z.string(),
+  docs: z.url(),
+  retryable: z.boolean(),
+})
 export const taskBuy = operation({
   summary: 'Buy a verified unit over HTTP 402.',
   errors: ['out_of_stock', 'payment_malformed', 'payment_invalid', 'purchase_conflict', 'chain_unreachable'],
