@@ -72,6 +72,9 @@ export const operatorEndpoints = [
   { id: 'operators.audit', method: 'GET', path: '/operator/audit', auth: 'operator', status: 'built', ...operators.auditList },
   { id: 'agents.operator-list', method: 'GET', path: '/operator/agents', auth: 'operator', status: 'built', ...operators.agentsList },
   { id: 'agents.operator-suspend', method: 'POST', path: '/operator/agents/{agentId}/suspend', auth: 'operator', status: 'built', ...operators.agentSuspend },
+  { id: 'signing.keys-list', method: 'GET', path: '/operator/keys', auth: 'operator', status: 'built', ...operators.signingKeysList },
+  { id: 'signing.keys-rotate', method: 'POST', path: '/operator/keys/rotate', auth: 'operator', status: 'built', ...operators.signingKeysRotate },
+  { id: 'signing.keys-revoke', method: 'POST', path: '/operator/keys/{kid}/revoke', auth: 'operator', status: 'built', ...operators.signingKeysRevoke },
 ] as const satisfies readonly Endpoint[]
 
 export const endpoints: readonly Endpoint[] = [...specification, ...additions]

@@ -73,3 +73,33 @@ export const agentSuspend = operation({
   body: z.object({ suspended: z.boolean(), reason: text(500) }),
   response: z.object({ agentId: z.string(), suspended: z.boolean() }),
 })
+
+const keyPurpose = z.enum(['live', 'test', 'status', 'epoch'])
+export const signingKeysList = operation({
+  summary: 'List the signing keys and their states.',
+  response: z.object({
+    keys: z.array(
+      z.object({
+        kid: z.string(),
+        purpose: z.string(),
+        state: z.string(),
+        createdAt: instant(),
+        activeFrom: instant(),
+        activeUntil: instant(),
+        removeAt: instant(),
+      }),
+    ),
+  }),
+})
+export const signingKeysRotate = operation({
+  summary: 'Publish the successor of a key; it signs a day later.',
+  body: z.object({ purpose: keyPurpose }),
+  response: z.object({ purpose: keyPurpose, pendingKid: z.string() }),
+})
+export const signingKeysRevoke = operation({
+  summary: 'Take a compromised key out at once.',
+  errors: ['not_found'],
+  params: z.object({ kid: z.string().regex(/^[A-Za-z0-9_-]{43}$/) }),
+  body: z.object({ reason: text(500) }),
+  response: z.object({ kid: z.string(), revoked: z.literal(true) }),
+})

@@ -51,8 +51,8 @@ export const buildContext = (parts: Parts): Ctx => {
   }
 }
 
-/** `/livez` needs nothing; `/readyz` needs the database and says no while the process is stopping. */
-const healthPages = (ctx: Ctx, isStopping: () => boolean): Page[] => [
+/** `/livez` needs nothing; `/readyz` needs the database and the signer, and says no while the process is stopping. */
+const healthPages = (ctx: Ctx, signer: signing.Signer, isStopping: () => boolean): Page[] => [
   { path: '/livez', handler: async () => ({ mediaType: 'text/plain', text: 'alive\n' }) },
   {
     path: '/readyz',
@@ -60,9 +60,10 @@ const healthPages = (ctx: Ctx, isStopping: () => boolean): Page[] => [
       if (isStopping()) return { status: 503, mediaType: 'text/plain', text: 'stopping\n' }
       try {
         await inTransaction(ctx, 'system', readNow)
+        await signer.publicKeys()
         return { mediaType: 'text/plain', text: 'ready\n' }
       } catch {
-        return { status: 503, mediaType: 'text/plain', text: 'the database does not answer\n' }
+        return { status: 503, mediaType: 'text/plain', text: 'the database or the signer does not answer\n' }
       }
     },
   },
@@ -82,7 +83,7 @@ export const buildApp = (ctx: Ctx): App => {
     agent: authenticator.authenticate,
     operator: (key: string) => operators.authenticate(ctx, key),
   }
-  const signer = signing.openSigner(ctx.config.DATA_DIR)
+  const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET)
   const allowance: credentials.Allowance = {
     requireAllowance: async (_tx, agent) => {
       if (agent.mode === 'live')
@@ -90,7 +91,7 @@ export const buildApp = (ctx: Ctx): App => {
     },
     spendOne: async () => undefined,
   }
-  const health = healthPages(ctx, () => stopping)
+  const health = healthPages(ctx, signer, () => stopping)
   const api = buildListener({
     ctx,
     endpoints,
@@ -106,7 +107,11 @@ export const buildApp = (ctx: Ctx): App => {
   const operator = buildListener({
     ctx,
     endpoints: operatorEndpoints,
-    routes: [...operators.operatorRoutes(ctx), ...agents.operatorRoutes(ctx, authenticator, operators.audit)],
+    routes: [
+      ...operators.operatorRoutes(ctx),
+      ...agents.operatorRoutes(ctx, authenticator, operators.audit),
+      ...signing.operatorRoutes(ctx, signer, operators.audit),
+    ],
     pages: [
       ...health,
       {
@@ -119,6 +124,7 @@ export const buildApp = (ctx: Ctx): App => {
     ],
     authenticate,
   })
+  api.addHook('onClose', async () => signer.close())
   return {
     api,
     operator,

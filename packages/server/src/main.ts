@@ -3,13 +3,13 @@ import { readConfig, ConfigFaults, type Config } from './platform/config.ts'
 import { checkDurability } from './platform/db.ts'
 import { makeLog } from './platform/log.ts'
 import { migrate } from './platform/migrate.ts'
-import { createOperator, runApi, runWorker } from './roles.ts'
+import { createOperator, runApi, runSigner, runWorker } from './roles.ts'
 import { supervise } from './supervisor.ts'
 
 const usage = `usage: node packages/server/src/main.ts [role]
 
-  (none)                 migrate, then run api and worker as child processes
-  api | worker           run one of them; the schema must be up to date
+  (none)                 migrate, then run signer, api and worker as child processes
+  api | worker | signer  run one of them; the schema must be up to date
   migrate                bring the schema up to date and stop
   operator create NAME   make an operator on this machine and print the key
 `
@@ -31,9 +31,10 @@ const run = async (role: string | undefined, rest: readonly string[]): Promise<v
   const config = readConfig()
   if (role === undefined) {
     await prepare(config)
-    return supervise(['api', 'worker'])
+    return supervise(['signer', 'api', 'worker'])
   }
   if (role === 'api') return runApi(config)
+  if (role === 'signer') return runSigner(config)
   if (role === 'worker') return runWorker(config)
   if (role === 'migrate') return prepare(config)
   const name = rest[1]

@@ -1,8 +1,11 @@
+import { join } from 'node:path'
 import { buildApp, buildContext, buildDuties } from './app.ts'
 import * as operators from './operators/index.ts'
 import type { Config } from './platform/config.ts'
+import { systemClock } from './platform/clock.ts'
 import { makeLog } from './platform/log.ts'
 import { startWorker } from './platform/worker.ts'
+import * as signing from './signing/index.ts'
 
 /** How long a stopping process may take to finish what it has begun. */
 const graceMs = 10_000
@@ -49,6 +52,23 @@ export const runWorker = async (config: Config): Promise<void> => {
     await ctx.db.pool.end()
   })
   log.info('working')
+}
+
+/** The only process that holds private keys. It needs no database and no network. */
+export const runSigner = async (config: Config): Promise<void> => {
+  const log = makeLog(config.LOG_LEVEL)
+  const backend = signing.fileBackend(join(config.KEYS_DIR, 'private'))
+  const keyring = signing.openKeyring({ folder: config.KEYS_DIR, backend, clock: systemClock })
+  const server = await signing.listenAsSigner(keyring, config.SIGNER_SOCKET, log)
+  onStop(async () => {
+    await new Promise<void>((resolve) => {
+      server.close(() => resolve())
+      // The api keeps its line open for ever; what it asked for is answered, for signing takes no turn of the loop.
+      setImmediate(resolve)
+    })
+    keyring.close()
+  })
+  log.info({ backend: backend.name }, 'ready to sign')
 }
 
 /** The machine's own way to the first operator. */

@@ -34,7 +34,9 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
 
 const sqlFiles = /(^|\/)store\.ts$|^platform\/(db|migrate|outbox|leases|idempotency|limits|maintenance)\.ts$/
 const httpFiles = /(^|\/)routes\.ts$|^platform\/http[a-z-]*\.ts$|^discovery\/mcp\.ts$|^app\.ts$/
-const networkFiles = /^platform\/(outbound|mail|db|migrate)\.ts$|^(main|roles|supervisor)\.ts$/
+// signing/process and signing/sign speak over a Unix socket of our own, never over a network.
+const networkFiles =
+  /^platform\/(outbound|mail|db|migrate)\.ts$|^signing\/(process|sign)\.ts$|^(main|roles|supervisor)\.ts$/
 const fixedNames = new Set(['utils', 'helpers', 'lib', 'common'])
 
 const moduleOf = (path: string): string => (path.includes('/') ? (path.split('/')[0] ?? '') : 'main')

@@ -10,6 +10,7 @@ import { createDatabase } from '../dev/cluster.ts'
 import { buildApp, buildContext, buildDuties } from '../src/app.ts'
 import { readConfig } from '../src/platform/config.ts'
 import { makeLog } from '../src/platform/log.ts'
+import * as signing from '../src/signing/index.ts'
 
 export type Answered = {
   readonly status: number
@@ -71,12 +72,12 @@ export const startHarness = async (environment: Record<string, string> = {}) => 
     ...environment,
   })
   let skewMs = 0
-  const ctx = buildContext({
-    config,
-    log,
-    name: 'pohf-test',
-    clock: { now: () => new Date(Date.now() + skewMs) },
-  })
+  const clock = { now: () => new Date(Date.now() + skewMs) }
+  const ctx = buildContext({ config, log, name: 'pohf-test', clock })
+  // The real signer over its real socket; only the process boundary is left out, and tests of that spawn it.
+  const backend = signing.fileBackend(join(config.KEYS_DIR, 'private'))
+  const keyring = signing.openKeyring({ folder: config.KEYS_DIR, backend, clock })
+  const signer = await signing.listenAsSigner(keyring, config.SIGNER_SOCKET, log)
   const app = buildApp(ctx)
   await Promise.all([app.api.ready(), app.operator.ready()])
   /** The owner's connection: for looking behind the program's back. */
@@ -110,6 +111,7 @@ export const startHarness = async (environment: Record<string, string> = {}) => 
   const harness = {
     ctx,
     app,
+    keyring,
     owner,
     lines,
     dataDir,
@@ -141,6 +143,8 @@ export const startHarness = async (environment: Record<string, string> = {}) => 
     },
     close: async () => {
       await Promise.all([app.api.close(), app.operator.close()])
+      signer.close()
+      keyring.close()
       await ctx.db.pool.end()
       await owner.end()
       await drop()

@@ -1,4 +1,6 @@
-import { resolve } from 'node:path'
+import { createHash } from 'node:crypto'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { cellTagPattern } from '@pohf/protocol'
 
@@ -48,6 +50,17 @@ export const settings = z.object({
     .min(1)
     .default('.pohf')
     .meta({ description: 'Folder for secrets made at the first start (mode 0600).' }),
+  KEYS_DIR: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ description: 'Folder of the signer: keys, key states, journal. Default: keys in DATA_DIR.' }),
+  SIGNER_SOCKET: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .meta({ description: 'Unix socket between the api and the signer. Default: signer.sock in DATA_DIR.' }),
   CELL: z
     .string()
     .regex(cellTagPattern, 'must be two of a-z0-9')
@@ -94,10 +107,12 @@ export const settings = z.object({
 type Settings = z.output<typeof settings>
 
 /** What the rest of the program reads: every setting, with the dependent defaults filled in. */
-export type Config = Omit<Settings, 'PORT' | 'BASE_URL' | 'OPERATOR_PORT'> & {
+export type Config = Omit<Settings, 'PORT' | 'BASE_URL' | 'OPERATOR_PORT' | 'KEYS_DIR' | 'SIGNER_SOCKET'> & {
   readonly PORT: number
   readonly BASE_URL: string
   readonly OPERATOR_PORT: number
+  readonly KEYS_DIR: string
+  readonly SIGNER_SOCKET: string
   readonly loopback: boolean
   readonly addressLimits: boolean
 }
@@ -119,7 +134,16 @@ export const isLoopbackHost = (hostname: string): boolean =>
   hostname === '[::1]' ||
   /^127(\.\d{1,3}){3}$/.test(hostname)
 
+/** A Unix socket's path has room for about 100 characters; a deep folder gets a short name elsewhere. */
+const socketIn = (dataDir: string): string => {
+  const path = join(dataDir, 'signer.sock')
+  return path.length <= 100
+    ? path
+    : join(tmpdir(), `pohf-${createHash('sha256').update(path).digest('hex').slice(0, 16)}.sock`)
+}
+
 const withDefaults = (value: Settings): Config => {
+  const dataDir = resolve(value.DATA_DIR)
   const portNumber = value.PORT ?? 3_000
   const shownHost = ['0.0.0.0', '::', '127.0.0.1'].includes(value.HOST) ? '127.0.0.1' : value.HOST
   const baseUrl = (
@@ -131,7 +155,9 @@ const withDefaults = (value: Settings): Config => {
     PORT: portNumber,
     BASE_URL: baseUrl,
     OPERATOR_PORT: value.OPERATOR_PORT ?? (portNumber === 0 ? 0 : portNumber + 1),
-    DATA_DIR: resolve(value.DATA_DIR),
+    DATA_DIR: dataDir,
+    KEYS_DIR: resolve(value.KEYS_DIR ?? join(dataDir, 'keys')),
+    SIGNER_SOCKET: value.SIGNER_SOCKET ?? socketIn(dataDir),
     loopback,
     addressLimits: value.ADDRESS_LIMITS === 'on' || (value.ADDRESS_LIMITS === 'auto' && !loopback),
   }

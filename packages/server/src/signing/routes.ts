@@ -1,7 +1,21 @@
-import { route, type Route } from '../platform/call.ts'
+import { route, type Audit, type Route } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
 import { jwks } from './jwks.ts'
+import { keysList } from './keys-list.ts'
+import { keysRevoke } from './keys-revoke.ts'
+import { keysRotate } from './keys-rotate.ts'
 import type { Signer } from './sign.ts'
 
 export const routes = (signer: Signer): Route[] => [
   route('signing.jwks', (call) => jwks(signer, call.header('if-none-match'))),
+]
+
+export const operatorRoutes = (ctx: Ctx, signer: Signer, audit: Audit): Route[] => [
+  route('signing.keys-list', () => keysList(signer)),
+  route('signing.keys-rotate', (call) =>
+    keysRotate({ ctx, signer, audit }, call.operator, call.body.purpose),
+  ),
+  route('signing.keys-revoke', (call) =>
+    keysRevoke({ ctx, signer, audit }, call.operator, { ...call.params, ...call.body }),
+  ),
 ]

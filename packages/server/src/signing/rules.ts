@@ -1,19 +1,27 @@
+import { createHash } from 'node:crypto'
 import { credentialClaims, lifetimeDays, testLifetimeDays, type CredentialClaims } from '@pohf/protocol'
+import { z } from 'zod'
+import { canonicalJson } from '../platform/canonical.ts'
 
 declare const linted: unique symbol
 /** Claims that were checked. Only `lint` makes one, and only this can be signed. */
 export type Mintable = CredentialClaims & { readonly [linted]: true }
 
 const dayS = 86_400
+const dayMs = 86_400_000
 
 /** Checks claims before they are signed: the closed list, and a lifetime that fits the kind. */
-export const lint = (claims: CredentialClaims): Mintable => {
+export const lint = (claims: unknown): Mintable => {
   const checked = credentialClaims.parse(claims)
   const days = checked.test ? testLifetimeDays : lifetimeDays[checked.kind]
   if (checked.exp - checked.iat !== days * dayS)
     throw new Error(`a ${checked.kind} credential lives ${days} days`)
   return checked as Mintable
 }
+
+/** What the journal keeps of a payload: enough to know it again, nothing to read. */
+export const payloadHash = (payload: unknown): string =>
+  createHash('sha256').update(canonicalJson(payload)).digest('base64url')
 
 /** ECDSA P-256 from DER (two integers) to the 64 bytes of JWS. */
 export const rawSignature = (der: Buffer): Buffer => {
@@ -27,4 +35,107 @@ export const rawSignature = (der: Buffer): Buffer => {
     offset += 2 + length
   }
   return raw
+}
+
+export const keyPurposes = ['live', 'test', 'status', 'epoch'] as const
+export type KeyPurpose = (typeof keyPurposes)[number]
+
+/** Everything but credentials has its own `typ`, its own key and its own shape. */
+export const typedPayloads = {
+  'statuslist+jwt': {
+    purpose: 'status',
+    schema: z.strictObject({
+      iss: z.url(),
+      sub: z.url(),
+      iat: z.int(),
+      exp: z.int(),
+      ttl: z.int().min(1).max(86_400),
+      status_list: z.strictObject({ bits: z.literal(2), lst: z.string().max(2_000_000) }),
+    }),
+  },
+  'vhh-epoch+jwt': {
+    purpose: 'epoch',
+    schema: z.looseObject({ iss: z.url(), iat: z.int(), code: z.string(), epoch: z.string() }),
+  },
+} as const satisfies Record<string, { purpose: KeyPurpose; schema: z.ZodType }>
+export type Typ = keyof typeof typedPayloads
+
+export type PublicJwk = {
+  readonly kty: 'EC'
+  readonly crv: 'P-256'
+  readonly x: string
+  readonly y: string
+  readonly kid: string
+  readonly alg: 'ES256'
+  readonly use: 'sig'
+}
+
+/** RFC 7638: the hash of the required members in their fixed order. */
+export const publicJwkOf = (point: { readonly x: string; readonly y: string }): PublicJwk => {
+  const kid = createHash('sha256')
+    .update(`{"crv":"P-256","kty":"EC","x":"${point.x}","y":"${point.y}"}`)
+    .digest('base64url')
+  return { kty: 'EC', crv: 'P-256', x: point.x, y: point.y, kid, alg: 'ES256', use: 'sig' }
+}
+
+/**
+ * pending: published, not yet used. active: signs. retired: verifies only. removed and revoked: no longer published.
+ */
+export type KeyState = 'pending' | 'active' | 'retired' | 'removed' | 'revoked'
+export type KeyRecord = {
+  readonly kid: string
+  readonly purpose: KeyPurpose
+  readonly jwk: PublicJwk
+  /** Where the back end finds the private part. */
+  readonly ref: string
+  readonly state: KeyState
+  readonly createdAt: number
+  /** When it begins to sign, and when its successor takes over. */
+  readonly activeFrom: number
+  readonly activeUntil: number
+  /** When it leaves the published set. */
+  readonly removeAt: number
+}
+
+/** Verifiers cache keys for minutes, some for a day: a key is shown this long before it signs. */
+export const publishAheadMs = dayMs
+export const activeMs = 30 * dayMs
+/** The longest credential lives 365 days; a month more for slow clocks and disputes. */
+export const keepRetiredMs = (365 + 30) * dayMs
+/** The successor is made this long before it is needed. */
+const prepareAheadMs = publishAheadMs + 6 * 3_600_000
+
+export const published = (keys: readonly KeyRecord[]): PublicJwk[] =>
+  keys
+    .filter((key) => key.state === 'pending' || key.state === 'active' || key.state === 'retired')
+    .map((key) => key.jwk)
+
+export const activeKey = (keys: readonly KeyRecord[], purpose: KeyPurpose): KeyRecord | undefined =>
+  keys.find((key) => key.purpose === purpose && key.state === 'active')
+
+/** When a new key of this purpose should begin to sign; undefined where none is needed now. */
+export const nextActivation = (
+  keys: readonly KeyRecord[],
+  purpose: KeyPurpose,
+  now: number,
+): number | undefined => {
+  const active = activeKey(keys, purpose)
+  const pending = keys.some((key) => key.purpose === purpose && key.state === 'pending')
+  if (!active) return pending ? undefined : now
+  return !pending && active.activeUntil - now <= prepareAheadMs
+    ? Math.max(active.activeUntil, now + publishAheadMs)
+    : undefined
+}
+
+/** Every key in the state that it should have at this time. */
+export const advance = (keys: readonly KeyRecord[], now: number): KeyRecord[] => {
+  const due = keys.filter((key) => key.state === 'pending' && key.activeFrom <= now)
+  const succeeded = new Set(due.map((key) => key.purpose))
+  return keys.map((key) => {
+    if (due.includes(key)) return { ...key, state: 'active', activeFrom: now, activeUntil: now + activeMs }
+    if (key.state === 'active' && succeeded.has(key.purpose))
+      return { ...key, state: 'retired', removeAt: now + keepRetiredMs }
+    if (key.state === 'retired' && key.removeAt <= now) return { ...key, state: 'removed' }
+    return key
+  })
 }

@@ -1,20 +1,118 @@
-import { openKeys, type PublicJwk } from './keys.ts'
-import type { Mintable } from './rules.ts'
+import { connect, type Socket } from 'node:net'
+import { Refusal } from '../platform/errors.ts'
+import type { KeyPurpose, KeyRecord, Mintable, PublicJwk, Typ } from './rules.ts'
 
-/** What may be asked of the keys. */
+/** What may be asked of the keys. They are in another process; this one never holds one. */
 export type Signer = {
   /** Signs checked claims, each by the key of its mode. */
   readonly sign: (batch: readonly Mintable[]) => Promise<string[]>
-  /** Signs an epoch of the index. */
-  readonly signEpoch: (epoch: Readonly<Record<string, unknown>>) => Promise<string>
-  readonly publicKeys: () => PublicJwk[]
+  readonly signTyped: (typ: Typ, payload: Readonly<Record<string, unknown>>) => Promise<string>
+  readonly publicKeys: () => Promise<PublicJwk[]>
+  readonly list: () => Promise<Omit<KeyRecord, 'ref' | 'jwk'>[]>
+  readonly rotate: (purpose: KeyPurpose) => Promise<string>
+  readonly revoke: (kid: string) => Promise<boolean>
+  readonly close: () => void
 }
 
-export const openSigner = (dataDir: string): Signer => {
-  const keys = openKeys(dataDir)
+const timeoutMs = 5_000
+/** Keys change rarely and are shown a day ahead: a few seconds of cache cost nothing. */
+const keysCacheMs = 5_000
+const waitingMax = 10_000
+
+type Waiting = {
+  readonly resolve: (value: unknown) => void
+  readonly reject: (reason: Error) => void
+  readonly timer: NodeJS.Timeout
+}
+
+const unavailable = () =>
+  new Refusal('overloaded', { message: 'The signer does not answer.', headers: { 'retry-after': '1' } })
+
+/** One connection to the signer, opened when needed and again after it was lost. */
+const openLine = (socketPath: string) => {
+  const waiting = new Map<number, Waiting>()
+  let socket: Socket | undefined
+  let lastId = 0
+
+  const drop = (lost: Socket): void => {
+    if (socket === lost) socket = undefined
+    lost.destroy()
+    for (const [id, call] of waiting) {
+      clearTimeout(call.timer)
+      waiting.delete(id)
+      call.reject(unavailable())
+    }
+  }
+
+  const settle = (line: string): void => {
+    const { id, result, error } = JSON.parse(line) as { id: number; result?: unknown; error?: string }
+    const call = waiting.get(id)
+    if (!call) return
+    waiting.delete(id)
+    clearTimeout(call.timer)
+    if (error === undefined) call.resolve(result)
+    else call.reject(new Error(`the signer refused: ${error}`))
+  }
+
+  const open = (): Socket => {
+    if (socket) return socket
+    const fresh = connect(socketPath)
+    let rest = ''
+    fresh.setEncoding('utf8')
+    fresh.on('data', (chunk: string) => {
+      const lines = (rest + chunk).split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) settle(line)
+    })
+    fresh.on('error', () => drop(fresh))
+    fresh.on('close', () => drop(fresh))
+    fresh.unref()
+    socket = fresh
+    return fresh
+  }
+
   return {
-    sign: async (batch) => batch.map((claims) => keys.signJws(claims.test ? 'test' : 'live', 'JWT', claims)),
-    signEpoch: async (epoch) => keys.signJws('epoch', 'vhh-epoch+jwt', epoch),
-    publicKeys: keys.publicKeys,
+    ask: (question: Readonly<Record<string, unknown>>): Promise<unknown> => {
+      if (waiting.size >= waitingMax) return Promise.reject(unavailable())
+      return new Promise((resolve, reject) => {
+        const id = ++lastId
+        const timer = setTimeout(() => {
+          waiting.delete(id)
+          reject(unavailable())
+        }, timeoutMs)
+        waiting.set(id, { resolve, reject, timer })
+        open().write(`${JSON.stringify({ ...question, id })}\n`)
+      })
+    },
+    close: () => socket && drop(socket),
+  }
+}
+
+export const connectSigner = (socketPath: string): Signer => {
+  const line = openLine(socketPath)
+  let cached: { keys: PublicJwk[]; until: number } | undefined
+  return {
+    sign: async (batch) => (await line.ask({ op: 'sign', batch })) as string[],
+    signTyped: async (typ, payload) => (await line.ask({ op: 'sign-typed', typ, payload })) as string,
+    publicKeys: async () => {
+      if (cached && cached.until > performance.now()) return cached.keys
+      try {
+        cached = {
+          keys: (await line.ask({ op: 'public-keys' })) as PublicJwk[],
+          until: performance.now() + keysCacheMs,
+        }
+      } catch (error) {
+        // The public keys of a moment ago are better than none: verification must not hang on the signer.
+        if (!cached) throw error
+      }
+      return cached.keys
+    },
+    list: async () => (await line.ask({ op: 'list' })) as Omit<KeyRecord, 'ref' | 'jwk'>[],
+    rotate: async (purpose) => (await line.ask({ op: 'rotate', purpose })) as string,
+    revoke: async (kid) => {
+      cached = undefined
+      return (await line.ask({ op: 'revoke', kid })) as boolean
+    },
+    close: line.close,
   }
 }

@@ -1,0 +1,47 @@
+import { createPrivateKey, generateKeyPairSync, sign, type JsonWebKey, type KeyObject } from 'node:crypto'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Where private keys live. A reference is all that leaves it. */
+export type Backend = {
+  readonly name: string
+  readonly generate: () => { readonly ref: string; readonly x: string; readonly y: string }
+  /** An ECDSA P-256 signature over SHA-256 of the data, in DER. */
+  readonly sign: (ref: string, data: Buffer) => Buffer
+  /** Destroys the private part: a retired key can never sign again. */
+  readonly destroy: (ref: string) => void
+}
+
+/** Keys as files, mode 0600, in a folder that only the signer enters. For development and small deployments. */
+export const fileBackend = (folder: string): Backend => {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const loaded = new Map<string, KeyObject>()
+  const path = (ref: string) => join(folder, `${ref}.json`)
+  const load = (ref: string): KeyObject => {
+    const known = loaded.get(ref)
+    if (known) return known
+    const key = createPrivateKey({
+      key: JSON.parse(readFileSync(path(ref), 'utf8')) as JsonWebKey,
+      format: 'jwk',
+    })
+    loaded.set(ref, key)
+    return key
+  }
+  return {
+    name: 'file',
+    generate: () => {
+      const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      const jwk = privateKey.export({ format: 'jwk' })
+      const { x, y } = jwk
+      if (x === undefined || y === undefined) throw new Error('a new key has no point')
+      writeFileSync(path(x), JSON.stringify(jwk), { mode: 0o600, flag: 'wx', flush: true })
+      return { ref: x, x, y }
+    },
+    // DER and a conversion by hand: asking OpenSSL for the raw form takes about twice the time.
+    sign: (ref, data) => sign('sha256', data, load(ref)),
+    destroy: (ref) => {
+      loaded.delete(ref)
+      rmSync(path(ref), { force: true })
+    },
+  }
+}

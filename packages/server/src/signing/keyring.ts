@@ -1,0 +1,187 @@
+import { createPublicKey, verify } from 'node:crypto'
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Clock } from '../platform/clock.ts'
+import type { Backend } from './backend.ts'
+import { openJournal, type Journal } from './journal.ts'
+import {
+  activeKey,
+  activeMs,
+  advance,
+  keepRetiredMs,
+  keyPurposes,
+  lint,
+  nextActivation,
+  payloadHash,
+  publicJwkOf,
+  publishAheadMs,
+  published,
+  rawSignature,
+  typedPayloads,
+  type KeyPurpose,
+  type KeyRecord,
+  type PublicJwk,
+  type Typ,
+} from './rules.ts'
+
+const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+const readRecords = (path: string): KeyRecord[] => {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as KeyRecord[]
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    throw error
+  }
+}
+
+/** Replaces the file as a whole, and only once the new one is on disk. */
+const writeRecords = (path: string, records: readonly KeyRecord[]): void => {
+  const draft = `${path}.new`
+  const file = openSync(draft, 'w', 0o600)
+  writeSync(file, JSON.stringify(records, null, 1))
+  fsyncSync(file)
+  closeSync(file)
+  renameSync(draft, path)
+}
+
+type Parts = { readonly folder: string; readonly backend: Backend; readonly clock: Clock }
+type Job = {
+  readonly purpose: KeyPurpose
+  readonly typ: string
+  readonly id: string
+  readonly payload: unknown
+}
+
+/** The keys of a deployment and what they may sign. Lives in the signer's process and nowhere else. */
+export const openKeyring = ({ folder, backend, clock }: Parts) => {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const path = join(folder, 'keyring.json')
+  let records = readRecords(path)
+  let journal: { month: string; file: Journal } | undefined
+
+  const now = () => clock.now().getTime()
+  const save = (next: readonly KeyRecord[]) => {
+    for (const key of next) {
+      const before = records.find((known) => known.kid === key.kid)
+      if (before?.state !== key.state && (key.state === 'retired' || key.state === 'revoked'))
+        backend.destroy(key.ref)
+    }
+    writeRecords(path, next)
+    records = [...next]
+  }
+  const add = (purpose: KeyPurpose, activeFrom: number): KeyRecord => {
+    const made = backend.generate()
+    const jwk = publicJwkOf(made)
+    const state = activeFrom <= now() ? 'active' : 'pending'
+    const key: KeyRecord = {
+      kid: jwk.kid,
+      purpose,
+      jwk,
+      ref: made.ref,
+      state,
+      createdAt: now(),
+      activeFrom,
+      activeUntil: activeFrom + activeMs,
+      removeAt: activeFrom + activeMs + keepRetiredMs,
+    }
+    save([...records, key])
+    return key
+  }
+
+  /** Brings every key into its state of this hour, and makes the keys that will be needed. */
+  const tick = (): void => {
+    const moved = advance(records, now())
+    if (JSON.stringify(moved) !== JSON.stringify(records)) save(moved)
+    for (const purpose of keyPurposes) {
+      const activeFrom = nextActivation(records, purpose, now())
+      if (activeFrom !== undefined) add(purpose, activeFrom)
+    }
+  }
+
+  const journalOf = (): Journal => {
+    const month = clock.now().toISOString().slice(0, 7)
+    if (journal?.month !== month) {
+      journal?.file.close()
+      journal = { month, file: openJournal(join(folder, 'journal'), month) }
+    }
+    return journal.file
+  }
+
+  /** Journals the whole batch, then signs it, then checks each signature. In this order, always. */
+  const signJobs = (jobs: readonly Job[]): string[] => {
+    tick()
+    const ready = jobs.map((job) => {
+      const key = activeKey(records, job.purpose)
+      if (!key) throw new Error(`no active key for ${job.purpose}`)
+      return {
+        job,
+        key,
+        input: `${encode({ alg: 'ES256', typ: job.typ, kid: key.kid })}.${encode(job.payload)}`,
+      }
+    })
+    journalOf().append(
+      ready.map(({ job, key }) => ({ at: now(), kid: key.kid, id: job.id, hash: payloadHash(job.payload) })),
+    )
+    return ready.map(({ key, input }) => {
+      const data = Buffer.from(input)
+      const der = backend.sign(key.ref, data)
+      if (!verify('sha256', data, createPublicKey({ key: { ...key.jwk }, format: 'jwk' }), der))
+        throw new Error('a signature did not verify')
+      return `${input}.${rawSignature(der).toString('base64url')}`
+    })
+  }
+
+  tick()
+  return {
+    /** Claims come in, never bytes: the signer checks them itself, whoever asks. */
+    sign: (batch: readonly unknown[]): string[] =>
+      signJobs(
+        batch.map((claims) => {
+          const checked = lint(claims)
+          return { purpose: checked.test ? 'test' : 'live', typ: 'JWT', id: checked.jti, payload: checked }
+        }),
+      ),
+    signTyped: (typ: Typ, payload: unknown): string => {
+      const { purpose, schema } = typedPayloads[typ]
+      const checked = schema.parse(payload)
+      const [jws] = signJobs([
+        { purpose, typ, id: `${typ}:${payloadHash(checked).slice(0, 16)}`, payload: checked },
+      ])
+      if (jws === undefined) throw new Error('nothing was signed')
+      return jws
+    },
+    publicKeys: (): PublicJwk[] => {
+      tick()
+      return published(records)
+    },
+    list: () => {
+      tick()
+      return records.map((key) => ({
+        kid: key.kid,
+        purpose: key.purpose,
+        state: key.state,
+        createdAt: key.createdAt,
+        activeFrom: key.activeFrom,
+        activeUntil: key.activeUntil,
+        removeAt: key.removeAt,
+      }))
+    },
+    /** Makes the successor of a key now; it signs after it has been published for a day. */
+    rotate: (purpose: KeyPurpose) => {
+      tick()
+      const pending = records.find((key) => key.purpose === purpose && key.state === 'pending')
+      return (pending ?? add(purpose, now() + publishAheadMs)).kid
+    },
+    /** A key that is in wrong hands leaves at once. If it was signing, a new one takes over without notice. */
+    revoke: (kid: string): boolean => {
+      if (!records.some((key) => key.kid === kid && key.state !== 'removed' && key.state !== 'revoked'))
+        return false
+      save(records.map((key) => (key.kid === kid ? { ...key, state: 'revoked' as const } : key)))
+      tick()
+      return true
+    },
+    close: () => journal?.file.close(),
+  }
+}
+export type Keyring = ReturnType<typeof openKeyring>

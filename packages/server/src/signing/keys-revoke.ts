@@ -1,0 +1,18 @@
+import type { Operator } from '../platform/call.ts'
+import { inTransaction } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import type { KeyAct } from './keys-rotate.ts'
+
+/** Takes a compromised key out of use and out of the published set at once. */
+export const keysRevoke = async (
+  { ctx, signer, audit }: KeyAct,
+  operator: Operator,
+  input: { readonly kid: string; readonly reason: string },
+) => {
+  const { kid, reason } = input
+  await inTransaction(ctx, 'system', (tx) =>
+    audit(tx, { operatorId: operator.operatorId, action: 'key.revoke', target: kid, details: { reason } }),
+  )
+  if (!(await signer.revoke(kid))) throw new Refusal('not_found')
+  return { kid, revoked: true as const }
+}

@@ -1,0 +1,15 @@
+import type { Audit, Operator } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import type { KeyPurpose } from './rules.ts'
+import type { Signer } from './sign.ts'
+
+export type KeyAct = { readonly ctx: Ctx; readonly signer: Signer; readonly audit: Audit }
+
+/** The audit line comes first: an act that the log lacks cannot have happened. */
+export const keysRotate = async ({ ctx, signer, audit }: KeyAct, operator: Operator, purpose: KeyPurpose) => {
+  await inTransaction(ctx, 'system', (tx) =>
+    audit(tx, { operatorId: operator.operatorId, action: 'key.rotate', target: purpose, details: {} }),
+  )
+  return { purpose, pendingKid: await signer.rotate(purpose) }
+}
