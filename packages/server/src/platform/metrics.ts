@@ -33,6 +33,12 @@ export const makeMetrics = () => {
       labelNames: ['topic'],
       registers: [registry],
     }),
+    webhookAttempts: new Counter({
+      name: 'pohf_webhook_attempts_total',
+      help: 'Webhook attempts, by outcome.',
+      labelNames: ['outcome'],
+      registers: [registry],
+    }),
     outboxAge: new Gauge({
       name: 'pohf_outbox_oldest_seconds',
       help: 'Age of the oldest outbox row, by topic.',
