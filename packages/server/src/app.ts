@@ -17,6 +17,7 @@ import { makeMetrics } from './platform/metrics.ts'
 import { drainOutbox } from './platform/outbox.ts'
 import { loadSecrets } from './platform/secrets.ts'
 import type { Duty } from './platform/worker.ts'
+import * as webhooks from './webhooks/index.ts'
 
 export type Parts = {
   readonly config: Config
@@ -82,7 +83,7 @@ export const buildApp = (ctx: Ctx): App => {
   const api = buildListener({
     ctx,
     endpoints,
-    routes: [...agents.routes(ctx, authenticator)],
+    routes: [...agents.routes(ctx, authenticator), ...webhooks.routes(ctx)],
     pages: [...health, ...agents.pages, ...discovery.pages],
     authenticate,
   })
@@ -111,14 +112,16 @@ export const buildApp = (ctx: Ctx): App => {
   }
 }
 
-/** What the worker does. Events have no receivers yet: webhooks register theirs here. */
+/** What the worker does. */
 export const buildDuties = (ctx: Ctx): Duty[] => {
   const sendMail = makeMailSender(ctx)
   return [
-    { name: 'events', everyMs: 500, run: () => drainOutbox(ctx, 'event', {}) },
+    { name: 'events', everyMs: 500, run: () => drainOutbox(ctx, 'event', { within: webhooks.fanOut }) },
+    webhooks.deliveryDuty(ctx),
     ...(sendMail
       ? [{ name: 'mails', everyMs: 500, run: () => drainOutbox(ctx, 'mail', { before: sendMail }) }]
       : []),
+    webhooks.retentionDuty(ctx),
     maintenanceDuty(ctx),
   ]
 }
