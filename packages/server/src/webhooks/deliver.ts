@@ -118,11 +118,13 @@ const deliver = async (ctx: Ctx, claimed: Claimed, timeoutMs: number | undefined
 
 /**
  * Keeps up to 32 deliveries under way: claims as places get free and never waits for the slowest. `run` answers 0
- * only when nothing is due and nothing is under way.
+ * only when nothing is due, nothing is under way and nothing has ended since it was last asked: what ends may have
+ * published.
  */
 export const deliveryDuty = (ctx: Ctx, options: { readonly timeoutMs?: number } = {}): Duty => {
   const underWay = new Set<Promise<void>>()
   const busy = new Map<string, number>()
+  let ended = 0
   const count = (endpointId: string, change: number) => {
     const next = (busy.get(endpointId) ?? 0) + change
     if (next === 0) busy.delete(endpointId)
@@ -132,23 +134,25 @@ export const deliveryDuty = (ctx: Ctx, options: { readonly timeoutMs?: number } 
     count(claimed.endpointId, 1)
     await deliver(ctx, claimed, options.timeoutMs)
     count(claimed.endpointId, -1)
+    ended += 1
   }
   const run = async (): Promise<number> => {
-    const before = underWay.size
-    const free = parallelMax - before
+    const free = parallelMax - underWay.size
     const claimed = free > 0 ? await claim(ctx, free, [...busy.keys()]) : []
     for (const delivery of claimed) {
       const started = start(delivery).finally(() => underWay.delete(started))
       underWay.add(started)
     }
     if (claimed.length > 0) return claimed.length
-    // What ended meanwhile may have published: only a look that began with nothing under way ends in rest.
-    if (underWay.size === 0) return before
-    const look = Promise.withResolvers<void>()
-    const timer = setTimeout(look.resolve, lookMs)
-    await Promise.race([...underWay, look.promise])
-    clearTimeout(timer)
-    return before
+    if (underWay.size > 0) {
+      const look = Promise.withResolvers<void>()
+      const timer = setTimeout(look.resolve, lookMs)
+      await Promise.race([...underWay, look.promise])
+      clearTimeout(timer)
+    }
+    const seen = ended + underWay.size
+    ended = 0
+    return seen
   }
   return {
     name: 'webhooks',
