@@ -29,7 +29,7 @@ export const specification = [
   { id: 'tracking.funnel', method: 'GET', path: '/api/agents/metrics/funnel', auth: 'bearer', scope: 'tracking', status: 'planned', ...tracking.funnel },
   { id: 'work.tasks-next', method: 'GET', path: '/api/tasks/next', auth: 'public', status: 'planned', ...work.tasksNext },
   { id: 'work.tasks-complete', method: 'POST', path: '/api/tasks/complete', auth: 'public', status: 'planned', ...work.tasksComplete },
-  { id: 'webhooks.register', method: 'POST', path: '/api/agents/webhooks', auth: 'bearer', scope: 'webhooks', status: 'planned', ...webhooks.register },
+  { id: 'webhooks.register', method: 'POST', path: '/api/agents/webhooks', auth: 'bearer', scope: 'webhooks', status: 'built', ...webhooks.register },
   { id: 'partners.points-convert', method: 'POST', path: '/api/partner/points/convert', auth: 'bearer', scope: 'partners', status: 'planned', ...partners.pointsConvert },
   { id: 'partners.payout-request', method: 'POST', path: '/api/partner/payout/request', auth: 'bearer', scope: 'partners', status: 'planned', ...partners.payoutRequest },
   { id: 'signing.jwks', method: 'GET', path: '/.well-known/jwks.json', auth: 'public', status: 'built', ...credentials.jwks },

@@ -84,7 +84,7 @@ export const events = {
     stars: count,
     status: z.string(),
   }),
-  'endpoint.disabled': event('A webhook endpoint was switched off after failing too long.', {
+  'endpoint.disabled': event('A webhook endpoint was switched off: it answered 410 or failed for too long.', {
     endpointId: id,
     since: at,
   }),

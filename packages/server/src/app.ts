@@ -21,6 +21,7 @@ import { makeMetrics } from './platform/metrics.ts'
 import { drainOutbox, measureOutbox } from './platform/outbox.ts'
 import { loadSecrets } from './platform/secrets.ts'
 import type { Duty } from './platform/worker.ts'
+import * as webhooks from './webhooks/index.ts'
 
 export type Parts = {
   readonly config: Config
@@ -98,6 +99,7 @@ export const buildApp = (ctx: Ctx): App => {
       ...agents.routes(ctx, authenticator),
       ...credentials.routes({ ctx, signer, allowance, findWorkRef: async () => undefined }),
       ...evidence.routes(ctx),
+      ...webhooks.routes(ctx),
       ...signing.routes(signer),
     ],
     pages: [...health, ...agents.pages, ...discovery.pages],
@@ -128,14 +130,16 @@ export const buildApp = (ctx: Ctx): App => {
   }
 }
 
-/** What the worker does. Events have no receivers yet: webhooks register theirs here. */
+/** What the worker does. */
 export const buildDuties = (ctx: Ctx): Duty[] => {
   const sendMail = makeMailSender(ctx)
   return [
-    { name: 'events', everyMs: 500, run: () => drainOutbox(ctx, 'event', {}) },
+    { name: 'events', everyMs: 500, run: () => drainOutbox(ctx, 'event', { within: webhooks.fanOut }) },
+    webhooks.deliveryDuty(ctx),
     ...(sendMail
       ? [{ name: 'mails', everyMs: 500, run: () => drainOutbox(ctx, 'mail', { before: sendMail }) }]
       : []),
+    webhooks.retentionDuty(ctx),
     maintenanceDuty(ctx, [agents.deleteOldMailTokens, evidence.deleteOldNonces]),
   ]
 }

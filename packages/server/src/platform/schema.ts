@@ -228,6 +228,48 @@ export interface Sessions {
   workflow_id: string | null;
 }
 
+export interface WebhookAttempts {
+  agent_id: string;
+  at: Generated<Timestamp>;
+  attempt: number;
+  delivery_id: string;
+  duration_ms: number;
+  endpoint_id: string;
+  event_id: string;
+  fault: string | null;
+  mode: string;
+  outcome: string;
+  status: number | null;
+}
+
+export interface WebhookDeliveries {
+  agent_id: string;
+  attempts: Generated<number>;
+  body: string;
+  created_at: Generated<Timestamp>;
+  delivery_id: string;
+  due_at: Generated<Timestamp>;
+  endpoint_id: string;
+  event_id: string;
+  mode: string;
+  settled_at: Timestamp | null;
+  state: Generated<string>;
+}
+
+export interface WebhookEndpoints {
+  agent_id: string;
+  created_at: Generated<Timestamp>;
+  disabled_at: Timestamp | null;
+  disabled_reason: string | null;
+  endpoint_id: string;
+  events: string[];
+  failing_since: Timestamp | null;
+  mode: string;
+  secret_sealed: string;
+  state: Generated<string>;
+  url: string;
+}
+
 export interface DB {
   agents: Agents;
   api_key_hashes: ApiKeyHashes;
@@ -249,4 +291,7 @@ export interface DB {
   presences: Presences;
   session_claims: SessionClaims;
   sessions: Sessions;
+  webhook_attempts: WebhookAttempts;
+  webhook_deliveries: WebhookDeliveries;
+  webhook_endpoints: WebhookEndpoints;
 }
