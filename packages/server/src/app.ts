@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import * as agents from './agents/index.ts'
 import * as discovery from './discovery/index.ts'
 import * as operators from './operators/index.ts'
+import { makeAdmission } from './platform/admission.ts'
 import { systemClock, type Clock } from './platform/clock.ts'
 import type { Page } from './platform/call.ts'
 import type { Config } from './platform/config.ts'
@@ -85,6 +86,7 @@ export const buildApp = (ctx: Ctx): App => {
     routes: [...agents.routes(ctx, authenticator)],
     pages: [...health, ...agents.pages, ...discovery.pages],
     authenticate,
+    admission: makeAdmission(ctx),
   })
   const operator = buildListener({
     ctx,
@@ -101,6 +103,7 @@ export const buildApp = (ctx: Ctx): App => {
       },
     ],
     authenticate,
+    admission: makeAdmission(ctx),
   })
   return {
     api,

@@ -12,6 +12,7 @@ import {
   specification,
   type Endpoint,
 } from '@pohf/protocol'
+import { makeAdmission } from '../src/platform/admission.ts'
 import { buildListener } from '../src/platform/http.ts'
 import { startHarness } from './harness.ts'
 import { serverRoot } from './architecture.ts'
@@ -99,7 +100,7 @@ test('openapi.json has exactly the built rows, every status documented', async (
 
 test('a route that the table lacks, and a row that nobody mounts, stop the start', () => {
   const authenticate = { agent: async () => assert.fail(), operator: async () => assert.fail() }
-  const base = { ctx: harness.ctx, pages: [], authenticate }
+  const base = { ctx: harness.ctx, pages: [], authenticate, admission: makeAdmission(harness.ctx) }
   const row = built(endpoints)[0]
   assert.ok(row)
   assert.throws(() => buildListener({ ...base, endpoints: [row], routes: [] }), /no module mounts it/)
