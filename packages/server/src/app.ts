@@ -9,6 +9,7 @@ import type { Page } from './platform/call.ts'
 import type { Config } from './platform/config.ts'
 import type { Ctx } from './platform/context.ts'
 import { inTransaction, openDatabase, readNow } from './platform/db.ts'
+import { makeDispatcher } from './platform/dispatch.ts'
 import { buildListener } from './platform/http.ts'
 import { makeIds } from './platform/ids.ts'
 import type { Logger } from './platform/log.ts'
@@ -71,6 +72,9 @@ export type App = {
   readonly stopTaking: () => void
 }
 
+/** How payment stands here. Nothing collects payment yet: payments and work hand theirs in here. */
+const settlement: discovery.Settlement = { chains: [], card: false, countPurchasable: async () => 0 }
+
 /** The composition root: every module mounted, in the order of the specification. */
 export const buildApp = (ctx: Ctx): App => {
   let stopping = false
@@ -80,13 +84,16 @@ export const buildApp = (ctx: Ctx): App => {
     operator: (key: string) => operators.authenticate(ctx, key),
   }
   const health = healthPages(ctx, () => stopping)
+  const routes = [...agents.routes(ctx, authenticator)]
+  const admission = makeAdmission(ctx)
+  const dispatcher = makeDispatcher({ ctx, endpoints, routes, admission })
   const api = buildListener({
     ctx,
     endpoints,
-    routes: [...agents.routes(ctx, authenticator)],
-    pages: [...health, ...agents.pages, ...discovery.pages],
+    routes: [...routes, ...discovery.routes(ctx, dispatcher, settlement)],
+    pages: [...health, ...agents.pages, ...discovery.pages(ctx)],
     authenticate,
-    admission: makeAdmission(ctx),
+    admission,
   })
   const operator = buildListener({
     ctx,
