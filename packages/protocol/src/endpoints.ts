@@ -43,9 +43,9 @@ export const specification = [
   { id: 'vhh.composite', method: 'GET', path: '/api/index/vhh', auth: 'optional', status: 'planned', ...vhh.composite },
   { id: 'vhh.series', method: 'GET', path: '/api/index/{code}', auth: 'licensed', scope: 'index', status: 'planned', ...vhh.series },
   { id: 'vhh.forwards-order', method: 'POST', path: '/api/forwards/order', auth: 'public', status: 'planned', ...vhh.forwardsOrder },
-  { id: 'discovery.manifest', method: 'GET', path: '/api/agents/discovery', auth: 'optional', status: 'planned', ...discovery.manifest },
-  { id: 'discovery.mcp', method: 'POST', path: '/mcp', auth: 'optional', status: 'planned', ...discovery.mcp },
-  { id: 'discovery.mcp', method: 'POST', path: '/api/mcp', auth: 'optional', status: 'planned', ...discovery.mcp },
+  { id: 'discovery.manifest', method: 'GET', path: '/api/agents/discovery', auth: 'optional', status: 'built', ...discovery.manifest },
+  { id: 'discovery.mcp', method: 'POST', path: '/mcp', auth: 'optional', status: 'built', ...discovery.mcp },
+  { id: 'discovery.mcp', method: 'POST', path: '/api/mcp', auth: 'optional', status: 'built', ...discovery.mcp },
 ] as const satisfies readonly Endpoint[]
 
 /** What we add for agents; a client of the specification never needs it. */
@@ -61,6 +61,8 @@ export const additions = [
   { id: 'agents.keys-revoke', method: 'POST', path: '/api/agents/keys/revoke', auth: 'bearer', scope: 'keys', status: 'built', ...agents.keysRevoke },
   { id: 'agents.keys-recover', method: 'POST', path: '/api/agents/keys/recover', auth: 'public', status: 'built', ...agents.keysRecover },
   { id: 'agents.keys-recover-complete', method: 'POST', path: '/api/agents/keys/recover/complete', auth: 'public', status: 'built', ...agents.keysRecoverComplete },
+  { id: 'discovery.mcp-identity', method: 'POST', path: '/mcp/identity', auth: 'optional', status: 'built', ...discovery.mcpIdentity },
+  { id: 'discovery.mcp-identity', method: 'POST', path: '/api/mcp/identity', auth: 'optional', status: 'built', ...discovery.mcpIdentity },
 ] as const satisfies readonly Endpoint[]
 
 /** What operators call, on their own listener. */

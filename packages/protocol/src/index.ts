@@ -14,7 +14,7 @@ export {
 export { events, eventEnvelope, type EventData, type EventEnvelope, type EventType } from './events.ts'
 export { errorsOf, type Auth, type Endpoint } from './endpoint.ts'
 export { additions, apiVersion, endpoints, operatorEndpoints, specification } from './endpoints.ts'
-export { openApiDocument } from './openapi.ts'
+export { openApiDocument, operationIdOf } from './openapi.ts'
 export {
   assurances,
   credentialKinds,

@@ -6,12 +6,14 @@ import * as discovery from './discovery/index.ts'
 import * as evidence from './evidence/index.ts'
 import * as operators from './operators/index.ts'
 import * as signing from './signing/index.ts'
+import { makeAdmission } from './platform/admission.ts'
 import { systemClock, type Clock } from './platform/clock.ts'
 import type { Page } from './platform/call.ts'
 import type { Config } from './platform/config.ts'
 import type { Ctx } from './platform/context.ts'
 import { inTransaction, openDatabase, readNow } from './platform/db.ts'
 import { Refusal } from './platform/errors.ts'
+import { makeDispatcher } from './platform/dispatch.ts'
 import { buildListener } from './platform/http.ts'
 import { makeIds } from './platform/ids.ts'
 import type { Logger } from './platform/log.ts'
@@ -75,6 +77,9 @@ export type App = {
   readonly stopTaking: () => void
 }
 
+/** How payment stands here. Nothing collects payment yet: payments and work hand theirs in here. */
+const settlement: discovery.Settlement = { chains: [], card: false, countPurchasable: async () => 0 }
+
 /** The composition root: every module mounted, in the order of the specification. */
 export const buildApp = (ctx: Ctx): App => {
   let stopping = false
@@ -92,18 +97,22 @@ export const buildApp = (ctx: Ctx): App => {
     spendOne: async () => undefined,
   }
   const health = healthPages(ctx, () => stopping)
+  const routes = [
+    ...agents.routes(ctx, authenticator),
+    ...credentials.routes({ ctx, signer, allowance, findWorkRef: async () => undefined }),
+    ...evidence.routes(ctx),
+    ...webhooks.routes(ctx),
+    ...signing.routes(signer),
+  ]
+  const admission = makeAdmission(ctx)
+  const dispatcher = makeDispatcher({ ctx, endpoints, routes, admission })
   const api = buildListener({
     ctx,
     endpoints,
-    routes: [
-      ...agents.routes(ctx, authenticator),
-      ...credentials.routes({ ctx, signer, allowance, findWorkRef: async () => undefined }),
-      ...evidence.routes(ctx),
-      ...webhooks.routes(ctx),
-      ...signing.routes(signer),
-    ],
-    pages: [...health, ...agents.pages, ...discovery.pages],
+    routes: [...routes, ...discovery.routes(ctx, dispatcher, settlement)],
+    pages: [...health, ...agents.pages, ...discovery.pages(ctx)],
     authenticate,
+    admission,
   })
   const operator = buildListener({
     ctx,
@@ -120,6 +129,7 @@ export const buildApp = (ctx: Ctx): App => {
       },
     ],
     authenticate,
+    admission: makeAdmission(ctx),
   })
   return {
     api,

@@ -61,4 +61,3 @@ export const makeLimiter = (clock: Clock) => {
     size: () => windows.size,
   }
 }
-export type Limiter = ReturnType<typeof makeLimiter>
