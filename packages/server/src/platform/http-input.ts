@@ -22,8 +22,19 @@ const missingCode = {
   bearer: 'missing_api_key',
   operator: 'missing_api_key',
   licensed: 'license_required',
+  // Reached only where the licensed tier was asked for.
+  optional: 'license_required',
   order: 'auth_required',
 } as const
+
+/** Whether the licensed tier is asked for, so that a missing or bad key is 403 and not 401. */
+const asksLicensed = (endpoint: Endpoint, request: FastifyRequest): boolean => {
+  const query = request.query as Record<string, unknown>
+  return (
+    endpoint.auth === 'licensed' ||
+    (endpoint.licensedQuery ?? []).some((name) => [query[name]].flat().includes('1'))
+  )
+}
 
 /** Finds out who calls, before the body is read: a stranger learns nothing about what a body should be. */
 export const authenticateRequest = async (
@@ -32,9 +43,10 @@ export const authenticateRequest = async (
   request: FastifyRequest,
 ): Promise<void> => {
   if (endpoint.auth === 'public') return
+  const licensed = asksLicensed(endpoint, request)
   const key = bearerOf(request)
   if (key === undefined) {
-    if (endpoint.auth === 'optional') return
+    if (endpoint.auth === 'optional' && !licensed) return
     throw new Refusal(missingCode[endpoint.auth])
   }
   request.keyText = key
@@ -47,9 +59,7 @@ export const authenticateRequest = async (
   } catch (error) {
     const badKey =
       error instanceof Refusal && (error.code === 'malformed_api_key' || error.code === 'invalid_api_key')
-    throw endpoint.auth === 'licensed' && badKey
-      ? new Refusal('license_required', { message: error.message })
-      : error
+    throw licensed && badKey ? new Refusal('license_required', { message: error.message }) : error
   }
   if (endpoint.scope && !request.agent.scopes.includes(endpoint.scope)) {
     throw new Refusal('forbidden', { message: `This key lacks the scope "${endpoint.scope}".` })
