@@ -17,6 +17,8 @@ import { makeMetrics } from './platform/metrics.ts'
 import { drainOutbox } from './platform/outbox.ts'
 import { loadSecrets } from './platform/secrets.ts'
 import type { Duty } from './platform/worker.ts'
+import * as signing from './signing/index.ts'
+import * as tracking from './tracking/index.ts'
 
 export type Parts = {
   readonly config: Config
@@ -78,11 +80,12 @@ export const buildApp = (ctx: Ctx): App => {
     agent: authenticator.authenticate,
     operator: (key: string) => operators.authenticate(ctx, key),
   }
+  const signer = signing.openSigner(ctx.config.DATA_DIR)
   const health = healthPages(ctx, () => stopping)
   const api = buildListener({
     ctx,
     endpoints,
-    routes: [...agents.routes(ctx, authenticator)],
+    routes: [...agents.routes(ctx, authenticator), ...tracking.routes(ctx), ...signing.routes(signer)],
     pages: [...health, ...agents.pages, ...discovery.pages],
     authenticate,
   })
@@ -119,6 +122,7 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
     ...(sendMail
       ? [{ name: 'mails', everyMs: 500, run: () => drainOutbox(ctx, 'mail', { before: sendMail }) }]
       : []),
+    tracking.retentionDuty(ctx),
     maintenanceDuty(ctx),
   ]
 }

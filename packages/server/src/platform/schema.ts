@@ -55,6 +55,27 @@ export interface ApiKeys {
   scopes: string[];
 }
 
+export interface ConversionClaims {
+  agent_id: string;
+  idempotency_key: string;
+  mode: string;
+  name: string;
+  session_id: string;
+  viewed_at: Timestamp;
+}
+
+export interface Conversions {
+  agent_id: string;
+  at: Generated<Timestamp>;
+  currency: string | null;
+  event_id: string;
+  mode: string;
+  name: string;
+  session_id: string;
+  value: number | null;
+  viewed_at: Timestamp;
+}
+
 export interface Events {
   agent_id: string;
   at: Generated<Timestamp>;
@@ -161,10 +182,42 @@ export interface Sessions {
   workflow_id: string | null;
 }
 
+export interface TrackEventClaims {
+  agent_id: string;
+  client_event_id: string;
+  mode: string;
+  session_id: string;
+  viewed_at: Timestamp;
+}
+
+export interface TrackEvents {
+  agent_id: string;
+  at: Generated<Timestamp>;
+  client_at: Timestamp | null;
+  client_event_id: string | null;
+  mode: string;
+  path: string | null;
+  props: Json | null;
+  seq: number;
+  session_id: string;
+  type: string;
+  viewed_at: Timestamp;
+}
+
+export interface TrackViews {
+  agent_id: string;
+  beacons: Generated<number>;
+  mode: string;
+  session_id: string;
+  viewed_at: Timestamp;
+}
+
 export interface DB {
   agents: Agents;
   api_key_hashes: ApiKeyHashes;
   api_keys: ApiKeys;
+  conversion_claims: ConversionClaims;
+  conversions: Conversions;
   events: Events;
   idempotency_keys: IdempotencyKeys;
   mail_tokens: MailTokens;
@@ -175,4 +228,7 @@ export interface DB {
   platform_partitioned: PlatformPartitioned;
   session_claims: SessionClaims;
   sessions: Sessions;
+  track_event_claims: TrackEventClaims;
+  track_events: TrackEvents;
+  track_views: TrackViews;
 }
