@@ -19,6 +19,7 @@ import { loadSecrets } from './platform/secrets.ts'
 import type { Duty } from './platform/worker.ts'
 import * as signing from './signing/index.ts'
 import * as tracking from './tracking/index.ts'
+import * as vhh from './vhh/index.ts'
 
 export type Parts = {
   readonly config: Config
@@ -85,9 +86,20 @@ export const buildApp = (ctx: Ctx): App => {
   const api = buildListener({
     ctx,
     endpoints,
-    routes: [...agents.routes(ctx, authenticator), ...tracking.routes(ctx), ...signing.routes(signer)],
+    routes: [
+      ...agents.routes(ctx, authenticator),
+      ...tracking.routes(ctx),
+      ...signing.routes(signer),
+      ...vhh.routes(ctx, signer),
+    ],
     pages: [...health, ...agents.pages, ...discovery.pages],
     authenticate,
+  })
+  // A first reader waits for nothing; where this fails, reading publishes.
+  api.addHook('onReady', async () => {
+    await vhh.ensureEpochs(ctx, signer).catch((error: unknown) => {
+      ctx.log.warn({ err: error }, 'the index epoch could not be published at the start')
+    })
   })
   const operator = buildListener({
     ctx,
@@ -122,6 +134,7 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
     ...(sendMail
       ? [{ name: 'mails', everyMs: 500, run: () => drainOutbox(ctx, 'mail', { before: sendMail }) }]
       : []),
+    vhh.epochDuty(ctx, signing.openSigner(ctx.config.DATA_DIR)),
     tracking.retentionDuty(ctx),
     maintenanceDuty(ctx),
   ]

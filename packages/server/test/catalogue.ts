@@ -9,6 +9,9 @@ const deploymentWide: ReadonlySet<string> = new Set([
   // A key or mailed token names its agent, so the look-up starts from its hash.
   'api_key_hashes',
   'mail_tokens',
+  // The index is one for the whole deployment, and a forward order comes from somebody who has no agent yet.
+  'vhh_epochs',
+  'forward_orders',
 ])
 
 type Column = { table_name: string; column_name: string }

@@ -86,6 +86,24 @@ export interface Events {
   type: string;
 }
 
+export interface ForwardOrders {
+  assessment: string;
+  category: string | null;
+  company: string;
+  email: string;
+  epoch: string;
+  hours: number;
+  hours_available: number;
+  month: string;
+  name: string;
+  notes: string | null;
+  order_id: string;
+  premium_pct: number;
+  received_at: Generated<Timestamp>;
+  status: Generated<string>;
+  total_usd_cents: bigint | null;
+}
+
 export interface IdempotencyKeys {
   agent_id: string;
   body: string | null;
@@ -212,6 +230,20 @@ export interface TrackViews {
   viewed_at: Timestamp;
 }
 
+export interface VhhEpochs {
+  code: string;
+  epoch: string;
+  input_clusters: number;
+  input_hours: number;
+  input_workers: number;
+  jws: string;
+  method: string;
+  published_at: Timestamp;
+  revision: Generated<number>;
+  status: string;
+  value_usd_cents: bigint | null;
+}
+
 export interface DB {
   agents: Agents;
   api_key_hashes: ApiKeyHashes;
@@ -219,6 +251,7 @@ export interface DB {
   conversion_claims: ConversionClaims;
   conversions: Conversions;
   events: Events;
+  forward_orders: ForwardOrders;
   idempotency_keys: IdempotencyKeys;
   mail_tokens: MailTokens;
   operator_audit: OperatorAudit;
@@ -231,4 +264,5 @@ export interface DB {
   track_event_claims: TrackEventClaims;
   track_events: TrackEvents;
   track_views: TrackViews;
+  vhh_epochs: VhhEpochs;
 }
