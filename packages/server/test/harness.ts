@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { after } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { Client, Pool } from 'pg'
 import type { Mode } from '@pohf/protocol'
 import { createDatabase } from '../dev/cluster.ts'
@@ -41,6 +42,12 @@ export const makeDatabase = async (
   const drop = async () => {
     const client = new Client({ connectionString: clusterUrl('postgres') })
     await client.connect()
+    // Pools end before their connections are closed; cutting one off by force would be an uncaught error.
+    for (let tries = 0; tries < 250; tries++) {
+      const { rowCount } = await client.query('select from pg_stat_activity where datname = $1', [name])
+      if (rowCount === 0) break
+      await setTimeout(20)
+    }
     await client.query(`drop database if exists "${name}" with (force)`)
     await client.end()
   }
