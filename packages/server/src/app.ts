@@ -24,6 +24,8 @@ import { drainOutbox, measureOutbox } from './platform/outbox.ts'
 import { loadSecrets } from './platform/secrets.ts'
 import type { Duty } from './platform/worker.ts'
 import * as webhooks from './webhooks/index.ts'
+import * as tracking from './tracking/index.ts'
+import * as vhh from './vhh/index.ts'
 
 export type Parts = {
   readonly config: Config
@@ -101,8 +103,10 @@ export const buildApp = (ctx: Ctx): App => {
     ...agents.routes(ctx, authenticator),
     ...credentials.routes({ ctx, signer, allowance, findWorkRef: async () => undefined }),
     ...evidence.routes(ctx),
+    ...tracking.routes(ctx),
     ...webhooks.routes(ctx),
     ...signing.routes(signer),
+    ...vhh.routes(ctx, signer),
   ]
   const admission = makeAdmission(ctx)
   const dispatcher = makeDispatcher({ ctx, endpoints, routes, admission })
@@ -113,6 +117,12 @@ export const buildApp = (ctx: Ctx): App => {
     pages: [...health, ...agents.pages, ...discovery.pages(ctx)],
     authenticate,
     admission,
+  })
+  // A first reader waits for nothing; where this fails, reading publishes.
+  api.addHook('onReady', async () => {
+    await vhh.ensureEpochs(ctx, signer).catch((error: unknown) => {
+      ctx.log.warn({ err: error }, 'the index epoch could not be published at the start')
+    })
   })
   const operator = buildListener({
     ctx,
@@ -149,6 +159,8 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
     ...(sendMail
       ? [{ name: 'mails', everyMs: 500, run: () => drainOutbox(ctx, 'mail', { before: sendMail }) }]
       : []),
+    vhh.epochDuty(ctx, signing.openSigner(ctx.config.DATA_DIR)),
+    tracking.retentionDuty(ctx),
     webhooks.retentionDuty(ctx),
     maintenanceDuty(ctx, [agents.deleteOldMailTokens, evidence.deleteOldNonces]),
   ]

@@ -11,6 +11,9 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'mail_tokens',
   // In live a photo counts once for the whole deployment.
   'photo_hashes',
+  // The index is one for the whole deployment, and a forward order comes from somebody who has no agent yet.
+  'vhh_epochs',
+  'forward_orders',
 ])
 
 type Column = { table_name: string; column_name: string }

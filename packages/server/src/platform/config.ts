@@ -88,6 +88,12 @@ export const settings = z.object({
     .default('auto')
     .meta({ description: 'Rate limits per client address. auto: off only where BASE_URL is loopback.' }),
   KEY_LIMIT_PER_MINUTE: integer(1, 10_000_000, 6_000, 'Requests per minute of one agent.'),
+  FORWARD_CAPACITY_HOURS_PER_MONTH: integer(
+    0,
+    10_000_000,
+    160,
+    'Verified human hours a month that forward orders are judged against.',
+  ),
   REGISTER_LIMIT_PER_HOUR: integer(1, 10_000_000, 120, 'Registrations per hour of one address.'),
 })
 

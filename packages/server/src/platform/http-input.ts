@@ -42,6 +42,15 @@ export const checkCaller = (endpoint: Endpoint, agent: Agent | undefined): void 
     throw new Refusal('forbidden', { message: `This key lacks the scope "${endpoint.scope}".` })
 }
 
+/** Whether the licensed tier is asked for, so that a missing or bad key is 403 and not 401. */
+const asksLicensed = (endpoint: Endpoint, request: FastifyRequest): boolean => {
+  const query = request.query as Record<string, unknown>
+  return (
+    endpoint.auth === 'licensed' ||
+    (endpoint.licensedQuery ?? []).some((name) => [query[name]].flat().includes('1'))
+  )
+}
+
 /** Finds out who calls, before the body is read: a stranger learns nothing about what a body should be. */
 export const authenticateRequest = async (
   authenticate: Authenticate,
@@ -49,8 +58,12 @@ export const authenticateRequest = async (
   request: FastifyRequest,
 ): Promise<void> => {
   if (endpoint.auth === 'public') return
+  const licensed = asksLicensed(endpoint, request)
   const key = bearerOf(request)
-  if (key === undefined) return checkCaller(endpoint, undefined)
+  if (key === undefined) {
+    if (licensed) throw new Refusal('license_required')
+    return checkCaller(endpoint, undefined)
+  }
   request.keyText = key
   if (endpoint.auth === 'operator') {
     request.operator = await authenticate.operator(key)
@@ -61,9 +74,7 @@ export const authenticateRequest = async (
   } catch (error) {
     const badKey =
       error instanceof Refusal && (error.code === 'malformed_api_key' || error.code === 'invalid_api_key')
-    throw endpoint.auth === 'licensed' && badKey
-      ? new Refusal('license_required', { message: error.message })
-      : error
+    throw licensed && badKey ? new Refusal('license_required', { message: error.message }) : error
   }
   checkCaller(endpoint, request.agent)
 }

@@ -61,3 +61,4 @@ export const makeLimiter = (clock: Clock) => {
     size: () => windows.size,
   }
 }
+export type Limiter = ReturnType<typeof makeLimiter>

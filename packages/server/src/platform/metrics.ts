@@ -21,6 +21,12 @@ export const makeMetrics = () => {
       labelNames: ['code'],
       registers: [registry],
     }),
+    beacons: new Counter({
+      name: 'pohf_beacons_total',
+      help: 'Beacons by what became of them: stored, duplicate, limited, full, forged, expired, unknown.',
+      labelNames: ['outcome'],
+      registers: [registry],
+    }),
     webhookAttempts: new Counter({
       name: 'pohf_webhook_attempts_total',
       help: 'Webhook attempts, by outcome.',

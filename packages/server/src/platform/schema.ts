@@ -55,6 +55,27 @@ export interface ApiKeys {
   scopes: string[];
 }
 
+export interface ConversionClaims {
+  agent_id: string;
+  idempotency_key: string;
+  mode: string;
+  name: string;
+  session_id: string;
+  viewed_at: Timestamp;
+}
+
+export interface Conversions {
+  agent_id: string;
+  at: Generated<Timestamp>;
+  currency: string | null;
+  event_id: string;
+  mode: string;
+  name: string;
+  session_id: string;
+  value: number | null;
+  viewed_at: Timestamp;
+}
+
 export interface CredentialClaims {
   act: string;
   agent_id: string;
@@ -94,6 +115,24 @@ export interface Events {
   mode: string;
   subject: string;
   type: string;
+}
+
+export interface ForwardOrders {
+  assessment: string;
+  category: string | null;
+  company: string;
+  email: string;
+  epoch: string;
+  hours: number;
+  hours_available: number;
+  month: string;
+  name: string;
+  notes: string | null;
+  order_id: string;
+  premium_pct: number;
+  received_at: Generated<Timestamp>;
+  status: Generated<string>;
+  total_usd_cents: bigint | null;
 }
 
 export interface IdempotencyKeys {
@@ -228,6 +267,50 @@ export interface Sessions {
   workflow_id: string | null;
 }
 
+export interface TrackEventClaims {
+  agent_id: string;
+  client_event_id: string;
+  mode: string;
+  session_id: string;
+  viewed_at: Timestamp;
+}
+
+export interface TrackEvents {
+  agent_id: string;
+  at: Generated<Timestamp>;
+  client_at: Timestamp | null;
+  client_event_id: string | null;
+  mode: string;
+  path: string | null;
+  props: Json | null;
+  seq: number;
+  session_id: string;
+  type: string;
+  viewed_at: Timestamp;
+}
+
+export interface TrackViews {
+  agent_id: string;
+  beacons: Generated<number>;
+  mode: string;
+  session_id: string;
+  viewed_at: Timestamp;
+}
+
+export interface VhhEpochs {
+  code: string;
+  epoch: string;
+  input_clusters: number;
+  input_hours: number;
+  input_workers: number;
+  jws: string;
+  method: string;
+  published_at: Timestamp;
+  revision: Generated<number>;
+  status: string;
+  value_usd_cents: bigint | null;
+}
+
 export interface WebhookAttempts {
   agent_id: string;
   at: Generated<Timestamp>;
@@ -274,10 +357,13 @@ export interface DB {
   agents: Agents;
   api_key_hashes: ApiKeyHashes;
   api_keys: ApiKeys;
+  conversion_claims: ConversionClaims;
+  conversions: Conversions;
   credential_claims: CredentialClaims;
   credential_states: CredentialStates;
   credentials: Credentials;
   events: Events;
+  forward_orders: ForwardOrders;
   idempotency_keys: IdempotencyKeys;
   mail_tokens: MailTokens;
   nonces: Nonces;
@@ -291,6 +377,10 @@ export interface DB {
   presences: Presences;
   session_claims: SessionClaims;
   sessions: Sessions;
+  track_event_claims: TrackEventClaims;
+  track_events: TrackEvents;
+  track_views: TrackViews;
+  vhh_epochs: VhhEpochs;
   webhook_attempts: WebhookAttempts;
   webhook_deliveries: WebhookDeliveries;
   webhook_endpoints: WebhookEndpoints;
