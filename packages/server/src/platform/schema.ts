@@ -78,6 +78,45 @@ export interface IdempotencyKeys {
   status: number | null;
 }
 
+export interface LedgerAccounts {
+  account: string;
+  agent_id: string;
+  balance: Generated<bigint>;
+  line_count: Generated<bigint>;
+  mode: string;
+  unit: string;
+}
+
+export interface LedgerClaims {
+  agent_id: string;
+  at: Timestamp;
+  entry_id: string;
+  kind: string;
+  mode: string;
+  reference: string;
+}
+
+export interface LedgerEntries {
+  agent_id: string;
+  at: Timestamp;
+  entry_id: string;
+  kind: string;
+  mode: string;
+  reference: string;
+}
+
+export interface LedgerLines {
+  account: string;
+  agent_id: string;
+  amount: bigint;
+  at: Timestamp;
+  balance_after: bigint;
+  entry_id: string;
+  line_number: bigint;
+  mode: string;
+  unit: string;
+}
+
 export interface MailTokens {
   agent_id: string;
   expires_at: Timestamp;
@@ -134,6 +173,10 @@ export interface DB {
   api_keys: ApiKeys;
   events: Events;
   idempotency_keys: IdempotencyKeys;
+  ledger_accounts: LedgerAccounts;
+  ledger_claims: LedgerClaims;
+  ledger_entries: LedgerEntries;
+  ledger_lines: LedgerLines;
   mail_tokens: MailTokens;
   operator_audit: OperatorAudit;
   operators: Operators;
