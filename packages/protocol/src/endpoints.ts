@@ -15,8 +15,8 @@ import * as work from './work.ts'
 // prettier-ignore
 export const specification = [
   { id: 'agents.register', method: 'POST', path: '/api/agents/register', auth: 'public', status: 'built', ...agents.register },
-  { id: 'credits.buy', method: 'POST', path: '/api/agents/credits/buy', auth: 'bearer', scope: 'credits', status: 'planned', ...credits.buy },
-  { id: 'credits.balance', method: 'GET', path: '/api/agents/credits/balance', auth: 'bearer', scope: 'credits', status: 'planned', ...credits.balance },
+  { id: 'credits.buy', method: 'POST', path: '/api/agents/credits/buy', auth: 'bearer', scope: 'credits', status: 'built', ...credits.buy },
+  { id: 'credits.balance', method: 'GET', path: '/api/agents/credits/balance', auth: 'bearer', scope: 'credits', status: 'built', ...credits.balance },
   { id: 'credentials.verify', method: 'POST', path: '/api/agents/verify', auth: 'bearer', scope: 'verify', status: 'planned', ...credentials.verify },
   { id: 'credentials.verify-personhood', method: 'POST', path: '/api/agents/verify-personhood', auth: 'bearer', scope: 'verify', status: 'planned', ...credentials.verifyPersonhood },
   { id: 'evidence.wallet-challenge', method: 'POST', path: '/api/agents/wallet/challenge', auth: 'bearer', scope: 'evidence', status: 'planned', ...evidence.walletChallenge },

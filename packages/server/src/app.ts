@@ -1,8 +1,10 @@
 import { endpoints, operatorEndpoints } from '@pohf/protocol'
 import type { FastifyInstance } from 'fastify'
 import * as agents from './agents/index.ts'
+import * as credits from './credits/index.ts'
 import * as discovery from './discovery/index.ts'
 import * as operators from './operators/index.ts'
+import * as payments from './payments/index.ts'
 import { systemClock, type Clock } from './platform/clock.ts'
 import type { Page } from './platform/call.ts'
 import type { Config } from './platform/config.ts'
@@ -79,11 +81,17 @@ export const buildApp = (ctx: Ctx): App => {
     operator: (key: string) => operators.authenticate(ctx, key),
   }
   const health = healthPages(ctx, () => stopping)
+  const paymentsDesk = payments.makePayments(ctx)
+  const { isEmailConfirmed, findOrigin } = agents
+  const creditsDesk = credits.makeCredits(ctx, { isEmailConfirmed, findOrigin })
   const api = buildListener({
     ctx,
     endpoints,
-    routes: [...agents.routes(ctx, authenticator)],
-    pages: [...health, ...agents.pages, ...discovery.pages],
+    routes: [
+      ...agents.routes(ctx, authenticator),
+      ...credits.routes(ctx, { credits: creditsDesk, payments: paymentsDesk }),
+    ],
+    pages: [...health, ...agents.pages, ...credits.pages(ctx), ...payments.pages(ctx), ...discovery.pages],
     authenticate,
   })
   const operator = buildListener({
@@ -119,6 +127,7 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
     ...(sendMail
       ? [{ name: 'mails', everyMs: 500, run: () => drainOutbox(ctx, 'mail', { before: sendMail }) }]
       : []),
+    ...payments.duties(ctx),
     maintenanceDuty(ctx),
   ]
 }

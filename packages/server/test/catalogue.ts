@@ -9,6 +9,8 @@ const deploymentWide: ReadonlySet<string> = new Set([
   // A key or mailed token names its agent, so the look-up starts from its hash.
   'api_key_hashes',
   'mail_tokens',
+  // A place in the free plan is one of so many of a mail domain or network, whichever agent takes it.
+  'free_plan_places',
 ])
 
 type Column = { table_name: string; column_name: string }

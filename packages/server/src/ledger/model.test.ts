@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { startHarness } from '../../test/harness.ts'
 import { inTransaction } from '../platform/db.ts'
 import { InsufficientBalance, post } from './index.ts'
@@ -117,7 +117,7 @@ const faultsOfLedger = async (): Promise<string[]> => {
   return faults
 }
 
-test('whatever is posted, the ledger does what a simple model of it does', async (t) => {
+void test('whatever is posted, the ledger does what a simple model of it does', async (t) => {
   const totals = { posts: 0, repeats: 0, refusals: 0 }
   await fc.assert(
     fc.asyncProperty(fc.commands([command], { maxCommands: commandsMax, size: 'max' }), async (commands) => {
@@ -135,7 +135,7 @@ test('whatever is posted, the ledger does what a simple model of it does', async
   assert.deepEqual(await faultsOfLedger(), [])
 })
 
-test('the audit sees a planted fault', async () => {
+void test('the audit sees a planted fault', async () => {
   await harness.owner.query(
     "update ledger_accounts set balance = balance - 1 where account = 'world:a' and unit = 'credit'",
   )

@@ -26,7 +26,7 @@ const balance = (account: string) =>
 const fund = (account: string, amount: bigint) =>
   postNow(entry(`fund ${account}`, [credit('world:test', -amount), credit(account, amount)]))
 
-test('an entry moves value and tells the balances after', async () => {
+void test('an entry moves value and tells the balances after', async () => {
   const posting = await fund('a', 100n)
   assert.equal(posting.repeated, false)
   assert.equal(balanceAfter(posting, 'a'), 100n)
@@ -36,7 +36,7 @@ test('an entry moves value and tells the balances after', async () => {
   assert.equal(await balance('never used'), 0n)
 })
 
-test('a reference posts once for ever: the repeat moves nothing and answers as the first did', async () => {
+void test('a reference posts once for ever: the repeat moves nothing and answers as the first did', async () => {
   const wanted = entry('once', [credit('world:test', -5n), credit('once', 5n)])
   const first = await postNow(wanted)
   await postNow(entry('in between', [credit('world:test', -1n), credit('once', 1n)]))
@@ -50,7 +50,7 @@ test('a reference posts once for ever: the repeat moves nothing and answers as t
   assert.equal(await within((tx) => findPosting(tx, { ...wanted, reference: 'unknown' })), undefined)
 })
 
-test('the other mode and the other agent have a book and references of their own', async () => {
+void test('the other mode and the other agent have a book and references of their own', async () => {
   const wanted = entry('shared', [credit('world:test', -1n), credit('shared', 1n)])
   await postNow(wanted)
   assert.equal((await postNow({ ...wanted, mode: 'test' })).repeated, false)
@@ -59,7 +59,7 @@ test('the other mode and the other agent have a book and references of their own
   assert.equal(await balance('shared'), 1n)
 })
 
-test('an account cannot give what it lacks, and the transaction lives on', async () => {
+void test('an account cannot give what it lacks, and the transaction lives on', async () => {
   await fund('poor', 3n)
   await within(async (tx) => {
     await assert.rejects(
@@ -73,7 +73,7 @@ test('an account cannot give what it lacks, and the transaction lives on', async
   assert.equal(await balance('rich'), 3n)
 })
 
-test('what is owed never becomes more than settled', async () => {
+void test('what is owed never becomes more than settled', async () => {
   await postNow(entry('lend', [credit('owed:test', -5n), credit('lent', 5n)]))
   await fund('purse', 9n)
   await assert.rejects(
@@ -109,12 +109,12 @@ const malformed: readonly { name: string; lines: readonly Line[]; fault: RegExp 
   },
 ]
 for (const { name, lines, fault } of malformed) {
-  test(`an entry that ${name} is refused by the database`, async () => {
+  void test(`an entry that ${name} is refused by the database`, async () => {
     await assert.rejects(postNow(entry(name, lines)), fault)
   })
 }
 
-test("another agent's book is refused, whatever role owns the function", async () => {
+void test("another agent's book is refused, whatever role owns the function", async () => {
   const foreign = {
     ...entry('foreign', [credit('world:test', -1n), credit('a', 1n)]),
     agentId: other.agentId,
@@ -134,7 +134,7 @@ const partitions = async (): Promise<string[]> => {
   return rows.map((row) => row.name)
 }
 
-test('the program cannot write the ledger but through its function, not even as system', async () => {
+void test('the program cannot write the ledger but through its function, not even as system', async () => {
   for (const table of tables) {
     for (const statement of [
       `insert into ${table} (agent_id) values ('${agentId}')`,
@@ -151,7 +151,7 @@ test('the program cannot write the ledger but through its function, not even as 
   }
 })
 
-test('the program reaches no partition past its parent', async (t) => {
+void test('the program reaches no partition past its parent', async (t) => {
   const names = await partitions()
   t.diagnostic(`saw ${names.length} partitions`)
   assert.ok(names.length >= 9)
@@ -166,7 +166,7 @@ test('the program reaches no partition past its parent', async (t) => {
   }
 })
 
-test('not even the owner changes or deletes history, by parent or by partition', async () => {
+void test('not even the owner changes or deletes history, by parent or by partition', async () => {
   const { rows } = await harness.owner.query<{ name: string }>(
     'select tableoid::regclass::text as name from ledger_lines limit 1',
   )
@@ -177,14 +177,14 @@ test('not even the owner changes or deletes history, by parent or by partition',
   }
 })
 
-test('not even the owner brings a balance to the wrong side of zero', async () => {
+void test('not even the owner brings a balance to the wrong side of zero', async () => {
   await assert.rejects(
     harness.owner.query("update ledger_accounts set balance = -1 where account = 'rich'"),
     /ledger_balance_side/,
   )
 })
 
-test('one file calls the function', () => {
+void test('one file calls the function', () => {
   const callers = readSources().filter((file) => file.text.includes('ledger_post'))
   assert.deepEqual(
     callers.map((file) => file.path),
@@ -193,7 +193,7 @@ test('one file calls the function', () => {
 })
 
 for (const parallel of [2, 20, 100]) {
-  test(`of ${parallel} that spend the last credit at once, exactly one gets it`, async () => {
+  void test(`of ${parallel} that spend the last credit at once, exactly one gets it`, async () => {
     const account = `last:${parallel}`
     await fund(account, 1n)
     const results = await Promise.allSettled(
@@ -207,7 +207,7 @@ for (const parallel of [2, 20, 100]) {
     assert.equal(await balance(account), 0n)
   })
 
-  test(`of ${parallel} that post one reference at once, exactly one moves value`, async () => {
+  void test(`of ${parallel} that post one reference at once, exactly one moves value`, async () => {
     const account = `same:${parallel}`
     const postings = await Promise.all(
       Array.from({ length: parallel }, () =>
@@ -220,7 +220,7 @@ for (const parallel of [2, 20, 100]) {
   })
 }
 
-test('entries that name the same accounts in opposite order never wait for each other', async () => {
+void test('entries that name the same accounts in opposite order never wait for each other', async () => {
   await fund('left', 100n)
   await fund('right', 100n)
   await Promise.all(

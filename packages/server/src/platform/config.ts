@@ -89,6 +89,18 @@ export const settings = z.object({
     .meta({ description: 'Rate limits per client address. auto: off only where BASE_URL is loopback.' }),
   KEY_LIMIT_PER_MINUTE: integer(1, 10_000_000, 6_000, 'Requests per minute of one agent.'),
   REGISTER_LIMIT_PER_HOUR: integer(1, 10_000_000, 120, 'Registrations per hour of one address.'),
+  FREE_PLANS_PER_MAIL_DOMAIN: integer(
+    0,
+    1_000,
+    3,
+    'Agents of one mail domain that hold the free plan; for public mail providers, of one mailbox.',
+  ),
+  FREE_PLANS_PER_NETWORK: integer(
+    0,
+    1_000,
+    3,
+    'Agents registered from one network that hold the free plan. Off where the limits per address are off.',
+  ),
 })
 
 type Settings = z.output<typeof settings>

@@ -55,6 +55,20 @@ export interface ApiKeys {
   scopes: string[];
 }
 
+export interface Checkouts {
+  agent_id: string;
+  amount_usd_cents: bigint;
+  changed_at: Generated<Timestamp>;
+  checkout_id: string;
+  created_at: Generated<Timestamp>;
+  description: string;
+  expires_at: Timestamp;
+  mode: string;
+  purpose: string;
+  reference: string;
+  state: Generated<string>;
+}
+
 export interface Events {
   agent_id: string;
   at: Generated<Timestamp>;
@@ -63,6 +77,19 @@ export interface Events {
   mode: string;
   subject: string;
   type: string;
+}
+
+export interface FreePlanGrants {
+  agent_id: string;
+  granted_at: Generated<Timestamp>;
+  mode: string;
+}
+
+export interface FreePlanPlaces {
+  agent_id: string;
+  kind: string;
+  place: number;
+  tag: string;
 }
 
 export interface IdempotencyKeys {
@@ -171,7 +198,10 @@ export interface DB {
   agents: Agents;
   api_key_hashes: ApiKeyHashes;
   api_keys: ApiKeys;
+  checkouts: Checkouts;
   events: Events;
+  free_plan_grants: FreePlanGrants;
+  free_plan_places: FreePlanPlaces;
   idempotency_keys: IdempotencyKeys;
   ledger_accounts: LedgerAccounts;
   ledger_claims: LedgerClaims;
