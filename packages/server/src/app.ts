@@ -4,6 +4,7 @@ import * as agents from './agents/index.ts'
 import * as credits from './credits/index.ts'
 import * as discovery from './discovery/index.ts'
 import * as operators from './operators/index.ts'
+import * as partners from './partners/index.ts'
 import * as payments from './payments/index.ts'
 import { systemClock, type Clock } from './platform/clock.ts'
 import type { Page } from './platform/call.ts'
@@ -90,6 +91,7 @@ export const buildApp = (ctx: Ctx): App => {
     routes: [
       ...agents.routes(ctx, authenticator),
       ...credits.routes(ctx, { credits: creditsDesk, payments: paymentsDesk }),
+      ...partners.routes(ctx),
     ],
     pages: [...health, ...agents.pages, ...credits.pages(ctx), ...payments.pages(ctx), ...discovery.pages],
     authenticate,
@@ -97,7 +99,11 @@ export const buildApp = (ctx: Ctx): App => {
   const operator = buildListener({
     ctx,
     endpoints: operatorEndpoints,
-    routes: [...operators.operatorRoutes(ctx), ...agents.operatorRoutes(ctx, authenticator, operators.audit)],
+    routes: [
+      ...operators.operatorRoutes(ctx),
+      ...agents.operatorRoutes(ctx, authenticator, operators.audit),
+      ...partners.operatorRoutes(ctx, operators.audit),
+    ],
     pages: [
       ...health,
       {

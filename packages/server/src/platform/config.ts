@@ -101,6 +101,10 @@ export const settings = z.object({
     3,
     'Agents registered from one network that hold the free plan. Off where the limits per address are off.',
   ),
+  PAYOUT_APPROVAL: z
+    .enum(['on', 'off'])
+    .default('off')
+    .meta({ description: 'Whether operators may approve payouts. Requests are taken in either way.' }),
 })
 
 type Settings = z.output<typeof settings>

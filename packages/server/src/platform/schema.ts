@@ -182,6 +182,35 @@ export interface Outbox {
   topic: string;
 }
 
+export interface PartnerConversions {
+  agent_id: string;
+  balance: Generated<bigint>;
+  claim: string;
+  claimed_at: Generated<Timestamp>;
+  mode: string;
+  points: number;
+  stars: bigint;
+  user_ref: string;
+}
+
+export interface PayoutRequests {
+  agent_id: string;
+  approved_by: string | null;
+  changed_at: Generated<Timestamp>;
+  created_at: Generated<Timestamp>;
+  mode: string;
+  paid_by: string | null;
+  payment_ref: string | null;
+  reject_reason: string | null;
+  rejected_by: string | null;
+  request_id: string;
+  reviewed_by: string | null;
+  simulated: Generated<boolean>;
+  stars: bigint;
+  state: Generated<string>;
+  user_ref: string;
+}
+
 export interface PlatformMigrations {
   applied_at: Generated<Timestamp>;
   hash: string;
@@ -211,6 +240,8 @@ export interface DB {
   operator_audit: OperatorAudit;
   operators: Operators;
   outbox: Outbox;
+  partner_conversions: PartnerConversions;
+  payout_requests: PayoutRequests;
   platform_migrations: PlatformMigrations;
   platform_partitioned: PlatformPartitioned;
 }
