@@ -15,8 +15,8 @@ import * as work from './work.ts'
 // prettier-ignore
 export const specification = [
   { id: 'agents.register', method: 'POST', path: '/api/agents/register', auth: 'public', status: 'built', ...agents.register },
-  { id: 'credits.buy', method: 'POST', path: '/api/agents/credits/buy', auth: 'bearer', scope: 'credits', status: 'planned', ...credits.buy },
-  { id: 'credits.balance', method: 'GET', path: '/api/agents/credits/balance', auth: 'bearer', scope: 'credits', status: 'planned', ...credits.balance },
+  { id: 'credits.buy', method: 'POST', path: '/api/agents/credits/buy', auth: 'bearer', scope: 'credits', status: 'built', ...credits.buy },
+  { id: 'credits.balance', method: 'GET', path: '/api/agents/credits/balance', auth: 'bearer', scope: 'credits', status: 'built', ...credits.balance },
   { id: 'credentials.verify', method: 'POST', path: '/api/agents/verify', auth: 'bearer', scope: 'verify', status: 'built', ...credentials.verify },
   { id: 'credentials.verify-personhood', method: 'POST', path: '/api/agents/verify-personhood', auth: 'bearer', scope: 'verify', status: 'built', ...credentials.verifyPersonhood },
   { id: 'evidence.wallet-challenge', method: 'POST', path: '/api/agents/wallet/challenge', auth: 'bearer', scope: 'evidence', status: 'built', ...evidence.walletChallenge },
@@ -30,8 +30,8 @@ export const specification = [
   { id: 'work.tasks-next', method: 'GET', path: '/api/tasks/next', auth: 'public', status: 'planned', ...work.tasksNext },
   { id: 'work.tasks-complete', method: 'POST', path: '/api/tasks/complete', auth: 'public', status: 'planned', ...work.tasksComplete },
   { id: 'webhooks.register', method: 'POST', path: '/api/agents/webhooks', auth: 'bearer', scope: 'webhooks', status: 'built', ...webhooks.register },
-  { id: 'partners.points-convert', method: 'POST', path: '/api/partner/points/convert', auth: 'bearer', scope: 'partners', status: 'planned', ...partners.pointsConvert },
-  { id: 'partners.payout-request', method: 'POST', path: '/api/partner/payout/request', auth: 'bearer', scope: 'partners', status: 'planned', ...partners.payoutRequest },
+  { id: 'partners.points-convert', method: 'POST', path: '/api/partner/points/convert', auth: 'bearer', scope: 'partners', status: 'built', ...partners.pointsConvert },
+  { id: 'partners.payout-request', method: 'POST', path: '/api/partner/payout/request', auth: 'bearer', scope: 'partners', status: 'built', ...partners.payoutRequest },
   { id: 'signing.jwks', method: 'GET', path: '/.well-known/jwks.json', auth: 'public', status: 'built', ...credentials.jwks },
   { id: 'work.workflows-available', method: 'GET', path: '/api/workflows/available', auth: 'optional', status: 'planned', ...work.workflowsAvailable },
   { id: 'work.order', method: 'POST', path: '/api/agents/order', auth: 'order', scope: 'work', status: 'planned', ...work.order },
@@ -74,6 +74,11 @@ export const operatorEndpoints = [
   { id: 'operators.audit', method: 'GET', path: '/operator/audit', auth: 'operator', status: 'built', ...operators.auditList },
   { id: 'agents.operator-list', method: 'GET', path: '/operator/agents', auth: 'operator', status: 'built', ...operators.agentsList },
   { id: 'agents.operator-suspend', method: 'POST', path: '/operator/agents/{agentId}/suspend', auth: 'operator', status: 'built', ...operators.agentSuspend },
+  { id: 'partners.payout-list', method: 'GET', path: '/operator/payouts', auth: 'operator', status: 'built', ...partners.payoutList },
+  { id: 'partners.payout-review', method: 'POST', path: '/operator/payouts/{requestId}/review', auth: 'operator', status: 'built', ...partners.payoutReview },
+  { id: 'partners.payout-approve', method: 'POST', path: '/operator/payouts/{requestId}/approve', auth: 'operator', status: 'built', ...partners.payoutApprove },
+  { id: 'partners.payout-pay', method: 'POST', path: '/operator/payouts/{requestId}/pay', auth: 'operator', status: 'built', ...partners.payoutPay },
+  { id: 'partners.payout-reject', method: 'POST', path: '/operator/payouts/{requestId}/reject', auth: 'operator', status: 'built', ...partners.payoutReject },
 ] as const satisfies readonly Endpoint[]
 
 export const endpoints: readonly Endpoint[] = [...specification, ...additions]

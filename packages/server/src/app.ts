@@ -2,17 +2,19 @@ import { endpoints, operatorEndpoints } from '@pohf/protocol'
 import type { FastifyInstance } from 'fastify'
 import * as agents from './agents/index.ts'
 import * as credentials from './credentials/index.ts'
+import * as credits from './credits/index.ts'
 import * as discovery from './discovery/index.ts'
 import * as evidence from './evidence/index.ts'
 import * as operators from './operators/index.ts'
 import * as signing from './signing/index.ts'
 import { makeAdmission } from './platform/admission.ts'
+import * as partners from './partners/index.ts'
+import * as payments from './payments/index.ts'
 import { systemClock, type Clock } from './platform/clock.ts'
 import type { Page } from './platform/call.ts'
 import type { Config } from './platform/config.ts'
 import type { Ctx } from './platform/context.ts'
 import { inTransaction, openDatabase, readNow } from './platform/db.ts'
-import { Refusal } from './platform/errors.ts'
 import { makeDispatcher } from './platform/dispatch.ts'
 import { buildListener } from './platform/http.ts'
 import { makeIds } from './platform/ids.ts'
@@ -91,20 +93,18 @@ export const buildApp = (ctx: Ctx): App => {
     operator: (key: string) => operators.authenticate(ctx, key),
   }
   const signer = signing.openSigner(ctx.config.DATA_DIR)
-  const allowance: credentials.Allowance = {
-    requireAllowance: async (_tx, agent) => {
-      if (agent.mode === 'live')
-        throw new Refusal('insufficient_credits', { buy: `${ctx.config.BASE_URL}/buy` })
-    },
-    spendOne: async () => undefined,
-  }
   const health = healthPages(ctx, () => stopping)
+  const paymentsDesk = payments.makePayments(ctx)
+  const { isEmailConfirmed, findOrigin } = agents
+  const creditsDesk = credits.makeCredits(ctx, { isEmailConfirmed, findOrigin })
   const routes = [
     ...agents.routes(ctx, authenticator),
-    ...credentials.routes({ ctx, signer, allowance, findWorkRef: async () => undefined }),
+    ...credits.routes(ctx, { credits: creditsDesk, payments: paymentsDesk }),
+    ...credentials.routes({ ctx, signer, credits: creditsDesk, findWorkRef: async () => undefined }),
     ...evidence.routes(ctx),
     ...tracking.routes(ctx),
     ...webhooks.routes(ctx),
+    ...partners.routes(ctx),
     ...signing.routes(signer),
     ...vhh.routes(ctx, signer),
   ]
@@ -114,7 +114,13 @@ export const buildApp = (ctx: Ctx): App => {
     ctx,
     endpoints,
     routes: [...routes, ...discovery.routes(ctx, dispatcher, settlement)],
-    pages: [...health, ...agents.pages, ...discovery.pages(ctx)],
+    pages: [
+      ...health,
+      ...agents.pages,
+      ...credits.pages(ctx),
+      ...payments.pages(ctx),
+      ...discovery.pages(ctx),
+    ],
     authenticate,
     admission,
   })
@@ -127,7 +133,11 @@ export const buildApp = (ctx: Ctx): App => {
   const operator = buildListener({
     ctx,
     endpoints: operatorEndpoints,
-    routes: [...operators.operatorRoutes(ctx), ...agents.operatorRoutes(ctx, authenticator, operators.audit)],
+    routes: [
+      ...operators.operatorRoutes(ctx),
+      ...agents.operatorRoutes(ctx, authenticator, operators.audit),
+      ...partners.operatorRoutes(ctx, operators.audit),
+    ],
     pages: [
       ...health,
       {
@@ -159,6 +169,7 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
     ...(sendMail
       ? [{ name: 'mails', everyMs: 500, run: () => drainOutbox(ctx, 'mail', { before: sendMail }) }]
       : []),
+    ...payments.duties(ctx),
     vhh.epochDuty(ctx, signing.openSigner(ctx.config.DATA_DIR)),
     tracking.retentionDuty(ctx),
     webhooks.retentionDuty(ctx),

@@ -14,6 +14,8 @@ const deploymentWide: ReadonlySet<string> = new Set([
   // The index is one for the whole deployment, and a forward order comes from somebody who has no agent yet.
   'vhh_epochs',
   'forward_orders',
+  // A place in the free plan is one of so many of a mail domain or network, whichever agent takes it.
+  'free_plan_places',
 ])
 
 type Column = { table_name: string; column_name: string }

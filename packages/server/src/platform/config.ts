@@ -95,6 +95,22 @@ export const settings = z.object({
     'Verified human hours a month that forward orders are judged against.',
   ),
   REGISTER_LIMIT_PER_HOUR: integer(1, 10_000_000, 120, 'Registrations per hour of one address.'),
+  FREE_PLANS_PER_MAIL_DOMAIN: integer(
+    0,
+    1_000,
+    3,
+    'Agents of one mail domain that hold the free plan; for public mail providers, of one mailbox.',
+  ),
+  FREE_PLANS_PER_NETWORK: integer(
+    0,
+    1_000,
+    3,
+    'Agents registered from one network that hold the free plan. Off where the limits per address are off.',
+  ),
+  PAYOUT_APPROVAL: z
+    .enum(['on', 'off'])
+    .default('off')
+    .meta({ description: 'Whether operators may approve payouts. Requests are taken in either way.' }),
 })
 
 type Settings = z.output<typeof settings>

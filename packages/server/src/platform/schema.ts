@@ -55,6 +55,20 @@ export interface ApiKeys {
   scopes: string[];
 }
 
+export interface Checkouts {
+  agent_id: string;
+  amount_usd_cents: bigint;
+  changed_at: Generated<Timestamp>;
+  checkout_id: string;
+  created_at: Generated<Timestamp>;
+  description: string;
+  expires_at: Timestamp;
+  mode: string;
+  purpose: string;
+  reference: string;
+  state: Generated<string>;
+}
+
 export interface ConversionClaims {
   agent_id: string;
   idempotency_key: string;
@@ -135,6 +149,19 @@ export interface ForwardOrders {
   total_usd_cents: bigint | null;
 }
 
+export interface FreePlanGrants {
+  agent_id: string;
+  granted_at: Generated<Timestamp>;
+  mode: string;
+}
+
+export interface FreePlanPlaces {
+  agent_id: string;
+  kind: string;
+  place: number;
+  tag: string;
+}
+
 export interface IdempotencyKeys {
   agent_id: string;
   body: string | null;
@@ -146,6 +173,45 @@ export interface IdempotencyKeys {
   path: string;
   sealed: Generated<boolean>;
   status: number | null;
+}
+
+export interface LedgerAccounts {
+  account: string;
+  agent_id: string;
+  balance: Generated<bigint>;
+  line_count: Generated<bigint>;
+  mode: string;
+  unit: string;
+}
+
+export interface LedgerClaims {
+  agent_id: string;
+  at: Timestamp;
+  entry_id: string;
+  kind: string;
+  mode: string;
+  reference: string;
+}
+
+export interface LedgerEntries {
+  agent_id: string;
+  at: Timestamp;
+  entry_id: string;
+  kind: string;
+  mode: string;
+  reference: string;
+}
+
+export interface LedgerLines {
+  account: string;
+  agent_id: string;
+  amount: bigint;
+  at: Timestamp;
+  balance_after: bigint;
+  entry_id: string;
+  line_number: bigint;
+  mode: string;
+  unit: string;
 }
 
 export interface MailTokens {
@@ -198,11 +264,40 @@ export interface Outbox {
   topic: string;
 }
 
+export interface PartnerConversions {
+  agent_id: string;
+  balance: Generated<bigint>;
+  claim: string;
+  claimed_at: Generated<Timestamp>;
+  mode: string;
+  points: number;
+  stars: bigint;
+  user_ref: string;
+}
+
 export interface PaymentBindings {
   agent_id: string;
   human_ref: string;
   mode: string;
   payment_ref: string;
+}
+
+export interface PayoutRequests {
+  agent_id: string;
+  approved_by: string | null;
+  changed_at: Generated<Timestamp>;
+  created_at: Generated<Timestamp>;
+  mode: string;
+  paid_by: string | null;
+  payment_ref: string | null;
+  reject_reason: string | null;
+  rejected_by: string | null;
+  request_id: string;
+  reviewed_by: string | null;
+  simulated: Generated<boolean>;
+  stars: bigint;
+  state: Generated<string>;
+  user_ref: string;
 }
 
 export interface PhotoHashes {
@@ -357,6 +452,7 @@ export interface DB {
   agents: Agents;
   api_key_hashes: ApiKeyHashes;
   api_keys: ApiKeys;
+  checkouts: Checkouts;
   conversion_claims: ConversionClaims;
   conversions: Conversions;
   credential_claims: CredentialClaims;
@@ -364,13 +460,21 @@ export interface DB {
   credentials: Credentials;
   events: Events;
   forward_orders: ForwardOrders;
+  free_plan_grants: FreePlanGrants;
+  free_plan_places: FreePlanPlaces;
   idempotency_keys: IdempotencyKeys;
+  ledger_accounts: LedgerAccounts;
+  ledger_claims: LedgerClaims;
+  ledger_entries: LedgerEntries;
+  ledger_lines: LedgerLines;
   mail_tokens: MailTokens;
   nonces: Nonces;
   operator_audit: OperatorAudit;
   operators: Operators;
   outbox: Outbox;
+  partner_conversions: PartnerConversions;
   payment_bindings: PaymentBindings;
+  payout_requests: PayoutRequests;
   photo_hashes: PhotoHashes;
   platform_migrations: PlatformMigrations;
   platform_partitioned: PlatformPartitioned;
