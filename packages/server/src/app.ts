@@ -17,6 +17,8 @@ import { makeMetrics } from './platform/metrics.ts'
 import { drainOutbox } from './platform/outbox.ts'
 import { loadSecrets } from './platform/secrets.ts'
 import type { Duty } from './platform/worker.ts'
+import * as sessions from './sessions/index.ts'
+import * as work from './work/index.ts'
 
 export type Parts = {
   readonly config: Config
@@ -64,9 +66,48 @@ const healthPages = (ctx: Ctx, isStopping: () => boolean): Page[] => [
   },
 ]
 
+/** What work needs of modules that it does not know. */
+const handedToWork = (ctx: Ctx): work.Handed => ({
+  findMode: agents.findMode,
+  // MERGE: becomes payments.createCheckout.
+  openCheckout: async (tx) => {
+    const checkoutId = ctx.ids.make('chk_')
+    const expiresAt = new Date((await readNow(tx)).getTime() + 86_400_000)
+    return { checkoutId, checkoutUrl: `${ctx.config.BASE_URL}/checkout/${checkoutId}`, expiresAt }
+  },
+  // MERGE: becomes evidence.recordTaskSession.
+  recordTaskSession: async (tx, act) => {
+    const sessionId = tx.ids.make('ses_')
+    const verified = act.attended && act.correct !== false
+    const reasons = verified ? [] : ['answer_or_attention']
+    await sessions.insertScoredSession(
+      tx,
+      { agentId: act.agentId, mode: act.mode, sessionId },
+      {
+        kind: 'task',
+        simulated: act.mode === 'test',
+        memberRef: act.memberRef,
+        workflowId: act.taskId,
+        quality: verified ? 0.5 : 0,
+        verified,
+        assurance: 'low',
+        scoring: 'task-0',
+        components: { focus: null, probe: null, input: null, gaze: null, device: null, history: null },
+        flags: [],
+        reasons,
+        evidence: [],
+        salt: Buffer.from(tx.ids.token(), 'base64url'),
+      },
+    )
+    return { sessionId, verified, reasons }
+  },
+})
+
 export type App = {
   readonly api: FastifyInstance
   readonly operator: FastifyInstance
+  /** What must stand in the database before the first request; the same at every start. */
+  readonly start: () => Promise<void>
   readonly stopTaking: () => void
 }
 
@@ -82,7 +123,7 @@ export const buildApp = (ctx: Ctx): App => {
   const api = buildListener({
     ctx,
     endpoints,
-    routes: [...agents.routes(ctx, authenticator)],
+    routes: [...agents.routes(ctx, authenticator), ...work.routes(ctx, handedToWork(ctx))],
     pages: [...health, ...agents.pages, ...discovery.pages],
     authenticate,
   })
@@ -105,6 +146,7 @@ export const buildApp = (ctx: Ctx): App => {
   return {
     api,
     operator,
+    start: () => work.seed(ctx),
     stopTaking: () => {
       stopping = true
     },
@@ -119,6 +161,7 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
     ...(sendMail
       ? [{ name: 'mails', everyMs: 500, run: () => drainOutbox(ctx, 'mail', { before: sendMail }) }]
       : []),
+    ...work.duties(ctx),
     maintenanceDuty(ctx),
   ]
 }

@@ -9,6 +9,8 @@ const deploymentWide: ReadonlySet<string> = new Set([
   // A key or mailed token names its agent, so the look-up starts from its hash.
   'api_key_hashes',
   'mail_tokens',
+  // The operator offers the same work to every agent.
+  'workflows',
 ])
 
 type Column = { table_name: string; column_name: string }

@@ -38,6 +38,17 @@ const agentColumns = [
 export const findAgent = async (tx: Tx, agentId: string) =>
   tx.selectFrom('agents').select(agentColumns).where('agent_id', '=', agentId).executeTakeFirst()
 
+/** The mode of an agent that may act; undefined where there is none. */
+export const findMode = async (tx: Tx, agentId: string): Promise<Mode | undefined> => {
+  const row = await tx
+    .selectFrom('agents')
+    .select('mode')
+    .where('agent_id', '=', agentId)
+    .where('suspended_at', 'is', null)
+    .executeTakeFirst()
+  return row && (row.mode as Mode)
+}
+
 export const listAgents = async (tx: Tx, after: string, limit: number) =>
   tx
     .selectFrom('agents')
