@@ -31,7 +31,7 @@ export const tasksComplete = operation({
     token: z.string().max(2_048).optional(),
     answer: json(16_384).optional(),
     sessionId: z.string().max(128).optional(),
-    memberRef: z.string().max(256).optional(),
+    memberRef: text(256, 0).optional(),
   }),
   response: z.object({
     ok: z.literal(true),

@@ -28,6 +28,7 @@ import type { Duty } from './platform/worker.ts'
 import * as webhooks from './webhooks/index.ts'
 import * as tracking from './tracking/index.ts'
 import * as vhh from './vhh/index.ts'
+import * as work from './work/index.ts'
 
 export type Parts = {
   readonly config: Config
@@ -78,11 +79,10 @@ const healthPages = (ctx: Ctx, isStopping: () => boolean): Page[] => [
 export type App = {
   readonly api: FastifyInstance
   readonly operator: FastifyInstance
+  /** What must stand in the database before the first request; the same at every start. */
+  readonly start: () => Promise<void>
   readonly stopTaking: () => void
 }
-
-/** How payment stands here. Nothing collects payment yet: payments and work hand theirs in here. */
-const settlement: discovery.Settlement = { chains: [], card: false, countPurchasable: async () => 0 }
 
 /** The composition root: every module mounted, in the order of the specification. */
 export const buildApp = (ctx: Ctx): App => {
@@ -100,14 +100,25 @@ export const buildApp = (ctx: Ctx): App => {
   const routes = [
     ...agents.routes(ctx, authenticator),
     ...credits.routes(ctx, { credits: creditsDesk, payments: paymentsDesk }),
-    ...credentials.routes({ ctx, signer, credits: creditsDesk, findWorkRef: async () => undefined }),
+    ...credentials.routes({ ctx, signer, credits: creditsDesk, findWorkRef: work.findWorkRef }),
     ...evidence.routes(ctx),
     ...tracking.routes(ctx),
+    ...work.routes(ctx, {
+      findMode: agents.findMode,
+      openCheckout: paymentsDesk.createCheckout,
+      recordTaskSession: evidence.recordTaskSession,
+    }),
     ...webhooks.routes(ctx),
     ...partners.routes(ctx),
     ...signing.routes(signer),
     ...vhh.routes(ctx, signer),
   ]
+  // Nothing collects payment yet: no chain settles and no card provider can be set.
+  const settlement: discovery.Settlement = {
+    chains: [],
+    card: false,
+    countPurchasable: () => inTransaction(ctx, 'system', work.countPurchasable),
+  }
   const admission = makeAdmission(ctx)
   const dispatcher = makeDispatcher({ ctx, endpoints, routes, admission })
   const api = buildListener({
@@ -154,6 +165,7 @@ export const buildApp = (ctx: Ctx): App => {
   return {
     api,
     operator,
+    start: () => work.seed(ctx),
     stopTaking: () => {
       stopping = true
     },
@@ -169,6 +181,7 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
     ...(sendMail
       ? [{ name: 'mails', everyMs: 500, run: () => drainOutbox(ctx, 'mail', { before: sendMail }) }]
       : []),
+    ...work.duties(ctx),
     ...payments.duties(ctx),
     vhh.epochDuty(ctx, signing.openSigner(ctx.config.DATA_DIR)),
     tracking.retentionDuty(ctx),

@@ -16,6 +16,8 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'forward_orders',
   // A place in the free plan is one of so many of a mail domain or network, whichever agent takes it.
   'free_plan_places',
+  // The operator offers the same work to every agent.
+  'workflows',
 ])
 
 type Column = { table_name: string; column_name: string }

@@ -85,7 +85,7 @@ export const startHarness = async (environment: Record<string, string> = {}) => 
     clock: { now: () => new Date(Date.now() + skewMs) },
   })
   const app = buildApp(ctx)
-  await Promise.all([app.api.ready(), app.operator.ready()])
+  await Promise.all([app.api.ready(), app.operator.ready(), app.start()])
   /** The owner's connection: for looking behind the program's back. */
   const owner = new Pool({ connectionString: url, max: 2 })
   // end() does not wait for the server's side, so dropping the database may still end a connection of this pool.

@@ -60,6 +60,17 @@ export const findOrigin = async (
   return row && { contactEmail: row.contact_email, networkTag: row.network_tag }
 }
 
+/** The mode of an agent that may act; undefined where there is none. */
+export const findMode = async (tx: Tx, agentId: string): Promise<Mode | undefined> => {
+  const row = await tx
+    .selectFrom('agents')
+    .select('mode')
+    .where('agent_id', '=', agentId)
+    .where('suspended_at', 'is', null)
+    .executeTakeFirst()
+  return row && (row.mode as Mode)
+}
+
 export const listAgents = async (tx: Tx, after: string, limit: number) =>
   tx
     .selectFrom('agents')

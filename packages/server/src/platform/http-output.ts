@@ -59,6 +59,10 @@ const passing: ReadonlySet<Refusal['code']> = new Set([
   'overloaded',
   'chain_unreachable',
   'internal_error',
+  // A payment travels in a header, which the fingerprint of the body does not cover.
+  'payment_malformed',
+  'payment_invalid',
+  'out_of_stock',
 ])
 
 /** Runs the operation once for its Idempotency-Key: a repeat gets the stored answer. */
@@ -74,7 +78,8 @@ export const runOnce = async (exchange: Exchange, run: () => Promise<Written>): 
     return { ...stored, headers: { 'idempotent-replayed': 'true' }, mediaType: jsonType, json: true }
   try {
     const answer = await run()
-    if (answer.json)
+    // A challenge or a pending state asks for the next call, which may carry the same key.
+    if (answer.json && answer.status === 200)
       await completeIdempotent(ctx, slot, {
         ...answer,
         ...(endpoint.showsSecret ? { sealWith: request.keyText } : {}),

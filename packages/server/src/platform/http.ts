@@ -116,7 +116,8 @@ export const buildListener = (listener: Listener): FastifyInstance => {
     connectionTimeout: 60_000,
     keepAliveTimeout: 72_000,
     bodyLimit: bodyLimitBytes,
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 },
+    // The schemas bound every parameter; the router's own refusal would not be in our error body.
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
     return503OnClosing: true,
     genReqId: (request) => {
       const given = request.headers['x-request-id']

@@ -253,6 +253,29 @@ export interface Operators {
   revoked_at: Timestamp | null;
 }
 
+export interface Orders {
+  accepted_at: Timestamp | null;
+  agent_id: string;
+  callback_ref: string | null;
+  checkout_expires_at: Timestamp | null;
+  checkout_id: string | null;
+  checkout_url: string | null;
+  created_at: Generated<Timestamp>;
+  expires_at: Timestamp;
+  funded_at: Timestamp | null;
+  instructions: string | null;
+  items: Json | null;
+  max_price_usd_cents: bigint | null;
+  mode: string;
+  offer: boolean;
+  order_id: string;
+  quantity: number;
+  status: Generated<string>;
+  task_type: string;
+  total_usd_cents: bigint;
+  workflow_id: string | null;
+}
+
 export interface Outbox {
   agent_id: string;
   attempts: Generated<number>;
@@ -362,6 +385,28 @@ export interface Sessions {
   workflow_id: string | null;
 }
 
+export interface TaskCompletions {
+  agent_id: string;
+  answer: Json | null;
+  at: Generated<Timestamp>;
+  attended: boolean;
+  completion_id: string;
+  correct: boolean | null;
+  member_ref: string | null;
+  mode: string;
+  reward_stars: number;
+  session_id: string;
+  task_id: string;
+  verified: boolean;
+}
+
+export interface TaskTokenClaims {
+  agent_id: string;
+  expires_at: Timestamp;
+  mode: string;
+  nonce: string;
+}
+
 export interface TrackEventClaims {
   agent_id: string;
   client_event_id: string;
@@ -448,6 +493,21 @@ export interface WebhookEndpoints {
   url: string;
 }
 
+export interface Workflows {
+  active: Generated<boolean>;
+  category: string;
+  created_at: Generated<Timestamp>;
+  dataset_optin: Generated<boolean>;
+  description: string;
+  est_minutes: number;
+  price_usd_cents: bigint;
+  reward_stars: number;
+  steps: string[];
+  title: string;
+  webcam_bonus: Generated<number>;
+  workflow_id: string;
+}
+
 export interface DB {
   agents: Agents;
   api_key_hashes: ApiKeyHashes;
@@ -471,6 +531,7 @@ export interface DB {
   nonces: Nonces;
   operator_audit: OperatorAudit;
   operators: Operators;
+  orders: Orders;
   outbox: Outbox;
   partner_conversions: PartnerConversions;
   payment_bindings: PaymentBindings;
@@ -481,6 +542,8 @@ export interface DB {
   presences: Presences;
   session_claims: SessionClaims;
   sessions: Sessions;
+  task_completions: TaskCompletions;
+  task_token_claims: TaskTokenClaims;
   track_event_claims: TrackEventClaims;
   track_events: TrackEvents;
   track_views: TrackViews;
@@ -488,4 +551,5 @@ export interface DB {
   webhook_attempts: WebhookAttempts;
   webhook_deliveries: WebhookDeliveries;
   webhook_endpoints: WebhookEndpoints;
+  workflows: Workflows;
 }
