@@ -54,7 +54,7 @@ test('the manifest has exactly the keys of the specification', async () => {
     register: `${ctx.config.BASE_URL}/api/agents/register`,
   })
   assert.equal(json.contact, 'ops@pohf.example')
-  assert.deepEqual(json.settlement.binding_only.toSorted(), ['card_network', 'mpp', 'open_usd'])
+  assert.deepEqual(json.settlement.binding_only.toSorted(), ['agentpay', 'mpp', 'ousd'])
 })
 
 test('the manifest names every built operation and no other', async () => {

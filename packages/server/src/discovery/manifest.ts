@@ -61,6 +61,14 @@ const flows: readonly { id: EndpointId; name: string; steps: (baseUrl: string) =
     ],
   },
   {
+    id: 'work.task-buy',
+    name: 'machine_tools',
+    steps: (url) => [
+      `POST ${url}/api/mcp with the tool purchase_verified_human_task: discovery, purchase and receipt`,
+      `POST ${url}/mcp/identity with the tools register_agent and verify_human`,
+    ],
+  },
+  {
     id: 'credentials.bind-transaction',
     name: 'binding_only',
     steps: (url) => [
@@ -71,7 +79,7 @@ const flows: readonly { id: EndpointId; name: string; steps: (baseUrl: string) =
 ]
 
 /** Rails that are never collected on: a settled payment there can only be bound to a human. */
-const bindingOnly = rails.filter((rail) => ['card_network', 'mpp', 'open_usd'].includes(rail))
+const bindingOnly = rails.filter((rail) => ['agentpay', 'mpp', 'ousd'].includes(rail))
 
 const inventoryNote = (count: number, chains: readonly string[]): string => {
   if (count === 1) return 'One task can be bought now without a person.'
