@@ -41,11 +41,15 @@ const jsonRpc = z.unknown().meta({
     examples: [{ jsonrpc: '2.0', id: 1, method: 'tools/list' }],
   },
 })
+const jsonRpcError = z.looseObject({
+  jsonrpc: z.literal('2.0'),
+  error: z.looseObject({ code: z.int(), message: z.string() }),
+})
 export const mcp = operation({
   summary: 'Machine tools over MCP.',
   errors: ['forbidden'],
   body: jsonRpc,
-  also: { 202: z.unknown() },
+  also: { 202: z.unknown(), 400: jsonRpcError },
   response: z.unknown(),
 })
 export const mcpIdentity = operation({
@@ -53,6 +57,6 @@ export const mcpIdentity = operation({
   errors: ['forbidden'],
   showsSecret: true,
   body: jsonRpc,
-  also: { 202: z.unknown() },
+  also: { 202: z.unknown(), 400: jsonRpcError },
   response: z.unknown(),
 })

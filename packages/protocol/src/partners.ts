@@ -22,13 +22,13 @@ export const payoutRequest = operation({
   response: z.object({ requestId: z.string(), status: z.enum(payoutStates) }),
 })
 
-const payoutParams = z.object({ requestId: z.string().max(64) })
+const payoutParams = z.object({ requestId: text(64) })
 const payoutStep = z.object({ requestId: z.string(), status: z.enum(payoutStates) })
 export const payoutList = operation({
   summary: 'List payout requests, oldest first.',
   query: z.object({
     status: z.enum(payoutStates).optional(),
-    after: z.string().max(64).optional(),
+    after: text(64).optional(),
     limit: queryInteger(1, 200).optional(),
   }),
   response: z.object({
