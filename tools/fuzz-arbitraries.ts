@@ -13,7 +13,10 @@ const record = (value: unknown): Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {}
 const number = (value: unknown, fallback: number): number => (typeof value === 'number' ? value : fallback)
 
+// Names that every object inherits: a look-up by a caller's word must not find them.
+const inherited = ['toString', 'constructor', '__proto__', 'hasOwnProperty', 'valueOf']
 const known = [
+  ...inherited,
   'ses_test_pass',
   'ses_test_fraud',
   'mem_test_human',

@@ -74,6 +74,10 @@ const register = async (baseUrl: string, mode: string): Promise<string> => {
   return String(recordOf(await response.json())['apiKey'])
 }
 
+/** Dots alone would be taken for a walk up the path before anything is sent. */
+const segmentOf = (value: string | undefined): string =>
+  value === undefined || /^\.{0,2}$/.test(value) ? 'x' : encodeURIComponent(value)
+
 type Request = {
   readonly operation: Operation
   readonly url: string
@@ -98,8 +102,7 @@ const requestArbitrary = (operation: Operation, callers: readonly Caller[]): fc.
     let path = operation.path
     const query = new URLSearchParams()
     for (const { parameter, value } of given) {
-      if (parameter.in === 'path')
-        path = path.replace(`{${parameter.name}}`, encodeURIComponent(value ?? 'x') || 'x')
+      if (parameter.in === 'path') path = path.replace(`{${parameter.name}}`, segmentOf(value))
       else if (value !== undefined) query.set(parameter.name, value)
     }
     const search = query.size > 0 ? `?${query.toString()}` : ''

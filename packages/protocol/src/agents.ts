@@ -81,7 +81,7 @@ export const keysRotate = operation({
 export const keysRevoke = operation({
   summary: 'Revoke a key at once.',
   errors: ['not_found'],
-  body: z.object({ keyId: z.string().max(64) }),
+  body: z.object({ keyId: text(64) }),
   response: z.object({ keyId: z.string(), revoked: z.literal(true) }),
 })
 export const keysRecover = operation({

@@ -33,8 +33,30 @@ export const manifest = operation({
     updated: instant(),
   }),
 })
-/** JSON-RPC 2.0, one message or a batch. */
+/** JSON-RPC 2.0, one message or a batch. It is judged by the rules of JSON-RPC, so any JSON passes here. */
+const jsonRpc = z.unknown().meta({
+  openapi: {
+    type: ['object', 'array'],
+    description: 'A JSON-RPC 2.0 message of the Model Context Protocol, or an array of at most 20.',
+    examples: [{ jsonrpc: '2.0', id: 1, method: 'tools/list' }],
+  },
+})
+const jsonRpcError = z.looseObject({
+  jsonrpc: z.literal('2.0'),
+  error: z.looseObject({ code: z.int(), message: z.string() }),
+})
 export const mcp = operation({
   summary: 'Machine tools over MCP.',
+  errors: ['forbidden'],
+  body: jsonRpc,
+  also: { 202: z.unknown(), 400: jsonRpcError },
+  response: z.unknown(),
+})
+export const mcpIdentity = operation({
+  summary: 'Machine tools over MCP: registration and verification.',
+  errors: ['forbidden'],
+  showsSecret: true,
+  body: jsonRpc,
+  also: { 202: z.unknown(), 400: jsonRpcError },
   response: z.unknown(),
 })

@@ -19,6 +19,8 @@ export type Endpoint = {
   readonly scope?: Scope
   readonly params?: z.ZodObject
   readonly query?: z.ZodObject
+  /** Query switches of an `optional` row that ask for its licensed tier: with one set to 1 the key is needed (403). */
+  readonly licensedQuery?: readonly string[]
   readonly body?: z.ZodType
   readonly response: z.ZodType
   /** Answers besides 200 that are not errors, such as the payment challenge. */

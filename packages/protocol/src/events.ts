@@ -84,7 +84,14 @@ export const events = {
     stars: count,
     status: z.string(),
   }),
-  'endpoint.disabled': event('A webhook endpoint was switched off after failing too long.', {
+  'payout.approved': event('A payout was approved and waits to be paid.', { requestId: id, stars: count }),
+  'payout.paid': event('A payout was paid by hand.', { requestId: id, stars: count }),
+  'payout.rejected': event('A payout was rejected and its Stars are given back.', {
+    requestId: id,
+    stars: count,
+    reason: z.string(),
+  }),
+  'endpoint.disabled': event('A webhook endpoint was switched off: it answered 410 or failed for too long.', {
     endpointId: id,
     since: at,
   }),

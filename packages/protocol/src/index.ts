@@ -14,7 +14,7 @@ export {
 export { events, eventEnvelope, type EventData, type EventEnvelope, type EventType } from './events.ts'
 export { errorsOf, type Auth, type Endpoint } from './endpoint.ts'
 export { additions, apiVersion, endpoints, operatorEndpoints, specification } from './endpoints.ts'
-export { openApiDocument } from './openapi.ts'
+export { openApiDocument, operationIdOf } from './openapi.ts'
 export {
   assurances,
   credentialKinds,
@@ -26,7 +26,7 @@ export {
 export { credentialClaims, lifetimeDays, testLifetimeDays, type CredentialClaims } from './claims.ts'
 export { freeSealsPerMonth, packNames, packs, type PackName } from './credits.ts'
 export { deviceAssurances } from './evidence.ts'
-export { payoutStates } from './partners.ts'
+export { payoutStates, type PayoutState } from './partners.ts'
 export { type MetricsRow } from './tracking.ts'
 export { type Epoch } from './vhh.ts'
 export { orderStates, type PaymentRequirement, type Workflow } from './work.ts'

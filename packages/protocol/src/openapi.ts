@@ -78,13 +78,14 @@ const security: Record<Endpoint['auth'], Json[] | undefined> = {
   operator: undefined,
 }
 
+/** The name of a row in OpenAPI and in the manifest. A row that repeats an id is told apart by method or path. */
+export const operationIdOf = (endpoint: Endpoint): string => {
+  if (endpoint.id === 'work.task-buy' && endpoint.method === 'POST') return 'work.task-buy-post'
+  return endpoint.path.startsWith('/api/mcp') ? endpoint.id.replace('.', '.api-') : endpoint.id
+}
+
 const operationOf = (endpoint: Endpoint): Json => ({
-  operationId:
-    endpoint.method === 'POST' && endpoint.id === 'work.task-buy'
-      ? 'work.task-buy-post'
-      : endpoint.path === '/api/mcp'
-        ? 'discovery.api-mcp'
-        : endpoint.id,
+  operationId: operationIdOf(endpoint),
   summary: endpoint.summary,
   tags: [endpoint.id.split('.')[0]],
   ...(security[endpoint.auth] ? { security: security[endpoint.auth] } : {}),

@@ -26,7 +26,7 @@ export const operatorList = operation({
 export const operatorRevoke = operation({
   summary: 'Revoke an operator.',
   errors: ['not_found'],
-  params: z.object({ operatorId: z.string().max(64) }),
+  params: z.object({ operatorId: text(64) }),
   response: z.object({ operatorId: z.string(), revoked: z.literal(true) }),
 })
 export const auditList = operation({
@@ -52,7 +52,7 @@ export const auditList = operation({
 })
 export const agentsList = operation({
   summary: 'List the agents.',
-  query: z.object({ after: z.string().max(64).optional(), limit: queryInteger(1, 200).optional() }),
+  query: z.object({ after: text(64).optional(), limit: queryInteger(1, 200).optional() }),
   response: z.object({
     agents: z.array(
       z.object({
@@ -69,7 +69,7 @@ export const agentsList = operation({
 export const agentSuspend = operation({
   summary: 'Suspend an agent, or lift it.',
   errors: ['not_found'],
-  params: z.object({ agentId: z.string().max(64) }),
+  params: z.object({ agentId: text(64) }),
   body: z.object({ suspended: z.boolean(), reason: text(500) }),
   response: z.object({ agentId: z.string(), suspended: z.boolean() }),
 })

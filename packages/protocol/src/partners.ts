@@ -1,8 +1,11 @@
 import { z } from 'zod'
 import { operation } from './endpoint.ts'
-import { reference } from './fields.ts'
+import { instant, queryInteger, reference, text } from './fields.ts'
+import { modes } from './ids.ts'
 
 export const payoutStates = ['queued', 'in_review', 'approved', 'paid', 'rejected'] as const
+export type PayoutState = (typeof payoutStates)[number]
+
 export const pointsConvert = operation({
   summary: 'Convert reward points to Stars.',
   body: z.object({
@@ -17,4 +20,62 @@ export const payoutRequest = operation({
   errors: ['insufficient_stars'],
   body: z.object({ userRef: reference(256), stars: z.int().min(1).max(1_000_000_000) }),
   response: z.object({ requestId: z.string(), status: z.enum(payoutStates) }),
+})
+
+const payoutParams = z.object({ requestId: text(64) })
+const payoutStep = z.object({ requestId: z.string(), status: z.enum(payoutStates) })
+export const payoutList = operation({
+  summary: 'List payout requests, oldest first.',
+  query: z.object({
+    status: z.enum(payoutStates).optional(),
+    after: text(64).optional(),
+    limit: queryInteger(1, 200).optional(),
+  }),
+  response: z.object({
+    payouts: z.array(
+      z.object({
+        requestId: z.string(),
+        agentId: z.string(),
+        mode: z.enum(modes),
+        userRef: z.string(),
+        stars: z.int(),
+        simulated: z.boolean().meta({ description: 'A sandbox request without a balance: nothing is held.' }),
+        status: z.enum(payoutStates),
+        createdAt: instant(),
+        changedAt: instant(),
+        reviewedBy: z.string().nullable(),
+        approvedBy: z.string().nullable(),
+        paidBy: z.string().nullable(),
+        paymentRef: z.string().nullable(),
+        rejectedBy: z.string().nullable(),
+        rejectReason: z.string().nullable(),
+      }),
+    ),
+  }),
+})
+export const payoutReview = operation({
+  summary: 'Take a payout into review.',
+  errors: ['not_found', 'forbidden'],
+  params: payoutParams,
+  response: payoutStep,
+})
+export const payoutApprove = operation({
+  summary: 'Approve a payout that another operator reviewed.',
+  errors: ['not_found', 'forbidden'],
+  params: payoutParams,
+  response: payoutStep,
+})
+export const payoutPay = operation({
+  summary: 'Record that an approved payout was paid by hand.',
+  errors: ['not_found', 'forbidden'],
+  params: payoutParams,
+  body: z.object({ paymentRef: reference(256) }),
+  response: payoutStep,
+})
+export const payoutReject = operation({
+  summary: 'Reject a payout and give the held Stars back.',
+  errors: ['not_found', 'forbidden'],
+  params: payoutParams,
+  body: z.object({ reason: text(500) }),
+  response: payoutStep,
 })

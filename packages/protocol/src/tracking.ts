@@ -12,7 +12,8 @@ export const event = operation({
 export const conversion = operation({
   summary: 'Attribute a conversion to a verified view.',
   body: z.object({
-    vt: text(512),
+    // A session id of 128 three-byte characters makes a token of 614.
+    vt: text(1_024),
     name: text(100),
     value: z.number().min(-1e9).max(1e9).optional(),
     currency: z
@@ -41,7 +42,7 @@ export const metrics = operation({
     format: z.enum(['json', 'csv']).default('json'),
     since: queryInstant().optional(),
     limit: queryInteger(1, 10_000).optional(),
-    cursor: z.string().max(200).optional(),
+    cursor: z.string().max(1_000).optional(),
   }),
   response: z.object({
     summary: z.object({

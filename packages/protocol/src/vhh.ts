@@ -32,8 +32,9 @@ export const catalogue = operation({
 })
 export const composite = operation({
   summary: 'The VHH composite; more with a key.',
-  errors: ['license_required'],
+  errors: ['license_required', 'forbidden'],
   cors: 'any',
+  licensedQuery: ['history', 'monthToDate', 'categories'],
   query: z.object({
     history: z.enum(['0', '1']).optional(),
     monthToDate: z.enum(['0', '1']).optional(),

@@ -2,16 +2,20 @@ import { endpoints, operatorEndpoints } from '@pohf/protocol'
 import type { FastifyInstance } from 'fastify'
 import * as agents from './agents/index.ts'
 import * as credentials from './credentials/index.ts'
+import * as credits from './credits/index.ts'
 import * as discovery from './discovery/index.ts'
 import * as evidence from './evidence/index.ts'
 import * as operators from './operators/index.ts'
 import * as signing from './signing/index.ts'
+import { makeAdmission } from './platform/admission.ts'
+import * as partners from './partners/index.ts'
+import * as payments from './payments/index.ts'
 import { systemClock, type Clock } from './platform/clock.ts'
 import type { Page } from './platform/call.ts'
 import type { Config } from './platform/config.ts'
 import type { Ctx } from './platform/context.ts'
 import { inTransaction, openDatabase, readNow } from './platform/db.ts'
-import { Refusal } from './platform/errors.ts'
+import { makeDispatcher } from './platform/dispatch.ts'
 import { buildListener } from './platform/http.ts'
 import { makeIds } from './platform/ids.ts'
 import type { Logger } from './platform/log.ts'
@@ -21,6 +25,10 @@ import { makeMetrics } from './platform/metrics.ts'
 import { drainOutbox, measureOutbox } from './platform/outbox.ts'
 import { loadSecrets } from './platform/secrets.ts'
 import type { Duty } from './platform/worker.ts'
+import * as webhooks from './webhooks/index.ts'
+import * as tracking from './tracking/index.ts'
+import * as vhh from './vhh/index.ts'
+import * as work from './work/index.ts'
 
 export type Parts = {
   readonly config: Config
@@ -72,6 +80,8 @@ const healthPages = (ctx: Ctx, signer: signing.Signer, isStopping: () => boolean
 export type App = {
   readonly api: FastifyInstance
   readonly operator: FastifyInstance
+  /** What must stand in the database before the first request; the same at every start. */
+  readonly start: () => Promise<void>
   readonly stopTaking: () => void
 }
 
@@ -84,25 +94,53 @@ export const buildApp = (ctx: Ctx): App => {
     operator: (key: string) => operators.authenticate(ctx, key),
   }
   const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET)
-  const allowance: credentials.Allowance = {
-    requireAllowance: async (_tx, agent) => {
-      if (agent.mode === 'live')
-        throw new Refusal('insufficient_credits', { buy: `${ctx.config.BASE_URL}/buy` })
-    },
-    spendOne: async () => undefined,
-  }
   const health = healthPages(ctx, signer, () => stopping)
+  const paymentsDesk = payments.makePayments(ctx)
+  const { isEmailConfirmed, findOrigin } = agents
+  const creditsDesk = credits.makeCredits(ctx, { isEmailConfirmed, findOrigin })
+  const routes = [
+    ...agents.routes(ctx, authenticator),
+    ...credits.routes(ctx, { credits: creditsDesk, payments: paymentsDesk }),
+    ...credentials.routes({ ctx, signer, credits: creditsDesk, findWorkRef: work.findWorkRef }),
+    ...evidence.routes(ctx),
+    ...tracking.routes(ctx),
+    ...work.routes(ctx, {
+      findMode: agents.findMode,
+      openCheckout: paymentsDesk.createCheckout,
+      recordTaskSession: evidence.recordTaskSession,
+    }),
+    ...webhooks.routes(ctx),
+    ...partners.routes(ctx),
+    ...signing.routes(signer),
+    ...vhh.routes(ctx, signer),
+  ]
+  // Nothing collects payment yet: no chain settles and no card provider can be set.
+  const settlement: discovery.Settlement = {
+    chains: [],
+    card: false,
+    countPurchasable: () => inTransaction(ctx, 'system', work.countPurchasable),
+  }
+  const admission = makeAdmission(ctx)
+  const dispatcher = makeDispatcher({ ctx, endpoints, routes, admission })
   const api = buildListener({
     ctx,
     endpoints,
-    routes: [
-      ...agents.routes(ctx, authenticator),
-      ...credentials.routes({ ctx, signer, allowance, findWorkRef: async () => undefined }),
-      ...evidence.routes(ctx),
-      ...signing.routes(signer),
+    routes: [...routes, ...discovery.routes(ctx, dispatcher, settlement)],
+    pages: [
+      ...health,
+      ...agents.pages,
+      ...credits.pages(ctx),
+      ...payments.pages(ctx),
+      ...discovery.pages(ctx),
     ],
-    pages: [...health, ...agents.pages, ...discovery.pages],
     authenticate,
+    admission,
+  })
+  // A first reader waits for nothing; where this fails, reading publishes.
+  api.addHook('onReady', async () => {
+    await vhh.ensureEpochs(ctx, signer).catch((error: unknown) => {
+      ctx.log.warn({ err: error }, 'the index epoch could not be published at the start')
+    })
   })
   const operator = buildListener({
     ctx,
@@ -111,6 +149,7 @@ export const buildApp = (ctx: Ctx): App => {
       ...operators.operatorRoutes(ctx),
       ...agents.operatorRoutes(ctx, authenticator, operators.audit),
       ...signing.operatorRoutes(ctx, signer, operators.audit),
+      ...partners.operatorRoutes(ctx, operators.audit),
     ],
     pages: [
       ...health,
@@ -123,25 +162,33 @@ export const buildApp = (ctx: Ctx): App => {
       },
     ],
     authenticate,
+    admission: makeAdmission(ctx),
   })
   api.addHook('onClose', async () => signer.close())
   return {
     api,
     operator,
+    start: () => work.seed(ctx),
     stopTaking: () => {
       stopping = true
     },
   }
 }
 
-/** What the worker does. Events have no receivers yet: webhooks register theirs here. */
+/** What the worker does. */
 export const buildDuties = (ctx: Ctx): Duty[] => {
   const sendMail = makeMailSender(ctx)
   return [
-    { name: 'events', everyMs: 500, run: () => drainOutbox(ctx, 'event', {}) },
+    { name: 'events', everyMs: 500, run: () => drainOutbox(ctx, 'event', { within: webhooks.fanOut }) },
+    webhooks.deliveryDuty(ctx),
     ...(sendMail
       ? [{ name: 'mails', everyMs: 500, run: () => drainOutbox(ctx, 'mail', { before: sendMail }) }]
       : []),
+    ...work.duties(ctx),
+    ...payments.duties(ctx),
+    vhh.epochDuty(ctx, signing.connectSigner(ctx.config.SIGNER_SOCKET)),
+    tracking.retentionDuty(ctx),
+    webhooks.retentionDuty(ctx),
     maintenanceDuty(ctx, [agents.deleteOldMailTokens, evidence.deleteOldNonces]),
   ]
 }

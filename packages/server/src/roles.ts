@@ -35,6 +35,9 @@ export const runApi = async (config: Config): Promise<void> => {
     await Promise.all([app.api.close(), app.operator.close()])
     await ctx.db.pool.end()
   })
+  if (config.X402_CHAIN_RPC !== undefined)
+    log.warn('X402_CHAIN_RPC is set, but settlement is not built yet: good payments are answered 503')
+  await app.start()
   await app.operator.listen({ host: config.OPERATOR_HOST, port: config.OPERATOR_PORT })
   await app.api.listen({ host: config.HOST, port: config.PORT })
   log.info(

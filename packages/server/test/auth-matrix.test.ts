@@ -3,6 +3,9 @@ import { test } from 'node:test'
 import { endpoints, operatorEndpoints, scopes, type Endpoint } from '@pohf/protocol'
 import { makeKey } from '../src/platform/keys.ts'
 import * as operators from '../src/operators/index.ts'
+import { workTools } from '../src/discovery/mcp.ts'
+import { identityTools } from '../src/discovery/mcp-identity.ts'
+import type { Tool } from '../src/discovery/tools/tool.ts'
 import { startHarness, type Answered } from './harness.ts'
 
 const harness = await startHarness()
@@ -125,7 +128,55 @@ for (const endpoint of [...endpoints, ...operatorEndpoints] as readonly Endpoint
   })
 }
 
+/** Tools let in whom the row of their operation lets in. A key that is none is refused before any tool is looked at. */
+const expectedOfTool = (principal: Principal, row: Endpoint): string => {
+  const atTheDoor = principal.expect({ ...row, auth: 'optional' })
+  return atTheDoor === passes || atTheDoor === 'forbidden' ? principal.expect(row) : atTheDoor
+}
+
+/** How a call of a tool ended: at the door by HTTP, in the tool by a result that is an error. */
+const outcomeOfTool = (answer: Answered): string => {
+  if (answer.status !== 200) return outcome(answer)
+  const { isError, structuredContent } = answer.json.result
+  const code = String(structuredContent.error)
+  if (isError && ['missing_api_key', 'auth_required'].includes(code))
+    assert.ok(structuredContent.how_to_get_a_key, 'does not say how to get a key')
+  return isError && authCodes.includes(code) ? code : passes
+}
+
+let toolCases = 0
+const surfaces: readonly (readonly [string, readonly Tool[]])[] = [
+  ['/mcp', workTools],
+  ['/api/mcp', workTools],
+  ['/mcp/identity', identityTools],
+  ['/api/mcp/identity', identityTools],
+]
+for (const [path, tools] of surfaces) {
+  for (const tool of tools) {
+    const rows = tool.needs.map((id) => endpoints.find((row) => row.id === id))
+    const [row] = rows
+    if (!row || !rows.every((needed) => needed?.status === 'built')) continue
+    test(`${tool.name} at ${path} lets in exactly whom ${row.id} lets in`, async () => {
+      for (const principal of principals) {
+        const key = principal.key(row)
+        const answer = await harness.call('POST', path, {
+          ...(key === undefined ? {} : { key }),
+          // No arguments: an allowed caller gets as far as the operation's schema, or reads.
+          body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool.name, arguments: {} } },
+        })
+        assert.equal(
+          outcomeOfTool(answer),
+          expectedOfTool(principal, row),
+          `${principal.name}: ${answer.status} ${answer.text}`,
+        )
+        toolCases += 1
+      }
+    })
+  }
+}
+
 test('the matrix saw enough', (t) => {
-  t.diagnostic(`${cases} cases`)
+  t.diagnostic(`${cases} cases of operations, ${toolCases} of tools`)
   assert.ok(cases >= 150)
+  assert.ok(toolCases >= 2 * principals.length)
 })

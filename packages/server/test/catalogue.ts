@@ -11,6 +11,13 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'mail_tokens',
   // In live a photo counts once for the whole deployment.
   'photo_hashes',
+  // The index is one for the whole deployment, and a forward order comes from somebody who has no agent yet.
+  'vhh_epochs',
+  'forward_orders',
+  // A place in the free plan is one of so many of a mail domain or network, whichever agent takes it.
+  'free_plan_places',
+  // The operator offers the same work to every agent.
+  'workflows',
 ])
 
 type Column = { table_name: string; column_name: string }

@@ -12,6 +12,7 @@ import {
   specification,
   type Endpoint,
 } from '@pohf/protocol'
+import { makeAdmission } from '../src/platform/admission.ts'
 import { buildListener } from '../src/platform/http.ts'
 import { startHarness } from './harness.ts'
 import { serverRoot } from './architecture.ts'
@@ -49,11 +50,11 @@ test('every built row is mounted, and nothing else under /api, /mcp, /operator o
     )
     t.diagnostic(`${mounted.length} mounted, ${built(rows).length} built of ${rows.length} rows`)
     assert.ok(mounted.length > 0)
+    // RFC 9727 fixes where this page lies.
+    const pages = rows === endpoints ? ['GET /.well-known/api-catalog'] : []
     assert.deepEqual(
       mounted.toSorted(),
-      built(rows)
-        .map((row) => `${row.method} ${routePath(row.path)}`)
-        .toSorted(),
+      [...built(rows).map((row) => `${row.method} ${routePath(row.path)}`), ...pages].toSorted(),
     )
   }
 })
@@ -99,7 +100,7 @@ test('openapi.json has exactly the built rows, every status documented', async (
 
 test('a route that the table lacks, and a row that nobody mounts, stop the start', () => {
   const authenticate = { agent: async () => assert.fail(), operator: async () => assert.fail() }
-  const base = { ctx: harness.ctx, pages: [], authenticate }
+  const base = { ctx: harness.ctx, pages: [], authenticate, admission: makeAdmission(harness.ctx) }
   const row = built(endpoints)[0]
   assert.ok(row)
   assert.throws(() => buildListener({ ...base, endpoints: [row], routes: [] }), /no module mounts it/)

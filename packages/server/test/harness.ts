@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { after } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { Client, Pool } from 'pg'
 import type { Mode } from '@pohf/protocol'
 import { createDatabase } from '../dev/cluster.ts'
@@ -42,6 +43,12 @@ export const makeDatabase = async (
   const drop = async () => {
     const client = new Client({ connectionString: clusterUrl('postgres') })
     await client.connect()
+    // A pool says it has ended before its connections have; one cut by the drop would fail a later test.
+    for (let look = 0; look < 100; look++) {
+      const { rowCount } = await client.query('select from pg_stat_activity where datname = $1', [name])
+      if (rowCount === 0) break
+      await setTimeout(10)
+    }
     await client.query(`drop database if exists "${name}" with (force)`)
     await client.end()
   }
@@ -79,9 +86,11 @@ export const startHarness = async (environment: Record<string, string> = {}) => 
   const keyring = signing.openKeyring({ folder: config.KEYS_DIR, backend, clock })
   const signer = await signing.listenAsSigner(keyring, config.SIGNER_SOCKET, log)
   const app = buildApp(ctx)
-  await Promise.all([app.api.ready(), app.operator.ready()])
+  await Promise.all([app.api.ready(), app.operator.ready(), app.start()])
   /** The owner's connection: for looking behind the program's back. */
   const owner = new Pool({ connectionString: url, max: 2 })
+  // end() does not wait for the server's side, so dropping the database may still end a connection of this pool.
+  owner.on('error', () => undefined)
 
   const send = async (
     listener: typeof app.api,
@@ -134,9 +143,10 @@ export const startHarness = async (environment: Record<string, string> = {}) => 
     },
     /** Runs every duty of the worker until none has work left. */
     work: async () => {
+      const duties = buildDuties(ctx)
       for (let round = 0; round < 50; round++) {
         let taken = 0
-        for (const duty of buildDuties(ctx)) taken += await duty.run()
+        for (const duty of duties) taken += await duty.run()
         if (taken === 0) return
       }
       throw new Error('the worker does not come to rest')

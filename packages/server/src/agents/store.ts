@@ -38,6 +38,39 @@ const agentColumns = [
 export const findAgent = async (tx: Tx, agentId: string) =>
   tx.selectFrom('agents').select(agentColumns).where('agent_id', '=', agentId).executeTakeFirst()
 
+export const findEmailConfirmed = async (tx: Tx, agentId: string): Promise<boolean> => {
+  const row = await tx
+    .selectFrom('agents')
+    .select('email_confirmed_at')
+    .where('agent_id', '=', agentId)
+    .executeTakeFirst()
+  return row !== undefined && row.email_confirmed_at !== null
+}
+
+/** Where an agent came from: what the caps of the free plan count by. */
+export const findOrigin = async (
+  tx: Tx,
+  agentId: string,
+): Promise<{ contactEmail: string; networkTag: string } | undefined> => {
+  const row = await tx
+    .selectFrom('agents')
+    .select(['contact_email', 'network_tag'])
+    .where('agent_id', '=', agentId)
+    .executeTakeFirst()
+  return row && { contactEmail: row.contact_email, networkTag: row.network_tag }
+}
+
+/** The mode of an agent that may act; undefined where there is none. */
+export const findMode = async (tx: Tx, agentId: string): Promise<Mode | undefined> => {
+  const row = await tx
+    .selectFrom('agents')
+    .select('mode')
+    .where('agent_id', '=', agentId)
+    .where('suspended_at', 'is', null)
+    .executeTakeFirst()
+  return row && (row.mode as Mode)
+}
+
 export const listAgents = async (tx: Tx, after: string, limit: number) =>
   tx
     .selectFrom('agents')

@@ -1,2 +1,1 @@
-export type { Allowance, Deps } from './mint.ts'
 export { routes } from './routes.ts'

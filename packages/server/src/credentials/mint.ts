@@ -1,5 +1,6 @@
 import type { CredentialClaims, Mode } from '@pohf/protocol'
-import { Answer } from '../platform/call.ts'
+import type { Credits } from '../credits/index.ts'
+import { Answer, type Agent } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
 import { inTransaction, type Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
@@ -7,28 +8,22 @@ import { publish } from '../platform/outbox.ts'
 import { lint, type Signer } from '../signing/index.ts'
 import { findStored, insertClaim, insertCredential, type ActKey, type Stored } from './store.ts'
 
-/** What pays for a credential; app.ts hands down the credits module's. */
-export type Allowance = {
-  /** Refuses where neither allowance nor credits are left. */
-  readonly requireAllowance: (
-    tx: Tx,
-    agent: { readonly agentId: string; readonly mode: Mode },
-  ) => Promise<void>
-  readonly spendOne: (
-    tx: Tx,
-    spend: { readonly agentId: string; readonly mode: Mode; readonly reference: string },
-  ) => Promise<unknown>
-}
 export type WorkRef = { readonly humanRef: string | null; readonly paid: boolean }
 export type Deps = {
   readonly ctx: Ctx
   readonly signer: Signer
-  readonly allowance: Allowance
+  readonly credits: Pick<Credits, 'hasAllowance' | 'spendOne'>
   /** Work sits above this module, so app.ts hands its look-up down. */
   readonly findWorkRef: (
     tx: Tx,
     ref: { readonly agentId: string; readonly mode: Mode; readonly ref: string },
   ) => Promise<WorkRef | undefined>
+}
+
+/** Refuses a caller who cannot pay, before it learns anything about sessions or members. */
+export const requireAllowance = async (tx: Tx, deps: Deps, agent: Agent): Promise<void> => {
+  if (await deps.credits.hasAllowance(tx, agent)) return
+  throw new Refusal('insufficient_credits', { buy: `${deps.ctx.config.BASE_URL}/buy` })
 }
 
 /** A credential that is ready to be signed, and what happens in the transaction that records it. */
@@ -81,7 +76,7 @@ const record = async <T extends object>(
       return repeatOf<T>(first)
     }
     if (draft.charged)
-      await deps.allowance.spendOne(tx, { agentId: key.agentId, mode: key.mode, reference: claims.jti })
+      await deps.credits.spendOne(tx, { agentId: key.agentId, mode: key.mode, reference: claims.jti })
     await insertCredential(tx, key, credential)
     await draft.within(tx)
     const data = {

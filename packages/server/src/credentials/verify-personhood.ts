@@ -11,7 +11,7 @@ import {
   type WalletProof,
 } from '../evidence/index.ts'
 import { memberOf, type Member } from '../members/index.ts'
-import { mint, repeatOf, type Deps } from './mint.ts'
+import { mint, repeatOf, requireAllowance, type Deps } from './mint.ts'
 import { frameClaims, isFresh, pairwiseSubject } from './rules.ts'
 import { findStored } from './store.ts'
 
@@ -111,7 +111,7 @@ export const verifyPersonhood = async (deps: Deps, agent: Agent, input: Input) =
     ) {
       return { repeat: repeatOf<Awaited<ReturnType<typeof draftOf>>['answer']>(stored) }
     }
-    await deps.allowance.requireAllowance(tx, agent)
+    await requireAllowance(tx, deps, agent)
     const member = requireEnrolled(memberOf(agent.mode, input.memberId))
     const draft = await draftOf(tx, deps, { agent, memberId: input.memberId, member, wallet: bound?.wallet })
     return { bound, draft, replaces: stored?.credentialId, simulated: member.simulated }

@@ -3,7 +3,7 @@ import { inTransaction, readNow, type Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import { resolveSession } from '../evidence/index.ts'
 import { makeViewToken, updateSessionSealed, type Session } from '../sessions/index.ts'
-import { mint, repeatOf, type Deps, type Draft, type WithToken } from './mint.ts'
+import { mint, repeatOf, requireAllowance, type Deps, type Draft, type WithToken } from './mint.ts'
 import { frameClaims, kindOfSession, pairwiseSubject } from './rules.ts'
 import { findStored } from './store.ts'
 
@@ -142,7 +142,7 @@ export const verify = async (deps: Deps, agent: Agent, input: Input) => {
         ),
       }
     }
-    await deps.allowance.requireAllowance(tx, agent)
+    await requireAllowance(tx, deps, agent)
     const session = requireVerified(await resolveSession(tx, agent, input.sessionId, input.challenge))
     requireChallenge(session, input.challenge)
     return {

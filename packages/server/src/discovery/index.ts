@@ -1,1 +1,3 @@
+export type { Settlement } from './manifest.ts'
 export { pages } from './pages.ts'
+export { routes } from './routes.ts'

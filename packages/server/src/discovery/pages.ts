@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { errorCatalogue, errorCodes, openApiDocument } from '@pohf/protocol'
 import type { Page } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
 import { html, pageOf } from '../platform/html.ts'
+import { llmsText } from './llms-text.ts'
 
 const assets: Record<string, string> = {
   'pohf.css': 'text/css; charset=utf-8',
@@ -20,8 +22,8 @@ const openApi = JSON.stringify(openApiDocument())
 
 const home: Page = {
   path: '/',
-  handler: async () =>
-    pageOf(
+  handler: async () => {
+    const page = pageOf(
       'Proof of human',
       html`<h1>Proof that a human did it.</h1>
         <p class="muted">
@@ -30,9 +32,13 @@ const home: Page = {
         </p>
         <ul class="plain">
           <li><a href="/openapi.json">OpenAPI document</a></li>
+          <li><a href="/api/agents/discovery">Manifest</a></li>
+          <li><a href="/llms.txt">For language models</a></li>
           <li><a href="/docs/errors">Error codes</a></li>
         </ul>`,
-    ),
+    )
+    return { ...page, headers: { ...page.headers, link: '</.well-known/api-catalog>; rel="api-catalog"' } }
+  },
 }
 
 const errorIndex: Page = {
@@ -96,16 +102,43 @@ const errorPage: Page = {
   },
 }
 
-export const pages: readonly Page[] = [
+/** RFC 9727: where a crawler that knows only the host finds the description of the API. */
+const apiCatalog = (baseUrl: string): string =>
+  JSON.stringify({
+    linkset: [
+      {
+        anchor: `${baseUrl}/.well-known/api-catalog`,
+        item: [{ href: `${baseUrl}/` }],
+      },
+      {
+        anchor: `${baseUrl}/`,
+        'service-desc': [{ href: `${baseUrl}/openapi.json`, type: 'application/json' }],
+        'service-doc': [{ href: `${baseUrl}/llms.txt`, type: 'text/plain' }],
+        'service-meta': [{ href: `${baseUrl}/api/agents/discovery`, type: 'application/json' }],
+        status: [{ href: `${baseUrl}/readyz`, type: 'text/plain' }],
+      },
+    ],
+  })
+
+/** A text that stays the same until the next version, for readers of any origin. */
+const published = (path: string, mediaType: string, text: string): Page => ({
+  path,
+  handler: async () => ({
+    mediaType,
+    text,
+    headers: { 'cache-control': 'public, max-age=300', 'access-control-allow-origin': '*' },
+  }),
+})
+
+export const pages = ({ config }: Ctx): Page[] => [
   home,
-  {
-    path: '/openapi.json',
-    handler: async () => ({
-      mediaType: 'application/json; charset=utf-8',
-      text: openApi,
-      headers: { 'cache-control': 'public, max-age=300', 'access-control-allow-origin': '*' },
-    }),
-  },
+  published('/openapi.json', 'application/json; charset=utf-8', openApi),
+  published('/llms.txt', 'text/plain; charset=utf-8', llmsText(config.BASE_URL)),
+  published(
+    '/.well-known/api-catalog',
+    'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
+    apiCatalog(config.BASE_URL),
+  ),
   errorIndex,
   errorPage,
   ...Object.entries(assets).map(([name, mediaType]) => assetPage(name, mediaType)),

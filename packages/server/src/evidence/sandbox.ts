@@ -45,15 +45,15 @@ const absent: Act = {
 const automated: Act = { ...attentive, flags: ['automation_env', 'replay_match'] }
 
 /** What a named id stands for; every other text is an attentive person. */
-const namedActs: Readonly<Record<string, Act>> = {
-  ses_test_pass: attentive,
-  ses_test_low_quality: absent,
-  ses_test_fraud: automated,
-}
-const namedStates: Readonly<Record<string, 'open' | 'expired'>> = {
-  ses_test_pending: 'open',
-  ses_test_expired: 'expired',
-}
+const namedActs = new Map<string, Act>([
+  ['ses_test_pass', attentive],
+  ['ses_test_low_quality', absent],
+  ['ses_test_fraud', automated],
+])
+const namedStates = new Map<string, 'open' | 'expired'>([
+  ['ses_test_pending', 'open'],
+  ['ses_test_expired', 'expired'],
+])
 
 /** What the scorer says of the attentive person: the sandbox's answer where only a member is named. */
 export const simulatedAttention = () => judgeAttention({ ...attentive, answerCorrect: null })
@@ -61,9 +61,9 @@ export const simulatedAttention = () => judgeAttention({ ...attentive, answerCor
 type Key = { readonly agentId: string; readonly mode: Agent['mode']; readonly sessionId: string }
 
 const store = async (tx: Tx, key: Key, challenge: string | undefined): Promise<void> => {
-  const state = namedStates[key.sessionId]
+  const state = namedStates.get(key.sessionId)
   if (state) return insertUnscoredSession(tx, key, { kind: 'view', status: state, simulated: true })
-  const act = namedActs[key.sessionId] ?? attentive
+  const act = namedActs.get(key.sessionId) ?? attentive
   const verdict = judgeAttention({ ...act, answerCorrect: null })
   const salt = Buffer.from(tx.ids.token(), 'base64url')
   const stored = await insertScoredSession(tx, key, {

@@ -32,8 +32,8 @@ export const recordTaskSession = async (
     device: deviceScores.none,
     history: historyScore(0, 0),
   }
-  // A task without a known answer proves attention by being answered at all, and only in the sandbox.
-  const answerCorrect = act.correct ?? (act.attended && act.mode === 'test')
+  // In the sandbox an attended answer is a right one: who tries the flow does not know our gold answers.
+  const answerCorrect = act.mode === 'test' && act.attended ? true : act.correct
   const verdict = judgeAttention({ components, flags: [], probesOffered: 0, answerCorrect })
   const salt = Buffer.from(tx.ids.token(), 'base64url')
   const simulated = act.mode === 'test'

@@ -10,15 +10,15 @@ export type Member =
     }
   | { readonly status: 'refused'; readonly reason: 'duplicate' | 'banned' }
 
-const refusals: Readonly<Record<string, 'duplicate' | 'banned'>> = {
-  mem_test_duplicate: 'duplicate',
-  mem_test_banned: 'banned',
-}
+const refusals = new Map<string, 'duplicate' | 'banned'>([
+  ['mem_test_duplicate', 'duplicate'],
+  ['mem_test_banned', 'banned'],
+])
 
 /** The member behind an id; undefined where there is none. */
 export const memberOf = (mode: Mode, memberId: string): Member | undefined => {
   if (mode === 'live') return undefined
-  const reason = refusals[memberId]
+  const reason = refusals.get(memberId)
   if (reason) return { status: 'refused', reason }
   return { status: 'enrolled', simulated: true, methods: ['simulated'], uniqueness: 'none' }
 }

@@ -51,6 +51,12 @@ export type Call<Id extends EndpointId> = {
 
 export type ResultOf<Id extends EndpointId> = z.input<RowOf<Id>['response']>
 
+/** The bodies of answers besides 200 that are no errors, such as the payment challenge. */
+type AlsoOf<Id extends EndpointId> =
+  RowOf<Id> extends { also: infer Schemas extends Record<number, z.ZodType> }
+    ? z.input<Schemas[keyof Schemas]>
+    : never
+
 /** An answer that is more than a 200 with a JSON body. */
 export class Answer<T> {
   readonly body: T
@@ -72,7 +78,9 @@ export type Route = { readonly id: EndpointId; readonly handler: Handler }
 /** Ties an operation to its row of the table; the compiler checks both sides. */
 export const route = <Id extends EndpointId>(
   id: Id,
-  handler: (call: Call<Id>) => Promise<ResultOf<Id> | Answer<ResultOf<Id>> | Answer<undefined>>,
+  handler: (
+    call: Call<Id>,
+  ) => Promise<ResultOf<Id> | Answer<ResultOf<Id>> | Answer<AlsoOf<Id>> | Answer<undefined>>,
 ): Route => ({ id, handler: handler as unknown as Handler })
 
 /** A page for people: a path outside the API that answers text. */

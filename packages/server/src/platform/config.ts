@@ -22,6 +22,13 @@ const integer = (min: number, max: number, fallback: number, description: string
     .default(fallback)
     .meta({ description })
 
+const evmAddress = (description: string) =>
+  z
+    .string()
+    .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an EVM address')
+    .optional()
+    .meta({ description })
+
 /** One schema for every setting, read once. Only DATABASE_URL is required; every default is safe. */
 export const settings = z.object({
   DATABASE_URL: z
@@ -101,7 +108,60 @@ export const settings = z.object({
     .default('auto')
     .meta({ description: 'Rate limits per client address. auto: off only where BASE_URL is loopback.' }),
   KEY_LIMIT_PER_MINUTE: integer(1, 10_000_000, 6_000, 'Requests per minute of one agent.'),
+  FORWARD_CAPACITY_HOURS_PER_MONTH: integer(
+    0,
+    10_000_000,
+    160,
+    'Verified human hours a month that forward orders are judged against.',
+  ),
   REGISTER_LIMIT_PER_HOUR: integer(1, 10_000_000, 120, 'Registrations per hour of one address.'),
+  FREE_PLANS_PER_MAIL_DOMAIN: integer(
+    0,
+    1_000,
+    3,
+    'Agents of one mail domain that hold the free plan; for public mail providers, of one mailbox.',
+  ),
+  FREE_PLANS_PER_NETWORK: integer(
+    0,
+    1_000,
+    3,
+    'Agents registered from one network that hold the free plan. Off where the limits per address are off.',
+  ),
+  PAYOUT_APPROVAL: z
+    .enum(['on', 'off'])
+    .default('off')
+    .meta({ description: 'Whether operators may approve payouts. Requests are taken in either way.' }),
+  REFERENCE_USD_PER_HOUR: integer(
+    1,
+    10_000,
+    30,
+    'Price of a human hour that offers are made by until the VHH index has a value.',
+  ),
+  X402_NETWORK: z.enum(['base-sepolia', 'base']).default('base-sepolia').meta({
+    description:
+      'Chain that purchases are paid on. A test network sells only test work, a main network never does.',
+  }),
+  X402_CHAIN_RPC: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .meta({
+      description:
+        'JSON-RPC address of that chain. Settlement is not built yet: a good payment is answered 503 with or without it.',
+    }),
+  X402_PAY_TO: evmAddress('Who is paid. Default on base-sepolia: 0x…dEaD, which nobody can spend from.'),
+  X402_ASSET: evmAddress('EIP-3009 token of 6 decimals that is taken. Default: USDC of the network.'),
+  X402_ASSET_NAME: z
+    .string()
+    .min(1)
+    .max(64)
+    .optional()
+    .meta({ description: 'EIP-712 domain name of the token. Default: that of USDC on the network.' }),
+  X402_ASSET_VERSION: z
+    .string()
+    .min(1)
+    .max(16)
+    .default('2')
+    .meta({ description: 'EIP-712 domain version of the token.' }),
 })
 
 type Settings = z.output<typeof settings>
@@ -163,6 +223,13 @@ const withDefaults = (value: Settings): Config => {
   }
 }
 
+/** What no single setting shows: real money must have a real recipient. */
+const payToFaults = (given: Record<string, string | undefined>): string[] =>
+  given['X402_PAY_TO'] === undefined &&
+  (given['X402_NETWORK'] === 'base' || given['X402_CHAIN_RPC'] !== undefined)
+    ? ['X402_PAY_TO is required on base and wherever X402_CHAIN_RPC is set']
+    : []
+
 /** Reads and checks the settings; an empty variable counts as unset. */
 export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config => {
   const known = Object.keys(settings.shape)
@@ -170,11 +237,11 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
     known.map((name) => [name, environment[name] === '' ? undefined : environment[name]]),
   )
   const parsed = settings.safeParse(given)
-  if (parsed.success) return withDefaults(parsed.data)
-  throw new ConfigFaults(
-    parsed.error.issues.map((issue) => {
-      const name = String(issue.path[0])
-      return given[name] === undefined ? `${name} is required` : `${name} ${issue.message}`
-    }),
-  )
+  const single = (parsed.error?.issues ?? []).map((issue) => {
+    const name = String(issue.path[0])
+    return given[name] === undefined ? `${name} is required` : `${name} ${issue.message}`
+  })
+  const faults = [...single, ...payToFaults(given)]
+  if (!parsed.success || faults.length > 0) throw new ConfigFaults(faults)
+  return withDefaults(parsed.data)
 }

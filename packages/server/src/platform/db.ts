@@ -53,6 +53,8 @@ export const openDatabase = (options: {
   pool.on('error', (error) => options.log.warn({ err: error }, 'an idle database connection was lost'))
   const counter: Counter = { statements: 0 }
   pool.on('connect', (client) => {
+    // The pool listens while a connection is idle only. One that dies in use fails its statement, not the process.
+    client.on('error', () => undefined)
     const query = client.query.bind(client) as (...parameters: unknown[]) => unknown
     Object.assign(client, {
       query: (...parameters: unknown[]) => {
@@ -113,7 +115,7 @@ const isUnavailable = (error: unknown): boolean => {
   return (
     state.startsWith('08') ||
     (error instanceof Error &&
-      /timeout exceeded when trying to connect|Connection terminated/.test(error.message))
+      /timeout exceeded when trying to connect|Connection terminated|is not queryable/.test(error.message))
   )
 }
 

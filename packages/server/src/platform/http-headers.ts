@@ -2,12 +2,12 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { apiVersion, type Endpoint } from '@pohf/protocol'
 import type { Ctx } from './context.ts'
 
-export const headerOf = (request: FastifyRequest, name: string): string | undefined => {
+export const headerOf = (request: Pick<FastifyRequest, 'headers'>, name: string): string | undefined => {
   const value = request.headers[name]
   return Array.isArray(value) ? value[0] : value
 }
 
-export const pathOf = (request: FastifyRequest): string => request.url.split('?')[0] ?? ''
+export const pathOf = (request: Pick<FastifyRequest, 'url'>): string => request.url.split('?')[0] ?? ''
 
 /** Tells which rows of the table a path belongs to, whatever its method. */
 export type PathMatcher = { readonly pattern: RegExp; readonly endpoint: Endpoint }

@@ -12,6 +12,12 @@ export type Authenticate = {
   readonly operator: (key: string) => Promise<Operator>
 }
 
+/** What of a request an operation may depend on; dispatch makes one without a connection. */
+export type Incoming = Pick<
+  FastifyRequest,
+  'id' | 'ip' | 'url' | 'headers' | 'body' | 'query' | 'params' | 'agent' | 'operator' | 'keyText'
+>
+
 const bearerOf = (request: FastifyRequest): string | undefined => {
   const header = headerOf(request, 'authorization')
   if (header === undefined) return undefined
@@ -25,6 +31,26 @@ const missingCode = {
   order: 'auth_required',
 } as const
 
+/** Refuses who may not call: nobody where a key is needed, or a key that lacks the scope. */
+export const checkCaller = (endpoint: Endpoint, agent: Agent | undefined): void => {
+  if (endpoint.auth === 'public') return
+  if (!agent) {
+    if (endpoint.auth === 'optional') return
+    throw new Refusal(missingCode[endpoint.auth])
+  }
+  if (endpoint.scope && !agent.scopes.includes(endpoint.scope))
+    throw new Refusal('forbidden', { message: `This key lacks the scope "${endpoint.scope}".` })
+}
+
+/** Whether the licensed tier is asked for, so that a missing or bad key is 403 and not 401. */
+const asksLicensed = (endpoint: Endpoint, request: FastifyRequest): boolean => {
+  const query = request.query as Record<string, unknown>
+  return (
+    endpoint.auth === 'licensed' ||
+    (endpoint.licensedQuery ?? []).some((name) => [query[name]].flat().includes('1'))
+  )
+}
+
 /** Finds out who calls, before the body is read: a stranger learns nothing about what a body should be. */
 export const authenticateRequest = async (
   authenticate: Authenticate,
@@ -32,10 +58,11 @@ export const authenticateRequest = async (
   request: FastifyRequest,
 ): Promise<void> => {
   if (endpoint.auth === 'public') return
+  const licensed = asksLicensed(endpoint, request)
   const key = bearerOf(request)
   if (key === undefined) {
-    if (endpoint.auth === 'optional') return
-    throw new Refusal(missingCode[endpoint.auth])
+    if (licensed) throw new Refusal('license_required')
+    return checkCaller(endpoint, undefined)
   }
   request.keyText = key
   if (endpoint.auth === 'operator') {
@@ -47,13 +74,9 @@ export const authenticateRequest = async (
   } catch (error) {
     const badKey =
       error instanceof Refusal && (error.code === 'malformed_api_key' || error.code === 'invalid_api_key')
-    throw endpoint.auth === 'licensed' && badKey
-      ? new Refusal('license_required', { message: error.message })
-      : error
+    throw licensed && badKey ? new Refusal('license_required', { message: error.message }) : error
   }
-  if (endpoint.scope && !request.agent.scopes.includes(endpoint.scope)) {
-    throw new Refusal('forbidden', { message: `This key lacks the scope "${endpoint.scope}".` })
-  }
+  checkCaller(endpoint, request.agent)
 }
 
 const detailsOf = (error: z.ZodError, place: string): Detail[] =>
@@ -80,7 +103,7 @@ export const unknownFields = (endpoint: Endpoint, body: unknown): string[] => {
 }
 
 /** The request as an operation sees it: every part parsed by its schema, nothing converted. */
-export const callOf = (endpoint: Endpoint, request: FastifyRequest): Call<EndpointId> =>
+export const callOf = (endpoint: Endpoint, request: Incoming): Call<EndpointId> =>
   ({
     body: parsePart(endpoint.body, request.body ?? {}, 'body'),
     query: parsePart(endpoint.query, request.query, 'query'),

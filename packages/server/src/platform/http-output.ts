@@ -1,9 +1,10 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Endpoint } from '@pohf/protocol'
 import { Answer } from './call.ts'
 import type { Ctx } from './context.ts'
 import { Refusal, errorBodyOf, statusOf } from './errors.ts'
 import { headerOf, pathOf, type PathMatcher } from './http-headers.ts'
+import type { Incoming } from './http-input.ts'
 import {
   beginIdempotent,
   completeIdempotent,
@@ -12,39 +13,43 @@ import {
   type Slot,
 } from './idempotency.ts'
 
-export type Written = { readonly status: number; readonly body: string; readonly json: boolean }
-export type Exchange = {
-  readonly ctx: Ctx
-  readonly endpoint: Endpoint
-  readonly request: FastifyRequest
-  readonly reply: FastifyReply
+/** An answer in full, before it is put on a connection. */
+export type Written = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly mediaType: string
+  readonly body: string
+  readonly json: boolean
 }
+export type Exchange = { readonly ctx: Ctx; readonly endpoint: Endpoint; readonly request: Incoming }
+
+const jsonType = 'application/json; charset=utf-8'
 
 /** Writes a result, stripped to its schema: a field that the table does not know never leaves. */
-export const writeAnswer = ({ endpoint, reply }: Exchange, result: unknown): Written => {
+export const writeAnswer = (endpoint: Endpoint, result: unknown): Written => {
   const answer = result instanceof Answer ? result : new Answer(result)
-  const status = answer.options.status ?? 200
-  reply.code(status).headers(answer.options.headers ?? {})
-  if (answer.options.raw) {
-    reply.type(answer.options.raw.mediaType)
-    return { status, body: answer.options.raw.text, json: false }
-  }
+  const { status = 200, headers = {}, raw } = answer.options
+  if (raw) return { status, headers, mediaType: raw.mediaType, body: raw.text, json: false }
   const schema = status === 200 ? endpoint.response : endpoint.also?.[status]
   if (!schema) throw new Error(`${endpoint.id} answered ${status}, which the table does not know`)
-  reply.type('application/json; charset=utf-8')
-  return { status, body: JSON.stringify(schema.parse(answer.body)), json: true }
+  return { status, headers, mediaType: jsonType, body: JSON.stringify(schema.parse(answer.body)), json: true }
 }
 
-const writeRefusal = ({ ctx, request, reply }: Omit<Exchange, 'endpoint'>, refusal: Refusal): Written => {
+const writeRefusal = (ctx: Ctx, requestId: string, refusal: Refusal): Written => {
   const status = statusOf(refusal)
   ctx.metrics.refusals.inc({ code: refusal.code })
-  if (status === 401) reply.header('www-authenticate', 'Bearer')
-  reply
-    .code(status)
-    .headers(refusal.options.headers ?? {})
-    .type('application/json; charset=utf-8')
-  return { status, body: JSON.stringify(errorBodyOf(refusal, request.id, ctx.config.BASE_URL)), json: true }
+  return {
+    status,
+    headers: { ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}), ...refusal.options.headers },
+    mediaType: jsonType,
+    body: JSON.stringify(errorBodyOf(refusal, requestId, ctx.config.BASE_URL)),
+    json: true,
+  }
 }
+
+/** Puts an answer on the connection. */
+export const sendWritten = (reply: FastifyReply, written: Written): FastifyReply =>
+  reply.code(written.status).headers(written.headers).type(written.mediaType).send(written.body)
 
 /** Never stored: faults of the call itself and of ours. The same key may be used again with the mended call. */
 const passing: ReadonlySet<Refusal['code']> = new Set([
@@ -54,38 +59,41 @@ const passing: ReadonlySet<Refusal['code']> = new Set([
   'overloaded',
   'chain_unreachable',
   'internal_error',
+  // A payment travels in a header, which the fingerprint of the body does not cover.
+  'payment_malformed',
+  'payment_invalid',
+  'out_of_stock',
 ])
 
 /** Runs the operation once for its Idempotency-Key: a repeat gets the stored answer. */
-export const runOnce = async (exchange: Exchange, run: () => Promise<Written>): Promise<string> => {
-  const { ctx, endpoint, request, reply } = exchange
+export const runOnce = async (exchange: Exchange, run: () => Promise<Written>): Promise<Written> => {
+  const { ctx, endpoint, request } = exchange
   const { agent } = request
   const key =
     agent && endpoint.method !== 'GET' ? readIdempotencyKey(headerOf(request, 'idempotency-key')) : undefined
-  if (!agent || key === undefined) return (await run()).body
+  if (!agent || key === undefined) return run()
   const slot: Slot = { agentId: agent.agentId, method: endpoint.method, path: pathOf(request), key }
   const stored = await beginIdempotent(ctx, slot, { body: request.body, secret: request.keyText })
-  if (stored) {
-    reply.code(stored.status).header('idempotent-replayed', 'true').type('application/json; charset=utf-8')
-    return stored.body
-  }
+  if (stored)
+    return { ...stored, headers: { 'idempotent-replayed': 'true' }, mediaType: jsonType, json: true }
   try {
     const answer = await run()
-    if (answer.json)
+    // A challenge or a pending state asks for the next call, which may carry the same key.
+    if (answer.json && answer.status === 200)
       await completeIdempotent(ctx, slot, {
         ...answer,
         ...(endpoint.showsSecret ? { sealWith: request.keyText } : {}),
       })
     else await releaseIdempotent(ctx, slot)
-    return answer.body
+    return answer
   } catch (error) {
     if (!(error instanceof Refusal) || passing.has(error.code)) {
       await releaseIdempotent(ctx, slot)
       throw error
     }
-    const refusal = writeRefusal(exchange, error)
+    const refusal = writeRefusal(ctx, request.id, error)
     await completeIdempotent(ctx, slot, refusal)
-    return refusal.body
+    return refusal
   }
 }
 
@@ -108,17 +116,20 @@ const asRefusal = (error: unknown): Refusal => {
   return status >= 400 && status < 500 ? new Refusal('invalid_json') : new Refusal('internal_error')
 }
 
-/** The one place where a code becomes a response. */
+/** The one place where a code becomes a response; a fault of ours is logged and shows nothing of itself. */
+export const writeFailure = (ctx: Ctx, error: unknown, where: { id: string; endpoint?: string }): Written => {
+  const refusal = asRefusal(error)
+  if (refusal.code === 'internal_error') {
+    ctx.log.error({ err: error, requestId: where.id, endpoint: where.endpoint }, 'request failed')
+  }
+  return writeRefusal(ctx, where.id, refusal)
+}
+
 export const addErrors = (app: FastifyInstance, ctx: Ctx, matchers: readonly PathMatcher[]): void => {
   app.setErrorHandler(async (error, request, reply) => {
-    const refusal = asRefusal(error)
-    if (refusal.code === 'internal_error') {
-      ctx.log.error(
-        { err: error, requestId: request.id, endpoint: request.routeOptions.config.endpoint?.id },
-        'request failed',
-      )
-    }
-    return reply.send(writeRefusal({ ctx, request, reply }, refusal).body)
+    const endpoint = request.routeOptions.config.endpoint?.id
+    const where = { id: request.id, ...(endpoint === undefined ? {} : { endpoint }) }
+    return sendWritten(reply, writeFailure(ctx, error, where))
   })
   app.setNotFoundHandler(async (request, reply) => {
     const path = pathOf(request)
@@ -128,6 +139,6 @@ export const addErrors = (app: FastifyInstance, ctx: Ctx, matchers: readonly Pat
     const allow = [...new Set(methods)].join(', ')
     const refusal =
       allow === '' ? new Refusal('not_found') : new Refusal('method_not_allowed', { headers: { allow } })
-    return reply.send(writeRefusal({ ctx, request, reply }, refusal).body)
+    return sendWritten(reply, writeRefusal(ctx, request.id, refusal))
   })
 }

@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import type { Endpoint } from '@pohf/protocol'
+import type { Admission } from './admission.ts'
 import type { Agent, Handler, Operator, Page, Route } from './call.ts'
 import type { Ctx } from './context.ts'
 import { Refusal } from './errors.ts'
 import { addHeaders, matchersOf } from './http-headers.ts'
 import { addBodyParser, authenticateRequest, callOf, unknownFields, type Authenticate } from './http-input.ts'
-import { addErrors, runOnce, writeAnswer } from './http-output.ts'
-import { addressKey, makeLimiter, type Limit, type Limiter } from './limits.ts'
+import { addErrors, runOnce, sendWritten, writeAnswer } from './http-output.ts'
+import type { Verdict } from './limits.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -29,53 +30,39 @@ export type Listener = {
   readonly routes: readonly Route[]
   readonly pages: readonly Page[]
   readonly authenticate: Authenticate
+  readonly admission: Admission
 }
 
 const bodyLimitBytes = 262_144
 const requestIdPattern = /^[A-Za-z0-9_-]{8,64}$/
 
-const addressLimits = (ctx: Ctx): Record<NonNullable<Endpoint['limit']>, Limit> => ({
-  register: { name: 'register', quota: ctx.config.REGISTER_LIMIT_PER_HOUR, windowSeconds: 3_600 },
-  beacon: { name: 'beacon', quota: 300, windowSeconds: 60 },
-  tasks: { name: 'tasks', quota: 60, windowSeconds: 60 },
-  forwards: { name: 'forwards', quota: 20, windowSeconds: 3_600 },
-  mail: { name: 'mail', quota: 20, windowSeconds: 3_600 },
-})
-
-type Taking = { readonly limiter: Limiter; readonly reply: FastifyReply }
-const take = ({ limiter, reply }: Taking, limit: Limit, key: string): void => {
-  const verdict = limiter.take(limit, key)
+const admit = (reply: FastifyReply, verdict: Verdict | undefined): void => {
+  if (!verdict) return
   reply.headers(verdict.headers)
   if (!verdict.allowed) throw new Refusal('rate_limited')
 }
 
-const mount = (
-  app: FastifyInstance,
-  listener: Listener & { readonly limiter: Limiter },
-  endpoint: Endpoint,
-  handler: Handler,
-): void => {
-  const { ctx, limiter } = listener
-  const limits = addressLimits(ctx)
+const mount = (app: FastifyInstance, listener: Listener, endpoint: Endpoint, handler: Handler): void => {
+  const { ctx, admission } = listener
   app.route({
     method: endpoint.method,
     url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     bodyLimit: endpoint.bodyLimitBytes ?? bodyLimitBytes,
     config: { endpoint },
     onRequest: async (request, reply) => {
-      if (endpoint.limit && ctx.config.addressLimits)
-        take({ limiter, reply }, limits[endpoint.limit], addressKey(request.ip))
+      admit(reply, admission.byAddress(endpoint, request.ip))
       await authenticateRequest(listener.authenticate, endpoint, request)
-      if (!request.agent) return
-      const quota = request.agent.ratePerMinute ?? ctx.config.KEY_LIMIT_PER_MINUTE
-      take({ limiter, reply }, { name: 'key', quota, windowSeconds: 60 }, request.agent.agentId)
+      if (request.agent) admit(reply, admission.byAgent(request.agent))
     },
     handler: async (request, reply) => {
-      const exchange = { ctx, endpoint, request, reply }
+      const exchange = { ctx, endpoint, request }
       const call = callOf(endpoint, request)
       const unknown = request.agent?.mode === 'test' ? unknownFields(endpoint, request.body) : []
       if (unknown.length > 0) reply.header('x-unknown-fields', unknown.join(', '))
-      return reply.send(await runOnce(exchange, async () => writeAnswer(exchange, await handler(call))))
+      return sendWritten(
+        reply,
+        await runOnce(exchange, async () => writeAnswer(endpoint, await handler(call))),
+      )
     },
   })
 }
@@ -107,11 +94,10 @@ const addLogging = (app: FastifyInstance, ctx: Ctx): void => {
 
 const mountAll = (app: FastifyInstance, listener: Listener): void => {
   const built = listener.endpoints.filter((endpoint) => endpoint.status === 'built')
-  const limited = { ...listener, limiter: makeLimiter(listener.ctx.clock) }
   for (const endpoint of built) {
     const found = listener.routes.find((candidate) => candidate.id === endpoint.id)
     if (!found) throw new Error(`the table has ${endpoint.id}, but no module mounts it`)
-    mount(app, limited, endpoint, found.handler)
+    mount(app, listener, endpoint, found.handler)
   }
   for (const { id } of listener.routes) {
     if (!built.some((endpoint) => endpoint.id === id))
@@ -130,7 +116,8 @@ export const buildListener = (listener: Listener): FastifyInstance => {
     connectionTimeout: 60_000,
     keepAliveTimeout: 72_000,
     bodyLimit: bodyLimitBytes,
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 },
+    // The schemas bound every parameter; the router's own refusal would not be in our error body.
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
     return503OnClosing: true,
     genReqId: (request) => {
       const given = request.headers['x-request-id']

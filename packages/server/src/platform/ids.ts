@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { base32Alphabet, idPrefixes, type IdPrefix } from '@pohf/protocol'
 import type { Clock } from './clock.ts'
 
@@ -15,6 +15,8 @@ export type Ids = {
   make(prefix: IdPrefix): string
   /** 256 random bits as base64url: nonces, tokens, secrets. */
   token(): string
+  /** Evenly from 0 up to 1: spreads waits, so that many do not come at once. */
+  fraction(): number
 }
 
 export const makeIds = (cell: string, clock: Clock): Ids => ({
@@ -24,4 +26,5 @@ export const makeIds = (cell: string, clock: Clock): Ids => ({
     return `${prefix}${cell}${time}${random}`
   },
   token: () => randomBytes(32).toString('base64url'),
+  fraction: () => randomInt(2 ** 32) / 2 ** 32,
 })

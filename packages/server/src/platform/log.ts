@@ -18,8 +18,8 @@ const secretFields = [
 
 const everywhere = secretFields.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`])
 
-/** Keys that reach a line inside a longer text, such as a library's error message. */
-const keyPattern = /svc_(live|test|op)_[0-9A-Za-z]+/g
+/** Keys and secrets that reach a line inside a longer text, such as a library's error message. */
+const keyPattern = /(svc_(?:live|test|op)_|whsec_)[0-9A-Za-z+/=]+/g
 
 export type { Logger }
 
@@ -28,7 +28,7 @@ export const makeLog = (level: string, destination?: DestinationStream): Logger 
     level,
     base: null,
     redact: { paths: everywhere, censor: '[secret]' },
-    hooks: { streamWrite: (line: string) => line.replace(keyPattern, 'svc_$1_[secret]') },
+    hooks: { streamWrite: (line: string) => line.replace(keyPattern, '$1[secret]') },
   }
   return destination ? pino(options, destination) : pino(options)
 }

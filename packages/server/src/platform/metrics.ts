@@ -21,6 +21,18 @@ export const makeMetrics = () => {
       labelNames: ['code'],
       registers: [registry],
     }),
+    beacons: new Counter({
+      name: 'pohf_beacons_total',
+      help: 'Beacons by what became of them: stored, duplicate, limited, full, forged, expired, unknown.',
+      labelNames: ['outcome'],
+      registers: [registry],
+    }),
+    webhookAttempts: new Counter({
+      name: 'pohf_webhook_attempts_total',
+      help: 'Webhook attempts, by outcome.',
+      labelNames: ['outcome'],
+      registers: [registry],
+    }),
     outboxAge: new Gauge({
       name: 'pohf_outbox_oldest_seconds',
       help: 'Age of the oldest waiting outbox row, by topic, read from the database.',

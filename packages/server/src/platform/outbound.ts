@@ -85,7 +85,12 @@ export const send = async (request: OutboundRequest): Promise<OutboundResponse> 
   if (request.trust === 'user' && (url.username || url.password))
     throw new OutboundRefused('credentials in the address')
   const signal = AbortSignal.timeout(request.timeoutMs)
-  const address = await resolveChecked(url, request)
+  const late = Promise.withResolvers<never>()
+  const fail = () => late.reject(signal.reason)
+  signal.addEventListener('abort', fail, { once: true })
+  // The system's resolver takes no signal, and a dead name server must not outlast the timeout.
+  const address = await Promise.race([resolveChecked(url, request), late.promise])
+  signal.removeEventListener('abort', fail)
   const client = url.protocol === 'https:' ? https : http
   return new Promise((resolve, reject) => {
     const outgoing = client.request(

@@ -15,7 +15,7 @@ type Publication<T extends EventType> = {
   readonly agentId: string
   readonly mode: Mode
   readonly type: T
-  /** What the event is about; deliveries of one subject keep their order. */
+  /** What the event is about. Deliveries keep no order, also not those of one subject. */
   readonly subject: string
   readonly data: EventData<T>
 }

@@ -55,6 +55,41 @@ export interface ApiKeys {
   scopes: string[];
 }
 
+export interface Checkouts {
+  agent_id: string;
+  amount_usd_cents: bigint;
+  changed_at: Generated<Timestamp>;
+  checkout_id: string;
+  created_at: Generated<Timestamp>;
+  description: string;
+  expires_at: Timestamp;
+  mode: string;
+  purpose: string;
+  reference: string;
+  state: Generated<string>;
+}
+
+export interface ConversionClaims {
+  agent_id: string;
+  idempotency_key: string;
+  mode: string;
+  name: string;
+  session_id: string;
+  viewed_at: Timestamp;
+}
+
+export interface Conversions {
+  agent_id: string;
+  at: Generated<Timestamp>;
+  currency: string | null;
+  event_id: string;
+  mode: string;
+  name: string;
+  session_id: string;
+  value: number | null;
+  viewed_at: Timestamp;
+}
+
 export interface CredentialClaims {
   act: string;
   agent_id: string;
@@ -96,6 +131,37 @@ export interface Events {
   type: string;
 }
 
+export interface ForwardOrders {
+  assessment: string;
+  category: string | null;
+  company: string;
+  email: string;
+  epoch: string;
+  hours: number;
+  hours_available: number;
+  month: string;
+  name: string;
+  notes: string | null;
+  order_id: string;
+  premium_pct: number;
+  received_at: Generated<Timestamp>;
+  status: Generated<string>;
+  total_usd_cents: bigint | null;
+}
+
+export interface FreePlanGrants {
+  agent_id: string;
+  granted_at: Generated<Timestamp>;
+  mode: string;
+}
+
+export interface FreePlanPlaces {
+  agent_id: string;
+  kind: string;
+  place: number;
+  tag: string;
+}
+
 export interface IdempotencyKeys {
   agent_id: string;
   body: string | null;
@@ -107,6 +173,45 @@ export interface IdempotencyKeys {
   path: string;
   sealed: Generated<boolean>;
   status: number | null;
+}
+
+export interface LedgerAccounts {
+  account: string;
+  agent_id: string;
+  balance: Generated<bigint>;
+  line_count: Generated<bigint>;
+  mode: string;
+  unit: string;
+}
+
+export interface LedgerClaims {
+  agent_id: string;
+  at: Timestamp;
+  entry_id: string;
+  kind: string;
+  mode: string;
+  reference: string;
+}
+
+export interface LedgerEntries {
+  agent_id: string;
+  at: Timestamp;
+  entry_id: string;
+  kind: string;
+  mode: string;
+  reference: string;
+}
+
+export interface LedgerLines {
+  account: string;
+  agent_id: string;
+  amount: bigint;
+  at: Timestamp;
+  balance_after: bigint;
+  entry_id: string;
+  line_number: bigint;
+  mode: string;
+  unit: string;
 }
 
 export interface MailTokens {
@@ -148,6 +253,29 @@ export interface Operators {
   revoked_at: Timestamp | null;
 }
 
+export interface Orders {
+  accepted_at: Timestamp | null;
+  agent_id: string;
+  callback_ref: string | null;
+  checkout_expires_at: Timestamp | null;
+  checkout_id: string | null;
+  checkout_url: string | null;
+  created_at: Generated<Timestamp>;
+  expires_at: Timestamp;
+  funded_at: Timestamp | null;
+  instructions: string | null;
+  items: Json | null;
+  max_price_usd_cents: bigint | null;
+  mode: string;
+  offer: boolean;
+  order_id: string;
+  quantity: number;
+  status: Generated<string>;
+  task_type: string;
+  total_usd_cents: bigint;
+  workflow_id: string | null;
+}
+
 export interface Outbox {
   agent_id: string;
   attempts: Generated<number>;
@@ -159,11 +287,40 @@ export interface Outbox {
   topic: string;
 }
 
+export interface PartnerConversions {
+  agent_id: string;
+  balance: Generated<bigint>;
+  claim: string;
+  claimed_at: Generated<Timestamp>;
+  mode: string;
+  points: number;
+  stars: bigint;
+  user_ref: string;
+}
+
 export interface PaymentBindings {
   agent_id: string;
   human_ref: string;
   mode: string;
   payment_ref: string;
+}
+
+export interface PayoutRequests {
+  agent_id: string;
+  approved_by: string | null;
+  changed_at: Generated<Timestamp>;
+  created_at: Generated<Timestamp>;
+  mode: string;
+  paid_by: string | null;
+  payment_ref: string | null;
+  reject_reason: string | null;
+  rejected_by: string | null;
+  request_id: string;
+  reviewed_by: string | null;
+  simulated: Generated<boolean>;
+  stars: bigint;
+  state: Generated<string>;
+  user_ref: string;
 }
 
 export interface PhotoHashes {
@@ -228,25 +385,171 @@ export interface Sessions {
   workflow_id: string | null;
 }
 
+export interface TaskCompletions {
+  agent_id: string;
+  answer: Json | null;
+  at: Generated<Timestamp>;
+  attended: boolean;
+  completion_id: string;
+  correct: boolean | null;
+  member_ref: string | null;
+  mode: string;
+  reward_stars: number;
+  session_id: string;
+  task_id: string;
+  verified: boolean;
+}
+
+export interface TaskTokenClaims {
+  agent_id: string;
+  expires_at: Timestamp;
+  mode: string;
+  nonce: string;
+}
+
+export interface TrackEventClaims {
+  agent_id: string;
+  client_event_id: string;
+  mode: string;
+  session_id: string;
+  viewed_at: Timestamp;
+}
+
+export interface TrackEvents {
+  agent_id: string;
+  at: Generated<Timestamp>;
+  client_at: Timestamp | null;
+  client_event_id: string | null;
+  mode: string;
+  path: string | null;
+  props: Json | null;
+  seq: number;
+  session_id: string;
+  type: string;
+  viewed_at: Timestamp;
+}
+
+export interface TrackViews {
+  agent_id: string;
+  beacons: Generated<number>;
+  mode: string;
+  session_id: string;
+  viewed_at: Timestamp;
+}
+
+export interface VhhEpochs {
+  code: string;
+  epoch: string;
+  input_clusters: number;
+  input_hours: number;
+  input_workers: number;
+  jws: string;
+  method: string;
+  published_at: Timestamp;
+  revision: Generated<number>;
+  status: string;
+  value_usd_cents: bigint | null;
+}
+
+export interface WebhookAttempts {
+  agent_id: string;
+  at: Generated<Timestamp>;
+  attempt: number;
+  delivery_id: string;
+  duration_ms: number;
+  endpoint_id: string;
+  event_id: string;
+  fault: string | null;
+  mode: string;
+  outcome: string;
+  status: number | null;
+}
+
+export interface WebhookDeliveries {
+  agent_id: string;
+  attempts: Generated<number>;
+  body: string;
+  created_at: Generated<Timestamp>;
+  delivery_id: string;
+  due_at: Generated<Timestamp>;
+  endpoint_id: string;
+  event_id: string;
+  mode: string;
+  settled_at: Timestamp | null;
+  state: Generated<string>;
+}
+
+export interface WebhookEndpoints {
+  agent_id: string;
+  created_at: Generated<Timestamp>;
+  disabled_at: Timestamp | null;
+  disabled_reason: string | null;
+  endpoint_id: string;
+  events: string[];
+  failing_since: Timestamp | null;
+  mode: string;
+  secret_sealed: string;
+  state: Generated<string>;
+  url: string;
+}
+
+export interface Workflows {
+  active: Generated<boolean>;
+  category: string;
+  created_at: Generated<Timestamp>;
+  dataset_optin: Generated<boolean>;
+  description: string;
+  est_minutes: number;
+  price_usd_cents: bigint;
+  reward_stars: number;
+  steps: string[];
+  title: string;
+  webcam_bonus: Generated<number>;
+  workflow_id: string;
+}
+
 export interface DB {
   agents: Agents;
   api_key_hashes: ApiKeyHashes;
   api_keys: ApiKeys;
+  checkouts: Checkouts;
+  conversion_claims: ConversionClaims;
+  conversions: Conversions;
   credential_claims: CredentialClaims;
   credential_states: CredentialStates;
   credentials: Credentials;
   events: Events;
+  forward_orders: ForwardOrders;
+  free_plan_grants: FreePlanGrants;
+  free_plan_places: FreePlanPlaces;
   idempotency_keys: IdempotencyKeys;
+  ledger_accounts: LedgerAccounts;
+  ledger_claims: LedgerClaims;
+  ledger_entries: LedgerEntries;
+  ledger_lines: LedgerLines;
   mail_tokens: MailTokens;
   nonces: Nonces;
   operator_audit: OperatorAudit;
   operators: Operators;
+  orders: Orders;
   outbox: Outbox;
+  partner_conversions: PartnerConversions;
   payment_bindings: PaymentBindings;
+  payout_requests: PayoutRequests;
   photo_hashes: PhotoHashes;
   platform_migrations: PlatformMigrations;
   platform_partitioned: PlatformPartitioned;
   presences: Presences;
   session_claims: SessionClaims;
   sessions: Sessions;
+  task_completions: TaskCompletions;
+  task_token_claims: TaskTokenClaims;
+  track_event_claims: TrackEventClaims;
+  track_events: TrackEvents;
+  track_views: TrackViews;
+  vhh_epochs: VhhEpochs;
+  webhook_attempts: WebhookAttempts;
+  webhook_deliveries: WebhookDeliveries;
+  webhook_endpoints: WebhookEndpoints;
+  workflows: Workflows;
 }

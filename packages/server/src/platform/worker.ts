@@ -1,7 +1,13 @@
 import type { Ctx } from './context.ts'
 
 /** One kind of background work: does a batch and says how many items it took. */
-export type Duty = { readonly name: string; readonly everyMs: number; readonly run: () => Promise<number> }
+export type Duty = {
+  readonly name: string
+  readonly everyMs: number
+  readonly run: () => Promise<number>
+  /** Waits for what `run` left under way; called once when the worker stops. */
+  readonly finish?: () => Promise<void>
+}
 
 export type Worker = { readonly stop: () => Promise<void> }
 
@@ -39,6 +45,7 @@ export const startWorker = (ctx: Ctx, duties: readonly Duty[]): Worker => {
     stop: async () => {
       stopping.abort()
       await Promise.all(loops)
+      for (const duty of duties) await duty.finish?.()
     },
   }
 }

@@ -1,0 +1,54 @@
+import { freeSealsPerMonth } from '@pohf/protocol'
+import { balancesOf, post } from '../ledger/index.ts'
+import type { Ctx } from '../platform/context.ts'
+import type { Tx } from '../platform/db.ts'
+import { takeFreePlan, type AboutAgents } from './free-plan.ts'
+import { accounts, freeAccountOf, monthOf, move } from './rules.ts'
+import { findFreePlan } from './store.ts'
+
+export type Allowance = {
+  readonly at: Date
+  readonly freeAccount: string
+  readonly free: bigint
+  readonly credits: bigint
+  /** Zero or less. */
+  readonly debt: bigint
+}
+
+/** Posts this month's free seals; once, whoever asks. */
+const grantMonth = async (tx: Tx, agentId: string, month: string): Promise<void> => {
+  await post(tx, {
+    agentId,
+    mode: 'live',
+    kind: 'free_grant',
+    reference: month,
+    lines: move(accounts.freePlan, freeAccountOf(month), BigInt(freeSealsPerMonth)),
+  })
+}
+
+/** What a live agent may spend now. Takes its place in the free plan and this month's seals at the first need. */
+export const readAllowance = async (
+  tx: Tx,
+  ctx: Pick<Ctx, 'config' | 'secrets'>,
+  about: AboutAgents,
+  agentId: string,
+): Promise<Allowance> => {
+  const plan = await findFreePlan(tx, agentId)
+  const month = monthOf(plan.at)
+  const freeAccount = freeAccountOf(month)
+  const held = plan.held || (await takeFreePlan(tx, ctx, about, agentId))
+  const read = () =>
+    balancesOf(tx, { agentId, mode: 'live', unit: 'credit' }, [accounts.balance, accounts.debt, freeAccount])
+  let balances = await read()
+  if (held && !balances.has(freeAccount)) {
+    await grantMonth(tx, agentId, month)
+    balances = await read()
+  }
+  return {
+    at: plan.at,
+    freeAccount,
+    free: balances.get(freeAccount) ?? 0n,
+    credits: balances.get(accounts.balance) ?? 0n,
+    debt: balances.get(accounts.debt) ?? 0n,
+  }
+}

@@ -1,0 +1,30 @@
+import { packNames, packs } from '@pohf/protocol'
+import { balancesOf } from '../ledger/index.ts'
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction, readNow } from '../platform/db.ts'
+import type { Credits } from './credits.ts'
+import { accounts, nextMonth } from './rules.ts'
+
+const catalogue = packNames.map((pack) => ({ pack, ...packs[pack] }))
+
+/** Everything is read off the ledger; free seals are shown only to who holds them. */
+export const balance = async (ctx: Ctx, credits: Credits, agent: Agent) =>
+  inTransaction(ctx, agent.agentId, async (tx) => {
+    const { agentId, mode } = agent
+    const allowance = mode === 'live' ? await credits.readAllowance(tx, agentId) : undefined
+    const consumed = mode === 'live' ? accounts.consumed.credit : accounts.consumed.test
+    const held = await balancesOf(tx, { agentId, mode, unit: 'credit' }, [
+      accounts.balance,
+      accounts.purchases,
+      consumed,
+    ])
+    return {
+      balance: Number(held.get(accounts.balance) ?? 0n),
+      lifetimePurchased: Number(-(held.get(accounts.purchases) ?? 0n)),
+      lifetimeConsumed: Number(held.get(consumed) ?? 0n),
+      packs: catalogue,
+      freeRemaining: Number(allowance?.free ?? 0n),
+      freeResetsAt: nextMonth(allowance?.at ?? (await readNow(tx))).toISOString(),
+    }
+  })

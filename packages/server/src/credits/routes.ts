@@ -1,0 +1,11 @@
+import type { Payments } from '../payments/index.ts'
+import { route, type Route } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { balance } from './balance.ts'
+import { buy } from './buy.ts'
+import type { Credits } from './credits.ts'
+
+export const routes = (ctx: Ctx, parts: { credits: Credits; payments: Payments }): Route[] => [
+  route('credits.buy', (call) => buy(ctx, parts, call.agent, call.body.pack)),
+  route('credits.balance', (call) => balance(ctx, parts.credits, call.agent)),
+]

@@ -1,0 +1,66 @@
+import type { Line, Posting } from '../ledger/index.ts'
+
+export const lowMark = 10n
+
+/** The accounts of this module; the unit is always `credit`. */
+export const accounts = {
+  balance: 'credits',
+  debt: 'owed:credits',
+  purchases: 'world:purchases',
+  freePlan: 'world:free_plan',
+  sandbox: 'world:sandbox',
+  consumed: { free: 'consumed:free', credit: 'consumed:credit', test: 'consumed:test' },
+} as const
+
+export type Source = keyof typeof accounts.consumed
+
+/** The calendar month in UTC, as it is written in account names. */
+export const monthOf = (at: Date): string => at.toISOString().slice(0, 7)
+export const freeAccountOf = (month: string): string => `free:${month}`
+export const nextMonth = (at: Date): Date => new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1))
+
+export const move = (from: string, to: string, amount: bigint): Line[] => [
+  { account: from, unit: 'credit', amount: -amount },
+  { account: to, unit: 'credit', amount },
+]
+
+/** The lines of a purchase: what is owed is settled first, the rest is the agent's. `debt` is zero or less. */
+export const purchaseLines = (credits: bigint, debt: bigint): Line[] => {
+  const settled = -debt < credits ? -debt : credits
+  const lines: Line[] = [
+    { account: accounts.purchases, unit: 'credit', amount: -credits },
+    { account: accounts.debt, unit: 'credit', amount: settled },
+    { account: accounts.balance, unit: 'credit', amount: credits - settled },
+  ]
+  return lines.filter((line) => line.amount !== 0n)
+}
+
+/** What an entry of `spendOne` was spent from. */
+export const sourceOf = (posting: Posting): Source => {
+  const has = (account: string) => posting.lines.some((line) => line.account === account)
+  if (has(accounts.consumed.free)) return 'free'
+  return has(accounts.consumed.credit) ? 'credit' : 'test'
+}
+
+/** Which event a spend raises, by what is left after it. */
+export const noticeOf = (left: bigint): 'credits.exhausted' | 'credits.low' | undefined => {
+  if (left === 0n) return 'credits.exhausted'
+  return left === lowMark ? 'credits.low' : undefined
+}
+
+/** Providers that give anyone a mailbox: their domain says nothing about who it is. */
+const publicMailDomains: ReadonlySet<string> = new Set(
+  'gmail.com googlemail.com outlook.com hotmail.com live.com msn.com yahoo.com ymail.com icloud.com me.com aol.com proton.me protonmail.com pm.me gmx.de gmx.net gmx.com web.de mail.com zoho.com fastmail.com yandex.ru yandex.com mail.ru qq.com 163.com 126.com'.split(
+    ' ',
+  ),
+)
+const dotlessDomains: ReadonlySet<string> = new Set(['gmail.com', 'googlemail.com'])
+
+/** Whom the mail cap counts: the domain, or at a public provider the mailbox without its +suffix. */
+export const mailOwnerOf = (address: string): string => {
+  const at = address.lastIndexOf('@')
+  const domain = address.slice(at + 1).toLowerCase()
+  if (!publicMailDomains.has(domain)) return domain
+  const mailbox = address.slice(0, at).toLowerCase().split('+')[0] ?? ''
+  return dotlessDomains.has(domain) ? `${mailbox.replaceAll('.', '')}@gmail.com` : `${mailbox}@${domain}`
+}

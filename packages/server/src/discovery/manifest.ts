@@ -1,0 +1,155 @@
+import { credentialKinds, endpoints, freeSealsPerMonth, operationIdOf, rails } from '@pohf/protocol'
+import type { EndpointId, ResultOf } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import type { Dispatcher } from '../platform/dispatch.ts'
+
+/** How payment stands here; handed down by app.ts. */
+export type Settlement = {
+  /** CAIP-2 names of the chains that purchases settle on; empty where none is configured. */
+  readonly chains: readonly string[]
+  /** Whether a card checkout is configured. */
+  readonly card: boolean
+  readonly countPurchasable: () => Promise<number>
+}
+
+const capabilities: readonly (readonly [EndpointId, string])[] = [
+  ['credentials.verify', 'credentials for work, views and presence of a human'],
+  ['credentials.verify-personhood', 'personhood credentials, with a wallet on request'],
+  ['credentials.bind-transaction', 'credentials that bind a human to a payment'],
+  ['evidence.attest-verify', 'device attestation'],
+  ['evidence.kinetic-submit', 'evidence of physical presence'],
+  ['tracking.event', 'verified attention and conversions'],
+  ['work.tasks-next', 'embeddable micro-tasks'],
+  ['work.order', 'commissioned human work with escrow'],
+  ['work.task-buy', 'autonomous purchase of human work over HTTP 402'],
+  ['partners.points-convert', 'conversion of partner points and payout requests'],
+  ['vhh.catalogue', 'the VHH reference rate'],
+  ['vhh.forwards-order', 'prepaid verified-human-hours'],
+  ['webhooks.register', 'webhooks'],
+  ['agents.register', 'API keys at once, live or test'],
+]
+
+const flows: readonly { id: EndpointId; name: string; steps: (baseUrl: string) => readonly string[] }[] = [
+  {
+    id: 'agents.register',
+    name: 'get_a_key',
+    steps: (url) => [`POST ${url}/api/agents/register {"name", "contactEmail", "mode": "test" or "live"}`],
+  },
+  {
+    id: 'credentials.verify',
+    name: 'verify_a_human',
+    steps: (url) => [
+      `POST ${url}/api/agents/verify {"sessionId"} with the key`,
+      `Check pohf_jwt against ${url}/.well-known/jwks.json`,
+    ],
+  },
+  {
+    id: 'work.task-buy',
+    name: 'agent_native',
+    steps: (url) => [
+      `GET ${url}/api/agent/tasks/{workflowId}/buy answers 402 with accepts[] and purchase_id`,
+      'Sign an EIP-3009 authorization for one entry; do not transfer on-chain yourself',
+      'Call again with the headers X-PAYMENT and X-Purchase-Id; the answer is the credential',
+    ],
+  },
+  {
+    id: 'work.order-fund',
+    name: 'human_in_the_loop',
+    steps: (url) => [
+      `POST ${url}/api/agents/order {"taskType", "quantity", "maxPriceUsd"} with the key`,
+      `POST ${url}/api/agents/order/fund {"orderId"} answers the checkout that a person completes`,
+    ],
+  },
+  {
+    id: 'work.task-buy',
+    name: 'machine_tools',
+    steps: (url) => [
+      `POST ${url}/api/mcp with the tool purchase_verified_human_task: discovery, purchase and receipt`,
+      `POST ${url}/mcp/identity with the tools register_agent and verify_human`,
+    ],
+  },
+  {
+    id: 'credentials.bind-transaction',
+    name: 'binding_only',
+    steps: (url) => [
+      'Pay on your rail',
+      `POST ${url}/api/agents/bind-transaction {"paymentRef", "sessionId"} with the key`,
+    ],
+  },
+]
+
+/** Rails that are never collected on: a settled payment there can only be bound to a human. */
+const bindingOnly = rails.filter((rail) => ['agentpay', 'mpp', 'ousd'].includes(rail))
+
+const inventoryNote = (count: number, chains: readonly string[]): string => {
+  if (count === 1) return 'One task can be bought now without a person.'
+  if (count > 1) return `${count} tasks can be bought now without a person.`
+  return chains.length === 0
+    ? 'No task can be bought without a person now: no payment chain is configured here.'
+    : 'No task can be bought without a person now: nothing finished is in stock.'
+}
+
+/** Says what the service is and can do at this moment. What is not built or not configured is not claimed. */
+export const manifest = async (
+  ctx: Ctx,
+  dispatcher: Dispatcher,
+  { chains, card, countPurchasable }: Settlement,
+): Promise<ResultOf<'discovery.manifest'>> => {
+  const { BASE_URL: url, CONTACT: contact } = ctx.config
+  const purchasable = await countPurchasable()
+  const now = ctx.clock.now().toISOString()
+  return {
+    service: 'PoHF',
+    summary:
+      'Signed credentials which say that a real, attentive human did a specific act, and work by such humans.',
+    provides: capabilities.filter(([id]) => dispatcher.has(id)).map(([, text]) => text),
+    credential: {
+      format: 'JWT (compact JWS)',
+      alg: 'ES256',
+      jwks: `${url}/.well-known/jwks.json`,
+      issuer: url,
+      test_issuer: `${url}/test`,
+      kinds: credentialKinds,
+      note: 'A credential with test:true is never proof of a real person.',
+    },
+    settlement: {
+      agent_native: {
+        status: 'live',
+        configured: chains.length > 0 && dispatcher.has('work.task-buy'),
+        method: 'HTTP 402 with a stablecoin by signed EIP-3009 authorization',
+      },
+      human_in_the_loop: {
+        status: 'live',
+        configured: card && dispatcher.has('work.order-fund'),
+        method: 'order, then a hosted card checkout that a person completes',
+      },
+      binding_only: bindingOnly,
+      chains: [...chains],
+      rail_agnostic: true,
+    },
+    endpoints: Object.fromEntries(
+      endpoints
+        .filter((row) => row.status === 'built')
+        .map((row) => [operationIdOf(row), `${row.method} ${url}${row.path}`]),
+    ),
+    how_to_transact: Object.fromEntries(
+      flows.filter(({ id }) => dispatcher.has(id)).map(({ name, steps }) => [name, steps(url)]),
+    ),
+    contact,
+    docs: `${url}/llms.txt`,
+    status: {
+      checked_at: now,
+      purchasable_tasks_now: purchasable,
+      inventory_note: inventoryNote(purchasable, chains),
+      free_plan: {
+        seals_per_month: freeSealsPerMonth,
+        card_required: false,
+        register: `${url}/api/agents/register`,
+      },
+      verify_endpoint: `${url}/api/agents/verify`,
+      // Packs of credits are paid by card alone.
+      machine_payable_plans: false,
+    },
+    updated: now,
+  }
+}

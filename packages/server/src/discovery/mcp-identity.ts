@@ -1,0 +1,20 @@
+import type { Ctx } from '../platform/context.ts'
+import type { Dispatcher } from '../platform/dispatch.ts'
+import { makeSurface, type Surface } from './messages.ts'
+import { registerAgent } from './tools/register-agent.ts'
+import type { Tool } from './tools/tool.ts'
+import { verifyHuman } from './tools/verify-human.ts'
+
+export const identityTools: readonly Tool[] = [registerAgent, verifyHuman]
+
+/** The surface for registering and verifying. It sells nothing. */
+export const mcpIdentity = (ctx: Ctx, dispatcher: Dispatcher): Surface =>
+  makeSurface({
+    ctx,
+    dispatcher,
+    name: 'pohf-identity',
+    title: 'PoHF: registration and verification',
+    instructions:
+      'Register an agent with register_agent, keep the API key it returns, and send it as Authorization: Bearer <API key> to mint credentials with verify_human.',
+    tools: identityTools,
+  })

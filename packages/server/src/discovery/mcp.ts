@@ -1,0 +1,28 @@
+import type { Ctx } from '../platform/context.ts'
+import type { Dispatcher } from '../platform/dispatch.ts'
+import { makeSurface, type Surface } from './messages.ts'
+import { commissionWork } from './tools/commission-work.ts'
+import { fundOrder } from './tools/fund-order.ts'
+import { listVerifiedWork } from './tools/list-verified-work.ts'
+import { purchaseVerifiedHumanTask } from './tools/purchase-verified-human-task.ts'
+import type { Tool } from './tools/tool.ts'
+import { verifyCredential } from './tools/verify-credential.ts'
+
+export const workTools: readonly Tool[] = [
+  listVerifiedWork,
+  commissionWork,
+  fundOrder,
+  verifyCredential,
+  purchaseVerifiedHumanTask,
+]
+
+/** The surface for finding, ordering, buying and checking human work. */
+export const mcp = (ctx: Ctx, dispatcher: Dispatcher): Surface =>
+  makeSurface({
+    ctx,
+    dispatcher,
+    name: 'pohf',
+    title: 'PoHF: verified human work',
+    instructions: `Find, order or buy work by verified humans, and check credentials. Anonymous tools need nothing; for the others send Authorization: Bearer <API key>. Keys come from register_agent at ${ctx.config.BASE_URL}/mcp/identity.`,
+    tools: workTools,
+  })

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { specification } from '@pohf/protocol'
+import { startHarness } from '../../test/harness.ts'
+
+const harness = await startHarness({ BASE_URL: 'https://pohf.example' })
+
+test('/llms.txt names the built operations of the specification and no other', async () => {
+  const { status, text, headers } = await harness.call('GET', '/llms.txt')
+  assert.equal(status, 200)
+  assert.equal(headers['content-type'], 'text/plain; charset=utf-8')
+  for (const row of specification) {
+    const line = `- \`${row.method} https://pohf.example${row.path}\``
+    assert.equal(text.includes(line), row.status === 'built', line)
+  }
+})
+
+test('every address that /llms.txt and the API catalogue link to answers', async () => {
+  const { text } = await harness.call('GET', '/llms.txt')
+  const catalogue = await harness.call('GET', '/.well-known/api-catalog')
+  const links = [
+    ...[...text.matchAll(/\]\((https:[^)]+)\)/g)].map((match) => match[1] ?? ''),
+    ...[...catalogue.text.matchAll(/"href":"([^"]+)"/g)].map((match) => match[1] ?? ''),
+  ]
+  assert.ok(links.length >= 7, `saw only ${links.length} links`)
+  for (const link of links)
+    assert.equal((await harness.call('GET', new URL(link).pathname)).status, 200, link)
+})
+
+test('the API catalogue is a linkset that leads to openapi.json, and the home page leads to it', async () => {
+  const { json, headers } = await harness.call('GET', '/.well-known/api-catalog')
+  assert.match(headers['content-type'] ?? '', /^application\/linkset\+json/)
+  const api = json.linkset.find((entry: object) => 'service-desc' in entry)
+  assert.equal(api['service-desc'][0].href, 'https://pohf.example/openapi.json')
+  const home = await harness.call('GET', '/')
+  assert.equal(home.headers['link'], '</.well-known/api-catalog>; rel="api-catalog"')
+  assert.equal((await harness.call('HEAD', '/.well-known/api-catalog')).status, 200)
+})

@@ -1,0 +1,70 @@
+import { isLoopbackHost } from '../platform/config.ts'
+
+/** Versions with the `initialize` handshake, oldest first. */
+const handshakeVersions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const
+const newestHandshake = '2025-11-25'
+/** Versions where every request names its own version and there is no handshake. */
+export const statelessVersions: readonly string[] = ['2026-07-28']
+export const supportedVersions: readonly string[] = [...statelessVersions, ...handshakeVersions.toReversed()]
+
+/** The version that `initialize` answers with: the asked one where it has a handshake, else our newest. */
+export const negotiate = (asked: unknown): string =>
+  handshakeVersions.find((version) => version === asked) ?? newestHandshake
+
+const hostnameOf = (url: string): string | undefined =>
+  URL.canParse(url) ? new URL(url).hostname.toLowerCase() : undefined
+
+type Names = { readonly host: string | undefined; readonly origin: string | undefined }
+
+/**
+ * The guard against DNS rebinding: a page that made a name of its own point here is told by Host and Origin.
+ * Ports do not count, and every name of loopback is the same host. A proxy on this machine may write a loopback Host;
+ * no page of another site can. Who sends no Origin is not a page.
+ */
+export const isOurs = (baseUrl: string, { host, origin }: Names): boolean => {
+  const own = hostnameOf(baseUrl)
+  const isOwn = (name: string | undefined) =>
+    name !== undefined && (name === own || (own !== undefined && isLoopbackHost(own) && isLoopbackHost(name)))
+  const hostname = host === undefined ? undefined : hostnameOf(`http://${host}`)
+  if (hostname !== undefined && !isOwn(hostname) && !isLoopbackHost(hostname)) return false
+  if (host !== undefined && hostname === undefined) return false
+  return origin === undefined || isOwn(hostnameOf(origin))
+}
+
+/** Plain JSON, unless the caller takes an event stream and nothing that JSON could be. */
+export const wantsEventStream = (accept: string | undefined): boolean => {
+  const types = (accept ?? '').split(',').map((part) => part.split(';')[0]?.trim().toLowerCase() ?? '')
+  const takesJson = types.some((type) => ['application/json', 'application/*', '*/*'].includes(type))
+  return types.includes('text/event-stream') && !takesJson
+}
+
+/** A mirrored header as the client meant it: text that is not plain ASCII comes as base64 in a fixed frame. */
+const decodeMirrored = (value: string): string => {
+  const framed = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/.exec(value)?.[1]
+  return framed === undefined ? value : Buffer.from(framed, 'base64').toString('utf8')
+}
+
+/** What the headers and the body of one message say about it. */
+export type Mirrored = {
+  readonly bodyVersion: string | undefined
+  readonly headerVersion: string | undefined
+  readonly method: string
+  readonly methodHeader: string | undefined
+  readonly name: string | undefined
+  readonly nameHeader: string | undefined
+}
+
+/**
+ * Why headers and body disagree, or undefined. A client that names its version in the body knows the rules of
+ * 2026-07-28 and must mirror; for all others a header that is there must agree, and one that is not is forgiven.
+ */
+export const disagreement = (seen: Mirrored): string | undefined => {
+  const strict = seen.bodyVersion !== undefined && statelessVersions.includes(seen.bodyVersion)
+  const differs = (header: string | undefined, body: string | undefined) =>
+    header === undefined
+      ? strict && body !== undefined
+      : body !== undefined && decodeMirrored(header) !== body
+  if (differs(seen.headerVersion, seen.bodyVersion)) return 'MCP-Protocol-Version'
+  if (differs(seen.methodHeader, seen.method)) return 'Mcp-Method'
+  return differs(seen.nameHeader, seen.name) ? 'Mcp-Name' : undefined
+}

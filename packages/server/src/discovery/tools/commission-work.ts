@@ -1,0 +1,13 @@
+import { z } from 'zod'
+import { fieldsOf, resultFrom, type Tool } from './tool.ts'
+
+export const commissionWork: Tool = {
+  name: 'commission_work',
+  title: 'Commission human work',
+  description:
+    'Orders verified human work with escrow. taskType is a workflow id of list_verified_work, a category, or any text for a custom order; maxPriceUsd caps the whole order. Nothing is charged until a person pays the checkout of fund_order. Needs an API key.',
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
+  needs: ['work.order'],
+  input: z.object(fieldsOf('work.order', 'body', ['taskType', 'quantity', 'maxPriceUsd'])),
+  run: async (call) => resultFrom(call, await call.ask('work.order', { body: call.input })),
+}

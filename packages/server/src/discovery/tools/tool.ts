@@ -1,0 +1,112 @@
+import { endpoints } from '@pohf/protocol'
+import { z } from 'zod'
+import type { Agent, EndpointId } from '../../platform/call.ts'
+import type { Ctx } from '../../platform/context.ts'
+import type { Dispatched, InnerCall } from '../../platform/dispatch.ts'
+
+export type Json = Readonly<Record<string, unknown>>
+export const isRecord = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** One call of a tool. `ask` runs an operation of the table as the same caller. */
+export type ToolCall = {
+  readonly ctx: Ctx
+  readonly agent: Agent | undefined
+  /** The arguments, cut down to the fields of the tool; their form is judged by the operation. */
+  readonly input: Json
+  readonly meta: Json
+  readonly ask: (
+    id: EndpointId,
+    parts: Pick<InnerCall, 'body' | 'params' | 'query' | 'headers'>,
+  ) => Promise<Dispatched>
+}
+
+export type ToolResult = {
+  readonly content: readonly { readonly type: 'text'; readonly text: string }[]
+  readonly structuredContent: Json
+  readonly isError: boolean
+  readonly _meta?: Json
+}
+
+export type Tool = {
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  readonly annotations: {
+    readonly readOnlyHint: boolean
+    readonly destructiveHint: boolean
+    readonly idempotentHint: boolean
+    readonly openWorldHint: boolean
+  }
+  /** The rows it calls: the tool is listed once all are built. The first says who may call. */
+  readonly needs: readonly [EndpointId, ...EndpointId[]]
+  readonly input: z.ZodObject
+  readonly run: (call: ToolCall) => Promise<ToolResult>
+}
+
+type Part = 'body' | 'params' | 'query'
+
+/** A field of a row, with the row's own schema. */
+export const fieldOf = (id: EndpointId, part: Part, name: string): z.ZodType => {
+  const schema = endpoints.find((row) => row.id === id)?.[part]
+  const field: unknown = schema instanceof z.ZodObject ? schema.shape[name] : undefined
+  if (!(field instanceof z.ZodType)) throw new Error(`${id} has no ${part}.${name}`)
+  return field
+}
+
+export const fieldsOf = (id: EndpointId, part: Part, names: readonly string[]): Record<string, z.ZodType> =>
+  Object.fromEntries(names.map((name) => [name, fieldOf(id, part, name)]))
+
+/** The JSON schema of a tool's arguments. */
+export const inputSchemaOf = (tool: Tool): Json => {
+  const { $schema: _, ...schema } = z.toJSONSchema(tool.input, {
+    io: 'input',
+    unrepresentable: 'any',
+    override: ({ jsonSchema }) => {
+      // Unicode classes are not known to every dialect of patterns that tool callers use; the operation checks anyway.
+      if (jsonSchema.pattern !== undefined && /\\p/i.test(jsonSchema.pattern)) delete jsonSchema.pattern
+    },
+  })
+  return schema
+}
+
+/** The same content twice, as MCP asks: structured, and as text for clients that read only text. */
+export const resultOf = (content: Json, isError = false): ToolResult => ({
+  content: [{ type: 'text', text: JSON.stringify(content) }],
+  structuredContent: content,
+  isError,
+})
+
+const keyHelp = (baseUrl: string): Json => ({
+  how_to_get_a_key: {
+    over_http: `POST ${baseUrl}/api/agents/register with {"name", "contactEmail", "mode": "test"}`,
+    over_mcp: `register_agent at ${baseUrl}/mcp/identity`,
+    how_to_send: 'Send Authorization: Bearer <apiKey> with every POST to this address.',
+  },
+})
+
+/** What an operation answered, as the result of a tool; a refusal is a result that the model can read. */
+export const resultFrom = (
+  call: ToolCall,
+  answer: Dispatched,
+  change = (body: Json): Json => body,
+): ToolResult => {
+  const body = isRecord(answer.body) ? answer.body : { value: answer.body }
+  if (answer.status < 400) return resultOf(change(body))
+  return resultOf(answer.status === 401 ? { ...body, ...keyHelp(call.ctx.config.BASE_URL) } : body, true)
+}
+
+/** Cuts text that third parties wrote: a tool's answer must not be taken over by one of its fields. */
+export const cap = (value: unknown, charactersMax: number): unknown => {
+  if (typeof value === 'string')
+    return value.length <= charactersMax
+      ? value
+      : `${value.slice(0, charactersMax).toWellFormed()}… (cut; ${value.length} characters)`
+  if (Array.isArray(value)) return value.slice(0, 100).map((item) => cap(item, charactersMax))
+  if (!isRecord(value)) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .slice(0, 100)
+      .map(([key, inner]) => [key.slice(0, 200), cap(inner, charactersMax)]),
+  )
+}

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { endpoints, testLifetimeDays, type CredentialClaims } from '@pohf/protocol'
+import { z } from 'zod'
+import { startHarness } from '../../../test/harness.ts'
+import * as agents from '../../agents/index.ts'
+import type { Agent } from '../../platform/call.ts'
+import { makeAdmission } from '../../platform/admission.ts'
+import { makeDispatcher } from '../../platform/dispatch.ts'
+import * as signing from '../../signing/index.ts'
+import { makeSurface, type McpCall } from '../messages.ts'
+import { serve } from '../surface.ts'
+import { cap, fieldsOf, resultFrom, type Tool } from './tool.ts'
+import { verifyCredential } from './verify-credential.ts'
+
+const harness = await startHarness()
+const { ctx } = harness
+const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET)
+const authenticator = agents.makeAuthenticator(ctx)
+const dispatcher = makeDispatcher({
+  ctx,
+  endpoints: endpoints.map((row) => (row.id === 'signing.jwks' ? { ...row, status: 'built' } : row)),
+  routes: [...agents.routes(ctx, authenticator), ...signing.routes(signer)],
+  admission: makeAdmission(ctx),
+})
+
+/** A tool over a keyed operation, so that the rules for keys show here whatever else is built. */
+const whoami: Tool = {
+  name: 'whoami',
+  title: 'Who am I',
+  description: 'Reads the own record.',
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  needs: ['agents.profile'],
+  input: z.object({}),
+  run: async (call) => resultFrom(call, await call.ask('agents.profile', {})),
+}
+/** A tool that offers one of the two fields of its operation. */
+const rename: Tool = {
+  ...whoami,
+  name: 'rename',
+  needs: ['agents.profile-update'],
+  input: z.object(fieldsOf('agents.profile-update', 'body', ['name'])),
+  run: async (call) => resultFrom(call, await call.ask('agents.profile-update', { body: call.input })),
+}
+const surface = makeSurface({
+  ctx,
+  dispatcher,
+  name: 'probe',
+  title: 'Probe',
+  instructions: '',
+  tools: [whoami, rename, verifyCredential],
+})
+
+const call = async (name: string, input: object, agent?: Agent) => {
+  const request: McpCall = {
+    rawBody: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } },
+    agent,
+    address: '127.0.0.1',
+    requestId: 'req_probe_0001',
+    idempotencyKey: undefined,
+    header: () => undefined,
+  }
+  const { raw } = (await serve(surface, request)).options
+  return JSON.parse(raw?.text ?? '').result
+}
+
+test('a keyed tool without a key says how to get one; with one it answers as over HTTP', async () => {
+  const anonymous = await call('whoami', {})
+  assert.equal(anonymous.isError, true)
+  assert.equal(anonymous.structuredContent.error, 'missing_api_key')
+  assert.match(anonymous.structuredContent.how_to_get_a_key.over_http, /\/api\/agents\/register/)
+  const { apiKey } = await harness.register('live')
+  const known = await call('whoami', {}, await authenticator.authenticate(apiKey))
+  assert.equal(known.isError, false)
+  const { json } = await harness.call('GET', '/api/agents/me', { key: apiKey })
+  assert.deepEqual(known.structuredContent, json)
+})
+
+test('a key without the scope is refused in the result, with nothing about keys to get', async () => {
+  const { apiKey } = await harness.register('live')
+  const agent = await authenticator.authenticate(apiKey)
+  const refused = await call('whoami', {}, { ...agent, scopes: ['webhooks'] })
+  assert.equal(refused.structuredContent.error, 'forbidden')
+  assert.equal('how_to_get_a_key' in refused.structuredContent, false)
+})
+
+test('a field that the tool does not offer never reaches the operation', async () => {
+  const { apiKey } = await harness.register('live')
+  const input = { name: 'Renamed', allowedOrigins: ['https://evil.example'] }
+  const { structuredContent } = await call('rename', input, await authenticator.authenticate(apiKey))
+  assert.equal(structuredContent.name, 'Renamed')
+  assert.deepEqual(structuredContent.allowedOrigins, [])
+})
+
+const nowS = Math.floor(ctx.clock.now().getTime() / 1_000)
+const claims = (iat: number): CredentialClaims => ({
+  iss: `${ctx.config.BASE_URL}/test`,
+  sub: `psu_${'a'.repeat(32)}`,
+  jti: 'crd_1',
+  iat,
+  exp: iat + testLifetimeDays * 86_400,
+  vct: `${ctx.config.BASE_URL}/credentials/view`,
+  kind: 'view',
+  agent: 'agt_1',
+  verified: true,
+  event_at: iat,
+  assurance: 'low',
+  evidence: [{ type: 'simulated', alg: 'sha-256', hash: 'a'.repeat(43) }],
+  view: { session: 'ses_1' },
+  test: true,
+})
+const sign = async (iat: number): Promise<string> =>
+  (await signer.sign([signing.lint(claims(iat))]))[0] ?? assert.fail()
+
+test('verify_credential without input is the JWKS', async () => {
+  const { structuredContent } = await call('verify_credential', {})
+  assert.deepEqual(structuredContent, { keys: await signer.publicKeys() })
+})
+
+test('verify_credential tells a good credential and shows its claims', async () => {
+  const { structuredContent, isError } = await call('verify_credential', { credential: await sign(nowS) })
+  assert.equal(isError, false)
+  assert.equal(structuredContent.valid, true)
+  assert.equal(structuredContent.test, true)
+  assert.deepEqual(structuredContent.claims, claims(nowS))
+})
+
+test('verify_credential tells an expired one, and shows claims only under a good signature', async () => {
+  const old = await call('verify_credential', { credential: await sign(nowS - 30 * 86_400) })
+  assert.equal(old.structuredContent.reason, 'expired')
+  assert.equal(old.structuredContent.claims.jti, 'crd_1')
+  const [head = '', , signature = ''] = (await sign(nowS)).split('.')
+  const changed = Buffer.from(JSON.stringify({ ...claims(nowS), jti: 'crd_2' })).toString('base64url')
+  const forged = await call('verify_credential', { credential: `${head}.${changed}.${signature}` })
+  assert.deepEqual(forged.structuredContent.reason, 'bad_signature')
+  assert.equal('claims' in forged.structuredContent, false)
+})
+
+test('verify_credential refuses other keys, other types, no algorithm and no token', async () => {
+  const folder = `${harness.dataDir}/stranger`
+  const stranger = signing.openKeyring({ folder, backend: signing.fileBackend(folder), clock: ctx.clock })
+  const foreign = stranger.sign([claims(nowS)])[0]
+  const payload = (await sign(nowS)).split('.')[1] ?? ''
+  const none = `${Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url')}.${payload}.`
+  for (const [credential, reason] of [
+    [foreign, 'unknown_key'],
+    [
+      await signer.signTyped('vhh-epoch+jwt', { ...claims(nowS), code: 'VHH', epoch: '2026-01' }),
+      'wrong_claims',
+    ],
+    [none, 'malformed'],
+    ['hello', 'malformed'],
+    ['', 'malformed'],
+  ]) {
+    const { structuredContent } = await call('verify_credential', { credential })
+    assert.equal(structuredContent.valid, false)
+    assert.equal(structuredContent.reason, reason)
+    assert.equal('claims' in structuredContent, false)
+  }
+})
+
+test('verify_credential refuses what is no text, or too long', async () => {
+  for (const credential of [5, {}, 'x'.repeat(16_385)]) {
+    const { isError, structuredContent } = await call('verify_credential', { credential })
+    assert.equal(isError, true)
+    assert.equal(structuredContent.error, 'validation_failed')
+  }
+})
+
+test('text of third parties is cut at every depth, and a cut never leaves half a character', () => {
+  const shortened = cap({ a: ['x'.repeat(50)], b: { c: `${'y'.repeat(9)}😀z` }, d: 7, e: 'fine' }, 10)
+  assert.deepEqual(shortened, {
+    a: ['xxxxxxxxxx… (cut; 50 characters)'],
+    b: { c: 'yyyyyyyyy\ufffd… (cut; 12 characters)' },
+    d: 7,
+    e: 'fine',
+  })
+  assert.equal((cap(Array(500).fill(1), 10) as unknown[]).length, 100)
+})

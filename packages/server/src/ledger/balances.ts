@@ -1,0 +1,16 @@
+import type { Tx } from '../platform/db.ts'
+import type { Account } from './rules.ts'
+import { findBalance, listBalances } from './store.ts'
+
+/** What an account holds now; one that was never used holds nothing. */
+export const balanceOf = (tx: Tx, account: Account): Promise<bigint> => findBalance(tx, account)
+
+/** Several balances of one book in one statement. An account that was never used is missing in the map. */
+export const balancesOf = async (
+  tx: Tx,
+  book: Omit<Account, 'account'>,
+  accounts: readonly string[],
+): Promise<ReadonlyMap<string, bigint>> => {
+  const rows = await listBalances(tx, book, accounts)
+  return new Map(rows.map((row) => [row.account, row.balance]))
+}

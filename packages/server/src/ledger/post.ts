@@ -1,0 +1,31 @@
+import type { Tx } from '../platform/db.ts'
+import { InsufficientBalance, type Claim, type Entry, type Posting } from './rules.ts'
+import { findClaimed, insertEntry, listLines } from './store.ts'
+
+/**
+ * Moves value, the only way there is. All lines or none; a reference that was posted before moves nothing and
+ * answers as it did then. Throws InsufficientBalance where an account cannot give so much.
+ */
+export const post = async (tx: Tx, entry: Entry): Promise<Posting> => {
+  const rows = await insertEntry(tx, tx.ids.make('ent_'), entry)
+  const first = rows[0]
+  if (!first) throw new Error('the ledger gave no answer')
+  if (first.outcome === 'short') throw new InsufficientBalance(first.account, first.balance_after)
+  return {
+    entryId: first.entry_id ?? '',
+    repeated: first.outcome === 'repeat',
+    lines: rows.map((row) => ({
+      account: row.account,
+      unit: row.unit,
+      amount: row.amount,
+      balanceAfter: row.balance_after,
+    })),
+  }
+}
+
+/** What was posted under this reference, or undefined. */
+export const findPosting = async (tx: Tx, claim: Claim): Promise<Posting | undefined> => {
+  const claimed = await findClaimed(tx, claim)
+  if (!claimed) return undefined
+  return { entryId: claimed.entryId, repeated: true, lines: await listLines(tx, claim.agentId, claimed) }
+}

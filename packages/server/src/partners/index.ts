@@ -1,0 +1,1 @@
+export { operatorRoutes, routes } from './routes.ts'

@@ -1,0 +1,26 @@
+import type { Audit, Operator } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { Refusal } from '../platform/errors.ts'
+import { publish } from '../platform/outbox.ts'
+import { aboutPayout, takeStep } from './payout-step.ts'
+
+/** The second operator approves it. Off by default: paying people out is a decision of the deployment. */
+export const payoutApprove = async (ctx: Ctx, audit: Audit, operator: Operator, requestId: string) => {
+  if (ctx.config.PAYOUT_APPROVAL === 'off')
+    throw new Refusal('forbidden', {
+      message: 'Approval of payouts is off on this deployment. PAYOUT_APPROVAL=on turns it on.',
+    })
+  return takeStep(ctx, audit, operator, {
+    requestId,
+    to: 'approved',
+    details: {},
+    columns: { approved_by: operator.operatorId },
+    within: async (tx, payout) => {
+      await publish(tx, {
+        ...aboutPayout(payout),
+        type: 'payout.approved',
+        data: { requestId, stars: Number(payout.stars) },
+      })
+    },
+  })
+}

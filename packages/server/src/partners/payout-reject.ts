@@ -1,0 +1,25 @@
+import type { Audit, Operator } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { publish } from '../platform/outbox.ts'
+import { aboutPayout, emptyHold, takeStep } from './payout-step.ts'
+import { userAccountOf } from './rules.ts'
+
+type Rejection = { readonly requestId: string; readonly reason: string }
+
+/** Rejects a payout that is not paid yet and gives the held Stars back. */
+export const payoutReject = (ctx: Ctx, audit: Audit, operator: Operator, rejection: Rejection) =>
+  takeStep(ctx, audit, operator, {
+    requestId: rejection.requestId,
+    to: 'rejected',
+    details: { reason: rejection.reason },
+    columns: { rejected_by: operator.operatorId, reject_reason: rejection.reason },
+    within: async (tx, payout) => {
+      const account = userAccountOf(payout.agent_id, payout.user_ref)
+      await emptyHold(tx, payout, { kind: 'payout_released', to: account })
+      await publish(tx, {
+        ...aboutPayout(payout),
+        type: 'payout.rejected',
+        data: { requestId: rejection.requestId, stars: Number(payout.stars), reason: rejection.reason },
+      })
+    },
+  })

@@ -1,0 +1,60 @@
+import type { Mode, PayoutState } from '@pohf/protocol'
+import { post } from '../ledger/index.ts'
+import type { Audit, Operator } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction, type Tx } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { holdAccountOf, moveStars, stepFault } from './rules.ts'
+import { findPayout, updatePayoutState, type PayoutRow } from './store.ts'
+
+type Step = {
+  readonly requestId: string
+  readonly to: PayoutState
+  /** What the audit log keeps besides whose payout it is. */
+  readonly details: Readonly<Record<string, string>>
+  readonly columns: Parameters<typeof updatePayoutState>[3]
+  /** What else is true with this step: Stars that move, an event. */
+  readonly within: (tx: Tx, payout: PayoutRow) => Promise<void>
+}
+
+/** One step of an operator: checked, written, logged, all in one transaction. */
+export const takeStep = async (ctx: Ctx, audit: Audit, operator: Operator, step: Step) =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const payout = await findPayout(tx, step.requestId)
+    if (!payout) throw new Refusal('not_found')
+    const state = payout.state as PayoutState
+    const fault = stepFault({ state, reviewedBy: payout.reviewed_by }, step.to, operator.operatorId)
+    if (fault !== undefined) throw new Refusal('forbidden', { message: fault })
+    await updatePayoutState(tx, payout, step.to, step.columns)
+    await step.within(tx, payout)
+    await audit(tx, {
+      operatorId: operator.operatorId,
+      action: `payout.${step.to}`,
+      target: step.requestId,
+      details: { agentId: payout.agent_id, stars: payout.stars.toString(), from: state, ...step.details },
+    })
+    return { requestId: step.requestId, status: step.to }
+  })
+
+/** Empties the hold of a payout into another account of the same book. A simulated one holds nothing. */
+export const emptyHold = async (
+  tx: Tx,
+  payout: PayoutRow,
+  move: { readonly kind: string; readonly to: string },
+): Promise<void> => {
+  if (payout.simulated) return
+  await post(tx, {
+    agentId: payout.agent_id,
+    mode: payout.mode as Mode,
+    kind: move.kind,
+    reference: payout.request_id,
+    lines: moveStars(holdAccountOf(payout.request_id), move.to, payout.stars),
+  })
+}
+
+/** The head of an event about a payout. */
+export const aboutPayout = (payout: PayoutRow) => ({
+  agentId: payout.agent_id,
+  mode: payout.mode as Mode,
+  subject: payout.request_id,
+})

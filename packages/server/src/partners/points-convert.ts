@@ -1,0 +1,80 @@
+import { balanceAfter, balanceOf, post } from '../ledger/index.ts'
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction, type Tx } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { publish } from '../platform/outbox.ts'
+import {
+  accounts,
+  claimOf,
+  isKeyed,
+  moveStars,
+  referenceOf,
+  starsOf,
+  userAccountOf,
+  type Conversion,
+} from './rules.ts'
+import {
+  findConversion,
+  insertConversion,
+  updateConversionBalance,
+  updateConversionRenewed,
+} from './store.ts'
+
+type Wanted = { readonly userRef: string; readonly points: number; readonly key: string | undefined }
+
+/** The stored balance where this call is a repeat, else the time of the claim it now has. */
+const claimConversion = async (
+  tx: Tx,
+  conversion: Conversion,
+): Promise<{ stored: bigint } | { claimedAt: Date }> => {
+  const claimedAt = await insertConversion(tx, conversion, starsOf(conversion.points))
+  if (claimedAt) return { claimedAt }
+  const row = await findConversion(tx, conversion)
+  if (row.user_ref !== conversion.userRef || row.points !== conversion.points)
+    throw new Refusal('idempotency_key_reused')
+  if (isKeyed(conversion.claim) || !row.outlived) return { stored: row.balance }
+  return { claimedAt: await updateConversionRenewed(tx, conversion) }
+}
+
+/** Posts the Stars against what the partner owes and says the user's balance after. */
+const postStars = async (tx: Tx, conversion: Conversion, claimedAt: Date): Promise<bigint> => {
+  const { agentId, mode, userRef, points, claim } = conversion
+  const stars = starsOf(points)
+  const account = userAccountOf(agentId, userRef)
+  // Less than one Star moves nothing, and the ledger knows no line of nothing.
+  if (stars === 0n) return balanceOf(tx, { agentId, mode, account, unit: 'star' })
+  const posting = await post(tx, {
+    agentId,
+    mode,
+    kind: 'points_convert',
+    reference: referenceOf(claim, claimedAt),
+    lines: moveStars(accounts.receivable, account, stars),
+  })
+  const balance = balanceAfter(posting, account)
+  await publish(tx, {
+    agentId,
+    mode,
+    type: 'points.converted',
+    subject: agentId,
+    data: { userRef, points, stars: Number(stars), balance: Number(balance) },
+  })
+  return balance
+}
+
+/** Converts points to Stars once: the repeat gets the stored answer and is told so. */
+export const pointsConvert = async (ctx: Ctx, agent: Agent, wanted: Wanted) =>
+  inTransaction(ctx, agent.agentId, async (tx) => {
+    const conversion: Conversion = {
+      agentId: agent.agentId,
+      mode: agent.mode,
+      userRef: wanted.userRef,
+      points: wanted.points,
+      claim: claimOf(wanted),
+    }
+    const claimed = await claimConversion(tx, conversion)
+    if ('stored' in claimed) return { balance: Number(claimed.stored), deduplicated: true }
+    const balance = await postStars(tx, conversion, claimed.claimedAt)
+    await updateConversionBalance(tx, conversion, balance)
+    return { balance: Number(balance) }
+  })

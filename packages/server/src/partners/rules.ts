@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto'
+import type { Mode, PayoutState } from '@pohf/protocol'
+import type { Line } from '../ledger/index.ts'
+
+/** Calls without a key are the same call for this long. */
+export const sameCallHours = 24
+
+/** 1 point = 1 Star; a fraction is never rounded up into value. */
+export const starsOf = (points: number): bigint => BigInt(Math.floor(points))
+
+const sha256 = (...parts: readonly unknown[]): string =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+
+export const accounts = { receivable: 'owed:points', payouts: 'world:payouts' } as const
+/** The user's account. A hash, because account names stay for ever and a userRef may be a mail address. */
+export const userAccountOf = (agentId: string, userRef: string): string =>
+  `stars:user:${sha256(agentId, userRef)}`
+export const holdAccountOf = (requestId: string): string => `hold:${requestId}`
+
+export const moveStars = (from: string, to: string, amount: bigint): Line[] => [
+  { account: from, unit: 'star', amount: -amount },
+  { account: to, unit: 'star', amount },
+]
+
+export type Conversion = {
+  readonly agentId: string
+  readonly mode: Mode
+  readonly userRef: string
+  readonly points: number
+  readonly claim: string
+}
+/** What makes two calls one conversion: the caller's key, else the content itself. */
+export const claimOf = (call: {
+  readonly userRef: string
+  readonly points: number
+  readonly key: string | undefined
+}): string => (call.key === undefined ? `same:${sha256(call.userRef, call.points)}` : `key:${call.key}`)
+export const isKeyed = (claim: string): boolean => claim.startsWith('key:')
+
+/** The name of the posting. A call without a key may come again after its time and is then another one. */
+export const referenceOf = (claim: string, claimedAt: Date): string =>
+  isKeyed(claim) ? claim : `${claim}:${claimedAt.getTime()}`
+
+const steps: Readonly<Record<PayoutState, readonly PayoutState[]>> = {
+  queued: ['in_review', 'rejected'],
+  in_review: ['approved', 'rejected'],
+  approved: ['paid', 'rejected'],
+  paid: [],
+  rejected: [],
+}
+/** Why an operator may not take this step, or undefined. The database enforces the same. */
+export const stepFault = (
+  payout: { readonly state: PayoutState; readonly reviewedBy: string | null },
+  to: PayoutState,
+  operatorId: string,
+): string | undefined => {
+  if (!steps[payout.state].includes(to)) return `This payout is ${payout.state}: it cannot become ${to}.`
+  if (to === 'approved' && payout.reviewedBy === operatorId)
+    return 'You reviewed this payout. Another operator must approve it.'
+  return undefined
+}

@@ -1,0 +1,146 @@
+import { sql } from 'kysely'
+import type { Mode, PayoutState } from '@pohf/protocol'
+import { now, type Tx } from '../platform/db.ts'
+import { sameCallHours, type Conversion } from './rules.ts'
+
+/** The time of the claim where it is new; undefined where it stands. A claim under way is waited for. */
+export const insertConversion = async (
+  tx: Tx,
+  conversion: Conversion,
+  stars: bigint,
+): Promise<Date | undefined> => {
+  const row = await tx
+    .insertInto('partner_conversions')
+    .values({
+      agent_id: conversion.agentId,
+      mode: conversion.mode,
+      claim: conversion.claim,
+      user_ref: conversion.userRef,
+      points: conversion.points,
+      stars,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('claimed_at')
+    .executeTakeFirst()
+  return row?.claimed_at
+}
+
+/** The claim as it stands, locked: of two that come after its time, the second sees what the first made of it. */
+export const findConversion = async (tx: Tx, conversion: Conversion) =>
+  tx
+    .selectFrom('partner_conversions')
+    .select(['user_ref', 'points', 'balance'])
+    .select(sql<boolean>`claimed_at <= pohf_now() - make_interval(hours => ${sameCallHours})`.as('outlived'))
+    .where('agent_id', '=', conversion.agentId)
+    .where('mode', '=', conversion.mode)
+    .where('claim', '=', conversion.claim)
+    .forUpdate()
+    .executeTakeFirstOrThrow()
+
+const conversionRow = (tx: Tx, conversion: Conversion) =>
+  tx
+    .updateTable('partner_conversions')
+    .where('agent_id', '=', conversion.agentId)
+    .where('mode', '=', conversion.mode)
+    .where('claim', '=', conversion.claim)
+
+export const updateConversionRenewed = async (tx: Tx, conversion: Conversion): Promise<Date> => {
+  const row = await conversionRow(tx, conversion)
+    .set({ claimed_at: now() })
+    .returning('claimed_at')
+    .executeTakeFirstOrThrow()
+  return row.claimed_at
+}
+
+export const updateConversionBalance = async (
+  tx: Tx,
+  conversion: Conversion,
+  balance: bigint,
+): Promise<void> => {
+  await conversionRow(tx, conversion).set({ balance }).execute()
+}
+
+type NewPayout = {
+  agentId: string
+  requestId: string
+  mode: Mode
+  userRef: string
+  stars: bigint
+  simulated: boolean
+}
+export const insertPayout = async (tx: Tx, payout: NewPayout): Promise<void> => {
+  await tx
+    .insertInto('payout_requests')
+    .values({
+      agent_id: payout.agentId,
+      request_id: payout.requestId,
+      mode: payout.mode,
+      user_ref: payout.userRef,
+      stars: payout.stars,
+      simulated: payout.simulated,
+    })
+    .execute()
+}
+
+const payoutColumns = [
+  'agent_id',
+  'request_id',
+  'mode',
+  'user_ref',
+  'stars',
+  'simulated',
+  'state',
+  'created_at',
+  'changed_at',
+  'reviewed_by',
+  'approved_by',
+  'paid_by',
+  'payment_ref',
+  'rejected_by',
+  'reject_reason',
+] as const
+
+/** By the id alone, for operators; locked, so that two of them take one step after the other. */
+export const findPayout = async (tx: Tx, requestId: string) =>
+  tx
+    .selectFrom('payout_requests')
+    .select(payoutColumns)
+    .where('request_id', '=', requestId)
+    .forUpdate()
+    .executeTakeFirst()
+export type PayoutRow = NonNullable<Awaited<ReturnType<typeof findPayout>>>
+
+export const listPayouts = async (
+  tx: Tx,
+  page: { state: PayoutState | undefined; after: string; limit: number },
+): Promise<PayoutRow[]> => {
+  const query = tx
+    .selectFrom('payout_requests')
+    .select(payoutColumns)
+    .where('request_id', '>', page.after)
+    .orderBy('request_id')
+    .limit(page.limit)
+  return (page.state === undefined ? query : query.where('state', '=', page.state)).execute()
+}
+
+type StepColumns = {
+  reviewed_by?: string
+  approved_by?: string
+  paid_by?: string
+  payment_ref?: string
+  rejected_by?: string
+  reject_reason?: string
+}
+export const updatePayoutState = async (
+  tx: Tx,
+  payout: Pick<PayoutRow, 'agent_id' | 'request_id'>,
+  state: PayoutState,
+  columns: StepColumns,
+): Promise<void> => {
+  await tx
+    .updateTable('payout_requests')
+    .set({ state, ...columns })
+    .where('agent_id', '=', payout.agent_id)
+    .where('request_id', '=', payout.request_id)
+    .execute()
+}

@@ -1,0 +1,67 @@
+import type { PaymentRequirement } from '@pohf/protocol'
+import type { Network } from './x402-network.ts'
+
+/** What is asked for one purchase. */
+type Quote = {
+  readonly network: Network
+  readonly amountUsdcMicro: bigint
+  readonly purchaseId: string
+  readonly resource: string
+  readonly description: string
+}
+
+/** How long an authorization should be valid; it also bounds how long a settlement can be in doubt. */
+const timeoutSeconds = 120
+const mimeType = 'application/json'
+const scheme = 'exact'
+
+/** The entry of `accepts[]` in version 1. Its clients parse every field and throw on a missing one. */
+export const requirementOf = ({ network, ...quote }: Quote): PaymentRequirement => ({
+  scheme,
+  network: network.name,
+  maxAmountRequired: quote.amountUsdcMicro.toString(),
+  resource: quote.resource,
+  description: quote.description,
+  mimeType,
+  payTo: network.payTo,
+  maxTimeoutSeconds: timeoutSeconds,
+  asset: network.asset,
+  extra: { name: network.assetName, version: network.assetVersion },
+})
+
+const requiredHeader = ({ network, ...quote }: Quote): string => {
+  const required = {
+    x402Version: 2,
+    error: 'payment_required',
+    resource: { url: quote.resource, description: quote.description, mimeType },
+    accepts: [
+      {
+        scheme,
+        network: network.caip2,
+        amount: quote.amountUsdcMicro.toString(),
+        asset: network.asset,
+        payTo: network.payTo,
+        maxTimeoutSeconds: timeoutSeconds,
+        // Version 2 clients send `extra` back as it is, and so the purchase id.
+        extra: {
+          name: network.assetName,
+          version: network.assetVersion,
+          assetTransferMethod: 'eip3009',
+          purchaseId: quote.purchaseId,
+        },
+      },
+    ],
+    extensions: {},
+  }
+  return Buffer.from(JSON.stringify(required)).toString('base64')
+}
+
+/** The headers of the challenge: version 2 reads its terms here and never looks at the body. */
+export const challengeHeaders = (quote: Quote): Record<string, string> => ({
+  'payment-required': requiredHeader(quote),
+  'x-purchase-id': quote.purchaseId,
+  'cache-control': 'no-store',
+  vary: 'X-PAYMENT, PAYMENT-SIGNATURE, X-Purchase-Id',
+  'access-control-expose-headers':
+    'PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Purchase-Id, X-Request-Id, Retry-After',
+})

@@ -1,0 +1,51 @@
+import type { Config } from '../platform/config.ts'
+
+/** Where purchases are paid, and in what. */
+export type Network = {
+  /** The name in x402 version 1, which has a closed list of them. */
+  readonly name: string
+  /** The name in x402 version 2. */
+  readonly caip2: string
+  readonly chainId: number
+  readonly isTest: boolean
+  readonly asset: string
+  readonly assetName: string
+  readonly assetVersion: string
+  readonly payTo: string
+}
+
+/** Nobody holds a key of it. A default that could be paid out would one day be somebody's mistake. */
+const nobody = '0x000000000000000000000000000000000000dEaD'
+
+const known = {
+  'base-sepolia': {
+    chainId: 84_532,
+    isTest: true,
+    asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+    assetName: 'USDC',
+  },
+  base: {
+    chainId: 8_453,
+    isTest: false,
+    asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+    assetName: 'USD Coin',
+  },
+} as const
+
+export const networkOf = (config: Config): Network => {
+  const name = config.X402_NETWORK
+  const { chainId, isTest, asset, assetName } = known[name]
+  return {
+    name,
+    caip2: `eip155:${chainId}`,
+    chainId,
+    isTest,
+    asset: config.X402_ASSET ?? asset,
+    assetName: config.X402_ASSET_NAME ?? assetName,
+    assetVersion: config.X402_ASSET_VERSION,
+    payTo: config.X402_PAY_TO ?? nobody,
+  }
+}
+
+/** Millionths of a USDC for cents. */
+export const usdcOf = (usdCents: bigint): bigint => usdCents * 10_000n

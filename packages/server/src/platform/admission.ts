@@ -1,0 +1,30 @@
+import type { Endpoint } from '@pohf/protocol'
+import type { Agent } from './call.ts'
+import type { Ctx } from './context.ts'
+import { addressKey, makeLimiter, type Limit, type Verdict } from './limits.ts'
+
+const addressLimits = (ctx: Ctx): Record<NonNullable<Endpoint['limit']>, Limit> => ({
+  register: { name: 'register', quota: ctx.config.REGISTER_LIMIT_PER_HOUR, windowSeconds: 3_600 },
+  beacon: { name: 'beacon', quota: 300, windowSeconds: 60 },
+  tasks: { name: 'tasks', quota: 60, windowSeconds: 60 },
+  forwards: { name: 'forwards', quota: 20, windowSeconds: 3_600 },
+  mail: { name: 'mail', quota: 20, windowSeconds: 3_600 },
+})
+
+/** Counts calls against their limits. Every way into an operation shares one, or the second way would be free. */
+export const makeAdmission = (ctx: Ctx) => {
+  const limiter = makeLimiter(ctx.clock)
+  const limits = addressLimits(ctx)
+  return {
+    byAddress: (endpoint: Endpoint, address: string): Verdict | undefined =>
+      endpoint.limit && ctx.config.addressLimits
+        ? limiter.take(limits[endpoint.limit], addressKey(address))
+        : undefined,
+    byAgent: (agent: Agent): Verdict =>
+      limiter.take(
+        { name: 'key', quota: agent.ratePerMinute ?? ctx.config.KEY_LIMIT_PER_MINUTE, windowSeconds: 60 },
+        agent.agentId,
+      ),
+  }
+}
+export type Admission = ReturnType<typeof makeAdmission>

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { endpoints } from '@pohf/protocol'
+import { startHarness } from '../../test/harness.ts'
+import * as agents from '../agents/index.ts'
+import { makeAdmission } from './admission.ts'
+import type { Agent } from './call.ts'
+import { makeDispatcher, type InnerCall } from './dispatch.ts'
+
+const harness = await startHarness({ KEY_LIMIT_PER_MINUTE: '30' })
+const { ctx } = harness
+const authenticator = agents.makeAuthenticator(ctx)
+const routes = agents.routes(ctx, authenticator)
+const { dispatch, has } = makeDispatcher({ ctx, endpoints, routes, admission: makeAdmission(ctx) })
+
+const from = (agent?: Agent, parts: Partial<InnerCall> = {}): InnerCall => ({
+  agent,
+  address: '127.0.0.1',
+  requestId: 'req_inner_0001',
+  ...parts,
+})
+const newAgent = async () => {
+  const { apiKey } = await harness.register('live')
+  return { apiKey, agent: await authenticator.authenticate(apiKey) }
+}
+
+test('the answer is that of HTTP', async () => {
+  const { apiKey, agent } = await newAgent()
+  const over = await harness.call('GET', '/api/agents/me', { key: apiKey })
+  const inner = await dispatch('agents.profile', from(agent))
+  assert.equal(inner.status, 200)
+  assert.deepEqual(inner.body, over.json)
+})
+
+const codeOf = async (call: InnerCall) => {
+  const { status, body } = await dispatch('agents.profile-update', call)
+  return [status, (body as { error: string }).error]
+}
+
+test('the refusals are those of HTTP: no key, no scope, a field that does not fit', async () => {
+  const { agent } = await newAgent()
+  assert.deepEqual(await codeOf(from()), [401, 'missing_api_key'])
+  assert.deepEqual(await codeOf(from({ ...agent, scopes: ['work'] })), [403, 'forbidden'])
+  assert.deepEqual(await codeOf(from(agent, { body: { name: 5 } })), [400, 'validation_failed'])
+  // The key is looked at before the body.
+  assert.deepEqual(await codeOf(from(undefined, { body: { name: 5 } })), [401, 'missing_api_key'])
+})
+
+test('a public operation does not learn who calls, and stores no replay', async () => {
+  const { agent } = await newAgent()
+  const body = { name: 'A', contactEmail: 'a@example.com' }
+  const call = from(agent, { body, headers: { 'idempotency-key': 'one' } })
+  const first = (await dispatch('agents.register', call)).body as { agentId: string }
+  const second = (await dispatch('agents.register', call)).body as { agentId: string }
+  assert.notEqual(first.agentId, second.agentId)
+  const { rows } = await harness.owner.query('select 1 from idempotency_keys')
+  assert.equal(rows.length, 0)
+})
+
+test('one Idempotency-Key holds across HTTP and dispatch', async () => {
+  const { apiKey, agent } = await newAgent()
+  const body = { name: 'Renamed' }
+  const headers = { 'idempotency-key': 'rename' }
+  const first = await harness.call('PATCH', '/api/agents/me', { key: apiKey, body, headers })
+  const again = await dispatch('agents.profile-update', from(agent, { body, headers }))
+  assert.equal(again.headers['idempotent-replayed'], 'true')
+  assert.deepEqual(again.body, first.json)
+  const other = await dispatch('agents.profile-update', from(agent, { body: { name: 'Other' }, headers }))
+  assert.equal(other.status, 422)
+})
+
+test('calls count against the limit of the key', async () => {
+  const { agent } = await newAgent()
+  for (let index = 0; index < 30; index++)
+    assert.equal((await dispatch('agents.profile', from(agent))).status, 200)
+  const refused = await dispatch('agents.profile', from(agent))
+  assert.equal(refused.status, 429)
+  assert.ok(Number(refused.headers['retry-after']) > 0)
+})
+
+test('what is not built, and what shows a secret to a key, is never dispatched', async () => {
+  const { agent } = await newAgent()
+  const planned = makeDispatcher({
+    ctx,
+    endpoints: endpoints.map((row) => ({ ...row, status: 'planned' as const })),
+    routes,
+    admission: makeAdmission(ctx),
+  })
+  assert.equal(has('agents.profile'), true)
+  assert.equal(planned.has('agents.profile'), false)
+  await assert.rejects(planned.dispatch('agents.profile', from(agent)), /not built/)
+  await assert.rejects(dispatch('agents.keys-create', from(agent, { body: { scopes: ['work'] } })), /secret/)
+})
+
+test('a fault shows nothing of itself, and the log has it under the same request id', async () => {
+  const { agent } = await newAgent()
+  const broken = makeDispatcher({
+    ctx,
+    endpoints,
+    routes: [
+      { id: 'agents.profile', handler: async () => Promise.reject(new Error('the cellar is flooded')) },
+    ],
+    admission: makeAdmission(ctx),
+  })
+  const { status, body } = await broken.dispatch('agents.profile', from(agent))
+  assert.equal(status, 500)
+  assert.equal(JSON.stringify(body).includes('cellar'), false)
+  assert.ok(harness.lines.some((line) => line.includes('cellar') && line.includes('req_inner_0001')))
+})

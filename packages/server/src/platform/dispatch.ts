@@ -1,0 +1,99 @@
+import type { Endpoint } from '@pohf/protocol'
+import type { Admission } from './admission.ts'
+import type { Agent, EndpointId, Handler, Route } from './call.ts'
+import type { Ctx } from './context.ts'
+import { Refusal } from './errors.ts'
+import { callOf, checkCaller, type Incoming } from './http-input.ts'
+import { runOnce, writeAnswer, writeFailure, type Written } from './http-output.ts'
+import type { Verdict } from './limits.ts'
+
+/** A call from inside the process. Its caller was authenticated before; header names are in lower case. */
+export type InnerCall = {
+  readonly agent: Agent | undefined
+  readonly address: string
+  readonly requestId: string
+  readonly body?: unknown
+  readonly params?: Readonly<Record<string, unknown>>
+  readonly query?: Readonly<Record<string, unknown>>
+  readonly headers?: Readonly<Record<string, string>>
+}
+export type Dispatched = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: unknown
+}
+
+/** The second way into the operations of the table: what HTTP checks is checked here by the same functions. */
+export type Dispatcher = {
+  readonly dispatch: (id: EndpointId, call: InnerCall) => Promise<Dispatched>
+  readonly has: (id: EndpointId) => boolean
+}
+
+const admit = (verdict: Verdict | undefined): void => {
+  if (verdict && !verdict.allowed) throw new Refusal('rate_limited', { headers: verdict.headers })
+}
+
+const pathFor = (endpoint: Endpoint, params: InnerCall['params'] = {}): string =>
+  endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(String(params[name]).toWellFormed()),
+  )
+
+const incomingOf = (endpoint: Endpoint, call: InnerCall): Incoming => ({
+  id: call.requestId,
+  ip: call.address,
+  url: pathFor(endpoint, call.params),
+  headers: call.headers ?? {},
+  body: call.body ?? {},
+  query: call.query ?? {},
+  params: call.params ?? {},
+  // As over HTTP, a public operation does not learn who calls.
+  agent: endpoint.auth === 'public' ? undefined : call.agent,
+  operator: undefined,
+  keyText: '',
+})
+
+type Parts = {
+  readonly ctx: Ctx
+  readonly endpoints: readonly Endpoint[]
+  readonly routes: readonly Route[]
+  readonly admission: Admission
+}
+
+/** Makes the dispatcher over the built rows and their routes. */
+export const makeDispatcher = ({ ctx, endpoints, routes, admission }: Parts): Dispatcher => {
+  const find = (id: EndpointId): { endpoint: Endpoint; handler: Handler } | undefined => {
+    const endpoint = endpoints.find((row) => row.id === id && row.status === 'built')
+    const route = routes.find((candidate) => candidate.id === id)
+    return endpoint && route ? { endpoint, handler: route.handler } : undefined
+  }
+
+  const answer = async (endpoint: Endpoint, handler: Handler, call: InnerCall): Promise<Written> => {
+    const request = incomingOf(endpoint, call)
+    admit(admission.byAddress(endpoint, request.ip))
+    checkCaller(endpoint, request.agent)
+    if (request.agent) admit(admission.byAgent(request.agent))
+    const parsed = callOf(endpoint, request)
+    return runOnce({ ctx, endpoint, request }, async () => writeAnswer(endpoint, await handler(parsed)))
+  }
+
+  return {
+    has: (id) => find(id) !== undefined,
+    dispatch: async (id, call) => {
+      const found = find(id)
+      if (!found) throw new Error(`${id} is dispatched, but not built`)
+      const { endpoint, handler } = found
+      // A stored answer that shows a secret is sealed by the key's own text, which does not come this way.
+      if (endpoint.showsSecret && endpoint.auth !== 'public') throw new Error(`${id} shows a secret`)
+      const startedAt = performance.now()
+      const written = await answer(endpoint, handler, call).catch((error: unknown) =>
+        writeFailure(ctx, error, { id: call.requestId, endpoint: id }),
+      )
+      ctx.metrics.requests.observe(
+        { endpoint: id, status: written.status },
+        (performance.now() - startedAt) / 1_000,
+      )
+      const body: unknown = written.json ? JSON.parse(written.body) : written.body
+      return { status: written.status, headers: written.headers, body }
+    },
+  }
+}

@@ -1,0 +1,47 @@
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction, readNow, type Tx } from '../platform/db.ts'
+import { publish } from '../platform/outbox.ts'
+import { findSession, readViewToken, type View } from '../sessions/index.ts'
+import { isTokenAlive, isVerifiedView } from './rules.ts'
+import { insertConversion, insertConversionClaim } from './store.ts'
+
+type Conversion = {
+  readonly vt: string
+  readonly name: string
+  readonly value?: number | undefined
+  readonly currency?: string | undefined
+  readonly idempotencyKey: string | undefined
+}
+
+/** True where the conversion stands, now or from an earlier call with the same key. */
+const attribute = async (tx: Tx, view: View, conversion: Conversion): Promise<boolean> => {
+  if (!isTokenAlive(view.viewedAt, await readNow(tx))) return false
+  const session = await findSession(tx, view)
+  if (!session || !isVerifiedView(session)) return false
+  const { name, idempotencyKey } = conversion
+  const viewedAt = session.at
+  if (
+    idempotencyKey !== undefined &&
+    !(await insertConversionClaim(tx, view, { name, idempotencyKey, viewedAt }))
+  )
+    return true
+  const value = conversion.value ?? null
+  const currency = conversion.currency?.toUpperCase() ?? null
+  const eventId = await publish(tx, {
+    agentId: view.agentId,
+    mode: view.mode,
+    type: 'conversion.attributed',
+    subject: view.sessionId,
+    data: { sessionId: view.sessionId, name, value, currency },
+  })
+  await insertConversion(tx, view, { eventId, viewedAt, name, value, currency })
+  return true
+}
+
+/** Attributes a conversion to a verified view of this agent. A foreign token answers like an unknown one. */
+export const conversion = async (ctx: Ctx, agent: Agent, input: Conversion) => {
+  const view = readViewToken(ctx.secrets.derive('vt'), input.vt)
+  if (!view || view.agentId !== agent.agentId || view.mode !== agent.mode) return { attributed: false }
+  return { attributed: await inTransaction(ctx, agent.agentId, (tx) => attribute(tx, view, input)) }
+}

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { makeViewToken } from '../sessions/index.ts'
+import { startHarness } from '../../test/harness.ts'
+import { makeView } from '../../test/views.ts'
+
+const harness = await startHarness()
+const agent = await harness.register('live')
+
+const beacon = (body: unknown, headers: Record<string, string> = {}) =>
+  harness.call('POST', '/api/track/event', { body, headers })
+const storedOf = async (sessionId: string) => {
+  const { rows } = await harness.owner.query(
+    'select type, client_event_id, client_at, path, props, seq from track_events where session_id = $1 order by seq',
+    [sessionId],
+  )
+  return rows
+}
+const counted = async (outcome: string): Promise<number> => {
+  const { values } = await harness.ctx.metrics.beacons.get()
+  return values.find(({ labels }) => labels['outcome'] === outcome)?.value ?? 0
+}
+const dayMs = 86_400_000
+
+test('a beacon of a verified view is stored, as one object or as an array', async () => {
+  const { vt, sessionId } = await makeView(harness, agent)
+  const first = await beacon({ vt, type: 'pageview', path: '/shop?mail=a@b.c#x', ts: '2026-02-03T04:05:06Z' })
+  assert.equal(first.status, 200)
+  assert.deepEqual(first.json, { ok: true, recorded: 1 })
+  const second = await beacon([
+    { vt, event: 'scroll', props: { depth: 0.5, deep: { a: 1 }, on: true, none: null } },
+    { vt, name: 'click', ts: 1_770_000_000_000 },
+    { vt },
+  ])
+  assert.deepEqual(second.json, { ok: true, recorded: 3 })
+  const rows = await storedOf(sessionId)
+  assert.deepEqual(
+    rows.map((row) => [row.seq, row.type]),
+    [
+      [1, 'pageview'],
+      [2, 'scroll'],
+      [3, 'click'],
+      [4, 'unnamed'],
+    ],
+  )
+  assert.equal(rows[0].path, '/shop')
+  assert.equal(rows[0].client_at.toISOString(), '2026-02-03T04:05:06.000Z')
+  assert.deepEqual(rows[1].props, { depth: 0.5, on: true, none: null })
+})
+
+test('any JSON is answered 200, whatever its form and under whatever media type', async () => {
+  for (const raw of ['{}', '[]', '1', '"x"', 'null', 'true', '[1,[],{"a":{}}]', '{"vt":5,"type":[]}', '']) {
+    for (const type of [
+      'application/json',
+      'text/plain;charset=UTF-8',
+      'application/x-www-form-urlencoded',
+    ]) {
+      const answer = await harness.call('POST', '/api/track/event', {
+        raw,
+        headers: { 'content-type': type },
+      })
+      assert.equal(answer.status, 200, `${raw} as ${type}: ${answer.text}`)
+      assert.deepEqual(answer.json, { ok: true, recorded: 0 })
+    }
+  }
+  const deep = await harness.call('POST', '/api/track/event', {
+    raw: `${'['.repeat(30_000)}${']'.repeat(30_000)}`,
+  })
+  assert.equal(deep.status, 200)
+})
+
+test('what is not JSON is 400 and what is over 64 KB is 413', async () => {
+  const broken = await harness.call('POST', '/api/track/event', { raw: '{"vt":' })
+  assert.equal(broken.status, 400)
+  assert.equal(broken.json.error, 'invalid_json')
+  const large = await harness.call('POST', '/api/track/event', { raw: JSON.stringify('x'.repeat(65_536)) })
+  assert.equal(large.status, 413)
+  const fits = await harness.call('POST', '/api/track/event', { raw: JSON.stringify('x'.repeat(65_534)) })
+  assert.equal(fits.status, 200)
+})
+
+test('a browser of any site may send it, and cookies are neither set nor read', async () => {
+  const { vt } = await makeView(harness, agent)
+  const headers = { origin: 'https://shop.example', cookie: 'id=1', 'content-type': 'text/plain' }
+  const answer = await beacon({ vt, type: 'landed' }, headers)
+  assert.deepEqual(answer.json, { ok: true, recorded: 1 })
+  assert.equal(answer.headers['access-control-allow-origin'], 'https://shop.example')
+  assert.equal(answer.headers['set-cookie'], undefined)
+})
+
+test('a forged token is counted, stores nothing and costs no statement', async () => {
+  const { vt, sessionId } = await makeView(harness, agent)
+  const other = makeViewToken(Buffer.alloc(32), { ...agent, sessionId, viewedAt: new Date() })
+  const before = await counted('forged')
+  const statements = harness.ctx.db.statements()
+  const cut = `${vt.slice(0, -1)}${vt.endsWith('A') ? 'B' : 'A'}`
+  const answer = await beacon([{ vt: other }, { vt: cut.replace('vt_', 'vt_x') }, { vt: 'vt_' }, {}])
+  assert.deepEqual(answer.json, { ok: true, recorded: 0 })
+  assert.equal(harness.ctx.db.statements(), statements)
+  assert.equal(await counted('forged'), before + 4)
+  assert.deepEqual(await storedOf(sessionId), [])
+})
+
+test('a token of no view, of a rejected view or of another act stores nothing', async () => {
+  const key = harness.ctx.secrets.derive('vt')
+  const nowhere = makeViewToken(key, { ...agent, sessionId: 'ses_nowhere', viewedAt: new Date() })
+  const rejected = await makeView(harness, agent, { verified: false, quality: 0.1 })
+  const work = await makeView(harness, agent, { kind: 'work' })
+  const before = await counted('unknown')
+  for (const vt of [nowhere, rejected.vt, work.vt]) assert.equal((await beacon({ vt })).json.recorded, 0)
+  assert.equal(await counted('unknown'), before + 3)
+})
+
+test('an event id counts once per view, also within one body and from 20 calls at once', async () => {
+  const { vt, sessionId } = await makeView(harness, agent)
+  const twin = await makeView(harness, agent)
+  const body = { vt, type: 'click', eventId: 'e1' }
+  const answers = await Promise.all(Array.from({ length: 20 }, () => beacon(body)))
+  assert.equal(
+    answers.reduce((sum, { json }) => sum + json.recorded, 0),
+    1,
+  )
+  const again = await beacon([body, { vt, eventId: 'e2' }, { vt, eventId: 'e2' }])
+  assert.equal(again.json.recorded, 1)
+  assert.equal((await beacon({ ...body, vt: twin.vt })).json.recorded, 1)
+  assert.equal((await storedOf(sessionId)).length, 2)
+})
+
+test('text is cleaned and cut, never refused', async () => {
+  const { vt, sessionId } = await makeView(harness, agent)
+  const nasty = 'a\u0000b\ud800c'
+  const answer = await beacon({
+    vt,
+    type: nasty.repeat(50),
+    eventId: nasty,
+    path: `/${nasty}${'x'.repeat(5_000)}`,
+    ts: 'yesterday',
+    props: { [nasty]: nasty, long: '\u{1f600}'.repeat(500), big: 1e308 },
+  })
+  assert.deepEqual(answer.json, { ok: true, recorded: 1 })
+  const [row] = await storedOf(sessionId)
+  assert.equal(row.type.length, 64)
+  assert.equal(row.client_event_id, 'ab\ufffdc')
+  assert.equal(row.path.length, 512)
+  assert.equal(row.client_at, null)
+  assert.equal(row.props['ab\ufffdc'], 'ab\ufffdc')
+  assert.equal(row.props.long.length, 256)
+})
+
+test('a view sends at most 60 beacons a minute, and a body at most 100', async () => {
+  const { vt } = await makeView(harness, agent)
+  const many = Array.from({ length: 150 }, (_, n) => ({ vt, eventId: `n${n}` }))
+  const before = await counted('limited')
+  assert.equal((await beacon(many)).json.recorded, 60)
+  assert.equal((await counted('limited')) - before, 40)
+  assert.equal((await beacon({ vt })).json.recorded, 0)
+  await harness.advance(60_000)
+  assert.equal((await beacon({ vt })).json.recorded, 1)
+})
+
+test('a view holds 500 beacons and no more, also under load', async () => {
+  const { vt, sessionId } = await makeView(harness, agent)
+  const sixty = Array.from({ length: 60 }, () => ({ vt, type: 'scroll' }))
+  for (let minute = 0; minute < 8; minute++) {
+    assert.equal((await beacon(sixty)).json.recorded, 60)
+    await harness.advance(60_000)
+  }
+  const last = await Promise.all(Array.from({ length: 40 }, () => beacon({ vt })))
+  assert.equal(
+    last.reduce((sum, { json }) => sum + json.recorded, 0),
+    20,
+  )
+  assert.equal((await storedOf(sessionId)).length, 500)
+})
+
+test('a body that mixes more than ten views is served for ten', async () => {
+  const views = await Promise.all(Array.from({ length: 12 }, () => makeView(harness, agent)))
+  assert.equal((await beacon(views.map(({ vt }) => ({ vt })))).json.recorded, 10)
+})
+
+test('only columns for what the page said exist: no address, no user agent', async () => {
+  const { rows } = await harness.owner.query(
+    'select column_name from information_schema.columns where table_name = \'track_events\' order by column_name collate "C"',
+  )
+  assert.deepEqual(
+    rows.map((row) => row.column_name),
+    [
+      'agent_id',
+      'at',
+      'client_at',
+      'client_event_id',
+      'mode',
+      'path',
+      'props',
+      'seq',
+      'session_id',
+      'type',
+      'viewed_at',
+    ],
+  )
+})
+
+test('a token works for 30 days and then stores nothing; its counters are dropped, its beacons stay', async () => {
+  const { vt, sessionId } = await makeView(harness, agent)
+  await harness.advance(29 * dayMs)
+  // The claim was made in another month perhaps, and still holds.
+  assert.equal((await beacon({ vt, eventId: 'late' })).json.recorded, 1)
+  assert.equal((await beacon({ vt, eventId: 'late' })).json.recorded, 0)
+  await harness.advance(dayMs + 2_000)
+  const before = await counted('expired')
+  assert.equal((await beacon({ vt, eventId: 'later' })).json.recorded, 0)
+  assert.equal(await counted('expired'), before + 1)
+  await harness.advance(6 * dayMs)
+  await harness.work()
+  for (const table of ['track_views', 'track_event_claims']) {
+    const { rowCount } = await harness.owner.query(`select from ${table} where session_id = $1`, [sessionId])
+    assert.equal(rowCount, 0, table)
+  }
+  assert.equal((await storedOf(sessionId)).length, 1)
+})

@@ -1,0 +1,34 @@
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction, readNow } from '../platform/db.ts'
+import { findViewSummary } from '../sessions/index.ts'
+import { engagementTypes, rateOf, windowStart } from './rules.ts'
+import { findBeaconCounts, findConversionCounts, listConversionValues } from './store.ts'
+
+const defaultDays = 30
+
+/** What became of the verified views of a window: everything is counted by the view's own time. */
+export const funnel = async (ctx: Ctx, agent: Agent, asked: Date | undefined) =>
+  inTransaction(ctx, agent.agentId, async (tx) => {
+    const until = await readNow(tx)
+    const since = windowStart(asked, until, defaultDays)
+    const window = { agentId: agent.agentId, mode: agent.mode, since }
+    const { landed, engaged } = await findBeaconCounts(tx, window, engagementTypes)
+    const { conversions, converted } = await findConversionCounts(tx, window)
+    const values = await listConversionValues(tx, window)
+    const { verified: views } = await findViewSummary(tx, window)
+    return {
+      views,
+      landed,
+      engaged,
+      conversions,
+      rates: {
+        landed: rateOf(landed, views),
+        engaged: rateOf(engaged, views),
+        conversion: rateOf(converted, views),
+      },
+      value: Object.fromEntries(values.map(({ code, total }) => [code, total])),
+      since: since.toISOString(),
+      until: until.toISOString(),
+    }
+  })

@@ -1,0 +1,2 @@
+export { retentionDuty } from './retention.ts'
+export { routes } from './routes.ts'

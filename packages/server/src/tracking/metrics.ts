@@ -1,0 +1,69 @@
+import { Answer, type Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction, readNow } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { findViewSummary, listViews } from '../sessions/index.ts'
+import { csvMediaType, writeCsv } from './csv.ts'
+import { readCursor, rowOf, windowStart, writeCursor, type Position } from './rules.ts'
+
+type Query = {
+  readonly format: 'json' | 'csv'
+  readonly since?: Date | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+const defaultDays = 7
+const defaultLimit = 100
+const limitMax = { json: 1_000, csv: 10_000 } as const
+
+const refuse = (path: string, code: string, message: string): never => {
+  throw new Refusal('validation_failed', { details: [{ path, code, message }] })
+}
+
+const readPosition = (cursor: string | undefined): Position | undefined =>
+  cursor === undefined
+    ? undefined
+    : (readCursor(cursor) ?? refuse('query.cursor', 'invalid', 'must be a nextCursor of this endpoint'))
+
+/** One page of views, oldest first, and the figures of the whole window. */
+const readPage = async (ctx: Ctx, agent: Agent, query: Query) => {
+  const limit = query.limit ?? defaultLimit
+  if (limit > limitMax[query.format])
+    refuse('query.limit', 'too_big', `must be at most ${limitMax[query.format]} as ${query.format}`)
+  const after = readPosition(query.cursor)
+  return inTransaction(ctx, agent.agentId, async (tx) => {
+    const until = await readNow(tx)
+    const since = windowStart(query.since, until, defaultDays)
+    const whose = { agentId: agent.agentId, mode: agent.mode }
+    const found = await listViews(tx, {
+      ...whose,
+      // A cursor older than the default window still goes on where it stood.
+      since: query.since === undefined && after ? after.at : since,
+      ...(after ? { after } : {}),
+      limit: limit + 1,
+    })
+    const page = found.slice(0, limit)
+    const last = page.at(-1)
+    const hasMore = found.length > limit
+    const summary = await findViewSummary(tx, { ...whose, since })
+    return {
+      summary: { ...summary, since: since.toISOString(), until: until.toISOString() },
+      rows: page.map(rowOf),
+      nextCursor: hasMore && last ? writeCursor(last) : null,
+      hasMore,
+    }
+  })
+}
+
+export const metrics = async (ctx: Ctx, agent: Agent, query: Query) => {
+  const page = await readPage(ctx, agent, query)
+  if (query.format === 'json') return new Answer(page)
+  return new Answer(undefined, {
+    headers: {
+      'content-disposition': 'attachment; filename="metrics.csv"',
+      ...(page.nextCursor === null ? {} : { 'x-next-cursor': page.nextCursor }),
+    },
+    raw: { mediaType: csvMediaType, text: writeCsv(page.rows) },
+  })
+}

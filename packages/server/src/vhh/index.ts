@@ -1,0 +1,2 @@
+export { ensureEpochs, epochDuty } from './epochs.ts'
+export { routes } from './routes.ts'

@@ -1,0 +1,68 @@
+export const compositeCode = 'VHH'
+export const unit = 'verified human hour'
+/** No inputs are collected under this method; the first that computes a value gets the next number. */
+export const method = 'vhh-0'
+export const noInputs = { hours: 0, clusters: 0, workers: 0 } as const
+
+const hourMs = 3_600_000
+/** Late work of a month still counts for this long. */
+const finalAfterMs = 24 * hourMs
+/** Months published in one go; a deployment that slept longer catches up in the next. */
+const monthsMax = 120
+
+/** Months since year 0: what arithmetic needs. */
+const indexOf = (month: string): number => Number(month.slice(0, 4)) * 12 + Number(month.slice(5)) - 1
+const textOf = (index: number): string =>
+  `${String(Math.floor(index / 12)).padStart(4, '0')}-${String((index % 12) + 1).padStart(2, '0')}`
+
+/** The calendar month of an instant, in UTC. */
+export const monthOf = (at: Date): string => at.toISOString().slice(0, 7)
+
+/** How many months lie between this month and that one; negative for a past one. */
+export const leadMonths = (now: Date, month: string): number => indexOf(month) - indexOf(monthOf(now))
+
+const finalAtMs = (index: number): number =>
+  Date.UTC(Math.floor((index + 1) / 12), (index + 1) % 12) + finalAfterMs
+
+/** The months to publish now: at first last month, then each one when it is final, without a gap. */
+export const dueMonths = (latest: string | undefined, now: Date): string[] => {
+  if (latest === undefined) return [textOf(indexOf(monthOf(now)) - 1)]
+  const due: string[] = []
+  for (let index = indexOf(latest) + 1; due.length < monthsMax; index++) {
+    if (finalAtMs(index) > now.getTime()) break
+    due.push(textOf(index))
+  }
+  return due
+}
+
+/** What the index is called for people. */
+export const nameOf = (code: string): string =>
+  code === compositeCode
+    ? 'Verified Human Hour, composite'
+    : `Verified Human Hour, ${code.slice(compositeCode.length + 1)}`
+
+export type Assessment = 'within' | 'stretch' | 'beyond'
+
+/** What can be offered for a month: the setting, and nothing for a month that is over. */
+export const hoursAvailable = (capacityHours: number, lead: number): number => (lead < 0 ? 0 : capacityHours)
+
+export const assess = (hours: number, available: number): Assessment =>
+  hours <= available ? 'within' : hours <= 2 * available ? 'stretch' : 'beyond'
+
+/** Per cent for short notice: the later people are asked for, the dearer. */
+const leadPct = (lead: number): number =>
+  lead >= 6 ? 0 : lead >= 3 ? 5 : lead === 2 ? 10 : lead === 1 ? 15 : 25
+
+/** Per cent for the share of capacity: nothing up to half of it. */
+const sharePct = (hours: number, available: number): number =>
+  ({ within: hours <= available / 2 ? 0 : 5, stretch: 15, beyond: 25 })[assess(hours, available)]
+
+/** The premium on the index price, in per cent: 0 to 50. */
+export const premiumPct = (order: { hours: number; available: number; lead: number }): number =>
+  leadPct(order.lead) + sharePct(order.hours, order.available)
+
+/** Index price times hours, with the premium, to the cent; null where the index has no value. */
+export const totalUsdCents = (vhhUsdCents: bigint | null, hours: number, premium: number): bigint | null =>
+  vhhUsdCents === null ? null : BigInt(Math.round((Number(vhhUsdCents) * hours * (100 + premium)) / 100))
+
+export const usdOf = (cents: bigint | null): number | null => (cents === null ? null : Number(cents) / 100)

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as fc from 'fast-check'
+import { bodyOf, isFailingTooLong, outcomeOf, waitMsAfter } from './rules.ts'
+
+const at = new Date('2026-03-01T00:00:00Z')
+const failed = { status: 500, retryAfter: undefined }
+const hourMs = 3_600_000
+
+test('nine waits follow the first attempt, each within a tenth of its plan, then no more', () => {
+  const plannedSeconds = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]
+  for (const [index, seconds] of plannedSeconds.entries()) {
+    assert.equal(waitMsAfter(index + 1, failed, { at, fraction: 0.5 }), seconds * 1_000)
+    assert.equal(waitMsAfter(index + 1, failed, { at, fraction: 0 }), seconds * 900)
+  }
+  assert.equal(waitMsAfter(10, failed, { at, fraction: 0.5 }), undefined)
+  assert.equal(waitMsAfter(11, { fault: 'timeout' }, { at, fraction: 0.5 }), undefined)
+})
+
+const wait = (retryAfter: string, attempt = 1) =>
+  waitMsAfter(attempt, { status: 503, retryAfter }, { at, fraction: 0.5 })
+
+test('a receiver may ask for more time, never for less and never for more than a day', () => {
+  assert.equal(wait('3600'), hourMs)
+  assert.equal(wait('1'), 5_000)
+  assert.equal(wait('1', 9), 24 * hourMs)
+  assert.equal(wait('99999999'), 24 * hourMs)
+  assert.equal(wait('Sun, 01 Mar 2026 02:00:00 GMT'), 2 * hourMs)
+  assert.equal(wait('Sat, 28 Feb 2026 02:00:00 GMT'), 5_000)
+  assert.equal(wait('Fri, 01 Mar 2030 02:00:00 GMT'), 24 * hourMs)
+})
+
+test('whatever a receiver writes into Retry-After, the wait stays between 4.5 s and 26.4 h', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 9 }),
+      fc.oneof(fc.string(), fc.integer().map(String), fc.date({ noInvalidDate: true }).map(String)),
+      fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+      (attempt, retryAfter, fraction) => {
+        const wait = waitMsAfter(attempt, { status: 429, retryAfter }, { at, fraction })
+        assert.ok(wait !== undefined && wait >= 4_500 && wait <= 26.4 * hourMs)
+      },
+    ),
+    { numRuns: 2_000 },
+  )
+})
+
+test('only 2xx is success, only 410 ends the subscription', () => {
+  for (let status = 100; status < 600; status++) {
+    const expected = status >= 200 && status < 300 ? 'delivered' : status === 410 ? 'gone' : 'failed'
+    assert.equal(outcomeOf({ status, retryAfter: undefined }), expected)
+  }
+  assert.equal(outcomeOf({ fault: 'timeout' }), 'failed')
+})
+
+const envelope = (text: string) => ({
+  id: 'evt_1',
+  type: 'a.b',
+  timestamp: at.toISOString(),
+  test: false,
+  apiVersion: '1.0.0',
+  agentId: 'agt_1',
+  data: { text },
+})
+
+test('an event above 20 KB is announced without its data', () => {
+  const small = envelope('x'.repeat(20_000))
+  assert.equal(bodyOf(small), JSON.stringify(small))
+  // Bytes count, not characters.
+  const large = bodyOf(envelope('é'.repeat(15_000)))
+  assert.deepEqual(JSON.parse(large), { ...envelope(''), data: {} })
+})
+
+test('five days without a success are too long, a moment less is not', () => {
+  const days = 5 * 24 * hourMs
+  assert.equal(isFailingTooLong(at, new Date(at.getTime() + days)), true)
+  assert.equal(isFailingTooLong(at, new Date(at.getTime() + days - 1)), false)
+})

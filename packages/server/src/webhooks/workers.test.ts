@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import { test } from 'node:test'
+import { startHarness } from '../../test/harness.ts'
+import { answer, startReceiver } from '../../test/receiver.ts'
+import {
+  attemptsOf,
+  dayMs,
+  endpointOf,
+  happen,
+  isSigned,
+  newAgent,
+  passOn,
+  secondMs,
+  statesOf,
+  subscribe,
+  toRest,
+} from '../../test/webhooks.ts'
+import { startWorker } from '../platform/worker.ts'
+import { attempt, claim, deliveryDuty, settle } from './deliver.ts'
+
+test('a receiver that never answers, and one that is not there, fail in their time', async () => {
+  const harness = await startHarness()
+  const silent = await startReceiver(() => undefined)
+  const agent = await newAgent(harness)
+  const { id } = await subscribe(harness, agent, silent.url)
+  // Port 9 is discard: nobody listens on it.
+  const { id: absent } = await subscribe(harness, agent, 'http://127.0.0.1:9/')
+  await happen(harness, agent)
+  await passOn(harness)
+  await toRest(deliveryDuty(harness.ctx, { timeoutMs: 1_000 }))
+  assert.equal(silent.received.length, 1)
+  assert.deepEqual(await attemptsOf(harness, id), [
+    { attempt: 1, outcome: 'failed', status: null, fault: 'timeout' },
+  ])
+  assert.equal((await attemptsOf(harness, absent))[0]?.fault, 'ECONNREFUSED')
+  assert.deepEqual(await statesOf(harness, id), ['pending'])
+})
+
+test('receivers that never answer hold up nobody, and none gets more than four at a time', async () => {
+  const harness = await startHarness()
+  const held: ServerResponse[] = []
+  const silent = await startReceiver((response) => held.push(response))
+  const healthy = await startReceiver()
+  const agent = await newAgent(harness)
+  await subscribe(harness, agent, silent.url)
+  await subscribe(harness, agent, healthy.url)
+  for (let i = 0; i < 60; i++) await happen(harness, agent)
+  await passOn(harness)
+  const duty = deliveryDuty(harness.ctx, { timeoutMs: 60_000 })
+  const startedAt = performance.now()
+  while (healthy.received.length < 60 && performance.now() - startedAt < 30_000) await duty.run()
+  assert.equal(healthy.received.length, 60, 'the healthy receiver waited for the silent one')
+  assert.equal(silent.openMax, 4)
+  assert.ok(healthy.openMax <= 4)
+  for (const response of held) response.writeHead(500).end()
+  await duty.finish?.()
+  // Known to fail, the endpoint is tried one at a time until it answers.
+  assert.equal((await claim(harness.ctx, 32)).length, 1)
+})
+
+test('two workers side by side deliver every event once', async () => {
+  const harness = await startHarness()
+  const receivers = await Promise.all(Array.from({ length: 3 }, () => startReceiver()))
+  const agent = await newAgent(harness)
+  for (const receiver of receivers) await subscribe(harness, agent, receiver.url)
+  const eventIds = await Promise.all(Array.from({ length: 80 }, (_, i) => happen(harness, agent, `key_${i}`)))
+  await Promise.all([passOn(harness), passOn(harness)])
+  await Promise.all([toRest(deliveryDuty(harness.ctx)), toRest(deliveryDuty(harness.ctx))])
+  for (const receiver of receivers)
+    assert.deepEqual(receiver.eventIds().toSorted(), eventIds.toSorted(), 'lost or sent twice')
+  const { rows } = await harness.owner.query('select count(*)::int as count from webhook_attempts')
+  assert.equal(rows[0].count, 240)
+})
+
+test('a worker that dies after sending leads to a second delivery with the same id, and changes nothing when it comes back', async () => {
+  const harness = await startHarness()
+  const receiver = await startReceiver()
+  const agent = await newAgent(harness)
+  const { id, signingSecret } = await subscribe(harness, agent, receiver.url)
+  const eventId = await happen(harness, agent)
+  await passOn(harness)
+  const [claimed] = await claim(harness.ctx, 8)
+  assert.ok(claimed)
+  await attempt(harness.ctx, claimed)
+  await harness.advance(45 * secondMs)
+  await harness.work()
+  assert.equal(receiver.received.length, 1, 'taken over while the lease held')
+  await harness.advance(16 * secondMs)
+  await harness.work()
+  assert.deepEqual(receiver.eventIds(), [eventId, eventId])
+  assert.equal(receiver.received[0]?.body, receiver.received[1]?.body)
+  assert.ok(receiver.received.every((received) => isSigned(signingSecret, received)))
+  assert.deepEqual(await statesOf(harness, id), ['delivered'])
+  await settle(harness.ctx, claimed, { reply: { status: 500, retryAfter: undefined }, durationMs: 1 })
+  assert.deepEqual(await statesOf(harness, id), ['delivered'])
+  assert.equal((await endpointOf(harness, id))?.failing_since, null)
+})
+
+test('a worker that is stopped finishes what it has under way', async () => {
+  const harness = await startHarness()
+  const arrived = Promise.withResolvers<void>()
+  const release = Promise.withResolvers<void>()
+  const receiver = await startReceiver((response) => {
+    arrived.resolve()
+    void release.promise.then(() => response.writeHead(204).end())
+  })
+  const agent = await newAgent(harness)
+  const { id } = await subscribe(harness, agent, receiver.url)
+  await happen(harness, agent)
+  await passOn(harness)
+  const worker = startWorker(harness.ctx, [deliveryDuty(harness.ctx)])
+  await arrived.promise
+  const stopped = worker.stop()
+  release.resolve()
+  await stopped
+  assert.deepEqual(await statesOf(harness, id), ['delivered'])
+})
+
+test('a late answer of a worker that lost its lease does not settle what another holds now', async () => {
+  const harness = await startHarness()
+  const receiver = await startReceiver()
+  const agent = await newAgent(harness)
+  const { id } = await subscribe(harness, agent, receiver.url)
+  await happen(harness, agent)
+  await passOn(harness)
+  const [slow] = await claim(harness.ctx, 8)
+  await harness.advance(61 * secondMs)
+  const [quick] = await claim(harness.ctx, 8)
+  assert.ok(slow && quick)
+  assert.equal(quick.deliveryId, slow.deliveryId)
+  for (const status of [200, 410, 500])
+    await settle(harness.ctx, slow, { reply: { status, retryAfter: undefined }, durationMs: 1 })
+  assert.deepEqual(await statesOf(harness, id), ['pending'])
+  assert.equal((await endpointOf(harness, id))?.state, 'enabled')
+  await settle(harness.ctx, quick, { reply: { status: 200, retryAfter: undefined }, durationMs: 1 })
+  assert.deepEqual(await statesOf(harness, id), ['delivered'])
+})
+
+test('logs and the attempts log hold no secret, signature, body or address', async () => {
+  const harness = await startHarness()
+  const receiver = await startReceiver(answer(500))
+  const agent = await newAgent(harness)
+  const { signingSecret } = await subscribe(harness, agent, `${receiver.url}?token=canary-in-address`)
+  await subscribe(harness, agent, 'http://127.0.0.1:9/canary-in-address')
+  await happen(harness, agent, 'key_canary_in_body')
+  await harness.work()
+  const lines = harness.lines.join('')
+  const { rows } = await harness.owner.query('select t::text as row from webhook_attempts t')
+  assert.ok(lines.includes('a webhook was not taken') && rows.length === 2)
+  const signature = String(receiver.received[0]?.headers['webhook-signature'])
+  for (const canary of [
+    signingSecret.slice(6),
+    signature.slice(3),
+    'canary-in-address',
+    'key_canary_in_body',
+  ]) {
+    assert.ok(!lines.includes(canary), `a log line holds ${canary}`)
+    assert.ok(!JSON.stringify(rows).includes(canary), `the attempts log holds ${canary}`)
+  }
+})
+
+test('the database refuses to bring back what is settled or switched off', async () => {
+  const harness = await startHarness()
+  const receiver = await startReceiver(answer(410))
+  const agent = await newAgent(harness)
+  await subscribe(harness, agent, receiver.url)
+  await happen(harness, agent)
+  await harness.work()
+  for (const sql of [
+    "update webhook_endpoints set state = 'enabled', disabled_at = null, disabled_reason = null",
+    "update webhook_deliveries set state = 'pending', settled_at = null",
+    "update webhook_deliveries set state = 'delivered'",
+  ])
+    await assert.rejects(harness.owner.query(sql), /cannot go from/)
+  await assert.rejects(harness.owner.query('update webhook_attempts set attempt = 9'), /append-only/)
+})
+
+test('deliveries are dropped 30 days after they were settled, not 30 days after the event', async () => {
+  const harness = await startHarness()
+  const [healthy, failing] = [await startReceiver(), await startReceiver(answer(500))]
+  const agent = await newAgent(harness)
+  const { id } = await subscribe(harness, agent, healthy.url, ['key.revoked'])
+  const { id: failingId } = await subscribe(harness, agent, failing.url, ['key.revoked'])
+  await happen(harness, agent)
+  await harness.work()
+  await harness.advance(29 * dayMs)
+  await harness.work()
+  assert.deepEqual(await statesOf(harness, id), ['delivered'])
+  assert.deepEqual(await statesOf(harness, failingId), ['dead'])
+  await harness.advance(2 * dayMs)
+  await harness.work()
+  assert.deepEqual(await statesOf(harness, id), [])
+  assert.deepEqual(await statesOf(harness, failingId), ['dead'])
+})

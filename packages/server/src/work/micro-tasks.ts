@@ -1,0 +1,125 @@
+/** A small question for a visitor of a site. With `gold` we know the answer, and it never leaves the server. */
+export type MicroTask = {
+  readonly id: string
+  readonly kind: 'odd_one_out' | 'count' | 'compare' | 'transcribe' | 'sentiment' | 'relevance'
+  readonly prompt: string
+  readonly options?: readonly string[]
+  readonly estSeconds: number
+  readonly rewardStars: number
+  readonly gold?: string
+}
+
+const sentiments = ['positive', 'neutral', 'negative']
+
+/** Ten fixed questions: enough to build against. Whoever collects them all knows the gold, so they prove little. */
+export const microTasks: readonly MicroTask[] = [
+  {
+    id: 'tsk_odd_fruit',
+    kind: 'odd_one_out',
+    prompt: 'Which word does not belong to the others?',
+    options: ['apple', 'pear', 'hammer', 'plum'],
+    estSeconds: 8,
+    rewardStars: 1,
+    gold: 'hammer',
+  },
+  {
+    id: 'tsk_odd_motion',
+    kind: 'odd_one_out',
+    prompt: 'Which word does not belong to the others?',
+    options: ['run', 'walk', 'crawl', 'table'],
+    estSeconds: 8,
+    rewardStars: 1,
+    gold: 'table',
+  },
+  {
+    id: 'tsk_count_letters',
+    kind: 'count',
+    prompt: 'How many letters e are in "the green tree"?',
+    estSeconds: 12,
+    rewardStars: 1,
+    gold: '5',
+  },
+  {
+    id: 'tsk_count_animals',
+    kind: 'count',
+    prompt: 'How many animals are named here: fox, chair, owl, lamp, cow, spoon?',
+    estSeconds: 10,
+    rewardStars: 1,
+    gold: '3',
+  },
+  {
+    id: 'tsk_compare_weight',
+    kind: 'compare',
+    prompt: 'Which is usually the heaviest?',
+    options: ['a feather', 'a bicycle', 'a teaspoon'],
+    estSeconds: 7,
+    rewardStars: 1,
+    gold: 'a bicycle',
+  },
+  {
+    id: 'tsk_transcribe_sign',
+    kind: 'transcribe',
+    prompt: 'Write these words in one line, without the stars: mind * the * gap',
+    estSeconds: 12,
+    rewardStars: 2,
+    gold: 'mind the gap',
+  },
+  {
+    id: 'tsk_sentiment_parcel',
+    kind: 'sentiment',
+    prompt: 'How does this sound? "It came two days late, but the colour is lovely."',
+    options: sentiments,
+    estSeconds: 10,
+    rewardStars: 1,
+  },
+  {
+    id: 'tsk_sentiment_call',
+    kind: 'sentiment',
+    prompt: 'How does this sound? "I called three times. Somebody will ring back, they say."',
+    options: sentiments,
+    estSeconds: 10,
+    rewardStars: 1,
+  },
+  {
+    id: 'tsk_relevance_rain',
+    kind: 'relevance',
+    prompt: 'Somebody searches for "shoes for rain". Does "canvas sandals, open toe" fit?',
+    options: ['fits', 'fits a little', 'does not fit'],
+    estSeconds: 10,
+    rewardStars: 1,
+  },
+  {
+    id: 'tsk_relevance_soup',
+    kind: 'relevance',
+    prompt: 'Somebody searches for "quick soup for one". Does "stock for 20 guests, 6 hours" fit?',
+    options: ['fits', 'fits a little', 'does not fit'],
+    estSeconds: 10,
+    rewardStars: 1,
+  },
+]
+
+/** What a caller without a known site gets: it pays nothing and mints nothing. */
+export const sampleTask: MicroTask = {
+  id: 'tsk_sample',
+  kind: 'odd_one_out',
+  prompt: 'A sample: which word does not belong to the others?',
+  options: ['blue', 'green', 'seven', 'red'],
+  estSeconds: 8,
+  rewardStars: 0,
+}
+export const sampleToken = 'sample'
+
+const plain = (text: string): string => text.trim().toLowerCase().replaceAll(/\s+/g, ' ')
+
+/** Whether something was answered at all. */
+export const isAnswered = (answer: unknown): boolean =>
+  answer !== undefined && answer !== null && !(typeof answer === 'string' && answer.trim() === '')
+
+/** Right or wrong where that can be known, else null. An answer outside the options is wrong. */
+export const judgeAnswer = (task: MicroTask, answer: unknown): boolean | null => {
+  if (task.gold === undefined && task.options === undefined) return null
+  if (typeof answer !== 'string' && typeof answer !== 'number') return false
+  const given = plain(String(answer))
+  if (task.gold !== undefined) return given === plain(task.gold)
+  return task.options?.some((option) => plain(option) === given) ? null : false
+}

@@ -1,0 +1,50 @@
+import { orderStates, type Mode } from '@pohf/protocol'
+
+/** How long an order waits to be funded. */
+export const orderDays = 7
+
+/** What a unit of custom work is taken to last until an operator has looked at it. */
+const customMinutes = 10n
+
+export type OrderState = (typeof orderStates)[number]
+
+/** Whether the buyer's money is in. */
+export const isPaid = (status: OrderState): boolean =>
+  ['funded', 'in_progress', 'delivered', 'completed'].includes(status)
+
+/** The whole cents of a price limit, rounded down; 0.29 is 29 although 0.29 * 100 is not. */
+export const capCentsOf = (maxPriceUsd: number): bigint =>
+  BigInt(Math.floor(Math.round(maxPriceUsd * 1_000_000) / 10_000))
+
+export const usdOf = (usdCents: bigint): number => Number(usdCents) / 100
+
+/** The price of one unit for show, to a millionth: only the total is owed. */
+export const unitUsdOf = (totalUsdCents: bigint, quantity: number): number =>
+  Math.round((Number(totalUsdCents) / quantity) * 10_000) / 1_000_000
+
+type Asked = {
+  readonly mode: Mode
+  readonly quantity: number
+  /** The listed price; undefined for custom work. */
+  readonly unitUsdCents: bigint | undefined
+  readonly capUsdCents: bigint | undefined
+  readonly referenceUsdPerHour: number
+}
+/** `offer`: the price is the buyer's, and an operator must accept it before work starts. */
+export type Price = { readonly totalUsdCents: bigint; readonly offer: boolean }
+
+/** What a whole order costs; undefined where its cap does not allow it. */
+export const priceOf = (asked: Asked): Price | undefined => {
+  const { capUsdCents, unitUsdCents } = asked
+  const quantity = BigInt(asked.quantity)
+  if (capUsdCents !== undefined && capUsdCents < 1n) return undefined
+  const hourUsdCents = BigInt(Math.round(asked.referenceUsdPerHour * 100))
+  const full =
+    unitUsdCents === undefined
+      ? (hourUsdCents * customMinutes * quantity + 59n) / 60n
+      : unitUsdCents * quantity
+  const isAbove = capUsdCents !== undefined && full > capUsdCents
+  if (!isAbove) return { totalUsdCents: full, offer: unitUsdCents === undefined }
+  if (unitUsdCents !== undefined && asked.mode === 'live') return undefined
+  return { totalUsdCents: capUsdCents, offer: true }
+}

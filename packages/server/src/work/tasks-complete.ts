@@ -1,0 +1,73 @@
+import type { Mode } from '@pohf/protocol'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction, readNow, type Tx } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { publish } from '../platform/outbox.ts'
+import { isAnswered, judgeAnswer, microTasks, sampleToken } from './micro-tasks.ts'
+import { insertCompletion, insertTokenClaim } from './store.ts'
+import { readTaskToken } from './task-token.ts'
+
+/** Handed down by app.ts: scores the act into a session. */
+export type RecordTaskSession = (
+  tx: Tx,
+  act: {
+    readonly agentId: string
+    readonly mode: Mode
+    readonly taskId: string
+    readonly memberRef: string | undefined
+    readonly answer: unknown
+    readonly correct: boolean | null
+    readonly attended: boolean
+  },
+) => Promise<{ readonly sessionId: string; readonly verified: boolean; readonly reasons: readonly string[] }>
+
+type Completion = {
+  readonly token?: string | undefined
+  readonly answer?: unknown
+  readonly memberRef?: string | undefined
+}
+
+/** Taken in and worth nothing: a stranger's page never breaks on our account. */
+const unpaid = (reason: string) => ({ ok: true as const, verified: false, rewardStars: 0, reason })
+
+/** Why it is not verified, in one word where we know it. */
+const reasonOf = (answered: boolean, attended: boolean, reasons: readonly string[]): string => {
+  if (!answered) return 'answer_missing'
+  if (!attended) return 'attention_missing'
+  return reasons.join(', ') || 'not_verified'
+}
+
+/** Takes the answer to a task; exactly one completion for one token. */
+export const tasksComplete = async (ctx: Ctx, input: Completion, record: RecordTaskSession) => {
+  if (input.token === undefined || input.token === '') return unpaid('token_missing')
+  if (input.token === sampleToken) return unpaid('sample_task')
+  const grant = readTaskToken(ctx.secrets.derive('task-token'), input.token)
+  const task = microTasks.find((candidate) => candidate.id === grant?.taskId)
+  if (!grant || !task) return unpaid('token_invalid')
+  const { agentId, mode } = grant
+  return inTransaction(ctx, agentId, async (tx) => {
+    if (grant.expiresAt <= (await readNow(tx))) return unpaid('token_expired')
+    if (!(await insertTokenClaim(tx, grant, grant.expiresAt))) throw new Refusal('task_token_used')
+    const { answer } = input
+    const memberRef = input.memberRef === '' ? undefined : input.memberRef
+    const answered = isAnswered(answer)
+    // Attention of a live visitor comes from a measured session, which sites cannot start yet.
+    const attended = mode === 'test' && answered
+    const correct = answered ? judgeAnswer(task, answer) : null
+    const act = { agentId, mode, taskId: task.id, memberRef, answer, correct, attended }
+    const { sessionId, verified, reasons } = await record(tx, act)
+    const completionId = ctx.ids.make('cmp_')
+    // Live Stars are posted by the ledger or not at all, and it does not know tasks yet.
+    const rewardStars = verified && mode === 'test' ? task.rewardStars : 0
+    await insertCompletion(tx, { ...act, completionId, sessionId, verified, rewardStars })
+    await publish(tx, {
+      agentId,
+      mode,
+      type: 'task.completed',
+      subject: completionId,
+      data: { completionId, taskId: task.id, sessionId, verified },
+    })
+    const result = { ok: true as const, completionId, sessionId, verified, rewardStars }
+    return verified ? result : { ...result, reason: reasonOf(answered, attended, reasons) }
+  })
+}

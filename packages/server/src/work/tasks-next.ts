@@ -1,0 +1,46 @@
+import { isId, type Mode } from '@pohf/protocol'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction, readNow, type Tx } from '../platform/db.ts'
+import { microTasks, sampleTask, sampleToken, type MicroTask } from './micro-tasks.ts'
+import { makeTaskToken, tokenMinutes } from './task-token.ts'
+
+/** Handed down by app.ts: the mode of an agent, undefined where there is none. */
+export type FindMode = (tx: Tx, agentId: string) => Promise<Mode | undefined>
+
+const shown = (task: MicroTask, token: string, expiresAt: Date) => ({
+  task: {
+    id: task.id,
+    kind: task.kind,
+    prompt: task.prompt,
+    ...(task.options ? { options: [...task.options] } : {}),
+    estSeconds: task.estSeconds,
+    rewardStars: task.rewardStars,
+    token,
+    expiresAt: expiresAt.toISOString(),
+  },
+})
+
+const endOf = (at: Date): Date => new Date(at.getTime() + tokenMinutes * 60_000)
+
+/** Chosen by the nonce, so that nobody can ask for a certain task. */
+const chooseTask = (nonce: string): MicroTask => {
+  const index = Buffer.from(nonce, 'base64url').readUInt32BE(0) % microTasks.length
+  return microTasks[index] ?? sampleTask
+}
+
+/** A task for a visitor of the site, or the sample where the site is no agent of ours. */
+export const tasksNext = async (ctx: Ctx, site: string | undefined, findMode: FindMode) => {
+  const sample = () => shown(sampleTask, sampleToken, endOf(ctx.clock.now()))
+  // A text that is no id costs no read.
+  if (site === undefined || !isId('agt_', site)) return sample()
+  const agentId = site as `agt_${string}`
+  return inTransaction(ctx, agentId, async (tx) => {
+    const mode = await findMode(tx, agentId)
+    if (!mode) return sample()
+    const nonce = ctx.ids.token()
+    const task = chooseTask(nonce)
+    const expiresAt = endOf(await readNow(tx))
+    const grant = { agentId, mode, taskId: task.id, nonce, expiresAt }
+    return shown(task, makeTaskToken(ctx.secrets.derive('task-token'), grant), expiresAt)
+  })
+}

@@ -1,0 +1,24 @@
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { listWorkflows } from './store.ts'
+
+/** How an agent gets work done, with the addresses of this deployment. */
+const howToBuy = (baseUrl: string) => ({
+  autonomous: {
+    method: 'GET',
+    url: `${baseUrl}/api/agent/tasks/{workflowId}/buy`,
+    auth: 'none',
+    flow: 'Call without payment: 402 lists accepts[] and a purchase id. Sign an EIP-3009 authorization for one entry and send nothing on-chain. Call the same address again with X-PAYMENT and X-Purchase-Id. This deployment cannot settle yet: a good payment is answered 503 and nothing is charged.',
+    verify: `${baseUrl}/.well-known/jwks.json`,
+  },
+  with_a_human: {
+    method: 'POST',
+    url: `${baseUrl}/api/agents/order`,
+    note: `Needs an API key. Then POST ${baseUrl}/api/agents/order/fund gives the address of a card checkout, which a person completes.`,
+  },
+})
+
+export const workflowsAvailable = async (ctx: Ctx) => {
+  const workflows = await inTransaction(ctx, 'system', listWorkflows)
+  return { workflows, count: workflows.length, how_to_buy: howToBuy(ctx.config.BASE_URL) }
+}
