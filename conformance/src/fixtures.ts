@@ -1,11 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import {
-  createLocalJWKSet,
-  jwtVerify,
-  type JSONWebKeySet,
-  type JWTPayload,
-  type JWTVerifyResult,
-} from 'jose'
+import { createLocalJWKSet, jwtVerify, type JSONWebKeySet, type JWTPayload, type JWTVerifyResult } from 'jose'
 import { Failure, Skipped, Waiting, at, isRecord } from './expect.ts'
 import type { Answer } from './http.ts'
 import { once, type World } from './world.ts'

@@ -1,4 +1,4 @@
-import { Failure, expectThat, show } from './expect.ts'
+import { Failure, at, expectThat, isRecord, show } from './expect.ts'
 
 const timeoutMsMax = 10_000
 
@@ -68,8 +68,7 @@ export const makeHttp = (baseUrl: string, end: AbortSignal): Http => {
   }
   return {
     send,
-    get: (path, options) =>
-      send({ method: 'GET', path: pathOf(path, options), headers: headersOf(options) }),
+    get: (path, options) => send({ method: 'GET', path: pathOf(path, options), headers: headersOf(options) }),
     post: (path, body, options) =>
       send({
         method: 'POST',
@@ -88,11 +87,32 @@ const shown = (answer: Answer): string => `${answer.status} ${show(answer.text)}
 export const expectStatus = (answer: Answer, ...wanted: readonly number[]): void =>
   expectThat(wanted.includes(answer.status), `${answer.call} to answer ${wanted.join(' or ')}`, shown(answer))
 
-/** A refusal in the documented form; with a code also that one. */
-export const expectRefusal = (answer: Answer, status: number, code?: string): void => {
-  expectStatus(answer, status)
-  const { ok, error } = (answer.body ?? {}) as { ok?: unknown; error?: unknown }
+const expectErrorBody = (answer: Answer, code?: string): void => {
+  const [ok, error] = [at(answer.body, 'ok'), at(answer.body, 'error')]
   expectThat(ok === false, 'ok false in the error body', shown(answer))
   expectThat(typeof error === 'string' && error !== '', 'error as text in the error body', shown(answer))
   if (code !== undefined) expectThat(error === code, `error ${code}`, shown(answer))
+}
+
+/** A refusal in the documented form; with a code also that one. */
+export const expectRefusal = (answer: Answer, status: number, code?: string): void => {
+  expectStatus(answer, status)
+  expectErrorBody(answer, code)
+}
+
+/** A refusal where the specification leaves the status open. */
+export const expectSomeRefusal = (answer: Answer): void => {
+  expectThat(
+    answer.status >= 400 && answer.status < 500,
+    `${answer.call} to be refused with a 4xx`,
+    shown(answer),
+  )
+  expectErrorBody(answer)
+}
+
+/** A success whose body is a JSON object with something in it, whatever its fields. */
+export const expectObject = (answer: Answer): void => {
+  expectStatus(answer, 200)
+  const isFilled = isRecord(answer.body) && Object.keys(answer.body).length > 0
+  expectThat(isFilled, 'a JSON object with fields', shown(answer))
 }

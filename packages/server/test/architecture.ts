@@ -82,7 +82,7 @@ const powerFaults = (file: SourceFile): string[] => {
   if (has(/\btx\?\s*:/)) faults.push(`${path}: tx is optional`)
   if (path.split('/').some((part) => fixedNames.has(part.replace(/\.ts$/, ''))))
     faults.push(`${path}: a name that says nothing`)
-  if (/\/rules\.ts$/.test(path) && has(/\basync\b|\bawait\b/)) faults.push(`${path}: rules are pure`)
+  if (path.endsWith('/rules.ts') && has(/\basync\b|\bawait\b/)) faults.push(`${path}: rules are pure`)
   return faults
 }
 

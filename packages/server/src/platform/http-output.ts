@@ -3,14 +3,9 @@ import type { Endpoint } from '@pohf/protocol'
 import { Answer } from './call.ts'
 import type { Ctx } from './context.ts'
 import { Refusal, errorBodyOf, statusOf } from './errors.ts'
-import { headerOf, pathOf, type PathMatcher } from './http-headers.ts'
-import {
-  beginIdempotent,
-  completeIdempotent,
-  readIdempotencyKey,
-  releaseIdempotent,
-  type Slot,
-} from './idempotency.ts'
+import { pathOf, securityHeaders, type PathMatcher } from './http-headers.ts'
+import { idempotencyKeyOf } from './http-input.ts'
+import { beginIdempotent, completeIdempotent, releaseIdempotent, type Slot } from './idempotency.ts'
 
 export type Written = { readonly status: number; readonly body: string; readonly json: boolean }
 export type Exchange = {
@@ -60,8 +55,7 @@ const passing: ReadonlySet<Refusal['code']> = new Set([
 export const runOnce = async (exchange: Exchange, run: () => Promise<Written>): Promise<string> => {
   const { ctx, endpoint, request, reply } = exchange
   const { agent } = request
-  const key =
-    agent && endpoint.method !== 'GET' ? readIdempotencyKey(headerOf(request, 'idempotency-key')) : undefined
+  const key = idempotencyKeyOf(endpoint, request)
   if (!agent || key === undefined) return (await run()).body
   const slot: Slot = { agentId: agent.agentId, method: endpoint.method, path: pathOf(request), key }
   const stored = await beginIdempotent(ctx, slot, { body: request.body, secret: request.keyText })
@@ -69,24 +63,20 @@ export const runOnce = async (exchange: Exchange, run: () => Promise<Written>): 
     reply.code(stored.status).header('idempotent-replayed', 'true').type('application/json; charset=utf-8')
     return stored.body
   }
+  let answer: Written & { readonly sealWith?: string }
   try {
-    const answer = await run()
-    if (answer.json)
-      await completeIdempotent(ctx, slot, {
-        ...answer,
-        ...(endpoint.showsSecret ? { sealWith: request.keyText } : {}),
-      })
-    else await releaseIdempotent(ctx, slot)
-    return answer.body
+    answer = { ...(await run()), ...(endpoint.showsSecret ? { sealWith: request.keyText } : {}) }
   } catch (error) {
     if (!(error instanceof Refusal) || passing.has(error.code)) {
       await releaseIdempotent(ctx, slot)
       throw error
     }
-    const refusal = writeRefusal(exchange, error)
-    await completeIdempotent(ctx, slot, refusal)
-    return refusal.body
+    answer = writeRefusal(exchange, error)
   }
+  // The act is done: where its answer cannot be kept, the slot stays taken, so that a repeat at once does not act again.
+  if (answer.json) await completeIdempotent(ctx, slot, answer)
+  else await releaseIdempotent(ctx, slot)
+  return answer.body
 }
 
 /** What the framework refuses by itself, in our words. */
@@ -106,6 +96,13 @@ const asRefusal = (error: unknown): Refusal => {
   const status = 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : 500
   if (status === 503) return new Refusal('overloaded', { headers: { 'retry-after': '2' } })
   return status >= 400 && status < 500 ? new Refusal('invalid_json') : new Refusal('internal_error')
+}
+
+/** What the router refuses before any hook runs, such as a path that cannot be decoded: the headers come from here. */
+export const writeRouterError = (exchange: Omit<Exchange, 'endpoint'>, error: Error): void => {
+  const { ctx, request, reply } = exchange
+  reply.headers({ ...securityHeaders(ctx), 'x-request-id': request.id })
+  void reply.send(writeRefusal(exchange, asRefusal(error)).body)
 }
 
 /** The one place where a code becomes a response. */

@@ -6,7 +6,7 @@ import type { Ctx } from './context.ts'
 import { Refusal } from './errors.ts'
 import { addHeaders, matchersOf } from './http-headers.ts'
 import { addBodyParser, authenticateRequest, callOf, unknownFields, type Authenticate } from './http-input.ts'
-import { addErrors, runOnce, writeAnswer } from './http-output.ts'
+import { addErrors, runOnce, writeAnswer, writeRouterError } from './http-output.ts'
 import { addressKey, makeLimiter, type Limit, type Limiter } from './limits.ts'
 
 declare module 'fastify' {
@@ -94,6 +94,21 @@ const mountPage = (app: FastifyInstance, page: Page): void => {
   })
 }
 
+/** While the listener closes it finishes what it has begun and takes no more. */
+const addClosing = (app: FastifyInstance): void => {
+  let closing = false
+  app.addHook('preClose', async () => {
+    closing = true
+  })
+  app.addHook('onRequest', async () => {
+    if (closing) throw new Refusal('overloaded', { headers: { 'retry-after': '2' } })
+  })
+  // A connection that was kept alive would hold the process up until it times out.
+  app.addHook('onSend', async (_request, reply) => {
+    if (closing) reply.header('connection', 'close')
+  })
+}
+
 const addLogging = (app: FastifyInstance, ctx: Ctx): void => {
   app.addHook('onResponse', async (request, reply) => {
     const seconds = (performance.now() - request.startedAt) / 1_000
@@ -131,7 +146,9 @@ export const buildListener = (listener: Listener): FastifyInstance => {
     keepAliveTimeout: 72_000,
     bodyLimit: bodyLimitBytes,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 },
-    return503OnClosing: true,
+    // We say it ourselves, in our shape.
+    return503OnClosing: false,
+    frameworkErrors: (error, request, reply) => writeRouterError({ ctx, request, reply }, error),
     genReqId: (request) => {
       const given = request.headers['x-request-id']
       return typeof given === 'string' && requestIdPattern.test(given)
@@ -147,6 +164,7 @@ export const buildListener = (listener: Listener): FastifyInstance => {
   addBodyParser(app)
   addHeaders(app, ctx, matchers)
   addErrors(app, ctx, matchers)
+  addClosing(app)
   addLogging(app, ctx)
   mountAll(app, listener)
   return app

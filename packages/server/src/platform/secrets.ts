@@ -10,16 +10,19 @@ export type Secrets = {
   open(purpose: string, sealed: string): string
 }
 
+/** Without it Node takes a cut tag of 4 bytes for a whole one. */
+const authTagLength = 16
+
 const seal = (key: Buffer, plain: string): string => {
   const iv = randomBytes(12)
-  const cipher = createCipheriv('aes-256-gcm', key, iv)
+  const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength })
   const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
   return Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64url')
 }
 
 const open = (key: Buffer, sealed: string): string => {
   const bytes = Buffer.from(sealed, 'base64url')
-  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12))
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12), { authTagLength })
   decipher.setAuthTag(bytes.subarray(12, 28))
   return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
 }
@@ -43,6 +46,8 @@ export const openFor = (secret: string, sealed: string): string => open(deriveKe
 const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code
 
+const masterBytes = 32
+
 /**
  * Reads the master secret, or makes it once. Several processes may start at the same time: the file appears
  * whole by link(2), and whoever comes second reads the first one's.
@@ -51,13 +56,18 @@ export const loadSecrets = (dataDir: string): Secrets => {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const path = join(dataDir, 'master.key')
   const draft = join(dataDir, `master.key.${process.pid}.${randomBytes(4).toString('hex')}`)
-  const read = () => Buffer.from(readFileSync(path, 'utf8').trim(), 'base64url')
+  const read = () => {
+    const master = Buffer.from(readFileSync(path, 'utf8').trim(), 'base64url')
+    if (master.length !== masterBytes)
+      throw new Error(`${path} does not hold ${masterBytes} bytes; restore it`)
+    return master
+  }
   try {
     return makeSecrets(read())
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw error
   }
-  writeFileSync(draft, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flush: true })
+  writeFileSync(draft, `${randomBytes(masterBytes).toString('base64url')}\n`, { mode: 0o600, flush: true })
   try {
     linkSync(draft, path)
   } catch (error) {

@@ -1,0 +1,186 @@
+import { at, expectEqual, expectThat, numberAt, textAt } from '../expect.ts'
+import { invent, liveAgent, testAgent } from '../fixtures.ts'
+import { expectRefusal, expectStatus, type Answer } from '../http.ts'
+import { refusesInput, type Section } from '../statement.ts'
+import type { World } from '../world.ts'
+
+const convert = 'POST /api/partner/points/convert'
+const payout = 'POST /api/partner/payout/request'
+
+const convertPoints = async (
+  world: World,
+  body: Readonly<Record<string, unknown>>,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> =>
+  world.http.post('/api/partner/points/convert', body, { key: (await testAgent(world)).apiKey, headers })
+
+const requestPayout = async (world: World, body: Readonly<Record<string, unknown>>): Promise<Answer> =>
+  world.http.post('/api/partner/payout/request', body, { key: (await testAgent(world)).apiKey })
+
+export const pointsConversion: Section = {
+  name: 'POST /api/partner/points/convert',
+  statements: [
+    {
+      id: 'convert.balance',
+      title: 'converting points answers the new balance',
+      needs: [convert],
+      run: async (world) => {
+        const answer = await convertPoints(world, { userRef: invent('user'), points: 10 })
+        expectStatus(answer, 200)
+        numberAt(answer.body, 'balance')
+      },
+    },
+    {
+      id: 'convert.repeat',
+      title: 'sending the same conversion twice converts once',
+      needs: [convert],
+      run: async (world) => {
+        const body = { userRef: invent('user'), points: 10 }
+        const first = await convertPoints(world, body)
+        const second = await convertPoints(world, body)
+        expectStatus(second, 200)
+        expectEqual(numberAt(second.body, 'balance'), numberAt(first.body, 'balance'), 'balance')
+      },
+    },
+    {
+      id: 'convert.repeat-said',
+      title: 'a repeat is marked as one',
+      needs: [convert],
+      decided: true,
+      run: async (world) => {
+        const body = { userRef: invent('user'), points: 10 }
+        expectStatus(await convertPoints(world, body), 200)
+        expectEqual(at((await convertPoints(world, body)).body, 'deduplicated'), true, 'deduplicated')
+      },
+    },
+    {
+      id: 'convert.two-keys',
+      title: 'the same points under two Idempotency-Keys are two conversions',
+      needs: [convert],
+      decided: true,
+      run: async (world) => {
+        const body = { userRef: invent('user'), points: 10 }
+        const first = await convertPoints(world, body, { 'idempotency-key': invent('one') })
+        const second = await convertPoints(world, body, { 'idempotency-key': invent('two') })
+        expectEqual(
+          numberAt(second.body, 'balance') - numberAt(first.body, 'balance'),
+          numberAt(first.body, 'balance'),
+          'the same step again:',
+        )
+      },
+    },
+    {
+      id: 'convert.adds-up',
+      title: 'different conversions of one user add up',
+      needs: [convert],
+      run: async (world) => {
+        const userRef = invent('user')
+        const first = numberAt((await convertPoints(world, { userRef, points: 10 })).body, 'balance')
+        const second = numberAt((await convertPoints(world, { userRef, points: 7 })).body, 'balance')
+        expectThat(second > first, 'a larger balance', { first, second })
+      },
+    },
+    {
+      id: 'convert.rate',
+      title: 'by default one point is one Star',
+      needs: [convert],
+      decided: true,
+      run: async (world) => {
+        const { body } = await convertPoints(world, { userRef: invent('user'), points: 10 })
+        expectEqual(numberAt(body, 'balance'), 10, 'balance')
+      },
+    },
+    {
+      id: 'convert.users-apart',
+      title: 'the balance is that of the user, not of all',
+      needs: [convert],
+      run: async (world) => {
+        const one = await convertPoints(world, { userRef: invent('user'), points: 10 })
+        const two = await convertPoints(world, { userRef: invent('user'), points: 10 })
+        expectEqual(numberAt(two.body, 'balance'), numberAt(one.body, 'balance'), 'balance')
+      },
+    },
+    refusesInput('convert.user-required', 'a conversion without a user is refused', convert, {
+      field: 'userRef',
+      body: { points: 10 },
+    }),
+    refusesInput('convert.points-required', 'a conversion without points is refused', convert, {
+      field: 'points',
+      body: { userRef: 'somebody' },
+    }),
+    refusesInput('convert.points-are-a-number', 'text does not pass for points', convert, {
+      field: 'points',
+      body: { userRef: 'somebody', points: '10' },
+    }),
+    refusesInput('convert.points-not-negative', 'negative points are refused', convert, {
+      field: 'points',
+      body: { userRef: 'somebody', points: -1 },
+    }),
+  ],
+}
+
+export const payouts: Section = {
+  name: 'POST /api/partner/payout/request',
+  statements: [
+    {
+      id: 'payout.answers',
+      title: 'a request is answered with its id and its status',
+      needs: [payout],
+      run: async (world) => {
+        const answer = await requestPayout(world, { userRef: invent('user'), stars: 5 })
+        expectStatus(answer, 200)
+        textAt(answer.body, 'requestId')
+        textAt(answer.body, 'status')
+      },
+    },
+    {
+      id: 'payout.queued',
+      title: 'a covered request waits for review and is not paid by itself',
+      needs: [payout, convert],
+      run: async (world) => {
+        const userRef = invent('user')
+        expectStatus(await convertPoints(world, { userRef, points: 10 }), 200)
+        const answer = await requestPayout(world, { userRef, stars: 5 })
+        expectStatus(answer, 200)
+        expectEqual(textAt(answer.body, 'status'), 'queued', 'status')
+      },
+    },
+    {
+      id: 'payout.sandbox',
+      title: 'with a test key a request without balance is queued as a rehearsal',
+      needs: [payout],
+      decided: true,
+      run: async (world) => {
+        const { body } = await requestPayout(world, { userRef: invent('user'), stars: 5 })
+        expectEqual(textAt(body, 'status'), 'queued', 'status')
+      },
+    },
+    {
+      id: 'payout.live-needs-balance',
+      title: 'with a live key a request without balance is refused',
+      needs: [payout],
+      decided: true,
+      run: async (world) => {
+        const { apiKey } = await liveAgent(world)
+        const body = { userRef: invent('user'), stars: 5 }
+        expectRefusal(
+          await world.http.post('/api/partner/payout/request', body, { key: apiKey }),
+          409,
+          'insufficient_stars',
+        )
+      },
+    },
+    refusesInput('payout.user-required', 'a request without a user is refused', payout, {
+      field: 'userRef',
+      body: { stars: 5 },
+    }),
+    refusesInput('payout.stars-required', 'a request without an amount is refused', payout, {
+      field: 'stars',
+      body: { userRef: 'somebody' },
+    }),
+    refusesInput('payout.stars-are-a-number', 'text does not pass for an amount', payout, {
+      field: 'stars',
+      body: { userRef: 'somebody', stars: '5' },
+    }),
+  ],
+}

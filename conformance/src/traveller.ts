@@ -1,0 +1,105 @@
+// What the client of the journey has in its hands: keys, and the answers that later steps build on.
+import type { Need } from './api.ts'
+import { Failure, Skipped, at, listAt, textAt } from './expect.ts'
+import { invent, type Mode } from './fixtures.ts'
+import type { Answer } from './http.ts'
+import { openInbox } from './receiver.ts'
+import type { Statement } from './statement.ts'
+import { newWallet } from './wallet.ts'
+import { once, type World } from './world.ts'
+
+const traveller = { name: 'Traveller', contactEmail: 'traveller@example.com' }
+
+export const registered = {
+  test: once((world) => world.http.post('/api/agents/register', { ...traveller, mode: 'test' })),
+  live: once((world) => world.http.post('/api/agents/register', traveller)),
+}
+
+const keyOf = async (world: World, mode: Mode): Promise<string> => {
+  const { body, text } = await registered[mode](world)
+  const key = at(body, 'apiKey')
+  if (typeof key !== 'string') throw new Failure(`a ${mode} key`, text)
+  return key
+}
+
+export type Client = {
+  readonly get: (path: string, query?: Readonly<Record<string, string>>) => Promise<Answer>
+  readonly post: (path: string, body?: unknown) => Promise<Answer>
+}
+
+/** Calls without a key, or with the key of one mode. */
+const clientOf = (world: World, mode?: Mode): Client => {
+  const options = async () => (mode === undefined ? {} : { key: await keyOf(world, mode) })
+  return {
+    get: async (path, query) => world.http.get(path, { ...(await options()), ...(query ? { query } : {}) }),
+    post: async (path, body) => world.http.post(path, body, await options()),
+  }
+}
+
+type Traveller = {
+  readonly world: World
+  readonly nobody: Client
+  readonly test: Client
+  readonly live: Client
+}
+
+/** One step of the journey, reported like any other statement. */
+export const step = (
+  id: string,
+  title: string,
+  needs: readonly Need[],
+  run: (traveller: Traveller) => Promise<void>,
+): Statement => ({
+  id: `journey.${id}`,
+  title,
+  needs,
+  run: async (world) =>
+    run({
+      world,
+      nobody: clientOf(world),
+      test: clientOf(world, 'test'),
+      live: clientOf(world, 'live'),
+    }),
+})
+
+export const work = once((world) => clientOf(world).get('/api/workflows/available'))
+
+/** The id of the first task on offer. */
+export const listedTask = async (world: World): Promise<string> => {
+  const [first] = listAt((await work(world)).body, 'workflows')
+  if (first === undefined) throw new Skipped('no work is on offer')
+  return textAt(first, 'id')
+}
+
+export const buyPath = (workflowId: string): string =>
+  `/api/agent/tasks/${encodeURIComponent(workflowId)}/buy`
+
+export const placedOrder = once((world) => {
+  const request = { taskType: 'sort photos of bicycles', quantity: 3, maxPriceUsd: 20 }
+  return clientOf(world, 'test').post('/api/agents/order', request)
+})
+
+/** The fields of an order are not shown, but the next call takes an orderId. */
+export const orderId = async (world: World): Promise<string> =>
+  textAt((await placedOrder(world)).body, 'orderId')
+
+export const mailbox = once((world) => openInbox(world))
+
+export const subscribed = once(async (world) => {
+  const url = world.isLoopback ? (await mailbox(world)).url : 'https://traveller.example.com/hook'
+  const request = { url, events: ['personhood.wallet_bound'] }
+  return clientOf(world, 'test').post('/api/agents/webhooks', request)
+})
+
+export const boundWallet = once(async (world) => {
+  const client = clientOf(world, 'test')
+  const { body } = await client.post('/api/agents/wallet/challenge')
+  const account = newWallet()
+  const request = {
+    memberId: invent('user'),
+    wallet: account.address,
+    walletSig: await account.signMessage({ message: textAt(body, 'message') }),
+    walletNonce: textAt(body, 'nonce'),
+  }
+  return { wallet: account.address, answer: await client.post('/api/agents/verify-personhood', request) }
+})
