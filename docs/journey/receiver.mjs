@@ -8,7 +8,10 @@ const server = createServer((request, response) => {
   request.on('data', (chunk) => chunks.push(chunk))
   request.on('end', () => {
     // The raw bytes count: a signature is over what was sent, not over what a parser made of it.
-    appendFileSync(file, `${JSON.stringify({ headers: request.headers, body: Buffer.concat(chunks).toString('utf8') })}\n`)
+    appendFileSync(
+      file,
+      `${JSON.stringify({ headers: request.headers, body: Buffer.concat(chunks).toString('utf8') })}\n`,
+    )
     response.end('ok')
   })
 })

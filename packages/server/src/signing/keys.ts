@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { readOrMake } from '../platform/secrets.ts'
 import { rawSignature } from './rules.ts'
 
-export const keyPurposes = ['live', 'test', 'epoch'] as const
+const keyPurposes = ['live', 'test', 'epoch'] as const
 export type KeyPurpose = (typeof keyPurposes)[number]
 
 export type PublicJwk = {
