@@ -200,6 +200,7 @@ const tampering: readonly [string, string, string][] = [
   ['a changed act', `set action = 'other' where seq = 2`, `set action = saved.action`],
   ['a changed target', `set target = 'other' where seq = 2`, `set target = saved.target`],
   ['a changed time', `set at = at + interval '1 second' where seq = 2`, `set at = saved.at`],
+  ['a changed link', `set prev_hash = sha256('x') where seq = 2`, `set prev_hash = saved.prev_hash`],
   ['a changed hash', `set hash = sha256('x') where seq = 2`, `set hash = saved.hash`],
 ]
 for (const [name, change, undo] of tampering)

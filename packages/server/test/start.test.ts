@@ -85,8 +85,9 @@ const start = async (): Promise<Started> => {
   return started
 }
 const statusOf = (url: string) =>
+  // The body is read to its end: a connection that closes while it waits to be read fails the whole process.
   fetch(url, { headers: { connection: 'close' } }).then(
-    (response) => response.status,
+    async (response) => (await response.arrayBuffer(), response.status),
     () => 0,
   )
 const isReady = async ({ url }: { url: string }) => (await statusOf(`${url}/readyz`)) === 200
