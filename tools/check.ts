@@ -9,6 +9,7 @@ const steps: readonly { readonly name: string; readonly command: readonly string
   { name: 'lockfile', command: ['node', 'tools/lockfile.ts', '--check'] },
   { name: 'generated files', command: ['node', 'tools/generate.ts', '--check'] },
   { name: 'tests', command: ['node', 'tools/test.ts'] },
+  { name: 'acceptance', command: ['node', 'tools/acceptance.ts'] },
   { name: 'fuzz', command: ['node', 'tools/fuzz.ts', '--requests', '6000'] },
 ]
 

@@ -52,7 +52,7 @@ export const auditList = operation({
 })
 export const agentsList = operation({
   summary: 'List the agents.',
-  query: z.object({ after: text(64).optional(), limit: queryInteger(1, 200).optional() }),
+  query: z.object({ after: text(64, 0).optional(), limit: queryInteger(1, 200).optional() }),
   response: z.object({
     agents: z.array(
       z.object({

@@ -28,7 +28,7 @@ export const payoutList = operation({
   summary: 'List payout requests, oldest first.',
   query: z.object({
     status: z.enum(payoutStates).optional(),
-    after: text(64).optional(),
+    after: text(64, 0).optional(),
     limit: queryInteger(1, 200).optional(),
   }),
   response: z.object({

@@ -18,7 +18,7 @@ export const tasksNext = operation({
   summary: 'Get the next micro-task of a site.',
   cors: 'echo',
   limit: 'tasks',
-  query: z.object({ site: text(200, 0).optional() }),
+  query: z.object({ site: z.string().max(200).optional() }),
   response: z.object({ task: microTask }),
 })
 export const tasksComplete = operation({
@@ -30,7 +30,7 @@ export const tasksComplete = operation({
   body: z.object({
     token: z.string().max(2_048).optional(),
     answer: json(16_384).optional(),
-    sessionId: text(128, 0).optional(),
+    sessionId: z.string().max(128).optional(),
     memberRef: text(256, 0).optional(),
   }),
   response: z.object({
@@ -141,8 +141,8 @@ export const taskBuy = operation({
   summary: 'Buy a verified unit over HTTP 402.',
   errors: ['out_of_stock', 'payment_malformed', 'payment_invalid', 'purchase_conflict', 'chain_unreachable'],
   also: { 402: paymentChallenge },
-  params: z.object({ workflowId: text(200) }),
-  query: z.object({ purchase_id: text(512, 0).optional() }),
+  params: z.object({ workflowId: z.string().max(200) }),
+  query: z.object({ purchase_id: z.string().max(512).optional() }),
   response: credentialResponse.extend({
     purchaseId: z.string(),
     answer: z.unknown(),

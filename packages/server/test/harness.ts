@@ -28,7 +28,7 @@ export type Request = {
   readonly raw?: string
 }
 
-export const clusterUrl = (database: string): string => {
+const clusterUrl = (database: string): string => {
   const cluster = process.env['POHF_TEST_CLUSTER']
   if (!cluster) throw new Error('run the tests by npm test: it starts PostgreSQL')
   return `${cluster}${database}`

@@ -11,26 +11,29 @@ const cacheMs = 2_000
 const cacheMax = 10_000
 
 type Cached = { readonly agent: Agent; readonly until: number }
+type Found = { readonly agent: Agent; readonly validMs: number }
 
-const lookUp = async (ctx: Ctx, hash: Buffer): Promise<Agent> =>
+const lookUp = async (ctx: Ctx, hash: Buffer): Promise<Found> =>
   inTransaction(ctx, 'system', async (tx) => {
     const row = await findKeyByHash(tx, hash)
     if (!row || !isKeyUsable(row, row.at)) throw new Refusal('invalid_api_key')
     if (row.suspended_at !== null)
       throw new Refusal('invalid_api_key', { message: 'This agent is suspended. Ask the operator.' })
     if (row.use_unseen) await updateKeyUsed(tx, row.agent_id, row.key_id)
-    return {
+    const agent: Agent = {
       agentId: row.agent_id as Agent['agentId'],
       mode: row.mode as Agent['mode'],
       keyId: row.key_id,
       scopes: row.scopes as Agent['scopes'],
       ratePerMinute: row.rate_per_minute,
     }
+    return { agent, validMs: row.expires_at ? row.expires_at.getTime() - row.at.getTime() : Infinity }
   })
 
 /** Who a key belongs to. A key with a bad form or checksum costs no look-up. */
 export const makeAuthenticator = (ctx: Ctx) => {
   const cache = new Map<string, Cached>()
+  let generation = 0
   return {
     authenticate: async (keyText: string): Promise<Agent> => {
       if (!isAgentKey(keyText)) throw new Refusal('malformed_api_key')
@@ -40,13 +43,19 @@ export const makeAuthenticator = (ctx: Ctx) => {
       const known = cache.get(cacheKey)
       if (known && known.until > nowMs) return known.agent
       cache.delete(cacheKey)
-      const agent = await lookUp(ctx, hash)
+      const begun = generation
+      const { agent, validMs } = await lookUp(ctx, hash)
+      // A look-up that began before a change may have read the old state: it answers once and is not kept.
+      if (begun !== generation) return agent
       if (cache.size >= cacheMax) cache.clear()
-      cache.set(cacheKey, { agent, until: nowMs + cacheMs })
+      cache.set(cacheKey, { agent, until: nowMs + Math.min(cacheMs, validMs) })
       return agent
     },
     /** Called after any change to keys or agents in this process. */
-    forget: () => cache.clear(),
+    forget: () => {
+      generation += 1
+      cache.clear()
+    },
   }
 }
 export type Authenticator = ReturnType<typeof makeAuthenticator>

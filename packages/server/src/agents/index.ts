@@ -1,4 +1,4 @@
-export { makeAuthenticator, type Authenticator } from './authenticate.ts'
+export { makeAuthenticator } from './authenticate.ts'
 export { pages } from './pages.ts'
 export { operatorRoutes, routes } from './routes.ts'
 export { deleteOldMailTokens } from './store.ts'

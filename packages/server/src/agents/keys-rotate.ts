@@ -4,11 +4,14 @@ import { inTransaction } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import { publish } from '../platform/outbox.ts'
 import { addKey } from './key.ts'
-import { updateKeyReplaced } from './store.ts'
+import { keysWithReplacedMax } from './rules.ts'
+import { countUsableKeys, updateKeyReplaced } from './store.ts'
 
 /** Replaces the calling key by a new one with the same scopes; the old one works until the overlap ends. */
 export const keysRotate = async (ctx: Ctx, agent: Agent, overlapSeconds: number) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
+    if ((await countUsableKeys(tx, agent.agentId)) >= keysWithReplacedMax)
+      throw new Refusal('forbidden', { message: 'Too many replaced keys still work. Revoke some first.' })
     const { apiKey, keyId } = await addKey(tx, {
       agentId: agent.agentId,
       mode: agent.mode,

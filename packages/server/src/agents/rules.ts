@@ -6,6 +6,8 @@ export const isAgentKey = (text: string): boolean => isWellFormedKey(Object.valu
 
 /** Keys that one agent may hold at the same time. */
 export const keysMax = 20
+/** Rotation goes above that while replaced keys run out their overlap, but not without end. */
+export const keysWithReplacedMax = 2 * keysMax
 export const confirmHours = 72
 export const recoverMinutes = 60
 

@@ -176,9 +176,14 @@ export const listKeys = async (tx: Tx, agentId: string) =>
     .limit(100)
     .execute()
 
-/** How many keys of the agent work now; locks the agent so that two calls cannot both be the last. */
+/** Makes calls of one agent wait for each other, so that two cannot both be the last within a limit. */
+const lockAgent = async (tx: Tx, agentId: string): Promise<void> => {
+  await tx.selectFrom('agents').select('agent_id').where('agent_id', '=', agentId).forNoKeyUpdate().execute()
+}
+
+/** How many keys of the agent work now; locks the agent. */
 export const countUsableKeys = async (tx: Tx, agentId: string): Promise<number> => {
-  await tx.selectFrom('agents').select('agent_id').where('agent_id', '=', agentId).forUpdate().execute()
+  await lockAgent(tx, agentId)
   const row = await tx
     .selectFrom('api_keys')
     .select(({ fn }) => fn.countAll<bigint>().as('count'))
@@ -263,13 +268,14 @@ export const updateMailTokenUsed = async (
   return row?.agent_id
 }
 
-/** Mails of this purpose to this agent in the last hour: a limit that no address can step around. */
+/** Mails of this purpose to this agent in the last hour, a limit that no address can step around; locks the agent. */
 export const countRecentMailTokens = async (
   tx: Tx,
   agentId: string,
   purpose: 'confirm' | 'recover',
   validSeconds: number,
 ): Promise<number> => {
+  await lockAgent(tx, agentId)
   const row = await tx
     .selectFrom('mail_tokens')
     .select(({ fn }) => fn.countAll<bigint>().as('count'))

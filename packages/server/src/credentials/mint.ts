@@ -8,7 +8,7 @@ import { publish } from '../platform/outbox.ts'
 import { lint, type Signer } from '../signing/index.ts'
 import { findStored, insertClaim, insertCredential, type ActKey, type Stored } from './store.ts'
 
-export type WorkRef = { readonly humanRef: string | null; readonly paid: boolean }
+type WorkRef = { readonly humanRef: string | null; readonly paid: boolean }
 export type Deps = {
   readonly ctx: Ctx
   readonly signer: Signer

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { CredentialKind, Mode } from '@pohf/protocol'
 import type { Tx } from '../platform/db.ts'
 
-export type Act = 'session' | 'personhood' | 'binding' | 'purchase'
+type Act = 'session' | 'personhood' | 'binding' | 'purchase'
 export type ActKey = {
   readonly agentId: string
   readonly mode: Mode
@@ -101,7 +101,7 @@ type NewState = {
   readonly state: Stored['state']
   readonly reason: string
 }
-export const insertState = async (tx: Tx, row: NewState): Promise<void> => {
+const insertState = async (tx: Tx, row: NewState): Promise<void> => {
   await tx
     .insertInto('credential_states')
     .values({

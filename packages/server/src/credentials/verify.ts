@@ -52,7 +52,7 @@ const kindClaim = (session: Session) => {
 }
 
 /** Everything a session's credential says. */
-export const sessionClaims = (deps: Deps, agent: Agent, session: Session) => ({
+const sessionClaims = (deps: Deps, agent: Agent, session: Session) => ({
   sub: pairwiseSubject(
     deps.ctx.secrets.derive('pairwise'),
     agent.agentId,

@@ -114,7 +114,9 @@ test('a key is taken but not needed; a bad one is 401', async () => {
 const filesBelow = (folder: string): string[] =>
   readdirSync(folder).flatMap((name) => {
     const path = join(folder, name)
-    return statSync(path).isDirectory() ? filesBelow(path) : [readFileSync(path, 'utf8').trim()]
+    const found = statSync(path)
+    if (found.isDirectory()) return filesBelow(path)
+    return found.isFile() && found.size > 0 ? [readFileSync(path, 'utf8').trim()] : []
   })
 
 test('nothing that is published shows a secret', async () => {

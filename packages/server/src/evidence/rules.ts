@@ -69,7 +69,7 @@ export type Verdict = {
   readonly reasons: readonly string[]
 }
 
-export const qualityMin = 0.6
+const qualityMin = 0.6
 const focusMin = 0.5
 const probeMin = 0.6
 const probesMin = 2

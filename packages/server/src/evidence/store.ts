@@ -3,7 +3,7 @@ import type { Mode } from '@pohf/protocol'
 import { now, type Tx } from '../platform/db.ts'
 import type { Place } from './rules.ts'
 
-export type NoncePurpose = 'wallet' | 'attest'
+type NoncePurpose = 'wallet' | 'attest'
 type NewNonce = {
   readonly agentId: string
   readonly purpose: NoncePurpose

@@ -5,7 +5,7 @@ import { evidenceItem } from './proof.ts'
 import { deviceScores, historyScore, judgeAttention, scoring } from './rules.ts'
 import { publishScored } from './sandbox.ts'
 
-export type TaskAct = {
+type TaskAct = {
   readonly agentId: string
   readonly mode: Mode
   readonly taskId: string

@@ -29,6 +29,19 @@ const evmAddress = (description: string) =>
     .optional()
     .meta({ description })
 
+/** A host as it stands in an address: IPv6 in brackets. */
+const inUrl = (name: string) => (name.includes(':') ? `[${name}]` : name)
+
+const host = (description: string) =>
+  z
+    .string()
+    .refine(
+      (name) => /^[0-9A-Za-z.:_-]+$/.test(name) && URL.canParse(`http://${inUrl(name)}`),
+      'must be a host name or address',
+    )
+    .default('127.0.0.1')
+    .meta({ description })
+
 /** One schema for every setting, read once. Only DATABASE_URL is required; every default is safe. */
 export const settings = z.object({
   DATABASE_URL: z
@@ -38,7 +51,7 @@ export const settings = z.object({
       description: 'PostgreSQL 15 to 18. The role must own the database and may create the role pohf_app.',
     }),
   PORT: port('Port of the public listener. Default 3000.'),
-  HOST: z.string().min(1).default('127.0.0.1').meta({ description: 'Address of the public listener.' }),
+  HOST: host('Address of the public listener.'),
   BASE_URL: z
     .url({ protocol: /^https?$/ })
     .optional()
@@ -46,11 +59,7 @@ export const settings = z.object({
       description:
         'The address that clients see. It is the issuer of every credential. Default: from HOST and PORT.',
     }),
-  OPERATOR_HOST: z
-    .string()
-    .min(1)
-    .default('127.0.0.1')
-    .meta({ description: 'Address of the operators’ listener.' }),
+  OPERATOR_HOST: host('Address of the operators’ listener.'),
   OPERATOR_PORT: port('Port of the operators’ listener. Default: PORT + 1.'),
   DATA_DIR: z
     .string()
@@ -100,7 +109,9 @@ export const settings = z.object({
         .filter((item) => item !== ''),
     )
     .pipe(
-      z.array(z.string().regex(/^[0-9a-fA-F.:]+(\/\d{1,3})?$/, 'must be addresses or CIDR ranges')).max(64),
+      z
+        .array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], 'must be addresses or CIDR ranges'))
+        .max(64),
     )
     .meta({ description: 'Proxies whose X-Forwarded-For is believed, comma separated. Nobody by default.' }),
   ADDRESS_LIMITS: z
@@ -206,9 +217,7 @@ const withDefaults = (value: Settings): Config => {
   const dataDir = resolve(value.DATA_DIR)
   const portNumber = value.PORT ?? 3_000
   const shownHost = ['0.0.0.0', '::', '127.0.0.1'].includes(value.HOST) ? '127.0.0.1' : value.HOST
-  const baseUrl = (
-    value.BASE_URL ?? `http://${shownHost.includes(':') ? `[${shownHost}]` : shownHost}:${portNumber}`
-  ).replace(/\/+$/, '')
+  const baseUrl = (value.BASE_URL ?? `http://${inUrl(shownHost)}:${portNumber}`).replace(/\/+$/, '')
   const loopback = isLoopbackHost(new URL(baseUrl).hostname)
   return {
     ...value,
@@ -230,6 +239,15 @@ const payToFaults = (given: Record<string, string | undefined>): string[] =>
     ? ['X402_PAY_TO is required on base and wherever X402_CHAIN_RPC is set']
     : []
 
+/** What no single setting shows: two listeners cannot have one port, and PORT + 1 may be none. */
+const portFaults = (given: Record<string, string | undefined>): string[] => {
+  const portNumber = Number(given['PORT'] ?? 3_000)
+  const operatorPort = Number(given['OPERATOR_PORT'] ?? portNumber + 1)
+  if (portNumber === 65_535 && operatorPort > portNumber)
+    return ['OPERATOR_PORT is required: PORT + 1 is no port']
+  return portNumber === operatorPort && portNumber !== 0 ? ['OPERATOR_PORT must differ from PORT'] : []
+}
+
 /** Reads and checks the settings; an empty variable counts as unset. */
 export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config => {
   const known = Object.keys(settings.shape)
@@ -241,7 +259,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
     const name = String(issue.path[0])
     return given[name] === undefined ? `${name} is required` : `${name} ${issue.message}`
   })
-  const faults = [...single, ...payToFaults(given)]
+  const faults = [...single, ...portFaults(given), ...payToFaults(given)]
   if (!parsed.success || faults.length > 0) throw new ConfigFaults(faults)
   return withDefaults(parsed.data)
 }

@@ -85,11 +85,6 @@ const handleOf = (client: PoolClient, ids: Ids) => {
 const sqlStateOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 
-/** Whether the database refused because a key stands already. */
-export const isUniqueViolation = (error: unknown): boolean => sqlStateOf(error) === '23505'
-/** Whether a check constraint refused, such as a balance below zero. */
-export const isCheckViolation = (error: unknown): boolean => sqlStateOf(error) === '23514'
-
 const isRetryable = (error: unknown) => ['40001', '40P01'].includes(sqlStateOf(error))
 
 /** No connection, too many, starting up, timed out: the caller may try again later. */

@@ -26,7 +26,7 @@ const corsHeaders = (cors: 'echo' | 'any', origin: string | undefined): Record<s
   return { 'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true', vary: 'Origin' }
 }
 
-const securityHeaders = (ctx: Ctx): Record<string, string> => ({
+export const securityHeaders = (ctx: Ctx): Record<string, string> => ({
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",

@@ -98,9 +98,15 @@ export const unknownFields = (endpoint: Endpoint, body: unknown): string[] => {
   if (!(endpoint.body instanceof z.ZodObject) || typeof body !== 'object' || body === null) return []
   const known = endpoint.body.shape
   return Object.keys(body)
-    .filter((key) => !(key in known) && /^[\x21-\x7e]{1,64}$/.test(key))
+    .filter((key) => !Object.hasOwn(known, key) && /^[\x21-\x7e]{1,64}$/.test(key))
     .slice(0, 20)
 }
+
+/** The caller's own key for a call that acts; reading needs none, and on public calls it means nothing. */
+export const idempotencyKeyOf = (endpoint: Endpoint, request: Incoming): string | undefined =>
+  request.agent && endpoint.method !== 'GET'
+    ? readIdempotencyKey(headerOf(request, 'idempotency-key'))
+    : undefined
 
 /** The request as an operation sees it: every part parsed by its schema, nothing converted. */
 export const callOf = (endpoint: Endpoint, request: Incoming): Call<EndpointId> =>
@@ -113,7 +119,7 @@ export const callOf = (endpoint: Endpoint, request: Incoming): Call<EndpointId> 
     rawBody: request.body,
     requestId: request.id,
     address: request.ip,
-    idempotencyKey: request.agent ? readIdempotencyKey(headerOf(request, 'idempotency-key')) : undefined,
+    idempotencyKey: idempotencyKeyOf(endpoint, request),
     header: (name: string) => headerOf(request, name),
   }) as Call<EndpointId>
 

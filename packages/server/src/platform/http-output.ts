@@ -1,17 +1,11 @@
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '@pohf/protocol'
 import { Answer } from './call.ts'
 import type { Ctx } from './context.ts'
 import { Refusal, errorBodyOf, statusOf } from './errors.ts'
-import { headerOf, pathOf, type PathMatcher } from './http-headers.ts'
-import type { Incoming } from './http-input.ts'
-import {
-  beginIdempotent,
-  completeIdempotent,
-  readIdempotencyKey,
-  releaseIdempotent,
-  type Slot,
-} from './idempotency.ts'
+import { pathOf, securityHeaders, type PathMatcher } from './http-headers.ts'
+import { idempotencyKeyOf, type Incoming } from './http-input.ts'
+import { beginIdempotent, completeIdempotent, releaseIdempotent, type Slot } from './idempotency.ts'
 
 /** An answer in full, before it is put on a connection. */
 export type Written = {
@@ -69,32 +63,29 @@ const passing: ReadonlySet<Refusal['code']> = new Set([
 export const runOnce = async (exchange: Exchange, run: () => Promise<Written>): Promise<Written> => {
   const { ctx, endpoint, request } = exchange
   const { agent } = request
-  const key =
-    agent && endpoint.method !== 'GET' ? readIdempotencyKey(headerOf(request, 'idempotency-key')) : undefined
+  const key = idempotencyKeyOf(endpoint, request)
   if (!agent || key === undefined) return run()
   const slot: Slot = { agentId: agent.agentId, method: endpoint.method, path: pathOf(request), key }
   const stored = await beginIdempotent(ctx, slot, { body: request.body, secret: request.keyText })
   if (stored)
     return { ...stored, headers: { 'idempotent-replayed': 'true' }, mediaType: jsonType, json: true }
+  let answer: Written
   try {
-    const answer = await run()
-    // A challenge or a pending state asks for the next call, which may carry the same key.
-    if (answer.json && answer.status === 200)
-      await completeIdempotent(ctx, slot, {
-        ...answer,
-        ...(endpoint.showsSecret ? { sealWith: request.keyText } : {}),
-      })
-    else await releaseIdempotent(ctx, slot)
-    return answer
+    answer = await run()
   } catch (error) {
     if (!(error instanceof Refusal) || passing.has(error.code)) {
       await releaseIdempotent(ctx, slot)
       throw error
     }
-    const refusal = writeRefusal(ctx, request.id, error)
-    await completeIdempotent(ctx, slot, refusal)
-    return refusal
+    answer = writeRefusal(ctx, request.id, error)
   }
+  // A challenge or a pending state asks for the next call, which may carry the same key.
+  const kept = answer.json && answer.status !== 202 && !(answer.status === 402 && endpoint.also?.[402])
+  const sealWith = endpoint.showsSecret && answer.status === 200 ? { sealWith: request.keyText } : {}
+  // The act is done: where its answer cannot be kept, the slot stays taken, so that a repeat at once does not act again.
+  if (kept) await completeIdempotent(ctx, slot, { ...answer, ...sealWith })
+  else await releaseIdempotent(ctx, slot)
+  return answer
 }
 
 /** What the framework refuses by itself, in our words. */
@@ -123,6 +114,17 @@ export const writeFailure = (ctx: Ctx, error: unknown, where: { id: string; endp
     ctx.log.error({ err: error, requestId: where.id, endpoint: where.endpoint }, 'request failed')
   }
   return writeRefusal(ctx, where.id, refusal)
+}
+
+/** What the router refuses before any hook runs, such as a path that cannot be decoded: the headers come from here. */
+export const writeRouterError = (
+  ctx: Ctx,
+  error: Error,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void => {
+  reply.headers({ ...securityHeaders(ctx), 'x-request-id': request.id })
+  void sendWritten(reply, writeFailure(ctx, error, { id: request.id }))
 }
 
 export const addErrors = (app: FastifyInstance, ctx: Ctx, matchers: readonly PathMatcher[]): void => {

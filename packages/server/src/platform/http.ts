@@ -7,7 +7,7 @@ import type { Ctx } from './context.ts'
 import { Refusal } from './errors.ts'
 import { addHeaders, matchersOf } from './http-headers.ts'
 import { addBodyParser, authenticateRequest, callOf, unknownFields, type Authenticate } from './http-input.ts'
-import { addErrors, runOnce, sendWritten, writeAnswer } from './http-output.ts'
+import { addErrors, runOnce, sendWritten, writeAnswer, writeRouterError } from './http-output.ts'
 import type { Verdict } from './limits.ts'
 
 declare module 'fastify' {
@@ -81,6 +81,21 @@ const mountPage = (app: FastifyInstance, page: Page): void => {
   })
 }
 
+/** While the listener closes it finishes what it has begun and takes no more. */
+const addClosing = (app: FastifyInstance): void => {
+  let closing = false
+  app.addHook('preClose', async () => {
+    closing = true
+  })
+  app.addHook('onRequest', async () => {
+    if (closing) throw new Refusal('overloaded', { headers: { 'retry-after': '2' } })
+  })
+  // A connection that was kept alive would hold the process up until it times out.
+  app.addHook('onSend', async (_request, reply) => {
+    if (closing) reply.header('connection', 'close')
+  })
+}
+
 const addLogging = (app: FastifyInstance, ctx: Ctx): void => {
   app.addHook('onResponse', async (request, reply) => {
     const seconds = (performance.now() - request.startedAt) / 1_000
@@ -118,7 +133,9 @@ export const buildListener = (listener: Listener): FastifyInstance => {
     bodyLimit: bodyLimitBytes,
     // The schemas bound every parameter; the router's own refusal would not be in our error body.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
-    return503OnClosing: true,
+    // We say it ourselves, in our shape.
+    return503OnClosing: false,
+    frameworkErrors: (error, request, reply) => writeRouterError(ctx, error, request, reply),
     genReqId: (request) => {
       const given = request.headers['x-request-id']
       return typeof given === 'string' && requestIdPattern.test(given)
@@ -134,6 +151,7 @@ export const buildListener = (listener: Listener): FastifyInstance => {
   addBodyParser(app)
   addHeaders(app, ctx, matchers)
   addErrors(app, ctx, matchers)
+  addClosing(app)
   addLogging(app, ctx)
   mountAll(app, listener)
   return app

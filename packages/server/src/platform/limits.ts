@@ -9,16 +9,21 @@ const windowsMax = 100_000
 
 type Window = { startedAt: number; used: number }
 
-/** One /64 is one subscriber: single IPv6 addresses cost nothing. */
+/** One /64 is one subscriber: single IPv6 addresses cost nothing. IPv4 stays itself, also as a dual-stack socket writes it. */
 export const addressKey = (address: string): string => {
   if (!isIPv6(address)) return address
-  const [head = '', tail = ''] = address.toLowerCase().split('::')
+  // URL parsing writes every form of an address in one way.
+  const written = new URL(`http://[${address.split('%')[0]}]`).hostname.slice(1, -1)
+  const mapped = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(written)
+  if (mapped) {
+    const halves = mapped.slice(1).map((half) => Number.parseInt(half, 16))
+    return halves.map((half) => `${half >> 8}.${half & 255}`).join('.')
+  }
+  const [head = '', tail = ''] = written.split('::')
   const left = head.split(':').filter((part) => part !== '')
   const right = tail.split(':').filter((part) => part !== '')
-  const groups = address.includes('::')
-    ? [...left, ...Array.from({ length: Math.max(0, 8 - left.length - right.length) }, () => '0'), ...right]
-    : left
-  return `${groups.slice(0, 4).join(':')}::/64`
+  const zeros = Array.from({ length: 8 - left.length - right.length }, () => '0')
+  return `${[...left, ...zeros, ...right].slice(0, 4).join(':')}::/64`
 }
 
 /** Counts requests in fixed windows, in this process. */

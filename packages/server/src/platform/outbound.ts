@@ -64,9 +64,12 @@ export type OutboundResponse = {
 
 const isLoopback = (address: string) => address === '::1' || address.startsWith('127.')
 
+/** The host without the brackets that IPv6 has in an address. */
+const hostOf = (url: URL) => url.hostname.replace(/^\[|\]$/g, '')
+
 /** Resolves once and checks every answer, literals included: URL parsing has already normalised odd forms. */
 const resolveChecked = async (url: URL, request: OutboundRequest): Promise<string> => {
-  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const host = hostOf(url)
   const answers = isIP(host) ? [{ address: host }] : await lookup(host, { all: true, verbatim: true })
   const first = answers[0]
   if (!first) throw new OutboundRefused(`${host} has no address`)
@@ -96,7 +99,7 @@ export const send = async (request: OutboundRequest): Promise<OutboundResponse> 
     const outgoing = client.request(
       {
         host: address,
-        servername: isIP(url.hostname) ? undefined : url.hostname,
+        servername: isIP(hostOf(url)) ? undefined : url.hostname,
         port: url.port || (url.protocol === 'https:' ? 443 : 80),
         path: `${url.pathname}${url.search}`,
         method: request.method,

@@ -99,14 +99,15 @@ const claim = async (ctx: Ctx, topic: Topic): Promise<OutboxRow[]> =>
     }))
   })
 
-/** Removes a row that is done, unless its lease ran out and another worker has it now. */
-const finish = async (tx: Tx, row: OutboxRow): Promise<void> => {
-  await tx
+/** Removes a row that is done; false where its lease ran out and another worker has it now. */
+const finish = async (tx: Tx, row: OutboxRow): Promise<boolean> => {
+  const result = await tx
     .deleteFrom('outbox')
     .where('agent_id', '=', row.agentId)
     .where('outbox_id', '=', row.outboxId)
     .where('attempts', '=', row.attempts)
-    .execute()
+    .executeTakeFirst()
+  return result.numDeletedRows === 1n
 }
 
 const postpone = async (tx: Tx, row: OutboxRow, reason: string): Promise<void> => {
@@ -130,13 +131,15 @@ export type OutboxHandler = {
 
 /** Works off one batch of a topic and says how many rows it took. */
 export const drainOutbox = async (ctx: Ctx, topic: Topic, handler: OutboxHandler): Promise<number> => {
+  const claimedAt = ctx.clock.now().getTime()
   const rows = await claim(ctx, topic)
   for (const row of rows) {
+    // The rest of a slow batch is left to its next claim: half-way through the lease another worker is near.
+    if (ctx.clock.now().getTime() - claimedAt > leaseSeconds * 500) break
     try {
       await handler.before?.(row)
       await inTransaction(ctx, 'system', async (tx) => {
-        await handler.within?.(tx, row)
-        await finish(tx, row)
+        if (await finish(tx, row)) await handler.within?.(tx, row)
       })
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)

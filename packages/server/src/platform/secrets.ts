@@ -10,16 +10,19 @@ export type Secrets = {
   open(purpose: string, sealed: string): string
 }
 
+/** Without it Node takes a cut tag of 4 bytes for a whole one. */
+const authTagLength = 16
+
 const seal = (key: Buffer, plain: string): string => {
   const iv = randomBytes(12)
-  const cipher = createCipheriv('aes-256-gcm', key, iv)
+  const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength })
   const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
   return Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64url')
 }
 
 const open = (key: Buffer, sealed: string): string => {
   const bytes = Buffer.from(sealed, 'base64url')
-  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12))
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12), { authTagLength })
   decipher.setAuthTag(bytes.subarray(12, 28))
   return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
 }
@@ -42,6 +45,8 @@ export const openFor = (secret: string, sealed: string): string => open(deriveKe
 
 const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code
+
+const masterBytes = 32
 
 /**
  * Reads a file that holds a secret, or makes it once, mode 0600. Several processes may start at the same time:
@@ -69,6 +74,13 @@ export const readOrMake = (folder: string, name: string, make: () => string): st
 
 /** The master secret of this deployment, made at the first start. */
 export const loadSecrets = (dataDir: string): Secrets => {
-  const master = readOrMake(dataDir, 'master.key', () => `${randomBytes(32).toString('base64url')}\n`)
-  return makeSecrets(Buffer.from(master.trim(), 'base64url'))
+  const master = readOrMake(
+    dataDir,
+    'master.key',
+    () => `${randomBytes(masterBytes).toString('base64url')}\n`,
+  )
+  const bytes = Buffer.from(master.trim(), 'base64url')
+  if (bytes.length !== masterBytes)
+    throw new Error(`${join(dataDir, 'master.key')} does not hold ${masterBytes} bytes; restore it`)
+  return makeSecrets(bytes)
 }

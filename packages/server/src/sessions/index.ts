@@ -17,6 +17,4 @@ export {
   listViews,
   updateSessionSealed,
   type SessionKey,
-  type ViewPage,
-  type ViewSummary,
 } from './store.ts'

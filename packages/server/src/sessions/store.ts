@@ -178,7 +178,7 @@ export const updateSessionSealed = async (
   return result.numUpdatedRows === 1n
 }
 
-export type ViewPage = {
+type ViewPage = {
   readonly agentId: string
   readonly mode: Mode
   readonly since: Date
@@ -201,7 +201,7 @@ export const listViews = async (tx: Tx, page: ViewPage): Promise<Session[]> => {
   return rows.map(sessionOf)
 }
 
-export type ViewSummary = {
+type ViewSummary = {
   readonly views: number
   readonly verified: number
   readonly rejected: number

@@ -1,6 +1,5 @@
 export { countPurchasable, findWorkRef } from './references.ts'
 export { duties } from './duties.ts'
-export { referenceUsdPerHour } from './order.ts'
-export { routes, type Handed } from './routes.ts'
+export { routes } from './routes.ts'
 export { seed } from './seed.ts'
 export { listWorkflows } from './store.ts'

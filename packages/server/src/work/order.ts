@@ -16,7 +16,7 @@ type Input = {
 }
 
 /** What an hour of human work is taken to cost until the index has a value. */
-export const referenceUsdPerHour = (ctx: Ctx): number => ctx.config.REFERENCE_USD_PER_HOUR
+const referenceUsdPerHour = (ctx: Ctx): number => ctx.config.REFERENCE_USD_PER_HOUR
 
 /** Commissions work: of a workflow, of a category, or in the buyer's own words. Nothing is paid yet. */
 export const order = async (ctx: Ctx, agent: Agent, input: Input) =>

@@ -156,7 +156,7 @@ test('on a test site an answered task is verified, rewarded for show, and told o
   assert.deepEqual(stored, [{ kind: 'task', verified: true }])
 })
 
-test('a wrong answer to a gold task, one outside the options, and none at all are not verified', async () => {
+test('the sandbox takes any answer, for who tries the flow does not know ours; no answer is none', async () => {
   for (const [taskId, answer] of [
     ['tsk_odd_fruit', 'apple'],
     ['tsk_count_letters', 6],
@@ -164,9 +164,8 @@ test('a wrong answer to a gold task, one outside the options, and none at all ar
     ['tsk_odd_fruit', { nested: ['hammer'] }],
   ] as const) {
     const { json } = await complete({ token: tokenFor(sandbox, taskId), answer })
-    assert.equal(json.verified, false, taskId)
-    assert.equal(json.rewardStars, 0)
-    assert.ok(json.reason)
+    assert.equal(json.verified, true, taskId)
+    assert.equal(json.reason, undefined)
   }
   for (const answer of [undefined, null, '', '  ']) {
     const { json } = await complete({ token: tokenFor(sandbox, 'tsk_odd_fruit'), answer })

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ConfigFaults, isLoopbackHost, readConfig, settings } from './config.ts'
+
+const DATABASE_URL = 'postgres://pohf@127.0.0.1:5432/pohf'
+const faultsOf = (environment: Record<string, string>): readonly string[] => {
+  try {
+    readConfig(environment)
+    return []
+  } catch (error) {
+    assert.ok(error instanceof ConfigFaults, String(error))
+    return error.faults
+  }
+}
+const namesOf = (faults: readonly string[]): string[] => faults.map((fault) => fault.split(' ')[0] ?? '')
+
+const wrong: Record<string, string> = {
+  PORT: 'abc',
+  HOST: 'no host',
+  BASE_URL: 'ftp://example.com',
+  OPERATOR_HOST: 'not/a/host',
+  OPERATOR_PORT: '70000',
+  CELL: 'AAA',
+  LOG_LEVEL: 'loud',
+  DATABASE_POOL_SIZE: '1',
+  SMTP_URL: 'http://mail.example.com',
+  MAIL_FROM: 'x',
+  CONTACT: 'x'.repeat(300),
+  TRUSTED_PROXIES: '10.0.0.1, proxy.example.com',
+  ADDRESS_LIMITS: 'maybe',
+  KEY_LIMIT_PER_MINUTE: '0',
+  REGISTER_LIMIT_PER_HOUR: '-1',
+}
+
+test('every fault of the settings is named at once, each setting by its name', () => {
+  const faults = faultsOf(wrong)
+  assert.deepEqual(namesOf(faults).toSorted(), ['DATABASE_URL', ...Object.keys(wrong)].toSorted())
+  assert.ok(faults.includes('DATABASE_URL is required'))
+  assert.throws(() => readConfig(wrong), new RegExp(`has ${faults.length} faults:`))
+})
+
+test('a fault never shows the value, which may hold a password', () => {
+  for (const name of ['DATABASE_URL', 'SMTP_URL', 'BASE_URL'])
+    for (const fault of faultsOf({ DATABASE_URL, [name]: 'mysql://user:hunter2@host/db' })) {
+      assert.match(fault, new RegExp(`^${name} `))
+      assert.doesNotMatch(fault, /hunter2/)
+    }
+})
+
+test('only the database must be named, and every default is safe', () => {
+  const config = readConfig({ DATABASE_URL })
+  assert.equal(config.HOST, '127.0.0.1')
+  assert.equal(config.OPERATOR_HOST, '127.0.0.1')
+  assert.equal(config.PORT, 3_000)
+  assert.equal(config.OPERATOR_PORT, 3_001)
+  assert.equal(config.CELL, 'aa')
+  assert.deepEqual(config.TRUSTED_PROXIES, [])
+  assert.equal(config.SMTP_URL, undefined)
+})
+
+test('an empty variable counts as unset, for every setting', () => {
+  const names = Object.keys(settings.shape)
+  assert.ok(names.length >= 17)
+  const plain = readConfig({ DATABASE_URL })
+  for (const name of names) {
+    if (name === 'DATABASE_URL') assert.deepEqual(faultsOf({ [name]: '' }), ['DATABASE_URL is required'])
+    else assert.deepEqual(readConfig({ DATABASE_URL, [name]: '' }), plain, name)
+  }
+})
+
+test('settings of other programs in the environment change nothing', () => {
+  assert.deepEqual(
+    readConfig({ DATABASE_URL, loopback: 'no', PGHOST: 'elsewhere' }),
+    readConfig({ DATABASE_URL }),
+  )
+})
+
+const addresses: readonly { given: Record<string, string>; baseUrl: string; loopback: boolean }[] = [
+  { given: {}, baseUrl: 'http://127.0.0.1:3000', loopback: true },
+  { given: { PORT: '8080' }, baseUrl: 'http://127.0.0.1:8080', loopback: true },
+  { given: { HOST: '0.0.0.0' }, baseUrl: 'http://127.0.0.1:3000', loopback: true },
+  { given: { HOST: '::' }, baseUrl: 'http://127.0.0.1:3000', loopback: true },
+  { given: { HOST: '::1' }, baseUrl: 'http://[::1]:3000', loopback: true },
+  { given: { HOST: 'localhost' }, baseUrl: 'http://localhost:3000', loopback: true },
+  { given: { HOST: '192.168.1.5', PORT: '80' }, baseUrl: 'http://192.168.1.5:80', loopback: false },
+  { given: { HOST: 'api.internal' }, baseUrl: 'http://api.internal:3000', loopback: false },
+  { given: { BASE_URL: 'https://pohf.example/' }, baseUrl: 'https://pohf.example', loopback: false },
+  { given: { BASE_URL: 'http://127.8.9.1:1//' }, baseUrl: 'http://127.8.9.1:1', loopback: true },
+  { given: { BASE_URL: 'http://app.localhost' }, baseUrl: 'http://app.localhost', loopback: true },
+  { given: { BASE_URL: 'https://127.0.0.1.example' }, baseUrl: 'https://127.0.0.1.example', loopback: false },
+  { given: { BASE_URL: 'https://localhost.example' }, baseUrl: 'https://localhost.example', loopback: false },
+]
+test('the base address comes from HOST and PORT, and address limits are off only where it is loopback', () => {
+  for (const { given, baseUrl, loopback } of addresses) {
+    const config = readConfig({ DATABASE_URL, ...given })
+    assert.equal(config.BASE_URL, baseUrl)
+    assert.equal(config.loopback, loopback, baseUrl)
+    assert.equal(config.addressLimits, !loopback, baseUrl)
+    assert.equal(readConfig({ DATABASE_URL, ...given, ADDRESS_LIMITS: 'on' }).addressLimits, true)
+    assert.equal(readConfig({ DATABASE_URL, ...given, ADDRESS_LIMITS: 'off' }).addressLimits, false)
+  }
+})
+
+test('names that only look like loopback are not', () => {
+  for (const host of ['127.0.0.1.evil.com', '127.evil.com', 'localhost.evil.com', '10.0.0.1', '[::2]', ''])
+    assert.equal(isLoopbackHost(host), false, host)
+})
+
+test('a host that cannot stand in an address is a named fault', () => {
+  for (const host of ['no host', 'a:b:c', 'a/b', 'user@host', '[::1]', '256.1.1.1'])
+    assert.deepEqual(namesOf(faultsOf({ DATABASE_URL, HOST: host })), ['HOST'], host)
+})
+
+test('ports that cannot both be listened on are refused before the start', () => {
+  assert.deepEqual(namesOf(faultsOf({ DATABASE_URL, PORT: '65535' })), ['OPERATOR_PORT'])
+  assert.deepEqual(namesOf(faultsOf({ DATABASE_URL, PORT: '4000', OPERATOR_PORT: '4000' })), [
+    'OPERATOR_PORT',
+  ])
+  assert.deepEqual(faultsOf({ DATABASE_URL, PORT: '65535', OPERATOR_PORT: '65534' }), [])
+  assert.equal(readConfig({ DATABASE_URL, PORT: '0' }).OPERATOR_PORT, 0)
+})
+
+test('trusted proxies are real addresses or ranges', () => {
+  const { TRUSTED_PROXIES } = readConfig({
+    DATABASE_URL,
+    TRUSTED_PROXIES: ' 10.0.0.1 ,fd00::/8,, 10.1.0.0/16',
+  })
+  assert.deepEqual(TRUSTED_PROXIES, ['10.0.0.1', 'fd00::/8', '10.1.0.0/16'])
+  for (const bad of ['300.1.1.1', '10.0.0.0/33', 'fd00::/129', '::g', '10.0.0', '*', 'true', '1.2.3.4/'])
+    assert.deepEqual(namesOf(faultsOf({ DATABASE_URL, TRUSTED_PROXIES: bad })), ['TRUSTED_PROXIES'], bad)
+})

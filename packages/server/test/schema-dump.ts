@@ -1,0 +1,34 @@
+import { Client } from 'pg'
+
+const parts = {
+  columns: `select table_name, ordinal_position, column_name, data_type, is_nullable, column_default
+    from information_schema.columns where table_schema = 'public' order by 1, 2`,
+  constraints: `select conrelid::regclass::text as on_table, conname, pg_get_constraintdef(oid) as definition
+    from pg_constraint where connamespace = 'public'::regnamespace order by 1, 2`,
+  indexes: `select tablename, indexname, indexdef from pg_indexes where schemaname = 'public' order by 1, 2`,
+  routines: `select proname, pg_get_functiondef(oid) as definition from pg_proc
+    where pronamespace = 'public'::regnamespace order by 1, 2`,
+  triggers: `select tgrelid::regclass::text as on_table, tgname, pg_get_triggerdef(oid) as definition
+    from pg_trigger where not tgisinternal order by 1, 2`,
+  policies: `select tablename, policyname, qual, with_check from pg_policies where schemaname = 'public' order by 1, 2`,
+  security: `select relname, relkind, relrowsecurity, relforcerowsecurity from pg_class
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') order by 1`,
+  grants: `select table_name, grantee, privilege_type from information_schema.table_privileges
+    where table_schema = 'public' and grantee <> 'postgres' order by 1, 2, 3`,
+  migrations: `select to_regclass('public.platform_migrations') is not null as made`,
+} as const
+
+export type SchemaDump = Record<keyof typeof parts, Record<string, unknown>[]>
+
+/** Everything in the schema that a migration can make, in a form that compares. */
+export const dumpSchema = async (url: string): Promise<SchemaDump> => {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    const dump: Record<string, Record<string, unknown>[]> = {}
+    for (const [name, query] of Object.entries(parts)) dump[name] = (await client.query(query)).rows
+    return dump as SchemaDump
+  } finally {
+    await client.end()
+  }
+}

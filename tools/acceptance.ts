@@ -1,0 +1,26 @@
+// Starts the service as `npm start` does and holds it against the specification: the conformance suite, then the
+// whole journey by curl.
+import { spawnSync } from 'node:child_process'
+import { startServer } from './server.ts'
+
+const server = await startServer()
+try {
+  const steps: readonly (readonly [string, readonly string[]])[] = [
+    ['node', ['conformance/src/main.ts', '--base-url', server.baseUrl, '--json']],
+    ['bash', ['docs/journey/journey.sh', server.baseUrl]],
+  ]
+  for (const [command, parameters] of steps) {
+    const run = spawnSync(command, parameters, { encoding: 'utf8', timeout: 300_000 })
+    const lines = `${run.stdout}${run.stderr}`.trimEnd().split('\n')
+    const failed = run.status !== 0
+    // A run that went well says it in its last lines; one that did not shows everything.
+    console.log((failed ? lines : lines.slice(-3)).join('\n'))
+    if (failed) {
+      console.error(`${command} ${parameters[0]} failed`)
+      process.exitCode = 1
+      break
+    }
+  }
+} finally {
+  await server.stop()
+}
