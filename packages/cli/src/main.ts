@@ -55,4 +55,20 @@ remote(operator.command('revoke <operatorId>'))
     operatorCall(options, 'POST', `/operator/operators/${encodeURIComponent(operatorId)}/revoke`),
   )
 
+const credentials = program.command('credentials').description('credentials that were minted')
+const steps = {
+  revoke: 'end a credential for good; verifiers see it within 90 seconds',
+  suspend: 'hold a credential that is in doubt',
+  reinstate: 'lift a suspension',
+}
+for (const [step, description] of Object.entries(steps))
+  remote(credentials.command(`${step} <credentialId>`))
+    .description(description)
+    .requiredOption('--reason <text>', 'why: goes into the audit log and to the agent')
+    .action((credentialId: string, options) =>
+      operatorCall(options, 'POST', `/operator/credentials/${encodeURIComponent(credentialId)}/${step}`, {
+        reason: options.reason,
+      }),
+    )
+
 await program.parseAsync()

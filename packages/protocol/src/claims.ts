@@ -41,6 +41,9 @@ export const credentialClaims = z
     scoring: z.string().optional(),
     uniqueness: z.enum(uniquenessLevels).optional(),
     evidence: z.array(evidenceItem).min(1).max(16),
+    status: z.strictObject({
+      status_list: z.strictObject({ idx: z.int().min(0).max(1_048_575), uri: z.url().max(512) }),
+    }),
     telemetry: z.strictObject({ alg: z.string(), link: hash, root: hash, n: z.int().min(0) }).optional(),
     challenge: z.string().max(128).optional(),
     device: z.strictObject({ method: z.string(), assurance: z.string(), attested_at: seconds }).optional(),
@@ -65,6 +68,10 @@ export const credentialClaims = z
   .refine(
     (claims) => credentialKinds.every((kind) => kind === claims.kind || claims[kind] === undefined),
     'has the object of another kind',
+  )
+  .refine(
+    (claims) => claims.status.status_list.uri.startsWith(`${claims.iss.replace(/\/test$/, '')}/status/`),
+    'the status list is of another issuer',
   )
   .refine((claims) => (claims.test === true) === claims.iss.endsWith('/test'), 'test and issuer disagree')
 

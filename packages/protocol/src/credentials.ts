@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { operation } from './endpoint.ts'
 import { instant, reference, text, unitInterval } from './fields.ts'
+import { modes } from './ids.ts'
 
 export const credentialKinds = ['work', 'view', 'presence', 'personhood', 'binding', 'purchase'] as const
 export type CredentialKind = (typeof credentialKinds)[number]
@@ -20,6 +21,10 @@ export const credentialResponse = z.object({
   kind: z.enum(credentialKinds),
   assurance: z.enum(assurances),
   expiresAt: instant(),
+  statusUri: z.url().optional().meta({
+    description:
+      'The status list that says whether the credential still holds. Absent on one that was minted before there were lists.',
+  }),
   telemetry: telemetry.optional(),
 })
 
@@ -114,4 +119,32 @@ export const jwks = operation({
       }),
     ),
   }),
+})
+
+export const statusList = operation({
+  summary: 'A signed list of the states of credentials.',
+  cors: 'any',
+  errors: ['not_found'],
+  params: z.object({ list: text(64) }),
+  mediaType: 'application/statuslist+jwt',
+  response: z.string().meta({ description: 'A status list token: a compact JWT, 2 bits for each place.' }),
+})
+
+const stateChange = {
+  errors: ['not_found', 'credential_revoked'],
+  params: z.object({ credentialId: text(64) }),
+  body: z.object({ reason: text(500) }),
+  response: z.object({
+    credentialId: z.string(),
+    agentId: z.string(),
+    mode: z.enum(modes),
+    state: z.enum(['issued', 'suspended', 'revoked']),
+    statusUri: z.url().optional(),
+  }),
+} as const
+export const operatorRevoke = operation({ summary: 'Revoke a credential for good.', ...stateChange })
+export const operatorSuspend = operation({ summary: 'Suspend a credential.', ...stateChange })
+export const operatorReinstate = operation({
+  summary: 'Lift the suspension of a credential.',
+  ...stateChange,
 })

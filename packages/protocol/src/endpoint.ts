@@ -35,6 +35,8 @@ export type Endpoint = {
   readonly showsSecret?: true
   /** Answers something other than JSON in some cases, such as CSV. */
   readonly alsoMediaType?: string
+  /** Answers this and never JSON, errors aside. */
+  readonly mediaType?: string
   readonly status: 'built' | 'planned'
 }
 

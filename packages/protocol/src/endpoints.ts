@@ -61,6 +61,7 @@ export const additions = [
   { id: 'agents.keys-revoke', method: 'POST', path: '/api/agents/keys/revoke', auth: 'bearer', scope: 'keys', status: 'built', ...agents.keysRevoke },
   { id: 'agents.keys-recover', method: 'POST', path: '/api/agents/keys/recover', auth: 'public', status: 'built', ...agents.keysRecover },
   { id: 'agents.keys-recover-complete', method: 'POST', path: '/api/agents/keys/recover/complete', auth: 'public', status: 'built', ...agents.keysRecoverComplete },
+  { id: 'credentials.status-list', method: 'GET', path: '/status/{list}', auth: 'public', status: 'built', ...credentials.statusList },
   { id: 'discovery.mcp-identity', method: 'POST', path: '/mcp/identity', auth: 'optional', status: 'built', ...discovery.mcpIdentity },
   { id: 'discovery.mcp-identity', method: 'POST', path: '/api/mcp/identity', auth: 'optional', status: 'built', ...discovery.mcpIdentity },
 ] as const satisfies readonly Endpoint[]
@@ -77,6 +78,9 @@ export const operatorEndpoints = [
   { id: 'signing.keys-list', method: 'GET', path: '/operator/keys', auth: 'operator', status: 'built', ...operators.signingKeysList },
   { id: 'signing.keys-rotate', method: 'POST', path: '/operator/keys/rotate', auth: 'operator', status: 'built', ...operators.signingKeysRotate },
   { id: 'signing.keys-revoke', method: 'POST', path: '/operator/keys/{kid}/revoke', auth: 'operator', status: 'built', ...operators.signingKeysRevoke },
+  { id: 'credentials.operator-revoke', method: 'POST', path: '/operator/credentials/{credentialId}/revoke', auth: 'operator', status: 'built', ...credentials.operatorRevoke },
+  { id: 'credentials.operator-suspend', method: 'POST', path: '/operator/credentials/{credentialId}/suspend', auth: 'operator', status: 'built', ...credentials.operatorSuspend },
+  { id: 'credentials.operator-reinstate', method: 'POST', path: '/operator/credentials/{credentialId}/reinstate', auth: 'operator', status: 'built', ...credentials.operatorReinstate },
   { id: 'partners.payout-list', method: 'GET', path: '/operator/payouts', auth: 'operator', status: 'built', ...partners.payoutList },
   { id: 'partners.payout-review', method: 'POST', path: '/operator/payouts/{requestId}/review', auth: 'operator', status: 'built', ...partners.payoutReview },
   { id: 'partners.payout-approve', method: 'POST', path: '/operator/payouts/{requestId}/approve', auth: 'operator', status: 'built', ...partners.payoutApprove },

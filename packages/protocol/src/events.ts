@@ -27,6 +27,14 @@ export const events = {
     sessionId: id.nullable(),
   }),
   'credential.revoked': event('A credential was revoked.', { credentialId: id, reason: z.string() }),
+  'credential.suspended': event('A credential is in doubt and held for now.', {
+    credentialId: id,
+    reason: z.string(),
+  }),
+  'credential.reinstated': event('The suspension of a credential was lifted.', {
+    credentialId: id,
+    reason: z.string(),
+  }),
   'personhood.verified': event('A personhood credential was minted.', { memberId: id, credentialId: id }),
   'personhood.wallet_bound': event('A wallet was bound to a verified human.', {
     memberId: id,

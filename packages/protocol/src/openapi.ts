@@ -46,7 +46,9 @@ const responsesOf = (endpoint: Endpoint): Json => {
   const responses: Record<string, Json> = {
     200: {
       description: endpoint.summary,
-      content: content(schemaOf(endpoint.response, 'output'), endpoint.alsoMediaType),
+      content: endpoint.mediaType
+        ? { [endpoint.mediaType]: { schema: schemaOf(endpoint.response, 'output') } }
+        : content(schemaOf(endpoint.response, 'output'), endpoint.alsoMediaType),
     },
   }
   const codesByStatus = Map.groupBy(errorsOf(endpoint), (code) => errorCatalogue[code].status)

@@ -101,7 +101,13 @@ export const buildApp = (ctx: Ctx): App => {
   const routes = [
     ...agents.routes(ctx, authenticator),
     ...credits.routes(ctx, { credits: creditsDesk, payments: paymentsDesk }),
-    ...credentials.routes({ ctx, signer, credits: creditsDesk, findWorkRef: work.findWorkRef }),
+    ...credentials.routes({
+      ctx,
+      signer,
+      statusIndexes: credentials.makeStatusIndexes(ctx, signer),
+      credits: creditsDesk,
+      findWorkRef: work.findWorkRef,
+    }),
     ...evidence.routes(ctx),
     ...tracking.routes(ctx),
     ...work.routes(ctx, {
@@ -149,6 +155,7 @@ export const buildApp = (ctx: Ctx): App => {
       ...operators.operatorRoutes(ctx),
       ...agents.operatorRoutes(ctx, authenticator, operators.audit),
       ...signing.operatorRoutes(ctx, signer, operators.audit),
+      ...credentials.operatorRoutes(ctx, operators.audit),
       ...partners.operatorRoutes(ctx, operators.audit),
     ],
     pages: [
@@ -178,6 +185,7 @@ export const buildApp = (ctx: Ctx): App => {
 /** What the worker does. */
 export const buildDuties = (ctx: Ctx): Duty[] => {
   const sendMail = makeMailSender(ctx)
+  const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET)
   return [
     { name: 'events', everyMs: 500, run: () => drainOutbox(ctx, 'event', { within: webhooks.fanOut }) },
     webhooks.deliveryDuty(ctx),
@@ -186,7 +194,8 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
       : []),
     ...work.duties(ctx),
     ...payments.duties(ctx),
-    vhh.epochDuty(ctx, signing.connectSigner(ctx.config.SIGNER_SOCKET)),
+    vhh.epochDuty(ctx, signer),
+    credentials.statusDuty(ctx, signer),
     tracking.retentionDuty(ctx),
     webhooks.retentionDuty(ctx),
     maintenanceDuty(ctx, [agents.deleteOldMailTokens, evidence.deleteOldNonces]),

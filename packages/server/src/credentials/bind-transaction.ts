@@ -175,7 +175,7 @@ const draftOf = async (tx: Tx, deps: Deps, agent: Agent, bound: { human: Human; 
   const rail = railOf(paymentRef)
   // No rail is looked up yet, so a live reference is what the agent says it is.
   const assurance = agent.mode === 'test' ? ('test' as const) : ('asserted' as const)
-  const claims: CredentialClaims = {
+  const claims: Omit<CredentialClaims, 'status'> = {
     ...frame,
     jti: credentialId,
     sub: pairwiseSubject(deps.ctx.secrets.derive('pairwise'), agent.agentId, human.person),

@@ -1,1 +1,3 @@
-export { routes } from './routes.ts'
+export { operatorRoutes, routes } from './routes.ts'
+export { statusDuty } from './status-build.ts'
+export { makeStatusIndexes } from './status-indexes.ts'

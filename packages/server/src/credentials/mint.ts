@@ -6,12 +6,14 @@ import { inTransaction, type Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import { publish } from '../platform/outbox.ts'
 import { lint, type Signer } from '../signing/index.ts'
+import type { StatusIndexes, StatusPlace } from './status-indexes.ts'
 import { findStored, insertClaim, insertCredential, type ActKey, type Stored } from './store.ts'
 
 type WorkRef = { readonly humanRef: string | null; readonly paid: boolean }
 export type Deps = {
   readonly ctx: Ctx
   readonly signer: Signer
+  readonly statusIndexes: StatusIndexes
   readonly credits: Pick<Credits, 'hasAllowance' | 'spendOne'>
   /** Work sits above this module, so app.ts hands its look-up down. */
   readonly findWorkRef: (
@@ -29,7 +31,7 @@ export const requireAllowance = async (tx: Tx, deps: Deps, agent: Agent): Promis
 /** A credential that is ready to be signed, and what happens in the transaction that records it. */
 export type Draft<T> = {
   readonly key: ActKey
-  readonly claims: CredentialClaims
+  readonly claims: Omit<CredentialClaims, 'status'>
   /** What the caller is told beside the token. */
   readonly answer: T
   readonly salt: Buffer | null
@@ -41,7 +43,7 @@ export type Draft<T> = {
 }
 
 /** What the caller gets: the token and what is said beside it. */
-export type WithToken<T> = T & { readonly pohf_jwt: string }
+export type WithToken<T> = T & { readonly pohf_jwt: string; readonly statusUri?: string }
 
 /** The answer to a repeat: the same bytes, nothing spent. */
 export const repeatOf = <T>(stored: Stored): Answer<WithToken<T>> => {
@@ -52,13 +54,16 @@ export const repeatOf = <T>(stored: Stored): Answer<WithToken<T>> => {
   )
 }
 
+type Signed = { readonly jwt: string; readonly place: StatusPlace }
+
 const record = async <T extends object>(
   deps: Deps,
   draft: Draft<T>,
-  jwt: string,
+  { jwt, place }: Signed,
 ): Promise<Answer<WithToken<T>>> =>
   inTransaction(deps.ctx, draft.key.agentId as `agt_${string}`, async (tx) => {
-    const { key, claims, answer } = draft
+    const { key, claims } = draft
+    const answer = { ...draft.answer, statusUri: place.uri }
     const at = new Date(claims.iat * 1_000)
     const credential = {
       credentialId: claims.jti,
@@ -68,6 +73,7 @@ const record = async <T extends object>(
       jwt,
       answer,
       salt: draft.salt,
+      place,
       replaces: draft.replaces,
     }
     if (!(await insertClaim(tx, key, credential))) {
@@ -100,7 +106,9 @@ const record = async <T extends object>(
 
 /** Checks, signs outside any transaction, then records and charges in one. What is not recorded never leaves. */
 export const mint = async <T extends object>(deps: Deps, draft: Draft<T>): Promise<Answer<WithToken<T>>> => {
-  const [jwt] = await deps.signer.sign([lint(draft.claims)])
+  const place = await deps.statusIndexes.next(draft.key.mode)
+  const status = { status_list: { idx: place.idx, uri: place.uri } }
+  const [jwt] = await deps.signer.sign([lint({ ...draft.claims, status })])
   if (jwt === undefined) throw new Error('the signer gave no signature')
-  return record(deps, draft, jwt)
+  return record(deps, draft, { jwt, place })
 }

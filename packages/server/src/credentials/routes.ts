@@ -1,6 +1,11 @@
-import { route, type Route } from '../platform/call.ts'
+import { route, type Audit, type Route } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
 import { bindTransaction } from './bind-transaction.ts'
 import type { Deps } from './mint.ts'
+import { operatorReinstate } from './operator-reinstate.ts'
+import { operatorRevoke } from './operator-revoke.ts'
+import { operatorSuspend } from './operator-suspend.ts'
+import { statusList } from './status-list.ts'
 import { verify } from './verify.ts'
 import { verifyPersonhood } from './verify-personhood.ts'
 
@@ -8,4 +13,22 @@ export const routes = (deps: Deps): Route[] => [
   route('credentials.verify', (call) => verify(deps, call.agent, call.body)),
   route('credentials.verify-personhood', (call) => verifyPersonhood(deps, call.agent, call.body)),
   route('credentials.bind-transaction', (call) => bindTransaction(deps, call.agent, call.body)),
+  route('credentials.status-list', (call) =>
+    statusList(deps.ctx, call.params.list, call.header('if-none-match')),
+  ),
 ]
+
+export const operatorRoutes = (ctx: Ctx, audit: Audit): Route[] => {
+  const act = { ctx, audit }
+  return [
+    route('credentials.operator-revoke', (call) =>
+      operatorRevoke(act, call.operator, { ...call.params, ...call.body }),
+    ),
+    route('credentials.operator-suspend', (call) =>
+      operatorSuspend(act, call.operator, { ...call.params, ...call.body }),
+    ),
+    route('credentials.operator-reinstate', (call) =>
+      operatorReinstate(act, call.operator, { ...call.params, ...call.body }),
+    ),
+  ]
+}

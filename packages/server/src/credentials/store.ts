@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { CredentialKind, Mode } from '@pohf/protocol'
 import type { Tx } from '../platform/db.ts'
+import type { CredentialState } from './status/rules.ts'
 
 type Act = 'session' | 'personhood' | 'binding' | 'purchase'
 export type ActKey = {
@@ -15,7 +16,7 @@ export type Stored = {
   readonly mintedAt: Date
   readonly expiresAt: Date
   readonly expired: boolean
-  readonly state: 'issued' | 'suspended' | 'revoked'
+  readonly state: CredentialState
   readonly jwt: string
   readonly answer: object
   readonly now: Date
@@ -55,6 +56,7 @@ export type NewCredential = {
   readonly jwt: string
   readonly answer: object
   readonly salt: Buffer | null
+  readonly place: { readonly listId: string; readonly idx: number }
   /** A credential of the same act that this one follows; it must still be the one in place. */
   readonly replaces: string | undefined
 }
@@ -83,6 +85,8 @@ export const insertCredential = async (tx: Tx, key: ActKey, credential: NewCrede
       jwt: credential.jwt,
       answer: JSON.stringify(credential.answer),
       salt: credential.salt,
+      status_list: credential.place.listId,
+      status_idx: credential.place.idx,
     })
     .execute()
   await insertState(tx, {
@@ -112,6 +116,37 @@ const insertState = async (tx: Tx, row: NewState): Promise<void> => {
       reason: row.reason,
     })
     .execute()
+}
+
+/** A credential by its id alone, for operators; locked, so that its steps come one after the other. */
+export const findCredentialLocked = async (tx: Tx, credentialId: string) => {
+  const row = await tx
+    .selectFrom('credentials')
+    .select(['agent_id', 'mode', 'status_list', 'status_idx'])
+    .where('credential_id', '=', credentialId)
+    .forUpdate()
+    .executeTakeFirst()
+  return (
+    row && {
+      agentId: row.agent_id,
+      mode: row.mode as Mode,
+      statusList: row.status_list,
+      statusIdx: row.status_idx,
+    }
+  )
+}
+
+/** The present state. A statement of its own: asked together with the lock, it would be the state from before. */
+export const findState = async (tx: Tx, agentId: string, credentialId: string) => {
+  const row = await tx
+    .selectFrom('credential_states')
+    .select(['seq', 'state'])
+    .where('agent_id', '=', agentId)
+    .where('credential_id', '=', credentialId)
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirstOrThrow()
+  return { seq: row.seq, state: row.state as CredentialState }
 }
 
 /** Binds a payment to a human; false where it is bound to another. */

@@ -104,11 +104,9 @@ export const verifyPersonhood = async (deps: Deps, agent: Agent, input: Input) =
     // A request with a nonce is a new act: the nonce decides first, and a used one is no repeat.
     const bound = proof ? await checkWallet(tx, agent.agentId, proof, input.memberId) : undefined
     const stored = await findStored(tx, key)
-    if (
-      stored &&
-      !proof &&
-      (stored.state === 'revoked' || isFresh(stored.mintedAt, stored.expiresAt, stored.now))
-    ) {
+    // A fresh signature proves the wallet; it does not undo a revocation.
+    if (stored?.state === 'revoked') throw new Refusal('credential_revoked')
+    if (stored && !proof && isFresh(stored.mintedAt, stored.expiresAt, stored.now)) {
       return { repeat: repeatOf<Awaited<ReturnType<typeof draftOf>>['answer']>(stored) }
     }
     await requireAllowance(tx, deps, agent)

@@ -110,6 +110,8 @@ export interface Credentials {
   kind: string;
   mode: string;
   salt: Buffer | null;
+  status_idx: number | null;
+  status_list: string | null;
 }
 
 export interface CredentialStates {
@@ -385,6 +387,34 @@ export interface Sessions {
   workflow_id: string | null;
 }
 
+export interface StatusBlocks {
+  block: number;
+  list_id: string;
+  taken_at: Timestamp | null;
+}
+
+export interface StatusEntries {
+  idx: number;
+  list_id: string;
+  value: number;
+}
+
+export interface StatusLists {
+  block_size: number;
+  built_at: Timestamp | null;
+  built_version: bigint | null;
+  entries: number;
+  etag: string | null;
+  jwt: string | null;
+  kid: string | null;
+  lease_until: Timestamp | null;
+  list_id: string;
+  mode: string;
+  number: number;
+  opened_at: Generated<Timestamp>;
+  version: Generated<bigint>;
+}
+
 export interface TaskCompletions {
   agent_id: string;
   answer: Json | null;
@@ -542,6 +572,9 @@ export interface DB {
   presences: Presences;
   session_claims: SessionClaims;
   sessions: Sessions;
+  status_blocks: StatusBlocks;
+  status_entries: StatusEntries;
+  status_lists: StatusLists;
   task_completions: TaskCompletions;
   task_token_claims: TaskTokenClaims;
   track_event_claims: TrackEventClaims;

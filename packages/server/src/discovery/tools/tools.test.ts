@@ -106,6 +106,7 @@ const claims = (iat: number): CredentialClaims => ({
   event_at: iat,
   assurance: 'low',
   evidence: [{ type: 'simulated', alg: 'sha-256', hash: 'a'.repeat(43) }],
+  status: { status_list: { idx: 0, uri: `${ctx.config.BASE_URL}/status/aa-test-1` } },
   view: { session: 'ses_1' },
   test: true,
 })

@@ -1,0 +1,56 @@
+import type { Audit, Operator } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { publish } from '../platform/outbox.ts'
+import { listUri, statusValues, type CredentialState } from './status/rules.ts'
+import { updateEntry } from './status/store.ts'
+import { findCredentialLocked, findState, insertState } from './store.ts'
+
+/** What an operator act needs. */
+export type Act = { readonly ctx: Ctx; readonly audit: Audit }
+export type Input = { readonly credentialId: string; readonly reason: string }
+
+const acts = {
+  issued: { action: 'credential.reinstate', type: 'credential.reinstated' },
+  suspended: { action: 'credential.suspend', type: 'credential.suspended' },
+  revoked: { action: 'credential.revoke', type: 'credential.revoked' },
+} as const
+
+/**
+ * One step of a credential's life: state, place in the list, event and audit line in one transaction. Asking for
+ * the state that it has is a repeat and changes nothing; from revoked there is no way.
+ */
+export const changeState = async (
+  { ctx, audit }: Act,
+  operator: Operator,
+  { credentialId, reason }: Input,
+  to: CredentialState,
+) =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const credential = await findCredentialLocked(tx, credentialId)
+    if (!credential) throw new Refusal('not_found', { message: 'No such credential.' })
+    const { agentId, mode, statusList, statusIdx } = credential
+    const { seq, state } = await findState(tx, agentId, credentialId)
+    const answer = {
+      credentialId,
+      agentId,
+      mode,
+      state: to,
+      ...(statusList === null ? {} : { statusUri: listUri(ctx.config.BASE_URL, statusList) }),
+    }
+    if (state === to) return answer
+    if (state === 'revoked') throw new Refusal('credential_revoked')
+    await insertState(tx, { agentId, credentialId, seq: seq + 1, state: to, reason })
+    if (statusList !== null && statusIdx !== null)
+      await updateEntry(tx, { listId: statusList, idx: statusIdx, value: statusValues[to] })
+    const { action, type } = acts[to]
+    await publish(tx, { agentId, mode, type, subject: credentialId, data: { credentialId, reason } })
+    await audit(tx, {
+      operatorId: operator.operatorId,
+      action,
+      target: credentialId,
+      details: { agentId, mode, from: state, reason },
+    })
+    return answer
+  })

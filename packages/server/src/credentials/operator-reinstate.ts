@@ -1,0 +1,6 @@
+import type { Operator } from '../platform/call.ts'
+import { changeState, type Act, type Input } from './change-state.ts'
+
+/** Lifts a suspension. */
+export const operatorReinstate = async (act: Act, operator: Operator, input: Input) =>
+  changeState(act, operator, input, 'issued')

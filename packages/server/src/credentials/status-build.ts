@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { deflate } from 'node:zlib'
+import { decodeProtectedHeader } from 'jose'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import type { Duty } from '../platform/worker.ts'
+import type { Signer } from '../signing/index.ts'
+import { issuerOf } from './rules.ts'
+import { listPayload, listUri, packStatuses } from './status/rules.ts'
+import { findSnapshot, updateListBuilt, updateListsClaimed } from './status/store.ts'
+
+const compress = promisify(deflate)
+
+/**
+ * Builds, signs and publishes a list. A change that comes while it is under way leaves the list dirty, because
+ * what is published bears the count of changes that it was read with; the slower of two builders gives way.
+ */
+export const buildList = async (ctx: Ctx, signer: Signer, listId: string): Promise<boolean> => {
+  const list = await inTransaction(ctx, 'system', (tx) => findSnapshot(tx, listId))
+  if (!list) throw new Error('no such status list')
+  const { BASE_URL: baseUrl } = ctx.config
+  const compressed = await compress(packStatuses(list.entries, list.words), { level: 9 })
+  const payload = listPayload({
+    issuer: issuerOf(baseUrl, list.mode),
+    uri: listUri(baseUrl, listId),
+    at: list.now,
+    compressed,
+  })
+  const jwt = await signer.signTyped('statuslist+jwt', payload)
+  const built = {
+    listId,
+    version: list.version,
+    at: list.now,
+    kid: decodeProtectedHeader(jwt).kid ?? '',
+    etag: `"${createHash('sha256').update(jwt).digest('base64url').slice(0, 22)}"`,
+    jwt,
+  }
+  return inTransaction(ctx, 'system', (tx) => updateListBuilt(tx, built))
+}
+
+/**
+ * A change is published at most gap + look = 25 s later; with the minute that verifiers keep a list, it is seen
+ * everywhere within 90 s. The gap keeps a stream of changes from building without pause.
+ */
+const lookMs = 10_000
+const pace = { gapSeconds: 15, refreshSeconds: 12 * 3_600, leaseSeconds: 30, limit: 8 }
+
+export const statusDuty = (ctx: Ctx, signer: Signer): Duty => ({
+  name: 'status lists',
+  everyMs: lookMs,
+  run: async () => {
+    const kids = (await signer.publicKeys()).map((key) => key.kid)
+    const due = await inTransaction(ctx, 'system', (tx) => updateListsClaimed(tx, { ...pace, kids }))
+    for (const listId of due) await buildList(ctx, signer, listId)
+    return due.length
+  },
+})

@@ -1,0 +1,60 @@
+import type { Mode } from '@pohf/protocol'
+
+/** How a new list is laid out: so many places, handed to processes in blocks. */
+export type Shape = { readonly entries: number; readonly blockSize: number }
+/** With 2 % revoked this is 25 kB compressed, in a third of a second; ten million places would take seconds. */
+export const standardShape: Shape = { entries: 2 ** 20, blockSize: 1_024 }
+
+export type CredentialState = 'issued' | 'suspended' | 'revoked'
+/** What a list says of each state. */
+export const statusValues: Readonly<Record<CredentialState, 0 | 1 | 2>> = {
+  issued: 0,
+  revoked: 1,
+  suspended: 2,
+}
+
+export const listName = (cell: string, mode: Mode, number: number): string => `${cell}-${mode}-${number}`
+export const listUri = (baseUrl: string, listId: string): string => `${baseUrl}/status/${listId}`
+
+/** One number for a place and its value, as the database hands them over: idx * 4 + value, four bytes each. */
+export const packStatuses = (entries: number, words: Buffer): Buffer => {
+  const bits = Buffer.alloc(entries / 4)
+  for (let offset = 0; offset < words.length; offset += 4) {
+    const word = words.readUInt32BE(offset)
+    const idx = word >>> 2
+    // Two bits each, the first place in the lowest bits of its byte.
+    const byte = idx >>> 2
+    bits.writeUInt8(bits.readUInt8(byte) | ((word & 3) << ((idx & 3) * 2)), byte)
+  }
+  return bits
+}
+
+/** The numbers from `first` on, in random order. */
+export const shuffledRange = (first: number, count: number, fraction: () => number): number[] => {
+  const numbers = Array.from({ length: count }, (_, n) => first + n)
+  for (let end = count - 1; end > 0; end--) {
+    const pick = Math.floor(fraction() * (end + 1))
+    const kept = numbers[end] ?? 0
+    numbers[end] = numbers[pick] ?? 0
+    numbers[pick] = kept
+  }
+  return numbers
+}
+
+/** A verifier keeps a list for a minute; the signature holds a day, so that half a day of silence breaks nothing. */
+const ttlSeconds = 60
+const lifeSeconds = 86_400
+
+type List = { readonly issuer: string; readonly uri: string; readonly at: Date; readonly compressed: Buffer }
+/** What is signed: the claims of a status list token. */
+export const listPayload = ({ issuer, uri, at, compressed }: List) => {
+  const iat = Math.floor(at.getTime() / 1_000)
+  return {
+    iss: issuer,
+    sub: uri,
+    iat,
+    exp: iat + lifeSeconds,
+    ttl: ttlSeconds,
+    status_list: { bits: 2, lst: compressed.toString('base64url') },
+  }
+}

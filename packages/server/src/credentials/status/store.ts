@@ -1,0 +1,163 @@
+import { sql } from 'kysely'
+import type { Mode } from '@pohf/protocol'
+import type { Tx } from '../../platform/db.ts'
+import { listName, type Shape } from './rules.ts'
+
+/** One process at a time opens lists and takes blocks of a mode; the lock lasts until the commit. */
+export const lockLists = async (tx: Tx, mode: Mode): Promise<void> => {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`status_lists ${mode}`}, 0))`.execute(tx)
+}
+
+export type Block = { readonly listId: string; readonly first: number; readonly size: number }
+
+/** Takes a random free block of the first list that has one and is published; undefined where none has. */
+export const updateBlockTaken = async (tx: Tx, mode: Mode): Promise<Block | undefined> => {
+  const { rows } = await sql<{ list_id: string; block: number; block_size: number }>`
+    update status_blocks taken set taken_at = pohf_now()
+    from (
+      select b.list_id, b.block, l.block_size from status_lists l join status_blocks b on b.list_id = l.list_id
+      where l.mode = ${mode} and l.jwt is not null and b.taken_at is null
+      order by l.number, random() limit 1) free
+    where taken.list_id = free.list_id and taken.block = free.block
+    returning taken.list_id, taken.block, free.block_size`.execute(tx)
+  const row = rows[0]
+  return row && { listId: row.list_id, first: row.block * row.block_size, size: row.block_size }
+}
+
+/** A list that was opened and not yet published. */
+export const findUnbuilt = async (tx: Tx, mode: Mode): Promise<string | undefined> => {
+  const row = await tx
+    .selectFrom('status_lists')
+    .select('list_id')
+    .where('mode', '=', mode)
+    .where('jwt', 'is', null)
+    .orderBy('number')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.list_id
+}
+
+/** Opens the next list of a mode with all its blocks free. */
+export const insertList = async (tx: Tx, cell: string, mode: Mode, shape: Shape): Promise<string> => {
+  const last = await tx
+    .selectFrom('status_lists')
+    .select('number')
+    .where('mode', '=', mode)
+    .orderBy('number', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  const number = (last?.number ?? 0) + 1
+  const listId = listName(cell, mode, number)
+  await tx
+    .insertInto('status_lists')
+    .values({ list_id: listId, mode, number, entries: shape.entries, block_size: shape.blockSize })
+    .execute()
+  await sql`
+    insert into status_blocks (list_id, block)
+    select ${listId}, block from generate_series(0, ${shape.entries / shape.blockSize - 1}::int) block`.execute(
+    tx,
+  )
+  return listId
+}
+
+export type Snapshot = {
+  readonly mode: Mode
+  readonly entries: number
+  readonly version: bigint
+  readonly words: Buffer
+  readonly now: Date
+}
+
+/**
+ * A list as it stands. One statement, so that the count of changes and the changes agree; each is one number of
+ * four bytes, because a million rows would cost seconds to read.
+ */
+export const findSnapshot = async (tx: Tx, listId: string): Promise<Snapshot | undefined> => {
+  const { rows } = await sql<Snapshot>`
+    select mode, entries, version, pohf_now() as now,
+      coalesce((select string_agg(int4send(idx * 4 + value), ''::bytea) from status_entries e where e.list_id = l.list_id), ''::bytea) as words
+    from status_lists l where list_id = ${listId}`.execute(tx)
+  return rows[0]
+}
+
+export type Built = {
+  readonly listId: string
+  readonly version: bigint
+  readonly at: Date
+  readonly kid: string
+  readonly etag: string
+  readonly jwt: string
+}
+
+/** Publishes what was built, unless something newer stands; says whether it did. */
+export const updateListBuilt = async (tx: Tx, built: Built): Promise<boolean> => {
+  const result = await tx
+    .updateTable('status_lists')
+    .set({
+      built_version: built.version,
+      built_at: built.at,
+      kid: built.kid,
+      etag: built.etag,
+      jwt: built.jwt,
+      lease_until: null,
+    })
+    .where('list_id', '=', built.listId)
+    .where((is) => is.or([is('built_version', 'is', null), is('built_version', '<=', built.version)]))
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}
+
+type Due = {
+  /** The keys that verifiers can find: a list under any other is worth nothing. */
+  readonly kids: readonly string[]
+  readonly gapSeconds: number
+  readonly refreshSeconds: number
+  readonly leaseSeconds: number
+  readonly limit: number
+}
+
+/** Claims lists that must be built: changed, old, under a key that is gone, or never built. */
+export const updateListsClaimed = async (tx: Tx, due: Due): Promise<string[]> => {
+  const { rows } = await sql<{ list_id: string }>`
+    update status_lists set lease_until = pohf_now() + make_interval(secs => ${due.leaseSeconds})
+    where list_id in (
+      select list_id from status_lists
+      where (lease_until is null or lease_until <= pohf_now())
+        and (jwt is null
+          or (version > built_version and built_at <= pohf_now() - make_interval(secs => ${due.gapSeconds}))
+          or built_at <= pohf_now() - make_interval(secs => ${due.refreshSeconds})
+          or kid <> all(${due.kids}::text[]))
+      order by built_at nulls first limit ${due.limit} for update skip locked)
+    returning list_id`.execute(tx)
+  return rows.map((row) => row.list_id)
+}
+
+export type Published = { readonly jwt: string; readonly etag: string }
+
+export const findPublished = async (tx: Tx, listId: string): Promise<Published | undefined> => {
+  const row = await tx
+    .selectFrom('status_lists')
+    .select(['jwt', 'etag'])
+    .where('list_id', '=', listId)
+    .executeTakeFirst()
+  return row && row.jwt !== null && row.etag !== null ? { jwt: row.jwt, etag: row.etag } : undefined
+}
+
+export type Entry = { readonly listId: string; readonly idx: number; readonly value: 0 | 1 | 2 }
+
+/** Sets a place of a list and marks the list as changed. */
+export const updateEntry = async (tx: Tx, entry: Entry): Promise<void> => {
+  if (entry.value === 0)
+    await tx
+      .deleteFrom('status_entries')
+      .where('list_id', '=', entry.listId)
+      .where('idx', '=', entry.idx)
+      .execute()
+  else
+    await tx
+      .insertInto('status_entries')
+      .values({ list_id: entry.listId, idx: entry.idx, value: entry.value })
+      .onConflict((on) => on.columns(['list_id', 'idx']).doUpdateSet({ value: entry.value }))
+      .execute()
+  await sql`update status_lists set version = version + 1 where list_id = ${entry.listId}`.execute(tx)
+}
