@@ -66,13 +66,15 @@ const healthPages = (ctx: Ctx, signer: signing.Signer, isStopping: () => boolean
     path: '/readyz',
     handler: async () => {
       if (isStopping()) return { status: 503, mediaType: 'text/plain', text: 'stopping\n' }
-      try {
-        await inTransaction(ctx, 'system', readNow)
-        await signer.publicKeys()
-        return { mediaType: 'text/plain', text: 'ready\n' }
-      } catch {
-        return { status: 503, mediaType: 'text/plain', text: 'the database or the signer does not answer\n' }
+      const needs = { database: () => inTransaction(ctx, 'system', readNow), signer: signer.selfTest }
+      for (const [name, answers] of Object.entries(needs)) {
+        try {
+          await answers()
+        } catch {
+          return { status: 503, mediaType: 'text/plain', text: `the ${name} does not answer\n` }
+        }
       }
+      return { mediaType: 'text/plain', text: 'ready\n' }
     },
   },
 ]
@@ -93,7 +95,7 @@ export const buildApp = (ctx: Ctx): App => {
     agent: authenticator.authenticate,
     operator: (key: string) => operators.authenticate(ctx, key),
   }
-  const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET)
+  const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET, ctx.clock)
   const health = healthPages(ctx, signer, () => stopping)
   const paymentsDesk = payments.makePayments(ctx)
   const { isEmailConfirmed, findOrigin } = agents
@@ -186,7 +188,7 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
       : []),
     ...work.duties(ctx),
     ...payments.duties(ctx),
-    vhh.epochDuty(ctx, signing.connectSigner(ctx.config.SIGNER_SOCKET)),
+    vhh.epochDuty(ctx, signing.connectSigner(ctx.config.SIGNER_SOCKET, ctx.clock)),
     tracking.retentionDuty(ctx),
     webhooks.retentionDuty(ctx),
     maintenanceDuty(ctx, [agents.deleteOldMailTokens, evidence.deleteOldNonces]),
