@@ -77,6 +77,7 @@ export const operatorEndpoints = [
   { id: 'signing.keys-list', method: 'GET', path: '/operator/keys', auth: 'operator', status: 'built', ...operators.signingKeysList },
   { id: 'signing.keys-rotate', method: 'POST', path: '/operator/keys/rotate', auth: 'operator', status: 'built', ...operators.signingKeysRotate },
   { id: 'signing.keys-revoke', method: 'POST', path: '/operator/keys/{kid}/revoke', auth: 'operator', status: 'built', ...operators.signingKeysRevoke },
+  { id: 'signing.keys-check', method: 'GET', path: '/operator/keys/check', auth: 'operator', status: 'built', ...operators.signingKeysCheck },
   { id: 'partners.payout-list', method: 'GET', path: '/operator/payouts', auth: 'operator', status: 'built', ...partners.payoutList },
   { id: 'partners.payout-review', method: 'POST', path: '/operator/payouts/{requestId}/review', auth: 'operator', status: 'built', ...partners.payoutReview },
   { id: 'partners.payout-approve', method: 'POST', path: '/operator/payouts/{requestId}/approve', auth: 'operator', status: 'built', ...partners.payoutApprove },

@@ -33,6 +33,8 @@ const missing =
       ? 'the package pkcs11js was not built (it needs g++, make and python3)'
       : undefined
 
+const kidOf = (jws: string) => decodeProtectedHeader(jws).kid
+
 /** A token of its own in a folder of its own. The library reads the variable when it is initialised. */
 const makeToken = () => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-hsm-'))
@@ -164,10 +166,7 @@ if (missing !== undefined || library === undefined) {
     await harness.startSigner()
     const second = await verify('after the restart')
     assert.equal(second.status, 200, second.text)
-    assert.equal(
-      decodeProtectedHeader(second.json.pohf_jwt).kid,
-      decodeProtectedHeader(first.json.pohf_jwt).kid,
-    )
+    assert.equal(kidOf(second.json.pohf_jwt), kidOf(first.json.pohf_jwt))
     assert.deepEqual(await jwks(), before)
   })
 
@@ -179,10 +178,7 @@ if (missing !== undefined || library === undefined) {
     assert.equal(countPrivateKeys(), before + 1)
     await harness.advance(25 * 3_600_000)
     const fresh = await verify('by the new key')
-    assert.notEqual(
-      decodeProtectedHeader(fresh.json.pohf_jwt).kid,
-      decodeProtectedHeader(old.json.pohf_jwt).kid,
-    )
+    assert.notEqual(kidOf(fresh.json.pohf_jwt), kidOf(old.json.pohf_jwt))
     assert.equal(countPrivateKeys(), before)
     await check(old.json.pohf_jwt)
     await check(fresh.json.pohf_jwt)
@@ -215,7 +211,6 @@ if (missing !== undefined || library === undefined) {
     const epoch = { iss: 'https://example.com', iat: 1, code: 'VHH', epoch: '2026-01' }
     const files = () => fileBackend(join(folder, 'private'))
     const old = openKeyring({ folder, backend: files(), clock })
-    const kidOf = (jws: string) => decodeProtectedHeader(jws).kid
     const first = kidOf(old.signTyped('vhh-epoch+jwt', epoch))
     old.close()
     const moved = openKeyring({ folder, backend: withOlder(pkcs11Backend(token), files()), clock })

@@ -180,10 +180,9 @@ const part = (jwt: string, index: number): Readonly<Record<string, unknown>> =>
 /** Every credential must have its line: same id, same key, same payload. */
 export const compareWithJournal = (
   issued: readonly Issued[],
-  lines: readonly JournalLine[],
-): Difference[] => {
-  const linesOf = Map.groupBy(lines, (line) => line.id)
-  return issued.flatMap(({ credentialId, jwt }): Difference[] => {
+  linesOf: ReadonlyMap<string, readonly JournalLine[]>,
+): Difference[] =>
+  issued.flatMap(({ credentialId, jwt }): Difference[] => {
     const own = linesOf.get(credentialId)
     if (!own) return [{ credentialId, fault: 'not_journaled' }]
     const hash = payloadHash(part(jwt, 1))
@@ -193,4 +192,3 @@ export const compareWithJournal = (
       ? []
       : [{ credentialId, fault: 'another_key' }]
   })
-}
