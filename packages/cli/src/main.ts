@@ -70,5 +70,30 @@ for (const [step, description] of Object.entries(steps))
         reason: options.reason,
       }),
     )
+const keys = program.command('keys').description('the keys that sign credentials')
+remote(keys.command('list'))
+  .description('list the keys and their states')
+  .action((options) => operatorCall(options, 'GET', '/operator/keys'))
+remote(keys.command('rotate'))
+  .argument('<purpose>', 'live, test, status or epoch')
+  .description('publish the successor of a key; it signs a day later')
+  .action((purpose: string, options) => operatorCall(options, 'POST', '/operator/keys/rotate', { purpose }))
+remote(keys.command('revoke <kid>'))
+  .description('take a key that is in wrong hands out of use and out of the published set, at once')
+  .requiredOption('--reason <text>', 'why; it goes into the audit log')
+  .action((kid: string, options) =>
+    operatorCall(options, 'POST', `/operator/keys/${encodeURIComponent(kid)}/revoke`, {
+      reason: options.reason,
+    }),
+  )
+remote(keys.command('check'))
+  .description('compare what was signed with what was stored; ends with 1 where they differ')
+  .option('--from <time>', 'ISO time; default: a day before --to')
+  .option('--to <time>', 'ISO time; default: now')
+  .action((options) => {
+    const query = new URLSearchParams()
+    for (const name of ['from', 'to']) if (options[name] !== undefined) query.set(name, options[name])
+    return operatorCall(options, 'GET', `/operator/keys/check?${query.toString()}`)
+  })
 
 await program.parseAsync()

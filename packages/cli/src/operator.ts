@@ -19,7 +19,7 @@ export const operatorCall = async (
     method,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(10_000),
+    signal: AbortSignal.timeout(60_000),
   }).catch((error: unknown) => {
     console.error(`${remote.url} does not answer: ${error instanceof Error ? error.message : String(error)}`)
     return undefined
@@ -28,7 +28,8 @@ export const operatorCall = async (
     process.exitCode = 1
     return
   }
-  const answer: unknown = await response.json()
+  const answer = (await response.json()) as { ok?: boolean }
   console.log(JSON.stringify(answer, null, 2))
-  if (!response.ok) process.exitCode = 1
+  // A refusal, or a check that found something.
+  if (!response.ok || answer.ok === false) process.exitCode = 1
 }

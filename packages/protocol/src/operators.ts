@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operation } from './endpoint.ts'
-import { instant, queryInteger, text } from './fields.ts'
+import { instant, queryInstant, queryInteger, text } from './fields.ts'
 
 export const operatorCreate = operation({
   summary: 'Add an operator.',
@@ -102,4 +102,27 @@ export const signingKeysRevoke = operation({
   params: z.object({ kid: z.string().regex(/^[A-Za-z0-9_-]{43}$/) }),
   body: z.object({ reason: text(500) }),
   response: z.object({ kid: z.string(), revoked: z.literal(true) }),
+})
+export const signingKeysCheck = operation({
+  summary: 'Compare what was signed with what was stored.',
+  query: z.object({ from: queryInstant().optional(), to: queryInstant().optional() }),
+  response: z.object({
+    from: instant(),
+    to: instant(),
+    ok: z.boolean(),
+    /** Lines of the journal that name a credential, and credentials stored. */
+    signed: z.int(),
+    stored: z.int(),
+    /** Signed and never stored: lost races and calls that broke off. Nobody was given one. */
+    neverStored: z.int(),
+    differences: z
+      .array(
+        z.object({
+          credentialId: z.string(),
+          fault: z.enum(['not_journaled', 'another_payload', 'another_key']),
+        }),
+      )
+      .max(100),
+    differencesTotal: z.int(),
+  }),
 })

@@ -66,13 +66,15 @@ const healthPages = (ctx: Ctx, signer: signing.Signer, isStopping: () => boolean
     path: '/readyz',
     handler: async () => {
       if (isStopping()) return { status: 503, mediaType: 'text/plain', text: 'stopping\n' }
-      try {
-        await inTransaction(ctx, 'system', readNow)
-        await signer.publicKeys()
-        return { mediaType: 'text/plain', text: 'ready\n' }
-      } catch {
-        return { status: 503, mediaType: 'text/plain', text: 'the database or the signer does not answer\n' }
+      const needs = { database: () => inTransaction(ctx, 'system', readNow), signer: signer.selfTest }
+      for (const [name, answers] of Object.entries(needs)) {
+        try {
+          await answers()
+        } catch {
+          return { status: 503, mediaType: 'text/plain', text: `the ${name} does not answer\n` }
+        }
       }
+      return { mediaType: 'text/plain', text: 'ready\n' }
     },
   },
 ]
@@ -93,7 +95,7 @@ export const buildApp = (ctx: Ctx): App => {
     agent: authenticator.authenticate,
     operator: (key: string) => operators.authenticate(ctx, key),
   }
-  const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET)
+  const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET, ctx.clock)
   const health = healthPages(ctx, signer, () => stopping)
   const paymentsDesk = payments.makePayments(ctx)
   const { isEmailConfirmed, findOrigin } = agents
@@ -185,7 +187,7 @@ export const buildApp = (ctx: Ctx): App => {
 /** What the worker does. */
 export const buildDuties = (ctx: Ctx): Duty[] => {
   const sendMail = makeMailSender(ctx)
-  const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET)
+  const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET, ctx.clock)
   return [
     { name: 'events', everyMs: 500, run: () => drainOutbox(ctx, 'event', { within: webhooks.fanOut }) },
     webhooks.deliveryDuty(ctx),

@@ -1,5 +1,5 @@
 import { Pool } from 'pg'
-import { readConfig, ConfigFaults, type Config } from './platform/config.ts'
+import { readConfig, readSignerConfig, ConfigFaults, type Config } from './platform/config.ts'
 import { checkDurability } from './platform/db.ts'
 import { makeLog } from './platform/log.ts'
 import { migrate } from './platform/migrate.ts'
@@ -28,13 +28,13 @@ const prepare = async (config: Config): Promise<void> => {
 }
 
 const run = async (role: string | undefined, rest: readonly string[]): Promise<void> => {
+  if (role === 'signer') return runSigner(readSignerConfig())
   const config = readConfig()
   if (role === undefined) {
     await prepare(config)
     return supervise(['signer', 'api', 'worker'])
   }
   if (role === 'api') return runApi(config)
-  if (role === 'signer') return runSigner(config)
   if (role === 'worker') return runWorker(config)
   if (role === 'migrate') return prepare(config)
   const name = rest[1]

@@ -1,7 +1,6 @@
-import { join } from 'node:path'
 import { buildApp, buildContext, buildDuties } from './app.ts'
 import * as operators from './operators/index.ts'
-import type { Config } from './platform/config.ts'
+import type { Config, SignerConfig } from './platform/config.ts'
 import { systemClock } from './platform/clock.ts'
 import { makeLog } from './platform/log.ts'
 import { startWorker } from './platform/worker.ts'
@@ -58,11 +57,20 @@ export const runWorker = async (config: Config): Promise<void> => {
 }
 
 /** The only process that holds private keys. It needs no database and no network. */
-export const runSigner = async (config: Config): Promise<void> => {
+export const runSigner = async (config: SignerConfig): Promise<void> => {
   const log = makeLog(config.LOG_LEVEL)
-  const backend = signing.fileBackend(join(config.KEYS_DIR, 'private'))
+  // Nothing that this process makes is for others, but for the socket where it is told so.
+  process.umask(0o077)
+  const backend = signing.openBackend(config)
   const keyring = signing.openKeyring({ folder: config.KEYS_DIR, backend, clock: systemClock })
-  const server = await signing.listenAsSigner(keyring, config.SIGNER_SOCKET, log)
+  try {
+    keyring.selfTest()
+  } catch (error) {
+    // Not the end: an operator can revoke the key that is lost, and /readyz says no until then.
+    log.error({ err: error }, 'a key cannot sign')
+  }
+  const door = { socketPath: config.SIGNER_SOCKET, mode: Number.parseInt(config.SIGNER_SOCKET_MODE, 8) }
+  const server = await signing.listenAsSigner(keyring, door, log)
   onStop(async () => {
     await new Promise<void>((resolve) => {
       server.close(() => resolve())

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
@@ -9,7 +10,7 @@ import { Client, Pool } from 'pg'
 import type { Mode } from '@pohf/protocol'
 import { createDatabase } from '../dev/cluster.ts'
 import { buildApp, buildContext, buildDuties } from '../src/app.ts'
-import { readConfig } from '../src/platform/config.ts'
+import { readConfig, readSignerConfig } from '../src/platform/config.ts'
 import { makeLog } from '../src/platform/log.ts'
 import * as signing from '../src/signing/index.ts'
 
@@ -82,9 +83,23 @@ export const startHarness = async (environment: Record<string, string> = {}) => 
   const clock = { now: () => new Date(Date.now() + skewMs) }
   const ctx = buildContext({ config, log, name: 'pohf-test', clock })
   // The real signer over its real socket; only the process boundary is left out, and tests of that spawn it.
-  const backend = signing.fileBackend(join(config.KEYS_DIR, 'private'))
-  const keyring = signing.openKeyring({ folder: config.KEYS_DIR, backend, clock })
-  const signer = await signing.listenAsSigner(keyring, config.SIGNER_SOCKET, log)
+  const signerConfig = readSignerConfig({ DATA_DIR: dataDir, ...environment })
+  const openSigner = async () => {
+    const backend = signing.openBackend(signerConfig)
+    const keyring = signing.openKeyring({ folder: config.KEYS_DIR, backend, clock })
+    const server = await signing.listenAsSigner(
+      keyring,
+      { socketPath: config.SIGNER_SOCKET, mode: 0o600 },
+      log,
+    )
+    const lines = new Set<Socket>()
+    server.on('connection', (line: Socket) => {
+      lines.add(line)
+      line.on('close', () => lines.delete(line))
+    })
+    return { keyring, server, lines }
+  }
+  let signer: Awaited<ReturnType<typeof openSigner>> | undefined = await openSigner()
   const app = buildApp(ctx)
   await Promise.all([app.api.ready(), app.operator.ready(), app.start()])
   /** The owner's connection: for looking behind the program's back. */
@@ -120,7 +135,6 @@ export const startHarness = async (environment: Record<string, string> = {}) => 
   const harness = {
     ctx,
     app,
-    keyring,
     owner,
     lines,
     dataDir,
@@ -151,10 +165,21 @@ export const startHarness = async (environment: Record<string, string> = {}) => 
       }
       throw new Error('the worker does not come to rest')
     },
+    /** The signer dies, and lives again on the same keys. */
+    stopSigner: async () => {
+      const stopped = signer
+      signer = undefined
+      if (!stopped) return
+      for (const line of stopped.lines) line.destroy()
+      await new Promise<void>((resolve) => stopped.server.close(() => resolve()))
+      stopped.keyring.close()
+    },
+    startSigner: async () => {
+      signer ??= await openSigner()
+    },
     close: async () => {
       await Promise.all([app.api.close(), app.operator.close()])
-      signer.close()
-      keyring.close()
+      await harness.stopSigner()
       await ctx.db.pool.end()
       await owner.end()
       await drop()

@@ -105,7 +105,7 @@ type NewState = {
   readonly state: Stored['state']
   readonly reason: string
 }
-const insertState = async (tx: Tx, row: NewState): Promise<void> => {
+export const insertState = async (tx: Tx, row: NewState): Promise<void> => {
   await tx
     .insertInto('credential_states')
     .values({

@@ -77,6 +77,25 @@ export const settings = z.object({
     .max(100)
     .optional()
     .meta({ description: 'Unix socket between the api and the signer. Default: signer.sock in DATA_DIR.' }),
+  SIGNER_SOCKET_MODE: z.enum(['0600', '0660']).default('0600').meta({
+    description:
+      'Who may open that socket: 0600 only the signer’s user, 0660 its group as well. See operations.md.',
+  }),
+  SIGNER_BACKEND: z
+    .enum(['file', 'pkcs11'])
+    .default('file')
+    .meta({ description: 'Where new keys are made: files in KEYS_DIR, or a PKCS#11 token.' }),
+  PKCS11_MODULE: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ description: 'The token’s library, such as /usr/lib/softhsm/libsofthsm2.so.' }),
+  PKCS11_TOKEN_LABEL: z.string().min(1).max(32).optional().meta({ description: 'Label of the token.' }),
+  PKCS11_PIN_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ description: 'File that holds the token’s user PIN; only the signer reads it.' }),
   CELL: z
     .string()
     .regex(cellTagPattern, 'must be two of a-z0-9')
@@ -213,8 +232,16 @@ const socketIn = (dataDir: string): string => {
     : join(tmpdir(), `pohf-${createHash('sha256').update(path).digest('hex').slice(0, 16)}.sock`)
 }
 
-const withDefaults = (value: Settings): Config => {
+const signerPlaces = (value: Pick<Settings, 'DATA_DIR' | 'KEYS_DIR' | 'SIGNER_SOCKET'>) => {
   const dataDir = resolve(value.DATA_DIR)
+  return {
+    DATA_DIR: dataDir,
+    KEYS_DIR: resolve(value.KEYS_DIR ?? join(dataDir, 'keys')),
+    SIGNER_SOCKET: value.SIGNER_SOCKET ?? socketIn(dataDir),
+  }
+}
+
+const withDefaults = (value: Settings): Config => {
   const portNumber = value.PORT ?? 3_000
   const shownHost = ['0.0.0.0', '::', '127.0.0.1'].includes(value.HOST) ? '127.0.0.1' : value.HOST
   const baseUrl = (value.BASE_URL ?? `http://${inUrl(shownHost)}:${portNumber}`).replace(/\/+$/, '')
@@ -224,9 +251,7 @@ const withDefaults = (value: Settings): Config => {
     PORT: portNumber,
     BASE_URL: baseUrl,
     OPERATOR_PORT: value.OPERATOR_PORT ?? (portNumber === 0 ? 0 : portNumber + 1),
-    DATA_DIR: dataDir,
-    KEYS_DIR: resolve(value.KEYS_DIR ?? join(dataDir, 'keys')),
-    SIGNER_SOCKET: value.SIGNER_SOCKET ?? socketIn(dataDir),
+    ...signerPlaces(value),
     loopback,
     addressLimits: value.ADDRESS_LIMITS === 'on' || (value.ADDRESS_LIMITS === 'auto' && !loopback),
   }
@@ -248,18 +273,53 @@ const portFaults = (given: Record<string, string | undefined>): string[] => {
   return portNumber === operatorPort && portNumber !== 0 ? ['OPERATOR_PORT must differ from PORT'] : []
 }
 
-/** Reads and checks the settings; an empty variable counts as unset. */
-export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config => {
-  const known = Object.keys(settings.shape)
+/** Only the signer opens a token, so only its own reading asks for these. */
+const tokenFaults = (given: Record<string, string | undefined>): string[] =>
+  given['SIGNER_BACKEND'] === 'pkcs11'
+    ? ['PKCS11_MODULE', 'PKCS11_TOKEN_LABEL', 'PKCS11_PIN_FILE']
+        .filter((name) => given[name] === undefined)
+        .map((name) => `${name} is required where SIGNER_BACKEND is pkcs11`)
+    : []
+
+type Faults = (given: Record<string, string | undefined>) => string[]
+const read = <T extends z.ZodObject>(
+  schema: T,
+  environment: NodeJS.ProcessEnv,
+  moreFaults: Faults,
+): z.output<T> => {
+  // An empty variable counts as unset.
   const given = Object.fromEntries(
-    known.map((name) => [name, environment[name] === '' ? undefined : environment[name]]),
+    Object.keys(schema.shape).map((name) => [name, environment[name] === '' ? undefined : environment[name]]),
   )
-  const parsed = settings.safeParse(given)
+  const parsed = schema.safeParse(given)
   const single = (parsed.error?.issues ?? []).map((issue) => {
     const name = String(issue.path[0])
     return given[name] === undefined ? `${name} is required` : `${name} ${issue.message}`
   })
-  const faults = [...single, ...portFaults(given), ...payToFaults(given)]
+  const faults = [...single, ...moreFaults(given)]
   if (!parsed.success || faults.length > 0) throw new ConfigFaults(faults)
-  return withDefaults(parsed.data)
+  return parsed.data
 }
+
+/** Reads and checks the settings. */
+export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config =>
+  withDefaults(read(settings, environment, (given) => [...portFaults(given), ...payToFaults(given)]))
+
+const signerSettings = settings.pick({
+  DATA_DIR: true,
+  KEYS_DIR: true,
+  SIGNER_SOCKET: true,
+  SIGNER_SOCKET_MODE: true,
+  SIGNER_BACKEND: true,
+  PKCS11_MODULE: true,
+  PKCS11_TOKEN_LABEL: true,
+  PKCS11_PIN_FILE: true,
+  LOG_LEVEL: true,
+})
+
+/** The signer knows no database: it asks for nothing but its own settings. */
+export const readSignerConfig = (environment: NodeJS.ProcessEnv = process.env) => {
+  const value = read(signerSettings, environment, tokenFaults)
+  return { ...value, ...signerPlaces(value) }
+}
+export type SignerConfig = ReturnType<typeof readSignerConfig>

@@ -1,4 +1,4 @@
-export { fileBackend } from './backend.ts'
+export { fileBackend, openBackend } from './backend.ts'
 export { readJournal } from './journal.ts'
 export { openKeyring } from './keyring.ts'
 export { listenAsSigner } from './process.ts'

@@ -1,5 +1,6 @@
 import {
   closeSync,
+  existsSync,
   fdatasyncSync,
   fstatSync,
   ftruncateSync,
@@ -51,13 +52,72 @@ export const openJournal = (folder: string, month: string): Journal => {
   }
 }
 
+const entryOf = (line: string): JournalEntry => {
+  const [at = '0', kid = '', id = '', hash = ''] = line.split('\t')
+  return { at: Number(at), kid, id, hash }
+}
+
+const monthsIn = (folder: string): string[] =>
+  readdirSync(folder)
+    .filter((name) => /^\d{4}-\d{2}\.log$/.test(name))
+    .toSorted()
+
 /** Every whole line of the journal, oldest first. */
 export const readJournal = (folder: string): JournalEntry[] =>
-  readdirSync(folder)
-    .filter((name) => name.endsWith('.log'))
-    .toSorted()
+  monthsIn(folder)
     .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n').slice(0, -1))
-    .map((line) => {
-      const [at = '0', kid = '', id = '', hash = ''] = line.split('\t')
-      return { at: Number(at), kid, id, hash }
-    })
+    .map(entryOf)
+
+/** Part of the journal by time, and where to go on. */
+export type JournalSpan = {
+  readonly from: number
+  readonly to: number
+  readonly cursor?: { readonly file: string; readonly offset: number } | undefined
+}
+export type JournalPage = {
+  readonly entries: readonly JournalEntry[]
+  readonly next: JournalSpan['cursor']
+}
+
+/** About 5,000 lines: a page must not keep a signature waiting. */
+const pageBytes = 600_000
+
+const readAt = (file: number, offset: number, bytes: number): Buffer => {
+  const buffer = Buffer.alloc(bytes)
+  return buffer.subarray(0, readSync(file, buffer, 0, bytes, offset))
+}
+
+/** Where the lines of a time begin, by halving: lines stand in the order of their time. */
+const seek = (file: number, from: number): number => {
+  let low = 0
+  let high = fstatSync(file).size
+  while (high - low > 4_096) {
+    const middle = Math.floor((low + high) / 2)
+    const [, whole = ''] = readAt(file, middle, 1_024).toString('utf8').split('\n')
+    if (entryOf(whole).at < from) low = middle
+    else high = middle
+  }
+  return low === 0 ? 0 : low + readAt(file, low, 1_024).indexOf(10) + 1
+}
+
+/** One page of the lines in [from, to). */
+export const readJournalPage = (folder: string, { from, to, cursor }: JournalSpan): JournalPage => {
+  const first = cursor?.file ?? `${new Date(from).toISOString().slice(0, 7)}.log`
+  const last = `${new Date(to).toISOString().slice(0, 7)}.log`
+  const months = existsSync(folder) ? monthsIn(folder).filter((name) => name >= first && name <= last) : []
+  const [name, following] = months
+  if (name === undefined) return { entries: [], next: undefined }
+  const file = openSync(join(folder, name), 'r')
+  try {
+    const offset = cursor?.file === name ? cursor.offset : seek(file, from)
+    const bytes = readAt(file, offset, pageBytes)
+    const whole = bytes.subarray(0, bytes.lastIndexOf(10) + 1)
+    const lines = whole.toString('utf8').split('\n').slice(0, -1).map(entryOf)
+    const entries = lines.filter((line) => line.at >= from && line.at < to)
+    if (whole.length > 0 && (lines.at(-1)?.at ?? 0) < to)
+      return { entries, next: { file: name, offset: offset + whole.length } }
+    return { entries, next: following === undefined ? undefined : { file: following, offset: 0 } }
+  } finally {
+    closeSync(file)
+  }
+}

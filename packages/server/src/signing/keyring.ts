@@ -1,22 +1,19 @@
-import { createPublicKey, verify } from 'node:crypto'
+import { createPublicKey, verify, type KeyObject } from 'node:crypto'
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../platform/clock.ts'
 import type { Backend } from './backend.ts'
-import { openJournal, type Journal } from './journal.ts'
+import { openJournal, readJournalPage, type Journal, type JournalSpan } from './journal.ts'
 import {
   activeKey,
-  activeMs,
   advance,
-  keepRetiredMs,
   keyPurposes,
   lint,
   nextActivation,
   payloadHash,
-  publicJwkOf,
   publishAheadMs,
   published,
-  rawSignature,
+  recordOf,
   typedPayloads,
   type KeyPurpose,
   type KeyRecord,
@@ -45,7 +42,13 @@ const writeRecords = (path: string, records: readonly KeyRecord[]): void => {
   renameSync(draft, path)
 }
 
-type Parts = { readonly folder: string; readonly backend: Backend; readonly clock: Clock }
+type Parts = {
+  readonly folder: string
+  readonly backend: Backend
+  readonly clock: Clock
+  /** Tests put a faulty journal here, to see that its fault is found. */
+  readonly openJournal?: (folder: string, month: string) => Journal
+}
 type Job = {
   readonly purpose: KeyPurpose
   readonly typ: string
@@ -54,37 +57,27 @@ type Job = {
 }
 
 /** The keys of a deployment and what they may sign. Lives in the signer's process and nowhere else. */
-export const openKeyring = ({ folder, backend, clock }: Parts) => {
+export const openKeyring = ({ folder, backend, clock, ...parts }: Parts) => {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const journalFolder = join(folder, 'journal')
+  const openMonth = parts.openJournal ?? openJournal
   const path = join(folder, 'keyring.json')
   let records = readRecords(path)
   let journal: { month: string; file: Journal } | undefined
 
   const now = () => clock.now().getTime()
+  const destroyUnused = (keys: readonly KeyRecord[]) => {
+    for (const key of keys) if (key.state !== 'pending' && key.state !== 'active') backend.destroy(key.ref)
+  }
+  /** The state first, then the private part: a death in between leaves a key too many, never one too few. */
   const save = (next: readonly KeyRecord[]) => {
-    for (const key of next) {
-      const before = records.find((known) => known.kid === key.kid)
-      if (before?.state !== key.state && (key.state === 'retired' || key.state === 'revoked'))
-        backend.destroy(key.ref)
-    }
+    const before = new Map(records.map((key) => [key.kid, key.state]))
     writeRecords(path, next)
     records = [...next]
+    destroyUnused(next.filter((key) => before.get(key.kid) !== key.state))
   }
   const add = (purpose: KeyPurpose, activeFrom: number): KeyRecord => {
-    const made = backend.generate()
-    const jwk = publicJwkOf(made)
-    const state = activeFrom <= now() ? 'active' : 'pending'
-    const key: KeyRecord = {
-      kid: jwk.kid,
-      purpose,
-      jwk,
-      ref: made.ref,
-      state,
-      createdAt: now(),
-      activeFrom,
-      activeUntil: activeFrom + activeMs,
-      removeAt: activeFrom + activeMs + keepRetiredMs,
-    }
+    const key = recordOf({ purpose, made: backend.generate(), activeFrom, now: now() })
     save([...records, key])
     return key
   }
@@ -103,9 +96,23 @@ export const openKeyring = ({ folder, backend, clock }: Parts) => {
     const month = clock.now().toISOString().slice(0, 7)
     if (journal?.month !== month) {
       journal?.file.close()
-      journal = { month, file: openJournal(join(folder, 'journal'), month) }
+      journal = { month, file: openMonth(journalFolder, month) }
     }
     return journal.file
+  }
+
+  const publicParts = new Map<string, KeyObject>()
+  /** Reading a JWK costs as much as checking a signature, so each is read once. */
+  const publicPart = ({ kid, jwk }: KeyRecord): KeyObject => {
+    const part = publicParts.get(kid) ?? createPublicKey({ key: { ...jwk }, format: 'jwk' })
+    publicParts.set(kid, part)
+    return part
+  }
+  const signOne = (key: KeyRecord, data: Buffer): Buffer => {
+    const raw = backend.sign(key.ref, data)
+    if (!verify('sha256', data, { key: publicPart(key), dsaEncoding: 'ieee-p1363' }, raw))
+      throw new Error('a signature did not verify')
+    return raw
   }
 
   /** Journals the whole batch, then signs it, then checks each signature. In this order, always. */
@@ -123,15 +130,11 @@ export const openKeyring = ({ folder, backend, clock }: Parts) => {
     journalOf().append(
       ready.map(({ job, key }) => ({ at: now(), kid: key.kid, id: job.id, hash: payloadHash(job.payload) })),
     )
-    return ready.map(({ key, input }) => {
-      const data = Buffer.from(input)
-      const der = backend.sign(key.ref, data)
-      if (!verify('sha256', data, createPublicKey({ key: { ...key.jwk }, format: 'jwk' }), der))
-        throw new Error('a signature did not verify')
-      return `${input}.${rawSignature(der).toString('base64url')}`
-    })
+    return ready.map(({ key, input }) => `${input}.${signOne(key, Buffer.from(input)).toString('base64url')}`)
   }
 
+  // Whoever died after a state was written left a private part behind.
+  destroyUnused(records)
   tick()
   return {
     /** Claims come in, never bytes: the signer checks them itself, whoever asks. */
@@ -143,6 +146,7 @@ export const openKeyring = ({ folder, backend, clock }: Parts) => {
         }),
       ),
     signTyped: (typ: Typ, payload: unknown): string => {
+      if (!Object.hasOwn(typedPayloads, typ)) throw new Error('no such type')
       const { purpose, schema } = typedPayloads[typ]
       const checked = schema.parse(payload)
       const [jws] = signJobs([
@@ -173,7 +177,10 @@ export const openKeyring = ({ folder, backend, clock }: Parts) => {
       const pending = records.find((key) => key.purpose === purpose && key.state === 'pending')
       return (pending ?? add(purpose, now() + publishAheadMs)).kid
     },
-    /** A key that is in wrong hands leaves at once. If it was signing, a new one takes over without notice. */
+    /**
+     * A key that is in wrong hands leaves at once. If it was signing, its successor takes over without notice:
+     * the pending one, which some verifiers know already, else a new one.
+     */
     revoke: (kid: string): boolean => {
       if (!records.some((key) => key.kid === kid && key.state !== 'removed' && key.state !== 'revoked'))
         return false
@@ -181,7 +188,17 @@ export const openKeyring = ({ folder, backend, clock }: Parts) => {
       tick()
       return true
     },
-    close: () => journal?.file.close(),
+    /** Whether every key can sign now. The text is no JWS and the signatures go nowhere. */
+    selfTest: (): true => {
+      tick()
+      for (const key of records) if (key.state === 'active') signOne(key, Buffer.from('pohf self-test'))
+      return true
+    },
+    readJournal: (span: JournalSpan) => readJournalPage(journalFolder, span),
+    close: () => {
+      journal?.file.close()
+      backend.close()
+    },
   }
 }
 export type Keyring = ReturnType<typeof openKeyring>

@@ -1,5 +1,6 @@
 import { chmodSync, rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
+import { z } from 'zod'
 import type { Logger } from '../platform/log.ts'
 import type { Keyring } from './keyring.ts'
 import { keyPurposes, type KeyPurpose, type Typ } from './rules.ts'
@@ -16,7 +17,15 @@ type Asked = {
   readonly payload?: unknown
   readonly purpose?: string
   readonly kid?: string
+  readonly span?: unknown
 }
+
+const instantMs = z.int().min(0).max(8_640_000_000_000)
+const journalSpan = z.strictObject({
+  from: instantMs,
+  to: instantMs,
+  cursor: z.strictObject({ file: z.string().regex(/^\d{4}-\d{2}\.log$/), offset: z.int().min(0) }).optional(),
+})
 
 const answer = (keyring: Keyring, asked: Asked): unknown => {
   switch (asked.op) {
@@ -33,10 +42,24 @@ const answer = (keyring: Keyring, asked: Asked): unknown => {
     case 'rotate':
       if (!keyPurposes.includes(asked.purpose as KeyPurpose)) throw new Error('no such purpose')
       return keyring.rotate(asked.purpose as KeyPurpose)
+    case 'self-test':
+      return keyring.selfTest()
+    case 'journal':
+      return keyring.readJournal(journalSpan.parse(asked.span))
     case 'revoke':
       return keyring.revoke(String(asked.kid))
     default:
       throw new Error('no such operation')
+  }
+}
+
+/** The line's question, or nothing where it is none. */
+const questionOf = (line: string): Asked | undefined => {
+  try {
+    const asked: unknown = JSON.parse(line)
+    return typeof asked === 'object' && asked !== null && 'id' in asked ? (asked as Asked) : undefined
+  } catch {
+    return undefined
   }
 }
 
@@ -51,7 +74,12 @@ const serve = (keyring: Keyring, log: Logger, socket: Socket): void => {
     rest = lines.pop() ?? ''
     if (rest.length > lineBytesMax) socket.destroy()
     for (const line of lines) {
-      const asked = JSON.parse(line) as Asked
+      const asked = questionOf(line)
+      // Whoever does not speak this language is not answered; the other lines go on.
+      if (!asked) {
+        socket.destroy()
+        return
+      }
       try {
         socket.write(`${JSON.stringify({ id: asked.id, result: answer(keyring, asked) })}\n`)
       } catch (error) {
@@ -64,12 +92,18 @@ const serve = (keyring: Keyring, log: Logger, socket: Socket): void => {
   })
 }
 
-/** Listens on a Unix socket that only this user may open. */
-export const listenAsSigner = async (keyring: Keyring, socketPath: string, log: Logger): Promise<Server> => {
+type Door = { readonly socketPath: string; readonly mode: number }
+
+/** Listens on a Unix socket: mode 0600 for its own user alone, 0660 for the group of the socket's folder as well. */
+export const listenAsSigner = async (
+  keyring: Keyring,
+  { socketPath, mode }: Door,
+  log: Logger,
+): Promise<Server> => {
   // A signer that was killed leaves its socket file behind.
   rmSync(socketPath, { force: true })
   const server = createServer((socket) => serve(keyring, log, socket))
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(socketPath, resolve))
-  chmodSync(socketPath, 0o600)
+  chmodSync(socketPath, mode)
   return server
 }

@@ -1,6 +1,7 @@
 import { route, type Audit, type Route } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
 import { jwks } from './jwks.ts'
+import { keysCheck } from './keys-check.ts'
 import { keysList } from './keys-list.ts'
 import { keysRevoke } from './keys-revoke.ts'
 import { keysRotate } from './keys-rotate.ts'
@@ -12,6 +13,7 @@ export const routes = (signer: Signer): Route[] => [
 
 export const operatorRoutes = (ctx: Ctx, signer: Signer, audit: Audit): Route[] => [
   route('signing.keys-list', () => keysList(signer)),
+  route('signing.keys-check', (call) => keysCheck(ctx, signer, call.query)),
   route('signing.keys-rotate', (call) =>
     keysRotate({ ctx, signer, audit }, call.operator, call.body.purpose),
   ),

@@ -71,7 +71,7 @@ export type PublicJwk = {
 }
 
 /** RFC 7638: the hash of the required members in their fixed order. */
-export const publicJwkOf = (point: { readonly x: string; readonly y: string }): PublicJwk => {
+const publicJwkOf = (point: { readonly x: string; readonly y: string }): PublicJwk => {
   const kid = createHash('sha256')
     .update(`{"crv":"P-256","kty":"EC","x":"${point.x}","y":"${point.y}"}`)
     .digest('base64url')
@@ -99,7 +99,7 @@ export type KeyRecord = {
 
 /** Verifiers cache keys for minutes, some for a day: a key is shown this long before it signs. */
 export const publishAheadMs = dayMs
-export const activeMs = 30 * dayMs
+const activeMs = 30 * dayMs
 /** The longest credential lives 365 days; a month more for slow clocks and disputes. */
 export const keepRetiredMs = (365 + 30) * dayMs
 /** The successor is made this long before it is needed. */
@@ -127,9 +127,32 @@ export const nextActivation = (
     : undefined
 }
 
-/** Every key in the state that it should have at this time. */
+type NewKey = {
+  readonly purpose: KeyPurpose
+  readonly made: { readonly ref: string; readonly x: string; readonly y: string }
+  readonly activeFrom: number
+  readonly now: number
+}
+export const recordOf = ({ purpose, made, activeFrom, now }: NewKey): KeyRecord => {
+  const jwk = publicJwkOf(made)
+  return {
+    kid: jwk.kid,
+    purpose,
+    jwk,
+    ref: made.ref,
+    state: activeFrom <= now ? 'active' : 'pending',
+    createdAt: now,
+    activeFrom,
+    activeUntil: activeFrom + activeMs,
+    removeAt: activeFrom + activeMs + keepRetiredMs,
+  }
+}
+
+/** Every key in the state that it should have at this time. A purpose without a signing key takes its next one early. */
 export const advance = (keys: readonly KeyRecord[], now: number): KeyRecord[] => {
-  const due = keys.filter((key) => key.state === 'pending' && key.activeFrom <= now)
+  const due = keys.filter(
+    (key) => key.state === 'pending' && (key.activeFrom <= now || !activeKey(keys, key.purpose)),
+  )
   const succeeded = new Set(due.map((key) => key.purpose))
   return keys.map((key) => {
     if (due.includes(key)) return { ...key, state: 'active', activeFrom: now, activeUntil: now + activeMs }
@@ -139,3 +162,33 @@ export const advance = (keys: readonly KeyRecord[], now: number): KeyRecord[] =>
     return key
   })
 }
+
+/** What the checker knows of a credential that was stored or given out. */
+export type Issued = { readonly credentialId: string; readonly jwt: string }
+export type JournalLine = { readonly kid: string; readonly id: string; readonly hash: string }
+export type Difference = {
+  readonly credentialId: string
+  readonly fault: 'not_journaled' | 'another_payload' | 'another_key'
+}
+
+const part = (jwt: string, index: number): Readonly<Record<string, unknown>> =>
+  JSON.parse(Buffer.from(jwt.split('.')[index] ?? '', 'base64url').toString('utf8')) as Record<
+    string,
+    unknown
+  >
+
+/** Every credential must have its line: same id, same key, same payload. */
+export const compareWithJournal = (
+  issued: readonly Issued[],
+  linesOf: ReadonlyMap<string, readonly JournalLine[]>,
+): Difference[] =>
+  issued.flatMap(({ credentialId, jwt }): Difference[] => {
+    const own = linesOf.get(credentialId)
+    if (!own) return [{ credentialId, fault: 'not_journaled' }]
+    const hash = payloadHash(part(jwt, 1))
+    const same = own.filter((line) => line.hash === hash)
+    if (same.length === 0) return [{ credentialId, fault: 'another_payload' }]
+    return same.some((line) => line.kid === part(jwt, 0)['kid'])
+      ? []
+      : [{ credentialId, fault: 'another_key' }]
+  })

@@ -1,5 +1,7 @@
 import { connect, type Socket } from 'node:net'
+import { systemClock, type Clock } from '../platform/clock.ts'
 import { Refusal } from '../platform/errors.ts'
+import type { JournalPage, JournalSpan } from './journal.ts'
 import type { KeyPurpose, KeyRecord, Mintable, PublicJwk, Typ } from './rules.ts'
 
 /** What may be asked of the keys. They are in another process; this one never holds one. */
@@ -11,6 +13,9 @@ export type Signer = {
   readonly list: () => Promise<Omit<KeyRecord, 'ref' | 'jwk'>[]>
   readonly rotate: (purpose: KeyPurpose) => Promise<string>
   readonly revoke: (kid: string) => Promise<boolean>
+  /** Fails where a key cannot sign, or where nobody answers. */
+  readonly selfTest: () => Promise<void>
+  readonly readJournal: (span: JournalSpan) => Promise<JournalPage>
   readonly close: () => void
 }
 
@@ -88,18 +93,18 @@ const openLine = (socketPath: string) => {
   }
 }
 
-export const connectSigner = (socketPath: string): Signer => {
+export const connectSigner = (socketPath: string, clock: Clock = systemClock): Signer => {
   const line = openLine(socketPath)
   let cached: { keys: PublicJwk[]; until: number } | undefined
   return {
     sign: async (batch) => (await line.ask({ op: 'sign', batch })) as string[],
     signTyped: async (typ, payload) => (await line.ask({ op: 'sign-typed', typ, payload })) as string,
     publicKeys: async () => {
-      if (cached && cached.until > performance.now()) return cached.keys
+      if (cached && cached.until > clock.now().getTime()) return cached.keys
       try {
         cached = {
           keys: (await line.ask({ op: 'public-keys' })) as PublicJwk[],
-          until: performance.now() + keysCacheMs,
+          until: clock.now().getTime() + keysCacheMs,
         }
       } catch (error) {
         // The public keys of a moment ago are better than none: verification must not hang on the signer.
@@ -110,9 +115,15 @@ export const connectSigner = (socketPath: string): Signer => {
     list: async () => (await line.ask({ op: 'list' })) as Omit<KeyRecord, 'ref' | 'jwk'>[],
     rotate: async (purpose) => (await line.ask({ op: 'rotate', purpose })) as string,
     revoke: async (kid) => {
+      const revoked = (await line.ask({ op: 'revoke', kid })) as boolean
+      // Only now: an answer that was under way would have put the old keys back.
       cached = undefined
-      return (await line.ask({ op: 'revoke', kid })) as boolean
+      return revoked
     },
+    selfTest: async () => {
+      await line.ask({ op: 'self-test' })
+    },
+    readJournal: async (span) => (await line.ask({ op: 'journal', span })) as JournalPage,
     close: line.close,
   }
 }

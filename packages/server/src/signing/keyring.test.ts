@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import fc from 'fast-check'
+import { decodeProtectedHeader } from 'jose'
+import { fileBackend, type Backend } from './backend.ts'
+import { openKeyring } from './keyring.ts'
+import { keyPurposes, type KeyRecord } from './rules.ts'
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+const start = Date.UTC(2026, 0, 1)
+const epoch = { iss: 'https://example.com', iat: 1, code: 'VHH', epoch: '2026-01' }
+
+const makeFolder = () => {
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-keyring-'))
+  after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+const recordsIn = (folder: string) =>
+  JSON.parse(readFileSync(join(folder, 'keyring.json'), 'utf8')) as KeyRecord[]
+
+/** Keys that are only numbers: the states do not depend on what signs. */
+const countingBackend = (): Backend & { readonly destroyed: Set<string> } => {
+  const destroyed = new Set<string>()
+  let made = 0
+  return {
+    name: 'counting',
+    generate: () => {
+      const x = createHash('sha256').update(String(made++)).digest('base64url')
+      return { ref: x, x, y: x }
+    },
+    sign: () => {
+      throw new Error('this one only counts')
+    },
+    destroy: (ref) => void destroyed.add(ref),
+    close: () => undefined,
+    destroyed,
+  }
+}
+
+type Step =
+  | { readonly act: 'wait'; readonly hours: number }
+  | { readonly act: 'rotate'; readonly purpose: number }
+  | { readonly act: 'revoke'; readonly pick: number }
+  | { readonly act: 'restart' }
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ act: fc.constant('wait' as const), hours: fc.integer({ min: 1, max: 900 }) }),
+  },
+  { weight: 2, arbitrary: fc.record({ act: fc.constant('rotate' as const), purpose: fc.nat(3) }) },
+  { weight: 1, arbitrary: fc.record({ act: fc.constant('revoke' as const), pick: fc.nat(50) }) },
+  { weight: 1, arbitrary: fc.constant({ act: 'restart' as const }) },
+)
+
+const holds = (
+  keys: readonly KeyRecord[],
+  seen: Map<string, KeyRecord>,
+  now: number,
+  revokedNow: boolean,
+) => {
+  for (const purpose of keyPurposes) {
+    const own = keys.filter((key) => key.purpose === purpose)
+    assert.equal(own.filter((key) => key.state === 'active').length, 1, `one active key for ${purpose}`)
+    assert.ok(own.filter((key) => key.state === 'pending').length <= 1, 'one successor at most')
+  }
+  assert.equal(new Set(keys.map((key) => key.kid)).size, keys.length, 'no kid twice')
+  for (const [kid, before] of seen) {
+    const key = keys.find((each) => each.kid === kid)
+    assert.ok(key, 'a key is never forgotten')
+    if (before.state === 'removed' || before.state === 'revoked') assert.equal(key.state, before.state)
+    if (before.state === 'retired') assert.ok(!['pending', 'active'].includes(key.state), 'no way back')
+    if (before.state === 'pending' && key.state === 'active' && !revokedNow)
+      assert.ok(now - key.createdAt >= dayMs, 'published a day before it signs')
+    // A look follows every change, so it retired when it was first seen retired.
+    if (before.state === 'active' && key.state === 'retired')
+      assert.equal(key.removeAt, now + (365 + 30) * dayMs, 'verifies as long as a credential may live')
+    if (before.state === 'retired') {
+      assert.equal(key.removeAt, before.removeAt)
+      if (key.state === 'removed') assert.ok(now >= key.removeAt)
+    }
+  }
+  const fresh = keys.filter((key) => !seen.has(key.kid))
+  if (seen.size > 0 && !revokedNow) assert.ok(fresh.every((key) => key.state === 'pending'))
+}
+
+test('whatever happens when: one key signs per purpose, is known a day before, and no kid returns', () => {
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 1, maxLength: 25 }), (steps) => {
+      const folder = mkdtempSync(join(tmpdir(), 'pohf-keyring-'))
+      try {
+        let now = start
+        const backend = countingBackend()
+        const open = () => openKeyring({ folder, backend, clock: { now: () => new Date(now) } })
+        let keyring = open()
+        const seen = new Map<string, KeyRecord>()
+        const look = (revokedNow: boolean) => {
+          keyring.list()
+          const keys = recordsIn(folder)
+          holds(keys, seen, now, revokedNow)
+          for (const key of keys) {
+            seen.set(key.kid, key)
+            const usable = key.state === 'active' || key.state === 'pending'
+            assert.equal(backend.destroyed.has(key.ref), !usable, 'private parts go with their use')
+          }
+          const shown = keyring.publicKeys().map((jwk) => jwk.kid)
+          const due = keys.filter((key) => !['removed', 'revoked'].includes(key.state)).map((key) => key.kid)
+          assert.deepEqual(shown, due)
+        }
+        look(false)
+        for (const each of steps) {
+          if (each.act === 'wait') now += each.hours * hourMs
+          if (each.act === 'rotate') keyring.rotate(keyPurposes[each.purpose] ?? 'live')
+          if (each.act === 'restart') keyring = open()
+          const keys = recordsIn(folder)
+          if (each.act === 'revoke') keyring.revoke(keys[each.pick % keys.length]?.kid ?? '')
+          look(each.act === 'revoke')
+        }
+      } finally {
+        rmSync(folder, { recursive: true, force: true })
+      }
+    }),
+    { numRuns: 60 },
+  )
+})
+
+const openAt = (folder: string, clock: { now: () => Date }) =>
+  openKeyring({ folder, backend: fileBackend(join(folder, 'private')), clock })
+
+test('the first key of a purpose signs at once; its successor is shown a day and signs on day 30', () => {
+  let now = start
+  const keyring = openAt(makeFolder(), { now: () => new Date(now) })
+  const kidNow = () => decodeProtectedHeader(keyring.signTyped('vhh-epoch+jwt', epoch)).kid
+  const first = kidNow()
+  const shown = () => keyring.list().filter((key) => key.purpose === 'epoch').length
+  now = start + 28 * dayMs
+  assert.deepEqual([kidNow(), shown()], [first, 1])
+  now = start + 29 * dayMs
+  assert.deepEqual([kidNow(), shown()], [first, 2])
+  now = start + 30 * dayMs
+  assert.notEqual(kidNow(), first)
+})
+
+test('revoking the signing key while its successor waits leaves no gap', () => {
+  const keyring = openAt(makeFolder(), { now: () => new Date(start) })
+  const first = decodeProtectedHeader(keyring.signTyped('vhh-epoch+jwt', epoch)).kid ?? ''
+  const pending = keyring.rotate('epoch')
+  assert.ok(keyring.revoke(first))
+  assert.equal(decodeProtectedHeader(keyring.signTyped('vhh-epoch+jwt', epoch)).kid, pending)
+  assert.equal(keyring.revoke(first), false)
+  assert.equal(keyring.revoke('unknown'), false)
+})
+
+test('a signer that died after it wrote a state destroys the private part when it starts again', () => {
+  const folder = makeFolder()
+  const backend = fileBackend(join(folder, 'private'))
+  const clock = { now: () => new Date(start) }
+  const first = openKeyring({ folder, backend: { ...backend, destroy: () => undefined }, clock })
+  const kid = first.list().find((key) => key.purpose === 'live')?.kid ?? ''
+  first.revoke(kid)
+  const { ref } = recordsIn(folder).find((key) => key.kid === kid) ?? assert.fail()
+  const path = join(folder, 'private', `${ref}.json`)
+  assert.ok(readFileSync(path).length > 0)
+  openKeyring({ folder, backend, clock })
+  assert.throws(() => readFileSync(path), /ENOENT/)
+})
+
+test('the self-test fails where a private part is lost, and revoking that key mends it', () => {
+  const folder = makeFolder()
+  const clock = { now: () => new Date(start) }
+  openAt(folder, clock).close()
+  const { ref, kid } = recordsIn(folder).find((key) => key.purpose === 'live') ?? assert.fail()
+  rmSync(join(folder, 'private', `${ref}.json`))
+  const keyring = openAt(folder, clock)
+  assert.throws(() => keyring.selfTest(), /ENOENT/)
+  assert.ok(keyring.revoke(kid))
+  assert.equal(keyring.selfTest(), true)
+})
+
+test('a private part that was exchanged for another signs nothing', () => {
+  const folder = makeFolder()
+  const clock = { now: () => new Date(start) }
+  openAt(folder, clock).close()
+  const keys = recordsIn(folder)
+  const file = (purpose: string) =>
+    join(folder, 'private', `${keys.find((key) => key.purpose === purpose)?.ref ?? ''}.json`)
+  writeFileSync(file('epoch'), readFileSync(file('test')))
+  const keyring = openAt(folder, clock)
+  assert.throws(() => keyring.signTyped('vhh-epoch+jwt', epoch), /did not verify/)
+})

@@ -1,0 +1,74 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction, readNow } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import type { JournalEntry } from './journal.ts'
+import { compareWithJournal, type Difference } from './rules.ts'
+import type { Signer } from './sign.ts'
+import { listStoredCredentials } from './store.ts'
+
+const dayMs = 86_400_000
+/** The signer's clock may differ from the database's, and a credential is stored after it was signed. */
+const slackMs = 600_000
+/** One check holds what it compares in memory: about 100 MB at most. */
+const countMax = 50_000
+const chunk = 500
+const shown = 100
+
+const tooMany = () =>
+  new Refusal('validation_failed', {
+    details: [
+      { path: 'query.from', code: 'too_big', message: `more than ${countMax} credentials: check less time` },
+    ],
+  })
+
+const readLines = async (signer: Signer, from: number, to: number): Promise<JournalEntry[]> => {
+  const lines: JournalEntry[] = []
+  let page = await signer.readJournal({ from, to })
+  for (;;) {
+    // Status lists and epochs are journaled too; their ids name their type.
+    lines.push(...page.entries.filter((entry) => entry.id.startsWith('crd_')))
+    if (lines.length > 2 * countMax) throw tooMany()
+    if (!page.next) return lines
+    page = await signer.readJournal({ from, to, cursor: page.next })
+  }
+}
+
+/** Compares the signer's journal with the stored credentials of a time; by default of the last day. */
+export const keysCheck = async (
+  ctx: Ctx,
+  signer: Signer,
+  input: { readonly from?: Date | undefined; readonly to?: Date | undefined },
+) => {
+  const now = await inTransaction(ctx, 'system', readNow)
+  const to = input.to ?? now
+  const from = input.from ?? new Date(to.getTime() - dayMs)
+  const wide = { from: new Date(from.getTime() - slackMs), to: new Date(to.getTime() + slackMs) }
+  const credentials = await inTransaction(ctx, 'system', (tx) =>
+    listStoredCredentials(tx, wide, countMax + 1),
+  )
+  if (credentials.length > countMax) throw tooMany()
+  // After the credentials: whatever is stored by now has its line by now.
+  const lines = await readLines(signer, Math.max(0, wide.from.getTime()), wide.to.getTime())
+  const within = (at: number) => at >= from.getTime() && at < to.getTime()
+  const judged = credentials.filter((credential) => within(credential.at.getTime()))
+  const linesOf = Map.groupBy(lines, (line) => line.id)
+  const differences: Difference[] = []
+  for (let start = 0; start < judged.length; start += chunk) {
+    differences.push(...compareWithJournal(judged.slice(start, start + chunk), linesOf))
+    // Hashing thousands of payloads takes seconds; requests go on in between.
+    await setImmediate()
+  }
+  const stored = new Set(credentials.map((credential) => credential.credentialId))
+  const signed = lines.filter((line) => within(line.at))
+  return {
+    from: from.toISOString(),
+    to: to.toISOString(),
+    ok: differences.length === 0,
+    signed: signed.length,
+    stored: judged.length,
+    neverStored: signed.filter((line) => !stored.has(line.id)).length,
+    differences: differences.slice(0, shown),
+    differencesTotal: differences.length,
+  }
+}

@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type * as Pkcs11 from 'pkcs11js'
+import type { Backend } from './backend.ts'
+
+export type Token = {
+  /** The vendor's library. */
+  readonly module: string
+  readonly label: string
+  readonly pinFile: string
+}
+
+type Library = typeof Pkcs11
+type Open = { readonly token: Pkcs11.PKCS11; readonly session: Pkcs11.Handle }
+
+const refPrefix = 'pkcs11:'
+/** DER of the object identifier of P-256. */
+const p256 = Buffer.from('06082a8648ce3d030107', 'hex')
+
+/** The binding is native and optional: a machine without a compiler installs everything else. */
+const loadLibrary = (): Library => {
+  try {
+    return createRequire(import.meta.url)('pkcs11js') as Library
+  } catch (cause) {
+    throw new Error(
+      'SIGNER_BACKEND=pkcs11 needs the package pkcs11js, which npm could not build here: install g++, make and python3, then run npm ci',
+      { cause },
+    )
+  }
+}
+
+const openToken = (library: Library, { module, label, pinFile }: Token): Open => {
+  const token = new library.PKCS11()
+  token.load(module)
+  token.C_Initialize()
+  const slot = token.C_GetSlotList(true).find((each) => token.C_GetTokenInfo(each).label.trim() === label)
+  if (!slot) throw new Error(`${module} has no token with the label ${label}`)
+  // A signer with a wrong PIN is started again and again: the try that would lock the token is left to a person.
+  if ((token.C_GetTokenInfo(slot).flags & library.CKF_USER_PIN_FINAL_TRY) !== 0)
+    throw new Error(
+      `the token ${label} has one try left for its PIN; log in by hand with the right one first`,
+    )
+  const session = token.C_OpenSession(slot, library.CKF_SERIAL_SESSION | library.CKF_RW_SESSION)
+  token.C_Login(session, library.CKU_USER, readFileSync(pinFile, 'utf8').trim())
+  return { token, session }
+}
+
+const closeToken = ({ token }: Open): void => {
+  // A token that is gone cannot be closed, and need not be.
+  try {
+    token.C_Finalize()
+  } finally {
+    token.close()
+  }
+}
+
+const idOf = (ref: string): Buffer => Buffer.from(ref.slice(refPrefix.length), 'hex')
+
+const findPrivate = (library: Library, { token, session }: Open, ref: string): Pkcs11.Handle | undefined => {
+  token.C_FindObjectsInit(session, [
+    { type: library.CKA_CLASS, value: library.CKO_PRIVATE_KEY },
+    { type: library.CKA_ID, value: idOf(ref) },
+  ])
+  try {
+    return token.C_FindObjects(session, 1)[0]
+  } finally {
+    token.C_FindObjectsFinal(session)
+  }
+}
+
+/** The private part stays in the token for good; the public part is a session object and needs no place. */
+const generatePair = (library: Library, { token, session }: Open, id: Buffer) =>
+  token.C_GenerateKeyPair(
+    session,
+    { mechanism: library.CKM_EC_KEY_PAIR_GEN },
+    [
+      { type: library.CKA_TOKEN, value: false },
+      { type: library.CKA_EC_PARAMS, value: p256 },
+      { type: library.CKA_VERIFY, value: true },
+    ],
+    [
+      { type: library.CKA_TOKEN, value: true },
+      { type: library.CKA_PRIVATE, value: true },
+      { type: library.CKA_SENSITIVE, value: true },
+      { type: library.CKA_EXTRACTABLE, value: false },
+      { type: library.CKA_SIGN, value: true },
+      { type: library.CKA_ID, value: id },
+      { type: library.CKA_LABEL, value: 'pohf' },
+    ],
+  )
+
+/** Most tokens wrap the point in an OCTET STRING, some do not; it ends in 04, x, y either way. */
+const pointOf = (bytes: Buffer): { readonly x: string; readonly y: string } => {
+  if (bytes.length < 65 || bytes.at(-65) !== 4) throw new Error('the token gave no uncompressed point')
+  return {
+    x: bytes.subarray(-64, -32).toString('base64url'),
+    y: bytes.subarray(-32).toString('base64url'),
+  }
+}
+
+/** Keys made in a token that never gives them out. Tested on SoftHSM 2; any PKCS#11 token with P-256 fits. */
+export const pkcs11Backend = (settings: Token): Backend => {
+  const library = loadLibrary()
+  let open = openToken(library, settings)
+  const handles = new Map<string, Pkcs11.Handle>()
+
+  const reopen = (): void => {
+    handles.clear()
+    try {
+      closeToken(open)
+    } catch {
+      // The old line is dead; only whether the new one works matters.
+    }
+    open = openToken(library, settings)
+  }
+  /** A token that was restarted has forgotten our session: one new session, one new try. */
+  const insist = <T>(act: () => T): T => {
+    try {
+      return act()
+    } catch (error) {
+      if (!(error instanceof library.Pkcs11Error)) throw error
+      reopen()
+      return act()
+    }
+  }
+  const handleOf = (ref: string): Pkcs11.Handle => {
+    const handle = handles.get(ref) ?? findPrivate(library, open, ref)
+    if (!handle) throw new Error('the token does not hold this key')
+    handles.set(ref, handle)
+    return handle
+  }
+
+  return {
+    name: 'pkcs11',
+    generate: () =>
+      insist(() => {
+        const { token, session } = open
+        const id = token.C_GenerateRandom(session, Buffer.alloc(16))
+        const { publicKey, privateKey } = generatePair(library, open, id)
+        const kept = token.C_GetAttributeValue(session, privateKey, [
+          { type: library.CKA_ALWAYS_SENSITIVE },
+          { type: library.CKA_NEVER_EXTRACTABLE },
+        ])
+        if (!kept.every(({ value }) => Buffer.isBuffer(value) && value[0] === 1)) {
+          token.C_DestroyObject(session, privateKey)
+          throw new Error('the token made a key that could leave it')
+        }
+        const [point] = token.C_GetAttributeValue(session, publicKey, [{ type: library.CKA_EC_POINT }])
+        token.C_DestroyObject(session, publicKey)
+        return { ref: `${refPrefix}${id.toString('hex')}`, ...pointOf(point?.value as Buffer) }
+      }),
+    sign: (ref, data) =>
+      insist(() => {
+        const { token, session } = open
+        token.C_SignInit(session, { mechanism: library.CKM_ECDSA }, handleOf(ref))
+        return token.C_Sign(session, createHash('sha256').update(data).digest(), Buffer.alloc(64))
+      }),
+    destroy: (ref) =>
+      insist(() => {
+        handles.delete(ref)
+        const handle = findPrivate(library, open, ref)
+        if (handle) open.token.C_DestroyObject(open.session, handle)
+      }),
+    close: () => closeToken(open),
+  }
+}

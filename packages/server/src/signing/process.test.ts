@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { statSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { test } from 'node:test'
+import { startHarness } from '../../test/harness.ts'
+import { readJournal } from './journal.ts'
+import { connectSigner } from './sign.ts'
+import { lint } from './rules.ts'
+
+const harness = await startHarness()
+const { SIGNER_SOCKET: socketPath, KEYS_DIR: keysDir } = harness.ctx.config
+const { apiKey: key } = await harness.register('test')
+const nowS = Math.floor(Date.now() / 1_000)
+const hash = 'h'.repeat(43)
+const claims = {
+  iss: 'https://pohf.example/test',
+  sub: `psu_${'a'.repeat(32)}`,
+  jti: 'crd_1',
+  iat: nowS,
+  exp: nowS + 7 * 86_400,
+  vct: 'https://pohf.example/credentials/view',
+  kind: 'view',
+  agent: 'agt_1',
+  verified: true,
+  event_at: nowS,
+  assurance: 'low',
+  evidence: [{ type: 'simulated', alg: 'sha-256', hash }],
+  test: true,
+  view: { session: 's' },
+}
+const statusList = {
+  iss: 'https://pohf.example',
+  sub: 'https://pohf.example/status/1',
+  iat: nowS,
+  exp: nowS + 60,
+  ttl: 60,
+  status_list: { bits: 2, lst: 'eNo' },
+}
+
+/** Speaks to the socket as somebody who has taken over the api would. */
+const ask = (question: unknown): Promise<{ id: number; result?: unknown; error?: string } | 'closed'> =>
+  new Promise((resolve) => {
+    const socket = connect(socketPath)
+    const text = typeof question === 'string' ? question : JSON.stringify({ id: 1, ...Object(question) })
+    createInterface({ input: socket }).once('line', (line) => {
+      resolve(JSON.parse(line))
+      socket.destroy()
+    })
+    socket.on('error', () => undefined)
+    socket.on('close', () => resolve('closed'))
+    socket.write(`${text}\n`)
+  })
+const journaled = () => readJournal(join(keysDir, 'journal')).length
+
+test('well-formed claims are signed', async () => {
+  const answer = await ask({ op: 'sign', batch: [claims] })
+  assert.ok(answer !== 'closed' && Array.isArray(answer.result), JSON.stringify(answer))
+})
+
+const refusals: readonly (readonly [string, unknown])[] = [
+  ['a claim that is not on the list', { op: 'sign', batch: [{ ...claims, admin: true }] }],
+  [
+    'a test credential of the live issuer',
+    { op: 'sign', batch: [{ ...claims, iss: 'https://pohf.example' }] },
+  ],
+  ['a live credential of the test issuer', { op: 'sign', batch: [{ ...claims, test: undefined }] }],
+  ['a longer life than its kind has', { op: 'sign', batch: [{ ...claims, exp: claims.exp + 1 }] }],
+  ['a kind without its object', { op: 'sign', batch: [{ ...claims, view: undefined }] }],
+  ['verified: false', { op: 'sign', batch: [{ ...claims, verified: false }] }],
+  ['bytes in place of claims', { op: 'sign', batch: ['aGVhZGVy.cGF5bG9hZA'] }],
+  ['one bad one among good ones', { op: 'sign', batch: [claims, { ...claims, sub: 'x' }] }],
+  ['no batch', { op: 'sign' }],
+  ['a batch of 257', { op: 'sign', batch: Array.from({ length: 257 }, () => claims) }],
+  ['an unknown type', { op: 'sign-typed', typ: 'JWT', payload: claims }],
+  ['a type of the prototype', { op: 'sign-typed', typ: 'constructor', payload: claims }],
+  [
+    'a status list with more in it',
+    { op: 'sign-typed', typ: 'statuslist+jwt', payload: { ...statusList, a: 1 } },
+  ],
+  ['claims as a status list', { op: 'sign-typed', typ: 'statuslist+jwt', payload: claims }],
+  ['an unknown operation', { op: 'export' }],
+  ['an unknown purpose', { op: 'rotate', purpose: 'root' }],
+  [
+    'a journal page outside the journal',
+    { op: 'journal', span: { from: 0, to: 1, cursor: { file: '../x.log', offset: 0 } } },
+  ],
+]
+for (const [name, question] of refusals) {
+  test(`the signer refuses ${name}, and journals nothing`, async () => {
+    const before = journaled()
+    const answer = await ask(question)
+    assert.ok(answer !== 'closed' && answer.error !== undefined && answer.result === undefined)
+    assert.equal(journaled(), before)
+  })
+}
+
+test('a line that is no question ends that connection and no other', async () => {
+  for (const line of ['not json', 'null', '7', '[]', '{}']) assert.equal(await ask(line), 'closed')
+  assert.notEqual(await ask({ op: 'public-keys' }), 'closed')
+})
+
+test('no operation gives out a private part, and the list shows no reference to one', async () => {
+  for (const op of ['list', 'public-keys']) {
+    const text = JSON.stringify(await ask({ op }))
+    assert.ok(!text.includes('"d"') && !text.includes('"ref"'), text)
+  }
+})
+
+test('the socket is for its own user', () => assert.equal(statSync(socketPath).mode & 0o777, 0o600))
+
+test('while the signer is down the api answers 503 overloaded and /readyz says why; both recover by themselves', async () => {
+  const signer = connectSigner(socketPath)
+  await signer.publicKeys()
+  const verify = (sessionId: string) =>
+    harness.call('POST', '/api/agents/verify', { key, body: { sessionId } })
+  assert.equal((await verify('before')).status, 200)
+  assert.equal((await harness.call('GET', '/.well-known/jwks.json')).status, 200)
+  await harness.stopSigner()
+  const refused = await verify('during')
+  assert.equal(refused.status, 503)
+  assert.equal(refused.json.error, 'overloaded')
+  assert.equal(refused.headers['retry-after'], '1')
+  const unready = await harness.call('GET', '/readyz')
+  assert.deepEqual([unready.status, unready.text], [503, 'the signer does not answer\n'])
+  assert.equal((await harness.call('GET', '/livez')).status, 200)
+  // Verifiers do not notice: the keys of a moment ago are still given out.
+  assert.equal((await harness.call('GET', '/.well-known/jwks.json')).status, 200)
+  await assert.rejects(signer.sign([lint(claims)]), /does not answer/)
+
+  await harness.startSigner()
+  assert.equal((await harness.call('GET', '/readyz')).status, 200)
+  assert.equal((await verify('during')).status, 200)
+  assert.equal((await signer.sign([lint(claims)])).length, 1)
+  signer.close()
+})

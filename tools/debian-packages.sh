@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that the tests use and npm cannot bring. Does nothing without root or apt:
+# what is missing then is skipped by the tests that need it, and they say so.
+set -euo pipefail
+# g++, make and python3 build the binding to PKCS#11; softhsm2 is the token that it is tested on.
+packages=(softhsm2 g++ make python3)
+
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+done
+[ "${#missing[@]}" -eq 0 ] && exit 0
+if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+  echo "not installed: ${missing[*]}" >&2
+  exit 0
+fi
+export DEBIAN_FRONTEND=noninteractive
+apt-get install --yes --no-install-recommends "${missing[@]}" >/dev/null ||
+  { apt-get update >/dev/null && apt-get install --yes --no-install-recommends "${missing[@]}" >/dev/null; } ||
+  echo "could not be installed: ${missing[*]}" >&2
