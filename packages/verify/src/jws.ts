@@ -94,7 +94,7 @@ export const openJws = async (
   const key = await findKey(expected.keys, kid)
   passed('key', `${kid} is a key of the issuer`)
   if (!(await checkSignature(text, key)))
-    throw new Refused('bad_signature', 'The signature does not fit: forged, or changed after signing.')
+    throw new Refused('bad_signature', 'The signature does not fit this text and this key.')
   passed('signature', 'fits the key and every character of the token')
   return payload
 }
