@@ -100,7 +100,7 @@ export const buildApp = (ctx: Ctx): App => {
       ...evidence.routes(ctx),
       ...signing.routes(signer),
     ],
-    pages: [...health, ...agents.pages, ...discovery.pages],
+    pages: [...health, ...agents.pages, ...discovery.pages, ...discovery.consolePages(ctx.config.BASE_URL)],
     authenticate,
   })
   const operator = buildListener({

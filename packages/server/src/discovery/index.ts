@@ -1,1 +1,2 @@
+export { consolePages, isConsoleBuilt } from './console.ts'
 export { pages } from './pages.ts'
