@@ -20,7 +20,7 @@ export const openStage = async () => {
     const { issuer, pages } = parts
     if (path === '/.well-known/jwks.json' && issuer) {
       if (behaviour.keys === 'down') return void response.writeHead(503).end()
-      if (behaviour.keys === 'slow') await new Promise((resolve) => setTimeout(resolve, 1_500))
+      if (behaviour.keys === 'slow') await new Promise((resolve) => setTimeout(resolve, 3_000))
       return void response
         .writeHead(200, { 'content-type': 'application/json' })
         .end(JSON.stringify(issuer.jwks))

@@ -156,7 +156,7 @@ inBrowser(
     stage.behaviour.keys = 'slow'
     await page.fill('#jwt', stage.issuer.mint())
     await page.click('button[type=submit]')
-    await page.waitForSelector('.bone', { timeout: 1_400 })
+    await page.waitForSelector('.bone', { timeout: 2_900 })
     await page.waitForSelector('.chips')
     assert.equal(await chipOf(page), 'Valid')
     stage.behaviour.keys = 'down'
