@@ -5,6 +5,7 @@ const steps: readonly { readonly name: string; readonly command: readonly string
   { name: 'format', command: ['prettier', '--check', '--log-level', 'warn', '.'] },
   { name: 'lint', command: ['oxlint', '--type-aware', '--quiet'] },
   { name: 'types', command: ['tsc', '-p', '.'] },
+  { name: 'types of the console', command: ['tsc', '-p', 'packages/console'] },
   { name: 'dead code', command: ['knip'] },
   { name: 'lockfile', command: ['node', 'tools/lockfile.ts', '--check'] },
   { name: 'generated files', command: ['node', 'tools/generate.ts', '--check'] },

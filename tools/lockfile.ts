@@ -33,6 +33,7 @@ const processors = ['arm64', 'arm', 'x64', 'ia32', 'ppc64', 'riscv64', 's390x', 
 /** Native packages say in their names what they are for. */
 const platformOf = (name: string): Pick<Entry, 'os' | 'cpu' | 'libc'> | undefined => {
   const words = name.split(/[/-]/)
+  if (words.includes('wasm32')) return { cpu: ['wasm32'] }
   const os = systems.find((system) => words.includes(system))
   const cpu = processors.find((processor) => words.includes(processor))
   if (!os || !cpu) return undefined

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
 import { doctor } from './doctor.ts'
 import { operatorCall } from './operator.ts'
+import { verify } from './verify.ts'
 
 const serverFile = (path: string) => fileURLToPath(new URL(`../../server/${path}`, import.meta.url))
 
@@ -33,6 +34,21 @@ program
   .description('check this deployment and say what to mend')
   .option('--json', 'one JSON object on the last line')
   .action(doctor)
+
+program
+  .command('verify <jwt>')
+  .description('check a credential against your policy; - reads it from standard input')
+  .requiredOption('--issuer <url>', 'the address of the service, as it writes itself')
+  .requiredOption('--kinds <kinds>', 'which kinds you accept, with commas between')
+  .requiredOption('--min-assurance <level>', 'low, substantial or high')
+  .requiredOption('--min-quality <number>', '0 to 1; 0 also accepts where no attention was measured')
+  .option('--status <demand>', 'the status list: require, if-present or skip', 'if-present')
+  .option('--challenge <text>', 'the nonce you gave out for this act')
+  .option('--max-age <seconds>', 'how long ago the act may have ended')
+  .option('--allow-test', 'accept test credentials, which prove nothing')
+  .option('--jwks <file>', 'keys you already hold: no key is fetched')
+  .option('--json', 'one JSON object on the last line')
+  .action(verify)
 
 const operator = program.command('operator').description('the people who run this deployment')
 operator

@@ -1,7 +1,7 @@
 // `npm run dev`: everything a developer needs, on this machine, from nothing.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
@@ -75,6 +75,20 @@ const waitFor = async (url: string, server: ChildProcess): Promise<void> => {
   throw new Error(`${url} did not get ready within 60 s`)
 }
 
+/** Builds the console's pages where they are missing or older than their sources. A failure costs only these pages. */
+const buildConsole = async (): Promise<void> => {
+  const folder = fileURLToPath(new URL('../../console/', import.meta.url))
+  const sources = globSync(['*.html', 'build.ts', 'src/**/*', '../verify/src/*.ts'], { cwd: folder })
+  const newest = Math.max(...sources.map((path) => statSync(join(folder, path)).mtimeMs))
+  const built = join(folder, 'dist/verify.html')
+  if (existsSync(built) && statSync(built).mtimeMs > newest) return
+  const child = spawn(process.execPath, [join(folder, 'build.ts')], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const code = await new Promise<number>((resolve) => child.once('exit', (status) => resolve(status ?? 1)))
+  if (code !== 0) say('  ! the console did not build; everything but its pages works')
+}
+
 /** The same test agent at every start: its key rests beside the other secrets. */
 const seedAgent = async (config: Config): Promise<{ apiKey: string; agentId: string }> => {
   const file = join(config.DATA_DIR, 'dev-agent.json')
@@ -101,6 +115,7 @@ const printWelcome = (config: Config, apiKey: string, mailPort: number): void =>
 PoHF is ready.
 
   API          ${config.BASE_URL}
+  Verify       ${config.BASE_URL}/verify
   Operators    http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}
   Mails        http://127.0.0.1:${mailPort}
   OpenAPI      ${config.BASE_URL}/openapi.json
@@ -136,6 +151,7 @@ const dev = async (): Promise<void> => {
       ? { url: given, stop: async () => undefined }
       : await step('PostgreSQL', () => openDatabase(early.DATA_DIR))
     stops.push(database.stop)
+    await step('console', buildConsole)
     const catcher = process.env['SMTP_URL']
       ? undefined
       : await step('mail catcher', async () => startMailCatcher({ smtp: await freePort(), http: 0 }))

@@ -44,6 +44,7 @@ export const buildContext = (parts: Parts): Ctx => {
   const db = openDatabase({
     url: parts.config.DATABASE_URL,
     poolSize: parts.config.DATABASE_POOL_SIZE,
+    waitSeconds: parts.config.DATABASE_WAIT_SECONDS,
     log: parts.log,
     name: parts.name,
     ids,
@@ -140,6 +141,7 @@ export const buildApp = (ctx: Ctx): App => {
       ...credits.pages(ctx),
       ...payments.pages(ctx),
       ...discovery.pages(ctx),
+      ...discovery.consolePages(ctx.config.BASE_URL),
     ],
     authenticate,
     admission,

@@ -1,4 +1,5 @@
 import { buildApp, buildContext, buildDuties } from './app.ts'
+import * as discovery from './discovery/index.ts'
 import * as operators from './operators/index.ts'
 import type { Config, SignerConfig } from './platform/config.ts'
 import { systemClock } from './platform/clock.ts'
@@ -43,6 +44,8 @@ export const runApi = async (config: Config): Promise<void> => {
     { url: config.BASE_URL, operators: `http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}` },
     'listening',
   )
+  if (!discovery.isConsoleBuilt())
+    log.warn('the pages of the console are not built: /verify says so. Build them with: npm run build')
 }
 
 export const runWorker = async (config: Config): Promise<void> => {

@@ -19,7 +19,8 @@ export const kindOfSession: Readonly<Record<SessionKind, 'view' | 'work' | 'pres
 export const pairwiseSubject = (key: Buffer, agentId: string, person: string): string =>
   `psu_${createHmac('sha256', key).update(agentId).update('\0').update(person).digest('base64url').slice(0, 32)}`
 
-export const issuerOf = (baseUrl: string, mode: Mode): string => (mode === 'test' ? `${baseUrl}/test` : baseUrl)
+export const issuerOf = (baseUrl: string, mode: Mode): string =>
+  mode === 'test' ? `${baseUrl}/test` : baseUrl
 
 type Frame = {
   readonly baseUrl: string

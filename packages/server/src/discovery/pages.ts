@@ -5,13 +5,14 @@ import type { Ctx } from '../platform/context.ts'
 import { html, pageOf } from '../platform/html.ts'
 import { llmsText } from './llms-text.ts'
 
-const assets: Record<string, string> = {
-  'pohf.css': 'text/css; charset=utf-8',
-  'token-page.js': 'text/javascript; charset=utf-8',
+/** The look is one stylesheet, which the console owns; it is served as it is written, so that no build is needed. */
+const assets: Record<string, { readonly file: string; readonly mediaType: string }> = {
+  'pohf.css': { file: '../../../console/src/look/pohf.css', mediaType: 'text/css; charset=utf-8' },
+  'token-page.js': { file: '../../assets/token-page.js', mediaType: 'text/javascript; charset=utf-8' },
 }
 
-const assetPage = (name: string, mediaType: string): Page => {
-  const text = readFileSync(new URL(`../../assets/${name}`, import.meta.url), 'utf8')
+const assetPage = (name: string, { file, mediaType }: (typeof assets)[string]): Page => {
+  const text = readFileSync(new URL(file, import.meta.url), 'utf8')
   return {
     path: `/assets/${name}`,
     handler: async () => ({ mediaType, text, headers: { 'cache-control': 'public, max-age=300' } }),
@@ -31,6 +32,7 @@ const home: Page = {
           checks them offline against public keys.
         </p>
         <ul class="plain">
+          <li><a href="/verify">Verify a credential</a></li>
           <li><a href="/openapi.json">OpenAPI document</a></li>
           <li><a href="/api/agents/discovery">Manifest</a></li>
           <li><a href="/llms.txt">For language models</a></li>
@@ -141,5 +143,5 @@ export const pages = ({ config }: Ctx): Page[] => [
   ),
   errorIndex,
   errorPage,
-  ...Object.entries(assets).map(([name, mediaType]) => assetPage(name, mediaType)),
+  ...Object.entries(assets).map(([name, asset]) => assetPage(name, asset)),
 ]

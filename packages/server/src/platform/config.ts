@@ -106,6 +106,12 @@ export const settings = z.object({
     .default('info')
     .meta({ description: 'How much is logged.' }),
   DATABASE_POOL_SIZE: integer(2, 100, 10, 'Connections per process.'),
+  DATABASE_WAIT_SECONDS: integer(
+    1,
+    60,
+    5,
+    'How long a request waits for a connection or a row before it is answered 503.',
+  ),
   SMTP_URL: z
     .string()
     .regex(/^smtps?:\/\/.+/, 'must be an smtp:// or smtps:// address')

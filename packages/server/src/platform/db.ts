@@ -34,6 +34,7 @@ const handles = new WeakMap<PoolClient, Kysely<DB> & { ids: Ids }>()
 export const openDatabase = (options: {
   url: string
   poolSize: number
+  waitSeconds: number
   log: Logger
   name: string
   ids: Ids
@@ -41,11 +42,11 @@ export const openDatabase = (options: {
   const pool = new Pool({
     connectionString: options.url,
     max: options.poolSize,
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis: options.waitSeconds * 1_000,
     idleTimeoutMillis: 30_000,
-    statement_timeout: 10_000,
-    lock_timeout: 5_000,
-    idle_in_transaction_session_timeout: 15_000,
+    statement_timeout: options.waitSeconds * 2_000,
+    lock_timeout: options.waitSeconds * 1_000,
+    idle_in_transaction_session_timeout: options.waitSeconds * 3_000,
     application_name: options.name,
     options: `-c role=${applicationRole} -c timezone=UTC`,
   })

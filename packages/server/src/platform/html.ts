@@ -29,6 +29,12 @@ export const html = (strings: TemplateStringsArray, ...values: readonly Part[]):
   return new Html(strings.map((text, index) => text + (written[index] ?? '')).join(''))
 }
 
+/** Scripts, styles and requests only from and to ourselves, nothing inline, in nobody's frame. */
+export const pageHeaders = {
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+}
+
 /** A whole page in the house's look. Scripts come only from our own files, so the policy stays strict. */
 export const pageOf = (title: string, body: Html, status = 200): PageAnswer => ({
   status,
@@ -48,8 +54,5 @@ export const pageOf = (title: string, body: Html, status = 200): PageAnswer => (
         </main>
       </body>
     </html>`.text,
-  headers: {
-    'content-security-policy':
-      "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-  },
+  headers: pageHeaders,
 })

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { after, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { makeIssuer, origin } from '../../verify/test/issuer.ts'
+
+const issuer = makeIssuer()
+const folder = mkdtempSync(join(tmpdir(), 'pohf-cli-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+const jwks = join(folder, 'jwks.json')
+writeFileSync(jwks, JSON.stringify(issuer.jwks))
+
+const pohf = async (parameters: readonly string[], input = '') => {
+  const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+  const child = spawn(process.execPath, [main, 'verify', ...parameters])
+  child.stdin.end(input)
+  const [out, err, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise<number | null>((resolve) => child.once('exit', resolve)),
+  ])
+  return { out, err, code }
+}
+const demand = [
+  '--issuer',
+  origin,
+  '--kinds',
+  'view,work',
+  '--min-assurance',
+  'low',
+  '--min-quality',
+  '0.5',
+  '--jwks',
+  jwks,
+]
+
+test('a good credential ends with 0 and says what was checked', async () => {
+  const { out, code } = await pohf([issuer.mint('work'), ...demand])
+  assert.equal(code, 0)
+  assert.match(out, /✓ signature/)
+  assert.match(out, /Accepted: work\n/)
+})
+
+test('from standard input, with the answer as JSON on the last line', async () => {
+  const { out, code } = await pohf(['-', '--json', ...demand], `${issuer.mint()}\n`)
+  assert.equal(code, 0)
+  const answer = JSON.parse(out.trim().split('\n').at(-1) ?? '') as { ok: boolean; claims: { kind: string } }
+  assert.ok(answer.ok)
+  assert.equal(answer.claims.kind, 'view')
+})
+
+test('a refused credential ends with 1 and names the reason', async () => {
+  const test = await pohf([issuer.mintTest(), ...demand])
+  assert.equal(test.code, 1)
+  assert.match(test.out, /Refused: test_credential/)
+  const allowed = await pohf([issuer.mintTest(), '--allow-test', ...demand])
+  assert.equal(allowed.code, 0)
+  assert.match(allowed.out, /no person was involved/)
+  const garbage = await pohf(['garbage', ...demand])
+  assert.equal(garbage.code, 1)
+  assert.match(garbage.out, /✗ form/)
+})
+
+test('a call that leaves the policy out, or gives nonsense, checks nothing', async () => {
+  const missing = await pohf([issuer.mint(), '--issuer', origin])
+  assert.notEqual(missing.code, 0)
+  assert.match(missing.err, /--kinds/)
+  for (const wrong of [
+    ['--kinds', 'human'],
+    ['--min-quality', ''],
+    ['--min-quality', 'high'],
+    ['--status', 'maybe'],
+    ['--max-age', 'x'],
+  ]) {
+    const { code, out } = await pohf([issuer.mint(), ...demand, ...wrong])
+    assert.equal(code, 2, wrong.join(' '))
+    assert.equal(out, '')
+  }
+})

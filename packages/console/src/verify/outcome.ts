@@ -1,0 +1,287 @@
+import {
+  checkNames,
+  decodeUnverified,
+  type Check,
+  type CheckName,
+  type Claims,
+  type Reason,
+  type Result,
+} from '@pohf/verify'
+import type { SealState } from '../look/seal.tsx'
+import { ago, basisOf, dateOf, deedOf, span } from './words.ts'
+
+type Tone = 'ok' | 'warn' | 'stop' | 'test'
+/** What the page shows for a result. `claims` only where the issuer's signature is good. */
+export type Outcome = {
+  readonly seal: SealState
+  readonly tone: Tone
+  readonly chip: string
+  readonly headline: string
+  readonly lead: string
+  readonly claims?: Claims
+  readonly mayRetry?: true
+}
+
+type Seen = { readonly jwt: string; readonly issuer: string; readonly nowSeconds: number }
+
+const accepted = (claims: Claims, { nowSeconds }: Seen): Outcome =>
+  claims.test
+    ? {
+        seal: 'test',
+        tone: 'test',
+        chip: 'Test',
+        headline: 'A test credential: no person was involved.',
+        lead: 'Its test key signed this. Whatever it says below was made up for trying things out; never take it as proof.',
+        claims,
+      }
+    : {
+        seal: 'valid',
+        tone: 'ok',
+        chip: 'Valid',
+        headline: deedOf(claims, nowSeconds),
+        lead: basisOf(claims),
+        claims,
+      }
+
+type Refusal = { readonly reason: Reason; readonly message: string; readonly claims: Claims | undefined }
+
+/** Who a token says made it. Not believed; only told. */
+const saidIssuer = (jwt: string): string | undefined => {
+  const issuer = decodeUnverified(jwt)?.['iss']
+  return typeof issuer === 'string' ? issuer.slice(0, 120) : undefined
+}
+
+const forged = (message: string): Outcome => ({
+  seal: 'forged',
+  tone: 'stop',
+  chip: 'Forged',
+  headline: 'Forged, or changed after it was signed.',
+  lead: `${message} Nothing that it says can be believed, so nothing of it is shown.`,
+})
+
+const strange = (issuer: string, said: string): Outcome => ({
+  seal: 'blank',
+  tone: 'warn',
+  chip: 'Not from here',
+  headline: 'This page cannot tell.',
+  lead: `The text says that it was issued by ${said}. This page knows only the keys of ${issuer}, and none of them signed it.`,
+})
+
+const notOne = (jwt: string): Outcome => ({
+  seal: 'blank',
+  tone: 'warn',
+  chip: 'Not a credential',
+  headline: 'This is not a credential.',
+  lead: /^svc_(live|test)_/.test(jwt)
+    ? 'It looks like an API key. It stayed in this page, but a key belongs in no form: paste the credential, which begins with eyJ.'
+    : 'A credential is one long line that begins with eyJ and has two dots in it. Was the whole of it copied?',
+})
+
+const unreachable = (what: string, message: string): Outcome => ({
+  seal: 'waiting',
+  tone: 'warn',
+  chip: 'Not checked',
+  headline: `The ${what} could not be read.`,
+  lead: `${message} Without it nothing can be said either way: the credential may be good or bad.`,
+  mayRetry: true,
+})
+
+/** Well signed, and still not to be accepted. */
+const signedYet = (outcome: Omit<Outcome, 'claims'>, claims: Claims | undefined): Outcome =>
+  claims ? { ...outcome, claims } : outcome
+
+const refused = ({ reason, message, claims }: Refusal, { jwt, issuer, nowSeconds }: Seen): Outcome => {
+  switch (reason) {
+    case 'malformed':
+    case 'too_large':
+      return notOne(jwt)
+    case 'header_refused':
+    case 'unknown_key':
+    case 'bad_signature': {
+      const said = saidIssuer(jwt)
+      const ours = said === undefined || said === issuer || said === `${issuer}/test`
+      return ours ? forged(message) : strange(issuer, said)
+    }
+    case 'wrong_issuer':
+      return strange(issuer, saidIssuer(jwt) ?? 'nobody')
+    case 'keys_unavailable':
+      return unreachable('list of keys', message)
+    case 'status_unavailable':
+    case 'status_invalid':
+    case 'status_missing':
+      return signedYet(unreachable('status list', message), claims)
+    case 'revoked':
+      return signedYet(
+        {
+          seal: 'revoked',
+          tone: 'stop',
+          chip: 'Revoked',
+          headline: 'Revoked. Do not rely on it.',
+          lead: 'It was issued here and has been taken back since: found to be fraud, refunded, or withdrawn by the person.',
+        },
+        claims,
+      )
+    case 'suspended':
+      return signedYet(
+        {
+          seal: 'waiting',
+          tone: 'warn',
+          chip: 'Suspended',
+          headline: 'Suspended. Wait before you rely on it.',
+          lead: 'It was issued here, and somebody disputes it. It will stand again or be revoked; look once more later.',
+        },
+        claims,
+      )
+    case 'expired':
+      return signedYet(
+        {
+          seal: 'waiting',
+          tone: 'warn',
+          chip: 'Expired',
+          headline: claims ? `It ended ${ago(nowSeconds - claims.exp)}.` : 'It has ended.',
+          lead: 'It was good once. What it says was true then; ask for a new one.',
+        },
+        claims,
+      )
+    case 'issued_in_future':
+      return signedYet(
+        {
+          seal: 'waiting',
+          tone: 'warn',
+          chip: 'Not yet',
+          headline: 'It comes from the future.',
+          lead: `${message} More often than not the clock of this device is wrong.`,
+        },
+        claims,
+      )
+    case 'wrong_challenge':
+      return signedYet(
+        {
+          seal: 'revoked',
+          tone: 'stop',
+          chip: 'Not for you',
+          headline: 'Made for another occasion.',
+          lead: 'It is well signed, but it does not carry the challenge you typed: a copy of somebody else’s, or of an earlier one.',
+        },
+        claims,
+      )
+    case 'claims_malformed':
+    case 'test_credential':
+    case 'wrong_kind':
+    case 'not_verified':
+    case 'assurance_too_low':
+    case 'quality_too_low':
+    case 'too_old':
+      return {
+        seal: 'revoked',
+        tone: 'stop',
+        chip: 'Refused',
+        headline: 'Signed here, yet not a credential that this page accepts.',
+        lead: message,
+      }
+  }
+}
+
+const signatureIsGood = (checks: readonly Check[]): boolean =>
+  checks.some((check) => check.name === 'claims' && check.ok)
+
+export const outcomeOf = (result: Result, seen: Seen): Outcome =>
+  result.ok
+    ? accepted(result.claims, seen)
+    : refused(
+        {
+          reason: result.reason,
+          message: result.message,
+          // After the check named claims these are the issuer's own words.
+          claims: signatureIsGood(result.checks)
+            ? (decodeUnverified(seen.jwt) as unknown as Claims | undefined)
+            : undefined,
+        },
+        seen,
+      )
+
+export type Line = { readonly sign: '✓' | '✗' | '–'; readonly text: string }
+
+type Group = {
+  readonly label: string
+  readonly names: readonly CheckName[]
+  readonly good: (claims: Claims | undefined, nowSeconds: number) => string
+}
+const groups: readonly Group[] = [
+  { label: 'Form', names: ['form', 'header'], good: () => 'Form and header, nothing hidden' },
+  { label: 'Signature', names: ['key', 'signature'], good: () => 'Signature, by a key of the issuer' },
+  {
+    label: 'Issuer and kind',
+    names: ['claims', 'issuer', 'mode', 'kind', 'verified', 'assurance', 'quality'],
+    good: (claims) =>
+      claims ? `Issuer and kind: ${claims.kind}, ${claims.test ? 'test' : 'live'}` : 'Issuer and kind',
+  },
+  {
+    label: 'Dates',
+    names: ['expiry', 'issued'],
+    good: (claims, nowSeconds) =>
+      claims ? `Not expired, ${span(Math.max(0, claims.exp - nowSeconds))} left` : 'Not expired',
+  },
+  { label: 'Challenge', names: ['challenge'], good: () => 'Your challenge' },
+  { label: 'Status', names: ['status'], good: () => 'Not revoked' },
+]
+
+/** The checks in six plain lines; what came after a failure was not looked at. */
+export const summaryOf = (checks: readonly Check[], claims: Claims | undefined, nowSeconds: number): Line[] =>
+  groups.map(({ label, names, good }) => {
+    const found = names.flatMap((name) => checks.find((check) => check.name === name) ?? [])
+    const failed = found.find((check) => !check.ok)
+    if (failed) return { sign: '✗', text: failed.note }
+    const skipped = found.find((check) => check.skipped && check.name !== 'quality')
+    if (skipped) return { sign: '–', text: `${label}: ${skipped.note}` }
+    if (found.length < names.length) return { sign: '–', text: `${label}: not reached` }
+    return { sign: '✓', text: good(claims, nowSeconds) }
+  })
+
+const labels: Readonly<Record<CheckName, string>> = {
+  form: 'Form',
+  header: 'Header',
+  key: 'Key',
+  signature: 'Signature',
+  claims: 'Claims',
+  issuer: 'Issuer',
+  mode: 'Mode',
+  kind: 'Kind',
+  expiry: 'Expiry',
+  issued: 'Issue date',
+  verified: 'Verified',
+  assurance: 'Assurance',
+  quality: 'Quality',
+  challenge: 'Challenge',
+  status: 'Status',
+  age: 'Age',
+}
+
+/** Every check with its note, also those that were not reached. */
+export const allChecks = (checks: readonly Check[]): Line[] =>
+  checkNames.map((name) => {
+    const check = checks.find((candidate) => candidate.name === name)
+    if (!check) return { sign: '–', text: `${labels[name]}: not reached` }
+    return { sign: !check.ok ? '✗' : check.skipped ? '–' : '✓', text: `${labels[name]}: ${check.note}` }
+  })
+
+/** The claims that people ask for, as label and value. */
+export const factsOf = (claims: Claims): readonly (readonly [string, string, 'id' | 'text'])[] => [
+  ['Credential', claims.jti, 'id'],
+  ['Person, as this agent sees them', claims.sub, 'id'],
+  ['Made for agent', claims.agent, 'id'],
+  ...(claims.wallet === undefined ? [] : ([['Wallet', claims.wallet, 'id']] as const)),
+  ...(claims.binding === undefined
+    ? []
+    : ([
+        ['Payment', claims.binding.payment_ref, 'id'],
+        ['Payment rail', `${claims.binding.rail}, ${claims.binding.assurance}`, 'text'],
+      ] as const)),
+  ...(claims.presence === undefined
+    ? []
+    : ([['Shown by', claims.presence.source.replace('_', ' '), 'text']] as const)),
+  ...(claims.challenge === undefined ? [] : ([['Challenge', claims.challenge, 'id']] as const)),
+  ['Act ended', dateOf(claims.event_at), 'text'],
+  ['Good until', dateOf(claims.exp), 'text'],
+  ...(claims.telemetry === undefined ? [] : ([['Telemetry root', claims.telemetry.root, 'id']] as const)),
+]

@@ -1,0 +1,200 @@
+import type { Claims, Result } from '@pohf/verify'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { CopyId } from '../look/copy-id.tsx'
+import { Seal } from '../look/seal.tsx'
+import { allChecks, factsOf, summaryOf, type Line, type Outcome } from './outcome.ts'
+import { componentNames, decimals, limitsOf } from './words.ts'
+
+/** The bytes that a seal is woven from. */
+const useDigest = (text: string | undefined): Uint8Array | undefined => {
+  const [bytes, setBytes] = useState<Uint8Array>()
+  useEffect(() => {
+    let wanted = true
+    setBytes(undefined)
+    if (text === undefined) return
+    // Without a secure context there is no WebCrypto, and then no verification either.
+    void crypto.subtle?.digest('SHA-256', new TextEncoder().encode(text)).then((digest) => {
+      if (wanted) setBytes(new Uint8Array(digest))
+    })
+    return () => {
+      wanted = false
+    }
+  }, [text])
+  return bytes
+}
+
+const words = { '✓': 'Passed', '✗': 'Failed', '–': 'Not checked' } as const
+const Lines = ({ lines }: { lines: readonly Line[] }) => (
+  <ul class="checks">
+    {lines.map((line) => (
+      <li key={line.text} class={line.sign === '✓' ? 'yes' : line.sign === '✗' ? 'bad' : 'no'}>
+        <span class="sign" aria-hidden="true">
+          {line.sign}
+        </span>
+        <span class="hidden">{words[line.sign]}: </span>
+        <span>{line.text}</span>
+      </li>
+    ))}
+  </ul>
+)
+
+type Score = { readonly claims: Claims; readonly quality: number; readonly tone: Outcome['tone'] }
+const Measured = ({ claims, quality, tone }: Score) => {
+  const measured = Object.entries(claims.components ?? {}).flatMap(([name, value]) =>
+    value === null ? [] : [{ name: componentNames[name] ?? name, value }],
+  )
+  const missing = Object.entries(claims.components ?? {})
+    .filter(([, value]) => value === null)
+    .map(([name]) => (componentNames[name] ?? name).toLowerCase())
+  return (
+    <section class="card pad" aria-labelledby="measured">
+      <h2 class="h3" id="measured">
+        {claims.test ? 'What it pretends was measured' : 'What was measured'}
+      </h2>
+      {measured.length === 0 ? null : (
+        <dl class={`bars ${tone}`}>
+          {measured.map(({ name, value }) => (
+            <div key={name} class="bar">
+              <dt class="muted">{name}</dt>
+              <dd class="track" style={{ '--v': `${Math.round(value * 100)}%` }} aria-hidden="true" />
+              <dd class="num">{decimals(value)}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      <p class="sum">
+        <b class="num">{decimals(quality)}</b>{' '}
+        <span class="muted">quality{claims.scoring === undefined ? '' : `, scorer ${claims.scoring}`}</span>
+      </p>
+      {missing.length > 0 ? <p class="faint small">Not measured: {missing.join(', ')}.</p> : null}
+      {claims.flags && claims.flags.length > 0 ? (
+        <p class="small">Noticed: {claims.flags.join(', ').replaceAll('_', ' ')}.</p>
+      ) : null}
+    </section>
+  )
+}
+
+const Limits = ({ claims }: { claims: Claims }) => (
+  <section class="card pad" aria-labelledby="limits">
+    <h2 class="h3" id="limits">
+      What this does not prove
+    </h2>
+    <ul class="limits">
+      {limitsOf(claims).map((limit) => (
+        <li key={limit}>{limit}</li>
+      ))}
+    </ul>
+  </section>
+)
+
+const Facts = ({ claims }: { claims: Claims }) => (
+  <section class="card pad" aria-labelledby="claims">
+    <h2 class="h3" id="claims">
+      Claims
+    </h2>
+    <dl class="facts">
+      {factsOf(claims).map(([label, value, form]) => (
+        <div key={label}>
+          <dt>{label}</dt>
+          <dd class="num">{form === 'id' ? <CopyId value={value} label={label} /> : value}</dd>
+        </div>
+      ))}
+    </dl>
+    <details>
+      <summary>All claims, as signed</summary>
+      <pre tabIndex={0}>{JSON.stringify(claims, null, 2)}</pre>
+    </details>
+  </section>
+)
+
+type Shown = {
+  readonly outcome: Outcome
+  readonly result: Result
+  readonly nowSeconds: number
+  readonly issuer: string
+}
+
+const Hero = ({ shown, onRetry }: { shown: Shown; onRetry: () => void }) => {
+  const { outcome } = shown
+  const heading = useRef<HTMLHeadingElement>(null)
+  const bytes = useDigest(outcome.claims?.jti)
+  // The answer is where the reader is taken, by eye, keyboard or voice.
+  useEffect(() => heading.current?.focus(), [outcome])
+  return (
+    <section class="card pad hero" aria-labelledby="says">
+      <div class={`emblem ${outcome.tone}`}>
+        <Seal bytes={bytes} state={outcome.seal} />
+      </div>
+      <div>
+        <p class="chips">
+          <span class={`chip ${outcome.tone}`}>{outcome.chip}</span>
+          {outcome.claims ? (
+            <>
+              <span class="chip">{outcome.claims.kind}</span>
+              <span class={`chip ${outcome.claims.assurance === 'low' ? 'warn' : ''}`}>
+                assurance {outcome.claims.assurance}
+              </span>
+            </>
+          ) : null}
+        </p>
+        <h1 id="says" ref={heading} tabIndex={-1}>
+          {outcome.headline}
+        </h1>
+        <p class="muted lead">
+          {outcome.claims ? (
+            <>
+              Signed by <b class="issuer">{shown.issuer}</b>.{' '}
+            </>
+          ) : null}
+          {outcome.lead}
+        </p>
+        {outcome.mayRetry ? (
+          <p class="gap">
+            <button type="button" class="btn" onClick={onRetry}>
+              Check again
+            </button>
+          </p>
+        ) : null}
+      </div>
+    </section>
+  )
+}
+
+type Given = { readonly shown: Shown; readonly onRetry: () => void; readonly another: ComponentChildren }
+
+/** The answer, from the sentence down to the last claim, and the way to the next one. */
+export const ResultView = ({ shown, onRetry, another }: Given) => {
+  const { outcome, result, nowSeconds } = shown
+  const { claims } = outcome
+  const quality = claims?.quality
+  return (
+    <>
+      <Hero shown={shown} onRetry={onRetry} />
+      <div class="grid">
+        {claims && quality !== undefined ? (
+          <Measured claims={claims} quality={quality} tone={outcome.tone} />
+        ) : null}
+        <section class="card pad" aria-labelledby="checked">
+          <h2 class="h3" id="checked">
+            Checked here, in your browser
+          </h2>
+          <Lines lines={summaryOf(result.checks, claims, nowSeconds)} />
+          <details>
+            <summary>Every check, one by one</summary>
+            <Lines lines={allChecks(result.checks)} />
+          </details>
+        </section>
+        {claims ? <Facts claims={claims} /> : null}
+        {claims ? <Limits claims={claims} /> : null}
+        <section class={`card pad ${quality === undefined ? '' : 'wide'}`} aria-labelledby="another">
+          <h2 class="h3" id="another">
+            Another one
+          </h2>
+          <p class="muted gap">Nothing leaves this page but the look-up of keys and status.</p>
+          {another}
+        </section>
+      </div>
+    </>
+  )
+}

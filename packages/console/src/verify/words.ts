@@ -1,0 +1,94 @@
+import type { Claims, CredentialKind } from '@pohf/verify'
+
+const units: readonly (readonly [string, number])[] = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+  ['second', 1],
+]
+
+/** A span in the largest unit that fits: "3 hours". */
+export const span = (seconds: number): string => {
+  const [unit, size] = units.find(([, length]) => seconds >= length) ?? ['second', 1]
+  const count = Math.floor(seconds / size)
+  return `${count} ${unit}${count === 1 ? '' : 's'}`
+}
+export const ago = (seconds: number): string => (seconds < 5 ? 'just now' : `${span(seconds)} ago`)
+
+export const dateOf = (seconds: number): string =>
+  `${new Date(seconds * 1_000).toISOString().slice(0, 19).replace('T', ' ')} UTC`
+
+const deeds: Readonly<Record<CredentialKind, string>> = {
+  view: 'A person looked at this',
+  work: 'A person did this work',
+  presence: 'A person was there',
+  personhood: 'A person stands behind this account',
+  binding: 'A person stands behind this payment',
+  purchase: 'A person did this paid work',
+}
+/** The one sentence that says what is so. */
+export const deedOf = (claims: Claims, nowSeconds: number): string =>
+  `${deeds[claims.kind]}, ${ago(nowSeconds - claims.event_at)}.`
+
+const bases: Readonly<Record<Claims['assurance'], string>> = {
+  low: 'No device and no enrolled member stands behind it, so a determined forger could still have made it.',
+  substantial: 'An enrolled member with a passkey, or a device that proved what it is, stands behind it.',
+  high: 'Hardware that proved what it is together with a good history, or a proof from elsewhere, stands behind it.',
+}
+/** What it rests on, in a sentence or two. */
+export const basisOf = (claims: Claims): string =>
+  [
+    claims.quality === undefined
+      ? 'Attention was not measured.'
+      : `Attention was scored ${decimals(claims.quality)} of 1, from the behaviour in this one session.`,
+    bases[claims.assurance],
+  ].join(' ')
+
+/** Two decimals without the zero before the point, as everywhere in the house. */
+export const decimals = (value: number): string => value.toFixed(2).replace(/^0/, '')
+
+const limitsOfKind: Readonly<Record<CredentialKind, readonly string[]>> = {
+  view: ['That they understood, liked or believed what they saw.'],
+  work: ['That the work is right. Only that a person did it.'],
+  presence: ['That a picture is genuine: its fingerprint was used, not its content.'],
+  personhood: ['That it is always the same person who uses the account.'],
+  binding: ['That the payment was theirs to make.'],
+  purchase: ['That the work is right. Only that a person did it and that it was paid.'],
+}
+
+const uniquenessLimit = (claims: Claims): readonly string[] => {
+  const level = claims.uniqueness ?? 'none'
+  if (level === 'external') return []
+  return level === 'none' || level === 'account'
+    ? ['That the same person has no second credential under another name.']
+    : ['That the same person has no second device with a second credential.']
+}
+
+/** What a reader might believe and must not. */
+export const limitsOf = (claims: Claims): readonly string[] =>
+  claims.test ? ['Anything. Treat it as if it did not exist, except while you build.'] : liveLimits(claims)
+
+const liveLimits = (claims: Claims): readonly string[] => [
+  'Who the person is: there is no name in it.',
+  ...limitsOfKind[claims.kind],
+  ...(claims.binding?.assurance === 'asserted'
+    ? ['That the payment happened: the reference is what the agent said, and nobody looked it up.']
+    : []),
+  ...uniquenessLimit(claims),
+  ...(claims.challenge === undefined
+    ? ['That it was made for you: it carries no challenge, so it may be a copy.']
+    : []),
+  ...(claims.status === undefined
+    ? ['That it still stands: it names no status list, so a revocation would not show here.']
+    : []),
+  'That you are the first to see it. Whoever has the text can show it: keep its id and refuse it the second time.',
+]
+
+export const componentNames: Readonly<Record<string, string>> = {
+  focus: 'Focus',
+  probe: 'Probes',
+  input: 'Motion',
+  gaze: 'Gaze',
+  device: 'Device',
+  history: 'History',
+}

@@ -1,0 +1,32 @@
+import { existsSync } from 'node:fs'
+import { chromium, type Browser } from 'playwright-core'
+
+const places = [
+  process.env['CHROMIUM_PATH'],
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+]
+
+/** Where a Chromium is, or why the browser tests are left out. */
+export const findChromium = (): { path: string } | { missing: string } => {
+  const path = places.find((place) => place !== undefined && existsSync(place))
+  return path === undefined
+    ? { missing: 'no Chromium here: run node tools/chromium.ts as root, or set CHROMIUM_PATH' }
+    : { path }
+}
+
+/** A headless browser that talks to nobody but the pages it is shown. */
+export const launch = (path: string): Promise<Browser> =>
+  chromium.launch({
+    executablePath: path,
+    args: [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--no-first-run',
+    ],
+  })

@@ -1,0 +1,120 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { consolePages } from '../../server/src/discovery/console.ts'
+import { makeIssuer, type Issuer } from '../../verify/test/issuer.ts'
+
+/** The built pages on a port, as the server serves them, with an issuer that signs whatever a test needs. */
+export const openStage = async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-stage-'))
+  execFileSync(process.execPath, [fileURLToPath(new URL('../build.ts', import.meta.url)), folder])
+  const asked: { method: string; url: string; headers: string; body: string }[] = []
+  const behaviour = { keys: 'good' as 'good' | 'down' | 'slow', status: 'good' as 'good' | 'down' }
+  const parts: { issuer?: Issuer; pages: ReturnType<typeof consolePages> } = { pages: [] }
+
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const path = request.url ?? ''
+    const { issuer, pages } = parts
+    if (path === '/.well-known/jwks.json' && issuer) {
+      if (behaviour.keys === 'down') return void response.writeHead(503).end()
+      if (behaviour.keys === 'slow') await new Promise((resolve) => setTimeout(resolve, 3_000))
+      return void response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify(issuer.jwks))
+    }
+    if (path === '/status/aa/1' && issuer) {
+      if (behaviour.status === 'down') return void response.writeHead(503).end()
+      const list = issuer.statusToken([
+        [6, 1],
+        [7, 2],
+      ])
+      return void response.writeHead(200, { 'content-type': 'application/statuslist+jwt' }).end(list)
+    }
+    const page = pages.find((candidate) => candidate.path === path)
+    if (!page) return void response.writeHead(404).end()
+    const { mediaType, text, headers, status } = await page.handler({ params: {}, query: {} })
+    response.writeHead(status ?? 200, { 'content-type': mediaType, ...headers }).end(text)
+  }
+  const server = createServer((request, response) => {
+    let body = ''
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()))
+    request.on('end', () => {
+      const { method = '', url = '', rawHeaders } = request
+      asked.push({ method, url, headers: rawHeaders.join('\n'), body })
+      void answer(request, response)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
+  const issuer = makeIssuer(url)
+  parts.issuer = issuer
+  parts.pages = consolePages(url, folder)
+  return {
+    url,
+    issuer,
+    asked,
+    behaviour,
+    close: () => {
+      server.closeAllConnections()
+      server.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const withStatus = (idx: number, issuer: Issuer) => ({
+  status: { status_list: { idx, uri: issuer.statusUri } },
+})
+
+/** One credential for each state of the page, with what its first word must be. */
+export const scenes = (
+  issuer: Issuer,
+  stranger: Issuer,
+): readonly (readonly [name: string, jwt: string, chip: string])[] => {
+  const valid = issuer.mint('view', withStatus(5, issuer))
+  const now = Math.floor(Date.now() / 1_000)
+  const tampered = (() => {
+    const [header, , signature] = valid.split('.')
+    const claims = Buffer.from(JSON.stringify(issuer.claimsOf('view', { quality: 0.99 }))).toString(
+      'base64url',
+    )
+    return `${header}.${claims}.${signature}`
+  })()
+  return [
+    ['valid', valid, 'Valid'],
+    [
+      'strong',
+      issuer.mint('personhood', {
+        ...withStatus(5, issuer),
+        assurance: 'high',
+        uniqueness: 'external',
+        wallet: `0x${'ab'.repeat(20)}`,
+      }),
+      'Valid',
+    ],
+    ['bare', issuer.mint('binding', { quality: undefined, components: undefined }), 'Valid'],
+    [
+      'test',
+      issuer.mintTest('view', {
+        flags: [],
+        telemetry: { alg: 'sha-256', link: 'l'.repeat(43), root: 'r'.repeat(43), n: 9 },
+      }),
+      'Test',
+    ],
+    ['revoked', issuer.mint('work', withStatus(6, issuer)), 'Revoked'],
+    ['suspended', issuer.mint('presence', withStatus(7, issuer)), 'Suspended'],
+    [
+      'expired',
+      issuer.mint('view', { iat: now - 40 * 86_400, event_at: now - 40 * 86_400, exp: now - 10 * 86_400 }),
+      'Expired',
+    ],
+    ['forged', tampered, 'Forged'],
+    ['stranger', stranger.mint(), 'Not from here'],
+    ['nonsense', 'hello, is this a credential?', 'Not a credential'],
+    ['key', `svc_test_${'a'.repeat(38)}`, 'Not a credential'],
+  ]
+}

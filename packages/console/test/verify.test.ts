@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict'
+import { after, test, type TestContext } from 'node:test'
+import axeCore from 'axe-core'
+import type { Page } from 'playwright-core'
+import { makeIssuer } from '../../verify/test/issuer.ts'
+import { findChromium, launch } from './browser.ts'
+import { openStage, scenes } from './stage.ts'
+
+const chromium = findChromium()
+const stage = 'path' in chromium ? await openStage() : undefined
+const browser = 'path' in chromium ? await launch(chromium.path) : undefined
+after(async () => {
+  await browser?.close()
+  stage?.close()
+})
+
+type View = { readonly width?: number; readonly colorScheme?: 'light' | 'dark' }
+type Opened = { readonly page: Page; readonly faults: string[]; readonly stage: NonNullable<typeof stage> }
+
+/** A browser test: left out, and saying so, where there is no browser. */
+const inBrowser = (
+  name: string,
+  body: (opened: Opened, context: TestContext) => Promise<void>,
+  view: View = {},
+): void =>
+  void test(name, { skip: 'missing' in chromium ? chromium.missing : false }, async (context) => {
+    assert.ok(browser && stage)
+    stage.behaviour.keys = 'good'
+    stage.behaviour.status = 'good'
+    const { width = 1280, colorScheme = 'light' } = view
+    const session = await browser.newContext({
+      viewport: { width, height: 900 },
+      colorScheme,
+      reducedMotion: 'reduce',
+    })
+    const page = await session.newPage()
+    const faults: string[] = []
+    page.on('pageerror', (error) => faults.push(error.message))
+    page.on('console', (message) => {
+      if (message.type() === 'error' && !/status of 503/.test(message.text())) faults.push(message.text())
+    })
+    try {
+      await page.goto(`${stage.url}/verify`)
+      await page.waitForSelector('h1')
+      await body({ page, faults, stage }, context)
+      assert.deepEqual(faults, [], 'the page ran without a fault and within its policy')
+    } finally {
+      await session.close()
+    }
+  })
+
+const check = async (page: Page, jwt: string): Promise<void> => {
+  await page.fill('#jwt', jwt)
+  await page.click('button[type=submit]')
+  await page.waitForSelector('.chips')
+}
+const chipOf = (page: Page) => page.textContent('.chips .chip')
+const axe = async (page: Page): Promise<string[]> => {
+  await page.evaluate(axeCore.source)
+  const found = await page.evaluate<{ id: string; help: string; nodes: { html: string }[] }[]>(
+    '(async () => (await axe.run()).violations)()',
+  )
+  return found.map(({ id, help, nodes }) => `${id}: ${help} ${nodes[0]?.html ?? ''}`)
+}
+
+inBrowser('each state is named, and only what the issuer signed is shown', async ({ page, stage }) => {
+  for (const [name, jwt, chip] of scenes(stage.issuer, makeIssuer('https://other.example'))) {
+    await page.goto(`${stage.url}/verify`)
+    await check(page, jwt)
+    assert.equal(await chipOf(page), chip, name)
+    assert.match(await page.title(), new RegExp(`^${chip} ·`))
+    const signed = ['Valid', 'Test', 'Revoked', 'Suspended', 'Expired'].includes(chip)
+    assert.equal((await page.$$('.facts')).length, signed ? 1 : 0, `${name}: claims`)
+    assert.equal((await page.$$('.seal .weave')).length, signed ? 1 : 0, `${name}: seal`)
+    assert.equal(
+      (await page.$$('.checks .bad')).length > 0,
+      !['Valid', 'Test'].includes(chip),
+      `${name}: a failed check`,
+    )
+  }
+})
+
+inBrowser('a forged text cannot put its own words on the page', async ({ page, stage }) => {
+  const [header, , signature] = stage.issuer.mint().split('.')
+  const claims = stage.issuer.claimsOf('view', { agent: 'EVIL-WORDS', iss: stage.url })
+  await check(page, `${header}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.${signature}`)
+  assert.equal(await chipOf(page), 'Forged')
+  assert.ok(!(await page.innerText('main')).includes('EVIL-WORDS'))
+  const html = '<img src=x onerror=alert(1)>'
+  await check(page, makeIssuer(`https://other.example/${html}`).mint())
+  assert.equal((await page.$$('main img')).length, 0)
+})
+
+inBrowser('the credential never leaves the page', async ({ page, stage }) => {
+  stage.asked.length = 0
+  const jwt = stage.issuer.mint('view', { status: { status_list: { idx: 5, uri: stage.issuer.statusUri } } })
+  await check(page, jwt)
+  assert.equal(await chipOf(page), 'Valid')
+  assert.ok(stage.asked.length >= 2)
+  for (const { method, url, headers, body } of stage.asked) {
+    assert.equal(method, 'GET')
+    assert.match(url, /^\/(\.well-known\/jwks\.json|status\/aa\/1|favicon\.ico)$/)
+    assert.equal(body, '')
+    for (const part of jwt.split('.')) assert.ok(!headers.includes(part) && !url.includes(part))
+  }
+})
+
+inBrowser('by keyboard alone: paste, check, read, copy, go on', async ({ page, stage }) => {
+  const focused = () => page.evaluate<string>('document.activeElement.id || document.activeElement.className')
+  const tabTo = async (wanted: string) => {
+    for (let step = 0; step < 20; step++) {
+      if ((await focused()).includes(wanted)) return
+      await page.keyboard.press('Tab')
+    }
+    assert.fail(`${wanted} is not reached by Tab`)
+  }
+  await tabTo('jwt')
+  await page.keyboard.insertText(stage.issuer.mint())
+  await page.keyboard.press('Tab')
+  assert.equal(await focused(), 'challenge')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('.chips')
+  assert.equal(await focused(), 'says', 'the answer has the focus')
+  await tabTo('copy')
+  await page.keyboard.press('Enter')
+  await tabTo('jwt')
+  await page.keyboard.press('Control+A')
+  await page.keyboard.insertText('nonsense')
+  assert.equal(await focused(), 'jwt', 'typing keeps its place')
+  await page.keyboard.press('Control+Enter')
+  await page.locator('.chips .chip', { hasText: 'Not a credential' }).waitFor()
+})
+
+inBrowser('a challenge that is not in the credential refuses it', async ({ page, stage }) => {
+  await page.fill('#challenge', 'n-1')
+  await check(page, stage.issuer.mint('view', { challenge: 'n-2' }))
+  assert.equal(await chipOf(page), 'Not for you')
+})
+
+inBrowser(
+  'an address with a credential behind its # is checked at once; spaces and line ends do no harm',
+  async ({ page, stage }) => {
+    await page.goto('about:blank')
+    await page.goto(`${stage.url}/verify#${stage.issuer.mint()}`)
+    await page.waitForSelector('.chips')
+    assert.equal(await chipOf(page), 'Valid')
+    await check(page, ` ${stage.issuer.mint().replace('.', '.\n')} `)
+    assert.equal(await chipOf(page), 'Valid')
+  },
+)
+
+inBrowser(
+  'while keys are slow the page shows that it waits; when they are gone it says so and can be asked again',
+  async ({ page, stage }) => {
+    stage.behaviour.keys = 'slow'
+    await page.fill('#jwt', stage.issuer.mint())
+    await page.click('button[type=submit]')
+    await page.waitForSelector('.bone', { timeout: 2_900 })
+    await page.waitForSelector('.chips')
+    assert.equal(await chipOf(page), 'Valid')
+    stage.behaviour.keys = 'down'
+    await page.reload()
+    await check(page, stage.issuer.mint())
+    assert.equal(await chipOf(page), 'Not checked')
+    stage.behaviour.keys = 'good'
+    await page.click('text=Check again')
+    await page.locator('.chips .chip', { hasText: 'Valid' }).waitFor()
+  },
+)
+
+inBrowser('a status list that cannot be read is not taken for a good one', async ({ page, stage }) => {
+  stage.behaviour.status = 'down'
+  await check(
+    page,
+    stage.issuer.mint('view', { status: { status_list: { idx: 5, uri: stage.issuer.statusUri } } }),
+  )
+  assert.equal(await chipOf(page), 'Not checked')
+})
+
+for (const width of [320, 1280]) {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    inBrowser(
+      `axe finds nothing, and nothing is wider than the page: ${width} px, ${colorScheme}`,
+      async ({ page, stage }) => {
+        const look = async (name: string) => {
+          assert.deepEqual(await axe(page), [], name)
+          assert.ok(
+            (await page.evaluate<number>('document.documentElement.scrollWidth')) <= width,
+            `${name} scrolls sideways`,
+          )
+        }
+        await look('empty')
+        for (const [name, jwt] of scenes(stage.issuer, makeIssuer('https://other.example'))) {
+          await page.goto(`${stage.url}/verify`)
+          await check(page, jwt)
+          for (const summary of await page.$$('summary')) await summary.click()
+          await look(name)
+        }
+      },
+      { width, colorScheme },
+    )
+  }
+}

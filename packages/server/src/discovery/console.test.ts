@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { startHarness } from '../../test/harness.ts'
+import { consolePages } from './console.ts'
+import { pages } from './pages.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'pohf-console-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+test('before the console is built its page says how to build it', async () => {
+  const [page] = consolePages('https://proof.example', folder)
+  const answer = await page?.handler({ params: {}, query: {} })
+  assert.equal(answer?.status, 503)
+  assert.match(answer?.text ?? '', /npm run build/)
+})
+
+test('the built page is told its issuer, escaped, and keeps the strict policy; its files are kept for ever', async () => {
+  mkdirSync(join(folder, 'assets'), { recursive: true })
+  writeFileSync(join(folder, 'verify.html'), '<meta name="pohf-issuer" content="{{issuer}}">')
+  writeFileSync(join(folder, 'assets/verify-abc123.js'), 'export {}')
+  writeFileSync(join(folder, 'assets/verify-abc123.js.map'), '{}')
+  const built = consolePages('https://proof.example/"><script>', folder)
+  assert.deepEqual(
+    built.map((page) => page.path),
+    ['/verify', '/assets/verify-abc123.js'],
+  )
+  const page = await built[0]?.handler({ params: {}, query: {} })
+  assert.ok(!page?.text.includes('<script>'))
+  assert.match(page?.headers?.['content-security-policy'] ?? '', /default-src 'none'.*script-src 'self'/)
+  assert.equal(page?.headers?.['cache-control'], 'no-cache')
+  const script = await built[1]?.handler({ params: {}, query: {} })
+  assert.equal(script?.mediaType, 'text/javascript; charset=utf-8')
+  assert.match(script?.headers?.['cache-control'] ?? '', /immutable/)
+})
+
+test('the stylesheet needs no build', async () => {
+  const harness = await startHarness()
+  const sheet = await pages(harness.ctx)
+    .find((page) => page.path === '/assets/pohf.css')
+    ?.handler({ params: {}, query: {} })
+  assert.match(sheet?.text ?? '', /--seal:/)
+})

@@ -1,0 +1,110 @@
+import { Refused } from './refusal.ts'
+
+export const credentialKinds = ['work', 'view', 'presence', 'personhood', 'binding', 'purchase'] as const
+export type CredentialKind = (typeof credentialKinds)[number]
+/** From weak to strong: this session alone; an enrolled member or attested device; hardware and history. */
+export const assurances = ['low', 'substantial', 'high'] as const
+export type Assurance = (typeof assurances)[number]
+
+/** What a credential says. A test holds this against the protocol's own list, so that neither drifts. */
+export type Claims = {
+  readonly iss: string
+  /** The person as this agent sees them; another agent sees another value. */
+  readonly sub: string
+  /** The credential's id. Store it to refuse a second use. */
+  readonly jti: string
+  readonly iat: number
+  readonly exp: number
+  readonly vct: string
+  readonly kind: CredentialKind
+  readonly agent: string
+  readonly verified: true
+  /** When the act ended, in seconds; `iat` is only when it was written down. */
+  readonly event_at: number
+  readonly assurance: Assurance
+  readonly quality?: number | undefined
+  readonly components?: Readonly<Record<string, number | null>> | undefined
+  readonly flags?: readonly string[] | undefined
+  readonly scoring?: string | undefined
+  readonly uniqueness?: 'none' | 'account' | 'device' | 'attested' | 'external' | undefined
+  readonly evidence: readonly {
+    readonly type: string
+    readonly alg: string
+    readonly hash: string
+    readonly n?: number | undefined
+  }[]
+  readonly telemetry?:
+    { readonly alg: string; readonly link: string; readonly root: string; readonly n: number } | undefined
+  readonly recording?: { readonly root: string; readonly n: number } | undefined
+  readonly challenge?: string | undefined
+  readonly device?:
+    { readonly method: string; readonly assurance: string; readonly attested_at: number } | undefined
+  readonly cnf?: { readonly jkt: string } | undefined
+  readonly wallet?: string | undefined
+  readonly test?: true | undefined
+  readonly status?: { readonly status_list: { readonly idx: number; readonly uri: string } } | undefined
+  readonly tlog?: string | undefined
+  readonly work?: { readonly session: string; readonly workflow?: string | undefined } | undefined
+  readonly view?: { readonly session: string } | undefined
+  readonly presence?: { readonly session: string; readonly source: 'receipt' | 'geo_photo' } | undefined
+  readonly personhood?: { readonly methods: readonly string[]; readonly checked_at: number } | undefined
+  readonly binding?:
+    | {
+        readonly payment_ref: string
+        readonly rail: string
+        readonly assurance: 'verified' | 'asserted' | 'test'
+        readonly human: 'session' | 'member' | 'work'
+        readonly human_ref: string
+      }
+    | undefined
+  readonly purchase?: { readonly id: string; readonly workflow: string } | undefined
+}
+
+/** Claims whose signature is good, but which no check has read yet. */
+export type Signed = Omit<Claims, 'verified'> & { readonly verified: unknown }
+
+type Form = (value: unknown) => boolean
+const isText: Form = (value) => typeof value === 'string' && value.length > 0
+const isSeconds: Form = (value) => Number.isSafeInteger(value) && Number(value) >= 0
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const isStatus: Form = (value) =>
+  isObject(value) &&
+  isObject(value['status_list']) &&
+  isSeconds(value['status_list']['idx']) &&
+  isText(value['status_list']['uri'])
+
+/** The form of each claim that a check reads or that a caller stores. What the issuer adds later passes by. */
+const required: Readonly<Record<string, Form>> = {
+  iss: isText,
+  sub: isText,
+  jti: isText,
+  iat: isSeconds,
+  exp: isSeconds,
+  vct: isText,
+  kind: isText,
+  agent: isText,
+  event_at: isSeconds,
+  assurance: (value) => assurances.some((assurance) => assurance === value),
+  evidence: Array.isArray,
+}
+const optional: Readonly<Record<string, Form>> = {
+  quality: (value) => typeof value === 'number' && value >= 0 && value <= 1,
+  challenge: isText,
+  status: isStatus,
+  test: (value) => value === true,
+}
+
+/** Reads signed claims; one of another form than agreed is refused, never guessed. */
+export const readClaims = (payload: Readonly<Record<string, unknown>>): Signed => {
+  for (const [name, form] of Object.entries(required)) {
+    if (!form(payload[name]))
+      throw new Refused('claims_malformed', `The claim ${name} is missing or has another form.`)
+  }
+  for (const [name, form] of Object.entries(optional)) {
+    if (payload[name] !== undefined && !form(payload[name]))
+      throw new Refused('claims_malformed', `The claim ${name} has another form.`)
+  }
+  // `verified` and `kind` have checks of their own, which say more than "malformed".
+  return payload as unknown as Signed
+}

@@ -1,0 +1,52 @@
+import { claimChecks, lastChecks } from './checks.ts'
+import { readClaims, type Claims } from './claims.ts'
+import { openJws } from './jws.ts'
+import { keySourceOf } from './keys.ts'
+import { requireOptions, type Options } from './policy.ts'
+import { failedCheck, Refused, type Check, type CheckName, type Reason } from './refusal.ts'
+import { checkStatus } from './status.ts'
+
+export type Result =
+  | { readonly ok: true; readonly claims: Claims; readonly checks: readonly Check[] }
+  | {
+      readonly ok: false
+      readonly reason: Reason
+      readonly message: string
+      readonly checks: readonly Check[]
+    }
+
+/** A credential is about 1 kB; what is far larger is none. */
+const maxChars = 8_192
+
+/**
+ * Checks a credential against your policy and says what each check found.
+ * A bad credential is a result; only a bad call throws (TypeError).
+ */
+export const verifyCredential = async (jwt: string, options: Options): Promise<Result> => {
+  requireOptions(options)
+  const keys = keySourceOf(options)
+  const demand = { options, nowSeconds: Math.floor((options.clock?.() ?? new Date()).getTime() / 1_000) }
+  const checks: Check[] = []
+  const passed = (name: CheckName, note: string, skipped = false) =>
+    void checks.push({ name, ok: true, skipped, note })
+  try {
+    const claims = readClaims(await openJws(jwt, { typ: 'JWT', maxChars, keys }, passed))
+    passed('claims', 'all there, each of its form')
+    for (const [name, check] of claimChecks) {
+      const found = check(claims, demand)
+      passed(name, found.note, found.skipped)
+    }
+    const status = await checkStatus(claims, demand, keys)
+    passed('status', status.note, status.skipped)
+    for (const [name, check] of lastChecks) {
+      const found = check(claims, demand)
+      passed(name, found.note, found.skipped)
+    }
+    // The checks above have seen `verified` to be true.
+    return { ok: true, claims: claims as Claims, checks }
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error
+    checks.push(failedCheck(error))
+    return { ok: false, reason: error.reason, message: error.message, checks }
+  }
+}

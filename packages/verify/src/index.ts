@@ -1,0 +1,6 @@
+export { assurances, credentialKinds, type Assurance, type Claims, type CredentialKind } from './claims.ts'
+export { verifyCredential, type Result } from './credential.ts'
+export { decodeUnverified } from './jws.ts'
+export type { Fetch, Options, Policy } from './policy.ts'
+export { checkNames, type Check, type CheckName, type Reason } from './refusal.ts'
+export { verifyWebhook, type WebhookInput, type WebhookReason, type WebhookResult } from './webhook.ts'

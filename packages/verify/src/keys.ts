@@ -1,0 +1,70 @@
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type CompactJWSHeaderParameters,
+  type CryptoKey,
+  type JSONWebKeySet,
+} from 'jose'
+import { download } from './download.ts'
+import type { Fetch, Options } from './policy.ts'
+import { Refused } from './refusal.ts'
+
+/** Finds the key that a header names. */
+export type KeySource = (header: CompactJWSHeaderParameters) => Promise<CryptoKey>
+
+/** 14 published keys are about 3 kB. */
+const maxKeySetBytes = 65_536
+const issuersKept = 32
+
+/** jose keeps the set for 10 minutes and asks again for an unknown kid, at most every 30 seconds. */
+const remoteKeys = (issuer: string, fetchFile: Fetch): KeySource =>
+  createRemoteJWKSet(new URL(`${issuer}/.well-known/jwks.json`), {
+    timeoutDuration: 5_000,
+    cooldownDuration: 30_000,
+    cacheMaxAge: 600_000,
+    [customFetch]: async (url) =>
+      new Response(await download(fetchFile, url, { maxBytes: maxKeySetBytes, accept: 'application/json' })),
+  })
+
+const pinned = new WeakMap<JSONWebKeySet, KeySource>()
+const remote = new WeakMap<Fetch, Map<string, KeySource>>()
+
+const pinnedKeys = (jwks: JSONWebKeySet): KeySource => {
+  const known = pinned.get(jwks)
+  if (known) return known
+  try {
+    const made = createLocalJWKSet(jwks)
+    pinned.set(jwks, made)
+    return made
+  } catch (cause) {
+    throw new TypeError('@pohf/verify: jwks must be a JWK set, {"keys": […]}', { cause })
+  }
+}
+
+/** The caller's keys where given, else those of the issuer's own address. A token never says where keys are. */
+export const keySourceOf = (options: Options): KeySource => {
+  if (options.jwks !== undefined) return pinnedKeys(options.jwks)
+  const fetchFile = options.fetch ?? globalThis.fetch
+  const sources = remote.get(fetchFile) ?? new Map<string, KeySource>()
+  remote.set(fetchFile, sources)
+  const known = sources.get(options.issuer)
+  if (known) return known
+  const made = remoteKeys(options.issuer, fetchFile)
+  if (sources.size >= issuersKept) sources.clear()
+  sources.set(options.issuer, made)
+  return made
+}
+
+export const findKey = async (source: KeySource, kid: string): Promise<CryptoKey> => {
+  try {
+    return await source({ alg: 'ES256', kid })
+  } catch (error) {
+    if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys)
+      throw new Refused('unknown_key', `The issuer has no key ${kid.slice(0, 64)}.`)
+    throw new Refused('keys_unavailable', `The issuer’s keys could not be read: ${wordsOf(error)}.`)
+  }
+}
+
+export const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,0 +1,73 @@
+import type { JSONWebKeySet } from 'jose'
+import { assurances, credentialKinds, type Assurance, type CredentialKind } from './claims.ts'
+
+/** What the caller demands. Nothing here has a default that lets a credential pass. */
+export type Policy = {
+  readonly kinds: readonly CredentialKind[]
+  readonly minAssurance: Assurance
+  /** 0..1. Only 0 lets a credential pass in which no attention was measured. */
+  readonly minQuality: number
+  /** `require`: a status must be there and good. `if-present`: good where there is one. `skip`: not looked at. */
+  readonly status: 'require' | 'if-present' | 'skip'
+  /** The nonce you gave out for this act. */
+  readonly challenge?: string | undefined
+  /** How long ago the act may have ended. */
+  readonly maxAgeSeconds?: number | undefined
+  /** Test credentials prove nothing; without this they are refused. */
+  readonly allowTest?: boolean | undefined
+}
+
+export type Fetch = (url: string, init?: RequestInit) => Promise<Response>
+
+export type Options = {
+  /** The address of the service exactly as it writes itself: no slash at the end. */
+  readonly issuer: string
+  readonly policy: Policy
+  /** Keys you already hold: then no key is ever fetched. */
+  readonly jwks?: JSONWebKeySet | undefined
+  readonly fetch?: Fetch | undefined
+  readonly clock?: (() => Date) | undefined
+}
+
+const misuse = (message: string): never => {
+  throw new TypeError(`@pohf/verify: ${message}`)
+}
+
+const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
+
+const requireIssuer = (options: Options): void => {
+  const { issuer } = options
+  const url = typeof issuer === 'string' ? URL.parse(issuer) : null
+  if (!url || !/^https?:$/.test(url.protocol))
+    return misuse('issuer must be the http(s) address of the service')
+  if (issuer !== `${url.origin}${url.pathname === '/' ? '' : url.pathname}` || issuer.endsWith('/'))
+    return misuse(`issuer must be written as the service writes it, like ${url.origin}`)
+  const own = options.jwks !== undefined || options.fetch !== undefined
+  if (url.protocol === 'http:' && !loopback.test(url.hostname) && !own)
+    return misuse('keys are not fetched over plain http: use https, or pin them with jwks')
+}
+
+const requirePolicy = (policy: Policy): void => {
+  if (typeof policy !== 'object' || policy === null) return misuse('policy is missing: say what you demand')
+  const { kinds, minAssurance, minQuality, status, challenge, maxAgeSeconds } = policy
+  if (!Array.isArray(kinds) || kinds.length === 0 || !kinds.every((kind) => credentialKinds.includes(kind)))
+    return misuse(`policy.kinds must name one or more of ${credentialKinds.join(', ')}`)
+  if (!assurances.includes(minAssurance))
+    return misuse(`policy.minAssurance must be one of ${assurances.join(', ')}`)
+  if (typeof minQuality !== 'number' || !(minQuality >= 0 && minQuality <= 1))
+    return misuse('policy.minQuality must be a number from 0 to 1')
+  if (!['require', 'if-present', 'skip'].includes(status))
+    return misuse('policy.status must be require, if-present or skip')
+  // An empty nonce out of a lost session would otherwise look like "not asked for".
+  if (challenge !== undefined && (typeof challenge !== 'string' || challenge === ''))
+    return misuse('policy.challenge must be a text that is not empty, or be left out')
+  if (maxAgeSeconds !== undefined && !(Number.isFinite(maxAgeSeconds) && maxAgeSeconds > 0))
+    return misuse('policy.maxAgeSeconds must be a positive number, or be left out')
+}
+
+/** Throws a TypeError where the caller, not the credential, is at fault. */
+export const requireOptions = (options: Options): void => {
+  if (typeof options !== 'object' || options === null) return misuse('options are missing')
+  requireIssuer(options)
+  requirePolicy(options.policy)
+}

@@ -1,0 +1,55 @@
+/** Why a credential is refused, and by which check. The list is closed: a new reason is a new minor version. */
+const checkOfReason = {
+  malformed: 'form',
+  too_large: 'form',
+  header_refused: 'header',
+  unknown_key: 'key',
+  keys_unavailable: 'key',
+  bad_signature: 'signature',
+  claims_malformed: 'claims',
+  wrong_issuer: 'issuer',
+  test_credential: 'mode',
+  wrong_kind: 'kind',
+  expired: 'expiry',
+  issued_in_future: 'issued',
+  not_verified: 'verified',
+  assurance_too_low: 'assurance',
+  quality_too_low: 'quality',
+  wrong_challenge: 'challenge',
+  status_missing: 'status',
+  status_unavailable: 'status',
+  status_invalid: 'status',
+  revoked: 'status',
+  suspended: 'status',
+  too_old: 'age',
+} as const
+
+export type Reason = keyof typeof checkOfReason
+export type CheckName = (typeof checkOfReason)[Reason]
+
+/** Every check, in the order in which they run; the first that fails ends the run. */
+export const checkNames: readonly CheckName[] = [...new Set(Object.values(checkOfReason))]
+
+/** What one check found. `skipped`: the policy did not ask, or there was nothing to look at. */
+export type Check = {
+  readonly name: CheckName
+  readonly ok: boolean
+  readonly skipped: boolean
+  readonly note: string
+}
+
+/** Ends a verification. It never leaves this package: callers get a result. */
+export class Refused extends Error {
+  readonly reason: Reason
+  constructor(reason: Reason, message: string) {
+    super(message)
+    this.reason = reason
+  }
+}
+
+export const failedCheck = (refused: Refused): Check => ({
+  name: checkOfReason[refused.reason],
+  ok: false,
+  skipped: false,
+  note: refused.message,
+})

@@ -1,0 +1,100 @@
+/** Why a delivery is not to be believed, named by what a developer has to mend. */
+export type WebhookReason =
+  'missing_header' | 'bad_prefix' | 'parsed_body' | 'wrong_secret' | 'stale_timestamp'
+
+export type WebhookResult =
+  | { readonly ok: true; readonly id: string; readonly timestamp: Date }
+  | { readonly ok: false; readonly reason: WebhookReason; readonly message: string }
+
+type GivenHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
+
+export type WebhookInput = {
+  /** `whsec_…`, as it was shown when the webhook was registered. */
+  readonly secret: string
+  readonly headers: GivenHeaders
+  /** The body as it came, before any JSON parser. */
+  readonly body: string | Uint8Array
+  readonly toleranceSeconds?: number | undefined
+  readonly clock?: (() => Date) | undefined
+}
+
+const refuse = (reason: WebhookReason, message: string): WebhookResult => ({ ok: false, reason, message })
+
+const headerOf = (headers: GivenHeaders, name: string): string | undefined => {
+  if (headers instanceof Headers) return headers.get(name) ?? undefined
+  const value = Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1]
+  return typeof value === 'object' ? value[0] : value
+}
+
+const fromBase64 = (text: string): Uint8Array<ArrayBuffer> | undefined => {
+  try {
+    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+  } catch {
+    return undefined
+  }
+}
+
+const signedBytes = (id: string, timestamp: string, body: string | Uint8Array): Uint8Array<ArrayBuffer> => {
+  const encoder = new TextEncoder()
+  const head = encoder.encode(`${id}.${timestamp}.`)
+  const tail = typeof body === 'string' ? encoder.encode(body) : body
+  const whole = new Uint8Array(head.length + tail.length)
+  whole.set(head)
+  whole.set(tail, head.length)
+  return whole
+}
+
+/** More than a rotation ever sends: each costs one HMAC over the body. */
+const signaturesMax = 8
+
+const signaturesIn = (header: string): Uint8Array<ArrayBuffer>[] =>
+  header
+    .split(' ')
+    .filter((entry) => entry.startsWith('v1,'))
+    .slice(0, signaturesMax)
+    .flatMap((entry) => fromBase64(entry.slice(3)) ?? [])
+
+/** Checks that a delivery came from the service, unchanged and recently; if not, says what to mend. */
+export const verifyWebhook = async (input: WebhookInput): Promise<WebhookResult> => {
+  const { secret, headers, body, toleranceSeconds = 300, clock = () => new Date() } = input
+  if (typeof body !== 'string' && !(body instanceof Uint8Array))
+    return refuse(
+      'parsed_body',
+      'The body was parsed before it got here. Pass the raw text or bytes as received.',
+    )
+  const id = headerOf(headers, 'webhook-id')
+  const timestamp = headerOf(headers, 'webhook-timestamp')
+  const signature = headerOf(headers, 'webhook-signature') ?? headerOf(headers, 'x-service-signature')
+  const missing = Object.entries({
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature or X-Service-Signature': signature,
+  }).find(([, value]) => !value)
+  if (!id || !timestamp || !signature || missing)
+    return refuse('missing_header', `The header ${missing?.[0]} is missing.`)
+  if (!/^\d{1,12}$/.test(timestamp))
+    return refuse('missing_header', 'The header webhook-timestamp is not a number of seconds.')
+  const keyBytes = secret.startsWith('whsec_') ? fromBase64(secret.slice(6)) : undefined
+  if (!keyBytes || keyBytes.length === 0)
+    return refuse('bad_prefix', 'The secret must be whsec_ and base64, whole, as shown at registration.')
+  const signatures = signaturesIn(signature)
+  if (signatures.length === 0)
+    return refuse('bad_prefix', 'The signature header has no entry that begins with v1, and base64.')
+  const hmac = { name: 'HMAC', hash: 'SHA-256' }
+  const key = await crypto.subtle.importKey('raw', keyBytes, hmac, false, ['verify'])
+  const signed = signedBytes(id, timestamp, body)
+  const fits = await Promise.all(signatures.map((bytes) => crypto.subtle.verify('HMAC', key, bytes, signed)))
+  if (!fits.includes(true))
+    return refuse(
+      'wrong_secret',
+      'No signature fits: another secret, or the body was changed on its way here.',
+    )
+  // After the signature, so that "stale" means just that: a delivery of ours, too old or replayed, or a wrong clock.
+  const sentAt = Number(timestamp)
+  if (Math.abs(clock().getTime() / 1_000 - sentAt) > toleranceSeconds)
+    return refuse(
+      'stale_timestamp',
+      `Signed at ${timestamp}, more than ${toleranceSeconds} s from now. A replay, or your clock is wrong.`,
+    )
+  return { ok: true, id, timestamp: new Date(sentAt * 1_000) }
+}

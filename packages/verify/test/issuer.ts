@@ -1,0 +1,140 @@
+import { createHash, generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
+import { deflateSync } from 'node:zlib'
+import type { JSONWebKeySet } from 'jose'
+import type { CredentialKind, Fetch } from '../src/index.ts'
+
+/** An issuer made for a test: keys of its own, and whatever it is told to sign. */
+export const origin = 'https://proof.example'
+export const base64 = (value: string | Uint8Array): string => Buffer.from(value).toString('base64url')
+
+type Key = { readonly kid: string; readonly privateKey: KeyObject; readonly publicKey: KeyObject }
+const makeKey = (): Key => {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const { x, y } = publicKey.export({ format: 'jwk' })
+  const kid = createHash('sha256')
+    .update(`{"crv":"P-256","kty":"EC","x":"${x}","y":"${y}"}`)
+    .digest('base64url')
+  return { kid, privateKey, publicKey }
+}
+
+const purposes = ['live', 'test', 'status', 'epoch'] as const
+type Purpose = (typeof purposes)[number]
+
+export const kindClaims: Readonly<Record<CredentialKind, Record<string, unknown>>> = {
+  work: { work: { session: 'ses_1', workflow: 'wf_1' } },
+  view: { view: { session: 'ses_1' } },
+  presence: { presence: { session: 'ses_1', source: 'receipt' } },
+  personhood: { personhood: { methods: ['passkey'], checked_at: 1 } },
+  binding: {
+    binding: {
+      payment_ref: 'card:ord_123456',
+      rail: 'card',
+      assurance: 'asserted',
+      human: 'session',
+      human_ref: 'ses_1',
+    },
+  },
+  purchase: { purchase: { id: 'pur_1', workflow: 'wf_1' } },
+}
+
+const nowSeconds = () => Math.floor(Date.now() / 1_000)
+
+export const makeIssuer = (issuer = origin) => {
+  const keys = Object.fromEntries(purposes.map((purpose) => [purpose, makeKey()])) as Record<Purpose, Key>
+  const jwks: JSONWebKeySet = {
+    keys: purposes.map((purpose) => ({
+      ...keys[purpose].publicKey.export({ format: 'jwk' }),
+      kty: 'EC',
+      kid: keys[purpose].kid,
+      alg: 'ES256',
+      use: 'sig',
+    })),
+  }
+  const signRaw = (purpose: Purpose, input: string): string =>
+    `${input}.${sign('sha256', Buffer.from(input), { key: keys[purpose].privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`
+  /** Signs any header and any payload: what a forger without the key cannot do, and a careless issuer might. */
+  const signAny = (purpose: Purpose, header: unknown, payload: unknown): string =>
+    signRaw(purpose, `${base64(JSON.stringify(header))}.${base64(JSON.stringify(payload))}`)
+  const headerOf = (purpose: Purpose, typ = 'JWT') => ({ alg: 'ES256', typ, kid: keys[purpose].kid })
+
+  const claimsOf = (
+    kind: CredentialKind = 'view',
+    more: Record<string, unknown> = {},
+  ): Record<string, unknown> => ({
+    iss: issuer,
+    sub: `psu_${'a'.repeat(32)}`,
+    jti: 'crd_aa0123456789abcdefghijkl',
+    iat: nowSeconds() - 41,
+    exp: nowSeconds() + 30 * 86_400,
+    vct: `${issuer}/credentials/${kind}/v1`,
+    kind,
+    agent: 'agt_aa0123456789',
+    verified: true,
+    event_at: nowSeconds() - 41,
+    assurance: 'low',
+    quality: 0.7,
+    components: { focus: 0.97, probe: 0.8, input: 0.71, gaze: null, device: 0.3, history: 0.5 },
+    flags: [],
+    scoring: 'input-2026.11',
+    evidence: [{ type: 'telemetry', alg: 'sha-256', hash: 'h'.repeat(43) }],
+    ...kindClaims[kind],
+    ...more,
+  })
+  const mint = (kind: CredentialKind = 'view', more: Record<string, unknown> = {}): string =>
+    signAny('live', headerOf('live'), claimsOf(kind, more))
+  const mintTest = (kind: CredentialKind = 'view', more: Record<string, unknown> = {}): string =>
+    signAny('test', headerOf('test'), claimsOf(kind, { iss: `${issuer}/test`, test: true, ...more }))
+
+  const statusUri = `${issuer}/status/aa/1`
+  /** A list of 2-bit entries, each given as [index, value]; all others are 0. */
+  const statusToken = (
+    entries: readonly (readonly [number, number])[],
+    more: Record<string, unknown> = {},
+  ): string => {
+    const bytes = Buffer.alloc(262_144)
+    for (const [index, value] of entries) {
+      const place = index >> 2
+      bytes.writeUInt8(bytes.readUInt8(place) | (value << ((index & 3) * 2)), place)
+    }
+    return signAny('status', headerOf('status', 'statuslist+jwt'), {
+      iss: issuer,
+      sub: statusUri,
+      iat: nowSeconds(),
+      exp: nowSeconds() + 86_400,
+      ttl: 60,
+      status_list: { bits: 2, lst: base64(deflateSync(bytes)) },
+      ...more,
+    })
+  }
+  /** Serves these files and counts what was asked for. */
+  const serve = (
+    files: Readonly<Record<string, () => string | Response>> = {},
+  ): { fetch: Fetch; asked: string[] } => {
+    const asked: string[] = []
+    const all: typeof files = { [`${issuer}/.well-known/jwks.json`]: () => JSON.stringify(jwks), ...files }
+    return {
+      asked,
+      fetch: async (url) => {
+        asked.push(url)
+        const answer = all[url]?.()
+        if (answer === undefined) return new Response('not found', { status: 404 })
+        return typeof answer === 'string' ? new Response(answer) : answer
+      },
+    }
+  }
+  return {
+    issuer,
+    keys,
+    jwks,
+    signRaw,
+    signAny,
+    headerOf,
+    claimsOf,
+    mint,
+    mintTest,
+    statusUri,
+    statusToken,
+    serve,
+  }
+}
+export type Issuer = ReturnType<typeof makeIssuer>
