@@ -40,13 +40,13 @@ const mountedOn = (listener: typeof harness.app.api): string[] => {
     })
 }
 
-test('every built row is mounted, and nothing else under /api, /mcp, /operator or /.well-known', (t) => {
+test('every built row is mounted, and nothing else under /api, /mcp, /operator, /status or /.well-known', (t) => {
   for (const [listener, rows] of [
     [harness.app.api, endpoints],
     [harness.app.operator, operatorEndpoints],
   ] as const) {
     const mounted = mountedOn(listener).filter((route) =>
-      /^[A-Z]+ \/(api|mcp|operator|\.well-known)/.test(route),
+      /^[A-Z]+ \/(api|mcp|operator|status|\.well-known)/.test(route),
     )
     t.diagnostic(`${mounted.length} mounted, ${built(rows).length} built of ${rows.length} rows`)
     assert.ok(mounted.length > 0)

@@ -11,6 +11,8 @@ const { ctx, owner } = harness
 const signer = connectSigner(ctx.config.SIGNER_SOCKET)
 const small = { entries: 64, blockSize: 8 }
 
+const blockOf = ({ listId, idx }: { listId: string; idx: number }) => `${listId} ${idx >> 3}`
+
 /** Another process, as far as the database can tell: its own pool, its own memory. */
 const makeProcess = (name: string) =>
   buildContext({ config: ctx.config, log: ctx.log, clock: ctx.clock, name })
@@ -41,7 +43,6 @@ test('a process that is started again goes on with a block of its own', async ()
   const before = await Promise.all(Array.from({ length: 3 }, () => first.next('test')))
   const second = makeStatusIndexes(ctx, signer, small)
   const after = await Promise.all(Array.from({ length: 8 }, () => second.next('test')))
-  const blockOf = ({ listId, idx }: { listId: string; idx: number }) => `${listId} ${idx >> 3}`
   assert.equal(new Set(before.map(blockOf)).size, 1)
   assert.equal(new Set(after.map(blockOf)).size, 1)
   assert.notEqual(blockOf(before[0] ?? assert.fail()), blockOf(after[0] ?? assert.fail()))
