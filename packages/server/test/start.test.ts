@@ -167,10 +167,11 @@ test('told to stop, it finishes the request in flight, takes no more, and ends w
   assert.deepEqual(rows, [{ agent_id: (JSON.parse(text) as { agentId: string }).agentId }])
 })
 
-test('children of a supervisor that was killed end by themselves', async () => {
+test('children of a supervisor that was killed end by themselves', async (t) => {
   const orphaned = await start()
   await until('every role runs', async () => childrenOf(orphaned.run.pid).length === 3)
   const pids = childrenOf(orphaned.run.pid).map((child) => child.pid)
+  t.after(() => pids.filter(isAlive).forEach((pid) => process.kill(pid, 'SIGKILL')))
   orphaned.run.child.kill('SIGKILL')
   await until('they have gone', async () => !pids.some(isAlive))
   assert.equal(await statusOf(`${orphaned.url}/livez`), 0)

@@ -81,7 +81,7 @@ const publicJwkOf = (point: { readonly x: string; readonly y: string }): PublicJ
 /**
  * pending: published, not yet used. active: signs. retired: verifies only. removed and revoked: no longer published.
  */
-export type KeyState = 'pending' | 'active' | 'retired' | 'removed' | 'revoked'
+type KeyState = 'pending' | 'active' | 'retired' | 'removed' | 'revoked'
 export type KeyRecord = {
   readonly kid: string
   readonly purpose: KeyPurpose
@@ -101,7 +101,7 @@ export type KeyRecord = {
 export const publishAheadMs = dayMs
 const activeMs = 30 * dayMs
 /** The longest credential lives 365 days; a month more for slow clocks and disputes. */
-export const keepRetiredMs = (365 + 30) * dayMs
+const keepRetiredMs = (365 + 30) * dayMs
 /** The successor is made this long before it is needed. */
 const prepareAheadMs = publishAheadMs + 6 * 3_600_000
 
