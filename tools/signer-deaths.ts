@@ -96,7 +96,7 @@ const startLoad = async (baseUrl: string, clients: number) => {
   const answered: Answered[] = []
   const faults: string[] = []
   const count = { refused: 0, waiting: 0 }
-  let going = true
+  const end = new AbortController()
   const call = async (sessionId: string): Promise<boolean> => {
     count.waiting++
     const { status, json } = await post(`${baseUrl}/api/agents/verify`, { sessionId }, key)
@@ -111,8 +111,8 @@ const startLoad = async (baseUrl: string, clients: number) => {
     return false
   }
   const client = async (name: number) => {
-    for (let n = 0; going; n++)
-      while (going && !(await call(`client ${name} session ${n}`))) await setTimeout(25)
+    for (let n = 0; !end.signal.aborted; n++)
+      while (!end.signal.aborted && !(await call(`client ${name} session ${n}`))) await setTimeout(25)
   }
   const all = Promise.all(Array.from({ length: clients }, (_, name) => client(name)))
   return {
@@ -120,7 +120,7 @@ const startLoad = async (baseUrl: string, clients: number) => {
     faults,
     count,
     stop: async () => {
-      going = false
+      end.abort()
       await all
     },
   }

@@ -3,7 +3,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { openJournal, readJournal, readJournalPage, type JournalEntry, type JournalSpan } from './journal.ts'
 import { compareWithJournal, payloadHash } from './rules.ts'
 
@@ -91,8 +91,9 @@ test('a journal that does not exist yet has no lines', () => {
   assert.deepEqual(readAll(join(makeFolder(), 'none'), { from: 0, to: 1 }).entries, [])
 })
 
+const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+
 test('the comparison tells a missing line, another payload and another key', () => {
-  const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const jwt = `${encode({ kid: 'k1' })}.${encode({ jti: 'crd_1', a: 1 })}.sig`
   const good = { id: 'crd_1', kid: 'k1', hash: payloadHash({ a: 1, jti: 'crd_1' }) }
   const compare = (...lines: (typeof good)[]) =>

@@ -101,7 +101,7 @@ export type KeyRecord = {
 export const publishAheadMs = dayMs
 const activeMs = 30 * dayMs
 /** The longest credential lives 365 days; a month more for slow clocks and disputes. */
-export const keepRetiredMs = (365 + 30) * dayMs
+const keepRetiredMs = (365 + 30) * dayMs
 /** The successor is made this long before it is needed. */
 const prepareAheadMs = publishAheadMs + 6 * 3_600_000
 
