@@ -1,9 +1,5 @@
-import { Pool } from 'pg'
-import { readConfig, readSignerConfig, ConfigFaults, type Config } from './platform/config.ts'
-import { checkDurability } from './platform/db.ts'
-import { makeLog } from './platform/log.ts'
-import { migrate } from './platform/migrate.ts'
-import { createOperator, runApi, runSigner, runWorker } from './roles.ts'
+import { readConfig, readSignerConfig, ConfigFaults } from './platform/config.ts'
+import { runSigner } from './signer.ts'
 import { supervise } from './supervisor.ts'
 
 const usage = `usage: node packages/server/src/main.ts [role]
@@ -14,22 +10,11 @@ const usage = `usage: node packages/server/src/main.ts [role]
   operator create NAME   make an operator on this machine and print the key
 `
 
-const prepare = async (config: Config): Promise<void> => {
-  const log = makeLog(config.LOG_LEVEL)
-  const pool = new Pool({ connectionString: config.DATABASE_URL, max: 1, connectionTimeoutMillis: 10_000 })
-  try {
-    for (const warning of await checkDurability(pool)) log.warn(warning)
-  } finally {
-    await pool.end()
-  }
-  const applied = await migrate(config.DATABASE_URL)
-  if (applied.length > 0) log.info({ applied }, 'schema brought up to date')
-  if (config.SMTP_URL === undefined) log.warn('SMTP_URL is not set: mails wait in the outbox until it is')
-}
-
 const run = async (role: string | undefined, rest: readonly string[]): Promise<void> => {
   if (role === 'signer') return runSigner(readSignerConfig())
   const config = readConfig()
+  // After the signer's turn: its process must not load what it does not use.
+  const { createOperator, prepare, runApi, runWorker } = await import('./roles.ts')
   if (role === undefined) {
     await prepare(config)
     return supervise(['signer', 'api', 'worker'])

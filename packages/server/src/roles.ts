@@ -1,29 +1,26 @@
+import { Pool } from 'pg'
 import { buildApp, buildContext, buildDuties } from './app.ts'
 import * as discovery from './discovery/index.ts'
 import * as operators from './operators/index.ts'
-import type { Config, SignerConfig } from './platform/config.ts'
-import { systemClock } from './platform/clock.ts'
+import type { Config } from './platform/config.ts'
+import { checkDurability } from './platform/db.ts'
 import { makeLog } from './platform/log.ts'
+import { migrate } from './platform/migrate.ts'
+import { onStop } from './platform/stop.ts'
 import { startWorker } from './platform/worker.ts'
-import * as signing from './signing/index.ts'
 
-/** How long a stopping process may take to finish what it has begun. */
-const graceMs = 10_000
-
-/** Runs `stop` once on SIGTERM or SIGINT, or when the supervisor is gone, and ends the process. */
-const onStop = (stop: () => Promise<void>): void => {
-  let begun = false
-  const begin = () => {
-    if (begun) return
-    begun = true
-    setTimeout(() => process.exit(1), graceMs).unref()
-    stop().then(
-      () => process.exit(0),
-      () => process.exit(1),
-    )
+/** Refuses an unsafe database and brings its schema up to date. */
+export const prepare = async (config: Config): Promise<void> => {
+  const log = makeLog(config.LOG_LEVEL)
+  const pool = new Pool({ connectionString: config.DATABASE_URL, max: 1, connectionTimeoutMillis: 10_000 })
+  try {
+    for (const warning of await checkDurability(pool)) log.warn(warning)
+  } finally {
+    await pool.end()
   }
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, begin)
-  process.on('disconnect', begin)
+  const applied = await migrate(config.DATABASE_URL)
+  if (applied.length > 0) log.info({ applied }, 'schema brought up to date')
+  if (config.SMTP_URL === undefined) log.warn('SMTP_URL is not set: mails wait in the outbox until it is')
 }
 
 export const runApi = async (config: Config): Promise<void> => {
@@ -57,32 +54,6 @@ export const runWorker = async (config: Config): Promise<void> => {
     await ctx.db.pool.end()
   })
   log.info('working')
-}
-
-/** The only process that holds private keys. It needs no database and no network. */
-export const runSigner = async (config: SignerConfig): Promise<void> => {
-  const log = makeLog(config.LOG_LEVEL)
-  // Nothing that this process makes is for others, but for the socket where it is told so.
-  process.umask(0o077)
-  const backend = signing.openBackend(config)
-  const keyring = signing.openKeyring({ folder: config.KEYS_DIR, backend, clock: systemClock })
-  try {
-    keyring.selfTest()
-  } catch (error) {
-    // Not the end: an operator can revoke the key that is lost, and /readyz says no until then.
-    log.error({ err: error }, 'a key cannot sign')
-  }
-  const door = { socketPath: config.SIGNER_SOCKET, mode: Number.parseInt(config.SIGNER_SOCKET_MODE, 8) }
-  const server = await signing.listenAsSigner(keyring, door, log)
-  onStop(async () => {
-    await new Promise<void>((resolve) => {
-      server.close(() => resolve())
-      // The api keeps its line open for ever; what it asked for is answered, for signing takes no turn of the loop.
-      setImmediate(resolve)
-    })
-    keyring.close()
-  })
-  log.info({ backend: backend.name }, 'ready to sign')
 }
 
 /** The machine's own way to the first operator. */

@@ -1,6 +1,7 @@
 export { fileBackend, openBackend } from './backend.ts'
+export { readJournal } from './journal.ts'
 export { openKeyring } from './keyring.ts'
 export { listenAsSigner } from './process.ts'
 export { operatorRoutes, routes } from './routes.ts'
-export { lint } from './rules.ts'
+export { compareWithJournal, lint } from './rules.ts'
 export { connectSigner, type Signer } from './sign.ts'

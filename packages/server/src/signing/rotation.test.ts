@@ -161,8 +161,8 @@ test('the checker finds every stored credential in the journal, and tells what i
   const claims = JSON.parse(Buffer.from(body, 'base64url').toString()) as { jti: string }
   const store = async (credentialId: string, changed: object) =>
     harness.owner.query(
-      `insert into credentials (agent_id, credential_id, at, mode, kind, expires_at, jwt, answer)
-       select agent_id, $1, pohf_now(), mode, kind, expires_at, $2, answer from credentials where credential_id = $3`,
+      `insert into credentials (agent_id, credential_id, at, mode, kind, expires_at, jwt, answer, status_list, status_idx)
+       select agent_id, $1, pohf_now(), mode, kind, expires_at, $2, answer, status_list, status_idx from credentials where credential_id = $3`,
       [
         credentialId,
         `${head}.${Buffer.from(JSON.stringify(changed)).toString('base64url')}.${signature}`,

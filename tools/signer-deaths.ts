@@ -1,0 +1,225 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { createPublicKey, verify, type JsonWebKey } from 'node:crypto'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { Client } from 'pg'
+import { createDatabase, freePort, startCluster } from '../packages/server/dev/cluster.ts'
+import { compareWithJournal, readJournal } from '../packages/server/src/signing/index.ts'
+
+const main = fileURLToPath(new URL('../packages/server/src/main.ts', import.meta.url))
+
+export type Deaths = {
+  readonly kills: number
+  readonly clients: number
+  /** Another signer than the real one: to see that its fault is found. */
+  readonly signer?: readonly string[]
+}
+export type Findings = {
+  readonly kills: number
+  readonly killsDuringCalls: number
+  readonly seconds: number
+  readonly answered: number
+  readonly refused: number
+  readonly stored: number
+  readonly signed: number
+  readonly neverStored: number
+  readonly faults: readonly string[]
+}
+
+type KeySet = { readonly keys: readonly (JsonWebKey & { readonly kid: string })[] }
+type Answered = { readonly credentialId: string; readonly jwt: string }
+
+const exited = (child: ChildProcess) =>
+  new Promise<void>((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) resolve()
+    else child.once('exit', () => resolve())
+  })
+
+const run = async (parameters: readonly string[], env: NodeJS.ProcessEnv): Promise<void> => {
+  const child = spawn(process.execPath, parameters, { env, stdio: ['ignore', 'ignore', 'inherit'] })
+  await exited(child)
+  if (child.exitCode !== 0) throw new Error(`${parameters.join(' ')} ended with ${child.exitCode}`)
+}
+
+/** A process that is started again whenever it dies, at once: the supervisor's growing waits would take minutes. */
+const keepAlive = (parameters: readonly string[], env: NodeJS.ProcessEnv) => {
+  let stopping = false
+  let child: ChildProcess
+  const start = () => {
+    child = spawn(process.execPath, parameters, { env, stdio: 'ignore' })
+    child.once('exit', () => stopping || start())
+  }
+  start()
+  return {
+    kill: () => child.kill('SIGKILL'),
+    stop: async () => {
+      stopping = true
+      child.kill('SIGTERM')
+      await exited(child)
+    },
+  }
+}
+
+const isReady = (baseUrl: string): Promise<boolean> =>
+  fetch(`${baseUrl}/readyz`).then(
+    (response) => response.ok,
+    () => false,
+  )
+const untilReady = async (baseUrl: string): Promise<void> => {
+  const deadline = performance.now() + 60_000
+  while (!(await isReady(baseUrl))) {
+    if (performance.now() > deadline) throw new Error('not ready within 60 s')
+    await setTimeout(20)
+  }
+}
+
+const post = async (url: string, body: object, key?: string) => {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(key ? { authorization: `Bearer ${key}` } : {}) },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(30_000),
+  })
+  return { status: response.status, json: (await response.json()) as Record<string, string> }
+}
+
+/** Clients that verify one session after another, and repeat what was refused as they are told to. */
+const startLoad = async (baseUrl: string, clients: number) => {
+  const registered = await post(`${baseUrl}/api/agents/register`, {
+    name: 'Battery',
+    contactEmail: 'battery@example.com',
+    mode: 'test',
+  })
+  const key = registered.json['apiKey'] ?? ''
+  const answered: Answered[] = []
+  const faults: string[] = []
+  const count = { refused: 0, waiting: 0 }
+  const end = new AbortController()
+  const call = async (sessionId: string): Promise<boolean> => {
+    count.waiting++
+    const { status, json } = await post(`${baseUrl}/api/agents/verify`, { sessionId }, key)
+    count.waiting--
+    if (status === 200) {
+      answered.push({ credentialId: json['credentialId'] ?? '', jwt: json['pohf_jwt'] ?? '' })
+      return true
+    }
+    count.refused++
+    if (status !== 503 || json['error'] !== 'overloaded')
+      faults.push(`a call was answered ${status} ${json['error'] ?? ''}`)
+    return false
+  }
+  const client = async (name: number) => {
+    for (let n = 0; !end.signal.aborted; n++)
+      while (!end.signal.aborted && !(await call(`client ${name} session ${n}`))) await setTimeout(25)
+  }
+  const all = Promise.all(Array.from({ length: clients }, (_, name) => client(name)))
+  return {
+    answered,
+    faults,
+    count,
+    stop: async () => {
+      end.abort()
+      await all
+    },
+  }
+}
+
+const readStored = async (databaseUrl: string): Promise<Answered[]> => {
+  const client = new Client({ connectionString: databaseUrl })
+  await client.connect()
+  const { rows } = await client.query<Answered>(
+    'select credential_id as "credentialId", jwt from credentials',
+  )
+  await client.end()
+  return rows
+}
+
+type Books = {
+  readonly answered: readonly Answered[]
+  readonly stored: readonly Answered[]
+  readonly lines: ReturnType<typeof readJournal>
+  readonly keys: KeySet
+}
+/** What was answered is stored, what is stored is journaled, and all of it is signed by a published key. */
+const audit = ({ answered, stored, lines, keys }: Books): string[] => {
+  const faults: string[] = []
+  const jwtOf = new Map(stored.map(({ credentialId, jwt }) => [credentialId, jwt]))
+  for (const { credentialId, jwt } of answered)
+    if (jwtOf.get(credentialId) !== jwt) faults.push(`${credentialId} was answered and is not stored as such`)
+  const linesOf = Map.groupBy(lines, (line) => line.id)
+  for (const { credentialId, fault } of compareWithJournal([...stored, ...answered], linesOf))
+    faults.push(`${credentialId}: ${fault}`)
+  const keyOf = new Map(keys.keys.map((jwk) => [jwk.kid, createPublicKey({ key: jwk, format: 'jwk' })]))
+  for (const { credentialId, jwt } of stored) {
+    const [head = '', payload = '', signature = ''] = jwt.split('.')
+    const { kid } = JSON.parse(Buffer.from(head, 'base64url').toString()) as { kid: string }
+    const key = keyOf.get(kid)
+    const input = Buffer.from(`${head}.${payload}`)
+    const raw = Buffer.from(signature, 'base64url')
+    if (!key || !verify('sha256', input, { key, dsaEncoding: 'ieee-p1363' }, raw))
+      faults.push(`${credentialId} does not verify`)
+  }
+  for (const { hash } of lines) if (hash.length !== 43) faults.push('the journal holds a torn line')
+  return [...new Set(faults)]
+}
+
+/** Kills the signer at random moments under load, then compares answers, table and journal. */
+export const killSigner = async ({ kills, clients, signer }: Deaths): Promise<Findings> => {
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-deaths-'))
+  const cluster = await startCluster({ folder })
+  const port = await freePort()
+  const baseUrl = `http://127.0.0.1:${port}`
+  const keysDir = join(folder, 'keys')
+  mkdirSync(keysDir, { mode: 0o700 })
+  const databaseUrl = await createDatabase(cluster, 'pohf')
+  const env = {
+    ...process.env,
+    DATABASE_URL: databaseUrl,
+    DATA_DIR: join(folder, 'secrets'),
+    KEYS_DIR: keysDir,
+    PORT: String(port),
+    OPERATOR_PORT: String(await freePort()),
+    KEY_LIMIT_PER_MINUTE: '10000000',
+    LOG_LEVEL: 'fatal',
+  }
+  await run([main, 'migrate'], env)
+  mkdirSync(env.DATA_DIR, { recursive: true, mode: 0o700 })
+  const processes = [keepAlive(signer ?? [main, 'signer'], env), keepAlive([main, 'api'], env)] as const
+  try {
+    await untilReady(baseUrl)
+    const startedAt = performance.now()
+    const load = await startLoad(baseUrl, clients)
+    let killsDuringCalls = 0
+    for (let kill = 0; kill < kills; kill++) {
+      await untilReady(baseUrl)
+      await setTimeout(Math.random() * 600)
+      if (load.count.waiting > 0) killsDuringCalls++
+      processes[0].kill()
+    }
+    await untilReady(baseUrl)
+    await load.stop()
+    const seconds = (performance.now() - startedAt) / 1_000
+    const keys = (await (await fetch(`${baseUrl}/.well-known/jwks.json`)).json()) as KeySet
+    const stored = await readStored(databaseUrl)
+    const lines = readJournal(join(keysDir, 'journal')).filter((line) => line.id.startsWith('crd_'))
+    const known = new Set(stored.map(({ credentialId }) => credentialId))
+    return {
+      kills,
+      killsDuringCalls,
+      seconds: Math.round(seconds),
+      answered: load.answered.length,
+      refused: load.count.refused,
+      stored: stored.length,
+      signed: lines.length,
+      neverStored: lines.filter((line) => !known.has(line.id)).length,
+      faults: [...load.faults, ...audit({ answered: load.answered, stored, lines, keys })],
+    }
+  } finally {
+    for (const each of processes) await each.stop()
+    await cluster.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
