@@ -48,8 +48,8 @@ test('a check that finds a difference ends with 1', async () => {
   const { apiKey: key } = await harness.register('test')
   await harness.call('POST', '/api/agents/verify', { key, body: { sessionId: 'any' } })
   await harness.owner.query(
-    `insert into credentials (agent_id, credential_id, at, mode, kind, expires_at, jwt, answer)
-     select agent_id, 'crd_forged', at, mode, kind, expires_at, jwt, answer from credentials`,
+    `insert into credentials (agent_id, credential_id, at, mode, kind, expires_at, jwt, answer, status_list, status_idx)
+     select agent_id, 'crd_forged', at, mode, kind, expires_at, jwt, answer, status_list, status_idx from credentials`,
   )
   const { code, answer } = await pohf('check')
   assert.deepEqual([code, answer.differences], [1, [{ credentialId: 'crd_forged', fault: 'not_journaled' }]])

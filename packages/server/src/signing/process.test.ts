@@ -29,7 +29,7 @@ const claims = {
   evidence: [{ type: 'simulated', alg: 'sha-256', hash }],
   test: true,
   view: { session: 's' },
-  status: { status_list: { idx: 1, uri: 'https://pohf.example/test/status/1' } },
+  status: { status_list: { idx: 1, uri: 'https://pohf.example/status/1' } },
 }
 const statusList = {
   iss: 'https://pohf.example',
