@@ -11,6 +11,7 @@ const steps: readonly { readonly name: string; readonly command: readonly string
   { name: 'generated files', command: ['node', 'tools/generate.ts', '--check'] },
   { name: 'tests', command: ['node', 'tools/test.ts'] },
   { name: 'acceptance', command: ['node', 'tools/acceptance.ts'] },
+  { name: 'interop', command: ['node', 'tools/interop.ts', '--json'] },
   { name: 'fuzz', command: ['node', 'tools/fuzz.ts', '--requests', '6000'] },
 ]
 

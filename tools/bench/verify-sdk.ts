@@ -41,7 +41,9 @@ const makeCredentials = () => {
   return {
     tokens,
     publicKey,
-    jwks: { keys: [{ ...publicKey.export({ format: 'jwk' }), kty: 'EC', kid, alg: 'ES256' }] },
+    jwks: {
+      keys: [{ ...publicKey.export({ format: 'jwk' }), kty: 'EC', kid, alg: 'ES256', pohf_purpose: 'live' }],
+    },
   }
 }
 

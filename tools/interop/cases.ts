@@ -64,6 +64,7 @@ const makeFixture = (baseUrl: string) => {
       assurance: 'low',
       quality: 0.7,
       evidence: [{ type: 'answer', alg: 'sha-256', hash: 'h'.repeat(43) }],
+      status: { status_list: { idx: 1, uri: `${baseUrl}/status/aa-live-1` } },
       ...more,
     })
   }

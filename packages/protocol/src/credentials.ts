@@ -116,6 +116,9 @@ export const jwks = operation({
         kid: z.string(),
         alg: z.literal('ES256'),
         use: z.literal('sig'),
+        pohf_purpose: z
+          .enum(['live', 'test', 'status', 'epoch'])
+          .meta({ description: 'What the key signs. Believe a live credential only under a live key.' }),
       }),
     ),
   }),

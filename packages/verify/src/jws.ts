@@ -1,6 +1,6 @@
 import { base64url, compactVerify, type CryptoKey } from 'jose'
 import { isObject } from './claims.ts'
-import { findKey, type KeySource } from './keys.ts'
+import { findKey, purposeOf, type KeySource } from './keys.ts'
 import { Refused, type CheckName } from './refusal.ts'
 
 /** 64 bytes in base64url end in a character whose last four bits are zero: one spelling for each signature. */
@@ -78,7 +78,13 @@ const requireHeader = (header: Readonly<Record<string, unknown>>, typ: string): 
   return kid
 }
 
-export type Expected = { readonly typ: string; readonly maxChars: number; readonly keys: KeySource }
+export type Expected = {
+  readonly typ: string
+  readonly maxChars: number
+  readonly keys: KeySource
+  /** Which of the issuer's keys may say this: one for test must not speak for people. */
+  readonly purpose: (payload: Readonly<Record<string, unknown>>) => 'live' | 'test' | 'status'
+}
 export type Passed = (name: CheckName, note: string) => void
 
 /** Form, header, key, signature, in this order: what comes back was signed by the issuer. */
@@ -95,6 +101,9 @@ export const openJws = async (
   passed('key', `${kid} is a key of the issuer`)
   if (!(await checkSignature(text, key)))
     throw new Refused('bad_signature', 'The signature does not fit this text and this key.')
+  const purpose = expected.purpose(payload)
+  if (purposeOf(expected.keys, kid) !== purpose)
+    throw new Refused('bad_signature', `Signed by a key that the issuer does not use for ${purpose} tokens.`)
   passed('signature', 'fits the key and every character of the token')
   return payload
 }

@@ -11,8 +11,11 @@ import { download } from './download.ts'
 import type { Fetch, Options } from './policy.ts'
 import { Refused } from './refusal.ts'
 
-/** Finds the key that a header names. */
-export type KeySource = (header: CompactJWSHeaderParameters) => Promise<CryptoKey>
+/** Finds the key that a header names, and shows the set it stands in. */
+export type KeySource = {
+  (header: CompactJWSHeaderParameters): Promise<CryptoKey>
+  readonly jwks: () => JSONWebKeySet | undefined
+}
 
 /** 14 published keys are about 3 kB. */
 const maxKeySetBytes = 65_536
@@ -65,6 +68,12 @@ export const findKey = async (source: KeySource, kid: string): Promise<CryptoKey
       throw new Refused('unknown_key', `The issuer has no key ${kid.slice(0, 64)}.`)
     throw new Refused('keys_unavailable', `The issuer’s keys could not be read: ${wordsOf(error)}.`)
   }
+}
+
+/** What the issuer uses a key for. Every key of the set looks alike to a JWT library; this mark tells them apart. */
+export const purposeOf = (source: KeySource, kid: string): unknown => {
+  const key = source.jwks()?.keys.find((one) => one.kid === kid)
+  return key && 'pohf_purpose' in key ? key.pohf_purpose : undefined
 }
 
 export const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

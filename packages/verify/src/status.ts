@@ -42,7 +42,7 @@ const openList = async (source: Source, token: string, demand: Demand): Promise<
   const { options, nowSeconds } = demand
   const payload = await openJws(
     token,
-    { typ: 'statuslist+jwt', maxChars: maxTokenBytes, keys: source.keys },
+    { typ: 'statuslist+jwt', maxChars: maxTokenBytes, keys: source.keys, purpose: () => 'status' },
     () => undefined,
   ).catch((error: unknown) => {
     if (!(error instanceof Refused)) throw error

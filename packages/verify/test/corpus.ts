@@ -105,6 +105,11 @@ const headers = (issuer: Issuer): Hostile[] => {
       reason: 'header_refused',
     },
     { name: 'an unknown kid', token: own({ kid: 'k'.repeat(43) }), reason: 'unknown_key' },
+    ...(['test', 'status', 'epoch'] as const).map((purpose) => ({
+      name: `live claims under the ${purpose} key, well signed`,
+      token: issuer.signAny(purpose, issuer.headerOf(purpose), issuer.claimsOf()),
+      reason: 'bad_signature' as const,
+    })),
     { name: 'the kid of the epoch key', token: own({ kid: issuer.keys.epoch.kid }), reason: 'bad_signature' },
     {
       name: 'an epoch of the index, well signed',
@@ -243,11 +248,17 @@ const claims = (issuer: Issuer): Hostile[] => {
     ...strangers.map((iss) => live(`issuer ${iss}`, { iss }, 'wrong_issuer')),
     { name: 'a test credential', token: issuer.mintTest(), reason: 'test_credential' },
     {
-      name: 'a test credential without its mark',
+      name: 'a test credential without its mark, under the test key',
       token: issuer.mintTest('view', { test: undefined }),
+      reason: 'bad_signature',
+    },
+    live('a test issuer without a test mark', { iss: `${origin}/test` }, 'test_credential'),
+    live('a live issuer with a test mark, under the live key', { test: true }, 'bad_signature'),
+    {
+      name: 'a live issuer with a test mark, under the test key',
+      token: issuer.mintTest('view', { iss: origin }),
       reason: 'test_credential',
     },
-    live('a live issuer with a test mark', { test: true }, 'test_credential'),
     live('test: false', { test: false }, 'claims_malformed'),
     live('expired', { exp: now - 61 }, 'expired'),
     live('issued in the future', { iat: now + 120 }, 'issued_in_future'),

@@ -48,6 +48,7 @@ export const makeIssuer = (issuer = origin) => {
       kid: keys[purpose].kid,
       alg: 'ES256',
       use: 'sig',
+      pohf_purpose: purpose,
     })),
   }
   const signRaw = (purpose: Purpose, input: string): string =>

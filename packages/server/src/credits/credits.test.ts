@@ -242,7 +242,7 @@ void test('the page /buy names every pack, the call, and that no card can be cha
     'starter',
     'growth',
     'scale',
-    '1999 USD',
+    '1,999',
     '/api/agents/credits/buy',
     'No card provider',
   ])

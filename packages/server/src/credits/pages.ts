@@ -20,8 +20,8 @@ export const pages = (ctx: Pick<Ctx, 'config'>): Page[] => [
             <thead>
               <tr>
                 <th scope="col">Pack</th>
-                <th scope="col">Credits</th>
-                <th scope="col">Price</th>
+                <th scope="col" class="num">Credits</th>
+                <th scope="col" class="num">Price, USD</th>
               </tr>
             </thead>
             <tbody>
@@ -29,8 +29,8 @@ export const pages = (ctx: Pick<Ctx, 'config'>): Page[] => [
                 (pack) =>
                   html`<tr>
                     <td><code>${pack}</code></td>
-                    <td class="num">${packs[pack].credits}</td>
-                    <td class="num">${packs[pack].priceUsd} USD</td>
+                    <td class="num">${packs[pack].credits.toLocaleString('en')}</td>
+                    <td class="num">${packs[pack].priceUsd.toLocaleString('en')}</td>
                   </tr>`,
               )}
             </tbody>

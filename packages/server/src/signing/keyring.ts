@@ -17,7 +17,7 @@ import {
   typedPayloads,
   type KeyPurpose,
   type KeyRecord,
-  type PublicJwk,
+  type PublishedJwk,
   type Typ,
 } from './rules.ts'
 
@@ -155,7 +155,7 @@ export const openKeyring = ({ folder, backend, clock, ...parts }: Parts) => {
       if (jws === undefined) throw new Error('nothing was signed')
       return jws
     },
-    publicKeys: (): PublicJwk[] => {
+    publicKeys: (): PublishedJwk[] => {
       tick()
       return published(records)
     },

@@ -60,7 +60,7 @@ export const typedPayloads = {
 } as const satisfies Record<string, { purpose: KeyPurpose; schema: z.ZodType }>
 export type Typ = keyof typeof typedPayloads
 
-export type PublicJwk = {
+type PublicJwk = {
   readonly kty: 'EC'
   readonly crv: 'P-256'
   readonly x: string
@@ -105,10 +105,12 @@ const keepRetiredMs = (365 + 30) * dayMs
 /** The successor is made this long before it is needed. */
 const prepareAheadMs = publishAheadMs + 6 * 3_600_000
 
-export const published = (keys: readonly KeyRecord[]): PublicJwk[] =>
+/** A published key says what it is used for: a stolen test key must not be able to speak for people. */
+export type PublishedJwk = PublicJwk & { readonly pohf_purpose: KeyPurpose }
+export const published = (keys: readonly KeyRecord[]): PublishedJwk[] =>
   keys
     .filter((key) => key.state === 'pending' || key.state === 'active' || key.state === 'retired')
-    .map((key) => key.jwk)
+    .map((key) => ({ ...key.jwk, pohf_purpose: key.purpose }))
 
 export const activeKey = (keys: readonly KeyRecord[], purpose: KeyPurpose): KeyRecord | undefined =>
   keys.find((key) => key.purpose === purpose && key.state === 'active')

@@ -2,14 +2,14 @@ import { connect, type Socket } from 'node:net'
 import { systemClock, type Clock } from '../platform/clock.ts'
 import { Refusal } from '../platform/errors.ts'
 import type { JournalPage, JournalSpan } from './journal.ts'
-import type { KeyPurpose, KeyRecord, Mintable, PublicJwk, Typ } from './rules.ts'
+import type { KeyPurpose, KeyRecord, Mintable, PublishedJwk, Typ } from './rules.ts'
 
 /** What may be asked of the keys. They are in another process; this one never holds one. */
 export type Signer = {
   /** Signs checked claims, each by the key of its mode. */
   readonly sign: (batch: readonly Mintable[]) => Promise<string[]>
   readonly signTyped: (typ: Typ, payload: Readonly<Record<string, unknown>>) => Promise<string>
-  readonly publicKeys: () => Promise<PublicJwk[]>
+  readonly publicKeys: () => Promise<PublishedJwk[]>
   readonly list: () => Promise<Omit<KeyRecord, 'ref' | 'jwk'>[]>
   readonly rotate: (purpose: KeyPurpose) => Promise<string>
   readonly revoke: (kid: string) => Promise<boolean>
@@ -95,7 +95,7 @@ const openLine = (socketPath: string) => {
 
 export const connectSigner = (socketPath: string, clock: Clock = systemClock): Signer => {
   const line = openLine(socketPath)
-  let cached: { keys: PublicJwk[]; until: number } | undefined
+  let cached: { keys: PublishedJwk[]; until: number } | undefined
   return {
     sign: async (batch) => (await line.ask({ op: 'sign', batch })) as string[],
     signTyped: async (typ, payload) => (await line.ask({ op: 'sign-typed', typ, payload })) as string,
@@ -103,7 +103,7 @@ export const connectSigner = (socketPath: string, clock: Clock = systemClock): S
       if (cached && cached.until > clock.now().getTime()) return cached.keys
       try {
         cached = {
-          keys: (await line.ask({ op: 'public-keys' })) as PublicJwk[],
+          keys: (await line.ask({ op: 'public-keys' })) as PublishedJwk[],
           until: clock.now().getTime() + keysCacheMs,
         }
       } catch (error) {
