@@ -124,7 +124,8 @@ PoHF is ready.
 
 Try it:
 
-  curl ${config.BASE_URL}/api/agents/me -H 'Authorization: Bearer ${apiKey}'
+  curl ${config.BASE_URL}/api/agents/verify -H 'Authorization: Bearer ${apiKey}' \\
+    -H 'Content-Type: application/json' -d '{"sessionId":"my-first-session"}'
 
 Ctrl-C stops everything.`)
 }

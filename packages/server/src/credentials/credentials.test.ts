@@ -300,7 +300,16 @@ test('the JWKS is cacheable and holds only public parts', async () => {
   const answer = await harness.call('GET', '/.well-known/jwks.json')
   assert.equal(answer.headers['cache-control'], 'public, max-age=300, stale-if-error=86400')
   for (const jwk of answer.json.keys)
-    assert.deepEqual(Object.keys(jwk).toSorted(), ['alg', 'crv', 'kid', 'kty', 'pohf_purpose', 'use', 'x', 'y'])
+    assert.deepEqual(Object.keys(jwk).toSorted(), [
+      'alg',
+      'crv',
+      'kid',
+      'kty',
+      'pohf_purpose',
+      'use',
+      'x',
+      'y',
+    ])
   const cached = await harness.call('GET', '/.well-known/jwks.json', {
     headers: { 'if-none-match': answer.headers['etag'] ?? '' },
   })

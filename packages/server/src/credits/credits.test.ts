@@ -238,14 +238,7 @@ void test('a pack that is not sold is refused', async () => {
 void test('the page /buy names every pack, the call, and that no card can be charged', async () => {
   const { status, text } = await harness.call('GET', '/buy')
   assert.equal(status, 200)
-  for (const words of [
-    'starter',
-    'growth',
-    'scale',
-    '1,999',
-    '/api/agents/credits/buy',
-    'No card provider',
-  ])
+  for (const words of ['starter', 'growth', 'scale', '1,999', '/api/agents/credits/buy', 'No card provider'])
     assert.ok(text.includes(words), words)
 })
 
