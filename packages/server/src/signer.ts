@@ -3,7 +3,7 @@ import type { SignerConfig } from './platform/config.ts'
 import { makeLog } from './platform/log.ts'
 import { onStop } from './platform/stop.ts'
 // File by file, not by index.ts: this process loads no code that speaks HTTP or SQL, and starts the faster for it.
-import { openBackend } from './signing/backend.ts'
+import { openBackend } from './signing/open-backend.ts'
 import { openKeyring } from './signing/keyring.ts'
 import { listenAsSigner } from './signing/process.ts'
 

@@ -1,4 +1,5 @@
-export { fileBackend, openBackend } from './backend.ts'
+export { fileBackend } from './backend.ts'
+export { openBackend } from './open-backend.ts'
 export { readJournal } from './journal.ts'
 export { openKeyring } from './keyring.ts'
 export { listenAsSigner } from './process.ts'

@@ -1,1 +1,0 @@
--- members: filled in by its module.
