@@ -158,7 +158,10 @@ export const buildApp = (ctx: Ctx): App => {
     routes: [
       ...operators.operatorRoutes(ctx),
       ...agents.operatorRoutes(ctx, authenticator, operators.audit),
-      ...signing.operatorRoutes(ctx, signer, operators.audit),
+      ...signing.operatorRoutes(ctx, signer, {
+        audit: operators.audit,
+        listStored: credentials.listStoredCredentials,
+      }),
       ...credentials.operatorRoutes(ctx, operators.audit),
       ...partners.operatorRoutes(ctx, operators.audit),
     ],

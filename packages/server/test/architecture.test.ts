@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { faultsOf, mayImport, readSources, serverRoot } from './architecture.ts'
+import {
+  faultsOf,
+  mayImport,
+  ownerFaults,
+  readOwned,
+  readSources,
+  readTables,
+  serverRoot,
+} from './architecture.ts'
 
 const files = readSources()
 
@@ -19,10 +27,35 @@ test('every module is in the import table and has a README of at most 30 lines',
   )
   for (const { name } of modules) {
     assert.ok(mayImport[name], `${name} is not in the import table`)
-    const readme = files.length && existsSync(join(serverRoot, 'src', name, 'README.md'))
-    assert.ok(readme, `${name} has no README.md`)
+    const readme = readFileSync(join(serverRoot, 'src', name, 'README.md'), 'utf8')
+    const lines = readme.trimEnd().split('\n').length
+    assert.ok(lines >= 5 && lines <= 30, `the README of ${name} has ${lines} lines`)
   }
-  assert.ok(modules.length >= 3)
+  assert.ok(modules.length >= 16)
+})
+
+test('every store names only tables that its own module owns, and every table has one owner', (t) => {
+  const tables = readTables()
+  const stores = files.filter((file) => file.path.endsWith('store.ts') && !file.path.startsWith('platform/'))
+  t.diagnostic(`saw ${stores.length} stores and ${tables.length} tables`)
+  assert.ok(stores.length >= 13 && tables.length >= 40)
+  assert.deepEqual(
+    stores.flatMap((file) => ownerFaults(file, readOwned(file.path.split('/')[0] ?? ''), tables)),
+    [],
+  )
+  const owners = Object.keys(mayImport)
+    .filter((name) => existsSync(join(serverRoot, 'src', name)))
+    .flatMap((name) => readOwned(name).filter((table) => tables.includes(table)))
+  assert.equal(new Set(owners).size, owners.length, 'a table has two owners')
+})
+
+test('a planted violation is seen: a store that reads the table of another module', () => {
+  const owned = readOwned('sessions')
+  assert.ok(owned.includes('sessions'))
+  const faultsIn = (text: string) => ownerFaults({ path: 'sessions/store.ts', text }, owned, readTables())
+  assert.deepEqual(faultsIn("tx.selectFrom('sessions')"), [])
+  assert.equal(faultsIn("tx.selectFrom('credentials')").length, 1)
+  assert.equal(faultsIn('sql`select 1 from sessions join credentials using (agent_id)`').length, 1)
 })
 
 const planted: readonly { name: string; path: string; text: string; fault: RegExp }[] = [

@@ -91,3 +91,31 @@ const powerFaults = (file: SourceFile): string[] => {
 /** Every rule of the house that a reading of the sources can check. */
 export const faultsOf = (files: readonly SourceFile[]): string[] =>
   files.flatMap((file) => [...importFaults(file), ...powerFaults(file)])
+
+/** Every table of the database, read off the generated types. */
+export const readTables = (): string[] => {
+  const types = readFileSync(join(serverRoot, 'src/platform/schema.ts'), 'utf8')
+  const [, body = ''] = /export interface DB \{([^}]*)\}/.exec(types) ?? []
+  return [...body.matchAll(/^\s+(\w+):/gm)].map((match) => match[1] ?? '')
+}
+
+/** The tables that a module's README says it owns: the names in backticks of that paragraph. */
+export const readOwned = (module: string): string[] => {
+  const readme = readFileSync(join(serverRoot, 'src', module, 'README.md'), 'utf8')
+  const [, paragraph = ''] = /\*\*Owns\*\*([\s\S]*?)\n\n/.exec(readme) ?? []
+  return [...paragraph.matchAll(/`(\w+)`/g)].map((match) => match[1] ?? '')
+}
+
+const tablesNamed =
+  /(?:selectFrom|insertInto|updateTable|deleteFrom|[jJ]oin)\(\s*['"](\w+)|\b(?:from|into|update|join)\s+(\w+)/g
+
+/** A table has one owner: a store that names another module's table is a fault. */
+export const ownerFaults = (
+  file: SourceFile,
+  owned: readonly string[],
+  tables: readonly string[],
+): string[] => {
+  const named = [...file.text.matchAll(tablesNamed)].map((match) => match[1] ?? match[2] ?? '')
+  const foreign = new Set(named.filter((name) => tables.includes(name) && !owned.includes(name)))
+  return [...foreign].map((name) => `${file.path}: ${name} is not a table of this module`)
+}

@@ -163,3 +163,19 @@ export const insertPaymentBinding = async (
     returning 1`.execute(tx)
   return rows.length === 1
 }
+
+/** Stored credentials of all tenants by time, for the comparison with the signer's journal. */
+export const listStoredCredentials = async (
+  tx: Tx,
+  span: { readonly from: Date; readonly to: Date },
+  limit: number,
+): Promise<{ readonly credentialId: string; readonly jwt: string; readonly at: Date }[]> => {
+  const rows = await tx
+    .selectFrom('credentials')
+    .select(['credential_id', 'jwt', 'at'])
+    .where('at', '>=', span.from)
+    .where('at', '<', span.to)
+    .limit(limit)
+    .execute()
+  return rows.map(({ credential_id: credentialId, jwt, at }) => ({ credentialId, jwt, at }))
+}

@@ -1,11 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Ctx } from '../platform/context.ts'
-import { inTransaction, readNow } from '../platform/db.ts'
+import { inTransaction, readNow, type Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import type { JournalEntry } from './journal.ts'
-import { compareWithJournal, type Difference } from './rules.ts'
+import { compareWithJournal, type Difference, type Issued } from './rules.ts'
 import type { Signer } from './sign.ts'
-import { listStoredCredentials } from './store.ts'
 
 const dayMs = 86_400_000
 /** The signer's clock may differ from the database's, and a credential is stored after it was signed. */
@@ -22,6 +21,13 @@ const tooMany = () =>
     ],
   })
 
+/** The owner's list of what it stored; app.ts hands it down. */
+export type ListStored = (
+  tx: Tx,
+  span: { readonly from: Date; readonly to: Date },
+  limit: number,
+) => Promise<(Issued & { readonly at: Date })[]>
+
 const readLines = async (signer: Signer, from: number, to: number): Promise<JournalEntry[]> => {
   const lines: JournalEntry[] = []
   let page = await signer.readJournal({ from, to })
@@ -37,16 +43,14 @@ const readLines = async (signer: Signer, from: number, to: number): Promise<Jour
 /** Compares the signer's journal with the stored credentials of a time; by default of the last day. */
 export const keysCheck = async (
   ctx: Ctx,
-  signer: Signer,
+  { signer, listStored }: { readonly signer: Signer; readonly listStored: ListStored },
   input: { readonly from?: Date | undefined; readonly to?: Date | undefined },
 ) => {
   const now = await inTransaction(ctx, 'system', readNow)
   const to = input.to ?? now
   const from = input.from ?? new Date(to.getTime() - dayMs)
   const wide = { from: new Date(from.getTime() - slackMs), to: new Date(to.getTime() + slackMs) }
-  const credentials = await inTransaction(ctx, 'system', (tx) =>
-    listStoredCredentials(tx, wide, countMax + 1),
-  )
+  const credentials = await inTransaction(ctx, 'system', (tx) => listStored(tx, wide, countMax + 1))
   if (credentials.length > countMax) throw tooMany()
   // After the credentials: whatever is stored by now has its line by now.
   const lines = await readLines(signer, Math.max(0, wide.from.getTime()), wide.to.getTime())

@@ -1,7 +1,7 @@
 import { route, type Audit, type Route } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
 import { jwks } from './jwks.ts'
-import { keysCheck } from './keys-check.ts'
+import { keysCheck, type ListStored } from './keys-check.ts'
 import { keysList } from './keys-list.ts'
 import { keysRevoke } from './keys-revoke.ts'
 import { keysRotate } from './keys-rotate.ts'
@@ -11,13 +11,19 @@ export const routes = (signer: Signer): Route[] => [
   route('signing.jwks', (call) => jwks(signer, call.header('if-none-match'))),
 ]
 
-export const operatorRoutes = (ctx: Ctx, signer: Signer, audit: Audit): Route[] => [
+export const operatorRoutes = (
+  ctx: Ctx,
+  signer: Signer,
+  handed: { readonly audit: Audit; readonly listStored: ListStored },
+): Route[] => [
   route('signing.keys-list', () => keysList(signer)),
-  route('signing.keys-check', (call) => keysCheck(ctx, signer, call.query)),
+  route('signing.keys-check', (call) =>
+    keysCheck(ctx, { signer, listStored: handed.listStored }, call.query),
+  ),
   route('signing.keys-rotate', (call) =>
-    keysRotate({ ctx, signer, audit }, call.operator, call.body.purpose),
+    keysRotate({ ctx, signer, audit: handed.audit }, call.operator, call.body.purpose),
   ),
   route('signing.keys-revoke', (call) =>
-    keysRevoke({ ctx, signer, audit }, call.operator, { ...call.params, ...call.body }),
+    keysRevoke({ ctx, signer, audit: handed.audit }, call.operator, { ...call.params, ...call.body }),
   ),
 ]
