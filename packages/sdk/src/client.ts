@@ -10,13 +10,13 @@ type Part<R, Name extends string> =
 type Input<R> = Part<R, 'params'> & Part<R, 'query'> & Part<R, 'body'>
 type Output<R> = R extends { response: infer Schema extends z.ZodType } ? z.output<Schema> : never
 
-export type CallOptions = {
+type CallOptions = {
   /** Calls with the same key act once. Without one the client makes a key for each call, and keeps it for retries. */
   readonly idempotencyKey?: string
   readonly signal?: AbortSignal
 }
 type Method<R> =
-  Record<never, never> extends Input<R>
+  Partial<Input<R>> extends Input<R>
     ? (input?: Input<R>, options?: CallOptions) => Promise<Output<R>>
     : (input: Input<R>, options?: CallOptions) => Promise<Output<R>>
 
