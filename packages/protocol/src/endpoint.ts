@@ -29,7 +29,7 @@ export type Endpoint = {
   readonly errors?: readonly ErrorCode[]
   /** `echo`: browsers of any site; `any`: `*`; default none: secret keys do not belong in browsers. */
   readonly cors?: 'echo' | 'any'
-  readonly limit?: 'register' | 'beacon' | 'tasks' | 'forwards' | 'mail'
+  readonly limit?: 'register' | 'beacon' | 'tasks' | 'forwards' | 'mail' | 'sessions' | 'telemetry'
   readonly bodyLimitBytes?: number
   /** The answer shows a secret, so a stored replay of it is encrypted. */
   readonly showsSecret?: true

@@ -6,6 +6,7 @@ import type { Endpoint } from './endpoint.ts'
 import * as evidence from './evidence.ts'
 import * as operators from './operators.ts'
 import * as partners from './partners.ts'
+import * as sessions from './sessions.ts'
 import * as tracking from './tracking.ts'
 import * as vhh from './vhh.ts'
 import * as webhooks from './webhooks.ts'
@@ -61,6 +62,11 @@ export const additions = [
   { id: 'agents.keys-revoke', method: 'POST', path: '/api/agents/keys/revoke', auth: 'bearer', scope: 'keys', status: 'built', ...agents.keysRevoke },
   { id: 'agents.keys-recover', method: 'POST', path: '/api/agents/keys/recover', auth: 'public', status: 'built', ...agents.keysRecover },
   { id: 'agents.keys-recover-complete', method: 'POST', path: '/api/agents/keys/recover/complete', auth: 'public', status: 'built', ...agents.keysRecoverComplete },
+  { id: 'sessions.create', method: 'POST', path: '/api/sessions', auth: 'public', status: 'planned', ...sessions.create },
+  { id: 'sessions.telemetry', method: 'POST', path: '/api/sessions/{sessionId}/telemetry', auth: 'public', status: 'planned', ...sessions.telemetry },
+  { id: 'sessions.finish', method: 'POST', path: '/api/sessions/{sessionId}/finish', auth: 'public', status: 'planned', ...sessions.finish },
+  { id: 'sessions.read', method: 'GET', path: '/api/agents/sessions/{sessionId}', auth: 'bearer', scope: 'evidence', status: 'planned', ...sessions.read },
+  { id: 'sessions.chunks', method: 'GET', path: '/api/agents/sessions/{sessionId}/chunks', auth: 'bearer', scope: 'evidence', status: 'planned', ...sessions.chunks },
   { id: 'credentials.status-list', method: 'GET', path: '/status/{list}', auth: 'public', status: 'built', ...credentials.statusList },
   { id: 'discovery.mcp-identity', method: 'POST', path: '/mcp/identity', auth: 'optional', status: 'built', ...discovery.mcpIdentity },
   { id: 'discovery.mcp-identity', method: 'POST', path: '/api/mcp/identity', auth: 'optional', status: 'built', ...discovery.mcpIdentity },

@@ -176,6 +176,12 @@ export const errorCatalogue = {
     'The score or a fraud flag stands against it; details[] holds the reasons. Nothing was charged.',
     'Let the person try again in a new session.',
   ),
+  telemetry_refused: entry(
+    409,
+    'This chunk does not continue the session.',
+    'Its signature, number, receipt or clock does not fit what came before. The rule is in details[].',
+    'Send chunks in order, each signed by the session key and naming the receipt before it.',
+  ),
   session_expired: entry(
     409,
     'The session ran out before it was finished.',

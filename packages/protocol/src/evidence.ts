@@ -19,7 +19,7 @@ export const walletChallenge = operation({
   }),
   response: z.object({ nonce: z.string(), message: z.string(), expiresAt: instant() }),
 })
-const components = z.object({
+export const components = z.object({
   focus: unitInterval().nullable(),
   probe: unitInterval().nullable(),
   input: unitInterval().nullable(),

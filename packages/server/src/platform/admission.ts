@@ -9,6 +9,9 @@ const addressLimits = (ctx: Ctx): Record<NonNullable<Endpoint['limit']>, Limit> 
   tasks: { name: 'tasks', quota: 60, windowSeconds: 60 },
   forwards: { name: 'forwards', quota: 20, windowSeconds: 3_600 },
   mail: { name: 'mail', quota: 20, windowSeconds: 3_600 },
+  sessions: { name: 'sessions', quota: 60, windowSeconds: 60 },
+  // Twenty sessions at once behind one address, a chunk every two seconds each.
+  telemetry: { name: 'telemetry', quota: 900, windowSeconds: 60 },
 })
 
 /** Counts calls against their limits. Every way into an operation shares one, or the second way would be free. */
