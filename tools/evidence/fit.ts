@@ -7,7 +7,7 @@ import {
 } from '../../packages/scorer/src/model.ts'
 
 export type Rows = readonly (readonly number[])[]
-type Parts = {
+export type Parts = {
   readonly quantiles: number[][]
   readonly center: number[]
   readonly covarianceFactor: number[][]
@@ -78,7 +78,6 @@ function solve(factor: readonly Float64Array[], right: Float64Array): Float64Arr
 export type Options = {
   readonly ridge: number
   readonly penalty: number
-  readonly squares: boolean
 }
 
 /** Weighted ridge logistic regression by Newton's steps; rows are people (1) or bots (0) with weights. */
@@ -165,9 +164,7 @@ export function fitParts(people: Rows, bots: Rows, botWeights: readonly number[]
     line[index] = (line[index] ?? 0) + options.ridge
   }
   const factor = cholesky(covariance)
-  const expand = (row: readonly number[]) =>
-    Float64Array.from(options.squares ? [...row, ...row.map((value) => value * value)] : row)
-  const expanded = [...deviates, ...toDeviates(bots)].map(expand)
+  const expanded = [...deviates, ...toDeviates(bots)].map((row) => Float64Array.from(row))
   const labels = expanded.map((_, index) => (index < people.length ? 1 : 0))
   const humanWeight = 1 / people.length
   let botTotal = 0

@@ -1,1 +1,1 @@
-export { type MotionPoint, toStrokes } from './strokes.ts'
+export { toRuns, toStrokes, type MotionPoint, type Stroke } from './strokes.ts'
