@@ -16,7 +16,7 @@ export type Parts = {
 }
 
 /** Acklam's rational form of the normal quantile; its error of 1e-9 is far below the spacing of the knots. */
-export function normalDeviate(probability: number): number {
+function normalDeviate(probability: number): number {
   const a = [-39.69683028665376, 220.9460984245205, -275.9285104469687, 138.357751867269, -30.66479806614716, 2.506628277459239]
   const b = [-54.47609879822406, 161.5858368580409, -155.6989798598866, 66.80131188771972, -13.28068155288572, 1]
   const c = [-0.007784894002430293, -0.3223964580411365, -2.400758277161838, -2.549732539343734, 4.374664141464968, 2.938163982698783]
@@ -32,9 +32,9 @@ export function normalDeviate(probability: number): number {
   return (polynomial(a, square) * middle) / polynomial(b, square)
 }
 
-export const KNOTS = 41
+const KNOTS = 25
 /** Even in rank, with the outer ones at 0.2 % and 99.8 %. */
-export const LEVEL_SHARES = Array.from({ length: KNOTS }, (_, knot) => 0.002 + (0.996 * knot) / (KNOTS - 1))
+const LEVEL_SHARES = Array.from({ length: KNOTS }, (_, knot) => 0.002 + (0.996 * knot) / (KNOTS - 1))
 
 export function quantile(sorted: readonly number[], share: number): number {
   const place = share * (sorted.length - 1)
@@ -44,7 +44,7 @@ export function quantile(sorted: readonly number[], share: number): number {
 }
 
 /** Lower triangle L with L·Lᵗ = the given symmetric positive matrix. */
-export function cholesky(matrix: readonly Float64Array[]): Float64Array[] {
+function cholesky(matrix: readonly Float64Array[]): Float64Array[] {
   const factor = matrix.map((line) => new Float64Array(line.length))
   for (let row = 0; row < matrix.length; row += 1) {
     const here = factor[row] ?? new Float64Array()

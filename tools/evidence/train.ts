@@ -12,7 +12,7 @@ export type Recipe = Options & {
 }
 
 /** Chosen by the error of training users left out in turn; the test users had no say. */
-export const RECIPE: Recipe = { ridge: 1, penalty: 300, density: 6, perFamily: 300 }
+export const RECIPE: Recipe = { ridge: 1, penalty: 300, density: 4, perFamily: 300 }
 
 const FOLDS = 3
 
