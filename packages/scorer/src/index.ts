@@ -1,1 +1,17 @@
-export { type MotionPoint, toStrokes } from './strokes.ts'
+export { type MotionPoint, toRuns, toStrokes } from './strokes.ts'
+export {
+  createReplayIndex,
+  describeStroke,
+  finishDescriptor,
+  isReplay,
+  rawDescriptor,
+  type ReadStroke,
+  readStroke,
+  replayCell,
+  replayCellsNear,
+  type ReplayDescriptor,
+  replayMatchesNeeded,
+  type ReplayModel,
+  replayModel,
+  strokeDistance,
+} from './replay.ts'
