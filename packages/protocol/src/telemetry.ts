@@ -349,3 +349,51 @@ export const readChunk = (text: string): TelemetryChunk | undefined => {
     return undefined
   return { seq, receipt, t0, t1, environment, events, last: { n: last['n'], ms: last['ms'] } }
 }
+
+/** Windows for an answer, counted from when the probe was painted. */
+export const probeWindows = {
+  point: { fromMs: 250, toMs: 2_500 },
+  choose: { fromMs: 250, toMs: 6_000 },
+} as const
+/** What delivery both ways may add to an answer's window by the server's own clock. */
+const deliveryMs = 3_000
+
+/** A record whose chunk is read. */
+export type ReadRecord = {
+  readonly chunk: TelemetryChunk
+  readonly receivedAt: number
+  readonly after: TelemetryRecord['after']
+}
+export type ProbeOutcome = {
+  readonly probe: ProbeTruth
+  /** `late` also where the answer fits by the page's clock and not by the server's. */
+  readonly result: 'hit' | 'wrong' | 'early' | 'late' | 'unanswered'
+  readonly shownAt: number | null
+  readonly reactionMs: number | null
+}
+
+const isRight = (truth: ProbeTruth, answer: TelemetryEvent): boolean => {
+  if (truth.kind === 'choose') return answer.type === 'choose' && answer.choice === truth.choice
+  return answer.type === 'point' && (answer.x - truth.x) ** 2 + (answer.y - truth.y) ** 2 <= truth.radius ** 2
+}
+
+const judge = (truth: ProbeTruth, askedAt: number, rest: readonly ReadRecord[]): ProbeOutcome => {
+  const seen = rest.flatMap(({ chunk, receivedAt }) => chunk.events.map((event) => ({ event, receivedAt })))
+  const shown = seen.find(({ event }) => event.type === 'shown' && event.probe === truth.id)
+  const answer = seen.find(
+    ({ event }) => (event.type === 'point' || event.type === 'choose') && event.probe === truth.id,
+  )
+  const shownAt = shown?.event.t ?? null
+  if (shownAt === null || !answer) return { probe: truth, result: 'unanswered', shownAt, reactionMs: null }
+  const reactionMs = answer.event.t - shownAt
+  const isLate = reactionMs > truth.toMs || answer.receivedAt - askedAt > truth.toMs + deliveryMs
+  const result =
+    reactionMs < truth.fromMs ? 'early' : isLate ? 'late' : isRight(truth, answer.event) ? 'hit' : 'wrong'
+  return { probe: truth, result, shownAt, reactionMs }
+}
+
+/** How every probe of a session was answered, in the order they were asked. Records must be whole and in order. */
+export const probeOutcomes = (records: readonly ReadRecord[]): ProbeOutcome[] =>
+  records.flatMap(({ after }, index) =>
+    after.probe === null ? [] : [judge(after.probe, after.at, records.slice(index, index + 12))],
+  )
