@@ -20,7 +20,9 @@ const shortAll = (values: readonly number[]) => values.map(short)
 
 /** Two numbers that turn a score into a probability: people against unseen bots, every family with the same say. */
 function calibrate(model: Trained, unseen: Evaluation['unseen']): WindowModel['calibration'] {
-  const rows = [...model.people, ...unseen.flatMap(({ scores }) => scores)].map((score) => Float64Array.of(score))
+  const rows = [...model.people, ...unseen.flatMap(({ scores }) => scores)].map((score) =>
+    Float64Array.of(score),
+  )
   const labels = rows.map((_, index) => (index < model.people.length ? 1 : 0))
   const weights = [
     ...model.people.map(() => 1_000 / model.people.length),
@@ -68,10 +70,16 @@ const model: MotionModel = {
   levels: shortAll(LEVELS),
   windows: WINDOW_SECONDS.map((seconds) => fitWindow(world, seconds, evaluation)),
 }
-const units = (sessions: readonly { readonly unit: string }[]) => new Set(sessions.map(({ unit }) => unit)).size
+const units = (sessions: readonly { readonly unit: string }[]) =>
+  new Set(sessions.map(({ unit }) => unit)).size
 const stored = {
   ...model,
-  recipe: RECIPE,
+  recipe: {
+    ridge: RECIPE.ridge,
+    penalty: RECIPE.penalty,
+    density: RECIPE.density,
+    perFamily: RECIPE.perFamily,
+  },
   data: {
     trainingPeople: units(peopleToTeach(world)),
     trainingSessions: peopleToTeach(world).length / 2,

@@ -7,7 +7,12 @@ import { refuseLeaks } from './split.ts'
 import { train, type Trained } from './train.ts'
 import { botsToTeach, peopleToTeach, testPeople, type World } from './world.ts'
 
-export type Rates = { readonly auc: number; readonly eer: number; readonly lostAt95: number; readonly lostAt99: number }
+export type Rates = {
+  readonly auc: number
+  readonly eer: number
+  readonly lostAt95: number
+  readonly lostAt99: number
+}
 type Interval = readonly [number, number]
 export type FamilyResult = Rates & {
   readonly family: string
@@ -21,7 +26,10 @@ export type FamilyResult = Rates & {
   readonly reclocked: Rates
   /** Share of bot windows that pass where 1 % of people are lost. */
   readonly passAt1: number
+  /** Bots passed and people lost, threshold by threshold. */
+  readonly curve: readonly CurvePoint[]
 }
+export type CurvePoint = { readonly passed: number; readonly lost: number }
 export type CapturedResult = {
   readonly family: string
   readonly seconds: WindowSeconds
@@ -33,7 +41,11 @@ export type Evaluation = {
   readonly families: readonly FamilyResult[]
   readonly captured: readonly CapturedResult[]
   /** Scores of bots by models that never saw them, for the calibration. */
-  readonly unseen: readonly { readonly family: string; readonly seconds: WindowSeconds; readonly scores: readonly number[] }[]
+  readonly unseen: readonly {
+    readonly family: string
+    readonly seconds: WindowSeconds
+    readonly scores: readonly number[]
+  }[]
 }
 
 /** Fewer windows than this make no rate. */
@@ -59,7 +71,11 @@ function byUnit(scored: readonly Scored[]): number[][] {
   return [...units.values()]
 }
 
-function intervalsOf(people: readonly Scored[], bots: readonly Scored[], seed: number): FamilyResult['intervals'] {
+function intervalsOf(
+  people: readonly Scored[],
+  bots: readonly Scored[],
+  seed: number,
+): FamilyResult['intervals'] {
   const random = createRandom(seed)
   const draw = (units: readonly number[][]) =>
     Array.from({ length: units.length }, () => units[Math.floor(random() * units.length)] ?? []).flat()
@@ -86,8 +102,14 @@ function judgeGroup(world: World, hidden: readonly string[], seconds: WindowSeco
   const model = train(peopleToTeach(world), botsToTeach(world, hidden), seconds)
   const peopleRows = windowsOf(testPeople(world.people, world.split), seconds)
   const reclockedRows = windowsOf(testPeople(world.reclockedToJudge, world.split), seconds)
-  const botRows = windowsOf(world.bots.filter(({ family }) => hidden.includes(family)), seconds)
-  const capturedRows = windowsOf(world.captured.filter(({ family }) => hidden.includes(family)), seconds)
+  const botRows = windowsOf(
+    world.bots.filter(({ family }) => hidden.includes(family)),
+    seconds,
+  )
+  const capturedRows = windowsOf(
+    world.captured.filter(({ family }) => hidden.includes(family)),
+    seconds,
+  )
   refuseLeaks(world.split, hidden, {
     taught: model.taught,
     judged: [...peopleRows, ...reclockedRows, ...botRows, ...capturedRows],
@@ -97,7 +119,11 @@ function judgeGroup(world: World, hidden: readonly string[], seconds: WindowSeco
   const families: FamilyResult[] = []
   const captured: CapturedResult[] = []
   const unseen: { family: string; seconds: WindowSeconds; scores: number[] }[] = []
-  const of = (rows: readonly Row[], family: string) => scoresOf(rows.filter((row) => row.family === family), model)
+  const of = (rows: readonly Row[], family: string) =>
+    scoresOf(
+      rows.filter((row) => row.family === family),
+      model,
+    )
   for (const family of hidden) {
     const real = plain(of(capturedRows, family))
     if (real.length > 0) {
@@ -122,9 +148,17 @@ function judgeGroup(world: World, hidden: readonly string[], seconds: WindowSeco
       intervals: intervalsOf(people, bots, 31 * seconds + family.length),
       reclocked: ratesOf(reclocked, plain(bots)),
       passAt1: 1 - shareAtOrBelow(plain(bots), limitAt(plain(people), 0.01)),
+      curve: curveOf(plain(people), plain(bots)),
     })
   }
   return { families, captured, unseen }
+}
+
+function curveOf(people: readonly number[], bots: readonly number[]): CurvePoint[] {
+  return Array.from({ length: 41 }, (_, step) => {
+    const limit = limitAt(people, 10 ** (-3 + (3 * step) / 40))
+    return { passed: 1 - shareAtOrBelow(bots, limit), lost: shareAtOrBelow(people, limit) }
+  })
 }
 
 /** The score at or below which this share of people lies. */

@@ -1,10 +1,5 @@
 // Fits the two parts of the motion model. No randomness: the same rows give the same numbers.
-import {
-  type Scale,
-  distanceScore,
-  logisticScore,
-  normalise,
-} from '../../packages/scorer/src/model.ts'
+import { type Scale, distanceScore, logisticScore, normalise } from '../../packages/scorer/src/model.ts'
 
 export type Rows = readonly (readonly number[])[]
 export type Parts = {
@@ -17,9 +12,17 @@ export type Parts = {
 
 /** Acklam's rational form of the normal quantile; its error of 1e-9 is far below the spacing of the knots. */
 function normalDeviate(probability: number): number {
-  const a = [-39.69683028665376, 220.9460984245205, -275.9285104469687, 138.357751867269, -30.66479806614716, 2.506628277459239]
-  const b = [-54.47609879822406, 161.5858368580409, -155.6989798598866, 66.80131188771972, -13.28068155288572, 1]
-  const c = [-0.007784894002430293, -0.3223964580411365, -2.400758277161838, -2.549732539343734, 4.374664141464968, 2.938163982698783]
+  const a = [
+    -39.69683028665376, 220.9460984245205, -275.9285104469687, 138.357751867269, -30.66479806614716,
+    2.506628277459239,
+  ]
+  const b = [
+    -54.47609879822406, 161.5858368580409, -155.6989798598866, 66.80131188771972, -13.28068155288572, 1,
+  ]
+  const c = [
+    -0.007784894002430293, -0.3223964580411365, -2.400758277161838, -2.549732539343734, 4.374664141464968,
+    2.938163982698783,
+  ]
   const d = [0.007784695709041462, 0.3224671290700398, 2.445134137142996, 3.754408661907416, 1]
   const polynomial = (terms: readonly number[], at: number) => terms.reduce((sum, term) => sum * at + term, 0)
   if (probability > 0.5) return -normalDeviate(1 - probability)
@@ -44,7 +47,7 @@ export function quantile(sorted: readonly number[], share: number): number {
 }
 
 /** Lower triangle L with L·Lᵗ = the given symmetric positive matrix. */
-function cholesky(matrix: readonly Float64Array[]): Float64Array[] {
+export function cholesky(matrix: readonly Float64Array[]): Float64Array[] {
   const factor = matrix.map((line) => new Float64Array(line.length))
   for (let row = 0; row < matrix.length; row += 1) {
     const here = factor[row] ?? new Float64Array()
@@ -69,7 +72,8 @@ function solve(factor: readonly Float64Array[], right: Float64Array): Float64Arr
   }
   for (let row = size - 1; row >= 0; row -= 1) {
     let rest = result[row] ?? 0
-    for (let below = row + 1; below < size; below += 1) rest -= (factor[below]?.[row] ?? 0) * (result[below] ?? 0)
+    for (let below = row + 1; below < size; below += 1)
+      rest -= (factor[below]?.[row] ?? 0) * (result[below] ?? 0)
     result[row] = rest / (factor[row]?.[row] ?? 1)
   }
   return result
@@ -155,7 +159,8 @@ export function fitParts(people: Rows, bots: Rows, botWeights: readonly number[]
       const line = covariance[left] ?? new Float64Array()
       const rest = (row[left] ?? 0) - (center[left] ?? 0)
       for (let right = 0; right <= left; right += 1) {
-        line[right] = (line[right] ?? 0) + (rest * ((row[right] ?? 0) - (center[right] ?? 0))) / (deviates.length - 1)
+        line[right] =
+          (line[right] ?? 0) + (rest * ((row[right] ?? 0) - (center[right] ?? 0))) / (deviates.length - 1)
       }
     }
   }

@@ -1,5 +1,5 @@
 // Sessions turned into strokes' features once, and into windows as often as needed.
-import { strokeFeatures, summarise, toWindows } from '../../packages/scorer/src/features.ts'
+import { groupStrokes, strokeFeatures, summarise } from '../../packages/scorer/src/features.ts'
 import { toStrokes } from '../../packages/scorer/src/index.ts'
 import type { Session } from './data.ts'
 import type { Origin } from './split.ts'
@@ -15,15 +15,27 @@ export function featured({ points, ...session }: Session): Featured {
   return { ...session, strokes: toStrokes(points).map(strokeFeatures) }
 }
 
+/** Makes the features of a window from those of its strokes. */
+export type Summary = (strokes: Featured['strokes']) => number[]
+
 /** One window after the other, as a session is judged. */
-export function windowsOf(sessions: readonly Featured[], seconds: number): Row[] {
+export function windowsOf(
+  sessions: readonly Featured[],
+  seconds: number,
+  summary: Summary = summarise,
+): Row[] {
   return sessions.flatMap(({ strokes, ...origin }) =>
-    toWindows(strokes, seconds).map((features) => ({ ...origin, features })),
+    groupStrokes(strokes, seconds).map((group) => ({ ...origin, features: summary(group) })),
   )
 }
 
 /** Windows that overlap, about `density` times as many: people are few, and a window may begin at any stroke. */
-export function overlappingWindowsOf(sessions: readonly Featured[], seconds: number, density: number): Row[] {
+export function overlappingWindowsOf(
+  sessions: readonly Featured[],
+  seconds: number,
+  density: number,
+  summary: Summary,
+): Row[] {
   return sessions.flatMap(({ strokes, ...origin }) => {
     const rows: Row[] = []
     let since = Infinity
@@ -31,7 +43,7 @@ export function overlappingWindowsOf(sessions: readonly Featured[], seconds: num
       if (since >= seconds / density) {
         const end = endOfWindow(strokes, first, seconds)
         if (end === undefined) break
-        rows.push({ ...origin, features: summarise(strokes.slice(first, end)) })
+        rows.push({ ...origin, features: summary(strokes.slice(first, end)) })
         since = 0
       }
       since += strokes[first]?.[0] ?? 0

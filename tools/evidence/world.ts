@@ -1,5 +1,5 @@
 // Everything the fits and the evaluation look at, read or generated once.
-import { readBots, readHumans } from './data.ts'
+import { readBots, readHumans, type Session } from './data.ts'
 import { attackerLibrary, generateBots, generateVariants, reclock } from './generate.ts'
 import { featured, type Featured } from './rows.ts'
 import { readSplit, type Split } from './split.ts'
@@ -21,6 +21,7 @@ export const FULL = { sessionsPerFamily: 120, variantsPerFamily: 30 } as const
 export function loadWorld(
   folder: string,
   { sessionsPerFamily, variantsPerFamily }: { sessionsPerFamily: number; variantsPerFamily: number },
+  toFeatures: (session: Session) => Featured = featured,
 ): World {
   const split = readSplit(folder)
   const humans = readHumans(folder)
@@ -29,14 +30,15 @@ export function loadWorld(
   const judgedOrTaught = humans.filter(({ user }) => user !== null && !split.attacker.has(user))
   return {
     split,
-    people: judgedOrTaught.map(featured),
-    reclockedToTeach: reclock(judgedOrTaught, 1_000_000).map(featured),
-    reclockedToJudge: reclock(judgedOrTaught, 2_000_000).map(featured),
-    bots: [...given.filter(({ source }) => source === 'offline'), ...generateBots(library, sessionsPerFamily)].map(
-      featured,
-    ),
-    captured: given.filter(({ source }) => source === 'chromium').map(featured),
-    variants: generateVariants(library, variantsPerFamily).map(featured),
+    people: judgedOrTaught.map(toFeatures),
+    reclockedToTeach: reclock(judgedOrTaught, 1_000_000).map(toFeatures),
+    reclockedToJudge: reclock(judgedOrTaught, 2_000_000).map(toFeatures),
+    bots: [
+      ...given.filter(({ source }) => source === 'offline'),
+      ...generateBots(library, sessionsPerFamily),
+    ].map(toFeatures),
+    captured: given.filter(({ source }) => source === 'chromium').map(toFeatures),
+    variants: generateVariants(library, variantsPerFamily).map(toFeatures),
   }
 }
 

@@ -71,7 +71,8 @@ export function normalise(value: number, quantiles: readonly number[], levels: r
 /** The bias plus the weighted normalised features. */
 export function logisticScore(deviates: readonly number[], weights: readonly number[], bias: number): number {
   let sum = bias
-  for (let index = 0; index < deviates.length; index += 1) sum += (weights[index] ?? 0) * (deviates[index] ?? 0)
+  for (let index = 0; index < deviates.length; index += 1)
+    sum += (weights[index] ?? 0) * (deviates[index] ?? 0)
   return sum
 }
 
@@ -110,7 +111,11 @@ export function combine(
 }
 
 /** The score of a window: about 0 for an ordinary person, lower is less like one. */
-export function windowScore(features: readonly number[], window: WindowModel, levels: readonly number[]): number {
+export function windowScore(
+  features: readonly number[],
+  window: WindowModel,
+  levels: readonly number[],
+): number {
   const deviates = features.map((value, index) => normalise(value, window.quantiles[index] ?? [], levels))
   const known = logisticScore(deviates, window.weights, window.bias)
   const distance = distanceScore(deviates, window.center, window.covarianceFactor)
