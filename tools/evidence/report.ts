@@ -26,7 +26,7 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]) =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 
 /** The worst rate of the synthetic families at a length. */
-export function worst(
+function worst(
   families: readonly FamilyResult[],
   seconds: number,
   rate: (result: FamilyResult) => number,
@@ -152,11 +152,19 @@ function sections(measured: Measured): Map<string, string> {
     [
       'sessions',
       table(
-        ['Whole sessions, shipped model', 'Sessions', 'Judged', 'Flagged `synthetic_motion`', 'Median p'],
+        [
+          'Whole sessions, shipped model',
+          'Sessions',
+          'Judged (1 s)',
+          '3 s or more',
+          'Flagged `synthetic_motion`',
+          'Median p',
+        ],
         sessions.map((row) => [
           row.who,
           `${row.sessions}`,
           `${row.judged}`,
+          `${row.longEnough}`,
           `${row.flagged}`,
           Number.isNaN(row.medianP) ? '–' : row.medianP.toFixed(3),
         ]),
