@@ -2,7 +2,7 @@
 import type { MotionPoint } from '../src/index.ts'
 
 /** A linear congruential source of numbers in [0, 1). */
-export function createSource(seed: number): () => number {
+function createSource(seed: number): () => number {
   let state = seed % 2_147_483_647
   if (state <= 0) state += 2_147_483_646
   return () => {
