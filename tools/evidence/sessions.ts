@@ -16,11 +16,12 @@ export type SessionRow = {
   readonly medianP: number
 }
 
+const families = (sessions: readonly Session[]) => [...new Set(sessions.map(({ family }) => family))]
+
 export function judgeSessions(folder: string, split: Split): SessionRow[] {
   const people = readHumans(folder).filter(({ user }) => user !== null && split.test.has(user))
   const captured = readBots(folder).filter(({ source }) => source === 'chromium')
   const circles = readCircles(folder)
-  const families = (sessions: readonly Session[]) => [...new Set(sessions.map(({ family }) => family))]
   return [
     rowOf('test people, as recorded', people),
     rowOf('test people, on the frame clock', reclock(people, 2_000_000)),
