@@ -215,7 +215,7 @@ function sections(measured: Measured): Map<string, string> {
     ],
     [
       'speed',
-      `Measured with the tables: ${Math.round(measured.sessionsPerSecond)} sessions of one minute judged per second on one shared core.`,
+      `Measured with the tables: ${Math.round(measured.sessionsPerSecond)} sessions of one minute judged per second of one core's time.`,
     ],
   ])
 }
