@@ -86,6 +86,11 @@ for (const [step, description] of Object.entries(steps))
         reason: options.reason,
       }),
     )
+const credits = program.command('credits').description('credits and the card payments behind them')
+remote(credits.command('check'))
+  .description('compare what was paid by card with what was posted; ends with 1 where they differ')
+  .action((options) => operatorCall(options, 'GET', '/operator/credits/check'))
+
 const keys = program.command('keys').description('the keys that sign credentials')
 remote(keys.command('list'))
   .description('list the keys and their states')

@@ -173,6 +173,26 @@ export const settings = z.object({
     30,
     'Price of a human hour that offers are made by until the VHH index has a value.',
   ),
+  STRIPE_SECRET_KEY: z
+    .string()
+    .regex(/^(sk|rk)_(test|live)_[A-Za-z0-9_]{8,240}$/, 'must be a secret or restricted key of Stripe')
+    .optional()
+    .meta({ description: 'Key of the card provider. Without it nothing can be paid by card.' }),
+  STRIPE_WEBHOOK_SECRET: z
+    .string()
+    .regex(/^whsec_[A-Za-z0-9+/=_-]{8,240}$/, 'must be a signing secret, whsec_…')
+    .optional()
+    .meta({
+      description: 'Signs the card provider’s messages to /api/payments/card/webhook. See operations.md.',
+    }),
+  STRIPE_API_BASE: z
+    .url({ protocol: /^https?$/ })
+    .refine(
+      (url) => url.startsWith('https:') || isLoopbackHost(new URL(url).hostname),
+      'must be https, or http on loopback',
+    )
+    .default('https://api.stripe.com')
+    .meta({ description: 'Where the card provider’s API is.' }),
   X402_NETWORK: z.enum(['base-sepolia', 'base']).default('base-sepolia').meta({
     description:
       'Chain that purchases are paid on. A test network sells only test work, a main network never does.',
@@ -270,6 +290,12 @@ const payToFaults = (given: Record<string, string | undefined>): string[] =>
     ? ['X402_PAY_TO is required on base and wherever X402_CHAIN_RPC is set']
     : []
 
+/** What no single setting shows: a payment that nobody hears of is worse than none. */
+const cardFaults = (given: Record<string, string | undefined>): string[] =>
+  (given['STRIPE_SECRET_KEY'] === undefined) === (given['STRIPE_WEBHOOK_SECRET'] === undefined)
+    ? []
+    : ['STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET come together']
+
 /** What no single setting shows: two listeners cannot have one port, and PORT + 1 may be none. */
 const portFaults = (given: Record<string, string | undefined>): string[] => {
   const portNumber = Number(given['PORT'] ?? 3_000)
@@ -309,7 +335,13 @@ const read = <T extends z.ZodObject>(
 
 /** Reads and checks the settings. */
 export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config =>
-  withDefaults(read(settings, environment, (given) => [...portFaults(given), ...payToFaults(given)]))
+  withDefaults(
+    read(settings, environment, (given) => [
+      ...portFaults(given),
+      ...payToFaults(given),
+      ...cardFaults(given),
+    ]),
+  )
 
 const signerSettings = settings.pick({
   DATA_DIR: true,

@@ -123,12 +123,13 @@ export const callOf = (endpoint: Endpoint, request: Incoming): Call<EndpointId> 
     header: (name: string) => headerOf(request, name),
   }) as Call<EndpointId>
 
-/** Anything is read as JSON if it says so, says nothing, or is a beacon; an empty body is {}. */
+/** Anything is read as JSON if it says so, says nothing, or is a beacon; an empty body is {}. Signed text stays text. */
 export const addBodyParser = (app: FastifyInstance): void => {
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'string' }, (request, body, done) => {
     const text = typeof body === 'string' ? body : body.toString('utf8')
+    if (request.routeOptions.config.endpoint?.textBody) return done(null, text)
     if (text.trim() === '') return done(null, {})
     const type = headerOf(request, 'content-type')?.split(';')[0]?.trim().toLowerCase() ?? ''
     const isBeacon = request.routeOptions.config.endpoint?.limit === 'beacon'
