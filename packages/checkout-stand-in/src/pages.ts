@@ -55,13 +55,13 @@ export const payPage = (session: Session, note?: string): string => {
     )
   return page(
     `Pay ${usd(session.amount)}`,
-    `${note === undefined ? '' : `<p role="alert"><span class="chip stop">${escape(note)}</span></p>`}
+    `${note === undefined ? '' : `<p role="alert" class="result">${escape(note)}</p>`}
       <h1>Pay ${usd(session.amount)}</h1>
       <p>${escape(session.name)}</p>
       <p class="muted">This page stands in for the card provider on a developer’s machine. It asks for no card and charges nothing. Each button does what a real payment of that kind would do.</p>
       <form class="stack" method="post">
         ${button('card', `Pay ${usd(session.amount)} by card`, true)}
-        ${button('slow', 'Pay by bank debit, which takes days')}
+        ${button('slow', 'Pay by slow bank debit')}
         ${button('declined', 'Try a card that is declined')}
         ${button('back', 'Go back without paying')}
       </form>
@@ -103,10 +103,9 @@ export const homePage = (book: Book, deliverer: Deliverer): string => {
       )}
       <h2>Messages to the shop</h2>
       ${table(
-        ['Message', 'Signature', 'Answer'],
+        ['Message', 'Answer'],
         deliveries.map((delivery) => [
-          `<code>${delivery.type}</code>`,
-          delivery.signed,
+          `<code>${delivery.type}</code>${delivery.signed === 'wrong' ? ' with a wrong signature' : ''}`,
           delivery.status === 0 ? 'nobody answered' : String(delivery.status),
         ]),
         'None yet.',

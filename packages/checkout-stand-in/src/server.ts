@@ -96,7 +96,7 @@ export const startServer = async (options: Options): Promise<{ url: string; stop
       return sendPage(
         response,
         headersOf(session),
-        payPage(session, 'The card was declined. Nothing was charged.'),
+        payPage(session, 'The card was declined and nothing was charged. Choose another way to pay.'),
       )
     if (how === 'card') acts.pay(session)
     if (how === 'slow') acts.paySlowly(session)

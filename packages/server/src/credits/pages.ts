@@ -46,15 +46,15 @@ export const pages = (ctx: Pick<Ctx, 'config'>, payments: Pick<Payments, 'takesC
             </tbody>
           </table>
           <h2>Open a checkout</h2>
-          <pre><code>curl -X POST ${ctx.config.BASE_URL}/api/agents/credits/buy \\
+          <pre tabindex="0"><code>curl -X POST ${ctx.config.BASE_URL}/api/agents/credits/buy \\
   -H "Authorization: Bearer $API_KEY" \\
   -H "Content-Type: application/json" \\
   -d '{"pack":"starter"}'</code></pre>
           <h2>Free plan</h2>
           <p>
-            A live agent with a confirmed contact address has ${freeSealsPerMonth} free verifications in each
-            calendar month (UTC), spent before credits. The number of free plans per mail domain and network
-            is capped. No card is needed.
+            A live agent with a confirmed contact address has ${freeSealsPerMonth.toLocaleString('en')} free
+            verifications in each calendar month (UTC), spent before credits. The number of free plans per
+            mail domain and network is capped. No card is needed.
           </p>`,
       ),
   },

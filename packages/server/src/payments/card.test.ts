@@ -51,7 +51,7 @@ test('a live pack is paid at the provider and posted once', async () => {
     { type: 'credits.purchased', data: { balance: 100, pack: 'starter', credits: 100 } },
   ])
   const page = await harness.call('GET', `/checkout/${checkoutId}?returned=paid`)
-  assert.match(page.text, /the credits are posted/)
+  assert.match(page.text, /The credits are posted/)
   assert.notEqual((await card.open(agent)).checkoutId, checkoutId, 'the next pack is another checkout')
 })
 

@@ -107,13 +107,13 @@ void test('the words fit the state', () => {
     takenUsdCents: 0n,
   } as const
   assert.equal(writeUsd(5n), '0.05 USD')
-  assert.match(checkoutWords({ ...shown, state: 'failed' }).text, /failed/)
-  assert.match(checkoutWords({ ...shown, mode: 'test', payable: false }).text, /test checkout/)
+  assert.match(checkoutWords({ ...shown, state: 'failed' }).title, /failed/)
+  assert.match(checkoutWords({ ...shown, mode: 'test', payable: false }).title, /test checkout/)
   assert.match(checkoutWords({ ...shown, payable: false, outlived: true }).label, /Expired/)
   assert.equal(checkoutWords(shown).next, 'pay')
   assert.equal(checkoutWords({ ...shown, returned: true }).next, 'wait')
   assert.match(checkoutWords({ ...shown, state: 'processing' }).label, /Under way/)
   assert.match(checkoutWords({ ...shown, state: 'completed' }).label, /Paid/)
   assert.match(checkoutWords({ ...shown, state: 'completed', takenUsdCents: 100n }).text, /1\.00 USD/)
-  assert.match(checkoutWords({ ...shown, state: 'completed', takenUsdCents: 4_900n }).text, /all of it/)
+  assert.match(checkoutWords({ ...shown, state: 'completed', takenUsdCents: 4_900n }).text, /^All of it/)
 })

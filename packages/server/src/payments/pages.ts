@@ -20,6 +20,12 @@ const nextStep = (next: 'pay' | 'wait' | undefined, url: string | null): Html =>
   return next === 'wait' ? html`<script src="/assets/checkout-page.js" defer></script>` : html``
 }
 
+const fact = (name: string, value: string | Html): Html =>
+  html`<div>
+    <dt>${name}</dt>
+    <dd class="num">${value}</dd>
+  </div>`
+
 /** The page of a checkout: where a person comes back to, and where those without a provider end. */
 export const pages = (ctx: Ctx): Page[] => [
   {
@@ -45,18 +51,16 @@ export const pages = (ctx: Ctx): Page[] => [
         'Checkout',
         html`<div class="checkout" data-state="${state}" role="status" aria-live="polite">
             <p><span class="chip ${words.chip}">${words.label}</span></p>
-            <h1>${row.description}</h1>
-            <p class="num amount">${writeUsd(row.amount_usd_cents)}</p>
+            <h1>${words.title}</h1>
             <p>${words.text}</p>
+            <dl class="facts">
+              ${fact('For', row.description)} ${fact('Amount', writeUsd(row.amount_usd_cents))}
+              ${open ? fact('Open until', `${row.expires_at.toISOString().slice(0, 16).replace('T', ' ')} UTC`) : html``}
+              ${fact('Checkout', html`<span class="id">${checkoutId}</span>`)}
+            </dl>
           </div>
           ${nextStep(words.next, row.provider_url)}
-          <p class="muted small">
-            ${open ? html`Open until ${row.expires_at.toISOString().slice(0, 16).replace('T', ' ')} UTC. ` : html``}<a
-              href="/buy"
-              >Packs and prices</a
-            >
-          </p>
-          <p class="faint small">Checkout <span class="id">${checkoutId}</span></p>`,
+          <p class="muted small"><a href="/buy">Packs and prices</a></p>`,
       )
     },
   },

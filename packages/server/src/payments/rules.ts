@@ -35,27 +35,31 @@ type Shown = {
 type Words = {
   readonly chip: 'ok' | 'test' | 'warn' | 'stop'
   readonly label: string
+  /** What is so, in one sentence. */
+  readonly title: string
   readonly text: string
   /** What the page offers: to go on to the provider, or to look again by itself. */
   readonly next?: 'pay' | 'wait'
 }
 
 const paidWords = ({ purpose, amountUsdCents, takenUsdCents }: Shown): Words => {
+  const credits = purpose === 'credits'
   if (takenUsdCents === 0n)
     return {
       chip: 'ok',
       label: 'Paid',
-      text:
-        purpose === 'credits'
-          ? 'This is paid and the credits are posted. You can close this page.'
-          : 'This is paid and the money is held for the order. You can close this page.',
+      title: credits ? 'The credits are posted.' : 'The order is funded.',
+      text: credits
+        ? 'The payment has arrived. You can close this page.'
+        : 'The payment has arrived and is held for the order. You can close this page.',
     }
   const whole = takenUsdCents === amountUsdCents
   return {
     chip: 'warn',
     label: whole ? 'Taken back' : 'Partly taken back',
-    text: `This was paid, and ${whole ? 'all' : writeUsd(takenUsdCents)} of it was refunded or is disputed.${
-      purpose === 'credits' ? ' The credits of that part are taken back.' : ''
+    title: whole ? 'The payment was taken back.' : 'A part of the payment was taken back.',
+    text: `${whole ? 'All' : writeUsd(takenUsdCents)} of it was refunded or is disputed.${
+      credits ? ' The credits of that part are taken back too.' : ''
     }`,
   }
 }
@@ -64,13 +68,15 @@ const testWords = (state: CheckoutState): Words =>
   state === 'completed'
     ? {
         chip: 'test',
-        label: 'Test purchase',
-        text: 'This is a test purchase: what was bought has been posted already, no card is needed, and nothing was charged.',
+        label: 'Test',
+        title: 'This is a test purchase.',
+        text: 'What was bought has been posted already. No card is needed, and nothing was charged.',
       }
     : {
         chip: 'test',
-        label: 'Test checkout',
-        text: 'This is a test checkout. No card is needed and nothing is charged.',
+        label: 'Test',
+        title: 'This is a test checkout.',
+        text: 'No card is needed and nothing is charged.',
       }
 
 const openWords = ({ payable, returned }: Shown): Words => {
@@ -78,19 +84,22 @@ const openWords = ({ payable, returned }: Shown): Words => {
     return {
       chip: 'warn',
       label: 'Cannot be paid',
+      title: 'This cannot be paid here.',
       text: 'No card provider is configured on this deployment, so this checkout cannot take a payment. Nothing was charged and nothing was posted.',
     }
   return returned
     ? {
         chip: 'warn',
-        label: 'Waiting for the card provider',
-        text: 'You have paid. The card provider tells us in a moment, and this page changes by itself.',
+        label: 'Waiting',
+        title: 'We wait for the card provider.',
+        text: 'It tells us in a moment whether the payment has arrived. This page then changes by itself.',
         next: 'wait',
       }
     : {
         chip: 'warn',
-        label: 'Not paid yet',
-        text: 'Nothing was charged. You can go on to the payment as long as this checkout is open.',
+        label: 'Open',
+        title: 'This is not paid yet.',
+        text: 'Nothing was charged. The payment can be made as long as this checkout is open.',
         next: 'pay',
       }
 }
@@ -99,13 +108,19 @@ const openWords = ({ payable, returned }: Shown): Words => {
 export const checkoutWords = (shown: Shown): Words => {
   const { mode, state, outlived, payable } = shown
   if (state === 'failed')
-    return { chip: 'stop', label: 'Failed', text: 'This payment failed. Nothing was charged.' }
+    return {
+      chip: 'stop',
+      label: 'Failed',
+      title: 'The payment failed.',
+      text: 'Nothing was charged. Open a new checkout to try again.',
+    }
   if (state === 'completed') return mode === 'test' ? testWords(state) : paidWords(shown)
   if (state === 'processing')
     return {
       chip: 'warn',
       label: 'Under way',
-      text: 'The bank is working on this payment. That can take some days. Nothing is posted before it has arrived.',
+      title: 'The bank is working on this payment.',
+      text: 'That can take some days. Nothing is posted before the money has arrived.',
       next: 'wait',
     }
   // With a provider, only its word ends a checkout: somebody may be paying at this moment.
@@ -113,7 +128,8 @@ export const checkoutWords = (shown: Shown): Words => {
     return {
       chip: 'stop',
       label: 'Expired',
-      text: 'This checkout is too old or was replaced by a newer one. Nothing was charged.',
+      title: 'This checkout is over.',
+      text: 'It is too old or was replaced by a newer one. Nothing was charged.',
     }
   return mode === 'test' ? testWords(state) : openWords(shown)
 }
