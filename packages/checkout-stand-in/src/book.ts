@@ -129,6 +129,13 @@ export const makeBook = (address: () => string) => {
     events,
     id,
     seconds,
+    /** Everything but the answers to idempotency keys, as text. */
+    dump: (): string => JSON.stringify([sessions, payments, disputes, events].map((map) => [...map])),
+    load: (text: string): void => {
+      const parts = JSON.parse(text) as [string, never][][]
+      for (const [index, map] of [sessions, payments, disputes, events].entries())
+        for (const [name, value] of parts[index] ?? []) map.set(name, value)
+    },
     setClock: (ms: number) => {
       offsetMs = ms
     },

@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
@@ -14,20 +16,37 @@ export type State = {
   readonly deliveries: readonly { readonly eventId: string; readonly status: number }[]
 }
 
-/** Starts the stand-in as a process of its own, with secrets of its own, for development and tests. */
-export const startStandIn = async (options: { readonly webhookUrl: string; readonly port?: number }) => {
-  const secretKey = `sk_test_${randomBytes(18).toString('hex')}`
-  const webhookSecret = `whsec_${randomBytes(24).toString('hex')}`
+type Kept = { readonly secretKey: string; readonly webhookSecret: string; readonly port: number }
+const makeKept = (): Kept => ({
+  secretKey: `sk_test_${randomBytes(18).toString('hex')}`,
+  webhookSecret: `whsec_${randomBytes(24).toString('hex')}`,
+  port: 0,
+})
+
+/**
+ * Starts the stand-in as a process of its own, with secrets of its own, for development and tests. With a folder
+ * it is the same one at every start: open checkouts of yesterday can be paid today.
+ */
+export const startStandIn = async (options: { readonly webhookUrl: string; readonly folder?: string }) => {
+  const keptFile = options.folder === undefined ? undefined : join(options.folder, 'checkout-stand-in.json')
+  const kept =
+    keptFile !== undefined && existsSync(keptFile)
+      ? (JSON.parse(readFileSync(keptFile, 'utf8')) as Kept)
+      : makeKept()
+  const { secretKey, webhookSecret } = kept
   const child = spawn(process.execPath, [fileURLToPath(new URL('main.ts', import.meta.url))], {
     // Its own group: Ctrl-C reaches whoever started it first, and that one ends it.
     detached: true,
     stdio: ['pipe', 'pipe', 'inherit'],
     env: {
       PATH: process.env['PATH'],
-      STAND_IN_PORT: String(options.port ?? 0),
+      STAND_IN_PORT: String(kept.port),
       STAND_IN_SECRET_KEY: secretKey,
       STAND_IN_WEBHOOK_URL: options.webhookUrl,
       STAND_IN_WEBHOOK_SECRET: webhookSecret,
+      ...(options.folder === undefined
+        ? {}
+        : { STAND_IN_FILE: join(options.folder, 'checkout-stand-in-book.json') }),
     },
   })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
@@ -35,6 +54,8 @@ export const startStandIn = async (options: { readonly webhookUrl: string; reado
     createInterface(child.stdout).once('line', (line) => resolve((JSON.parse(line) as { url: string }).url))
     child.once('exit', () => reject(new Error('the checkout stand-in stopped at start')))
   })
+  if (keptFile !== undefined)
+    writeFileSync(keptFile, JSON.stringify({ ...kept, port: Number(new URL(url).port) }), { mode: 0o600 })
   return {
     url,
     /** What the server is told about its card provider. */

@@ -15,6 +15,7 @@ const standIn = await startServer({
   secretKey: need('STAND_IN_SECRET_KEY'),
   webhookUrl: need('STAND_IN_WEBHOOK_URL'),
   webhookSecret: need('STAND_IN_WEBHOOK_SECRET'),
+  file: process.env['STAND_IN_FILE'],
 })
 process.stdout.write(`${JSON.stringify({ url: standIn.url })}\n`)
 

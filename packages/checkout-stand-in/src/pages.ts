@@ -72,7 +72,7 @@ export const payPage = (session: Session, note?: string): string => {
 export const unknownPage = (): string =>
   page(
     'Unknown session',
-    '<h1>There is no such checkout.</h1><p>The stand-in forgets everything when it stops. Open a new checkout.</p>',
+    '<h1>There is no such checkout.</h1><p>Its address may be cut, or it is from another start. Open a new checkout.</p>',
   )
 
 const rowsMax = 50
@@ -89,7 +89,7 @@ export const homePage = (book: Book, deliverer: Deliverer): string => {
   return page(
     'What happened',
     `<h1>${sessions.length === 0 ? 'Nobody has opened a checkout yet.' : 'Checkouts on this machine.'}</h1>
-      <p class="muted">This stands in for the card provider. It forgets everything when it stops.</p>
+      <p class="muted">This stands in for the card provider on a developer’s machine.</p>
       <h2>Sessions</h2>
       ${table(
         ['What', 'Amount', 'State', 'Page'],

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import { makeActs } from './acts.ts'
@@ -12,6 +13,8 @@ export type Options = {
   readonly secretKey: string
   readonly webhookUrl: string
   readonly webhookSecret: string
+  /** Where it keeps what it knows from one start to the next; nowhere by default. */
+  readonly file: string | undefined
 }
 
 const bodyBytesMax = 262_144
@@ -45,6 +48,7 @@ const sendPage = (
 export const startServer = async (options: Options): Promise<{ url: string; stop: () => Promise<void> }> => {
   let url = ''
   const book = makeBook(() => url)
+  if (options.file !== undefined && existsSync(options.file)) book.load(readFileSync(options.file, 'utf8'))
   const deliverer = makeDeliverer(book, { url: options.webhookUrl, secret: options.webhookSecret })
   const acts = makeActs(book, deliverer)
   const api = makeApi(book, acts, options.secretKey)
@@ -126,15 +130,22 @@ export const startServer = async (options: Options): Promise<{ url: string; stop
       response.end()
     })
   })
-  await new Promise<void>((resolve, reject) =>
-    server.listen(options.port, '127.0.0.1', resolve).once('error', reject),
-  )
+  const listen = (port: number) =>
+    new Promise<void>((resolve, reject) => {
+      server.once('error', reject).listen(port, '127.0.0.1', () => {
+        server.off('error', reject)
+        resolve()
+      })
+    })
+  // Somebody else may have its port of last time.
+  await listen(options.port).catch(() => listen(0))
   const address = server.address()
   url = `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`
   return {
     url,
     stop: async () => {
       deliverer.stop()
+      if (options.file !== undefined) writeFileSync(options.file, book.dump(), { mode: 0o600 })
       server.closeAllConnections()
       await new Promise<void>((resolve) => server.close(() => resolve()))
     },

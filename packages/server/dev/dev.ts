@@ -114,7 +114,10 @@ const seedAgent = async (config: Config): Promise<{ apiKey: string; agentId: str
 /** A card provider that a developer has set up is used as it is. */
 const openCheckoutStandIn = (early: Config): Promise<StandIn> | undefined =>
   early.STRIPE_SECRET_KEY === undefined
-    ? startStandIn({ webhookUrl: `http://127.0.0.1:${early.PORT}/api/payments/card/webhook` })
+    ? startStandIn({
+        webhookUrl: `http://127.0.0.1:${early.PORT}/api/payments/card/webhook`,
+        folder: early.DATA_DIR,
+      })
     : undefined
 
 type Places = { readonly mails: string; readonly checkout: string }

@@ -100,7 +100,7 @@ const settleUnpaid = async (tx: Tx, fact: SessionFact): Promise<Outcome> => {
   // A session that nobody was given the address of may run out beside the one that counts.
   if (row.providerSessionId === null) return 'ignored'
   if (standing === 'open' || standing === 'paid' || !leaves[standing].includes(row.state)) return 'known'
-  await updateCheckoutState(tx, row, standing)
+  await updateCheckoutState(tx, row, standing, row.state)
   return 'applied'
 }
 

@@ -79,10 +79,19 @@ export const makeCardProvider = (ctx: Pick<Ctx, 'config' | 'log' | 'clock'>) => 
         if (session.url === null) throw new Error('the session has no page')
         return { sessionId: session.id, url: session.url }
       }),
-    findSession: (sessionId: string): Promise<SessionFact | undefined> =>
-      asked('read a session', async () =>
-        readSession(await client.checkout.sessions.retrieve(sessionId, { expand: ['payment_intent'] })),
-      ),
+    /** How a session stands; `unknown` where the provider has none of this name, so that nobody can pay it. */
+    findSession: (sessionId: string): Promise<SessionFact | 'unknown' | undefined> =>
+      asked('read a session', async () => {
+        try {
+          return readSession(
+            await client.checkout.sessions.retrieve(sessionId, { expand: ['payment_intent'] }),
+          )
+        } catch (error) {
+          if (error instanceof Stripe.errors.StripeError && error.code === 'resource_missing')
+            return 'unknown'
+          throw error
+        }
+      }),
     expireSession: (sessionId: string): Promise<SessionFact | undefined> =>
       asked('end a session', async () => readSession(await client.checkout.sessions.expire(sessionId))),
     /** What the provider has said since then, oldest first, whether or not we heard it. */

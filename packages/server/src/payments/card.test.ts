@@ -355,9 +355,12 @@ test('messages that were lost are found in the list of what the provider said', 
   })
 })
 
-const moveTo = async (byMs: number, offsetMs: number) => {
-  await harness.advance(byMs)
-  await standIn.control('clock', { offsetMs })
+let movedMs = 0
+/** Both clocks go on together: a signature is good for five minutes. */
+const moveBy = async (ms: number) => {
+  movedMs += ms
+  await harness.advance(ms)
+  await standIn.control('clock', { offsetMs: movedMs })
 }
 
 test('a checkout that stays open is asked about, and a page past its time is closed before it counts as over', async () => {
@@ -370,15 +373,15 @@ test('a checkout that stays open is asked about, and a page past its time is clo
     await standIn.control('forget')
     await harness.work()
     assert.equal((await card.balance(paid)).balance, 0, 'nobody has said anything yet')
-    await moveTo(660_000, 660_000)
+    await moveBy(660_000)
     // The provider is away: nothing breaks, and the next look asks again.
     await standIn.control('misbehave', { kind: 'error', calls: 2 })
     await harness.work()
-    await moveTo(660_000, 1_320_000)
+    await moveBy(660_000)
     await harness.work()
     assert.equal((await card.balance(paid)).balance, 100)
     assert.equal((await card.checkoutOf(two.checkoutId)).state, 'created')
-    await moveTo(24 * 3_600_000, 24 * 3_600_000 + 1_320_000)
+    await moveBy(24 * 3_600_000)
     await harness.work()
     assert.equal((await card.checkoutOf(two.checkoutId)).state, 'expired')
     const { sessions } = await card.state()
@@ -388,6 +391,20 @@ test('a checkout that stays open is asked about, and a page past its time is clo
 
 const statusOf = async (orderId: string) =>
   (await harness.owner.query('select status from orders where order_id = $1', [orderId])).rows[0].status
+
+test('a session that the provider does not know closes its checkout, so that a new one can be opened', async () => {
+  const agent = await card.liveAgent()
+  const { checkoutId } = await card.open(agent)
+  await harness.owner.query('alter table checkouts disable trigger state_change')
+  await harness.owner.query("update checkouts set provider_session_id = 'cs_gone' where checkout_id = $1", [
+    checkoutId,
+  ])
+  await harness.owner.query('alter table checkouts enable trigger state_change')
+  await moveBy(660_000)
+  await harness.work()
+  assert.equal((await card.checkoutOf(checkoutId)).state, 'expired')
+  assert.notEqual((await card.open(agent)).checkoutId, checkoutId)
+})
 
 test('an order is funded by the same checkout, once, and ends where its money is taken back', async () => {
   const agent = await card.liveAgent()

@@ -9,6 +9,7 @@ import {
   listCardEventsKnown,
   listCheckoutsToAsk,
   updateAsked,
+  updateCheckoutState,
   updateDueExpired,
 } from './store.ts'
 
@@ -30,11 +31,15 @@ const askAboutOpen = async (ctx: Ctx, provider: CardProvider, settlers: Settlers
   const due = await inTransaction(ctx, 'system', (tx) => listCheckoutsToAsk(tx, askMax))
   for (const { sessionId, outlived, ...key } of due) {
     await inTransaction(ctx, 'system', (tx) => updateAsked(tx, key))
-    let fact = await provider.findSession(sessionId)
+    const found = await provider.findSession(sessionId)
+    // Another account, or a stand-in that has forgotten it. Should money come after all, it still counts.
+    if (found === 'unknown') {
+      await inTransaction(ctx, 'system', (tx) => updateCheckoutState(tx, key, 'expired', 'created'))
+      continue
+    }
     // Our time is over and the page still takes money: it is closed there first.
-    if (fact?.standing === 'open' && outlived) fact = await provider.expireSession(sessionId)
-    const found = fact
-    if (found) await inTransaction(ctx, 'system', (tx) => applyFact(tx, settlers, found))
+    const fact = found?.standing === 'open' && outlived ? await provider.expireSession(sessionId) : found
+    if (fact) await inTransaction(ctx, 'system', (tx) => applyFact(tx, settlers, fact))
   }
   return due.length
 }

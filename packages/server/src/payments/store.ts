@@ -195,12 +195,18 @@ export const updateCheckoutPaid = async (
     .execute()
 }
 
-export const updateCheckoutState = async (tx: Tx, key: RowKey, state: CheckoutState): Promise<void> => {
+export const updateCheckoutState = async (
+  tx: Tx,
+  key: RowKey,
+  to: CheckoutState,
+  from: CheckoutState,
+): Promise<void> => {
   await tx
     .updateTable('checkouts')
-    .set({ state })
+    .set({ state: to })
     .where('agent_id', '=', key.agentId)
     .where('checkout_id', '=', key.checkoutId)
+    .where('state', '=', from)
     .execute()
 }
 
