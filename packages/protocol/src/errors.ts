@@ -291,9 +291,9 @@ export const errorCatalogue = {
   chain_unreachable: later(
     entry(
       503,
-      'The payment chain cannot be reached.',
-      'No chain is configured here, or its node does not answer. Nothing was charged.',
-      'Try again later with the same authorization and purchase id.',
+      'The chain cannot be reached.',
+      'No chain is configured here, or its node does not answer in time. Nothing was charged.',
+      'Try again later: a purchase with the same authorization and purchase id, a wallet with the same nonce while it lives.',
     ),
   ),
   card_provider_unreachable: later(

@@ -205,6 +205,32 @@ export const settings = z.object({
         'JSON-RPC address of that chain. Settlement is not built yet: a good payment is answered 503 with or without it.',
     }),
   X402_PAY_TO: evmAddress('Who is paid. Default on base-sepolia: 0x…dEaD, which nobody can spend from.'),
+  EVM_RPC_URLS: z
+    .string()
+    .default('')
+    .transform((list) =>
+      list
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== ''),
+    )
+    .pipe(
+      z
+        .array(
+          z
+            .string()
+            .regex(
+              /^[1-9][0-9]{0,9}=https?:\/\/\S{1,500}$/,
+              'must be chain id = address, such as 8453=https://…',
+            )
+            .refine((item) => URL.canParse(item.slice(item.indexOf('=') + 1)), 'must hold addresses'),
+        )
+        .max(64),
+    )
+    .meta({
+      description:
+        'JSON-RPC addresses by chain id, such as 1=https://…,8453=https://…. They are asked about wallets that are contracts (EIP-1271). Without one such wallets cannot be bound.',
+    }),
   X402_ASSET: evmAddress('EIP-3009 token of 6 decimals that is taken. Default: USDC of the network.'),
   X402_ASSET_NAME: z
     .string()
@@ -223,12 +249,17 @@ export const settings = z.object({
 type Settings = z.output<typeof settings>
 
 /** What the rest of the program reads: every setting, with the dependent defaults filled in. */
-export type Config = Omit<Settings, 'PORT' | 'BASE_URL' | 'OPERATOR_PORT' | 'KEYS_DIR' | 'SIGNER_SOCKET'> & {
+export type Config = Omit<
+  Settings,
+  'PORT' | 'BASE_URL' | 'OPERATOR_PORT' | 'KEYS_DIR' | 'SIGNER_SOCKET' | 'EVM_RPC_URLS'
+> & {
   readonly PORT: number
   readonly BASE_URL: string
   readonly OPERATOR_PORT: number
   readonly KEYS_DIR: string
   readonly SIGNER_SOCKET: string
+  /** By chain id. */
+  readonly EVM_RPC_URLS: ReadonlyMap<number, string>
   readonly loopback: boolean
   readonly addressLimits: boolean
 }
@@ -267,6 +298,11 @@ const signerPlaces = (value: Pick<Settings, 'DATA_DIR' | 'KEYS_DIR' | 'SIGNER_SO
   }
 }
 
+const chainUrlOf = (item: string): [number, string] => {
+  const at = item.indexOf('=')
+  return [Number(item.slice(0, at)), item.slice(at + 1)]
+}
+
 const withDefaults = (value: Settings): Config => {
   const portNumber = value.PORT ?? 3_000
   const shownHost = ['0.0.0.0', '::', '127.0.0.1'].includes(value.HOST) ? '127.0.0.1' : value.HOST
@@ -278,6 +314,7 @@ const withDefaults = (value: Settings): Config => {
     BASE_URL: baseUrl,
     OPERATOR_PORT: value.OPERATOR_PORT ?? (portNumber === 0 ? 0 : portNumber + 1),
     ...signerPlaces(value),
+    EVM_RPC_URLS: new Map(value.EVM_RPC_URLS.map(chainUrlOf)),
     loopback,
     addressLimits: value.ADDRESS_LIMITS === 'on' || (value.ADDRESS_LIMITS === 'auto' && !loopback),
   }
