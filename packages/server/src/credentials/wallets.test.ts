@@ -226,12 +226,14 @@ onChain('who could not pay makes us ask no chain', async (here) => {
   assert.equal(heard, 0)
 })
 
+/** A whole batch of answers, each as the test wants it. */
+const ids = (change: (id: number) => object): string =>
+  JSON.stringify([0, 1, 2].map((id) => ({ jsonrpc: '2.0', id, ...change(id) })))
+
 test('a node that is away, slow or odd is 503 and binds nothing; the same nonce works once it is back', async () => {
   const wallet = stranger.address
   const { nonce, message } = await challenge({ wallet, chainId: 7 })
   const proof = { wallet, walletSig: await owner.signMessage({ message }), walletNonce: nonce }
-  const ids = (change: (id: number) => object) =>
-    JSON.stringify([0, 1, 2].map((id) => ({ jsonrpc: '2.0', id, ...change(id) })))
   const yes = `0x1626ba7e${'0'.repeat(56)}`
   const results = ['0x7', '0x6000', yes]
   const answers: Record<string, { status: number; body: string } | undefined> = {
