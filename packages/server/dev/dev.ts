@@ -5,6 +5,7 @@ import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync 
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
+import { startStandIn, type StandIn } from '@pohf/checkout-stand-in'
 import { ConfigFaults, readConfig, type Config } from '../src/platform/config.ts'
 import { createDatabase, freePort, startCluster } from './cluster.ts'
 import { startMailCatcher } from './mail-catcher.ts'
@@ -110,17 +111,28 @@ const seedAgent = async (config: Config): Promise<{ apiKey: string; agentId: str
   return made
 }
 
-const printWelcome = (config: Config, apiKey: string, mailPort: number): void => {
+/** A card provider that a developer has set up is used as it is. */
+const openCheckoutStandIn = (early: Config): Promise<StandIn> | undefined =>
+  early.STRIPE_SECRET_KEY === undefined
+    ? startStandIn({
+        webhookUrl: `http://127.0.0.1:${early.PORT}/api/payments/card/webhook`,
+        folder: early.DATA_DIR,
+      })
+    : undefined
+
+type Places = { readonly mails: string; readonly checkout: string }
+const printWelcome = (config: Config, apiKey: string, places: Places): void => {
   say(`
 PoHF is ready.
 
-  API          ${config.BASE_URL}
-  Verify       ${config.BASE_URL}/verify
-  Operators    http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}
-  Mails        http://127.0.0.1:${mailPort}
-  OpenAPI      ${config.BASE_URL}/openapi.json
-  Database     ${config.DATABASE_URL}
-  Test key     ${apiKey}
+  API            ${config.BASE_URL}
+  Verify         ${config.BASE_URL}/verify
+  Operators      http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}
+  Mails          ${places.mails}
+  Card stand-in  ${places.checkout}
+  OpenAPI        ${config.BASE_URL}/openapi.json
+  Database       ${config.DATABASE_URL}
+  Test key       ${apiKey}
 
 Try it:
 
@@ -157,11 +169,14 @@ const dev = async (): Promise<void> => {
       ? undefined
       : await step('mail catcher', async () => startMailCatcher({ smtp: await freePort(), http: 0 }))
     if (catcher) stops.push(catcher.stop)
+    const standIn = await step('checkout stand-in', async () => openCheckoutStandIn(early))
+    if (standIn) stops.push(standIn.stop)
     const environment: NodeJS.ProcessEnv = {
       LOG_LEVEL: 'warn',
       ...process.env,
       DATABASE_URL: database.url,
       ...(catcher ? { SMTP_URL: `smtp://127.0.0.1:${catcher.smtpPort}` } : {}),
+      ...standIn?.settings,
     }
     const config = readConfig(environment)
     const server = await step('server', async () => {
@@ -179,7 +194,10 @@ const dev = async (): Promise<void> => {
     })
     server.once('exit', stopNow)
     const { apiKey } = await step('test agent', () => seedAgent(config))
-    printWelcome(config, apiKey, catcher?.httpPort ?? 0)
+    printWelcome(config, apiKey, {
+      mails: catcher ? `http://127.0.0.1:${catcher.httpPort}` : 'sent by your SMTP_URL',
+      checkout: standIn?.url ?? 'none: your STRIPE_SECRET_KEY is used',
+    })
   } catch (error) {
     await stopAll()
     throw error
