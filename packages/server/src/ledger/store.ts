@@ -46,6 +46,20 @@ export const listBalances = async (
     .where('account', 'in', [...accounts])
     .execute()
 
+export const listBalancesOfAgents = async (
+  tx: Tx,
+  book: Omit<Account, 'account' | 'agentId'>,
+  agentIds: readonly string[],
+  accounts: readonly string[],
+): Promise<{ agent_id: string; account: string; balance: bigint }[]> => {
+  const { rows } = await sql<{ agent_id: string; account: string; balance: bigint }>`
+    select held.agent_id, held.account, held.balance
+    from unnest(${[...agentIds]}::text[]) asked (agent_id) cross join unnest(${[...accounts]}::text[]) named (account)
+    join ledger_accounts held on held.agent_id = asked.agent_id and held.mode = ${book.mode}
+      and held.account = named.account and held.unit = ${book.unit}`.execute(tx)
+  return rows
+}
+
 export const findClaimed = async (
   tx: Tx,
   claim: Claim,

@@ -126,7 +126,12 @@ const connect = async (db: Database): Promise<PoolClient> => {
   }
 }
 
-const attempt = async <T>(client: PoolClient, tenant: Tenant, work: () => Promise<T>): Promise<T> => {
+const attempt = async <T>(
+  client: PoolClient,
+  tenant: Tenant | undefined,
+  work: () => Promise<T>,
+): Promise<T> => {
+  if (tenant === undefined) return work()
   // One round trip for both: the tenant is checked against its form above, so it needs no quoting.
   await client.query(`begin; set local "pohf.tenant" = '${tenant}'`)
   try {
@@ -141,16 +146,12 @@ const attempt = async <T>(client: PoolClient, tenant: Tenant, work: () => Promis
 
 const tenantPattern = /^(system|agt_[a-z0-9]{1,64})$/
 
-/**
- * Opens the one transaction of an operation, as this tenant. Runs again, up to three times, when PostgreSQL
- * asks for it (deadlock, serialization), so `work` must have no effect outside the database.
- */
-export const inTransaction = async <T>(
+/** Runs again, up to three times, when PostgreSQL asks for it (deadlock, serialization). */
+const withClient = async <T>(
   ctx: WithDatabase,
-  tenant: Tenant,
+  tenant: Tenant | undefined,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> => {
-  if (!tenantPattern.test(tenant)) throw new Error('not a tenant')
   for (let tries = 1; ; tries++) {
     const client = await connect(ctx.db)
     let broken = false
@@ -165,6 +166,26 @@ export const inTransaction = async <T>(
     }
   }
 }
+
+/**
+ * Opens the one transaction of an operation, as this tenant. `work` may run up to three times, so it must have no
+ * effect outside the database.
+ */
+export const inTransaction = async <T>(
+  ctx: WithDatabase,
+  tenant: Tenant,
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> => {
+  if (!tenantPattern.test(tenant)) throw new Error('not a tenant')
+  return withClient(ctx, tenant, work)
+}
+
+/**
+ * One statement that is its own transaction: one way to the database and back, and its locks end without waiting for
+ * this process. It has no tenant, so it sees no row; it can only call a function that knows what it does.
+ */
+export const inStatement = <T>(ctx: WithDatabase, work: (tx: Tx) => Promise<T>): Promise<T> =>
+  withClient(ctx, undefined, work)
 
 /** The time that rules decide by. */
 export const now = () => sql<Date>`pohf_now()`

@@ -11,10 +11,10 @@ export {
 } from './rules.ts'
 export {
   findSession,
+  findSessions,
   findViewSummary,
   insertScoredSession,
   insertUnscoredSession,
   listViews,
-  updateSessionSealed,
   type SessionKey,
 } from './store.ts'
