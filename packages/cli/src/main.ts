@@ -86,6 +86,13 @@ for (const [step, description] of Object.entries(steps))
         reason: options.reason,
       }),
     )
+const ledger = program.command('ledger').description('the books')
+remote(ledger.command('check'))
+  .description('check the books now; ends with 1 where something does not add up')
+  .option('--whole', 'every line from the first, not only what is new')
+  .action((options) =>
+    operatorCall(options, 'GET', `/operator/ledger/check${options.whole ? '?whole=1' : ''}`),
+  )
 const keys = program.command('keys').description('the keys that sign credentials')
 remote(keys.command('list'))
   .description('list the keys and their states')

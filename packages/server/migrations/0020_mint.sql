@@ -32,6 +32,9 @@ create policy mint on sessions to pohf_mint using (true);
 create policy mint on events for insert to pohf_mint with check (true);
 create policy mint on outbox for insert to pohf_mint with check (true);
 
+-- Whether it was paid for out of the agent's allowance: then the ledger has its debit.
+alter table credentials add column charged boolean not null default false;
+
 -- A busy account is written many times a second: room in its page keeps each of these writes off the index.
 alter table ledger_accounts set (fillfactor = 60);
 
@@ -60,16 +63,19 @@ end $$;
 -- holds nothing and needs no lock. As everything here, it works under the tenant `system`, which the mint sets.
 create function ledger_hold(agents text[], modes text[], accounts text[], for_unit text)
 returns table (agent_id text, mode text, account text, balance bigint, stopped boolean)
-language sql security definer set search_path = public, pg_temp as $$
-  select held.agent_id, held.mode, held.account, held.balance,
-    exists (select from ledger_drift drift where drift.agent_id = held.agent_id and drift.mode = held.mode
-      and drift.cleared_at is null)
-  from unnest(agents, modes) book (agent_id, mode) cross join unnest(accounts) named (account)
-  join ledger_accounts held on held.agent_id = book.agent_id and held.mode = book.mode
-    and held.account = named.account and held.unit = for_unit
-  order by held.agent_id collate "C", held.mode collate "C", held.account collate "C"
-  for update of held
-$$;
+language plpgsql security definer set search_path = public, pg_temp as $$
+#variable_conflict use_column
+begin
+  return query
+    select held.agent_id, held.mode, held.account, held.balance,
+      exists (select from ledger_drift drift where drift.agent_id = held.agent_id and drift.mode = held.mode
+        and drift.cleared_at is null)
+    from unnest(agents, modes) book (agent_id, mode) cross join unnest(accounts) named (account)
+    join ledger_accounts held on held.agent_id = book.agent_id and held.mode = book.mode
+      and held.account = named.account and held.unit = for_unit
+    order by held.agent_id collate "C", held.mode collate "C", held.account collate "C"
+    for update of held;
+end $$;
 
 -- The posting of ledger_post for many entries at once: each moves an amount from one account to another. Every
 -- account is written once, however many entries name it; its lines are numbered and summed within the statement.
@@ -286,12 +292,13 @@ begin
     if claimed < granted then
       raise exception 'an act was claimed meanwhile' using errcode = 'serialization_failure';
     end if;
-    insert into credentials (agent_id, credential_id, at, mode, kind, expires_at, jwt, answer, salt, status_list, status_idx)
+    insert into credentials (agent_id, credential_id, at, mode, kind, expires_at, jwt, answer, salt, status_list, status_idx, charged)
       select row.agent_id, row.credential_id, row.minted, row.mode, row.kind, row.expiry, row.jwt, row.answer, row.salt,
-        row.status_list, row.status_index
+        row.status_list, row.status_index, row.charged
       from unnest(agents, credential_ids, minted, modes, kinds, expiries, jwts, answers, salts, status_lists,
-          status_indexes, outcomes)
-        row (agent_id, credential_id, minted, mode, kind, expiry, jwt, answer, salt, status_list, status_index, outcome)
+          status_indexes, charged, outcomes)
+        row (agent_id, credential_id, minted, mode, kind, expiry, jwt, answer, salt, status_list, status_index, charged,
+          outcome)
       where row.outcome = 'granted';
     insert into credential_states (agent_id, credential_id, seq, state, reason)
       select row.agent_id, row.credential_id, 1, 'issued', 'minted'

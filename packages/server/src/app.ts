@@ -5,6 +5,7 @@ import * as credentials from './credentials/index.ts'
 import * as credits from './credits/index.ts'
 import * as discovery from './discovery/index.ts'
 import * as evidence from './evidence/index.ts'
+import * as ledger from './ledger/index.ts'
 import * as operators from './operators/index.ts'
 import * as signing from './signing/index.ts'
 import { makeAdmission } from './platform/admission.ts'
@@ -88,6 +89,11 @@ export type App = {
   readonly stopTaking: () => void
 }
 
+/** What the ledger is compared with, besides itself. Card events and chains join here. */
+const comparisons: readonly ledger.Comparison[] = [
+  credentials.debitComparison({ listPosted: ledger.listPosted, listUnposted: ledger.listUnposted }),
+]
+
 /** The composition root: every module mounted, in the order of the specification. */
 export const buildApp = (ctx: Ctx): App => {
   let stopping = false
@@ -163,6 +169,7 @@ export const buildApp = (ctx: Ctx): App => {
         listStored: credentials.listStoredCredentials,
       }),
       ...credentials.operatorRoutes(ctx, operators.audit),
+      ...ledger.operatorRoutes(ctx, comparisons),
       ...partners.operatorRoutes(ctx, operators.audit),
     ],
     pages: [
@@ -203,6 +210,7 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
     ...payments.duties(ctx),
     vhh.epochDuty(ctx, signer),
     credentials.statusDuty(ctx, signer),
+    ledger.reconcileDuty(ctx, comparisons),
     tracking.retentionDuty(ctx),
     webhooks.retentionDuty(ctx),
     maintenanceDuty(ctx, [agents.deleteOldMailTokens, evidence.deleteOldNonces]),

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { apiVersion, type CredentialKind, type Mode } from '@pohf/protocol'
-import type { Tx } from '../platform/db.ts'
+import { executePrepared, type Tx } from '../platform/db.ts'
 import type { CredentialState } from './status/rules.ts'
 
 type Act = 'session' | 'personhood' | 'binding' | 'purchase'
@@ -39,7 +39,7 @@ export const listStored = async (
   tx: Tx,
   keys: readonly ActKey[],
 ): Promise<readonly (Stored | undefined)[]> => {
-  const { rows } = await sql<StoredRow>`
+  const query = sql<StoredRow>`
     select asked.n::int as n, c.credential_id, c.at, c.expires_at, c.expires_at <= pohf_now() as expired, c.jwt, c.answer,
       pohf_now() as now,
       (select state from credential_states s where s.agent_id = c.agent_id and s.credential_id = c.credential_id
@@ -49,9 +49,8 @@ export const listStored = async (
       with ordinality asked (agent_id, mode, act, reference, n)
     join credential_claims k on k.agent_id = asked.agent_id and k.mode = asked.mode and k.act = asked.act
       and k.reference = asked.reference
-    join credentials c on c.agent_id = k.agent_id and c.credential_id = k.credential_id and c.at = k.at`.execute(
-    tx,
-  )
+    join credentials c on c.agent_id = k.agent_id and c.credential_id = k.credential_id and c.at = k.at`
+  const rows = await executePrepared(tx, 'credentials_stored', query)
   const found = new Map(
     rows.map(({ n, credential_id: credentialId, at: mintedAt, expires_at: expiresAt, ...rest }) => [
       n,
@@ -91,7 +90,7 @@ export type MintOutcome = 'granted' | 'lost' | 'short' | 'owes' | 'stopped'
 /** Mints what can be paid for and is not minted yet, and says for each row what became of it. */
 export const insertMinted = async (tx: Tx, rows: readonly MintRow[]): Promise<MintOutcome[]> => {
   const all = <T>(of: (row: MintRow) => T): T[] => rows.map(of)
-  const { rows: outcomes } = await sql<{ outcome: MintOutcome }>`
+  const query = sql<{ outcome: MintOutcome }>`
     select outcome from credentials_mint(
       ${all((row) => row.key.agentId)}, ${all((row) => row.key.mode)}, ${all((row) => row.key.act)},
       ${all((row) => row.key.reference)}, ${all((row) => row.replaces ?? null)}, ${all((row) => row.charged)},
@@ -100,7 +99,8 @@ export const insertMinted = async (tx: Tx, rows: readonly MintRow[]): Promise<Mi
       ${all((row) => row.salt)}, ${all((row) => row.place.listId)}, ${all((row) => row.place.idx)},
       ${all((row) => row.seals)}, ${all((row) => row.ids.entry)}, ${all((row) => row.ids.event)},
       ${all((row) => JSON.stringify(row.event))}, ${all((row) => row.ids.notice)}, ${apiVersion})
-    order by n`.execute(tx)
+    order by n`
+  const outcomes = await executePrepared(tx, 'credentials_mint', query)
   return outcomes.map(({ outcome }) => outcome)
 }
 
@@ -184,4 +184,29 @@ export const listStoredCredentials = async (
     .limit(limit)
     .execute()
   return rows.map(({ credential_id: credentialId, jwt, at }) => ({ credentialId, jwt, at }))
+}
+
+type ChargedKey = { readonly agentId: string; readonly mode: Mode; readonly reference: string }
+
+/** Credentials of this time that had to be paid for, of all tenants. */
+export const listCharged = async (
+  tx: Tx,
+  span: { readonly from: Date; readonly to: Date },
+): Promise<ChargedKey[]> => {
+  const { rows } = await sql<ChargedKey>`
+    select agent_id as "agentId", mode, credential_id as reference from credentials
+    where charged and at >= ${span.from} and at < ${span.to}`.execute(tx)
+  return rows
+}
+
+/** Those of the ids that name no credential. */
+export const listUnknownCredentials = async (tx: Tx, keys: readonly ChargedKey[]): Promise<ChargedKey[]> => {
+  const { rows } = await sql<ChargedKey>`
+    select key.agent_id as "agentId", key.mode, key.reference
+    from unnest(${keys.map((key) => key.agentId)}::text[], ${keys.map((key) => key.mode)}::text[],
+      ${keys.map((key) => key.reference)}::text[]) key (agent_id, mode, reference)
+    where not exists (select from credentials c where c.agent_id = key.agent_id and c.credential_id = key.reference)`.execute(
+    tx,
+  )
+  return rows
 }

@@ -1,4 +1,4 @@
-import { Kysely, PostgresDialect, sql, type PostgresPoolClient } from 'kysely'
+import { Kysely, PostgresDialect, sql, type PostgresPoolClient, type RawBuilder } from 'kysely'
 import { Pool, types, type PoolClient } from 'pg'
 import { Refusal } from './errors.ts'
 import type { Ids } from './ids.ts'
@@ -30,6 +30,7 @@ const attemptsMax = 3
 
 type Counter = { statements: number }
 const handles = new WeakMap<PoolClient, Kysely<DB> & { ids: Ids }>()
+const clients = new WeakMap<Kysely<DB>, PoolClient>()
 
 export const openDatabase = (options: {
   url: string
@@ -80,6 +81,7 @@ const handleOf = (client: PoolClient, ids: Ids) => {
   })
   const handle = Object.assign(new Kysely<DB>({ dialect }), { ids })
   handles.set(client, handle)
+  clients.set(handle, client)
   return handle
 }
 
@@ -186,6 +188,18 @@ export const inTransaction = async <T>(
  */
 export const inStatement = <T>(ctx: WithDatabase, work: (tx: Tx) => Promise<T>): Promise<T> =>
   withClient(ctx, undefined, work)
+
+/**
+ * Runs a statement that each connection plans once and keeps by this name. For the few that run all the time: with
+ * tables cut by month, planning one costs more than running it. Its text must always be the same.
+ */
+export const executePrepared = async <Row>(tx: Tx, name: string, query: RawBuilder<Row>): Promise<Row[]> => {
+  const client = clients.get(tx)
+  if (!client) throw new Error('not a transaction')
+  const { sql: text, parameters } = query.compile(tx)
+  const { rows } = await client.query<Row & object>({ name, text, values: [...parameters] })
+  return rows
+}
 
 /** The time that rules decide by. */
 export const now = () => sql<Date>`pohf_now()`

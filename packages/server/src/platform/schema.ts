@@ -104,6 +104,7 @@ export interface Credentials {
   agent_id: string;
   answer: Json;
   at: Generated<Timestamp>;
+  charged: Generated<boolean>;
   credential_id: string;
   expires_at: Timestamp;
   jwt: string;

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
-import { readNow, type Tx } from '../platform/db.ts'
+import { executePrepared, readNow, type Tx } from '../platform/db.ts'
 import type { Measured, Session, SessionKind, SessionStatus } from './rules.ts'
 
 export type SessionKey = { readonly agentId: string; readonly mode: Mode; readonly sessionId: string }
@@ -79,14 +79,15 @@ export const findSessions = async (
   tx: Tx,
   keys: readonly SessionKey[],
 ): Promise<readonly (Session | undefined)[]> => {
-  const { rows } = await sql<Row & { n: number }>`
+  const query = sql<Row & { n: number }>`
     select asked.n::int as n, ${sql.join(columns.map((column) => sql.ref(`session.${column}`)))}
     from unnest(${keys.map((key) => key.agentId)}::text[], ${keys.map((key) => key.mode)}::text[],
       ${keys.map((key) => key.sessionId)}::text[]) with ordinality asked (agent_id, mode, session_id, n)
     join session_claims claim on claim.agent_id = asked.agent_id and claim.mode = asked.mode
       and claim.session_id = asked.session_id
     join sessions session on session.agent_id = claim.agent_id and session.session_id = claim.session_id
-      and session.at = claim.at and session.mode = claim.mode`.execute(tx)
+      and session.at = claim.at and session.mode = claim.mode`
+  const rows = await executePrepared(tx, 'sessions_find', query)
   const found = new Map(rows.map((row) => [row.n, sessionOf(row)]))
   return keys.map((_, index) => found.get(index + 1))
 }
