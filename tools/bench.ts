@@ -1,11 +1,13 @@
 // Measurements of the product's own bars. npm run bench -- <name> [--json]
+import { verify } from './bench/verify.ts'
 import { verifySdk } from './bench/verify-sdk.ts'
 
 const benches: Readonly<Record<string, () => Promise<Readonly<Record<string, unknown>>>>> = {
+  verify,
   'verify-sdk': verifySdk,
 }
 
-const [name = ''] = process.argv.slice(2).filter((argument) => !argument.startsWith('-'))
+const [name = ''] = process.argv.slice(2)
 const bench = benches[name]
 if (bench) {
   const figures = await bench()

@@ -17,7 +17,7 @@ import { makeVerifyQueue } from './verify-batch.ts'
 /** Sequences that run beside each other, so that their calls meet in batches as those of different agents do. */
 const lanes = 25
 const sequencesPerLane = 80
-const commandsMax = 8
+const commandsMax = 7
 
 /** The part of the server that verify is, without HTTP: keys and parsing have tests of their own. */
 const openMint = (harness: Harness, credits: Partial<Deps['credits']> = {}) => {

@@ -17,7 +17,7 @@ import {
 } from './store.ts'
 
 /** Part of the time of a comparison: from, inclusive, to, exclusive. */
-export type Span = { readonly from: Date; readonly to: Date }
+type Span = { readonly from: Date; readonly to: Date }
 
 /**
  * A comparison of the ledger with another book: credentials with what was paid for them, card events with credits, a
