@@ -101,6 +101,13 @@ remote(credits.command('check'))
   .description('compare what was paid by card with what was posted; ends with 1 where they differ')
   .action((options) => operatorCall(options, 'GET', '/operator/credits/check'))
 
+const ledger = program.command('ledger').description('the books')
+remote(ledger.command('check'))
+  .description('check the books now; ends with 1 where something does not add up')
+  .option('--whole', 'every line from the first, not only what is new')
+  .action((options) =>
+    operatorCall(options, 'GET', `/operator/ledger/check${options.whole ? '?whole=1' : ''}`),
+  )
 const keys = program.command('keys').description('the keys that sign credentials')
 remote(keys.command('list'))
   .description('list the keys and their states')

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { operation } from './endpoint.ts'
 import { instant, queryInstant, queryInteger, text } from './fields.ts'
+import { modes } from './ids.ts'
 
 export const operatorCreate = operation({
   summary: 'Add an operator.',
@@ -72,6 +73,31 @@ export const agentSuspend = operation({
   params: z.object({ agentId: text(64) }),
   body: z.object({ suspended: z.boolean(), reason: text(500) }),
   response: z.object({ agentId: z.string(), suspended: z.boolean() }),
+})
+
+export const ledgerCheck = operation({
+  summary: 'Check the books now, and show what does not add up.',
+  query: z.object({ whole: z.enum(['0', '1']).optional() }),
+  response: z.object({
+    ok: z.boolean(),
+    /** Every line from the first, not only what is new. */
+    whole: z.boolean(),
+    accounts: z.int(),
+    lines: z.int(),
+    drift: z
+      .array(
+        z.object({
+          agentId: z.string(),
+          mode: z.enum(modes),
+          finding: z.string(),
+          subject: z.string(),
+          detail: z.string(),
+          foundAt: instant(),
+        }),
+      )
+      .max(100),
+    driftTotal: z.int(),
+  }),
 })
 
 const keyPurpose = z.enum(['live', 'test', 'status', 'epoch'])

@@ -5,6 +5,7 @@ import * as credentials from './credentials/index.ts'
 import * as credits from './credits/index.ts'
 import * as discovery from './discovery/index.ts'
 import * as evidence from './evidence/index.ts'
+import * as ledger from './ledger/index.ts'
 import * as operators from './operators/index.ts'
 import * as signing from './signing/index.ts'
 import { makeAdmission } from './platform/admission.ts'
@@ -91,6 +92,10 @@ export type App = {
 
 /** What each purpose of a card payment does when its money comes or goes. */
 const settlers: payments.Settlers = { credits: credits.cardSettler, order: work.cardSettler }
+/** What the ledger is compared with, besides itself. Card events and chains join here. */
+const comparisons: readonly ledger.Comparison[] = [
+  credentials.debitComparison({ listPosted: ledger.listPosted, listUnposted: ledger.listUnposted }),
+]
 
 /** The composition root: every module mounted, in the order of the specification. */
 export const buildApp = (ctx: Ctx): App => {
@@ -171,6 +176,7 @@ export const buildApp = (ctx: Ctx): App => {
       }),
       ...credentials.operatorRoutes(ctx, operators.audit),
       ...credits.operatorRoutes(ctx),
+      ...ledger.operatorRoutes(ctx, comparisons),
       ...partners.operatorRoutes(ctx, operators.audit),
     ],
     pages: [
@@ -212,6 +218,7 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
     ...payments.duties(ctx, { provider: payments.makeCardProvider(ctx), settlers }),
     vhh.epochDuty(ctx, signer),
     credentials.statusDuty(ctx, signer),
+    ledger.reconcileDuty(ctx, comparisons),
     tracking.retentionDuty(ctx),
     webhooks.retentionDuty(ctx),
     maintenanceDuty(ctx, [agents.deleteOldMailTokens, evidence.deleteOldNonces]),

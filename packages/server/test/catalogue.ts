@@ -26,6 +26,8 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'status_lists',
   'status_blocks',
   'status_entries',
+  // How far two books were compared, for all agents at once.
+  'ledger_compared',
 ])
 
 type Column = { table_name: string; column_name: string }

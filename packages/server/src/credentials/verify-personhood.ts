@@ -142,28 +142,28 @@ export const verifyPersonhood = async (deps: Deps, agent: Agent, input: Input) =
   })
   if (looked.repeat) return looked.repeat
   const { draft, replaces, simulated } = looked
-  return mint(deps, {
+  const full = {
     key,
     ...draft,
     replaces,
     simulated,
     sessionId: null,
     charged: true,
-    within: async (tx) => {
-      const { jti: credentialId } = draft.claims
-      const about = { agentId: agent.agentId, mode: agent.mode, subject: input.memberId }
-      await publish(tx, {
-        ...about,
-        type: 'personhood.verified',
-        data: { memberId: input.memberId, credentialId },
-      })
-      if (!proof || !bound) return
-      await consumeWalletNonce(tx, agent.agentId, proof.walletNonce)
-      await publish(tx, {
-        ...about,
-        type: 'personhood.wallet_bound',
-        data: { memberId: input.memberId, credentialId, wallet: bound.wallet, chainId: bound.chainId },
-      })
-    },
+  }
+  return mint(deps, full, async (tx) => {
+    const { jti: credentialId } = draft.claims
+    const about = { agentId: agent.agentId, mode: agent.mode, subject: input.memberId }
+    await publish(tx, {
+      ...about,
+      type: 'personhood.verified',
+      data: { memberId: input.memberId, credentialId },
+    })
+    if (!proof || !bound) return
+    await consumeWalletNonce(tx, agent.agentId, proof.walletNonce)
+    await publish(tx, {
+      ...about,
+      type: 'personhood.wallet_bound',
+      data: { memberId: input.memberId, credentialId, wallet: bound.wallet, chainId: bound.chainId },
+    })
   })
 }

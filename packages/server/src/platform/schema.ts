@@ -133,6 +133,7 @@ export interface Credentials {
   agent_id: string;
   answer: Json;
   at: Generated<Timestamp>;
+  charged: Generated<boolean>;
   credential_id: string;
   expires_at: Timestamp;
   jwt: string;
@@ -215,6 +216,16 @@ export interface LedgerAccounts {
   unit: string;
 }
 
+export interface LedgerCheckpoints {
+  account: string;
+  agent_id: string;
+  at: Timestamp;
+  balance: bigint;
+  line_number: bigint;
+  mode: string;
+  unit: string;
+}
+
 export interface LedgerClaims {
   agent_id: string;
   at: Timestamp;
@@ -222,6 +233,21 @@ export interface LedgerClaims {
   kind: string;
   mode: string;
   reference: string;
+}
+
+export interface LedgerCompared {
+  comparison: string;
+  until: Timestamp;
+}
+
+export interface LedgerDrift {
+  agent_id: string;
+  cleared_at: Timestamp | null;
+  detail: string;
+  finding: string;
+  found_at: Generated<Timestamp>;
+  mode: string;
+  subject: string;
 }
 
 export interface LedgerEntries {
@@ -618,7 +644,10 @@ export interface DB {
   free_plan_places: FreePlanPlaces;
   idempotency_keys: IdempotencyKeys;
   ledger_accounts: LedgerAccounts;
+  ledger_checkpoints: LedgerCheckpoints;
   ledger_claims: LedgerClaims;
+  ledger_compared: LedgerCompared;
+  ledger_drift: LedgerDrift;
   ledger_entries: LedgerEntries;
   ledger_lines: LedgerLines;
   mail_tokens: MailTokens;

@@ -14,12 +14,12 @@ export {
 } from './rules.ts'
 export {
   findSession,
+  findSessions,
   findViewSummary,
   insertScoredSession,
   insertUnscoredSession,
   listClosed,
   listViews,
   updateSessionScored,
-  updateSessionSealed,
   type SessionKey,
 } from './store.ts'
