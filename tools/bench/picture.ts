@@ -16,19 +16,21 @@ const niceStep = (top: number): number => {
   return ([1, 2, 5, 10].find((step) => step * power >= raw) ?? 10) * power
 }
 
+const text = (at: readonly [number, number], words: string, more = ''): string =>
+  `<text x="${at[0].toFixed(1)}" y="${at[1].toFixed(1)}" ${more}>${words}</text>`
+
 /** Lines over a logarithmic x axis, as SVG that reads on light and dark. */
 export const drawLines = ({ title, xName, yName, lines }: Picture): string => {
   const all = lines.flatMap((line) => line.points)
   const xs = [...new Set(all.map(([x]) => x))].toSorted((a, b) => a - b)
   const step = niceStep(Math.max(1, ...all.map(([, y]) => y)))
   const yMax = step * Math.ceil(Math.max(1, ...all.map(([, y]) => y)) / step)
-  const log = (x: number) => Math.log2(x)
   const [first = 1, last = 2] = [xs[0], xs.at(-1)]
   const x = (value: number) =>
-    left + ((log(value) - log(first)) / Math.max(1, log(last) - log(first))) * (width - left - right)
+    left +
+    ((Math.log2(value) - Math.log2(first)) / Math.max(1, Math.log2(last) - Math.log2(first))) *
+      (width - left - right)
   const y = (value: number) => height - bottom - (value / yMax) * (height - top - bottom)
-  const text = (at: readonly [number, number], words: string, more = '') =>
-    `<text x="${at[0].toFixed(1)}" y="${at[1].toFixed(1)}" ${more}>${words}</text>`
   const ticks = Array.from({ length: Math.round(yMax / step) + 1 }, (_, n) => n * step)
   const grid = ticks.map(
     (value) =>

@@ -45,6 +45,10 @@ const seedSql = {
     from session_claims c where c.session_id like $1 || '%'`,
 }
 
+/** Enough for a machine ten times as fast; what is left over costs nothing. */
+const sessionsFor = ({ seconds, connections }: Measured) =>
+  Math.ceil((seconds + warmUpSeconds) * 9_000) + 200 * connections
+
 /** The function that the server calls, once for each transaction, with values as long as the server's. */
 const pgbenchScript = (crowd: Crowd, stride: number): string => `\\set i :i + 1
 \\set k :client_id + ${stride} * :i
@@ -167,10 +171,6 @@ const furnish = async (servers: Awaited<ReturnType<typeof openServers>>) => {
   const countOf = async (text: string): Promise<number> =>
     Number((await client.query<{ n: string }>(text)).rows[0]?.n)
 
-  /** Enough for a machine ten times as fast; what is left over costs nothing. */
-  const sessionsFor = ({ seconds, connections }: Measured) =>
-    Math.ceil((seconds + warmUpSeconds) * 9_000) + 200 * connections
-
   const overHttp = async (wanted: Measured): Promise<Figures> => {
     const owners = wanted.crowd === 'many' ? agents : agents.slice(0, 1)
     const prefix = await seed(owners, sessionsFor(wanted))
@@ -220,18 +220,14 @@ const furnish = async (servers: Awaited<ReturnType<typeof openServers>>) => {
     const child = spawn(
       'pgbench',
       [
-        ...['-n', '-M', 'prepared', '-h', '127.0.0.1', '-p', String(cluster.port), '-U', 'postgres'],
-        ...[
-          '-c',
-          String(wanted.connections),
-          '-j',
-          '2',
-          '-T',
-          String(wanted.seconds + warmUpSeconds),
-          '-f',
-          script,
-          '-l',
-        ],
+        '-nlMprepared',
+        '--host=127.0.0.1',
+        `--port=${cluster.port}`,
+        '--username=postgres',
+        `--client=${wanted.connections}`,
+        '--jobs=2',
+        `--time=${wanted.seconds + warmUpSeconds}`,
+        `--file=${script}`,
         ...Object.entries(given).flatMap(([name, value]) => ['-D', `${name}=${value}`]),
         'pohf',
       ],

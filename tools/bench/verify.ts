@@ -19,9 +19,11 @@ type Side = keyof typeof sides
 const names = Object.keys(sides) as Side[]
 type Round = Record<Side, Figures> & { readonly load: number }
 
+const cpuOf = ({ pgCpu, apiCpu, signerCpu }: Figures): number => pgCpu + apiCpu + signerCpu
+const cell = (value: number): string => (value < 10 ? value.toFixed(1) : value.toFixed(0))
+
 /** The ratios of one round. CPU is everything that either side used for one verify, client left out. */
 const ratiosOf = (round: Round) => {
-  const cpuOf = ({ pgCpu, apiCpu, signerCpu }: Figures) => pgCpu + apiCpu + signerCpu
   return {
     many64: rounded(round.many64.rate / round.pgMany.rate),
     many256: rounded(round.many256.rate / round.pgMany.rate),
@@ -43,7 +45,6 @@ const bars: Readonly<Record<'many64' | 'many256' | 'hot64' | 'pgCpuRatio' | 'p99
 }
 
 const table = (rounds: readonly Round[]): string => {
-  const cell = (value: number) => (value < 10 ? value.toFixed(1) : value.toFixed(0))
   const rows = rounds.flatMap((round, index) =>
     names.map((side) => {
       const { rate, p50, p99, pgCpu, apiCpu, signerCpu } = round[side]
@@ -153,12 +154,14 @@ export const verify = async () => {
         rounded(median(ratios.map((each) => each[key]))),
       ]),
     ) as Ratios
-    console.log(`${table(rounds)}\n\n${ratioTable(ratios, medians)}`)
+    const bytes = await stage.bytesPerVerify()
+    console.log(
+      `${table(rounds)}\n\n${ratioTable(ratios, medians)}\n\n${bytes.toFixed(0)} bytes on disk for each verify`,
+    )
     if (values.report === true) {
       const day = new Date().toISOString().slice(0, 10)
       const folder = new URL('../../docs/reports/', import.meta.url)
       mkdirSync(folder, { recursive: true })
-      const bytes = await stage.bytesPerVerify()
       writeFileSync(new URL(`${day}-verify.svg`, folder), await drawPicture(stage, seconds))
       writeFileSync(
         new URL(`${day}-verify.md`, folder),
