@@ -1,0 +1,1 @@
+export { type MotionPoint, toStrokes } from './strokes.ts'
