@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { deviceScores, historyScore, judgePresence, rulesVersion, type FlagName } from '@pohf/scorer'
 import type { Agent } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db.ts'
@@ -6,15 +7,8 @@ import { Refusal } from '../platform/errors.ts'
 import { memberOf } from '../members/index.ts'
 import { insertScoredSession } from '../sessions/index.ts'
 import { evidenceItem } from './proof.ts'
-import {
-  deviceScores,
-  historyScore,
-  isPlausibleMove,
-  judgePresence,
-  scoring,
-  type FlagName,
-} from './rules.ts'
-import { publishScored } from './sandbox.ts'
+import { publishScored } from './publish-scored.ts'
+import { isPlausibleMove } from './rules.ts'
 import { findPresence, insertPhotoHash, updatePresence } from './store.ts'
 
 type Submission = {
@@ -69,7 +63,7 @@ export const kineticSubmit = async (ctx: Ctx, agent: Agent, input: Submission) =
         source: input.source,
         ...verdict,
         assurance: 'low',
-        scoring,
+        scoring: rulesVersion,
         components,
         flags,
         evidence: [

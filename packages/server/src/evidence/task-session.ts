@@ -1,9 +1,9 @@
 import type { Mode } from '@pohf/protocol'
+import { deviceScores, historyScore, judgeAttention, rulesVersion } from '@pohf/scorer'
 import type { Tx } from '../platform/db.ts'
 import { insertScoredSession } from '../sessions/index.ts'
 import { evidenceItem } from './proof.ts'
-import { deviceScores, historyScore, judgeAttention, scoring } from './rules.ts'
-import { publishScored } from './sandbox.ts'
+import { publishScored } from './publish-scored.ts'
 
 type TaskAct = {
   readonly agentId: string
@@ -44,7 +44,7 @@ export const recordTaskSession = async (
     workflowId: act.taskId,
     ...verdict,
     assurance: 'low',
-    scoring,
+    scoring: rulesVersion,
     components,
     flags: [],
     evidence: [
