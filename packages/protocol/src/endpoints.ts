@@ -67,6 +67,7 @@ export const additions = [
   { id: 'sessions.finish', method: 'POST', path: '/api/sessions/{sessionId}/finish', auth: 'public', status: 'planned', ...sessions.finish },
   { id: 'sessions.read', method: 'GET', path: '/api/agents/sessions/{sessionId}', auth: 'bearer', scope: 'evidence', status: 'planned', ...sessions.read },
   { id: 'sessions.chunks', method: 'GET', path: '/api/agents/sessions/{sessionId}/chunks', auth: 'bearer', scope: 'evidence', status: 'planned', ...sessions.chunks },
+  { id: 'evidence.test-session', method: 'POST', path: '/api/test/sessions', auth: 'bearer', scope: 'evidence', status: 'built', ...evidence.testSession },
   { id: 'credentials.status-list', method: 'GET', path: '/status/{list}', auth: 'public', status: 'built', ...credentials.statusList },
   { id: 'discovery.mcp-identity', method: 'POST', path: '/mcp/identity', auth: 'optional', status: 'built', ...discovery.mcpIdentity },
   { id: 'discovery.mcp-identity', method: 'POST', path: '/api/mcp/identity', auth: 'optional', status: 'built', ...discovery.mcpIdentity },

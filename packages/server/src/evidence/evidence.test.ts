@@ -122,3 +122,53 @@ test('the database refuses an illegal step of a session and a second score', asy
     /scored once/,
   )
 })
+
+const makeSession = (body: Record<string, unknown>, by = key) =>
+  harness.call('POST', '/api/test/sessions', { key: by, body })
+const outcomes: readonly (readonly [string, number, string | undefined])[] = [
+  ['human', 200, undefined],
+  ['bot', 409, 'session_rejected'],
+  ['replay', 409, 'session_rejected'],
+  ['idle', 409, 'session_rejected'],
+]
+for (const [profile, status, error] of outcomes) {
+  test(`a simulated ${profile} is stored as scored, and verify answers ${status}`, async () => {
+    const made = await makeSession({ profile })
+    assert.equal(made.status, 200, made.text)
+    assert.equal(made.headers['x-sandbox'], 'simulated')
+    assert.equal(made.json.profile, profile)
+    assert.equal(made.json.verified, status === 200)
+    assert.equal(made.json.verified, made.json.reasons.length === 0)
+    const { rows } = await harness.owner.query(
+      'select quality, verified, simulated, scoring, flags from sessions where session_id = $1',
+      [made.json.sessionId],
+    )
+    const { quality, verified, scoring, flags } = made.json
+    assert.deepEqual(rows, [{ quality, verified, simulated: true, scoring, flags }])
+    const answer = await harness.call('POST', '/api/agents/verify', {
+      key,
+      body: { sessionId: made.json.sessionId },
+    })
+    assert.equal(answer.status, status, answer.text)
+    assert.equal(answer.json.error, error)
+    if (status === 200) assert.equal(answer.json.quality, quality)
+  })
+}
+
+test('a simulated session takes a challenge, and only that one fits', async () => {
+  const { sessionId } = (await makeSession({ challenge: 'n-1' })).json
+  const ask = (challenge: string) =>
+    harness.call('POST', '/api/agents/verify', { key, body: { sessionId, challenge } })
+  assert.equal((await ask('n-2')).status, 400)
+  assert.equal((await ask('n-1')).status, 200)
+})
+
+test('a live key makes no simulated session, and another agent cannot use one', async () => {
+  assert.equal((await makeSession({}, live.apiKey)).json.error, 'forbidden')
+  assert.equal((await makeSession({ profile: 'genius' })).json.error, 'validation_failed')
+  const { sessionId } = (await makeSession({ profile: 'bot' })).json
+  const other = await harness.register('test')
+  // To another test key this id is unknown, and so a simulated person of its own.
+  const answer = await harness.call('POST', '/api/agents/verify', { key: other.apiKey, body: { sessionId } })
+  assert.equal(answer.status, 200)
+})

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHash, createPublicKey, verify } from 'node:crypto'
 import { test } from 'node:test'
+import { sandboxProfiles } from '@pohf/protocol'
 import { actionBytes, firstLinkBytes, linkBytes, readChunk, thumbprintText } from '@pohf/protocol/telemetry'
-import { profiles, scoreProfile, simulateRecords, type Profile } from './simulated.ts'
+import { scoreProfile, simulateRecords, type Profile } from './simulated.ts'
 
 const sha256 = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest()
 
@@ -12,7 +13,7 @@ const expected: Readonly<Record<Profile, { verified: boolean; flags: readonly st
   replay: { verified: false, flags: ['replay_match'] },
   idle: { verified: false, flags: ['background', 'probe_missed'] },
 }
-for (const profile of profiles) {
+for (const profile of sandboxProfiles) {
   test(`the scorer says of the simulated ${profile}: ${expected[profile].verified ? '' : 'not '}verified`, () => {
     const { verified, flags, components } = scoreProfile(profile)
     assert.deepEqual({ verified, flags }, expected[profile])

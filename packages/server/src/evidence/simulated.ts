@@ -1,4 +1,5 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
+import type { sandboxProfiles } from '@pohf/protocol'
 import {
   actionBytes,
   firstLinkBytes,
@@ -21,8 +22,7 @@ import {
  * Who the sandbox can play. They all sit at a keyboard: a program that drew pointer motion well enough to pass would
  * be the bot that the scorer is there to find.
  */
-export const profiles = ['human', 'bot', 'replay', 'idle'] as const
-export type Profile = (typeof profiles)[number]
+export type Profile = (typeof sandboxProfiles)[number]
 
 type Behaviour = {
   readonly trusted: 0 | 1
