@@ -119,18 +119,21 @@ type Presence = {
   /** An enrolled member or an attested device stands behind it. */
   readonly vouched: boolean
   readonly attested: boolean
+  /** A photo or a place was handed in; without either there is nothing to judge. */
+  readonly evidenced: boolean
 }
 const presenceQualityMax = 0.55
 
 /** Presence has its own rule: a hash that a client sends proves nothing by itself, so somebody must vouch. */
-export const judgePresence = ({ components, flags, vouched, attested }: Presence): Verdict => {
+export const judgePresence = ({ components, flags, ...shown }: Presence): Verdict => {
   const scored = qualityOf(components, flags)
-  const quality = attested ? scored : Math.min(scored, presenceQualityMax)
+  const quality = shown.attested ? scored : Math.min(scored, presenceQualityMax)
   const reasons = [
     ...flags
       .filter((flag) => flagCaps[flag].blocking || flag === 'geo_mismatch')
       .map((flag) => `flag_${flag}`),
-    ...(vouched ? [] : ['member_not_enrolled']),
+    ...(shown.vouched ? [] : ['member_not_enrolled']),
+    ...(shown.evidenced ? [] : ['evidence_missing']),
   ]
   return { quality, verified: reasons.length === 0, reasons }
 }

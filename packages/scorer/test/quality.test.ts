@@ -77,7 +77,8 @@ test('a blocking flag is never verified, whatever was measured', () => {
         false,
       )
       assert.equal(
-        judgePresence({ components: measured, flags: [flag], vouched: true, attested: true }).verified,
+        judgePresence({ components: measured, flags: [flag], vouched: true, attested: true, evidenced: true })
+          .verified,
         false,
       )
     }),
@@ -121,18 +122,23 @@ for (const [name, measured, raised, expected, verified] of worked) {
   })
 }
 
-test('an unattested presence scores at most .55, and unvouched never counts', () => {
-  const measured = { focus: null, probe: null, input: null, gaze: null, device: 1, history: 1 }
-  assert.equal(
-    judgePresence({ components: measured, flags: [], vouched: true, attested: false }).quality,
-    0.55,
-  )
-  assert.equal(judgePresence({ components: measured, flags: [], vouched: true, attested: true }).quality, 1)
-  assert.deepEqual(
-    judgePresence({ components: measured, flags: [], vouched: false, attested: false }).reasons,
-    ['member_not_enrolled'],
-  )
-})
+const device = { focus: null, probe: null, input: null, gaze: null, device: 1, history: 1 }
+const shown = { components: device, flags: [] as FlagName[], vouched: true, attested: true, evidenced: true }
+const presences: readonly (readonly [string, Partial<typeof shown>, number, readonly string[]])[] = [
+  ['an attested device', {}, 1, []],
+  ['an enrolled member without an attested device', { attested: false }, 0.55, []],
+  ['nobody who vouches', { vouched: false, attested: false }, 0.55, ['member_not_enrolled']],
+  ['neither photo nor place', { evidenced: false }, 1, ['evidence_missing']],
+  ['an impossible journey', { flags: ['geo_mismatch'] }, 0.6, ['flag_geo_mismatch']],
+  ['a device that too many share', { flags: ['device_shared'] }, 0.3, ['flag_device_shared']],
+  ['a hosting network', { flags: ['datacenter_ip'] }, 0.7, []],
+]
+for (const [name, change, quality, reasons] of presences) {
+  test(`presence with ${name}: ${quality}, ${reasons.length === 0 ? 'verified' : reasons.join(', ')}`, () => {
+    const verdict = judgePresence({ ...shown, ...change })
+    assert.deepEqual(verdict, { quality, verified: reasons.length === 0, reasons })
+  })
+}
 
 test('little motion says little: input is near undecided, and whole at ten seconds', () => {
   assert.equal(inputScore(0.9, 0), 0.5)

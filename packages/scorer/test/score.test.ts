@@ -131,7 +131,11 @@ const change = (records: TelemetryRecord[], index: number, part: Record<string, 
 }
 const tampered: readonly (readonly [string, string, (records: TelemetryRecord[]) => void])[] = [
   ['a chunk left out', 'chain_broken', (records) => records.splice(2, 1)],
-  ['two chunks swapped', 'chain_broken', (records) => records.splice(1, 2, ...records.slice(1, 3).toReversed())],
+  [
+    'two chunks swapped',
+    'chain_broken',
+    (records) => records.splice(1, 2, ...records.slice(1, 3).toReversed()),
+  ],
   ['the end cut off', 'chain_broken', (records) => records.pop()],
   [
     'an end that states another number',

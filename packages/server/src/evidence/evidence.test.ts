@@ -63,11 +63,71 @@ test('a photo counts once per deployment in live and once per agent in test', as
   )
 })
 
-test('an impossible journey is flagged and not verified', async () => {
+test('an impossible journey is flagged, not verified, and never the place to measure from', async () => {
   assert.deepEqual((await submit(place(52.52, 13.4))).json.flags, [])
-  const leap = await submit(place(40.71, -74))
-  assert.deepEqual(leap.json.flags, ['geo_mismatch'])
-  assert.equal(leap.json.verified, false)
+  for (const _ of ['first', 'again']) {
+    const leap = await submit(place(40.71, -74))
+    assert.deepEqual(leap.json.flags, ['geo_mismatch'])
+    assert.equal(leap.json.verified, false)
+  }
+  assert.deepEqual((await submit(place(52.53, 13.41))).json.flags, [])
+  await harness.advance(9 * 3_600_000)
+  assert.deepEqual((await submit(place(40.71, -74))).json.flags, [], 'nine hours are enough to fly')
+})
+
+for (const parallel of [2, 20]) {
+  test(`${parallel} places of a new member at once, far apart: one stands, the others are flagged`, async () => {
+    const answers = await Promise.all(
+      Array.from({ length: parallel }, (_, n) =>
+        submit({
+          memberId: `everywhere ${parallel}`,
+          source: 'geo_photo',
+          lat: 0,
+          lng: n * (360 / parallel) - 180,
+        }),
+      ),
+    )
+    assert.equal(answers.filter((answer) => answer.json.flags.length === 0).length, 1)
+  })
+}
+
+/** What is handed in by a live key, and what stands against it. */
+const submissions: readonly (readonly [string, Record<string, unknown>, readonly string[]])[] = [
+  ['a receipt alone', { source: 'receipt' }, ['member_not_enrolled', 'evidence_missing']],
+  ['a latitude alone', { source: 'geo_photo', lat: 1 }, ['member_not_enrolled', 'evidence_missing']],
+  ['a place', { source: 'geo_photo', lat: 1, lng: 2 }, ['member_not_enrolled']],
+  ['a photo', { source: 'geo_photo', photoHash: 'live-photo' }, ['member_not_enrolled']],
+]
+for (const [name, body, reasons] of submissions) {
+  test(`live presence by ${name}: ${reasons.join(', ')}`, async () => {
+    const { json } = await submit({ memberId: `by ${name}`, ...body }, live.apiKey)
+    assert.equal(json.verified, false)
+    const { rows } = await harness.owner.query('select reasons from sessions where session_id = $1', [
+      json.sessionId,
+    ])
+    assert.deepEqual(rows, [{ reasons }])
+    assert.equal(
+      (
+        await harness.call('POST', '/api/agents/verify', {
+          key: live.apiKey,
+          body: { sessionId: json.sessionId },
+        })
+      ).status,
+      402,
+      'without credits nothing is told about a session',
+    )
+  })
+}
+
+test('one photo is one photo, however its hash is written', async () => {
+  const hash = 'ab'.repeat(32)
+  assert.equal((await submit({ memberId: 'm', source: 'receipt', photoHash: hash })).status, 200)
+  for (const photoHash of [hash.toUpperCase(), `0x${hash}`, Buffer.from(hash, 'hex').toString('base64')])
+    assert.equal(
+      (await submit({ memberId: 'm', source: 'receipt', photoHash })).json.error,
+      'photo_hash_used',
+      photoHash,
+    )
 })
 
 const challenge = async (by = key) =>

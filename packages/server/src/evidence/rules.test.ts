@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { distanceKm, isPlausibleMove, walletMessage } from './rules.ts'
+import { distanceKm, isPlausibleMove, photoKey, walletMessage } from './rules.ts'
 
 test('distance and speed: a flight is plausible, a leap is not', () => {
   const berlin = { lat: 52.52, lng: 13.4 }
@@ -11,6 +11,22 @@ test('distance and speed: a flight is plausible, a leap is not', () => {
   assert.equal(isPlausibleMove({ ...berlin, at }, { ...newYork, at: later(9) }), true)
   assert.equal(isPlausibleMove({ ...berlin, at }, { ...newYork, at: later(1) }), false)
   assert.equal(isPlausibleMove({ ...berlin, at }, { ...berlin, at }), true)
+})
+
+const bytes = Buffer.from('00fb'.repeat(16), 'hex')
+const writings: readonly string[] = [
+  bytes.toString('hex'),
+  bytes.toString('hex').toUpperCase(),
+  `0x${bytes.toString('hex')}`,
+  `sha256:${bytes.toString('hex')}`,
+  `SHA-256=${bytes.toString('base64')}`,
+  bytes.toString('base64'),
+  bytes.toString('base64url'),
+]
+test('one hash is one photo, however it is written', () => {
+  for (const writing of writings) assert.equal(photoKey(writing), photoKey(writings[0] ?? ''), writing)
+  const others = ['p1', 'P1', ' p1', 'sha256:p1', bytes.toString('hex').slice(2), 'f'.repeat(64)]
+  assert.equal(new Set([...others, writings[0] ?? ''].map(photoKey)).size, others.length + 1)
 })
 
 test('the wallet message holds domain, address, chain, nonce and times', () => {

@@ -20,6 +20,17 @@ export const isPlausibleMove = (from: Place & { at: Date }, to: Place & { at: Da
   return km <= hopKmFree || km <= hours * speedKmhMax
 }
 
+const hex32 = /^(?:0x|sha-?256[:=-])?([0-9a-f]{64})$/i
+const base64Of32 = /^(?:sha-?256[:=-])?([A-Za-z0-9+/_-]{43})=?$/i
+/** One photo, one key: a SHA-256 is the same in hex and base64, in capitals and with a prefix; other text stands for itself. */
+export const photoKey = (photoHash: string): string => {
+  const [, hex] = hex32.exec(photoHash) ?? []
+  if (hex !== undefined) return `sha256:${hex.toLowerCase()}`
+  const [, base64] = base64Of32.exec(photoHash) ?? []
+  if (base64 !== undefined) return `sha256:${Buffer.from(base64, 'base64').toString('hex')}`
+  return `text:${photoHash}`
+}
+
 export const nonceMinutes = 5
 
 type WalletText = {

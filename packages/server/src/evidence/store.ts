@@ -81,7 +81,27 @@ export const insertPhotoHash = async (tx: Tx, photo: Photo): Promise<boolean> =>
   return result.numInsertedOrUpdatedRows === 1n
 }
 
+/** To about a kilometre. */
+const coarse = ({ lat, lng, at }: Place & { at: Date }) => ({
+  lat: Math.round(lat * 100) / 100,
+  lng: Math.round(lng * 100) / 100,
+  at,
+})
 type MemberKey = { readonly agentId: string; readonly mode: Mode; readonly memberRef: string }
+/** Keeps a first place; false where the member has one, and then no other transaction changes it before this one ends. */
+export const insertPresence = async (
+  tx: Tx,
+  key: MemberKey,
+  place: Place & { at: Date },
+): Promise<boolean> => {
+  const result = await tx
+    .insertInto('presences')
+    .values({ agent_id: key.agentId, mode: key.mode, member_ref: key.memberRef, ...coarse(place) })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return result.numInsertedOrUpdatedRows === 1n
+}
+
 export const findPresence = async (tx: Tx, key: MemberKey): Promise<(Place & { at: Date }) | undefined> =>
   tx
     .selectFrom('presences')
@@ -93,14 +113,11 @@ export const findPresence = async (tx: Tx, key: MemberKey): Promise<(Place & { a
     .executeTakeFirst()
 
 export const updatePresence = async (tx: Tx, key: MemberKey, place: Place & { at: Date }): Promise<void> => {
-  const rounded = {
-    lat: Math.round(place.lat * 100) / 100,
-    lng: Math.round(place.lng * 100) / 100,
-    at: place.at,
-  }
   await tx
-    .insertInto('presences')
-    .values({ agent_id: key.agentId, mode: key.mode, member_ref: key.memberRef, ...rounded })
-    .onConflict((conflict) => conflict.columns(['agent_id', 'mode', 'member_ref']).doUpdateSet(rounded))
+    .updateTable('presences')
+    .set(coarse(place))
+    .where('agent_id', '=', key.agentId)
+    .where('mode', '=', key.mode)
+    .where('member_ref', '=', key.memberRef)
     .execute()
 }
