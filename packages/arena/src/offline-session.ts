@@ -1,5 +1,5 @@
 import { generatorOf, type Family } from './generators/index.ts'
-import { distance, type Point, type StrokeLibrary, targetWidth } from './generators/types.ts'
+import { distance, type Point, type StrokeLibrary, targetWidth, type TimedPoint } from './generators/types.ts'
 import { createRandom, gaussian, type Random, uniform } from './random.ts'
 
 export type SessionEvent = {
@@ -26,6 +26,19 @@ const around = (random: Random, target: Point): Point => {
   return distance(at, target) < targetWidth / 2 ? at : target
 }
 
+/** A stroke as a browser reports it: one whole-pixel point per frame, from `phase` ms on. */
+export const toFrames = (stroke: readonly TimedPoint[], phase: number): TimedPoint[] => {
+  const frames: TimedPoint[] = []
+  const durationMs = stroke.at(-1)?.t ?? 0
+  let current = 0
+  for (let frame = phase; frame <= durationMs + frameMs; frame += frameMs) {
+    while ((stroke[current + 1]?.t ?? Infinity) <= frame) current += 1
+    const point = stroke[current]
+    if (point && point.t <= frame) frames.push({ t: frame, x: Math.round(point.x), y: Math.round(point.y) })
+  }
+  return frames
+}
+
 /**
  * A minute of clicking on targets, as a browser would report it with ideal timing: one move per frame at 60 Hz, whole
  * pixels, only where the place changed. Times are whole milliseconds from the start.
@@ -47,15 +60,10 @@ export const offlineSession = (family: Family, seed: number, library?: StrokeLib
     const to = around(random, place())
     const stroke = generate(random, position, to)
     const durationMs = stroke.at(-1)?.t ?? 0
-    let current = 0
-    for (let frame = uniform(random, 0, frameMs); frame <= durationMs + frameMs; frame += frameMs) {
-      while ((stroke[current + 1]?.t ?? Infinity) <= frame) current += 1
-      const point = stroke[current]
-      if (!point || point.t > frame) continue
-      const at = { x: Math.round(point.x), y: Math.round(point.y) }
-      if (at.x === seen.x && at.y === seen.y) continue
-      seen = at
-      events.push({ t: Math.round(t + frame), ...at, type: 'move' })
+    for (const point of toFrames(stroke, uniform(random, 0, frameMs))) {
+      if (point.x === seen.x && point.y === seen.y) continue
+      seen = { x: point.x, y: point.y }
+      events.push({ t: Math.round(t + point.t), ...seen, type: 'move' })
     }
     t += durationMs + uniform(random, 30, 120)
     events.push({ t: Math.round(t), ...seen, type: 'down' })

@@ -1,4 +1,20 @@
-export { type MotionPoint, toStrokes } from './strokes.ts'
+export { type MotionPoint, toRuns, toStrokes } from './strokes.ts'
+export {
+  createReplayIndex,
+  describeStroke,
+  finishDescriptor,
+  isReplay,
+  rawDescriptor,
+  type ReadStroke,
+  readStroke,
+  replayCell,
+  replayCellsNear,
+  type ReplayDescriptor,
+  replayMatchesNeeded,
+  type ReplayModel,
+  replayModel,
+  strokeDistance,
+} from './replay.ts'
 export * from './quality.ts'
 export * from './score.ts'
 export { inputModel } from './input-model.ts'

@@ -37,13 +37,17 @@ function isUsable(point: MotionPoint): boolean {
   )
 }
 
-/** Splits a recording, oldest point first, into strokes; points that go back in time are left out. */
+/** Splits a recording, oldest point first, into strokes on the common grid. */
 export function toStrokes(points: readonly MotionPoint[]): Stroke[] {
-  const strokes: Stroke[] = []
+  return toRuns(points).flatMap((run) => toStroke(run) ?? [])
+}
+
+/** The recorded points of each stroke, as they came; points that go back in time are left out. */
+export function toRuns(points: readonly MotionPoint[]): Sample[][] {
+  const runs: Sample[][] = []
   let run: Sample[] = []
   const close = () => {
-    const stroke = toStroke(run)
-    if (stroke) strokes.push(stroke)
+    if (isStroke(run)) runs.push(run)
     run = []
   }
   for (let index = 0; index < Math.min(points.length, POINTS_MAX); index += 1) {
@@ -57,15 +61,21 @@ export function toStrokes(points: readonly MotionPoint[]): Stroke[] {
     run.push({ t: point.t, x: point.x, y: point.y })
   }
   close()
-  return strokes
+  return runs
+}
+
+function isStroke(run: readonly Sample[]): boolean {
+  const first = run[0]
+  const last = run.at(-1)
+  if (!first || !last || run.length < POINTS_MIN) return false
+  if (last.t - first.t > DURATION_MS_MAX) return false
+  return length(last.x - first.x, last.y - first.y) >= DISTANCE_PX_MIN
 }
 
 function toStroke(run: readonly Sample[]): Stroke | undefined {
   const first = run[0]
   const last = run.at(-1)
-  if (!first || !last || run.length < POINTS_MIN) return undefined
-  if (last.t - first.t > DURATION_MS_MAX) return undefined
-  if (length(last.x - first.x, last.y - first.y) < DISTANCE_PX_MIN) return undefined
+  if (!first || !last) return undefined
   const stroke = resample(run, first, last)
   if (stroke.x.length < SAMPLES_MIN) return undefined
   let path = 0
