@@ -120,6 +120,10 @@ const visibleMsOf = (events: readonly TelemetryEvent[], endMs: number): number =
   return since === null ? sum : sum + Math.max(0, endMs - since)
 }
 
+/** All mouse motion of a session, with the presses that end strokes. What is not a v1 chunk is left out. */
+export const mouseMotionOf = (opened: readonly Pick<TelemetryRecord, 'chunk'>[]): MotionPoint[] =>
+  opened.flatMap(({ chunk }) => pointsOf(readChunk(chunk)?.events ?? []))
+
 const pointsOf = (events: readonly TelemetryEvent[]): MotionPoint[] =>
   events.flatMap((event): MotionPoint[] => {
     if (event.type === 'motion' && event.pointer === 'm')

@@ -113,7 +113,10 @@ export const buildApp = (ctx: Ctx): App => {
       findWorkRef: work.findWorkRef,
     }),
     ...evidence.routes(ctx),
-    ...sessions.routes(ctx, { findSite: agents.findSite }),
+    ...sessions.routes(ctx, {
+      findSite: agents.findSite,
+      onClosed: evidence.makeScoring(ctx).onClosed,
+    }),
     ...tracking.routes(ctx),
     ...work.routes(ctx, {
       findMode: agents.findMode,
@@ -204,6 +207,7 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
     ...work.duties(ctx),
     ...payments.duties(ctx),
     ...sessions.duties(ctx),
+    ...evidence.makeScoring(ctx).duties,
     vhh.epochDuty(ctx, signer),
     credentials.statusDuty(ctx, signer),
     tracking.retentionDuty(ctx),

@@ -1,5 +1,6 @@
 export { routes } from './routes.ts'
 export { resolveSession, simulatedAttention } from './sandbox.ts'
+export { makeScoring } from './score-session.ts'
 export { deleteOldNonces } from './store.ts'
 export { recordTaskSession } from './task-session.ts'
 export { checkWallet, consumeWalletNonce, type WalletProof } from './wallet.ts'

@@ -19,7 +19,7 @@ test('a session is recorded chunk by chunk, closes, and opens again for the scor
   assert.equal(second.seq, 2)
   const ended = await recorder.finish({ t1: 300 })
   assert.equal(ended.status, 200, ended.text)
-  assert.equal(ended.json.status, 'closed')
+  assert.equal(ended.json.status, 'scored')
   assert.match(ended.json.vt, /^vt_/)
   const key = { agentId, mode: 'test' as const, sessionId: recorder.sessionId }
   const opened = await inTransaction(harness.ctx, agentId, (tx) => readRecords(tx, harness.ctx, key))
@@ -43,5 +43,5 @@ test('a session is recorded chunk by chunk, closes, and opens again for the scor
     key: apiKey,
     body: { sessionId: recorder.sessionId },
   })
-  assert.equal(verified.json.error, 'session_not_ready')
+  assert.equal(verified.json.error, 'session_rejected')
 })
