@@ -1,8 +1,9 @@
 // What people of one pointer and platform reach with this model. Only then may low motion count against anybody there.
 import { ln, logistic } from './arithmetic.ts'
-import type { Calibration, MotionVerdict } from './score.ts'
+import type { MotionJudgement } from './motion.ts'
+import type { Calibration } from './score.ts'
 
-export type ConsentedSession = { readonly person: string; readonly motion: MotionVerdict }
+export type ConsentedSession = { readonly person: string; readonly motion: MotionJudgement }
 export type Calibrated =
   | {
       readonly type: 'calibrated'

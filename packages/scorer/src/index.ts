@@ -19,6 +19,5 @@ export {
 } from './replay.ts'
 export * from './quality.ts'
 export * from './score.ts'
-export { inputModel } from './input-model.ts'
 export { calibrate, type Calibrated, type ConsentedSession } from './calibrate.ts'
 export { recompute, type Claimed, type Recomputed } from './recompute.ts'

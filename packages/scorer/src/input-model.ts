@@ -1,7 +1,9 @@
+import { currentModel } from './current-model.ts'
+import { judgeMotion } from './motion.ts'
 import type { InputModel } from './score.ts'
 
-/** The model that this version ships with. */
+/** The model in force. It is large, so it has an entry of its own: a page loads it when somebody scores a session. */
 export const inputModel: InputModel = {
-  version: 'input-2026.11',
-  judge: () => ({ motionSeconds: 0, strokes: 0, p: null, synthetic: false }),
+  version: currentModel.version,
+  judge: (points) => judgeMotion(points, currentModel),
 }

@@ -19,20 +19,12 @@ import {
   type FlagName,
   type Verdict,
 } from './quality.ts'
+import type { MotionJudgement } from './motion.ts'
 import type { MotionPoint } from './strokes.ts'
 
-/** What the motion model says of all mouse motion of a session. */
-export type MotionVerdict = {
-  readonly motionSeconds: number
-  readonly strokes: number
-  /** How likely a person made it; null where there was too little to tell. */
-  readonly p: number | null
-  /** Below what 99 of 100 people of the model's own capture setting reach. */
-  readonly synthetic: boolean
-}
 export type InputModel = {
   readonly version: string
-  readonly judge: (points: readonly MotionPoint[]) => MotionVerdict
+  readonly judge: (points: readonly MotionPoint[]) => MotionJudgement
 }
 
 /** Measured on consenting people of this pointer and platform: 99 of 100 of them reach this probability. */
@@ -269,12 +261,12 @@ const recordFlags = (facts: Facts): FlagName[] => {
 
 /** Below this there is too little motion to call it synthetic. */
 const syntheticSecondsMin = 3
-const isSynthetic = ({ p, motionSeconds, synthetic }: MotionVerdict, calibration: Calibration | null) =>
+const isSynthetic = ({ p, motionSeconds, synthetic }: MotionJudgement, calibration: Calibration | null) =>
   calibration === null
     ? synthetic
     : p !== null && motionSeconds >= syntheticSecondsMin && p < calibration.pMin
 
-const noMotion: MotionVerdict = { motionSeconds: 0, strokes: 0, p: null, synthetic: false }
+const noMotion: MotionJudgement = { motionSeconds: 0, strokes: 0, p: null, synthetic: false }
 
 /** Motion of a pointer and platform that nobody calibrated may raise the quality and never lowers it. */
 const withInput = (components: Components, input: number | null, calibrated: boolean): Components => {

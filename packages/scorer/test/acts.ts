@@ -1,5 +1,6 @@
 import type { ProbeTruth, TelemetryRecord } from '@pohf/protocol/telemetry'
-import type { InputModel, MotionVerdict, ScoreContext } from '../src/score.ts'
+import type { MotionJudgement } from '../src/motion.ts'
+import type { InputModel, ScoreContext } from '../src/score.ts'
 
 /** An event as the wire has it, but with its time since the session began in place of a step. */
 export type Act = readonly [tag: string, t: number, ...fields: unknown[]]
@@ -168,7 +169,7 @@ export const screenReaderPerson = (person: Person = {}): Recording => {
 }
 
 /** A model that says what a test needs. The real one has tests of its own. */
-export const saying = (verdict: Partial<MotionVerdict>): InputModel => ({
+export const saying = (verdict: Partial<MotionJudgement>): InputModel => ({
   version: 'input-0000.00',
   judge: (points) =>
     points.some(({ type }) => type === 'move')

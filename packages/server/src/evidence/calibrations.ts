@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { inputModel, type Calibration } from '@pohf/scorer'
+import type { Calibration } from '@pohf/scorer'
+import { inputModel } from '@pohf/scorer/input-model'
 
 /** What `pohf calibrate` writes: one row for each platform whose people were measured. */
 const calibrationFile = z.array(

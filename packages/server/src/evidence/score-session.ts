@@ -1,13 +1,13 @@
 import {
   deviceScores,
   historyScore,
-  inputModel,
   mouseMotionOf,
   scoreSession,
   type FlagName,
   type ReplayDescriptor,
   type SessionScore,
 } from '@pohf/scorer'
+import { inputModel } from '@pohf/scorer/input-model'
 import type { Ctx } from '../platform/context.ts'
 import { inTransaction, type Tx } from '../platform/db.ts'
 import type { Duty } from '../platform/worker.ts'

@@ -9,14 +9,8 @@ import {
   type ProbeTruth,
   type TelemetryRecord,
 } from '@pohf/protocol/telemetry'
-import {
-  deviceScores,
-  historyScore,
-  inputModel,
-  scoreSession,
-  type FlagName,
-  type SessionScore,
-} from '@pohf/scorer'
+import { deviceScores, historyScore, scoreSession, type FlagName, type SessionScore } from '@pohf/scorer'
+import { inputModel } from '@pohf/scorer/input-model'
 
 /**
  * Who the sandbox can play. They all sit at a keyboard: a program that drew pointer motion well enough to pass would
