@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
 import { doctor } from './doctor.ts'
 import { operatorCall } from './operator.ts'
+import { recomputeFile } from './recompute.ts'
 import { verify } from './verify.ts'
 
 const serverFile = (path: string) => fileURLToPath(new URL(`../../server/${path}`, import.meta.url))
@@ -49,6 +50,15 @@ program
   .option('--jwks <file>', 'keys you already hold: no key is fetched')
   .option('--json', 'one JSON object on the last line')
   .action(verify)
+
+program
+  .command('recompute <file>')
+  .description('score an opened session again: the answer of GET /api/agents/sessions/{id}/chunks')
+  .option('--credential <jwt>', 'its credential: what comes out is compared with what was signed')
+  .option('--issuer <url>', 'the address of the service: the signature of the credential is checked')
+  .option('--jwks <file>', 'keys you already hold: no key is fetched')
+  .option('--json', 'one JSON object on the last line')
+  .action(recomputeFile)
 
 const operator = program.command('operator').description('the people who run this deployment')
 operator

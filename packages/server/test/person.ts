@@ -51,7 +51,10 @@ const strokeEvents = (stroke: NonNullable<Play['strokes']>[number], trusted: 0 |
   return [['m', 30, 'm', trusted, stroke.length, [first[0], first[1], ...steps]]]
 }
 
-/** Somebody, or something, lives through a whole session by the keyboard; the server's time moves with them. */
+/**
+ * Somebody, or something, lives through a whole session; the server's time moves with them. By the keyboard, unless
+ * there are strokes: then probes are touched.
+ */
 export const play = async (
   harness: Harness,
   { trusted = 1, visible = 1, answers = true, webdriver = false, strokes = [], ...opening }: Play,
@@ -67,7 +70,7 @@ export const play = async (
       ...(seq === 1
         ? [
             ['f', 5, visible, visible, visible * 100],
-            ['x', 10],
+            ...(strokes.length > 0 ? [] : [['x', 10]]),
           ]
         : []),
       ...(receipt.probe && !truth ? [['o', 20, receipt.probe.id]] : []),
