@@ -7,7 +7,7 @@ import { refuseLeaks } from './split.ts'
 import { train, type Trained } from './train.ts'
 import { botsToTeach, peopleToTeach, testPeople, type World } from './world.ts'
 
-export type Rates = {
+type Rates = {
   readonly auc: number
   readonly eer: number
   readonly lostAt95: number
@@ -29,8 +29,8 @@ export type FamilyResult = Rates & {
   /** Bots passed and people lost, threshold by threshold. */
   readonly curve: readonly CurvePoint[]
 }
-export type CurvePoint = { readonly passed: number; readonly lost: number }
-export type CapturedResult = {
+type CurvePoint = { readonly passed: number; readonly lost: number }
+type CapturedResult = {
   readonly family: string
   readonly seconds: WindowSeconds
   readonly windows: number
