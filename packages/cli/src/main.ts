@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
+import { calibrateFolder } from './calibrate.ts'
 import { doctor } from './doctor.ts'
 import { operatorCall } from './operator.ts'
 import { recomputeFile } from './recompute.ts'
@@ -60,6 +61,15 @@ program
   .option('--jwks <file>', 'keys you already hold: no key is fetched')
   .option('--json', 'one JSON object on the last line')
   .action(recomputeFile)
+
+program
+  .command('calibrate <folder>')
+  .description(
+    'measure consenting people, one folder each with their opened sessions, so that motion may count',
+  )
+  .requiredOption('--platform <name>', 'windows, mac, linux, chromeos, android, ios or other')
+  .option('--out <file>', 'where the rows are kept', 'calibrations.json')
+  .action(calibrateFolder)
 
 const operator = program.command('operator').description('the people who run this deployment')
 operator
