@@ -143,7 +143,7 @@ export const insertSketches = async (
 }
 
 /** Far more than any honest neighbourhood holds; an attacker who floods one cell must not slow the others down. */
-const sketchesMax = 20_000
+const sketchesMax = 50_000
 /** What other sessions of the same scope left in these cells. Reads across agents, so the transaction is the system's. */
 export const listSketchesNear = async (
   tx: Tx,
