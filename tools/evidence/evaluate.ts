@@ -7,7 +7,7 @@ import { refuseLeaks } from './split.ts'
 import { train, type Trained } from './train.ts'
 import { botsToTeach, peopleToTeach, testPeople, type World } from './world.ts'
 
-type Rates = {
+export type Rates = {
   readonly auc: number
   readonly eer: number
   readonly lostAt95: number
