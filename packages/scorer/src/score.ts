@@ -201,12 +201,6 @@ const isSkewed = (clientMs: number, serverMs: number): boolean => {
   return apart > skewMsMax && apart > skewShareMax * Math.max(clientMs, serverMs)
 }
 
-/** Who asks for probes without pointing could not answer the last one that wanted it: it counts neither way. */
-const counted = (outcomes: readonly ProbeOutcome[], pointerless: boolean): ProbeOutcome[] => {
-  const last = outcomes.findLastIndex(({ probe }) => probe.kind === 'point')
-  return outcomes.filter(({ result }, index) => !(pointerless && index === last && result === 'unanswered'))
-}
-
 type Facts = {
   readonly records: readonly ReadRecord[]
   readonly events: readonly TelemetryEvent[]
@@ -222,12 +216,11 @@ type Facts = {
 const factsOf = (records: readonly ReadRecord[]): Facts => {
   const events = records.flatMap(({ chunk }) => chunk.events)
   const [first, last] = [records[0], records.at(-1)]
-  const pointerless = events.some(({ type }) => type === 'alternative')
   return {
     records,
     events,
-    outcomes: counted(probeOutcomes(records), pointerless),
-    pointerless,
+    outcomes: probeOutcomes(records),
+    pointerless: events.some(({ type }) => type === 'alternative'),
     presses: mousePresses(events),
     points: pointsOf(events),
     clientMs: last?.chunk.t1 ?? 0,
