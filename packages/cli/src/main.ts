@@ -2,8 +2,10 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
+import { calibrateFolder } from './calibrate.ts'
 import { doctor } from './doctor.ts'
 import { operatorCall } from './operator.ts'
+import { recomputeFile } from './recompute.ts'
 import { openSession } from './sessions.ts'
 import { verify } from './verify.ts'
 
@@ -50,6 +52,24 @@ program
   .option('--jwks <file>', 'keys you already hold: no key is fetched')
   .option('--json', 'one JSON object on the last line')
   .action(verify)
+
+program
+  .command('recompute <file>')
+  .description('score an opened session again: the answer of GET /api/agents/sessions/{id}/chunks')
+  .option('--credential <jwt>', 'its credential: what comes out is compared with what was signed')
+  .option('--issuer <url>', 'the address of the service: the signature of the credential is checked')
+  .option('--jwks <file>', 'keys you already hold: no key is fetched')
+  .option('--json', 'one JSON object on the last line')
+  .action(recomputeFile)
+
+program
+  .command('calibrate <folder>')
+  .description(
+    'measure consenting people, one folder each with their opened sessions, so that motion may count',
+  )
+  .requiredOption('--platform <name>', 'windows, mac, linux, chromeos, android, ios or other')
+  .option('--out <file>', 'where the rows are kept', 'calibrations.json')
+  .action(calibrateFolder)
 
 const operator = program.command('operator').description('the people who run this deployment')
 operator

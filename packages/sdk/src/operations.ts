@@ -48,6 +48,7 @@ export const operations = [
   { id: 'sessions.finish', method: 'POST', path: '/api/sessions/{sessionId}/finish', keyed: false },
   { id: 'sessions.read', method: 'GET', path: '/api/agents/sessions/{sessionId}', keyed: true },
   { id: 'sessions.chunks', method: 'GET', path: '/api/agents/sessions/{sessionId}/chunks', keyed: true },
+  { id: 'evidence.test-session', method: 'POST', path: '/api/test/sessions', keyed: true },
   { id: 'credentials.status-list', method: 'GET', path: '/status/{list}', keyed: false },
   { id: 'payments.card-webhook', method: 'POST', path: '/api/payments/card/webhook', keyed: false },
   { id: 'discovery.mcp-identity', method: 'POST', path: '/mcp/identity', keyed: true },

@@ -122,7 +122,10 @@ export const buildApp = (ctx: Ctx): App => {
       findWorkRef: work.findWorkRef,
     }),
     ...evidence.routes(ctx),
-    ...sessions.routes(ctx, { findSite: agents.findSite }),
+    ...sessions.routes(ctx, {
+      findSite: agents.findSite,
+      onClosed: evidence.makeScoring(ctx).onClosed,
+    }),
     ...tracking.routes(ctx),
     ...work.routes(ctx, {
       findMode: agents.findMode,
@@ -216,6 +219,7 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
     ...work.duties(ctx),
     ...sessions.duties(ctx),
     ...payments.duties(ctx, { provider: payments.makeCardProvider(ctx), settlers }),
+    ...evidence.makeScoring(ctx).duties,
     vhh.epochDuty(ctx, signer),
     credentials.statusDuty(ctx, signer),
     ledger.reconcileDuty(ctx, comparisons),

@@ -8,7 +8,6 @@ import {
   findWalletChallenge,
   proveByContract,
   proveByKey,
-  scoring,
   simulatedAttention,
   type BoundWallet,
   type WalletProof,
@@ -91,7 +90,7 @@ const draftOf = async (tx: Tx, deps: Deps, { agent, memberId, member, wallet }: 
   const frame = frameClaims({ baseUrl: deps.ctx.config.BASE_URL, mode: agent.mode, kind: 'personhood', at })
   const credentialId = deps.ctx.ids.make('crd_')
   const salt = Buffer.from(deps.ctx.ids.token(), 'base64url')
-  const { quality } = simulatedAttention()
+  const { quality, scoring } = simulatedAttention()
   return {
     claims: {
       ...frame,

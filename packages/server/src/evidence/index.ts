@@ -1,5 +1,6 @@
 export { routes } from './routes.ts'
 export { resolveSession, simulatedAttention } from './sandbox.ts'
+export { makeScoring } from './score-session.ts'
 export { deleteOldNonces } from './store.ts'
 export { recordTaskSession } from './task-session.ts'
 export {
@@ -11,4 +12,3 @@ export {
   type WalletProof,
 } from './wallet.ts'
 export { evidenceItem } from './proof.ts'
-export { scoring } from './rules.ts'

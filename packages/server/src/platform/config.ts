@@ -156,6 +156,10 @@ export const settings = z.object({
     30,
     'Days that recorded sessions are kept. Their hashes stay for ever.',
   ),
+  CALIBRATIONS_FILE: z.string().max(4_096).default('').meta({
+    description:
+      'What `pohf calibrate` wrote. Without it motion that looks drawn is noted and held against nobody.',
+  }),
   REGISTER_LIMIT_PER_HOUR: integer(1, 10_000_000, 120, 'Registrations per hour of one address.'),
   FREE_PLANS_PER_MAIL_DOMAIN: integer(
     0,

@@ -55,6 +55,13 @@ export interface ApiKeys {
   scopes: string[];
 }
 
+export interface AttentionClaims {
+  agent_id: string;
+  mode: string;
+  session_id: string;
+  used_by: string;
+}
+
 export interface CardDisputes {
   amount_usd_cents: bigint;
   dispute_id: string;
@@ -450,6 +457,7 @@ export interface Sessions {
   at: Generated<Timestamp>;
   challenge: string | null;
   components: Json | null;
+  counted: Json | null;
   credential_id: string | null;
   ended_at: Timestamp | null;
   evidence: Generated<Json>;
@@ -500,6 +508,16 @@ export interface StatusLists {
   number: number;
   opened_at: Generated<Timestamp>;
   version: Generated<bigint>;
+}
+
+export interface StrokeSketches {
+  agent_id: string;
+  at: Generated<Timestamp>;
+  cell: bigint;
+  number: number;
+  scope: string;
+  session_id: string;
+  sketch: Buffer;
 }
 
 export interface TaskCompletions {
@@ -629,6 +647,7 @@ export interface DB {
   agents: Agents;
   api_key_hashes: ApiKeyHashes;
   api_keys: ApiKeys;
+  attention_claims: AttentionClaims;
   card_disputes: CardDisputes;
   card_events: CardEvents;
   card_payments: CardPayments;
@@ -671,6 +690,7 @@ export interface DB {
   status_blocks: StatusBlocks;
   status_entries: StatusEntries;
   status_lists: StatusLists;
+  stroke_sketches: StrokeSketches;
   task_completions: TaskCompletions;
   task_token_claims: TaskTokenClaims;
   track_event_claims: TrackEventClaims;

@@ -4,7 +4,6 @@ export { routes } from './routes.ts'
 export {
   makeViewToken,
   readViewToken,
-  type Components,
   type EvidenceItem,
   type Measured,
   type Session,
