@@ -1,6 +1,7 @@
 // Plays many sessions of one bot against a running server and asks the server what became of each.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bot, BotContext, BotOutcome } from './bots/bot.ts'
+import { readProbes } from './protocol/records.ts'
 import { createRandom } from './random.ts'
 
 export type Contest = Omit<BotContext, 'random' | 'signal'> & {
@@ -27,17 +28,20 @@ export type Verdict = {
 export type Played = {
   readonly outcome: BotOutcome | undefined
   readonly verdict: Verdict | undefined
+  /** Probes asked and hit by the server's own record; undefined without a key. */
+  readonly probes: { readonly asked: number; readonly hit: number } | undefined
   /** Why it came to nothing, where it did. */
   readonly fault: string | undefined
   readonly wallMs: number
 }
 
 const sessionMsMax = 180_000
-const verdictTries = 40
+const verdictTries = 20
 
 const readVerdict = async (contest: Contest, sessionId: string): Promise<Verdict | undefined> => {
   if (contest.apiKey === undefined) return undefined
   const url = new URL(`/api/agents/sessions/${encodeURIComponent(sessionId)}`, contest.target.baseUrl)
+  let last: Verdict | undefined
   for (let attempt = 0; attempt < verdictTries; attempt += 1) {
     const response = await fetch(url, {
       headers: { authorization: `Bearer ${contest.apiKey}` },
@@ -45,10 +49,17 @@ const readVerdict = async (contest: Contest, sessionId: string): Promise<Verdict
     })
     if (!response.ok) throw new Error(`reading the session: ${response.status} ${await response.text()}`)
     const verdict = (await response.json()) as Verdict
+    last = verdict
     if (verdict.verified !== null) return verdict
     await sleep(250)
   }
-  return undefined
+  return last
+}
+
+const countProbes = async ({ apiKey, target }: Contest, sessionId: string) => {
+  if (apiKey === undefined) return undefined
+  const outcomes = await readProbes({ baseUrl: target.baseUrl, apiKey }, sessionId)
+  return { asked: outcomes.length, hit: outcomes.filter(({ result }) => result === 'hit').length }
 }
 
 const playOne = async (contest: Contest, index: number): Promise<Played> => {
@@ -61,10 +72,12 @@ const playOne = async (contest: Contest, index: number): Promise<Played> => {
       signal: AbortSignal.timeout(sessionMsMax),
     })
     const wallMs = performance.now() - startedAt
-    return { outcome, verdict: await readVerdict(contest, outcome.sessionId), fault: undefined, wallMs }
+    const { sessionId } = outcome
+    const verdict = await readVerdict(contest, sessionId)
+    return { outcome, verdict, probes: await countProbes(contest, sessionId), fault: undefined, wallMs }
   } catch (error) {
     const fault = error instanceof Error ? error.message : String(error)
-    return { outcome, verdict: undefined, fault, wallMs: performance.now() - startedAt }
+    return { outcome, verdict: undefined, probes: undefined, fault, wallMs: performance.now() - startedAt }
   }
 }
 
@@ -126,18 +139,18 @@ const median = (values: readonly number[]): string => {
 export const tableOf = (results: readonly Result[]): string => {
   const rows = results.map((result) => {
     const { played, verified } = result
-    const probes = played.reduce((sum, { outcome }) => sum + (outcome?.probes ?? 0), 0)
-    const answered = played.reduce((sum, { outcome }) => sum + (outcome?.answered ?? 0), 0)
+    const asked = played.reduce((sum, { probes }) => sum + (probes?.asked ?? 0), 0)
+    const hit = played.reduce((sum, { probes }) => sum + (probes?.hit ?? 0), 0)
     const quality = median(played.flatMap(({ verdict }) => verdict?.quality ?? []))
     const share = played.length / Math.max(1, verified)
     const cost =
       verified === 0
         ? 'none made'
         : `${seconds(result.meanWallMs * share)}, ${seconds(result.meanCpuMs * share)} CPU`
-    return `| ${result.name} | ${played.length} | ${verified} | ${quality} | ${answered} of ${probes} | ${reasonsOf(result)} | ${seconds(result.meanWallMs)} | ${cost} |`
+    return `| ${result.name} | ${played.length} | ${verified} | ${quality} | ${hit} of ${asked} | ${reasonsOf(result)} | ${seconds(result.meanWallMs)} | ${cost} |`
   })
   return [
-    '| Bot | Sessions | Verified | Median quality | Probes answered | Not verified because | Time each | One forged session costs |',
+    '| Bot | Sessions | Verified | Median quality | Probes hit | Not verified because | Time each | One forged session costs |',
     '| --- | --- | --- | --- | --- | --- | --- | --- |',
     ...rows,
   ].join('\n')
