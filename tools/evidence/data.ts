@@ -6,7 +6,9 @@ import type { MotionPoint } from '../../packages/scorer/src/index.ts'
 export type Session = {
   /** `human`, or the name of the bot's family. */
   readonly family: string
-  readonly source: 'sapimouse' | 'offline' | 'generated' | 'chromium'
+  /** The family that a variant was made from. */
+  readonly parent: string | null
+  readonly source: 'sapimouse' | 'reclocked' | 'offline' | 'generated' | 'chromium'
   /** Sessions of one person (or one bot run) share it: the unit that is drawn in a bootstrap. */
   readonly unit: string
   readonly user: number | null
@@ -40,26 +42,36 @@ const KINDS = new Map<string | number, MotionPoint['type']>([
   ['pointerup', 'up'],
 ])
 
+/** A clock that goes back this far began again: another take under the same name, not the same session. */
+const RESTART_MS = 1_000
+
 export function readHumans(folder: string): Session[] {
-  const sessions = new Map<string, { user: number; points: MotionPoint[] }>()
+  const takes: { user: number; points: MotionPoint[] }[] = []
+  const open = new Map<string, MotionPoint[]>()
   const lines = readFileSync(join(folder, 'human_sapimouse.csv'), 'utf8').split('\n')
   for (const line of lines.slice(1)) {
     const [user = '', part = '', t = '', x = '', y = '', kind = ''] = line.trim().split(',')
     const type = KINDS.get(kind)
     if (!type) continue
     const key = `${user}/${part}`
-    const session = sessions.get(key) ?? { user: Number(user), points: [] }
-    session.points.push({ t: Number(t), x: Number(x), y: Number(y), type })
-    sessions.set(key, session)
+    const point = { t: Number(t), x: Number(x), y: Number(y), type }
+    let points = open.get(key)
+    if (!points || point.t < (points.at(-1)?.t ?? 0) - RESTART_MS) {
+      points = []
+      open.set(key, points)
+      takes.push({ user: Number(user), points })
+    }
+    points.push(point)
   }
-  return [...sessions.values()]
+  return takes
     .toSorted((left, right) => left.user - right.user)
     .map(({ user, points }) => ({
       family: 'human',
+      parent: null,
       source: 'sapimouse' as const,
       unit: `user-${user}`,
       user,
-      points: points.toSorted((left, right) => left.t - right.t),
+      points,
     }))
 }
 
@@ -73,6 +85,7 @@ export function readBots(folder: string): Session[] {
       .map((line) => JSON.parse(line) as Line)
   const offline = read('bots_offline.jsonl').map(({ family, id, ev }) => ({
     family,
+    parent: null,
     source: 'offline' as const,
     unit: id,
     user: null,
@@ -80,6 +93,7 @@ export function readBots(folder: string): Session[] {
   }))
   const chromium = read('bots_chromium.jsonl').map(({ family, id, ev }) => ({
     family,
+    parent: null,
     source: 'chromium' as const,
     unit: id,
     user: null,

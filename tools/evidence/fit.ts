@@ -1,13 +1,8 @@
 // Fits the two parts of the motion model. No randomness: the same rows give the same numbers.
-import {
-  type Scale,
-  distanceScore,
-  logisticScore,
-  normalise,
-} from '../../packages/scorer/src/model.ts'
+import { type Scale, distanceScore, logisticScore, normalise } from '../../packages/scorer/src/model.ts'
 
 export type Rows = readonly (readonly number[])[]
-type Parts = {
+export type Parts = {
   readonly quantiles: number[][]
   readonly center: number[]
   readonly covarianceFactor: number[][]
@@ -16,10 +11,18 @@ type Parts = {
 }
 
 /** Acklam's rational form of the normal quantile; its error of 1e-9 is far below the spacing of the knots. */
-export function normalDeviate(probability: number): number {
-  const a = [-39.69683028665376, 220.9460984245205, -275.9285104469687, 138.357751867269, -30.66479806614716, 2.506628277459239]
-  const b = [-54.47609879822406, 161.5858368580409, -155.6989798598866, 66.80131188771972, -13.28068155288572, 1]
-  const c = [-0.007784894002430293, -0.3223964580411365, -2.400758277161838, -2.549732539343734, 4.374664141464968, 2.938163982698783]
+function normalDeviate(probability: number): number {
+  const a = [
+    -39.69683028665376, 220.9460984245205, -275.9285104469687, 138.357751867269, -30.66479806614716,
+    2.506628277459239,
+  ]
+  const b = [
+    -54.47609879822406, 161.5858368580409, -155.6989798598866, 66.80131188771972, -13.28068155288572, 1,
+  ]
+  const c = [
+    -0.007784894002430293, -0.3223964580411365, -2.400758277161838, -2.549732539343734, 4.374664141464968,
+    2.938163982698783,
+  ]
   const d = [0.007784695709041462, 0.3224671290700398, 2.445134137142996, 3.754408661907416, 1]
   const polynomial = (terms: readonly number[], at: number) => terms.reduce((sum, term) => sum * at + term, 0)
   if (probability > 0.5) return -normalDeviate(1 - probability)
@@ -32,9 +35,9 @@ export function normalDeviate(probability: number): number {
   return (polynomial(a, square) * middle) / polynomial(b, square)
 }
 
-export const KNOTS = 41
+const KNOTS = 25
 /** Even in rank, with the outer ones at 0.2 % and 99.8 %. */
-export const LEVEL_SHARES = Array.from({ length: KNOTS }, (_, knot) => 0.002 + (0.996 * knot) / (KNOTS - 1))
+const LEVEL_SHARES = Array.from({ length: KNOTS }, (_, knot) => 0.002 + (0.996 * knot) / (KNOTS - 1))
 
 export function quantile(sorted: readonly number[], share: number): number {
   const place = share * (sorted.length - 1)
@@ -69,7 +72,8 @@ function solve(factor: readonly Float64Array[], right: Float64Array): Float64Arr
   }
   for (let row = size - 1; row >= 0; row -= 1) {
     let rest = result[row] ?? 0
-    for (let below = row + 1; below < size; below += 1) rest -= (factor[below]?.[row] ?? 0) * (result[below] ?? 0)
+    for (let below = row + 1; below < size; below += 1)
+      rest -= (factor[below]?.[row] ?? 0) * (result[below] ?? 0)
     result[row] = rest / (factor[row]?.[row] ?? 1)
   }
   return result
@@ -78,7 +82,6 @@ function solve(factor: readonly Float64Array[], right: Float64Array): Float64Arr
 export type Options = {
   readonly ridge: number
   readonly penalty: number
-  readonly squares: boolean
 }
 
 /** Weighted ridge logistic regression by Newton's steps; rows are people (1) or bots (0) with weights. */
@@ -156,7 +159,8 @@ export function fitParts(people: Rows, bots: Rows, botWeights: readonly number[]
       const line = covariance[left] ?? new Float64Array()
       const rest = (row[left] ?? 0) - (center[left] ?? 0)
       for (let right = 0; right <= left; right += 1) {
-        line[right] = (line[right] ?? 0) + (rest * ((row[right] ?? 0) - (center[right] ?? 0))) / (deviates.length - 1)
+        line[right] =
+          (line[right] ?? 0) + (rest * ((row[right] ?? 0) - (center[right] ?? 0))) / (deviates.length - 1)
       }
     }
   }
@@ -165,9 +169,7 @@ export function fitParts(people: Rows, bots: Rows, botWeights: readonly number[]
     line[index] = (line[index] ?? 0) + options.ridge
   }
   const factor = cholesky(covariance)
-  const expand = (row: readonly number[]) =>
-    Float64Array.from(options.squares ? [...row, ...row.map((value) => value * value)] : row)
-  const expanded = [...deviates, ...toDeviates(bots)].map(expand)
+  const expanded = [...deviates, ...toDeviates(bots)].map((row) => Float64Array.from(row))
   const labels = expanded.map((_, index) => (index < people.length ? 1 : 0))
   const humanWeight = 1 / people.length
   let botTotal = 0

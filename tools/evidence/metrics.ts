@@ -42,3 +42,7 @@ export function equalErrorRate(people: readonly number[], bots: readonly number[
   }
   return best.rate
 }
+
+export function shareAtOrBelow(scores: readonly number[], limit: number): number {
+  return scores.length === 0 ? 0 : countBelow(rising(scores), limit, true) / scores.length
+}

@@ -92,7 +92,8 @@ function speedFeatures(steps: Steps, seconds: number): number[] {
   const acceleration = differences(smoothed)
   const jerk = differences(acceleration)
   const rate = SAMPLES_PER_SECOND * SAMPLES_PER_SECOND
-  const jerkCost = (energy(jerk) * jerk.length * rate * rate * seconds * seconds * seconds) / SAMPLES_PER_SECOND
+  const jerkCost =
+    (energy(jerk) * jerk.length * rate * rate * seconds * seconds * seconds) / SAMPLES_PER_SECOND
   return [
     ln(1 + average),
     ln(1 + top),
@@ -116,7 +117,8 @@ function humpFeatures(speed: readonly number[], top: number, seconds: number): n
   const peaks: number[] = []
   for (let index = 1; index < speed.length - 1; index += 1) {
     const here = speed[index] ?? 0
-    if (here > (speed[index - 1] ?? 0) && here >= (speed[index + 1] ?? 0) && here > 0.1 * top) peaks.push(here)
+    if (here > (speed[index - 1] ?? 0) && here >= (speed[index + 1] ?? 0) && here > 0.1 * top)
+      peaks.push(here)
   }
   const sorted = peaks.toSorted((left, right) => right - left)
   const crest = speed.indexOf(top)
@@ -193,7 +195,9 @@ function courseFeatures(stroke: Stroke, { dx, dy, size, path }: Steps): number[]
     moved.push(size[index] ?? 0)
     heading.push(angle(down, right))
   }
-  const turns = differences(heading).map((turn) => (turn > PI ? turn - 2 * PI : turn <= -PI ? turn + 2 * PI : turn))
+  const turns = differences(heading).map((turn) =>
+    turn > PI ? turn - 2 * PI : turn <= -PI ? turn + 2 * PI : turn,
+  )
   const bends = turns.map(Math.abs)
   const turning = turns.filter((turn) => Math.abs(turn) > TURN_MIN)
   let flips = 0
@@ -306,7 +310,7 @@ function tremorFeatures(stroke: Stroke, { dx, dy, size }: Steps): number[] {
     ln((mean(slow) + 0.02) / (mean(fast) + 0.02)),
     ln((energy(third) + 0.05) / (energy(second) + 0.05)),
     ln((energy(fourth) + 0.05) / (energy(third) + 0.05)),
-    ln((across / (restX.length + 1) + 0.01)),
+    ln(across / (restX.length + 1) + 0.01),
   ]
 }
 
@@ -385,20 +389,26 @@ export const WINDOW_FEATURES: readonly string[] = [
 type Featured = readonly number[]
 
 /** Joins strokes in order until they hold `seconds` of motion, then begins again; an unfinished rest is left out. */
-export function toWindows(strokes: readonly Featured[], seconds: number): number[][] {
-  const windows: number[][] = []
+export function groupStrokes(strokes: readonly Featured[], seconds: number): Featured[][] {
+  const groups: Featured[][] = []
   let first = 0
   let motion = 0
   for (let index = 0; index < strokes.length; index += 1) {
     motion += strokes[index]?.[0] ?? 0
     if (motion < seconds) continue
-    windows.push(summarise(strokes.slice(first, index + 1)))
+    groups.push(strokes.slice(first, index + 1))
     first = index + 1
     motion = 0
   }
-  return windows
+  return groups
 }
 
+/** The features of each window of a recording, in order. */
+export function toWindows(strokes: readonly Featured[], seconds: number): number[][] {
+  return groupStrokes(strokes, seconds).map(summarise)
+}
+
+/** The features of one window, in the order of `WINDOW_FEATURES`. */
 export function summarise(strokes: readonly Featured[]): number[] {
   let motion = 0
   for (const stroke of strokes) motion += stroke[0] ?? 0

@@ -1,4 +1,6 @@
-export { type MotionPoint, toRuns, toStrokes } from './strokes.ts'
+export { type MotionModel } from './model.ts'
+export { type MotionJudgement, judgeMotion } from './motion.ts'
+export { type MotionPoint, type Stroke, toRuns, toStrokes } from './strokes.ts'
 export {
   createReplayIndex,
   describeStroke,

@@ -1,5 +1,6 @@
 // Applies a fitted model to the features of a window. Two transparent parts judge it: a logistic regression that knows
-// bots, and a distance from people that knows none. The lower of the two speaks, so a bot must please both.
+// bots, and a distance from people that knows none. A bot must please both: neither can make good much of what the
+// other misses.
 import { ln, logistic } from './arithmetic.ts'
 import type { WindowSeconds } from './features.ts'
 
@@ -14,7 +15,7 @@ export type WindowModel = {
   readonly center: readonly number[]
   /** Rows of the lower triangle L of the ridged covariance L·Lᵗ of people's normalised features. */
   readonly covarianceFactor: readonly (readonly number[])[]
-  /** One weight for each normalised feature, then one for each square of it. */
+  /** One for each normalised feature. */
   readonly weights: readonly number[]
   readonly bias: number
   readonly logisticScale: Scale
@@ -67,18 +68,11 @@ export function normalise(value: number, quantiles: readonly number[], levels: r
   return Math.max(-DEVIATE_MAX, Math.min(DEVIATE_MAX, deviate))
 }
 
-export function normaliseAll(features: readonly number[], window: WindowModel, levels: readonly number[]): number[] {
-  return features.map((value, index) => normalise(value, window.quantiles[index] ?? [], levels))
-}
-
-/** The bias plus the weighted normalised features and their squares. */
+/** The bias plus the weighted normalised features. */
 export function logisticScore(deviates: readonly number[], weights: readonly number[], bias: number): number {
   let sum = bias
-  for (let index = 0; index < deviates.length; index += 1) sum += (weights[index] ?? 0) * (deviates[index] ?? 0)
-  for (let index = 0; index < deviates.length; index += 1) {
-    const deviate = deviates[index] ?? 0
-    sum += (weights[deviates.length + index] ?? 0) * deviate * deviate
-  }
+  for (let index = 0; index < deviates.length; index += 1)
+    sum += (weights[index] ?? 0) * (deviates[index] ?? 0)
   return sum
 }
 
@@ -101,15 +95,31 @@ export function distanceScore(
   return -ln(1 + squared)
 }
 
-/** The score of a window: 0 is an ordinary person, lower is less like one. */
-export function windowScore(features: readonly number[], window: WindowModel, levels: readonly number[]): number {
-  const deviates = normaliseAll(features, window, levels)
+/** Being more human than this on one side buys nothing on the other. */
+const CREDIT_MAX = 1
+
+/** The two parts as one score: each on the scale of people, neither counted above the limit, then added. */
+export function combine(
+  known: number,
+  distance: number,
+  { logisticScale, distanceScale }: Pick<WindowModel, 'logisticScale' | 'distanceScale'>,
+): number {
+  return (
+    Math.min(CREDIT_MAX, (known - logisticScale.median) / logisticScale.width) +
+    Math.min(CREDIT_MAX, (distance - distanceScale.median) / distanceScale.width)
+  )
+}
+
+/** The score of a window: about 0 for an ordinary person, lower is less like one. */
+export function windowScore(
+  features: readonly number[],
+  window: WindowModel,
+  levels: readonly number[],
+): number {
+  const deviates = features.map((value, index) => normalise(value, window.quantiles[index] ?? [], levels))
   const known = logisticScore(deviates, window.weights, window.bias)
   const distance = distanceScore(deviates, window.center, window.covarianceFactor)
-  return Math.min(
-    (known - window.logisticScale.median) / window.logisticScale.width,
-    (distance - window.distanceScale.median) / window.distanceScale.width,
-  )
+  return combine(known, distance, window)
 }
 
 /** The calibrated probability that a person made motion of this score, people and bots being equally likely. */
