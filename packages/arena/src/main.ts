@@ -1,6 +1,6 @@
 // npm run arena -- --base-url URL --site AGENT [--family F] [--bot FILE] [--sessions N] [--library FILE] [--page URL]
 import { parseArgs } from 'node:util'
-import { bots, loadBot } from './bots/index.ts'
+import { bots, closeBrowser, loadBot } from './bots/index.ts'
 import { readLibrary } from './library.ts'
 import { playContest, type Result, tableOf } from './run.ts'
 
@@ -71,4 +71,8 @@ const main = async (): Promise<number> => {
   return 0
 }
 
-process.exitCode = await main()
+try {
+  process.exitCode = await main()
+} finally {
+  await closeBrowser()
+}

@@ -1,12 +1,6 @@
-// Opens what the server kept of a session, as its owner may, and judges every probe by the protocol's own rule.
+// Opens what the server kept of a session, as its owner may.
 import { createDecipheriv } from 'node:crypto'
-import {
-  probeOutcomes,
-  type ProbeOutcome,
-  type ReadRecord,
-  readChunk,
-  type TelemetryRecord,
-} from '@pohf/protocol/telemetry'
+import { type ReadRecord, readChunk, type TelemetryRecord } from '@pohf/protocol/telemetry'
 
 type Sealed = { readonly ciphertext: string; readonly key: string }
 type Page = { readonly chunks: readonly Sealed[]; readonly nextFrom: number | null }
@@ -27,8 +21,8 @@ const openRecord = ({ ciphertext, key }: Sealed): ReadRecord[] => {
   return chunk ? [{ chunk, receivedAt: record.receivedAt, after: record.after }] : []
 }
 
-/** How every probe of a finished session was answered. */
-export const readProbes = async (owner: Owner, sessionId: string): Promise<ProbeOutcome[]> => {
+/** All records of a finished session, in order. */
+export const readRecords = async (owner: Owner, sessionId: string): Promise<ReadRecord[]> => {
   const records: ReadRecord[] = []
   let from: number | null = 1
   for (let page = 0; page < pagesMax && from !== null; page += 1) {
@@ -42,5 +36,5 @@ export const readProbes = async (owner: Owner, sessionId: string): Promise<Probe
     records.push(...chunks.flatMap(openRecord))
     from = nextFrom
   }
-  return probeOutcomes(records)
+  return records
 }
