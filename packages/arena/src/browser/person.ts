@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chromium, type Page } from 'playwright-core'
 import type { BotOutcome } from '../bots/bot.ts'
-import { generatorOf } from '../generators/index.ts'
+import { brisk, generatorOf } from '../generators/index.ts'
 import type { Generator, Point, StrokeLibrary } from '../generators/types.ts'
 import { createRandom, gaussian, type Random, uniform } from '../random.ts'
 import type { GreyImage } from '../vision/png.ts'
@@ -121,30 +121,41 @@ const readPicture = (file: string, part: Rectangle): GreyImage => {
 
 type Moves = { readonly random: Random; readonly generate: Generator; readonly tell: (line: string) => void }
 
-/** Plays strokes in their own time through xdotool. */
-const createHand = ({ random, generate, tell }: Moves): Hand & { readonly place: () => Point } => {
+/** A question counts for 2.5 s; looking, reacting and pressing need their part of it on a busy machine too. */
+const strokeMsMax = 900
+/** So much of a stroke is handed over at once; a person who is interrupted stops that late. */
+const sliceMs = 120
+
+/** Plays strokes through xdotool, which keeps the time between points: a busy Node would make the hand jerk. */
+const createHand = ({ random, generate, tell }: Moves): Hand => {
   let at: Point = { x: screen.width / 2, y: screen.height / 2 }
-  const go = (to: Point) => {
-    const [x, y] = [Math.round(to.x), Math.round(to.y)]
-    at = { x: Math.min(screen.width - 1, Math.max(0, x)), y: Math.min(screen.height - 1, Math.max(0, y)) }
-    tell(`mousemove ${at.x} ${at.y}`)
-  }
+  const onScreen = ({ x, y }: Point): Point => ({
+    x: Math.min(screen.width - 1, Math.max(0, Math.round(x))),
+    y: Math.min(screen.height - 1, Math.max(0, Math.round(y))),
+  })
   return {
-    place: () => at,
     reach: async (to, isOff) => {
       const startedAt = performance.now()
+      let [lines, told, before]: [string[], number, number] = [[], 0, 0]
       for (const point of generate(random, at, to)) {
-        const waitMs = startedAt + point.t - performance.now()
-        if (waitMs > 1) await sleep(waitMs)
+        if (point.t > before) lines.push(`sleep ${((point.t - before) / 1_000).toFixed(4)}`)
+        before = Math.max(before, point.t)
+        at = onScreen(point)
+        lines.push(`mousemove ${at.x} ${at.y}`)
+        if (before - told < sliceMs) continue
+        tell(lines.join('\n'))
+        lines = []
+        told = before
+        await sleep(Math.max(1, startedAt + told - performance.now()))
         if (isOff?.()) return
-        go(point)
       }
+      tell(lines.join('\n'))
+      await sleep(Math.max(1, startedAt + before - performance.now()))
     },
     press: async () => {
-      await sleep(uniform(random, 40, 110))
-      tell('mousedown 1')
-      await sleep(uniform(random, 55, 110))
-      tell('mouseup 1')
+      const [waits, holds] = [uniform(random, 0.04, 0.11), uniform(random, 0.055, 0.11)]
+      tell(`sleep ${waits.toFixed(3)}\nmousedown 1\nsleep ${holds.toFixed(3)}\nmouseup 1`)
+      await sleep((waits + holds) * 1_000)
     },
   }
 }
@@ -154,6 +165,8 @@ export type PersonOptions = {
   /** Strokes to blend; without them the best synthetic family moves the hand. */
   readonly library?: StrokeLibrary | undefined
   readonly seed?: number | undefined
+  /** Whether the hand keeps moving while nothing is asked. A calm person moves only to answer. */
+  readonly restless?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -169,9 +182,10 @@ export type Person = {
   readonly close: () => Promise<void>
 }
 
-const connect = async (port: number, url: string) => {
+const connect = async (port: number, { url, signal }: PersonOptions) => {
   const deadline = performance.now() + startMsMax
   while (performance.now() < deadline) {
+    if (signal?.aborted) break
     const isUp = await fetch(`http://127.0.0.1:${port}/json/version`).then(
       (response) => response.ok,
       () => false,
@@ -187,7 +201,7 @@ const connect = async (port: number, url: string) => {
     }
     await sleep(200)
   }
-  throw new Error(`Chromium did not open ${url} within ${startMsMax / 1_000} s`)
+  throw new Error(`Chromium did not open ${url} in time`)
 }
 
 /** Starts a screen, a browser and a person before it. Everything ends with `close`, also after a failure here. */
@@ -235,11 +249,12 @@ export const playPerson = async (options: PersonOptions): Promise<Person> => {
       detached: true,
     })
     started.push(input)
-    const { browser, page } = await connect(port, options.url)
+    const { browser, page } = await connect(port, options)
     closers.push(() => browser.close())
     const random = createRandom(options.seed ?? 1)
     const library = options.library ?? []
-    const generate = generatorOf(library.length > 0 ? 'stroke_morph' : 'sigma_lognormal', library)
+    const family = library.length > 0 ? 'stroke_morph' : 'sigma_lognormal'
+    const generate = brisk(generatorOf(family, library), strokeMsMax)
     const tell = (line: string) => void input.stdin?.write(`${line}\n`)
     const hand = createHand({ random, generate, tell })
     await page.waitForLoadState()
@@ -268,8 +283,8 @@ export const playPerson = async (options: PersonOptions): Promise<Person> => {
           eyes: async (part) => readPicture(picture, part),
           random,
           signal: options.signal ?? AbortSignal.timeout(180_000),
-          wanders: true,
-          reactionMs: () => 280 * Math.exp(gaussian(random) * 0.25),
+          wanders: options.restless === true,
+          reactionMs: () => 220 * Math.exp(gaussian(random) * 0.2),
         }),
       close,
     }
