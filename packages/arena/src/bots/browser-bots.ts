@@ -139,24 +139,27 @@ const createBrowserBot =
 const guidedBy = (family: Family): Bot =>
   createBrowserBot({ manner: guided, family, wanders: true, isHuman: true })
 
-const osInput: Bot = async ({ target, pageUrl, library, random, signal }) => {
-  const own = pageUrl === undefined ? await servePage(target) : undefined
-  const seed = Math.floor(random() * 2 ** 32)
-  try {
-    const person = await playPerson({ url: own?.url ?? pageUrl ?? '', library, seed, signal })
+const createOsBot =
+  (restless: boolean): Bot =>
+  async ({ target, pageUrl, library, random, signal }) => {
+    const own = pageUrl === undefined ? await servePage(target) : undefined
+    const seed = Math.floor(random() * 2 ** 32)
     try {
-      return await person.passCheck()
+      const person = await playPerson({ url: own?.url ?? pageUrl ?? '', library, seed, signal, restless })
+      try {
+        return await person.passCheck()
+      } finally {
+        await person.close()
+      }
     } finally {
-      await person.close()
+      own?.close()
     }
-  } finally {
-    own?.close()
   }
-}
 
 /** By the name of the family, the strongest first. Those that replay need a library. */
 export const browserBots: readonly (readonly [string, Bot])[] = [
-  ['os_input', osInput],
+  ['os_input', createOsBot(false)],
+  ['os_input_restless', createOsBot(true)],
   ['browser_stroke_replay', guidedBy('stroke_replay')],
   ['browser_sigma_lognormal', guidedBy('sigma_lognormal')],
   ['browser_bezier_minjerk', guidedBy('bezier_minjerk')],

@@ -12,6 +12,11 @@ export const bots: ReadonlyMap<string, Bot> = new Map<string, Bot>([
   ...browserBots,
 ])
 
+const withBrowser = new Set(browserBots.map(([name]) => name))
+
+/** Whether a bot of the arena drives a browser: a few of those fill a machine. */
+export const needsBrowser = (name: string): boolean => withBrowser.has(name)
+
 /** Loads a bot from a file that exports it as `bot`. */
 export const loadBot = async (file: string): Promise<Bot> => {
   const loaded: unknown = await import(pathToFileURL(resolve(file)).href)
