@@ -16,7 +16,7 @@ export type Contest = Omit<BotContext, 'random' | 'signal'> & {
 }
 
 /** What the server says of a session that it has judged. */
-export type Verdict = {
+type Verdict = {
   readonly status: string
   readonly verified: boolean | null
   readonly quality: number | null
@@ -26,7 +26,7 @@ export type Verdict = {
   readonly components: Readonly<Record<string, number | null>> | null
 }
 
-export type Played = {
+type Played = {
   readonly outcome: BotOutcome | undefined
   readonly verdict: Verdict | undefined
   /** What the rules make of the server's own record, computed here; undefined without a key. */
