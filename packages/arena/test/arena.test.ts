@@ -44,6 +44,11 @@ test(
           `${name} hit ${judgement.probes.hit} of ${judgement.probes.asked}`,
         )
       }
+    const words = results.find(({ name }) => name === 'protocol_bot_alternative')
+    assert.ok(
+      words?.played.every(({ judgement }) => judgement?.verified),
+      'the alternative is no longer a way in: docs/evidence/arena.md and decision 0098 say that it is',
+    )
     const table = tableOf(results)
     t.diagnostic(`\n${table}`)
     assert.equal(table.split('\n').length, 2 + names.length)
