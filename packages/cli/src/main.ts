@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
 import { calibrateFolder } from './calibrate.ts'
@@ -9,13 +10,37 @@ import { recomputeFile } from './recompute.ts'
 import { openSession } from './sessions.ts'
 import { verify } from './verify.ts'
 
-const serverFile = (path: string) => fileURLToPath(new URL(`../../server/${path}`, import.meta.url))
+const packageFile = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
-/** Runs a file of the server package in our place: same terminal, same signals, same exit code. */
-const become = async (file: string, parameters: readonly string[] = []): Promise<void> => {
-  const child = spawn(process.execPath, [serverFile(file), ...parameters], { stdio: 'inherit' })
+/** Runs a program of the workspace in our place: same terminal, same signals, same exit code. */
+const run = async (file: string, parameters: readonly string[]): Promise<void> => {
+  const child = spawn(process.execPath, [file, ...parameters], { stdio: 'inherit' })
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
   process.exitCode = await new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
+}
+
+const become = (file: string, parameters: readonly string[] = []): Promise<void> =>
+  run(packageFile(`server/${file}`), parameters)
+
+type Attack = Readonly<Record<'site' | 'baseUrl' | 'sessions', string>> & {
+  readonly key?: string
+  readonly library?: string
+}
+
+/** The bots are a program of their own that is no part of an installation: nobody should run a server with bots in it. */
+const attack = async (bot: string, options: Attack): Promise<void> => {
+  const arena = packageFile('arena/src/main.ts')
+  if (!existsSync(arena)) {
+    console.error('The bots are not part of an installation. Run this from the sources: docs/arena.md')
+    process.exitCode = 2
+    return
+  }
+  const optional = [
+    ...(options.key === undefined ? [] : ['--key', options.key]),
+    ...(options.library === undefined ? [] : ['--library', options.library]),
+  ]
+  const { site, baseUrl, sessions } = options
+  await run(arena, ['--bot', bot, '--site', site, '--base-url', baseUrl, '--sessions', sessions, ...optional])
 }
 
 const program = new Command('pohf').description('Proof that a human did it.').showHelpAfterError()
@@ -70,6 +95,16 @@ program
   .requiredOption('--platform <name>', 'windows, mac, linux, chromeos, android, ios or other')
   .option('--out <file>', 'where the rows are kept', 'calibrations.json')
   .action(calibrateFolder)
+
+program
+  .command('attack <bot>')
+  .description('play a bot of yours against a server of yours, and see what it gets; docs/arena.md')
+  .requiredOption('--site <agentId>', 'the agent whose site is attacked')
+  .option('--base-url <url>', 'the server', 'http://127.0.0.1:3000')
+  .option('--key <key>', 'a key of that agent, to read the verdicts; default: POHF_API_KEY')
+  .option('--sessions <number>', 'how many sessions', '5')
+  .option('--library <file>', 'human strokes that the attacker owns')
+  .action(attack)
 
 const operator = program.command('operator').description('the people who run this deployment')
 operator
