@@ -75,18 +75,24 @@ const waitFor = async (url: string, server: ChildProcess): Promise<void> => {
   throw new Error(`${url} did not get ready within 60 s`)
 }
 
-/** Builds the console's pages where they are missing or older than their sources. A failure costs only these pages. */
-const buildConsole = async (): Promise<void> => {
-  const folder = fileURLToPath(new URL('../../console/', import.meta.url))
-  const sources = globSync(['*.html', 'build.ts', 'src/**/*', '../verify/src/*.ts'], { cwd: folder })
-  const newest = Math.max(...sources.map((path) => statSync(join(folder, path)).mtimeMs))
-  const built = join(folder, 'dist/verify.html')
-  if (existsSync(built) && statSync(built).mtimeMs > newest) return
+/** Builds a package where its output is missing or older than its sources. A failure costs only what it builds. */
+const buildPackage = async (name: string, built: string, sources: readonly string[]): Promise<void> => {
+  const folder = fileURLToPath(new URL(`../../${name}/`, import.meta.url))
+  const paths = globSync(['build.ts', 'src/**/*', ...sources], { cwd: folder })
+  const newest = Math.max(...paths.map((path) => statSync(join(folder, path)).mtimeMs))
+  const output = join(folder, 'dist', built)
+  if (existsSync(output) && statSync(output).mtimeMs > newest) return
   const child = spawn(process.execPath, [join(folder, 'build.ts')], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   const code = await new Promise<number>((resolve) => child.once('exit', (status) => resolve(status ?? 1)))
-  if (code !== 0) say('  ! the console did not build; everything but its pages works')
+  if (code !== 0) say(`  ! ${name} did not build; everything but that works`)
+}
+const buildPages = async (): Promise<void> => {
+  await Promise.all([
+    buildPackage('console', 'verify.html', ['*.html', '../verify/src/*.ts']),
+    buildPackage('tag', 'check.js', ['../protocol/src/telemetry.ts']),
+  ])
 }
 
 /** The same test agent at every start: its key rests beside the other secrets. */
@@ -152,7 +158,7 @@ const dev = async (): Promise<void> => {
       ? { url: given, stop: async () => undefined }
       : await step('PostgreSQL', () => openDatabase(early.DATA_DIR))
     stops.push(database.stop)
-    await step('console', buildConsole)
+    await step('pages and scripts', buildPages)
     const catcher = process.env['SMTP_URL']
       ? undefined
       : await step('mail catcher', async () => startMailCatcher({ smtp: await freePort(), http: 0 }))
