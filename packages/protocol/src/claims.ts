@@ -46,6 +46,8 @@ export const credentialClaims = z
     }),
     telemetry: z.strictObject({ alg: z.string(), link: hash, root: hash, n: z.int().min(0) }).optional(),
     challenge: z.string().max(128).optional(),
+    /** RFC 7800: the key of the page in which the act was recorded, by its thumbprint. */
+    cnf: z.strictObject({ jkt: hash }).optional(),
     device: z.strictObject({ method: z.string(), assurance: z.string(), attested_at: seconds }).optional(),
     wallet: z.string().optional(),
     test: z.literal(true).optional(),

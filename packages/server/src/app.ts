@@ -25,6 +25,7 @@ import { makeMetrics } from './platform/metrics.ts'
 import { drainOutbox, measureOutbox } from './platform/outbox.ts'
 import { loadSecrets } from './platform/secrets.ts'
 import type { Duty } from './platform/worker.ts'
+import * as sessions from './sessions/index.ts'
 import * as webhooks from './webhooks/index.ts'
 import * as tracking from './tracking/index.ts'
 import * as vhh from './vhh/index.ts'
@@ -112,6 +113,7 @@ export const buildApp = (ctx: Ctx): App => {
       findWorkRef: work.findWorkRef,
     }),
     ...evidence.routes(ctx),
+    ...sessions.routes(ctx, { findSite: agents.findSite }),
     ...tracking.routes(ctx),
     ...work.routes(ctx, {
       findMode: agents.findMode,
@@ -202,6 +204,7 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
       : []),
     ...work.duties(ctx),
     ...payments.duties(ctx),
+    ...sessions.duties(ctx),
     vhh.epochDuty(ctx, signer),
     credentials.statusDuty(ctx, signer),
     tracking.retentionDuty(ctx),

@@ -71,6 +71,20 @@ export const findMode = async (tx: Tx, agentId: string): Promise<Mode | undefine
   return row && (row.mode as Mode)
 }
 
+/** What pages of an agent that may act are held to; undefined where there is none. No origins means any. */
+export const findSite = async (
+  tx: Tx,
+  agentId: string,
+): Promise<{ mode: Mode; allowedOrigins: readonly string[] } | undefined> => {
+  const row = await tx
+    .selectFrom('agents')
+    .select(['mode', 'allowed_origins'])
+    .where('agent_id', '=', agentId)
+    .where('suspended_at', 'is', null)
+    .executeTakeFirst()
+  return row && { mode: row.mode as Mode, allowedOrigins: row.allowed_origins }
+}
+
 export const listAgents = async (tx: Tx, after: string, limit: number) =>
   tx
     .selectFrom('agents')

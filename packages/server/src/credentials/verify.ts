@@ -56,7 +56,7 @@ const sessionClaims = (deps: Deps, agent: Agent, session: Session) => ({
   sub: pairwiseSubject(
     deps.ctx.secrets.derive('pairwise'),
     agent.agentId,
-    session.memberRef ?? session.sessionId,
+    session.memberRef ?? session.jkt ?? session.sessionId,
   ),
   agent: agent.agentId,
   event_at: Math.floor((session.endedAt ?? session.at).getTime() / 1_000),
@@ -68,6 +68,7 @@ const sessionClaims = (deps: Deps, agent: Agent, session: Session) => ({
   evidence: session.evidence.map((item) => ({ ...item })),
   ...(session.telemetry === null ? {} : { telemetry: { ...session.telemetry } }),
   ...(session.challenge === null ? {} : { challenge: session.challenge }),
+  ...(session.jkt === null ? {} : { cnf: { jkt: session.jkt } }),
 })
 
 const draftOf = async (tx: Tx, deps: Deps, agent: Agent, session: Session) => {

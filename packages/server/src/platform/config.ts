@@ -150,6 +150,12 @@ export const settings = z.object({
     160,
     'Verified human hours a month that forward orders are judged against.',
   ),
+  TELEMETRY_KEEP_DAYS: integer(
+    1,
+    3_650,
+    30,
+    'Days that recorded sessions are kept. Their hashes stay for ever.',
+  ),
   REGISTER_LIMIT_PER_HOUR: integer(1, 10_000_000, 120, 'Registrations per hour of one address.'),
   FREE_PLANS_PER_MAIL_DOMAIN: integer(
     0,

@@ -123,7 +123,10 @@ export const callOf = (endpoint: Endpoint, request: Incoming): Call<EndpointId> 
     header: (name: string) => headerOf(request, name),
   }) as Call<EndpointId>
 
-/** Anything is read as JSON if it says so, says nothing, or is a beacon; an empty body is {}. */
+/** What pages of any site send: as text/plain a browser asks no leave first. */
+const fromPages: ReadonlySet<string> = new Set(['beacon', 'sessions', 'telemetry'])
+
+/** Anything is read as JSON if it says so, says nothing, or comes from pages; an empty body is {}. */
 export const addBodyParser = (app: FastifyInstance): void => {
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
@@ -131,8 +134,8 @@ export const addBodyParser = (app: FastifyInstance): void => {
     const text = typeof body === 'string' ? body : body.toString('utf8')
     if (text.trim() === '') return done(null, {})
     const type = headerOf(request, 'content-type')?.split(';')[0]?.trim().toLowerCase() ?? ''
-    const isBeacon = request.routeOptions.config.endpoint?.limit === 'beacon'
-    if (type !== '' && type !== 'application/json' && !type.endsWith('+json') && !isBeacon) {
+    const isFromPage = fromPages.has(request.routeOptions.config.endpoint?.limit ?? '')
+    if (type !== '' && type !== 'application/json' && !type.endsWith('+json') && !isFromPage) {
       return done(new Refusal('unsupported_media_type'))
     }
     return parseJson(request, text, (error, value) =>

@@ -341,6 +341,7 @@ export interface PlatformMigrations {
 }
 
 export interface PlatformPartitioned {
+  by_day: Generated<boolean>;
   keep_months: number | null;
   table_name: string;
 }
@@ -354,11 +355,38 @@ export interface Presences {
   mode: string;
 }
 
+export interface SessionChunks {
+  agent_id: string;
+  at: Timestamp;
+  ciphertext: Buffer;
+  leaf: Buffer;
+  seq: number;
+  session_id: string;
+}
+
 export interface SessionClaims {
   agent_id: string;
   at: Timestamp;
   mode: string;
   session_id: string;
+}
+
+export interface SessionKeys {
+  agent_id: string;
+  sealed: string;
+  session_id: string;
+}
+
+export interface SessionRecorders {
+  agent_id: string;
+  at: Timestamp;
+  expires_at: Timestamp;
+  kind: string;
+  mode: string;
+  public_key: Buffer;
+  session_id: string;
+  state: Json;
+  status: Generated<string>;
 }
 
 export interface Sessions {
@@ -370,10 +398,14 @@ export interface Sessions {
   credential_id: string | null;
   ended_at: Timestamp | null;
   evidence: Generated<Json>;
+  faults: Generated<string[]>;
   flags: Generated<string[]>;
+  jkt: string | null;
   kind: string;
+  leaves: Buffer | null;
   member_ref: string | null;
   mode: string;
+  opening: Json | null;
   quality: number | null;
   reasons: Generated<string[]>;
   salt: Buffer | null;
@@ -570,7 +602,10 @@ export interface DB {
   platform_migrations: PlatformMigrations;
   platform_partitioned: PlatformPartitioned;
   presences: Presences;
+  session_chunks: SessionChunks;
   session_claims: SessionClaims;
+  session_keys: SessionKeys;
+  session_recorders: SessionRecorders;
   sessions: Sessions;
   status_blocks: StatusBlocks;
   status_entries: StatusEntries;

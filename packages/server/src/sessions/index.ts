@@ -1,3 +1,6 @@
+export { duties } from './duties.ts'
+export { readRecords, type OpenedSession } from './open-records.ts'
+export { routes } from './routes.ts'
 export {
   makeViewToken,
   readViewToken,
@@ -14,7 +17,9 @@ export {
   findViewSummary,
   insertScoredSession,
   insertUnscoredSession,
+  listClosed,
   listViews,
+  updateSessionScored,
   updateSessionSealed,
   type SessionKey,
 } from './store.ts'

@@ -65,6 +65,8 @@ export type Session = {
   readonly telemetry: Telemetry | null
   readonly evidence: readonly EvidenceItem[]
   readonly credentialId: string | null
+  /** Thumbprint of the page's key; null where no page recorded it. */
+  readonly jkt: string | null
 }
 
 /** What a view token stands for. */
@@ -96,3 +98,13 @@ export const readViewToken = (key: Buffer, token: string): View | undefined => {
   ) as [string, Mode, string, number]
   return { agentId, mode, sessionId, viewedAt: new Date(viewedAt * 1_000) }
 }
+
+/** How long a session may run before it must be finished. */
+export const minutesOf: Readonly<Record<RecordedKind, number>> = { view: 15, task: 15, work: 60 }
+export type RecordedKind = Exclude<SessionKind, 'presence'>
+
+/** The flags that stand for what the holder of the session key did against the rules, in signed chunks. */
+export const flagsOfFaults = (faults: readonly string[]): ('chain_broken' | 'clock_skew')[] => [
+  ...(faults.some((fault) => fault !== 'clock') ? (['chain_broken'] as const) : []),
+  ...(faults.includes('clock') ? (['clock_skew'] as const) : []),
+]

@@ -1,7 +1,11 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
+import { telemetryLimits } from '@pohf/protocol/telemetry'
 import { readNow, type Tx } from '../platform/db.ts'
-import type { Measured, Session, SessionKind, SessionStatus } from './rules.ts'
+import type { PublicJwk } from './chain.ts'
+import type { Recording, RecordingState } from './recording.ts'
+import type { Measured, RecordedKind, Session, SessionKind, SessionStatus, Telemetry } from './rules.ts'
+import { unpackLeaves } from './tree.ts'
 
 export type SessionKey = { readonly agentId: string; readonly mode: Mode; readonly sessionId: string }
 
@@ -26,6 +30,7 @@ const columns = [
   'telemetry',
   'evidence',
   'credential_id',
+  'jkt',
 ] as const
 
 type Row = {
@@ -49,6 +54,7 @@ type Row = {
   telemetry: unknown
   evidence: unknown
   credential_id: string | null
+  jkt: string | null
 }
 
 const sessionOf = (row: Row): Session => ({
@@ -72,6 +78,7 @@ const sessionOf = (row: Row): Session => ({
   telemetry: row.telemetry as Session['telemetry'],
   evidence: row.evidence as Session['evidence'],
   credentialId: row.credential_id,
+  jkt: row.jkt,
 })
 
 export const findSession = async (tx: Tx, key: SessionKey): Promise<Session | undefined> => {
@@ -236,4 +243,272 @@ export const findViewSummary = async (
     avgQuality: counts.quality,
     flags: Object.fromEntries(rows.map((row) => [row.flag, row.count])),
   }
+}
+
+type NewRecording = {
+  readonly recording: Recording
+  readonly workflowId: string | null
+  readonly challenge: string | null
+  readonly jkt: string
+  readonly opening: { readonly nonce: string; readonly x: string; readonly y: string }
+  readonly sealedKey: string
+}
+/** Stores an open session with everything that recording it needs, in one statement. */
+export const insertRecording = async (tx: Tx, made: NewRecording): Promise<void> => {
+  const { recording } = made
+  const { agentId, sessionId, mode, kind, at } = recording
+  await sql`
+    with claim as (
+      insert into session_claims (agent_id, mode, session_id, at) values (${agentId}, ${mode}, ${sessionId}, ${at})
+    ), session as (
+      insert into sessions (agent_id, session_id, at, mode, kind, status, workflow_id, challenge, jkt, opening)
+      values (${agentId}, ${sessionId}, ${at}, ${mode}, ${kind}, 'open', ${made.workflowId}, ${made.challenge},
+        ${made.jkt}, ${JSON.stringify(made.opening)})
+    ), key as (
+      insert into session_keys (agent_id, session_id, sealed) values (${agentId}, ${sessionId}, ${made.sealedKey})
+    )
+    insert into session_recorders (agent_id, session_id, mode, kind, at, expires_at, public_key, state)
+    values (${agentId}, ${sessionId}, ${mode}, ${kind}, ${at}, ${recording.expiresAt}, ${recording.publicKey},
+      ${JSON.stringify(recording.state)})`.execute(tx)
+}
+
+export type LockedRecording = Recording & { readonly sealedKey: string; readonly now: Date }
+
+/** Finds recordings by session id alone and locks them, in one order, so that two batches never wait for each other. */
+export const lockRecordings = async (tx: Tx, sessionIds: readonly string[]): Promise<LockedRecording[]> => {
+  const { rows } = await sql<{
+    agent_id: string
+    session_id: string
+    mode: Mode
+    kind: RecordedKind
+    at: Date
+    expires_at: Date
+    status: Recording['status']
+    public_key: Buffer
+    state: RecordingState
+    sealed: string
+    now: Date
+  }>`
+    select r.agent_id, r.session_id, r.mode, r.kind, r.at, r.expires_at, r.status, r.public_key, r.state, k.sealed,
+      pohf_now() as now
+    from session_recorders r join session_keys k on k.agent_id = r.agent_id and k.session_id = r.session_id
+    where r.session_id = any(${[...sessionIds]}::text[]) order by r.session_id for update of r`.execute(tx)
+  return rows.map((row) => ({
+    agentId: row.agent_id,
+    sessionId: row.session_id,
+    mode: row.mode,
+    kind: row.kind,
+    at: row.at,
+    expiresAt: row.expires_at,
+    status: row.status,
+    publicKey: row.public_key,
+    state: row.state,
+    sealedKey: row.sealed,
+    now: row.now,
+  }))
+}
+
+type NewChunk = {
+  readonly agentId: string
+  readonly sessionId: string
+  readonly seq: number
+  readonly at: Date
+  readonly leaf: Buffer
+  readonly ciphertext: Buffer
+}
+/** Writes new states and new chunks, of any number of sessions, in one statement. */
+export const updateRecordings = async (
+  tx: Tx,
+  changed: readonly Recording[],
+  chunks: readonly NewChunk[],
+): Promise<void> => {
+  if (changed.length === 0) return
+  await sql`
+    with moved as (
+      update session_recorders r set state = v.state::jsonb
+      from unnest(${changed.map((one) => one.agentId)}::text[], ${changed.map((one) => one.sessionId)}::text[],
+        ${changed.map((one) => JSON.stringify(one.state))}::text[]) as v(agent_id, session_id, state)
+      where r.agent_id = v.agent_id and r.session_id = v.session_id
+    )
+    insert into session_chunks (agent_id, session_id, seq, at, leaf, ciphertext)
+    select * from unnest(${chunks.map((one) => one.agentId)}::text[], ${chunks.map((one) => one.sessionId)}::text[],
+      ${chunks.map((one) => one.seq)}::int[], ${chunks.map((one) => one.at)}::timestamptz[],
+      ${chunks.map((one) => one.leaf)}::bytea[], ${chunks.map((one) => one.ciphertext)}::bytea[])`.execute(tx)
+}
+
+type Stored = { readonly seq: number; readonly leaf: Buffer; readonly ciphertext: Buffer }
+type SessionPlace = SessionKey & { readonly at: Date }
+
+/** Longer than any session runs: by it PostgreSQL looks into one day or two, not into all. */
+const recordingHoursMax = 2
+const duringSession = (place: SessionPlace) =>
+  sql<boolean>`agent_id = ${place.agentId} and session_id = ${place.sessionId}
+    and at >= ${place.at} and at < ${new Date(place.at.getTime() + recordingHoursMax * 3_600_000)}`
+
+export const listLeaves = async (tx: Tx, place: SessionPlace): Promise<Buffer[]> => {
+  const rows = await tx
+    .selectFrom('session_chunks')
+    .select('leaf')
+    .where(duringSession(place))
+    .orderBy('seq')
+    .limit(telemetryLimits.chunksPerSession)
+    .execute()
+  return rows.map((row) => row.leaf)
+}
+
+/** Encrypted records in their order; fewer, or none, once they are past their retention. */
+export const listStored = async (
+  tx: Tx,
+  place: SessionPlace,
+  page: { readonly from: number; readonly limit: number },
+): Promise<Stored[]> =>
+  tx
+    .selectFrom('session_chunks')
+    .select(['seq', 'leaf', 'ciphertext'])
+    .where(duringSession(place))
+    .where('seq', '>=', page.from)
+    .orderBy('seq')
+    .limit(page.limit)
+    .execute()
+
+type Closing = {
+  readonly endedAt: Date
+  readonly telemetry: Telemetry
+  readonly leaves: Buffer
+  readonly faults: readonly string[]
+}
+/** Ends a session and its recording. */
+export const updateSessionClosed = async (tx: Tx, place: SessionPlace, closing: Closing): Promise<void> => {
+  await sql`
+    with recorder as (
+      update session_recorders set status = 'closed'
+      where agent_id = ${place.agentId} and session_id = ${place.sessionId}
+    )
+    update sessions set status = 'closed', ended_at = ${closing.endedAt}, leaves = ${closing.leaves},
+      telemetry = ${JSON.stringify(closing.telemetry)}, faults = ${[...closing.faults]}
+    where agent_id = ${place.agentId} and session_id = ${place.sessionId} and at = ${place.at}
+      and status = 'open'`.execute(tx)
+}
+
+const expireMax = 500
+
+/** Ends what was not finished in time, a batch at a time; says how many. Safe to run on every node. */
+export const expireRecordings = async (tx: Tx): Promise<number> => {
+  const { numAffectedRows } = await sql`
+    with due as (
+      select agent_id, session_id, at from session_recorders
+      where status = 'open' and expires_at <= pohf_now() order by expires_at limit ${expireMax}
+      for update skip locked
+    ), recorder as (
+      update session_recorders r set status = 'expired' from due
+      where r.agent_id = due.agent_id and r.session_id = due.session_id
+    )
+    update sessions s set status = 'expired' from due
+    where s.agent_id = due.agent_id and s.session_id = due.session_id and s.at = due.at and s.status = 'open'`.execute(
+    tx,
+  )
+  return Number(numAffectedRows ?? 0)
+}
+
+/** Drops recorders a day after their time was over: until then a late or repeated call is told what happened. */
+export const deleteOldRecorders = async (tx: Tx): Promise<number> => {
+  const { numAffectedRows } = await sql`
+    delete from session_recorders where ctid = any(array(
+      select ctid from session_recorders
+      where status <> 'open' and expires_at < pohf_now() - interval '1 day' limit ${expireMax}))`.execute(tx)
+  return Number(numAffectedRows ?? 0)
+}
+
+/** Drops recorded days past their retention. */
+export const dropOldChunks = async (tx: Tx, keepDays: number): Promise<void> => {
+  await sql`select pohf_drop_days('session_chunks', ${keepDays})`.execute(tx)
+}
+
+type Opened = {
+  readonly session: Session
+  readonly telemetry: Telemetry
+  readonly nonce: string
+  readonly key: PublicJwk
+  readonly leaves: readonly Buffer[]
+  readonly faults: readonly string[]
+  /** Null once the subject was erased. */
+  readonly sealedKey: string | null
+}
+/** A recorded session that has ended, with what opens its records. */
+export const findRecorded = async (tx: Tx, key: SessionKey): Promise<Opened | undefined> => {
+  const session = await findSession(tx, key)
+  if (!session || session.jkt === null || session.telemetry === null) return undefined
+  const { rows } = await sql<{
+    opening: { nonce: string; x: string; y: string }
+    leaves: Buffer
+    faults: string[]
+    sealed: string | null
+  }>`
+    select s.opening, s.leaves, s.faults, k.sealed from sessions s
+    left join session_keys k on k.agent_id = s.agent_id and k.session_id = s.session_id
+    where s.agent_id = ${key.agentId} and s.mode = ${key.mode} and s.session_id = ${key.sessionId}
+      and s.at = ${session.at}`.execute(tx)
+  const [row] = rows
+  if (!row) return undefined
+  const { nonce, x, y } = row.opening
+  return {
+    session,
+    telemetry: session.telemetry,
+    nonce,
+    key: { kty: 'EC', crv: 'P-256', x, y },
+    leaves: unpackLeaves(row.leaves),
+    faults: row.faults,
+    sealedKey: row.sealed,
+  }
+}
+
+/** Sessions that wait for their score, oldest first. */
+export const listClosed = async (tx: Tx, limit: number): Promise<SessionKey[]> => {
+  const rows = await tx
+    .selectFrom('sessions')
+    .select(['agent_id', 'mode', 'session_id'])
+    .where('status', '=', 'closed')
+    .orderBy('at')
+    .orderBy('session_id')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => ({ agentId: row.agent_id, mode: row.mode as Mode, sessionId: row.session_id }))
+}
+
+type Score = Pick<
+  Measured,
+  'quality' | 'verified' | 'assurance' | 'scoring' | 'components' | 'flags' | 'reasons' | 'evidence' | 'salt'
+>
+/** Scores a closed session; false where it is not closed, or was scored before. */
+export const updateSessionScored = async (tx: Tx, key: SessionKey, score: Score): Promise<boolean> => {
+  const result = await tx
+    .updateTable('sessions')
+    .set({
+      status: 'scored',
+      quality: score.quality,
+      verified: score.verified,
+      assurance: score.assurance,
+      scoring: score.scoring,
+      components: JSON.stringify(score.components),
+      flags: [...score.flags],
+      reasons: [...score.reasons],
+      evidence: JSON.stringify(score.evidence),
+      salt: score.salt,
+    })
+    .where('agent_id', '=', key.agentId)
+    .where('mode', '=', key.mode)
+    .where('session_id', '=', key.sessionId)
+    .where('status', '=', 'closed')
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}
+
+/** Erasure: what was recorded stays as bytes that nobody can open, and the hashes stay right. */
+export const deleteSubjectKey = async (tx: Tx, key: SessionKey): Promise<boolean> => {
+  const result = await tx
+    .deleteFrom('session_keys')
+    .where('agent_id', '=', key.agentId)
+    .where('session_id', '=', key.sessionId)
+    .executeTakeFirst()
+  return result.numDeletedRows === 1n
 }

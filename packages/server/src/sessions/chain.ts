@@ -1,0 +1,184 @@
+import { createHash, createPublicKey, timingSafeEqual, verify, type KeyObject } from 'node:crypto'
+import {
+  actionBytes,
+  firstLinkBytes,
+  linkBytes,
+  readChunk,
+  telemetryLimits,
+  thumbprintText,
+  type Action,
+  type TelemetryChunk,
+} from '@pohf/protocol/telemetry'
+
+export type PublicJwk = {
+  readonly kty: 'EC'
+  readonly crv: 'P-256'
+  readonly x: string
+  readonly y: string
+}
+
+export const sha256 = (bytes: Uint8Array | string): Buffer => createHash('sha256').update(bytes).digest()
+
+export const thumbprintOf = (key: PublicJwk): string => sha256(thumbprintText(key)).toString('base64url')
+
+/** The key of a page; undefined where x and y are no point of P-256, or are not written the one way. */
+export const readKey = (jwk: PublicJwk): KeyObject | undefined => {
+  const isCanonical = [jwk.x, jwk.y].every(
+    (part) => Buffer.from(part, 'base64url').toString('base64url') === part,
+  )
+  if (!isCanonical) return undefined
+  try {
+    return createPublicKey({ key: { ...jwk }, format: 'jwk' })
+  } catch {
+    return undefined
+  }
+}
+
+/** x and y as 64 bytes, and back. */
+export const packKey = (jwk: PublicJwk): Buffer =>
+  Buffer.concat([Buffer.from(jwk.x, 'base64url'), Buffer.from(jwk.y, 'base64url')])
+export const unpackKey = (bytes: Buffer): PublicJwk => ({
+  kty: 'EC',
+  crv: 'P-256',
+  x: bytes.subarray(0, 32).toString('base64url'),
+  y: bytes.subarray(32).toString('base64url'),
+})
+
+type Opening = { readonly sessionId: string; readonly nonce: string; readonly jkt: string }
+export const firstLinkOf = (opening: Opening, action: Action): string =>
+  sha256(
+    firstLinkBytes({
+      nonce: Buffer.from(opening.nonce, 'base64url'),
+      jkt: opening.jkt,
+      sessionId: opening.sessionId,
+      actionHash: sha256(actionBytes(action)),
+    }),
+  ).toString('base64url')
+
+const nextLink = (previous: string, seq: number, chunkHash: Buffer): Buffer =>
+  sha256(linkBytes(Buffer.from(previous, 'base64url'), seq, chunkHash))
+
+/** Where a chain stands after its last chunk. Links and hashes are base64url. */
+export type Chain = {
+  readonly seq: number
+  readonly link: string
+  /** The link before it: by it a second chunk of the same number can be told from garbage. */
+  readonly previousLink: string
+  readonly chunkHash: string
+  /** The page's time at the end of the last chunk. */
+  readonly t1: number
+  readonly bytes: number
+}
+export const chainFrom = (link: string): Chain => ({
+  seq: 0,
+  link,
+  previousLink: '',
+  chunkHash: '',
+  t1: 0,
+  bytes: 0,
+})
+
+export type SignedChunk = { readonly chunk: string; readonly signature: string }
+
+/** Why a chunk is refused; docs/telemetry.md has a row for each. */
+export type Rule =
+  'shape' | 'limit' | 'ended' | 'sequence' | 'signature' | 'fork' | 'receipt' | 'clock' | 'end'
+
+export type Situation = {
+  readonly chain: Chain
+  /** The token of the last receipt. */
+  readonly token: string
+  readonly publicKey: Buffer
+  readonly startedAt: number
+  readonly now: number
+  readonly isClosed: boolean
+  /** Whether it came to end the session. */
+  readonly isEnd: boolean
+}
+
+export type Judgement =
+  | { readonly type: 'refused'; readonly rule: Rule; readonly signed: boolean }
+  | { readonly type: 'repeated' }
+  | { readonly type: 'taken'; readonly chunk: TelemetryChunk; readonly chain: Chain }
+
+const sameText = (a: string, b: string): boolean =>
+  a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
+
+const isAhead = (t1: number, elapsedMs: number): boolean =>
+  t1 > elapsedMs + telemetryLimits.aheadMs + elapsedMs / 10
+
+const isEndRight = (chunk: TelemetryChunk, isEnd: boolean): boolean => {
+  if (chunk.last === null) return !isEnd
+  return isEnd && chunk.last.n === chunk.seq && chunk.last.ms === chunk.t1
+}
+
+type SignedRule = readonly [Rule, (chunk: TelemetryChunk, situation: Situation) => boolean]
+/** What a chunk that the session key signed must fulfil besides. Whoever breaks one is the holder of the key. */
+export const signedRules: readonly SignedRule[] = [
+  ['receipt', (chunk, { token }) => sameText(chunk.receipt, token)],
+  [
+    'clock',
+    (chunk, { chain, now, startedAt }) => chunk.t0 === chain.t1 && !isAhead(chunk.t1, now - startedAt),
+  ],
+  ['end', (chunk, { isEnd }) => isEndRight(chunk, isEnd)],
+]
+
+const refused = (rule: Rule, signed = false): Judgement => ({ type: 'refused', rule, signed })
+
+const isSigned = (publicKey: Buffer, link: Buffer, signature: string): boolean => {
+  const key = readKey(unpackKey(publicKey))
+  return (
+    key !== undefined &&
+    verify('sha256', link, { key, dsaEncoding: 'ieee-p1363' }, Buffer.from(signature, 'base64url'))
+  )
+}
+
+/** A chunk of the number that came last: the same bytes again are a retry, other bytes are a fork. */
+const judgeAgain = (
+  signed: SignedChunk,
+  chunk: TelemetryChunk,
+  hash: Buffer,
+  situation: Situation,
+): Judgement => {
+  const { chain, publicKey, isClosed, isEnd } = situation
+  const isSame = hash.toString('base64url') === chain.chunkHash
+  const link = isSame ? Buffer.from(chain.link, 'base64url') : nextLink(chain.previousLink, chain.seq, hash)
+  if (!isSigned(publicKey, link, signed.signature)) return refused('signature')
+  if (isSame && isClosed === isEnd && (chunk.last !== null) === isEnd) return { type: 'repeated' }
+  if (isClosed) return refused('ended', true)
+  return refused(isSame ? 'end' : 'fork', true)
+}
+
+/** Judges by these rules for signed chunks; the program has one set, `signedRules`. */
+export const makeJudge =
+  (rules: readonly SignedRule[]) =>
+  (signed: SignedChunk, situation: Situation): Judgement => {
+    const { chain } = situation
+    const bytes = Buffer.byteLength(signed.chunk)
+    if (bytes > telemetryLimits.chunkBytes) return refused('limit')
+    const chunk = readChunk(signed.chunk)
+    if (!chunk || (chunk.environment === null) === (chunk.seq === 1)) return refused('shape')
+    const hash = sha256(signed.chunk)
+    if (chunk.seq === chain.seq) return judgeAgain(signed, chunk, hash, situation)
+    if (situation.isClosed) return refused('ended')
+    if (chunk.seq !== chain.seq + 1) return refused('sequence')
+    if (chain.bytes + bytes > telemetryLimits.bytesPerSession) return refused('limit')
+    const link = nextLink(chain.link, chunk.seq, hash)
+    if (!isSigned(situation.publicKey, link, signed.signature)) return refused('signature')
+    const broken = rules.find(([, holds]) => !holds(chunk, situation))
+    if (broken) return refused(broken[0], true)
+    return {
+      type: 'taken',
+      chunk,
+      chain: {
+        seq: chunk.seq,
+        link: link.toString('base64url'),
+        previousLink: chain.link,
+        chunkHash: hash.toString('base64url'),
+        t1: chunk.t1,
+        bytes: chain.bytes + bytes,
+      },
+    }
+  }
+
+export const judgeChunk = makeJudge(signedRules)

@@ -1,0 +1,81 @@
+import { isId, type Mode, type sessionKinds } from '@pohf/protocol'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction, readNow, type Tx } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { firstLinkOf, packKey, readKey, thumbprintOf, type PublicJwk } from './chain.ts'
+import { beginRecording, receiptOf } from './recording.ts'
+import { sealSubjectKey } from './records.ts'
+import { minutesOf } from './rules.ts'
+import { insertRecording } from './store.ts'
+
+/** Handed down by app.ts: mode and allowed origins of an agent, undefined where there is none. */
+export type FindSite = (
+  tx: Tx,
+  agentId: string,
+) => Promise<{ readonly mode: Mode; readonly allowedOrigins: readonly string[] } | undefined>
+
+type Input = {
+  readonly site: string
+  readonly kind?: (typeof sessionKinds)[number] | undefined
+  readonly workflowId?: string | undefined
+  readonly challenge?: string | undefined
+  readonly key: PublicJwk
+}
+
+const requireOrigin = (allowed: readonly string[], origin: string | undefined): void => {
+  if (allowed.length === 0 || (origin !== undefined && allowed.includes(origin))) return
+  throw new Refusal('forbidden', {
+    message:
+      'Pages of this origin may not open sessions for this site: it is not in the allowed origins. Add it with PATCH /api/agents/me.',
+  })
+}
+
+const requireKey = (key: PublicJwk): void => {
+  if (readKey(key)) return
+  throw new Refusal('validation_failed', {
+    details: [{ path: 'body.key', code: 'key', message: 'is no public key on P-256' }],
+  })
+}
+
+/** Opens a session for a page of this site. */
+export const create = async (ctx: Ctx, findSite: FindSite, input: Input, origin: string | undefined) => {
+  // A text that is no id costs no read.
+  if (!isId('agt_', input.site)) throw new Refusal('not_found', { message: 'No such site.' })
+  requireKey(input.key)
+  const agentId = input.site as `agt_${string}`
+  return inTransaction(ctx, agentId, async (tx) => {
+    const site = await findSite(tx, agentId)
+    if (!site) throw new Refusal('not_found', { message: 'No such site.' })
+    requireOrigin(site.allowedOrigins, origin)
+    const at = await readNow(tx)
+    const kind = input.kind ?? 'view'
+    const sessionId = ctx.ids.make('ses_')
+    const nonce = ctx.ids.token()
+    const jkt = thumbprintOf(input.key)
+    const action = { site: agentId, kind, workflowId: input.workflowId, challenge: input.challenge }
+    const link = firstLinkOf({ sessionId, nonce, jkt }, action)
+    const chance = { token: ctx.ids.token(), draw: ctx.ids.fraction(), seed: ctx.ids.token() }
+    const state = beginRecording(link, at.getTime(), chance)
+    const expiresAt = new Date(at.getTime() + minutesOf[kind] * 60_000)
+    const publicKey = packKey(input.key)
+    await insertRecording(tx, {
+      recording: {
+        agentId,
+        sessionId,
+        mode: site.mode,
+        kind,
+        at,
+        expiresAt,
+        status: 'open',
+        publicKey,
+        state,
+      },
+      workflowId: input.workflowId ?? null,
+      challenge: input.challenge ?? null,
+      jkt,
+      opening: { nonce, x: input.key.x, y: input.key.y },
+      sealedKey: sealSubjectKey(ctx.secrets, ctx.ids.token()),
+    })
+    return { sessionId, nonce, receipt: receiptOf(state), expiresAt: expiresAt.toISOString() }
+  })
+}

@@ -1,0 +1,17 @@
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import type { Duty } from '../platform/worker.ts'
+import { deleteOldRecorders, dropOldChunks, expireRecordings } from './store.ts'
+
+export const duties = (ctx: Ctx): Duty[] => [
+  { name: 'session expiry', everyMs: 5_000, run: () => inTransaction(ctx, 'system', expireRecordings) },
+  {
+    name: 'session retention',
+    everyMs: 600_000,
+    run: () =>
+      inTransaction(ctx, 'system', async (tx) => {
+        await dropOldChunks(tx, ctx.config.TELEMETRY_KEEP_DAYS)
+        return deleteOldRecorders(tx)
+      }),
+  },
+]

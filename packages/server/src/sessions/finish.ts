@@ -1,0 +1,61 @@
+import { isId } from '@pohf/protocol'
+import { telemetryAlg } from '@pohf/protocol/telemetry'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction, type Tx } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import type { SignedChunk } from './chain.ts'
+import { makeViewToken, type SessionStatus } from './rules.ts'
+import {
+  findSession,
+  listLeaves,
+  updateSessionClosed,
+  type LockedRecording,
+  type SessionKey,
+} from './store.ts'
+import { takeChunks } from './take.ts'
+import { packLeaves, rootOf } from './tree.ts'
+
+/** Handed down by app.ts: what follows when a session has closed, in the transaction that closes it. */
+export type OnClosed = (tx: Tx, key: SessionKey) => Promise<void>
+
+const close = async (tx: Tx, recording: LockedRecording): Promise<void> => {
+  const leaves = await listLeaves(tx, recording)
+  const { chain, faults } = recording.state
+  if (leaves.length !== chain.seq) throw new Error('chunks of an open session are missing')
+  await updateSessionClosed(tx, recording, {
+    endedAt: recording.now,
+    telemetry: {
+      alg: telemetryAlg,
+      link: chain.link,
+      root: rootOf(leaves).toString('base64url'),
+      n: chain.seq,
+    },
+    leaves: packLeaves(leaves),
+    faults,
+  })
+}
+
+/** Takes the last chunk and ends the session. */
+export const finish = async (
+  ctx: Ctx,
+  sessionId: string,
+  signed: SignedChunk,
+  onClosed?: OnClosed,
+): Promise<{ sessionId: string; status: SessionStatus; vt?: string }> => {
+  if (!isId('ses_', sessionId)) throw new Refusal('not_found', { message: 'No such session.' })
+  const ended = await inTransaction(ctx, 'system', async (tx) => {
+    const [taken] = await takeChunks(tx, ctx, [{ sessionId, signed, isEnd: true }])
+    if (!taken) throw new Error('a chunk without a result')
+    if (taken.type === 'refused') return taken
+    const { recording } = taken
+    if (taken.type === 'taken') {
+      await close(tx, recording)
+      await onClosed?.(tx, recording)
+    }
+    return { type: taken.type, recording, status: (await findSession(tx, recording))?.status ?? 'closed' }
+  })
+  if (ended.type === 'refused') throw ended.refusal
+  const { agentId, mode, kind, at } = ended.recording
+  const vt = makeViewToken(ctx.secrets.derive('vt'), { agentId, mode, sessionId, viewedAt: at })
+  return { sessionId, status: ended.status, ...(kind === 'view' ? { vt } : {}) }
+}

@@ -1,0 +1,31 @@
+import { telemetryLimits, type TelemetryRecord } from '@pohf/protocol/telemetry'
+import type { Ctx } from '../platform/context.ts'
+import type { Tx } from '../platform/db.ts'
+import type { PublicJwk } from './chain.ts'
+import { openRecord, openSubjectKey, recordKey } from './records.ts'
+import { flagsOfFaults, type Session } from './rules.ts'
+import { findRecorded, listStored, type SessionKey } from './store.ts'
+
+/** A recorded session, opened: what the scorer works on. */
+export type OpenedSession = {
+  readonly session: Session
+  readonly opening: { readonly nonce: string; readonly key: PublicJwk }
+  readonly records: readonly TelemetryRecord[]
+  /** `chain_broken`, `clock_skew`: what the holder of the key did against the rules while recording. */
+  readonly flags: readonly ('chain_broken' | 'clock_skew')[]
+}
+
+/** Opens all records of a session that has ended; undefined where it is none, was erased, or its records are gone. */
+export const readRecords = async (tx: Tx, ctx: Ctx, key: SessionKey): Promise<OpenedSession | undefined> => {
+  const recorded = await findRecorded(tx, key)
+  if (!recorded || recorded.sealedKey === null) return undefined
+  const subjectKey = openSubjectKey(ctx.secrets, recorded.sealedKey)
+  const place = { ...key, at: recorded.session.at }
+  const stored = await listStored(tx, place, { from: 1, limit: telemetryLimits.chunksPerSession })
+  if (stored.length !== recorded.leaves.length) return undefined
+  const records = stored.map(({ seq, ciphertext }) =>
+    openRecord(recordKey(subjectKey, key.sessionId, seq), ciphertext),
+  )
+  const { session, nonce, key: publicKey } = recorded
+  return { session, opening: { nonce, key: publicKey }, records, flags: flagsOfFaults(recorded.faults) }
+}

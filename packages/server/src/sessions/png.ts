@@ -1,0 +1,46 @@
+import { crc32, deflateSync } from 'node:zlib'
+
+export type Colour = readonly [red: number, green: number, blue: number]
+type Picture = {
+  readonly width: number
+  readonly height: number
+  /** Up to 16 colours. */
+  readonly palette: readonly Colour[]
+  /** One number of the palette for each pixel, row by row. */
+  readonly pixels: Uint8Array
+}
+
+const part = (name: string, body: Uint8Array): Buffer => {
+  const named = Buffer.concat([Buffer.from(name, 'latin1'), body])
+  const frame = Buffer.alloc(named.length + 8)
+  frame.writeUInt32BE(body.length)
+  named.copy(frame, 4)
+  frame.writeUInt32BE(crc32(named), named.length + 4)
+  return frame
+}
+
+const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+
+/** A PNG of four bits a pixel with a palette. The width must be even. */
+export const encodePng = ({ width, height, palette, pixels }: Picture): Buffer => {
+  const head = Buffer.alloc(13)
+  head.writeUInt32BE(width)
+  head.writeUInt32BE(height, 4)
+  // Four bits a pixel, colours by palette.
+  head.set([4, 3, 0, 0, 0], 8)
+  const rowBytes = width / 2
+  // Each row begins with its filter: none.
+  const rows = Buffer.alloc((rowBytes + 1) * height)
+  for (let y = 0; y < height; y++)
+    for (let x = 0; x < rowBytes; x++) {
+      const at = y * width + 2 * x
+      rows[y * (rowBytes + 1) + 1 + x] = ((pixels[at] ?? 0) << 4) | (pixels[at + 1] ?? 0)
+    }
+  return Buffer.concat([
+    signature,
+    part('IHDR', head),
+    part('PLTE', Uint8Array.from(palette.flat())),
+    part('IDAT', deflateSync(rows, { level: 6 })),
+    part('IEND', new Uint8Array()),
+  ])
+}

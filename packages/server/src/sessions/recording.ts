@@ -1,0 +1,112 @@
+import type { Mode, Receipt } from '@pohf/protocol'
+import type { TelemetryRecord } from '@pohf/protocol/telemetry'
+import { chainFrom, judgeChunk, type Chain, type Rule, type SignedChunk } from './chain.ts'
+import { showProbe, truthOf } from './probes.ts'
+import type { RecordedKind } from './rules.ts'
+import { followRecord, nextMsOf, scheduleFrom, type ProbeSeed, type Schedule } from './schedule.ts'
+
+/** The last receipt, as far as it does not follow from the rest. */
+type Given = {
+  readonly at: number
+  readonly token: string
+  readonly nextMs: number
+  readonly probe: ProbeSeed | null
+}
+
+/** Where a recording stands: all that changes with each chunk. */
+export type RecordingState = {
+  readonly chain: Chain
+  readonly given: Given
+  readonly schedule: Schedule
+  /** Rules broken in signed chunks, each named once. */
+  readonly faults: readonly Rule[]
+}
+
+export type Recording = {
+  readonly agentId: string
+  readonly sessionId: string
+  readonly mode: Mode
+  readonly kind: RecordedKind
+  readonly at: Date
+  readonly expiresAt: Date
+  readonly status: 'open' | 'closed' | 'expired'
+  readonly publicKey: Buffer
+  readonly state: RecordingState
+}
+
+/** Fresh randomness for one receipt. */
+export type Chance = { readonly token: string; readonly draw: number; readonly seed: string }
+
+/** 128 bits, as receipts carry them, out of a token of 256. */
+const shortToken = (token: string): string =>
+  Buffer.from(token, 'base64url').subarray(0, 16).toString('base64url')
+
+export const beginRecording = (link: string, at: number, chance: Chance): RecordingState => {
+  const schedule = scheduleFrom(at, chance.draw)
+  return {
+    chain: chainFrom(link),
+    given: { at, token: shortToken(chance.token), nextMs: nextMsOf(schedule, at), probe: null },
+    schedule,
+    faults: [],
+  }
+}
+
+/** The receipt of a state, the same each time it is asked for. */
+export const receiptOf = ({ chain, given, schedule }: RecordingState): Receipt => ({
+  seq: chain.seq,
+  at: given.at,
+  token: given.token,
+  nextMs: given.nextMs,
+  progress: { done: schedule.done, of: schedule.of },
+  probe: given.probe && showProbe(given.probe),
+})
+
+type Step =
+  | { readonly type: 'taken'; readonly state: RecordingState; readonly record: TelemetryRecord }
+  | { readonly type: 'repeated' }
+  | { readonly type: 'refused'; readonly rule: Rule; readonly state: RecordingState }
+
+/** One chunk further, or why not. What the key holder did against the rules is remembered; garbage changes nothing. */
+export const stepRecording = (
+  recording: Recording,
+  call: { readonly signed: SignedChunk; readonly isEnd: boolean; readonly now: number },
+  chance: Chance,
+): Step => {
+  const { state } = recording
+  const judged = judgeChunk(call.signed, {
+    chain: state.chain,
+    token: state.given.token,
+    publicKey: recording.publicKey,
+    startedAt: recording.at.getTime(),
+    now: call.now,
+    isClosed: recording.status === 'closed',
+    isEnd: call.isEnd,
+  })
+  if (judged.type === 'repeated') return judged
+  if (judged.type === 'refused') {
+    const isNew = judged.signed && recording.status === 'open' && !state.faults.includes(judged.rule)
+    const faults = isNew ? [...state.faults, judged.rule] : state.faults
+    return { type: 'refused', rule: judged.rule, state: isNew ? { ...state, faults } : state }
+  }
+  const record: TelemetryRecord = {
+    v: 1,
+    seq: judged.chunk.seq,
+    chunk: call.signed.chunk,
+    signature: call.signed.signature,
+    receivedAt: call.now,
+    after: {
+      at: state.given.at,
+      token: state.given.token,
+      probe: state.given.probe && truthOf(state.given.probe),
+    },
+  }
+  const read = { chunk: judged.chunk, receivedAt: call.now, after: record.after }
+  const { schedule, asked } = followRecord(state.schedule, read, chance)
+  const given = {
+    at: call.now,
+    token: shortToken(chance.token),
+    nextMs: nextMsOf(schedule, call.now),
+    probe: asked,
+  }
+  return { type: 'taken', state: { ...state, chain: judged.chain, given, schedule }, record }
+}

@@ -1,0 +1,69 @@
+import type { TelemetryRecord } from '@pohf/protocol/telemetry'
+import type { Ctx } from '../platform/context.ts'
+import type { Tx } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import type { Rule, SignedChunk } from './chain.ts'
+import { stepRecording, type Recording } from './recording.ts'
+import { leafOf, openSubjectKey, recordKey, sealRecord } from './records.ts'
+import { lockRecordings, updateRecordings, type LockedRecording } from './store.ts'
+
+export type Taking = { readonly sessionId: string; readonly signed: SignedChunk; readonly isEnd: boolean }
+
+/** What became of a chunk. A refusal is a value here: what it left behind must be committed first. */
+export type Taken =
+  | { readonly type: 'taken' | 'repeated'; readonly recording: LockedRecording }
+  | { readonly type: 'refused'; readonly refusal: Refusal }
+
+/** What to say to each rule, for the person who writes a client. */
+const messages: Readonly<Record<Rule, string>> = {
+  shape: 'is no chunk of telemetry v1; env belongs in chunk 1 and only there',
+  limit: 'is more than a chunk or a session may hold',
+  ended: 'comes after the session was finished',
+  sequence: 'has not the number that comes next',
+  signature: 'is not signed by the session key over the link that comes next',
+  fork: 'is another chunk of a number that was taken already',
+  receipt: 'does not name the token of the last receipt',
+  clock: 'does not begin where the last one ended, or runs ahead of the server’s clock',
+  end: 'and its `last` do not fit: only finish takes it, with the number of chunks and the whole time',
+}
+const refusalOf = (rule: Rule): Refusal =>
+  new Refusal('telemetry_refused', {
+    details: [{ path: 'body.chunk', code: rule, message: messages[rule] }],
+  })
+
+const refuse = (refusal: Refusal): Taken => ({ type: 'refused', refusal })
+
+const sealed = (ctx: Ctx, recording: LockedRecording, record: TelemetryRecord) => {
+  const subjectKey = openSubjectKey(ctx.secrets, recording.sealedKey)
+  const ciphertext = sealRecord(recordKey(subjectKey, recording.sessionId, record.seq), record)
+  const { agentId, sessionId, now } = recording
+  return { agentId, sessionId, seq: record.seq, at: now, leaf: leafOf(ciphertext), ciphertext }
+}
+
+/** Takes chunks of any sessions in the caller's transaction: one read with locks, one write. */
+export const takeChunks = async (tx: Tx, ctx: Ctx, takings: readonly Taking[]): Promise<Taken[]> => {
+  const sessionIds = [...new Set(takings.map(({ sessionId }) => sessionId))]
+  const recordings = new Map(
+    (await lockRecordings(tx, sessionIds)).map((recording) => [recording.sessionId, recording]),
+  )
+  const changed = new Map<string, Recording>()
+  const chunks: ReturnType<typeof sealed>[] = []
+  const results = takings.map(({ sessionId, signed, isEnd }): Taken => {
+    const recording = recordings.get(sessionId)
+    if (!recording) return refuse(new Refusal('not_found', { message: 'No such session.' }))
+    const { now, status, expiresAt } = recording
+    if (status === 'expired' || (status === 'open' && expiresAt <= now))
+      return refuse(new Refusal('session_expired'))
+    const chance = { token: ctx.ids.token(), draw: ctx.ids.fraction(), seed: ctx.ids.token() }
+    const step = stepRecording(recording, { signed, isEnd, now: now.getTime() }, chance)
+    if (step.type === 'repeated') return { type: 'repeated', recording }
+    const next = { ...recording, state: step.state }
+    recordings.set(sessionId, next)
+    if (next.state !== recording.state) changed.set(sessionId, next)
+    if (step.type === 'refused') return refuse(refusalOf(step.rule))
+    chunks.push(sealed(ctx, next, step.record))
+    return { type: 'taken', recording: next }
+  })
+  await updateRecordings(tx, [...changed.values()], chunks)
+  return results
+}
