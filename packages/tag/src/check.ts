@@ -76,13 +76,18 @@ class PohfCheck extends HTMLElement {
       'button',
       {
         type: 'button',
-        class: state === 'idle' ? 'btn main' : 'btn',
+        class: 'btn',
         disabled: state === 'running' || this.matches(':disabled'),
         onclick: () => void this.#run(),
       },
       label,
     )
-    const message = el('p', { role: 'status' }, ...(strong ? [el('strong', {}, strong), ' '] : []), small)
+    const message = el(
+      'p',
+      { role: 'status', tabindex: '-1' },
+      ...(strong ? [el('strong', {}, strong), ' '] : []),
+      small,
+    )
     const mark = sign(
       signs[state === 'done' ? 'done' : state === 'idle' || state === 'running' ? 'idle' : 'failed'],
     )
@@ -135,7 +140,8 @@ class PohfCheck extends HTMLElement {
       this.#show('failed', words.why[outcome.code] ?? words.whyElse)
       this.#tell('pohf-failed', { code: outcome.code })
     }
-    this.#box.querySelector('button')?.focus()
+    // The button that the dialog was opened by is gone; without this the focus would be lost.
+    ;(this.#box.querySelector('button') ?? this.#box.querySelector('p'))?.focus()
   }
   #tell(type: string, detail: unknown): void {
     this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }))

@@ -73,11 +73,8 @@ export const makePost =
         line.onLost(later)
         if (!later && reply.status < 300) return reply.json as T
         if (!later) {
-          const { code = 'refused', message = '' } = ((reply.json as { error?: object }).error ?? {}) as {
-            code?: string
-            message?: string
-          }
-          throw new PohfError(code, message)
+          const { error = 'refused', message = '' } = reply.json as { error?: string; message?: string }
+          throw new PohfError(error, message)
         }
         if (attempt >= tries) throw new PohfError('unreachable', 'The service did not answer.')
         const pauseMs = Math.min(8_000, 250 * 2 ** attempt) * (0.75 + Math.random() / 2)

@@ -12,7 +12,7 @@ const silenceMsMax = 10_000
 const questionMsMax = 15_000
 /** So many questions in a row without an answer, and nobody seems to be there. */
 const missedMax = 2
-/** A picture that a hidden tab held back for longer than its window and this is not shown: it could not count. */
+/** What a hidden tab holds back for longer than its window and this cannot count any more. */
 const deliveryMs = 2_500
 
 export type Outcome =
@@ -122,18 +122,18 @@ export const runCheck = (check: Check): Promise<Outcome> => {
   })
 
   const ask = async (probe: Probe): Promise<void> => {
-    const arrivedAt = performance.now()
     const mine: Asked = { probe }
     drop()
     asked = mine
+    mine.timer = setTimeout(miss, probe.windowMs + deliveryMs)
     if (probe.kind === 'point') await draw(canvas, probe)
     if (asked !== mine) return
     if (probe.kind === 'point') view.point(takeWords)
     else view.choose(probe, choose)
     await painted()
     if (asked !== mine) return
-    if (performance.now() - arrivedAt > probe.windowMs + deliveryMs) return miss()
     session?.shown(probe.id)
+    clearTimeout(mine.timer)
     mine.timer = setTimeout(miss, probe.windowMs)
     view.run(probe.windowMs)
   }
