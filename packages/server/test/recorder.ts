@@ -1,6 +1,15 @@
 import { createHash, webcrypto } from 'node:crypto'
 import type { Receipt } from '@pohf/protocol'
-import { actionBytes, firstLinkBytes, linkBytes, thumbprintText } from '@pohf/protocol/telemetry'
+import {
+  actionBytes,
+  firstLinkBytes,
+  linkBytes,
+  thumbprintText,
+  type ProbeTruth,
+} from '@pohf/protocol/telemetry'
+import type { Pool } from 'pg'
+import { truthOf } from '../src/sessions/probes.ts'
+import type { ProbeSeed } from '../src/sessions/schedule.ts'
 import type { Answered, Request } from './harness.ts'
 
 /** How a recorder reaches the server: the harness, or a real line. */
@@ -154,3 +163,44 @@ export const openRecorder = async (opening: Opening) => {
   }
 }
 export type Recorder = Awaited<ReturnType<typeof openRecorder>>
+
+/** What an open probe asks for, read behind the server's back; undefined where none was just asked. */
+export const peekTruth = async (owner: Pool, sessionId: string): Promise<ProbeTruth | undefined> => {
+  const { rows } = await owner.query<{ probe: ProbeSeed | null }>(
+    "select state -> 'given' -> 'probe' as probe from session_recorders where session_id = $1",
+    [sessionId],
+  )
+  const probe = rows[0]?.probe
+  return probe ? truthOf(probe) : undefined
+}
+
+/** Painted after 40 ms, answered 800 ms later: right, or on a place where nothing is. */
+export const answerOf = (truth: ProbeTruth, isRight: boolean): unknown[] => [
+  ['o', 40, truth.id],
+  truth.kind === 'point'
+    ? ['a', 800, truth.id, 'm', 1, isRight ? truth.x : truth.x < 160 ? 319 : 1, truth.y]
+    : ['b', 800, truth.id, 'k', 1, isRight ? truth.choice : (truth.choice + 1) % 4],
+]
+
+type Attending = {
+  readonly harness: { readonly owner: Pool; readonly advance: (ms: number) => Promise<void> }
+  readonly recorder: Recorder
+  /** Whether the n-th probe, from 0, is answered rightly; undefined leaves it unanswered. */
+  readonly answers?: (n: number) => boolean | undefined
+  /** What else happens in each chunk; its steps must end within 100 ms. */
+  readonly between?: readonly unknown[]
+}
+/** Plays a person until all probes are done; gives the last receipt. Time is moved, not waited for. */
+export const attend = async ({ harness, recorder, answers, between = [] }: Attending): Promise<Receipt> => {
+  let asked = 0
+  for (let step = 0; step < 100; step++) {
+    const { receipt, clock } = recorder.now()
+    if (receipt.progress.done === receipt.progress.of) return receipt
+    const truth = await peekTruth(harness.owner, recorder.sessionId)
+    const isRight = truth ? (answers ?? (() => true))(asked++) : undefined
+    await harness.advance(receipt.nextMs)
+    const answered = truth && isRight !== undefined ? answerOf(truth, isRight) : []
+    await recorder.chunk({ t1: clock + receipt.nextMs, events: [...between, ...answered] })
+  }
+  throw new Error('the probes do not come to an end')
+}

@@ -3,4 +3,15 @@ export { verifyCredential, type Result } from './credential.ts'
 export { decodeUnverified } from './jws.ts'
 export type { Fetch, Options, Policy } from './policy.ts'
 export { checkNames, type Check, type CheckName, type Reason } from './refusal.ts'
+export {
+  checkChunks,
+  openChunk,
+  type CheckChunksResult,
+  type OpenChunkResult,
+  type OpenedRecord,
+  type SealedChunk,
+  type TelemetryClaim,
+  type TelemetryOpening,
+  type TelemetryReason,
+} from './telemetry.ts'
 export { verifyWebhook, type WebhookInput, type WebhookReason, type WebhookResult } from './webhook.ts'

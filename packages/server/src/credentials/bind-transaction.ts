@@ -33,7 +33,7 @@ const sessionHuman = async (tx: Tx, agent: Agent, sessionId: string): Promise<Hu
   return {
     by: 'session',
     ref: sessionId,
-    person: session.memberRef ?? sessionId,
+    person: session.memberRef ?? session.jkt ?? sessionId,
     quality: session.quality ?? 0,
     simulated: session.simulated,
   }

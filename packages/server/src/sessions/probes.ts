@@ -178,12 +178,10 @@ export const drawPoint = (seed: string): Buffer => {
 }
 
 /** Short words that are read, heard and told apart easily. */
-const words = [
-  ...['apple', 'bread', 'chair', 'cloud', 'dance', 'eagle', 'flame', 'glass', 'green', 'horse'],
-  ...['house', 'juice', 'knife', 'lemon', 'light', 'metal', 'mouse', 'music', 'night', 'ocean'],
-  ...['paper', 'piano', 'plant', 'queen', 'river', 'rough', 'sheep', 'shirt', 'smile', 'snake'],
-  ...['stone', 'sugar', 'table', 'tiger', 'train', 'uncle', 'water', 'wheel', 'winter', 'yellow'],
-] as const
+const words =
+  'apple bread chair cloud dance eagle flame glass green horse house juice knife lemon light metal mouse music night ocean paper piano plant queen river rough sheep shirt smile snake stone sugar table tiger train uncle water wheel winter yellow'.split(
+    ' ',
+  )
 const choiceCount = 4
 
 const choiceOf = (seed: string) => {

@@ -1,14 +1,35 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { sql } from 'kysely'
+import { probeOutcomes, readChunk } from '@pohf/protocol/telemetry'
 import { inTransaction } from '../platform/db.ts'
 import { startHarness } from '../../test/harness.ts'
-import { openRecorder } from '../../test/recorder.ts'
+import { answerOf, attend, makeSessionKey, openRecorder, peekTruth } from '../../test/recorder.ts'
 import { readRecords } from './index.ts'
+import { truthOf } from './probes.ts'
+import { deleteSubjectKey } from './store.ts'
 
 const harness = await startHarness()
 const { apiKey, agentId } = await harness.register('test')
 const open = (options: Partial<Parameters<typeof openRecorder>[0]> = {}) =>
   openRecorder({ send: harness.call, site: agentId, ...options })
+
+const openedOf = async (sessionId: string) => {
+  const opened = await inTransaction(harness.ctx, agentId, (tx) =>
+    readRecords(tx, harness.ctx, { agentId, mode: 'test', sessionId }),
+  )
+  assert.ok(opened)
+  return opened
+}
+
+/** The names of a PNG's parts, in their order. */
+const partsOf = (dataUrl: string): string[] => {
+  const bytes = Buffer.from(dataUrl.replace('data:image/png;base64,', ''), 'base64')
+  const names: string[] = []
+  for (let at = 8; at < bytes.length; at += 12 + bytes.readUInt32BE(at))
+    names.push(bytes.toString('latin1', at + 4, at + 8))
+  return names
+}
 
 test('a session is recorded chunk by chunk, closes, and opens again for the scorer', async () => {
   const recorder = await open({ challenge: 'for the shop' })
@@ -21,9 +42,7 @@ test('a session is recorded chunk by chunk, closes, and opens again for the scor
   assert.equal(ended.status, 200, ended.text)
   assert.equal(ended.json.status, 'closed')
   assert.match(ended.json.vt, /^vt_/)
-  const key = { agentId, mode: 'test' as const, sessionId: recorder.sessionId }
-  const opened = await inTransaction(harness.ctx, agentId, (tx) => readRecords(tx, harness.ctx, key))
-  assert.ok(opened)
+  const opened = await openedOf(recorder.sessionId)
   assert.deepEqual(
     opened.records.map(({ seq }) => seq),
     [1, 2, 3],
@@ -44,4 +63,332 @@ test('a session is recorded chunk by chunk, closes, and opens again for the scor
     body: { sessionId: recorder.sessionId },
   })
   assert.equal(verified.json.error, 'session_not_ready')
+})
+
+const chunksOf = (sessionId: string, key = apiKey, query = '') =>
+  harness.call('GET', `/api/agents/sessions/${sessionId}/chunks${query}`, { key })
+const withoutId = (text: string) => text.replaceAll(/req_[\w-]+/g, '')
+
+test('the same bytes again get the same receipt again, a probe included, and count once', async () => {
+  const recorder = await open()
+  let made = await recorder.make()
+  let answer = await recorder.post(made)
+  for (let step = 0; step < 50 && answer.json.receipt.probe === null; step++) {
+    recorder.take(made, answer)
+    await harness.advance(answer.json.receipt.nextMs)
+    made = await recorder.make()
+    answer = await recorder.post(made)
+  }
+  assert.equal(answer.json.receipt.probe.kind, 'point')
+  // No answer arrived: the page sends what it has sent, as often as it must, also at the same time.
+  const again = await Promise.all([1, 2, 3].map(() => recorder.post(made)))
+  for (const one of again) assert.deepEqual(one.json, answer.json)
+  recorder.take(made, answer)
+  const ended = await recorder.finish()
+  assert.equal(ended.status, 200, ended.text)
+  const { json } = await chunksOf(recorder.sessionId, apiKey, '?limit=100')
+  assert.equal(json.telemetry.n, recorder.now().seq)
+  assert.equal(json.chunks.length, json.telemetry.n)
+})
+
+test('many sessions at once share transactions and nothing else', async () => {
+  const recorders = await Promise.all(Array.from({ length: 40 }, () => open()))
+  const before = harness.ctx.db.statements()
+  for (let round = 0; round < 3; round++) await Promise.all(recorders.map((recorder) => recorder.chunk()))
+  const perChunk = (harness.ctx.db.statements() - before) / 120
+  assert.ok(perChunk < 2, `${perChunk} statements a chunk: they go one by one`)
+  const garbage = { chunk: '{}', signature: 'A'.repeat(86) }
+  const [first] = recorders
+  assert.ok(first)
+  // One that is refused takes none of its batch with it.
+  const mixed = await Promise.all([
+    ...recorders.map((recorder) => recorder.chunk()),
+    first.post(garbage),
+    harness.call('POST', `/api/sessions/${first.sessionId.slice(0, -1)}0/telemetry`, { body: garbage }),
+  ])
+  assert.equal(mixed.length, 42)
+  for (const recorder of recorders) {
+    assert.equal((await recorder.finish()).status, 200)
+    const { json } = await chunksOf(recorder.sessionId)
+    assert.equal(json.telemetry.n, 5)
+    assert.equal(json.telemetry.link, recorder.now().link.toString('base64url'))
+  }
+})
+
+test('two chunks of one session at once: one is taken, the other is told why not', async () => {
+  const recorder = await open()
+  const [one, two] = [await recorder.make({ t1: 10 }), await recorder.make({ t1: 20 })]
+  const answers = await Promise.all([recorder.post(one), recorder.post(two)])
+  assert.deepEqual(answers.map(({ status }) => String(status)).toSorted(), ['200', '409'])
+})
+
+test('a session whose key cannot be opened fails alone', async () => {
+  const [broken, sound] = [await open(), await open()]
+  await harness.owner.query("update session_keys set sealed = 'broken' where session_id = $1", [
+    broken.sessionId,
+  ])
+  const [bad, good] = await Promise.all([broken.post(await broken.make()), sound.post(await sound.make())])
+  assert.equal(bad.status, 500)
+  assert.equal(good.status, 200)
+})
+
+test('a site is an agent: nobody else, and none that is suspended', async () => {
+  const { jwk } = await makeSessionKey()
+  const unknown = `${agentId.slice(0, -1)}${agentId.endsWith('0') ? '1' : '0'}`
+  for (const site of ['', 'nobody', unknown]) {
+    const answer = await harness.call('POST', '/api/sessions', { body: { site, key: jwk } })
+    assert.equal(answer.status, 404, answer.text)
+  }
+  const gone = await harness.register('test')
+  await harness.owner.query('update agents set suspended_at = now() where agent_id = $1', [gone.agentId])
+  const answer = await harness.call('POST', '/api/sessions', { body: { site: gone.agentId, key: jwk } })
+  assert.equal(answer.status, 404)
+})
+
+test('where an agent names origins, only pages of these open sessions', async () => {
+  const shop = await harness.register('test')
+  await harness.call('PATCH', '/api/agents/me', {
+    key: shop.apiKey,
+    body: { allowedOrigins: ['https://shop.example'] },
+  })
+  const { jwk } = await makeSessionKey()
+  const from = (headers: Record<string, string>) =>
+    harness.call('POST', '/api/sessions', { body: { site: shop.agentId, key: jwk }, headers })
+  for (const headers of [{}, { origin: 'https://evil.example' }, { origin: 'https://shop.example:8443' }]) {
+    const answer = await from(headers)
+    assert.equal(answer.status, 403, answer.text)
+    assert.equal(answer.json.error, 'forbidden')
+  }
+  const { rows } = await harness.owner.query('select from sessions where agent_id = $1', [shop.agentId])
+  assert.equal(rows.length, 0)
+  const allowed = await from({ origin: 'https://shop.example' })
+  assert.equal(allowed.status, 200, allowed.text)
+  assert.equal(allowed.headers['access-control-allow-origin'], 'https://shop.example')
+})
+
+test('a key that is no point of P-256, or is written another way, is refused', async () => {
+  const { jwk } = await makeSessionKey()
+  const last = jwk.x.at(-1) ?? ''
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+  // The last of 43 characters carries two bits that belong to no byte.
+  const otherWay = `${jwk.x.slice(0, -1)}${alphabet[alphabet.indexOf(last) ^ 1] ?? ''}`
+  for (const key of [{ ...jwk, x: jwk.y }, { ...jwk, x: 'A'.repeat(43) }, { ...jwk, x: otherWay }, jwk.x]) {
+    const answer = await harness.call('POST', '/api/sessions', { body: { site: agentId, key } })
+    assert.equal(answer.status, 400, JSON.stringify(key))
+    assert.equal(answer.json.error, 'validation_failed')
+  }
+})
+
+test('a page sends text/plain, so that its browser asks no leave first', async () => {
+  const recorder = await openRecorder({
+    site: agentId,
+    send: (method, path, { body }) =>
+      harness.call(method, path, {
+        raw: JSON.stringify(body),
+        headers: { 'content-type': 'text/plain;charset=UTF-8', origin: 'https://any.example' },
+      }),
+  })
+  await recorder.chunk()
+  const ended = await recorder.finish()
+  assert.equal(ended.status, 200, ended.text)
+  assert.equal(ended.headers['access-control-allow-origin'], 'https://any.example')
+})
+
+test("another agent's session reads exactly like one that does not exist", async () => {
+  const stranger = await harness.register('test')
+  const recorder = await open({ kind: 'work', workflowId: 'wf_1' })
+  await recorder.chunk()
+  const ended = await recorder.finish()
+  assert.equal(ended.json.vt, undefined)
+  const none = `${recorder.sessionId.slice(0, -1)}${recorder.sessionId.endsWith('0') ? '1' : '0'}`
+  for (const suffix of ['', '/chunks']) {
+    const path = (sessionId: string) => `/api/agents/sessions/${sessionId}${suffix}`
+    const foreign = await harness.call('GET', path(recorder.sessionId), { key: stranger.apiKey })
+    const unknown = await harness.call('GET', path(none), { key: stranger.apiKey })
+    assert.equal(foreign.status, 404)
+    assert.equal(withoutId(foreign.text), withoutId(unknown.text))
+    const own = await harness.call('GET', path(recorder.sessionId), { key: apiKey })
+    assert.equal(own.status, 200, own.text)
+  }
+})
+
+test('every table of a recording is closed to other tenants by the database', async () => {
+  const stranger = await harness.register('test')
+  const recorder = await open()
+  await recorder.chunk()
+  for (const table of ['sessions', 'session_recorders', 'session_keys', 'session_chunks'] as const) {
+    const count = (tenant: `agt_${string}`) =>
+      inTransaction(harness.ctx, tenant, (tx) =>
+        tx.selectFrom(table).select('session_id').where('session_id', '=', recorder.sessionId).execute(),
+      )
+    assert.equal((await count(agentId)).length, 1, table)
+    assert.equal((await count(stranger.agentId)).length, 0, table)
+  }
+})
+
+test('three probes rightly answered are enough; too few right ones bring three more', async () => {
+  const attentive = await open()
+  const done = await attend({ harness, recorder: attentive })
+  assert.deepEqual(done.progress, { done: 3, of: 3 })
+  const careless = await open()
+  const more = await attend({
+    harness,
+    recorder: careless,
+    answers: (n) => [true, false, undefined, true, true, true][n],
+  })
+  assert.deepEqual(more.progress, { done: 6, of: 6 })
+  for (const [recorder, results] of [
+    [attentive, ['hit', 'hit', 'hit']],
+    [careless, ['hit', 'wrong', 'unanswered', 'hit', 'hit', 'hit']],
+  ] as const) {
+    assert.equal((await recorder.finish()).status, 200)
+    const opened = await openedOf(recorder.sessionId)
+    const read = opened.records.map((record) => {
+      const chunk = readChunk(record.chunk)
+      assert.ok(chunk)
+      return { chunk, receivedAt: record.receivedAt, after: record.after }
+    })
+    assert.deepEqual(
+      probeOutcomes(read).map(({ result }) => result),
+      results,
+    )
+    const asked = opened.records.filter(({ after }) => after.probe !== null).map(({ after }) => after.at)
+    for (const [index, at] of asked.entries())
+      assert.ok(index === 0 || at - (asked[index - 1] ?? 0) >= 1_900, 'probes come two seconds apart')
+  }
+})
+
+test('words come only to who asks for them, and what was open then is taken back', async () => {
+  const recorder = await open()
+  const kinds: string[] = []
+  let asked = false
+  for (let step = 0; step < 60; step++) {
+    const { receipt, clock } = recorder.now()
+    if (receipt.progress.done === receipt.progress.of) break
+    const truth = await peekTruth(harness.owner, recorder.sessionId)
+    if (truth) kinds.push(truth.kind)
+    await harness.advance(receipt.nextMs)
+    const events = truth?.kind === 'choose' ? answerOf(truth, true) : truth && !asked ? [['x', 40]] : []
+    asked ||= truth !== undefined
+    const next = await recorder.chunk({ t1: clock + receipt.nextMs, events })
+    if (next.probe?.kind === 'choose') {
+      assert.equal(next.probe.windowMs, 6_000)
+      assert.equal(new Set(next.probe.choices).size, 4)
+      assert.ok(next.probe.choices.some((word) => (next.probe as { say: string }).say.includes(word)))
+    }
+  }
+  assert.deepEqual(kinds, ['point', 'choose', 'choose', 'choose'])
+  assert.deepEqual(recorder.now().receipt.progress, { done: 3, of: 3 })
+})
+
+test('what a probe asks for is in no answer, log line, event or row but its own', async () => {
+  const recorder = await open()
+  const texts: string[] = [recorder.created.text]
+  const seeds: string[] = []
+  for (let step = 0; step < 60 && recorder.now().receipt.progress.done < 3; step++) {
+    const { receipt, clock } = recorder.now()
+    const { rows } = await harness.owner.query<{ seed: string | null }>(
+      "select state #>> '{given,probe,seed}' as seed from session_recorders where session_id = $1",
+      [recorder.sessionId],
+    )
+    if (rows[0]?.seed) seeds.push(rows[0].seed)
+    const truth = await peekTruth(harness.owner, recorder.sessionId)
+    await harness.advance(receipt.nextMs)
+    const made = await recorder.make({
+      t1: clock + receipt.nextMs,
+      events: truth ? answerOf(truth, true) : [],
+    })
+    const answer = await recorder.post(made)
+    texts.push(answer.text)
+    const { probe } = recorder.take(made, answer)
+    if (!probe) continue
+    // Nothing rides along: these fields, and of the picture these parts.
+    assert.deepEqual(Object.keys(probe).toSorted(), ['height', 'id', 'image', 'kind', 'width', 'windowMs'])
+    assert.ok(probe.kind === 'point' && probe.image.length < 12_288, 'a probe is small')
+    assert.deepEqual(partsOf(probe.image), ['IHDR', 'PLTE', 'IDAT', 'IEND'])
+  }
+  assert.equal(seeds.length, 3)
+  const ended = await recorder.finish()
+  texts.push(ended.text)
+  await harness.work()
+  const { rows: published } = await harness.owner.query(
+    'select data::text as text from events union all select payload::text from outbox',
+  )
+  const { rows: stored } = await harness.owner.query(
+    "select encode(ciphertext, 'escape') as text from session_chunks where session_id = $1",
+    [recorder.sessionId],
+  )
+  const everything = [...texts, ...harness.lines, ...published.map(({ text }) => text as string)].join('\n')
+  for (const seed of seeds) {
+    assert.ok(!everything.includes(seed), 'a seed leaked')
+    for (const { text } of stored) assert.ok(!(text as string).includes(seed))
+  }
+  assert.ok(!/"radius"|"choice"|"fromMs"/.test(everything), 'a truth leaked')
+  // The same look finds it where it is planted.
+  assert.ok(/"radius"/.test(JSON.stringify(truthOf({ kind: 'point', seed: seeds[0] ?? '' }))))
+})
+
+test('erasing the key of a subject makes every record unreadable, and the hashes stay right', async () => {
+  const recorder = await open()
+  await recorder.chunk({ events: [['s', 0, 40]] })
+  await recorder.finish()
+  const before = await chunksOf(recorder.sessionId)
+  assert.equal(before.json.chunks.length, 2)
+  const key = { agentId, mode: 'test' as const, sessionId: recorder.sessionId }
+  assert.equal(await inTransaction(harness.ctx, agentId, (tx) => deleteSubjectKey(tx, key)), true)
+  const after = await chunksOf(recorder.sessionId)
+  assert.equal(after.status, 200, after.text)
+  assert.deepEqual(after.json.chunks, [])
+  assert.deepEqual(after.json.telemetry, before.json.telemetry)
+  assert.equal(
+    await inTransaction(harness.ctx, agentId, (tx) => readRecords(tx, harness.ctx, key)),
+    undefined,
+  )
+  // The leaves that stay are those of the bytes that nobody can open any more.
+  const { rows } = await harness.owner.query(
+    "select s.leaves, string_agg(sha256('\\x00'::bytea || c.ciphertext), null order by c.seq) as hashed from sessions s join session_chunks c using (agent_id, session_id) where session_id = $1 group by s.leaves",
+    [recorder.sessionId],
+  )
+  assert.deepEqual(rows[0].leaves, rows[0].hashed)
+})
+
+test('records are kept for thirty days, then a day at a time is dropped and the hashes stay', async () => {
+  const recorder = await open()
+  await recorder.chunk()
+  await recorder.finish()
+  const committed = (await chunksOf(recorder.sessionId)).json.telemetry
+  const days = async () => {
+    const { rows } = await harness.owner.query(
+      "select count(*)::int as count from pg_inherits where inhparent = 'session_chunks'::regclass",
+    )
+    return rows[0].count as number
+  }
+  await harness.advance(29 * 86_400_000)
+  await harness.work()
+  assert.equal((await chunksOf(recorder.sessionId)).json.chunks.length, 2)
+  const before = await days()
+  await harness.advance(3 * 86_400_000)
+  await harness.work()
+  assert.ok((await days()) < before + 3)
+  const after = await chunksOf(recorder.sessionId)
+  assert.deepEqual(after.json.chunks, [])
+  assert.deepEqual(after.json.telemetry, committed)
+  const { rows } = await harness.owner.query('select count(*)::int as count from session_recorders')
+  assert.equal(rows[0].count, 0, 'recorders go a day after their time')
+  // New ones are recorded as before.
+  const next = await open()
+  await next.chunk()
+  assert.equal((await next.finish()).status, 200)
+})
+
+test('the program may drop days of recordings, and nothing else', async () => {
+  const drop = (target: string, days: number) =>
+    inTransaction(harness.ctx, 'system', (tx) => sql`select pohf_drop_days(${target}, ${days})`.execute(tx))
+  await assert.rejects(drop('sessions', 30), /cannot be dropped/)
+  await assert.rejects(drop('credentials', 1), /cannot be dropped/)
+  await assert.rejects(drop('session_chunks', 0), /cannot be dropped/)
+  await assert.rejects(
+    inTransaction(harness.ctx, 'system', (tx) => sql`delete from session_chunks`.execute(tx)),
+    /permission denied/,
+  )
 })

@@ -12,7 +12,7 @@ export type Taking = { readonly sessionId: string; readonly signed: SignedChunk;
 /** What became of a chunk. A refusal is a value here: what it left behind must be committed first. */
 export type Taken =
   | { readonly type: 'taken' | 'repeated'; readonly recording: LockedRecording }
-  | { readonly type: 'refused'; readonly refusal: Refusal }
+  | { readonly type: 'refused'; readonly refusal: unknown }
 
 /** What to say to each rule, for the person who writes a client. */
 const messages: Readonly<Record<Rule, string>> = {
@@ -31,7 +31,7 @@ const refusalOf = (rule: Rule): Refusal =>
     details: [{ path: 'body.chunk', code: rule, message: messages[rule] }],
   })
 
-const refuse = (refusal: Refusal): Taken => ({ type: 'refused', refusal })
+const refuse = (refusal: unknown): Taken => ({ type: 'refused', refusal })
 
 const sealed = (ctx: Ctx, recording: LockedRecording, record: TelemetryRecord) => {
   const subjectKey = openSubjectKey(ctx.secrets, recording.sealedKey)
@@ -48,7 +48,7 @@ export const takeChunks = async (tx: Tx, ctx: Ctx, takings: readonly Taking[]): 
   )
   const changed = new Map<string, Recording>()
   const chunks: ReturnType<typeof sealed>[] = []
-  const results = takings.map(({ sessionId, signed, isEnd }): Taken => {
+  const takeOne = ({ sessionId, signed, isEnd }: Taking): Taken => {
     const recording = recordings.get(sessionId)
     if (!recording) return refuse(new Refusal('not_found', { message: 'No such session.' }))
     const { now, status, expiresAt } = recording
@@ -58,11 +58,19 @@ export const takeChunks = async (tx: Tx, ctx: Ctx, takings: readonly Taking[]): 
     const step = stepRecording(recording, { signed, isEnd, now: now.getTime() }, chance)
     if (step.type === 'repeated') return { type: 'repeated', recording }
     const next = { ...recording, state: step.state }
+    if (step.type === 'taken') chunks.push(sealed(ctx, next, step.record))
     recordings.set(sessionId, next)
     if (next.state !== recording.state) changed.set(sessionId, next)
     if (step.type === 'refused') return refuse(refusalOf(step.rule))
-    chunks.push(sealed(ctx, next, step.record))
     return { type: 'taken', recording: next }
+  }
+  const results = takings.map((taking): Taken => {
+    try {
+      return takeOne(taking)
+    } catch (error) {
+      // A session that cannot be read is its own fault, not that of those it shares a batch with.
+      return refuse(error)
+    }
   })
   await updateRecordings(tx, [...changed.values()], chunks)
   return results

@@ -10,6 +10,8 @@ import { takeChunks, type Taken, type Taking } from './take.ts'
 const batchMax = 64
 /** Batches on their way at once: while one is written, the next is judged. */
 const batchesMax = 2
+/** Chunks that wait; whoever comes after is asked to come again. */
+const waitingMax = 10_000
 
 type Waiting = {
   readonly taking: Taking
@@ -51,6 +53,10 @@ export const makeIntake = (ctx: Ctx) => {
 
   return (taking: Taking): Promise<Taken> =>
     new Promise((resolve, reject) => {
+      if (waiting.length >= waitingMax) {
+        reject(new Refusal('overloaded', { headers: { 'retry-after': '2' } }))
+        return
+      }
       waiting.push({ taking, resolve, reject })
       pump()
     })
