@@ -92,6 +92,12 @@ const buildPages = async (): Promise<void> => {
   await Promise.all([
     buildPackage('console', 'verify.html', ['*.html', '../verify/src/*.ts']),
     buildPackage('tag', 'check.js', ['../protocol/src/telemetry.ts']),
+    buildPackage('demo', 'session.html', [
+      '*.html',
+      '../console/src/look/*.css',
+      '../protocol/src/telemetry.ts',
+      '../verify/src/*.ts',
+    ]),
   ])
 }
 
@@ -116,10 +122,33 @@ const seedAgent = async (config: Config): Promise<{ apiKey: string; agentId: str
   return made
 }
 
-const printWelcome = (config: Config, apiKey: string, mailPort: number): void => {
+/** A publisher's site with the check in a form: a process of its own, as it would be anywhere else. */
+const startDemo = async (
+  environment: Record<string, string>,
+): Promise<{ url: string; stop: () => Promise<void> }> => {
+  const file = fileURLToPath(new URL('../../demo/src/main.ts', import.meta.url))
+  const child = spawn(process.execPath, [file], {
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  })
+  const url = await new Promise<string>((resolve) => {
+    child.stdout.once('data', (line: Buffer) => resolve(line.toString().trim()))
+    child.once('exit', () => resolve('(did not start; its words are above)'))
+  })
+  const stop = async () => {
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    if (child.exitCode === null && child.kill('SIGTERM')) await ended
+  }
+  return { url, stop }
+}
+
+type Addresses = { readonly apiKey: string; readonly mailPort: number; readonly demoUrl: string }
+const printWelcome = (config: Config, { apiKey, mailPort, demoUrl }: Addresses): void => {
   say(`
 PoHF is ready.
 
+  Sample site  ${demoUrl}   a form with the check: try it as a visitor
   API          ${config.BASE_URL}
   Verify       ${config.BASE_URL}/verify
   Operators    http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}
@@ -184,8 +213,12 @@ const dev = async (): Promise<void> => {
       return child
     })
     server.once('exit', stopNow)
-    const { apiKey } = await step('test agent', () => seedAgent(config))
-    printWelcome(config, apiKey, catcher?.httpPort ?? 0)
+    const { apiKey, agentId } = await step('test agent', () => seedAgent(config))
+    const demo = await step('sample site', () =>
+      startDemo({ POHF_URL: config.BASE_URL, POHF_SITE: agentId, POHF_KEY: apiKey, PORT: '0' }),
+    )
+    stops.push(demo.stop)
+    printWelcome(config, { apiKey, mailPort: catcher?.httpPort ?? 0, demoUrl: demo.url })
   } catch (error) {
     await stopAll()
     throw error

@@ -57,7 +57,7 @@ export const runCheck = (check: Check): Promise<Outcome> => {
     clearTimeout(asked?.timer)
     asked = undefined
   }
-  const wait = (text = usesWords ? words.waitWords : words.wait): void => {
+  const wait = (text = words.wait): void => {
     view.progress(progress)
     view.wait(text, usesWords ? undefined : takeWords)
   }

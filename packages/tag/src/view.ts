@@ -106,9 +106,12 @@ export const makeView = (words: Words, lang: string) => {
           choice,
         ),
       )
-      show('choose', { title: say, lead: words.keys }, [
-        el('div', { class: 'choices', role: 'group', 'aria-labelledby': 'title' }, ...buttons),
-      ])
+      show(
+        'choose',
+        { title: say },
+        [el('div', { class: 'choices', role: 'group', 'aria-labelledby': 'title' }, ...buttons)],
+        el('p', { class: 'small', id: 'keys' }, words.keys),
+      )
       title.focus()
     },
     stuck: (

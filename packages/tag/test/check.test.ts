@@ -20,7 +20,7 @@ type Set = {
   readonly context: BrowserContext
   readonly site: Awaited<ReturnType<NonNullable<typeof stage>['open']>>
   readonly stage: NonNullable<typeof stage>
-  readonly agentId: string
+  readonly agentId: `agt_${string}`
   readonly apiKey: string
 }
 type Scene = {

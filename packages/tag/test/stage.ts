@@ -31,7 +31,7 @@ const bodyOf = async (request: IncomingMessage): Promise<string> => {
 }
 
 const pageOf = (script: string, body: string) =>
-  `<!doctype html><html lang="en"><head><title>A shop</title><meta name="viewport" content="width=device-width, initial-scale=1">${script}</head><body><main><h1>A shop</h1>${body}</main></body></html>`
+  `<!doctype html><html lang="en"><head><title>A shop</title><meta name="color-scheme" content="light dark"><meta name="viewport" content="width=device-width, initial-scale=1">${script}</head><body><main><h1>A shop</h1>${body}</main></body></html>`
 
 /**
  * The real server on its own database behind a line that tests can cut, and a publisher's site on another origin, with a
@@ -42,7 +42,8 @@ export const openStage = async () => {
   execFileSync(process.execPath, [fileURLToPath(new URL('../build.ts', import.meta.url)), folder])
   const harness = await startHarness()
   await harness.app.api.listen({ host: '127.0.0.1', port: 0 })
-  const api = harness.app.api.addresses()[0]
+  const [api] = harness.app.api.addresses()
+  const port = typeof api === 'object' ? api.port : 0
   const scripts = tagPages(folder)
   const line = { cut: new Set<string>(), asked: [] as { path: string; origin: string; body: string }[] }
 
@@ -57,7 +58,7 @@ export const openStage = async () => {
     const origin = headers.origin ?? ''
     if (line.cut.has('all') || line.cut.has(origin)) return void request.socket.destroy()
     line.asked.push({ path: `${method} ${url}`, origin, body })
-    const onward = ask({ host: '127.0.0.1', port: api?.port, path: url, method, headers }, (answer) => {
+    const onward = ask({ host: '127.0.0.1', port, path: url, method, headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers)
       answer.pipe(response)
     })
@@ -91,7 +92,7 @@ export const openStage = async () => {
     return open ? truthOf(open.probe) : undefined
   }
   /** What a session recorded, opened and read. */
-  const chunksOf = async (agentId: string, sessionId: string): Promise<TelemetryChunk[]> => {
+  const chunksOf = async (agentId: `agt_${string}`, sessionId: string): Promise<TelemetryChunk[]> => {
     const opened = await inTransaction(harness.ctx, agentId, (tx) =>
       readRecords(tx, harness.ctx, { agentId, mode: 'test', sessionId }),
     )
