@@ -64,7 +64,7 @@ const outcomeOf = ({ status, json }: Told, sessionId: string): Outcome => {
     chip: 'Not accepted',
     tone: 'stop',
     title: 'Your comment was not taken.',
-    lead: String(json['message'] ?? 'The check could not be confirmed.'),
+    lead: typeof json['message'] === 'string' ? json['message'] : 'The check could not be confirmed.',
   }
 }
 

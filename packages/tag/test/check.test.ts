@@ -93,7 +93,7 @@ const listenerCounter = async (context: BrowserContext, page: Page): Promise<() 
   }
 }
 
-describe('a visit', { concurrency: 3 }, () => {
+void describe('a visit', { concurrency: 3 }, () => {
   visit('by pointer: the form carries the id of a session that is closed and whole', {}, async (set) => {
     const { page, site, stage, agentId } = set
     await page.fill('input[name=who]', 'Ada')

@@ -14,7 +14,7 @@ after(async () => {
   stage?.close()
 })
 
-describe('every state, looked at', { concurrency: 2 }, () => {
+void describe('every state, looked at', { concurrency: 2 }, () => {
   for (const width of [320, 1280])
     for (const colorScheme of ['light', 'dark'] as const)
       void test(`${width} px, ${colorScheme}`, { skip }, async () => {

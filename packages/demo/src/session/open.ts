@@ -9,7 +9,7 @@ import type { TelemetryRecord } from '@pohf/protocol/telemetry'
 import { storyOf, type Story } from './story.ts'
 
 type Session = { readonly sessionId: string; readonly status: string; readonly quality: number | null }
-export type Recording = {
+type Recording = {
   readonly sessionId: string
   readonly telemetry: TelemetryClaim
   readonly opening: TelemetryOpening

@@ -32,7 +32,7 @@ const paint = (canvas: HTMLCanvasElement, story: Story, t: number): void => {
     }
     context.stroke()
   }
-  const disc = (x: number, y: number, radius: number, name: string, isFull: boolean) => {
+  const disc = ({ x, y }: { x: number; y: number }, radius: number, name: string, isFull: boolean) => {
     context.beginPath()
     context.arc(x * scale, y * scale, radius * ratio, 0, 2 * Math.PI)
     context.lineWidth = 1.5 * ratio
@@ -43,15 +43,15 @@ const paint = (canvas: HTMLCanvasElement, story: Story, t: number): void => {
   stroke(0, Infinity, 1, '--line')
   stroke(0, t, 1.5, '--ink-3')
   stroke(t - tailMs, t, 2.5, '--plot-2')
-  for (const press of story.presses) if (press.t <= t) disc(press.x, press.y, 5, '--ink-3', false)
+  for (const press of story.presses) if (press.t <= t) disc(press, 5, '--ink-3', false)
   const here = story.path.flat().findLast((point) => point.t <= t)
-  if (here) disc(here.x, here.y, 4, '--plot-2', true)
+  if (here) disc(here, 4, '--plot-2', true)
   context.font = `600 ${11 * ratio}px system-ui`
   context.textAlign = 'center'
   context.textBaseline = 'middle'
   for (const { n, at, result, answeredAt } of story.questions) {
     if (!at || answeredAt === null || answeredAt > t) continue
-    disc(at.x, at.y, 10, result === 'hit' ? '--seal' : '--warn', true)
+    disc(at, 10, result === 'hit' ? '--seal' : '--warn', true)
     context.fillStyle = colour('--card')
     context.fillText(String(n), at.x * scale, at.y * scale)
   }

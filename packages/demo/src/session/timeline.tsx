@@ -10,6 +10,9 @@ const results: Readonly<Record<Question['result'], string>> = {
 const ms = (value: number | null): string => (value === null ? '–' : Math.round(value).toLocaleString('en'))
 const isRight = ({ result }: Question): boolean => result === 'hit'
 
+const spanOf = ({ shownAt, answeredAt }: Question): Span[] =>
+  shownAt === null ? [] : [{ from: shownAt, to: answeredAt ?? shownAt + 200 }]
+
 type Marks = { readonly spans?: readonly Span[]; readonly ticks?: readonly number[]; readonly tone?: string }
 const Row = ({
   name,
@@ -38,8 +41,6 @@ const Row = ({
 
 /** The session in time: one lane for each thing that was recorded, and the same as a table. */
 export const Timeline = ({ story, t }: { story: Story; t: number }) => {
-  const spanOf = ({ shownAt, answeredAt }: Question): Span[] =>
-    shownAt === null ? [] : [{ from: shownAt, to: answeredAt ?? shownAt + 200 }]
   const share = story.inView.reduce((sum, { from, to }) => sum + to - from, 0) / Math.max(1, story.ms)
   const lanes: readonly (Marks & { name: string; note: string })[] = [
     { name: 'In view', note: `${Math.round(100 * share)} %`, spans: story.inView, tone: 'seal' },
