@@ -44,7 +44,11 @@ class PohfCheck extends HTMLElement {
     this.#root.append(this.#box, trap)
   }
   connectedCallback(): void {
-    this.#show('idle')
+    this.#show(this.#state, this.#why)
+  }
+  /** A page that takes the check away ends it. */
+  disconnectedCallback(): void {
+    this.#root.querySelector('dialog')?.close()
   }
   attributeChangedCallback(): void {
     if (this.isConnected) this.#show(this.#state, this.#why)

@@ -10,10 +10,12 @@ const kinds: ReadonlyMap<string, PointerKind> = new Map([
 const navigating = new Set(['Tab', 'Enter', ' ', 'Escape', 'ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight'])
 
 const kindOf = (event: PointerEvent): PointerKind => kinds.get(event.pointerType) ?? 'm'
+/** Some browsers do not say what a click came from: then it is what was pressed last. */
+let lastPressed: PointerKind = 'm'
 
 /** What a click came from: a pointer, or a keyboard or an assistive device, which click without a place. */
 export const sourceOf = (event: MouseEvent): Choosing => ({
-  how: event.detail === 0 ? 'k' : (kinds.get((event as PointerEvent).pointerType) ?? 'm'),
+  how: event.detail === 0 ? 'k' : (kinds.get((event as PointerEvent).pointerType) ?? lastPressed),
   trusted: event.isTrusted,
 })
 
@@ -50,13 +52,14 @@ export const listen = (
       })),
     )
   })
-  on(document, 'pointerdown pointerup', (event) =>
+  on(document, 'pointerdown pointerup', (event) => {
+    lastPressed = kindOf(event)
     recorder.press(
       event.type === 'pointerdown' ? 'd' : 'u',
-      { how: kindOf(event), trusted: event.isTrusted },
+      { how: lastPressed, trusted: event.isTrusted },
       { t: since(event.timeStamp), x: event.clientX, y: event.clientY },
-    ),
-  )
+    )
+  })
   on(document, 'click', (event) => recorder.click(since(event.timeStamp), sourceOf(event)))
   on(document, 'keydown keyup', (event) => {
     // A key that is held down counts once.

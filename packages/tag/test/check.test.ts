@@ -346,6 +346,11 @@ void describe('a visit', { concurrency: 3 }, () => {
     )
     await begin(page)
     await page.locator('dialog.point').waitFor({ timeout: 20_000 })
+    for (let step = 0; step < 6; step++) {
+      await page.keyboard.press('Tab')
+      const focused = await page.evaluate<string>('document.activeElement.localName')
+      assert.ok(['pohf-check', 'body'].includes(focused), `the focus went to ${focused}, behind the dialog`)
+    }
     await page.keyboard.press('Escape')
     assert.match(await boxText(page), /You left before the end/)
     await sleep(500)
@@ -357,6 +362,18 @@ void describe('a visit', { concurrency: 3 }, () => {
       await page.evaluate("document.querySelector('pohf-check').shadowRoot.activeElement.textContent"),
       'Try again',
     )
+  })
+
+  visit('a page that takes the check away ends it at once', {}, async ({ page, context, stage, site }) => {
+    const countListeners = await listenerCounter(context, page)
+    await begin(page)
+    await page.locator('dialog.point').waitFor({ timeout: 20_000 })
+    await page.evaluate("document.querySelector('pohf-check').remove()")
+    await sleep(500)
+    const calls = stage.line.asked.filter(({ origin }) => origin === site.url).length
+    assert.equal(await countListeners(), 0)
+    await sleep(3_000)
+    assert.equal(stage.line.asked.filter(({ origin }) => origin === site.url).length, calls)
   })
 
   visit(
