@@ -76,7 +76,7 @@ export const makeView = (words: Words, lang: string) => {
           el('p', { class: 'small' }, fill(words.recorded, { host: given.host })),
         ],
         main,
-        button(words.alternative, on.alternative),
+        button(given.isPrivate ? words.agreeAlternative : words.alternative, on.alternative),
         button(words.notNow, () => dialog.close(), 'quiet'),
       )
     },

@@ -20,6 +20,7 @@ const en = {
     'Your browser asks sites not to share data. We take that as a no, unless you agree here, for this check only.',
   start: 'Start',
   agree: 'I agree, start',
+  agreeAlternative: 'I agree, and do not use a pointer',
   alternative: 'I do not use a pointer',
   notNow: 'Not now',
   leave: 'Leave the check',
