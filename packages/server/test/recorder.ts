@@ -13,7 +13,7 @@ import type { ProbeSeed } from '../src/sessions/schedule.ts'
 import type { Answered, Request } from './harness.ts'
 
 /** How a recorder reaches the server: the harness, or a real line. */
-export type Send = (method: string, path: string, request: Request) => Promise<Answered>
+type Send = (method: string, path: string, request: Request) => Promise<Answered>
 
 const { subtle } = webcrypto
 const sha256 = (bytes: Uint8Array | string): Buffer => createHash('sha256').update(bytes).digest()
@@ -28,7 +28,7 @@ export const makeSessionKey = async (): Promise<SessionKeyPair> => {
   return { privateKey: pair.privateKey, jwk: { kty: 'EC', crv: 'P-256', x, y } }
 }
 
-export const environment = {
+const environment = {
   webdriver: false,
   width: 1_280,
   height: 720,
