@@ -96,6 +96,11 @@ program
   .option('--key <key>', 'an API key of the agent; default: POHF_API_KEY')
   .option('--json', 'one JSON object, with every record')
   .action(openSession)
+const credits = program.command('credits').description('credits and the card payments behind them')
+remote(credits.command('check'))
+  .description('compare what was paid by card with what was posted; ends with 1 where they differ')
+  .action((options) => operatorCall(options, 'GET', '/operator/credits/check'))
+
 const keys = program.command('keys').description('the keys that sign credentials')
 remote(keys.command('list'))
   .description('list the keys and their states')

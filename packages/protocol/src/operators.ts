@@ -126,3 +126,24 @@ export const signingKeysCheck = operation({
     differencesTotal: z.int(),
   }),
 })
+export const creditsCheck = operation({
+  summary: 'Compare what was paid by card with what was posted.',
+  response: z.object({
+    ok: z.boolean(),
+    /** Paid checkouts for credits, and postings of packs, that were looked at. */
+    checkouts: z.int(),
+    postings: z.int(),
+    faults: z
+      .array(
+        z.object({
+          agentId: z.string(),
+          checkoutId: z.string(),
+          fault: z.enum(['not_posted', 'another_amount', 'not_paid', 'not_taken_back']),
+        }),
+      )
+      .max(100),
+    faultsTotal: z.int(),
+    /** Messages of the provider that fit no checkout of ours, newest first. */
+    unmatched: z.array(z.object({ eventId: z.string(), type: z.string(), receivedAt: instant() })).max(100),
+  }),
+})

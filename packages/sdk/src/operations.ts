@@ -43,7 +43,13 @@ export const operations = [
   { id: 'agents.keys-revoke', method: 'POST', path: '/api/agents/keys/revoke', keyed: true },
   { id: 'agents.keys-recover', method: 'POST', path: '/api/agents/keys/recover', keyed: false },
   { id: 'agents.keys-recover-complete', method: 'POST', path: '/api/agents/keys/recover/complete', keyed: false },
+  { id: 'sessions.create', method: 'POST', path: '/api/sessions', keyed: false },
+  { id: 'sessions.telemetry', method: 'POST', path: '/api/sessions/{sessionId}/telemetry', keyed: false },
+  { id: 'sessions.finish', method: 'POST', path: '/api/sessions/{sessionId}/finish', keyed: false },
+  { id: 'sessions.read', method: 'GET', path: '/api/agents/sessions/{sessionId}', keyed: true },
+  { id: 'sessions.chunks', method: 'GET', path: '/api/agents/sessions/{sessionId}/chunks', keyed: true },
   { id: 'credentials.status-list', method: 'GET', path: '/status/{list}', keyed: false },
+  { id: 'payments.card-webhook', method: 'POST', path: '/api/payments/card/webhook', keyed: false },
   { id: 'discovery.mcp-identity', method: 'POST', path: '/mcp/identity', keyed: true },
   { id: 'discovery.mcp-identity', method: 'POST', path: '/api/mcp/identity', keyed: true },
 ] as const

@@ -89,6 +89,9 @@ export type App = {
   readonly stopTaking: () => void
 }
 
+/** What each purpose of a card payment does when its money comes or goes. */
+const settlers: payments.Settlers = { credits: credits.cardSettler, order: work.cardSettler }
+
 /** The composition root: every module mounted, in the order of the specification. */
 export const buildApp = (ctx: Ctx): App => {
   let stopping = false
@@ -99,7 +102,8 @@ export const buildApp = (ctx: Ctx): App => {
   }
   const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET, ctx.clock)
   const health = healthPages(ctx, signer, () => stopping)
-  const paymentsDesk = payments.makePayments(ctx)
+  const provider = payments.makeCardProvider(ctx)
+  const paymentsDesk = payments.makePayments(ctx, provider)
   const { isEmailConfirmed, findOrigin } = agents
   const creditsDesk = credits.makeCredits(ctx, { isEmailConfirmed, findOrigin })
   const routes = [
@@ -117,18 +121,19 @@ export const buildApp = (ctx: Ctx): App => {
     ...tracking.routes(ctx),
     ...work.routes(ctx, {
       findMode: agents.findMode,
-      openCheckout: paymentsDesk.createCheckout,
+      openCheckout: paymentsDesk.openCheckout,
       recordTaskSession: evidence.recordTaskSession,
     }),
+    ...payments.routes(ctx, { provider, settlers }),
     ...webhooks.routes(ctx),
     ...partners.routes(ctx),
     ...signing.routes(signer),
     ...vhh.routes(ctx, signer),
   ]
-  // Nothing collects payment yet: no chain settles and no card provider can be set.
+  // No chain settles yet.
   const settlement: discovery.Settlement = {
     chains: [],
-    card: false,
+    card: paymentsDesk.takesCards,
     countPurchasable: () => inTransaction(ctx, 'system', work.countPurchasable),
   }
   const admission = makeAdmission(ctx)
@@ -140,7 +145,7 @@ export const buildApp = (ctx: Ctx): App => {
     pages: [
       ...health,
       ...agents.pages,
-      ...credits.pages(ctx),
+      ...credits.pages(ctx, paymentsDesk),
       ...payments.pages(ctx),
       ...discovery.pages(ctx),
       ...discovery.consolePages(ctx.config.BASE_URL),
@@ -166,6 +171,7 @@ export const buildApp = (ctx: Ctx): App => {
         listStored: credentials.listStoredCredentials,
       }),
       ...credentials.operatorRoutes(ctx, operators.audit),
+      ...credits.operatorRoutes(ctx),
       ...partners.operatorRoutes(ctx, operators.audit),
     ],
     pages: [
@@ -203,8 +209,8 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
       ? [{ name: 'mails', everyMs: 500, run: () => drainOutbox(ctx, 'mail', { before: sendMail }) }]
       : []),
     ...work.duties(ctx),
-    ...payments.duties(ctx),
     ...sessions.duties(ctx),
+    ...payments.duties(ctx, { provider: payments.makeCardProvider(ctx), settlers }),
     vhh.epochDuty(ctx, signer),
     credentials.statusDuty(ctx, signer),
     tracking.retentionDuty(ctx),

@@ -28,7 +28,7 @@ export const makeSessionKey = async (): Promise<SessionKeyPair> => {
   return { privateKey: pair.privateKey, jwk: { kty: 'EC', crv: 'P-256', x, y } }
 }
 
-const environment = {
+export const environment = {
   webdriver: false,
   width: 1_280,
   height: 720,

@@ -3,6 +3,7 @@ import type { Ctx } from '../platform/context.ts'
 import type { Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import { readAllowance } from './allowance.ts'
+import { checkPaidCheckouts, checkPostedPacks } from './card-check.ts'
 import type { AboutAgents } from './free-plan.ts'
 import { postPurchase, type Purchase } from './purchase.ts'
 import { spendOne, type Spend } from './spend-one.ts'
@@ -20,6 +21,9 @@ export const makeCredits = (ctx: Pick<Ctx, 'config' | 'secrets'>, about: AboutAg
   },
   /** Posts a pack that was paid for, once per reference. */
   postPurchase: (tx: Tx, purchase: Purchase) => postPurchase(tx, purchase),
+  /** Whether card money and posted packs agree, a page at a time: from money to credits, and back. */
+  checkPaidCheckouts,
+  checkPostedPacks,
   /** The free seals left of this month, for showing. */
   readAllowance: (tx: Tx, agentId: string) => readAllowance(tx, ctx, about, agentId),
 })

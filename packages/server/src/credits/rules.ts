@@ -35,6 +35,21 @@ export const purchaseLines = (credits: bigint, debt: bigint): Line[] => {
   return lines.filter((line) => line.amount !== 0n)
 }
 
+/** How many credits of a pack go with so much of its price. A part of a credit stays with the agent. */
+export const takenCredits = (credits: bigint, takenUsdCents: bigint, amountUsdCents: bigint): bigint =>
+  (credits * takenUsdCents) / amountUsdCents
+
+/** The lines of taking credits back: what the balance holds, and the rest, which is spent, is owed. */
+export const reversalLines = (credits: bigint, balance: bigint): Line[] => {
+  const held = balance < credits ? balance : credits
+  const lines: Line[] = [
+    { account: accounts.balance, unit: 'credit', amount: -held },
+    { account: accounts.debt, unit: 'credit', amount: held - credits },
+    { account: accounts.purchases, unit: 'credit', amount: credits },
+  ]
+  return lines.filter((line) => line.amount !== 0n)
+}
+
 /** What an entry of `spendOne` was spent from. */
 export const sourceOf = (posting: Posting): Source => {
   const has = (account: string) => posting.lines.some((line) => line.account === account)

@@ -140,6 +140,11 @@ export const isPlausibleMove = (from: Place & { at: Date }, to: Place & { at: Da
   return km <= hopKmFree || km <= hours * speedKmhMax
 }
 
+/** Whether a node says that the contract itself failed, by a revert or for want of gas, and not the node. */
+export const isContractNo = (error: { readonly code: number; readonly message: string }): boolean =>
+  error.code === 3 ||
+  /revert|out of gas|outofgas|opcode|invalid ?jump|stack (over|under)flow/i.test(error.message)
+
 export const nonceMinutes = 5
 
 type WalletText = {

@@ -61,6 +61,23 @@ export const findClaimed = async (
   return row && { entryId: row.entry_id, at: row.at }
 }
 
+/** What was posted under a kind, of all agents, in the order of its references. */
+export const listReferences = async (
+  tx: Tx,
+  page: Pick<Claim, 'mode' | 'kind'> & { readonly after: string; readonly limit: number },
+): Promise<{ agentId: string; reference: string }[]> => {
+  const rows = await tx
+    .selectFrom('ledger_claims')
+    .select(['agent_id', 'reference'])
+    .where('mode', '=', page.mode)
+    .where('kind', '=', page.kind)
+    .where('reference', '>', page.after)
+    .orderBy('reference')
+    .limit(page.limit)
+    .execute()
+  return rows.map((row) => ({ agentId: row.agent_id, reference: row.reference }))
+}
+
 /** The lines of one entry. Microseconds are lost in a Date, so the month's partition is found by a range. */
 export const listLines = async (tx: Tx, agentId: string, entry: { entryId: string; at: Date }) => {
   const rows = await tx

@@ -55,6 +55,27 @@ export interface ApiKeys {
   scopes: string[];
 }
 
+export interface CardDisputes {
+  amount_usd_cents: bigint;
+  dispute_id: string;
+  payment_id: string;
+  state: string;
+}
+
+export interface CardEvents {
+  event_id: string;
+  outcome: string;
+  received_at: Generated<Timestamp>;
+  said_at: Timestamp;
+  subject: string | null;
+  type: string;
+}
+
+export interface CardPayments {
+  payment_id: string;
+  refunded_usd_cents: Generated<bigint>;
+}
+
 export interface Checkouts {
   agent_id: string;
   amount_usd_cents: bigint;
@@ -64,9 +85,17 @@ export interface Checkouts {
   description: string;
   expires_at: Timestamp;
   mode: string;
+  paid_at: Timestamp | null;
+  payment_id: string | null;
+  provider_asked_at: Timestamp | null;
+  provider_attempt: Generated<number>;
+  provider_session_id: string | null;
+  provider_url: string | null;
   purpose: string;
   reference: string;
   state: Generated<string>;
+  taken_revision: Generated<number>;
+  taken_usd_cents: Generated<bigint>;
 }
 
 export interface ConversionClaims {
@@ -574,6 +603,9 @@ export interface DB {
   agents: Agents;
   api_key_hashes: ApiKeyHashes;
   api_keys: ApiKeys;
+  card_disputes: CardDisputes;
+  card_events: CardEvents;
+  card_payments: CardPayments;
   checkouts: Checkouts;
   conversion_claims: ConversionClaims;
   conversions: Conversions;

@@ -1,0 +1,156 @@
+// The strongest attacker that needs no machine: a script that speaks the protocol, keeps its times, moves as a blend of
+// people's strokes, and looks at the pixels of each probe. What it says of itself (trusted events, no automation, page
+// visible) is its own word, and the protocol cannot tell.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Probe } from '@pohf/protocol'
+import type { TelemetryEnvironment } from '@pohf/protocol/telemetry'
+import { generatorOf } from '../generators/index.ts'
+import type { Generator, Point } from '../generators/types.ts'
+import { toFrames } from '../offline-session.ts'
+import { openSession } from '../protocol/client.ts'
+import { gaussian, type Random, uniform } from '../random.ts'
+import { findOpenRing } from '../vision/open-ring.ts'
+import { decodePng } from '../vision/png.ts'
+import type { Bot } from './bot.ts'
+import { createTimeline } from './timeline.ts'
+
+const environment: TelemetryEnvironment = {
+  webdriver: false,
+  width: 1_366,
+  height: 768,
+  touchPoints: 0,
+  reducedMotion: false,
+  coalesces: true,
+}
+
+/** Long enough for ten seconds of motion, which is what the scorer likes to see. */
+const sessionMsMin = 15_000
+const sessionMsMax = 120_000
+/** Where the made-up page shows its probes. */
+const imageAt: Point = { x: 523, y: 310 }
+
+type Timeline = ReturnType<typeof createTimeline>
+type Player = { readonly random: Random; readonly generate: Generator; readonly timeline: Timeline }
+
+/** As people need from seeing a target to pressing: median 1.07 s, never below 0.6. */
+const acquisitionMs = (random: Random): number =>
+  Math.min(2_300, Math.max(600, 400 + Math.exp(6.51 + 0.41 * gaussian(random))))
+
+const wander = ({ random, generate, timeline }: Player, from: Point, at: number): void => {
+  const to = { x: Math.round(uniform(random, 80, 1_280)), y: Math.round(uniform(random, 80, 690)) }
+  timeline.move(at, toFrames(generate(random, from, to), uniform(random, 0, 16)))
+}
+
+/** Keeps the hand busy until then, with pauses as of somebody who reads. */
+const wanderUntil = (player: Player, now: number, until: number): void => {
+  const { timeline, random } = player
+  while (timeline.busyUntil < until)
+    wander(
+      player,
+      timeline.stop(Infinity),
+      Math.max(now, timeline.busyUntil) + Math.round(uniform(random, 160, 900)),
+    )
+}
+
+const press = ({ timeline, random }: Player, at: Point, t: number): number => {
+  const up = t + Math.round(uniform(random, 60, 120))
+  timeline.plan({ type: 'down', t, pointer: 'm', trusted: true, ...at })
+  timeline.plan({ type: 'up', t: up, pointer: 'm', trusted: true, ...at })
+  timeline.plan({ type: 'click', t: up, how: 'm', trusted: true })
+  return up
+}
+
+/** Plans how a person would look, reach and press. Gives the end, or undefined where the pixels told nothing. */
+const point = (player: Player, probe: Probe & { kind: 'point' }, shownAt: number): number | undefined => {
+  const { random, generate, timeline } = player
+  const ring = findOpenRing(decodePng(Buffer.from(probe.image.slice(probe.image.indexOf(',') + 1), 'base64')))
+  const from = timeline.stop(shownAt + Math.round(uniform(random, 120, 200)))
+  timeline.plan({ type: 'shown', t: shownAt, probe: probe.id })
+  if (!ring) return undefined
+  const near = (value: number) => Math.round(value + uniform(random, -5, 5))
+  const aim = { x: near(ring.x), y: near(ring.y) }
+  const at = { x: imageAt.x + aim.x, y: imageAt.y + aim.y }
+  const stroke = toFrames(generate(random, from, at), uniform(random, 0, 16))
+  const strokeMs = Math.round(stroke.at(-1)?.t ?? 0)
+  const begin = shownAt + 220 + Math.max(0, Math.round(acquisitionMs(random)) - 220 - strokeMs)
+  timeline.move(begin, stroke)
+  const pressed = begin + strokeMs + Math.round(uniform(random, 30, 110))
+  const up = press(player, at, pressed)
+  timeline.plan({ type: 'point', t: up, probe: probe.id, how: 'm', trusted: true, ...aim })
+  return up
+}
+
+/** The alternative is words: reading them takes one line. */
+const choose = (
+  { random, timeline }: Player,
+  probe: Probe & { kind: 'choose' },
+  shownAt: number,
+): number | undefined => {
+  timeline.stop(shownAt)
+  timeline.plan({ type: 'shown', t: shownAt, probe: probe.id })
+  const choice = probe.choices.findIndex((word) => probe.say.includes(word))
+  if (choice < 0) return undefined
+  let t = shownAt + Math.round(uniform(random, 1_200, 2_600))
+  for (let tab = 0; tab <= choice; tab += 1) {
+    timeline.plan({ type: 'key', t, phase: 'down', navigates: true, trusted: true })
+    t += Math.round(uniform(random, 60, 110))
+    timeline.plan({ type: 'key', t, phase: 'up', navigates: true, trusted: true })
+    t += Math.round(uniform(random, 90, 260))
+  }
+  timeline.plan({ type: 'choose', t, probe: probe.id, how: 'k', trusted: true, choice })
+  return t
+}
+
+type Way = { readonly alternative: boolean }
+
+const createProtocolBot =
+  ({ alternative }: Way): Bot =>
+  async ({ target, library, random, signal }) => {
+    const generate = generatorOf(library.length > 0 ? 'stroke_morph' : 'sigma_lognormal', library)
+    const session = await openSession(target, environment)
+    const startedAt = performance.now()
+    const now = () => Math.round(performance.now() - startedAt)
+    const start: Point = {
+      x: Math.round(uniform(random, 200, 1_100)),
+      y: Math.round(uniform(random, 200, 600)),
+    }
+    const player = { random, generate, timeline: createTimeline(start) }
+    const { timeline } = player
+    timeline.plan({ type: 'focus', t: 0, visible: true, focused: true, share: 100 })
+    if (alternative) timeline.plan({ type: 'alternative', t: 1 })
+    let { receipt } = session
+    let [probes, answered, answerAt] = [0, 0, 0]
+    while (now() < sessionMsMax) {
+      if (receipt.probe) {
+        probes += 1
+        const shownAt = now() + Math.round(uniform(random, 15, 45))
+        const end =
+          receipt.probe.kind === 'point'
+            ? point(player, receipt.probe, shownAt)
+            : choose(player, receipt.probe, shownAt)
+        if (end !== undefined) answered += 1
+        answerAt = end ?? shownAt
+      }
+      const isDone = receipt.progress.done >= receipt.progress.of
+      if (isDone && now() >= sessionMsMin && answerAt <= now()) break
+      const dueAt = now() + receipt.nextMs
+      const until = answerAt > now() ? Math.min(dueAt, answerAt + 5) : dueAt
+      if (!alternative && answerAt <= now()) wanderUntil(player, now(), until)
+      await sleep(Math.max(20, until - now()), undefined, { signal })
+      const t1 = now()
+      receipt = await session.send(timeline.take(t1), t1)
+    }
+    const t1 = now()
+    return {
+      sessionId: session.sessionId,
+      status: await session.finish(timeline.take(t1), t1),
+      probes,
+      answered,
+    }
+  }
+
+/** Points at probes. Without a library it moves by the best synthetic family instead. */
+export const protocolBot: Bot = createProtocolBot({ alternative: false })
+
+/** Asks for the accessible alternative, as anybody may. */
+export const protocolBotAlternative: Bot = createProtocolBot({ alternative: true })

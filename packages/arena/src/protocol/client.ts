@@ -1,0 +1,122 @@
+// Speaks telemetry protocol v1 without a browser: everything that a page would send, from a script.
+import { createHash, webcrypto } from 'node:crypto'
+import type { Receipt } from '@pohf/protocol'
+import {
+  actionBytes,
+  firstLinkBytes,
+  linkBytes,
+  telemetryLimits,
+  type TelemetryEnvironment,
+  type TelemetryEvent,
+  thumbprintText,
+} from '@pohf/protocol/telemetry'
+import { writeChunk } from './wire.ts'
+
+export type Target = {
+  readonly baseUrl: string
+  readonly site: string
+  readonly kind?: 'view' | 'work' | 'task' | undefined
+  readonly workflowId?: string | undefined
+  readonly challenge?: string | undefined
+  /** The page that the script says it is. */
+  readonly origin?: string | undefined
+}
+
+/** What the server said no to, with its code and its words. */
+export class Refused extends Error {
+  readonly code: string
+  constructor(code: string, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+const timeoutMs = 15_000
+
+const post = async (target: Target, path: string, body: unknown): Promise<unknown> => {
+  const response = await fetch(new URL(path, target.baseUrl), {
+    method: 'POST',
+    headers: { 'content-type': 'text/plain', origin: target.origin ?? new URL(target.baseUrl).origin },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(timeoutMs),
+  })
+  const answer = (await response.json()) as { readonly [key: string]: unknown }
+  if (response.ok) return answer
+  const text = (field: string) => (typeof answer[field] === 'string' ? answer[field] : '')
+  throw new Refused(
+    text('code') || text('error') || String(response.status),
+    `${path} ${response.status}: ${text('message') || text('detail') || JSON.stringify(answer).slice(0, 300)}`,
+  )
+}
+
+const sha256 = (bytes: Uint8Array | string): Buffer => createHash('sha256').update(bytes).digest()
+
+export type Opened = {
+  readonly sessionId: string
+  readonly receipt: Receipt
+  /** Hands in what happened up to `t1`; gives the next receipt. */
+  readonly send: (events: readonly TelemetryEvent[], t1: number) => Promise<Receipt>
+  /** Hands in the last chunk; gives the status of the session. */
+  readonly finish: (events: readonly TelemetryEvent[], t1: number) => Promise<string>
+}
+
+/** Opens a session with a key that was made a moment ago. `environment` is what the script says of its browser. */
+export const openSession = async (target: Target, environment: TelemetryEnvironment): Promise<Opened> => {
+  const pair = await webcrypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, [
+    'sign',
+    'verify',
+  ])
+  const { x = '', y = '' } = await webcrypto.subtle.exportKey('jwk', pair.publicKey)
+  const kind = target.kind ?? 'view'
+  const opened = (await post(target, '/api/sessions', {
+    site: target.site,
+    kind,
+    workflowId: target.workflowId,
+    challenge: target.challenge,
+    key: { kty: 'EC', crv: 'P-256', x, y },
+  })) as { sessionId: string; nonce: string; receipt: Receipt }
+  let link = sha256(
+    firstLinkBytes({
+      nonce: Buffer.from(opened.nonce, 'base64url'),
+      jkt: sha256(thumbprintText({ x, y })).toString('base64url'),
+      sessionId: opened.sessionId,
+      actionHash: sha256(actionBytes({ ...target, kind })),
+    }),
+  )
+  let [seq, t0, token] = [0, 0, opened.receipt.token]
+
+  const hand = async (call: string, events: readonly TelemetryEvent[], t1: number, isLast: boolean) => {
+    seq += 1
+    if (seq > telemetryLimits.chunksPerSession)
+      throw new Error('the session has as many chunks as it may have')
+    const chunk = writeChunk({
+      seq,
+      receipt: token,
+      t0,
+      t1,
+      environment: seq === 1 ? environment : null,
+      events,
+      last: isLast ? { n: seq, ms: t1 } : null,
+    })
+    link = sha256(linkBytes(link, seq, sha256(chunk)))
+    const signed = await webcrypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, pair.privateKey, link)
+    t0 = t1
+    return post(target, `/api/sessions/${encodeURIComponent(opened.sessionId)}/${call}`, {
+      chunk,
+      signature: Buffer.from(signed).toString('base64url'),
+    })
+  }
+  return {
+    sessionId: opened.sessionId,
+    receipt: opened.receipt,
+    send: async (events, t1) => {
+      const { receipt } = (await hand('telemetry', events, t1, false)) as { receipt: Receipt }
+      token = receipt.token
+      return receipt
+    },
+    finish: async (events, t1) => {
+      const { status } = (await hand('finish', events, t1, true)) as { status: string }
+      return status
+    },
+  }
+}

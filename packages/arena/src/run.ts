@@ -1,0 +1,144 @@
+// Plays many sessions of one bot against a running server and asks the server what became of each.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Bot, BotContext, BotOutcome } from './bots/bot.ts'
+import { createRandom } from './random.ts'
+
+export type Contest = Omit<BotContext, 'random' | 'signal'> & {
+  readonly name: string
+  readonly bot: Bot
+  readonly sessions: number
+  readonly concurrency: number
+  readonly seed: number
+  /** A key of the site, with which results are read. Without one only the bot's own word is known. */
+  readonly apiKey: string | undefined
+}
+
+/** What the server says of a session that it has judged. */
+export type Verdict = {
+  readonly status: string
+  readonly verified: boolean | null
+  readonly quality: number | null
+  readonly assurance: string | null
+  readonly flags: readonly string[]
+  readonly reasons: readonly string[]
+  readonly components: Readonly<Record<string, number | null>> | null
+}
+
+export type Played = {
+  readonly outcome: BotOutcome | undefined
+  readonly verdict: Verdict | undefined
+  /** Why it came to nothing, where it did. */
+  readonly fault: string | undefined
+  readonly wallMs: number
+}
+
+const sessionMsMax = 180_000
+const verdictTries = 40
+
+const readVerdict = async (contest: Contest, sessionId: string): Promise<Verdict | undefined> => {
+  if (contest.apiKey === undefined) return undefined
+  const url = new URL(`/api/agents/sessions/${encodeURIComponent(sessionId)}`, contest.target.baseUrl)
+  for (let attempt = 0; attempt < verdictTries; attempt += 1) {
+    const response = await fetch(url, {
+      headers: { authorization: `Bearer ${contest.apiKey}` },
+      signal: AbortSignal.timeout(15_000),
+    })
+    if (!response.ok) throw new Error(`reading the session: ${response.status} ${await response.text()}`)
+    const verdict = (await response.json()) as Verdict
+    if (verdict.verified !== null) return verdict
+    await sleep(250)
+  }
+  return undefined
+}
+
+const playOne = async (contest: Contest, index: number): Promise<Played> => {
+  const startedAt = performance.now()
+  let outcome: BotOutcome | undefined
+  try {
+    outcome = await contest.bot({
+      ...contest,
+      random: createRandom(contest.seed * 10_007 + index),
+      signal: AbortSignal.timeout(sessionMsMax),
+    })
+    const wallMs = performance.now() - startedAt
+    return { outcome, verdict: await readVerdict(contest, outcome.sessionId), fault: undefined, wallMs }
+  } catch (error) {
+    const fault = error instanceof Error ? error.message : String(error)
+    return { outcome, verdict: undefined, fault, wallMs: performance.now() - startedAt }
+  }
+}
+
+export type Result = {
+  readonly name: string
+  readonly played: readonly Played[]
+  readonly verified: number
+  readonly meanWallMs: number
+  /** Processor time of this machine's bots for one session. */
+  readonly meanCpuMs: number
+}
+
+/** Plays all sessions of a contest, some at a time. */
+export const playContest = async (contest: Contest): Promise<Result> => {
+  const played: Played[] = []
+  const before = process.cpuUsage()
+  let next = 0
+  const worker = async () => {
+    for (let index = next++; index < contest.sessions; index = next++)
+      played.push(await playOne(contest, index))
+  }
+  await Promise.all(Array.from({ length: Math.min(contest.concurrency, contest.sessions) }, worker))
+  const spent = process.cpuUsage(before)
+  return {
+    name: contest.name,
+    played,
+    verified: played.filter(({ verdict }) => verdict?.verified === true).length,
+    meanWallMs: played.reduce((sum, { wallMs }) => sum + wallMs, 0) / played.length,
+    meanCpuMs: (spent.user + spent.system) / 1_000 / played.length,
+  }
+}
+
+const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
+
+const tally = (words: readonly string[]): string =>
+  [...Map.groupBy(words, (word) => word)]
+    .toSorted(([, a], [, b]) => b.length - a.length)
+    .map(([word, all]) => `${word} ${all.length}`)
+    .join(', ')
+
+/** Why sessions were not verified: flags first, else the server's reasons, else what went wrong. */
+const reasonsOf = ({ played }: Result): string =>
+  tally(
+    played
+      .filter(({ verdict }) => verdict?.verified !== true)
+      .flatMap(({ verdict, outcome, fault }) => {
+        if (fault !== undefined) return [fault.slice(0, 80)]
+        const words = [...(verdict?.flags ?? []), ...(verdict?.reasons ?? [])]
+        return words.length > 0 ? [...new Set(words)] : [verdict?.status ?? outcome?.status ?? 'unknown']
+      }),
+  )
+
+const median = (values: readonly number[]): string => {
+  const middle = values.toSorted((a, b) => a - b)[values.length >> 1]
+  return middle === undefined ? '' : middle.toFixed(2)
+}
+
+/** One row per bot, as a table of Markdown. The cost is wall and processor time per verified session. */
+export const tableOf = (results: readonly Result[]): string => {
+  const rows = results.map((result) => {
+    const { played, verified } = result
+    const probes = played.reduce((sum, { outcome }) => sum + (outcome?.probes ?? 0), 0)
+    const answered = played.reduce((sum, { outcome }) => sum + (outcome?.answered ?? 0), 0)
+    const quality = median(played.flatMap(({ verdict }) => verdict?.quality ?? []))
+    const share = played.length / Math.max(1, verified)
+    const cost =
+      verified === 0
+        ? 'none made'
+        : `${seconds(result.meanWallMs * share)}, ${seconds(result.meanCpuMs * share)} CPU`
+    return `| ${result.name} | ${played.length} | ${verified} | ${quality} | ${answered} of ${probes} | ${reasonsOf(result)} | ${seconds(result.meanWallMs)} | ${cost} |`
+  })
+  return [
+    '| Bot | Sessions | Verified | Median quality | Probes answered | Not verified because | Time each | One forged session costs |',
+    '| --- | --- | --- | --- | --- | --- | --- | --- |',
+    ...rows,
+  ].join('\n')
+}

@@ -1,0 +1,59 @@
+// Everything the fits and the evaluation look at, read or generated once.
+import { readBots, readHumans, type Session } from './data.ts'
+import { attackerLibrary, generateBots, generateVariants, reclock } from './generate.ts'
+import { featured, type Featured } from './rows.ts'
+import { readSplit, type Split } from './split.ts'
+
+export type World = {
+  readonly split: Split
+  readonly people: readonly Featured[]
+  /** The same people on the frame clock: one copy to teach, another to judge. */
+  readonly reclockedToTeach: readonly Featured[]
+  readonly reclockedToJudge: readonly Featured[]
+  readonly bots: readonly Featured[]
+  /** Captured in a real Chromium: judged, never taught. */
+  readonly captured: readonly Featured[]
+  readonly variants: readonly Featured[]
+}
+
+export const FULL = { sessionsPerFamily: 120, variantsPerFamily: 30 } as const
+
+export function loadWorld(
+  folder: string,
+  { sessionsPerFamily, variantsPerFamily }: { sessionsPerFamily: number; variantsPerFamily: number },
+  toFeatures: (session: Session) => Featured = featured,
+): World {
+  const split = readSplit(folder)
+  const humans = readHumans(folder)
+  const library = attackerLibrary(humans, split)
+  const given = readBots(folder)
+  const judgedOrTaught = humans.filter(({ user }) => user !== null && !split.attacker.has(user))
+  return {
+    split,
+    people: judgedOrTaught.map(toFeatures),
+    reclockedToTeach: reclock(judgedOrTaught, 1_000_000).map(toFeatures),
+    reclockedToJudge: reclock(judgedOrTaught, 2_000_000).map(toFeatures),
+    bots: [
+      ...given.filter(({ source }) => source === 'offline'),
+      ...generateBots(library, sessionsPerFamily),
+    ].map(toFeatures),
+    captured: given.filter(({ source }) => source === 'chromium').map(toFeatures),
+    variants: generateVariants(library, variantsPerFamily).map(toFeatures),
+  }
+}
+
+/** Training people as recorded and on the frame clock. */
+export function peopleToTeach({ people, reclockedToTeach, split }: World): Featured[] {
+  return [...people, ...reclockedToTeach].filter(({ user }) => user !== null && split.train.has(user))
+}
+
+export function testPeople(people: readonly Featured[], split: Split): Featured[] {
+  return people.filter(({ user }) => user !== null && split.test.has(user))
+}
+
+/** The bots and variants that a model may see while this group is hidden. */
+export function botsToTeach({ bots, variants }: World, hidden: readonly string[]): Featured[] {
+  return [...bots, ...variants].filter(
+    ({ family, parent }) => !hidden.includes(family) && !(parent !== null && hidden.includes(parent)),
+  )
+}

@@ -1,0 +1,19 @@
+// Fits the motion model on training people and every bot family, and writes it with its error-rate card.
+// POHF_DATA=folder npm run model:fit
+import { writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { buildModel, VERSION } from './evidence/build-model.ts'
+import { findData } from './evidence/data.ts'
+import { evaluate } from './evidence/evaluate.ts'
+import { FULL, loadWorld } from './evidence/world.ts'
+
+const data = findData()
+if ('missing' in data) {
+  console.error(data.missing)
+  process.exit(1)
+}
+const world = loadWorld(data.folder, FULL)
+const evaluation = evaluate(world, (text) => console.log(text))
+const text = JSON.stringify(buildModel(world, evaluation))
+writeFileSync(resolve(import.meta.dirname, `../packages/scorer/src/models/${VERSION}.json`), `${text}\n`)
+console.log(`wrote ${VERSION}.json, ${Math.round(text.length / 1_000)} kB`)
