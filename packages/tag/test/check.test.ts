@@ -94,7 +94,7 @@ const listenerCounter = async (context: BrowserContext, page: Page): Promise<() 
 }
 
 void describe('a visit', { concurrency: 2 }, () => {
-  visit('by pointer: the form carries the id of a session that is closed and whole', {}, async (set) => {
+  visit('by pointer: the form carries the id of a session that is whole and scored', {}, async (set) => {
     const { page, site, stage, agentId } = set
     await page.fill('input[name=who]', 'Ada')
     await begin(page)
@@ -106,7 +106,7 @@ void describe('a visit', { concurrency: 2 }, () => {
     await page.waitForSelector('#thanks')
     assert.equal(site.sent.at(-1)?.body, `who=Ada&pohf-session=${sessionId}`)
     const session = await readSession(set, sessionId)
-    assert.equal(session.status, 'closed')
+    assert.equal(session.status, 'scored')
     const chunks = await stage.chunksOf(agentId, sessionId)
     assert.equal(session.telemetry.n, chunks.length)
     assert.deepEqual(chunks.at(-1)?.last, { n: chunks.length, ms: chunks.at(-1)?.t1 })
@@ -220,7 +220,7 @@ void describe('a visit', { concurrency: 2 }, () => {
     assert.match(await boxText(page), /Check finished/)
     const sessionId = sessionOf(page)
     const chunks = await stage.chunksOf(agentId, sessionId)
-    assert.equal((await readSession(set, sessionId)).status, 'closed')
+    assert.equal((await readSession(set, sessionId)).status, 'scored')
     const motion = eventsOf(chunks).flatMap((event) => (event.type === 'motion' ? event.points : []))
     assert.ok(
       motion.filter(({ x, y }) => x >= 300 && x < 550 && y >= 400 && y < 407).length >= 49,
@@ -269,7 +269,7 @@ void describe('a visit', { concurrency: 2 }, () => {
       await other.waitForFunction('window.pohf')
       await begin(other)
       await answerAll(other, stage)
-      assert.equal((await readSession(set, sessionOf(other))).status, 'closed')
+      assert.equal((await readSession(set, sessionOf(other))).status, 'scored')
       assert.ok(answersOf(await stage.chunksOf(agentId, sessionOf(other))).length >= 2)
       await page.locator('dialog.stuck').waitFor({ timeout: 30_000 })
       assert.match(await page.locator('dialog').innerText(), /No question was answered/)
@@ -281,7 +281,7 @@ void describe('a visit', { concurrency: 2 }, () => {
       const ids = [abandoned, sessionOf(page), sessionOf(other)]
       assert.equal(new Set(ids).size, 3)
       assert.equal((await readSession(set, abandoned)).status, 'open', 'nothing of it is ever counted')
-      assert.equal((await readSession(set, sessionOf(page))).status, 'closed')
+      assert.equal((await readSession(set, sessionOf(page))).status, 'scored')
     },
   )
 
@@ -470,7 +470,7 @@ void describe('a visit', { concurrency: 2 }, () => {
       await page.mouse.wheel(0, 300)
       await sleep(2_600)
       const finished = await page.evaluate<{ sessionId: string; status: string }>('session.finish()')
-      assert.equal(finished.status, 'closed')
+      assert.equal(finished.status, 'scored')
       const events = eventsOf(await stage.chunksOf(agentId, finished.sessionId))
       const keys = events.filter((event) => event.type === 'key')
       assert.equal(keys.length, 16)
