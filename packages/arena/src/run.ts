@@ -151,7 +151,7 @@ export const tableOf = (results: readonly Result[]): string => {
     const cost =
       verified === 0
         ? 'none made'
-        : `${seconds(result.meanWallMs * share)}, ${seconds(result.meanCpuMs * share)} CPU`
+        : `${seconds(result.meanWallMs * share)}, ${Math.round(result.meanCpuMs * share)} ms CPU`
     return `| ${result.name} | ${played.length} | ${verified} | ${quality} | ${motion} | ${hit} of ${asked} | ${reasonsOf(result)} | ${seconds(result.meanWallMs)} | ${cost} |`
   })
   return [
