@@ -1,13 +1,15 @@
 // Measurements of the product's own bars. npm run bench -- <name> [--json] [--sessions N --seconds N]
 import { sessions } from './bench/sessions.ts'
+import { verify } from './bench/verify.ts'
 import { verifySdk } from './bench/verify-sdk.ts'
 
 const benches: Readonly<Record<string, () => Promise<Readonly<Record<string, unknown>>>>> = {
+  verify,
   'verify-sdk': verifySdk,
   sessions,
 }
 
-const [name = ''] = process.argv.slice(2).filter((argument) => !argument.startsWith('-'))
+const [name = ''] = process.argv.slice(2)
 const bench = benches[name]
 if (bench) {
   const figures = await bench()

@@ -3,8 +3,10 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
+import { calibrateFolder } from './calibrate.ts'
 import { doctor } from './doctor.ts'
 import { operatorCall } from './operator.ts'
+import { recomputeFile } from './recompute.ts'
 import { openSession } from './sessions.ts'
 import { verify } from './verify.ts'
 
@@ -77,6 +79,24 @@ program
   .action(verify)
 
 program
+  .command('recompute <file>')
+  .description('score an opened session again: the answer of GET /api/agents/sessions/{id}/chunks')
+  .option('--credential <jwt>', 'its credential: what comes out is compared with what was signed')
+  .option('--issuer <url>', 'the address of the service: the signature of the credential is checked')
+  .option('--jwks <file>', 'keys you already hold: no key is fetched')
+  .option('--json', 'one JSON object on the last line')
+  .action(recomputeFile)
+
+program
+  .command('calibrate <folder>')
+  .description(
+    'measure consenting people, one folder each with their opened sessions, so that motion may count',
+  )
+  .requiredOption('--platform <name>', 'windows, mac, linux, chromeos, android, ios or other')
+  .option('--out <file>', 'where the rows are kept', 'calibrations.json')
+  .action(calibrateFolder)
+
+program
   .command('attack <bot>')
   .description('play a bot of yours against a server of yours, and see what it gets; docs/arena.md')
   .requiredOption('--site <agentId>', 'the agent whose site is attacked')
@@ -131,6 +151,18 @@ program
   .option('--key <key>', 'an API key of the agent; default: POHF_API_KEY')
   .option('--json', 'one JSON object, with every record')
   .action(openSession)
+const credits = program.command('credits').description('credits and the card payments behind them')
+remote(credits.command('check'))
+  .description('compare what was paid by card with what was posted; ends with 1 where they differ')
+  .action((options) => operatorCall(options, 'GET', '/operator/credits/check'))
+
+const ledger = program.command('ledger').description('the books')
+remote(ledger.command('check'))
+  .description('check the books now; ends with 1 where something does not add up')
+  .option('--whole', 'every line from the first, not only what is new')
+  .action((options) =>
+    operatorCall(options, 'GET', `/operator/ledger/check${options.whole ? '?whole=1' : ''}`),
+  )
 const keys = program.command('keys').description('the keys that sign credentials')
 remote(keys.command('list'))
   .description('list the keys and their states')

@@ -7,6 +7,7 @@ import * as evidence from './evidence.ts'
 import * as operators from './operators.ts'
 import * as partners from './partners.ts'
 import * as sessions from './sessions.ts'
+import * as payments from './payments.ts'
 import * as tracking from './tracking.ts'
 import * as vhh from './vhh.ts'
 import * as webhooks from './webhooks.ts'
@@ -67,7 +68,9 @@ export const additions = [
   { id: 'sessions.finish', method: 'POST', path: '/api/sessions/{sessionId}/finish', auth: 'public', status: 'built', ...sessions.finish },
   { id: 'sessions.read', method: 'GET', path: '/api/agents/sessions/{sessionId}', auth: 'bearer', scope: 'evidence', status: 'built', ...sessions.read },
   { id: 'sessions.chunks', method: 'GET', path: '/api/agents/sessions/{sessionId}/chunks', auth: 'bearer', scope: 'evidence', status: 'built', ...sessions.chunks },
+  { id: 'evidence.test-session', method: 'POST', path: '/api/test/sessions', auth: 'bearer', scope: 'evidence', status: 'built', ...evidence.testSession },
   { id: 'credentials.status-list', method: 'GET', path: '/status/{list}', auth: 'public', status: 'built', ...credentials.statusList },
+  { id: 'payments.card-webhook', method: 'POST', path: '/api/payments/card/webhook', auth: 'public', status: 'built', ...payments.cardWebhook },
   { id: 'discovery.mcp-identity', method: 'POST', path: '/mcp/identity', auth: 'optional', status: 'built', ...discovery.mcpIdentity },
   { id: 'discovery.mcp-identity', method: 'POST', path: '/api/mcp/identity', auth: 'optional', status: 'built', ...discovery.mcpIdentity },
 ] as const satisfies readonly Endpoint[]
@@ -88,6 +91,8 @@ export const operatorEndpoints = [
   { id: 'credentials.operator-suspend', method: 'POST', path: '/operator/credentials/{credentialId}/suspend', auth: 'operator', status: 'built', ...credentials.operatorSuspend },
   { id: 'credentials.operator-reinstate', method: 'POST', path: '/operator/credentials/{credentialId}/reinstate', auth: 'operator', status: 'built', ...credentials.operatorReinstate },
   { id: 'signing.keys-check', method: 'GET', path: '/operator/keys/check', auth: 'operator', status: 'built', ...operators.signingKeysCheck },
+  { id: 'credits.operator-check', method: 'GET', path: '/operator/credits/check', auth: 'operator', status: 'built', ...operators.creditsCheck },
+  { id: 'ledger.operator-check', method: 'GET', path: '/operator/ledger/check', auth: 'operator', status: 'built', ...operators.ledgerCheck },
   { id: 'partners.payout-list', method: 'GET', path: '/operator/payouts', auth: 'operator', status: 'built', ...partners.payoutList },
   { id: 'partners.payout-review', method: 'POST', path: '/operator/payouts/{requestId}/review', auth: 'operator', status: 'built', ...partners.payoutReview },
   { id: 'partners.payout-approve', method: 'POST', path: '/operator/payouts/{requestId}/approve', auth: 'operator', status: 'built', ...partners.payoutApprove },

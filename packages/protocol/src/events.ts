@@ -59,6 +59,18 @@ export const events = {
     paymentRef: z.string(),
   }),
   'credits.purchased': event('Credits were posted.', { balance: count, pack: z.string(), credits: count }),
+  'credits.reversed': event('A refund or dispute took credits back; what was spent already is owed.', {
+    balance: count,
+    owed: count,
+    credits: count,
+    checkoutId: id,
+  }),
+  'credits.restored': event('A dispute was won, so credits came back; what was owed was settled first.', {
+    balance: count,
+    owed: count,
+    credits: count,
+    checkoutId: id,
+  }),
   'credits.low': event('The balance fell to the warning mark.', { balance: count, threshold: count }),
   'credits.exhausted': event('The last credit was spent.', { balance: count }),
   'order.created': event('Work was commissioned.', {
@@ -69,6 +81,10 @@ export const events = {
   }),
   'order.funded': event('An order was paid into escrow.', { orderId: id, status: z.string() }),
   'order.cancelled': event('An order was cancelled.', { orderId: id, status: z.string() }),
+  'order.refunded': event('The payment of an order was taken back; no work is done for it.', {
+    orderId: id,
+    status: z.string(),
+  }),
   'conversion.attributed': event('A conversion was attributed to a verified view.', {
     sessionId: id,
     name: z.string(),

@@ -47,6 +47,27 @@ export const kineticSubmit = operation({
     components,
   }),
 })
+export const sandboxProfiles = ['human', 'bot', 'replay', 'idle'] as const
+export const testSession = operation({
+  summary: 'Make a simulated session of a test key, scored like a real one.',
+  body: z.object({
+    /** An attentive person at a keyboard unless said otherwise. */
+    profile: z.enum(sandboxProfiles).optional(),
+    challenge: text(128).optional(),
+  }),
+  response: z.object({
+    sessionId: z.string(),
+    profile: z.enum(sandboxProfiles),
+    status: z.string(),
+    quality: unitInterval(),
+    verified: z.boolean(),
+    assurance: z.enum(assurances),
+    scoring: z.string(),
+    flags: z.array(z.string()).max(32),
+    reasons: z.array(z.string()).max(32),
+    components,
+  }),
+})
 export const attestChallenge = operation({
   summary: 'Get a nonce for device attestation.',
   response: z.object({ nonce: z.string(), challengeB64url: z.string(), expiresAt: instant() }),

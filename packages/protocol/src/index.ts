@@ -25,7 +25,7 @@ export {
 } from './credentials.ts'
 export { credentialClaims, lifetimeDays, testLifetimeDays, type CredentialClaims } from './claims.ts'
 export { freeSealsPerMonth, packNames, packs, type PackName } from './credits.ts'
-export { deviceAssurances } from './evidence.ts'
+export { deviceAssurances, sandboxProfiles } from './evidence.ts'
 export { payoutStates, type PayoutState } from './partners.ts'
 export { type MetricsRow } from './tracking.ts'
 export { type Epoch } from './vhh.ts'

@@ -112,6 +112,25 @@ export const read = operation({
     reasons: z.array(z.string()).max(32),
     telemetry: committed.nullable(),
     evidence: z.array(z.object({ type: z.string(), alg: z.string(), hash: z.string() })).max(16),
+    /** What the scorer counted; null where nothing was recorded. */
+    counted: z
+      .object({
+        chunks: z.int(),
+        durationMs: z.int(),
+        visibleMs: z.int(),
+        probes: z.int(),
+        hits: z.int(),
+        motionSeconds: z.number(),
+        strokes: z.int(),
+        /** How likely a person moved the mouse, by the motion model; null where there was too little to tell. */
+        p: unitInterval().nullable(),
+        keys: z.int(),
+        presses: z.int(),
+        lost: z.int(),
+        /** Noticed, and held against nobody. */
+        observations: z.array(z.string()).max(32),
+      })
+      .nullable(),
     credentialId: z.string().nullable(),
   }),
 })

@@ -17,3 +17,7 @@ export {
   replayModel,
   strokeDistance,
 } from './replay.ts'
+export * from './quality.ts'
+export * from './score.ts'
+export { calibrate, type Calibrated, type ConsentedSession } from './calibrate.ts'
+export { recompute, type Claimed, type Recomputed } from './recompute.ts'

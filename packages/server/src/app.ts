@@ -5,6 +5,7 @@ import * as credentials from './credentials/index.ts'
 import * as credits from './credits/index.ts'
 import * as discovery from './discovery/index.ts'
 import * as evidence from './evidence/index.ts'
+import * as ledger from './ledger/index.ts'
 import * as operators from './operators/index.ts'
 import * as signing from './signing/index.ts'
 import { makeAdmission } from './platform/admission.ts'
@@ -89,6 +90,13 @@ export type App = {
   readonly stopTaking: () => void
 }
 
+/** What each purpose of a card payment does when its money comes or goes. */
+const settlers: payments.Settlers = { credits: credits.cardSettler, order: work.cardSettler }
+/** What the ledger is compared with, besides itself. Card events and chains join here. */
+const comparisons: readonly ledger.Comparison[] = [
+  credentials.debitComparison({ listPosted: ledger.listPosted, listUnposted: ledger.listUnposted }),
+]
+
 /** The composition root: every module mounted, in the order of the specification. */
 export const buildApp = (ctx: Ctx): App => {
   let stopping = false
@@ -99,7 +107,8 @@ export const buildApp = (ctx: Ctx): App => {
   }
   const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET, ctx.clock)
   const health = healthPages(ctx, signer, () => stopping)
-  const paymentsDesk = payments.makePayments(ctx)
+  const provider = payments.makeCardProvider(ctx)
+  const paymentsDesk = payments.makePayments(ctx, provider)
   const { isEmailConfirmed, findOrigin } = agents
   const creditsDesk = credits.makeCredits(ctx, { isEmailConfirmed, findOrigin })
   const routes = [
@@ -113,22 +122,26 @@ export const buildApp = (ctx: Ctx): App => {
       findWorkRef: work.findWorkRef,
     }),
     ...evidence.routes(ctx),
-    ...sessions.routes(ctx, { findSite: agents.findSite }),
+    ...sessions.routes(ctx, {
+      findSite: agents.findSite,
+      onClosed: evidence.makeScoring(ctx).onClosed,
+    }),
     ...tracking.routes(ctx),
     ...work.routes(ctx, {
       findMode: agents.findMode,
-      openCheckout: paymentsDesk.createCheckout,
+      openCheckout: paymentsDesk.openCheckout,
       recordTaskSession: evidence.recordTaskSession,
     }),
+    ...payments.routes(ctx, { provider, settlers }),
     ...webhooks.routes(ctx),
     ...partners.routes(ctx),
     ...signing.routes(signer),
     ...vhh.routes(ctx, signer),
   ]
-  // Nothing collects payment yet: no chain settles and no card provider can be set.
+  // No chain settles yet.
   const settlement: discovery.Settlement = {
     chains: [],
-    card: false,
+    card: paymentsDesk.takesCards,
     countPurchasable: () => inTransaction(ctx, 'system', work.countPurchasable),
   }
   const admission = makeAdmission(ctx)
@@ -140,10 +153,11 @@ export const buildApp = (ctx: Ctx): App => {
     pages: [
       ...health,
       ...agents.pages,
-      ...credits.pages(ctx),
+      ...credits.pages(ctx, paymentsDesk),
       ...payments.pages(ctx),
       ...discovery.pages(ctx),
       ...discovery.consolePages(ctx.config.BASE_URL),
+      ...discovery.tagPages(),
     ],
     authenticate,
     admission,
@@ -165,6 +179,8 @@ export const buildApp = (ctx: Ctx): App => {
         listStored: credentials.listStoredCredentials,
       }),
       ...credentials.operatorRoutes(ctx, operators.audit),
+      ...credits.operatorRoutes(ctx),
+      ...ledger.operatorRoutes(ctx, comparisons),
       ...partners.operatorRoutes(ctx, operators.audit),
     ],
     pages: [
@@ -202,10 +218,12 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
       ? [{ name: 'mails', everyMs: 500, run: () => drainOutbox(ctx, 'mail', { before: sendMail }) }]
       : []),
     ...work.duties(ctx),
-    ...payments.duties(ctx),
     ...sessions.duties(ctx),
+    ...payments.duties(ctx, { provider: payments.makeCardProvider(ctx), settlers }),
+    ...evidence.makeScoring(ctx).duties,
     vhh.epochDuty(ctx, signer),
     credentials.statusDuty(ctx, signer),
+    ledger.reconcileDuty(ctx, comparisons),
     tracking.retentionDuty(ctx),
     webhooks.retentionDuty(ctx),
     maintenanceDuty(ctx, [agents.deleteOldMailTokens, evidence.deleteOldNonces]),

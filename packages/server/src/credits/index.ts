@@ -1,3 +1,4 @@
+export { cardSettler } from './card.ts'
 export { makeCredits, type Credits } from './credits.ts'
 export { pages } from './pages.ts'
-export { routes } from './routes.ts'
+export { operatorRoutes, routes } from './routes.ts'

@@ -63,11 +63,71 @@ test('a photo counts once per deployment in live and once per agent in test', as
   )
 })
 
-test('an impossible journey is flagged and not verified', async () => {
+test('an impossible journey is flagged, not verified, and never the place to measure from', async () => {
   assert.deepEqual((await submit(place(52.52, 13.4))).json.flags, [])
-  const leap = await submit(place(40.71, -74))
-  assert.deepEqual(leap.json.flags, ['geo_mismatch'])
-  assert.equal(leap.json.verified, false)
+  for (const _ of ['first', 'again']) {
+    const leap = await submit(place(40.71, -74))
+    assert.deepEqual(leap.json.flags, ['geo_mismatch'])
+    assert.equal(leap.json.verified, false)
+  }
+  assert.deepEqual((await submit(place(52.53, 13.41))).json.flags, [])
+  await harness.advance(9 * 3_600_000)
+  assert.deepEqual((await submit(place(40.71, -74))).json.flags, [], 'nine hours are enough to fly')
+})
+
+for (const parallel of [2, 20]) {
+  test(`${parallel} places of a new member at once, far apart: one stands, the others are flagged`, async () => {
+    const answers = await Promise.all(
+      Array.from({ length: parallel }, (_, n) =>
+        submit({
+          memberId: `everywhere ${parallel}`,
+          source: 'geo_photo',
+          lat: 0,
+          lng: n * (360 / parallel) - 180,
+        }),
+      ),
+    )
+    assert.equal(answers.filter((answer) => answer.json.flags.length === 0).length, 1)
+  })
+}
+
+/** What is handed in by a live key, and what stands against it. */
+const submissions: readonly (readonly [string, Record<string, unknown>, readonly string[]])[] = [
+  ['a receipt alone', { source: 'receipt' }, ['member_not_enrolled', 'evidence_missing']],
+  ['a latitude alone', { source: 'geo_photo', lat: 1 }, ['member_not_enrolled', 'evidence_missing']],
+  ['a place', { source: 'geo_photo', lat: 1, lng: 2 }, ['member_not_enrolled']],
+  ['a photo', { source: 'geo_photo', photoHash: 'live-photo' }, ['member_not_enrolled']],
+]
+for (const [name, body, reasons] of submissions) {
+  test(`live presence by ${name}: ${reasons.join(', ')}`, async () => {
+    const { json } = await submit({ memberId: `by ${name}`, ...body }, live.apiKey)
+    assert.equal(json.verified, false)
+    const { rows } = await harness.owner.query('select reasons from sessions where session_id = $1', [
+      json.sessionId,
+    ])
+    assert.deepEqual(rows, [{ reasons }])
+    assert.equal(
+      (
+        await harness.call('POST', '/api/agents/verify', {
+          key: live.apiKey,
+          body: { sessionId: json.sessionId },
+        })
+      ).status,
+      402,
+      'without credits nothing is told about a session',
+    )
+  })
+}
+
+test('one photo is one photo, however its hash is written', async () => {
+  const hash = 'ab'.repeat(32)
+  assert.equal((await submit({ memberId: 'm', source: 'receipt', photoHash: hash })).status, 200)
+  for (const photoHash of [hash.toUpperCase(), `0x${hash}`, Buffer.from(hash, 'hex').toString('base64')])
+    assert.equal(
+      (await submit({ memberId: 'm', source: 'receipt', photoHash })).json.error,
+      'photo_hash_used',
+      photoHash,
+    )
 })
 
 const challenge = async (by = key) =>
@@ -121,4 +181,54 @@ test('the database refuses an illegal step of a session and a second score', asy
     harness.owner.query('update sessions set quality = 1 where session_id = $1', [json.sessionId]),
     /scored once/,
   )
+})
+
+const makeSession = (body: Record<string, unknown>, by = key) =>
+  harness.call('POST', '/api/test/sessions', { key: by, body })
+const outcomes: readonly (readonly [string, number, string | undefined])[] = [
+  ['human', 200, undefined],
+  ['bot', 409, 'session_rejected'],
+  ['replay', 409, 'session_rejected'],
+  ['idle', 409, 'session_rejected'],
+]
+for (const [profile, status, error] of outcomes) {
+  test(`a simulated ${profile} is stored as scored, and verify answers ${status}`, async () => {
+    const made = await makeSession({ profile })
+    assert.equal(made.status, 200, made.text)
+    assert.equal(made.headers['x-sandbox'], 'simulated')
+    assert.equal(made.json.profile, profile)
+    assert.equal(made.json.verified, status === 200)
+    assert.equal(made.json.verified, made.json.reasons.length === 0)
+    const { rows } = await harness.owner.query(
+      'select quality, verified, simulated, scoring, flags from sessions where session_id = $1',
+      [made.json.sessionId],
+    )
+    const { quality, verified, scoring, flags } = made.json
+    assert.deepEqual(rows, [{ quality, verified, simulated: true, scoring, flags }])
+    const answer = await harness.call('POST', '/api/agents/verify', {
+      key,
+      body: { sessionId: made.json.sessionId },
+    })
+    assert.equal(answer.status, status, answer.text)
+    assert.equal(answer.json.error, error)
+    if (status === 200) assert.equal(answer.json.quality, quality)
+  })
+}
+
+test('a simulated session takes a challenge, and only that one fits', async () => {
+  const { sessionId } = (await makeSession({ challenge: 'n-1' })).json
+  const ask = (challenge: string) =>
+    harness.call('POST', '/api/agents/verify', { key, body: { sessionId, challenge } })
+  assert.equal((await ask('n-2')).status, 400)
+  assert.equal((await ask('n-1')).status, 200)
+})
+
+test('a live key makes no simulated session, and another agent cannot use one', async () => {
+  assert.equal((await makeSession({}, live.apiKey)).json.error, 'forbidden')
+  assert.equal((await makeSession({ profile: 'genius' })).json.error, 'validation_failed')
+  const { sessionId } = (await makeSession({ profile: 'bot' })).json
+  const other = await harness.register('test')
+  // To another test key this id is unknown, and so a simulated person of its own.
+  const answer = await harness.call('POST', '/api/agents/verify', { key: other.apiKey, body: { sessionId } })
+  assert.equal(answer.status, 200)
 })

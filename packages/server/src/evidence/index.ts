@@ -1,7 +1,14 @@
 export { routes } from './routes.ts'
 export { resolveSession, simulatedAttention } from './sandbox.ts'
+export { makeScoring } from './score-session.ts'
 export { deleteOldNonces } from './store.ts'
 export { recordTaskSession } from './task-session.ts'
-export { checkWallet, consumeWalletNonce, type WalletProof } from './wallet.ts'
+export {
+  consumeWalletNonce,
+  findWalletChallenge,
+  proveByContract,
+  proveByKey,
+  type BoundWallet,
+  type WalletProof,
+} from './wallet.ts'
 export { evidenceItem } from './proof.ts'
-export { scoring } from './rules.ts'

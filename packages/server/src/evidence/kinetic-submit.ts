@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { deviceScores, historyScore, judgePresence, rulesVersion, type FlagName } from '@pohf/scorer'
 import type { Agent } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db.ts'
@@ -6,16 +7,9 @@ import { Refusal } from '../platform/errors.ts'
 import { memberOf } from '../members/index.ts'
 import { insertScoredSession } from '../sessions/index.ts'
 import { evidenceItem } from './proof.ts'
-import {
-  deviceScores,
-  historyScore,
-  isPlausibleMove,
-  judgePresence,
-  scoring,
-  type FlagName,
-} from './rules.ts'
-import { publishScored } from './sandbox.ts'
-import { findPresence, insertPhotoHash, updatePresence } from './store.ts'
+import { publishScored } from './publish-scored.ts'
+import { isPlausibleMove, photoKey } from './rules.ts'
+import { findPresence, insertPhotoHash, insertPresence, updatePresence } from './store.ts'
 
 type Submission = {
   readonly memberId: string
@@ -25,14 +19,16 @@ type Submission = {
   readonly photoHash?: string | undefined
 }
 
-/** Compares the place with the member's last one and keeps it; an impossible journey is flagged. */
+/** Compares the place with the member's last one. A leap is flagged, and never becomes the place to measure from. */
 const placeFlags = async (tx: Tx, agent: Agent, input: Submission): Promise<FlagName[]> => {
   if (input.lat === undefined || input.lng === undefined) return []
   const key = { agentId: agent.agentId, mode: agent.mode, memberRef: input.memberId }
   const here = { lat: input.lat, lng: input.lng, at: await readNow(tx) }
+  if (await insertPresence(tx, key, here)) return []
   const last = await findPresence(tx, key)
+  if (last && !isPlausibleMove(last, here)) return ['geo_mismatch']
   await updatePresence(tx, key, here)
-  return last && !isPlausibleMove(last, here) ? ['geo_mismatch'] : []
+  return []
 }
 
 /** Scores a claim of physical presence into a session. Live, it counts only if somebody vouches for the person. */
@@ -40,7 +36,7 @@ export const kineticSubmit = async (ctx: Ctx, agent: Agent, input: Submission) =
   inTransaction(ctx, agent.agentId, async (tx) => {
     const sessionId = ctx.ids.make('ses_')
     if (input.photoHash !== undefined) {
-      const hash = createHash('sha256').update(input.photoHash).digest()
+      const hash = createHash('sha256').update(photoKey(input.photoHash)).digest()
       if (!(await insertPhotoHash(tx, { agentId: agent.agentId, mode: agent.mode, hash, sessionId })))
         throw new Refusal('photo_hash_used')
     }
@@ -56,9 +52,11 @@ export const kineticSubmit = async (ctx: Ctx, agent: Agent, input: Submission) =
       device,
       history: historyScore(0, 0),
     }
-    const verdict = judgePresence({ components, flags, vouched, attested: false })
-    const salt = Buffer.from(ctx.ids.token(), 'base64url')
     const simulated = agent.mode === 'test'
+    const hasPlace = input.lat !== undefined && input.lng !== undefined
+    const evidenced = simulated || hasPlace || input.photoHash !== undefined
+    const verdict = judgePresence({ components, flags, vouched, attested: false, evidenced })
+    const salt = Buffer.from(ctx.ids.token(), 'base64url')
     await insertScoredSession(
       tx,
       { agentId: agent.agentId, mode: agent.mode, sessionId },
@@ -69,7 +67,7 @@ export const kineticSubmit = async (ctx: Ctx, agent: Agent, input: Submission) =
         source: input.source,
         ...verdict,
         assurance: 'low',
-        scoring,
+        scoring: rulesVersion,
         components,
         flags,
         evidence: [
@@ -77,9 +75,7 @@ export const kineticSubmit = async (ctx: Ctx, agent: Agent, input: Submission) =
             source: input.source,
             photoHash: input.photoHash,
           }),
-          ...(input.lat === undefined || input.lng === undefined
-            ? []
-            : [evidenceItem(salt, 'geo', { lat: input.lat, lng: input.lng })]),
+          ...(hasPlace ? [evidenceItem(salt, 'geo', { lat: input.lat, lng: input.lng })] : []),
           ...(simulated ? [evidenceItem(salt, 'simulated', { session: sessionId })] : []),
         ],
         salt,

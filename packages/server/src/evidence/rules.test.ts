@@ -1,140 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import * as fc from 'fast-check'
-import type { Components } from '../sessions/index.ts'
-import {
-  componentNames,
-  deviceScores,
-  distanceKm,
-  flagCaps,
-  historyScore,
-  isPlausibleMove,
-  judgeAttention,
-  judgePresence,
-  probeScore,
-  qualityOf,
-  walletMessage,
-  type FlagName,
-} from './rules.ts'
-
-const unit = fc.double({ min: 0, max: 1, noNaN: true })
-const maybe = fc.option(unit, { nil: null })
-const components: fc.Arbitrary<Components> = fc.record({
-  focus: maybe,
-  probe: maybe,
-  input: maybe,
-  gaze: maybe,
-  device: maybe,
-  history: maybe,
-})
-const flags = fc.uniqueArray(fc.constantFrom(...(Object.keys(flagCaps) as FlagName[])), { maxLength: 4 })
-const runs = { numRuns: 5_000 }
-
-test('quality is within 0 and 1 and under the cap of every flag', () => {
-  fc.assert(
-    fc.property(components, flags, (measured, raised) => {
-      const quality = qualityOf(measured, raised)
-      assert.ok(quality >= 0 && quality <= 1)
-      for (const flag of raised) assert.ok(quality <= flagCaps[flag].cap)
-    }),
-    runs,
-  )
-})
-
-test('quality never falls when a measured component rises', () => {
-  fc.assert(
-    fc.property(
-      components,
-      flags,
-      fc.constantFrom(...componentNames, 'gaze' as const),
-      unit,
-      (measured, raised, name, rise) => {
-        const value = measured[name]
-        fc.pre(value !== null)
-        const better = { ...measured, [name]: Math.min(1, (value ?? 0) + rise) }
-        assert.ok(qualityOf(better, raised) >= qualityOf(measured, raised))
-      },
-    ),
-    runs,
-  )
-})
-
-test('gaze may raise quality and never lowers it', () => {
-  fc.assert(
-    fc.property(components, unit, (measured, gaze) =>
-      assert.ok(qualityOf({ ...measured, gaze }, []) >= qualityOf({ ...measured, gaze: null }, [])),
-    ),
-    runs,
-  )
-})
-
-test('a blocking flag is never verified, whatever was measured', () => {
-  const blockingFlags = (Object.keys(flagCaps) as FlagName[]).filter((flag) => flagCaps[flag].blocking)
-  assert.ok(blockingFlags.length >= 9)
-  fc.assert(
-    fc.property(components, fc.constantFrom(...blockingFlags), fc.boolean(), (measured, flag, correct) => {
-      assert.equal(
-        judgeAttention({ components: measured, flags: [flag], probesOffered: 3, answerCorrect: correct })
-          .verified,
-        false,
-      )
-      assert.equal(
-        judgePresence({ components: measured, flags: [flag], vouched: true, attested: true }).verified,
-        false,
-      )
-    }),
-    runs,
-  )
-})
-
-const person = (change: Partial<Components>): Components => ({
-  focus: 0.97,
-  probe: probeScore(3, 3),
-  input: 0.75,
-  gaze: null,
-  device: deviceScores.none,
-  history: historyScore(0, 0),
-  ...change,
-})
-const worked: readonly (readonly [string, Components, FlagName[], number, boolean])[] = [
-  ['a new attentive person without a device', person({}), [], 0.7, true],
-  [
-    'the same with a passkey and a history',
-    person({ device: deviceScores.passkey, history: historyScore(20, 0) }),
-    [],
-    0.82,
-    true,
-  ],
-  ['one probe of three missed', person({ probe: probeScore(2, 3) }), [], 0.63, true],
-  ['keyboard only', person({ input: null }), [], 0.7, true],
-  ['drawn motion that hits every probe', person({ input: 0.1 }), ['synthetic_motion'], 0.45, false],
-  ['clicks that jump', person({}), ['no_approach_path'], 0.35, false],
-]
-for (const [name, measured, raised, expected, verified] of worked) {
-  test(`worked example: ${name} is ${verified ? '' : 'not '}verified near ${expected}`, () => {
-    const verdict = judgeAttention({
-      components: measured,
-      flags: raised,
-      probesOffered: 3,
-      answerCorrect: null,
-    })
-    assert.ok(Math.abs(verdict.quality - expected) < 0.05, String(verdict.quality))
-    assert.equal(verdict.verified, verified)
-  })
-}
-
-test('an unattested presence scores at most .55, and unvouched never counts', () => {
-  const measured = { focus: null, probe: null, input: null, gaze: null, device: 1, history: 1 }
-  assert.equal(
-    judgePresence({ components: measured, flags: [], vouched: true, attested: false }).quality,
-    0.55,
-  )
-  assert.equal(judgePresence({ components: measured, flags: [], vouched: true, attested: true }).quality, 1)
-  assert.deepEqual(
-    judgePresence({ components: measured, flags: [], vouched: false, attested: false }).reasons,
-    ['member_not_enrolled'],
-  )
-})
+import { distanceKm, isPlausibleMove, photoKey, walletMessage } from './rules.ts'
 
 test('distance and speed: a flight is plausible, a leap is not', () => {
   const berlin = { lat: 52.52, lng: 13.4 }
@@ -145,6 +11,22 @@ test('distance and speed: a flight is plausible, a leap is not', () => {
   assert.equal(isPlausibleMove({ ...berlin, at }, { ...newYork, at: later(9) }), true)
   assert.equal(isPlausibleMove({ ...berlin, at }, { ...newYork, at: later(1) }), false)
   assert.equal(isPlausibleMove({ ...berlin, at }, { ...berlin, at }), true)
+})
+
+const bytes = Buffer.from('00fb'.repeat(16), 'hex')
+const writings: readonly string[] = [
+  bytes.toString('hex'),
+  bytes.toString('hex').toUpperCase(),
+  `0x${bytes.toString('hex')}`,
+  `sha256:${bytes.toString('hex')}`,
+  `SHA-256=${bytes.toString('base64')}`,
+  bytes.toString('base64'),
+  bytes.toString('base64url'),
+]
+test('one hash is one photo, however it is written', () => {
+  for (const writing of writings) assert.equal(photoKey(writing), photoKey(writings[0] ?? ''), writing)
+  const others = ['p1', 'P1', ' p1', 'sha256:p1', bytes.toString('hex').slice(2), 'f'.repeat(64)]
+  assert.equal(new Set([...others, writings[0] ?? ''].map(photoKey)).size, others.length + 1)
 })
 
 test('the wallet message holds domain, address, chain, nonce and times', () => {

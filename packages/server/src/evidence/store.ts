@@ -81,7 +81,27 @@ export const insertPhotoHash = async (tx: Tx, photo: Photo): Promise<boolean> =>
   return result.numInsertedOrUpdatedRows === 1n
 }
 
+/** To about a kilometre. */
+const coarse = ({ lat, lng, at }: Place & { at: Date }) => ({
+  lat: Math.round(lat * 100) / 100,
+  lng: Math.round(lng * 100) / 100,
+  at,
+})
 type MemberKey = { readonly agentId: string; readonly mode: Mode; readonly memberRef: string }
+/** Keeps a first place; false where the member has one, and then no other transaction changes it before this one ends. */
+export const insertPresence = async (
+  tx: Tx,
+  key: MemberKey,
+  place: Place & { at: Date },
+): Promise<boolean> => {
+  const result = await tx
+    .insertInto('presences')
+    .values({ agent_id: key.agentId, mode: key.mode, member_ref: key.memberRef, ...coarse(place) })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return result.numInsertedOrUpdatedRows === 1n
+}
+
 export const findPresence = async (tx: Tx, key: MemberKey): Promise<(Place & { at: Date }) | undefined> =>
   tx
     .selectFrom('presences')
@@ -93,14 +113,76 @@ export const findPresence = async (tx: Tx, key: MemberKey): Promise<(Place & { a
     .executeTakeFirst()
 
 export const updatePresence = async (tx: Tx, key: MemberKey, place: Place & { at: Date }): Promise<void> => {
-  const rounded = {
-    lat: Math.round(place.lat * 100) / 100,
-    lng: Math.round(place.lng * 100) / 100,
-    at: place.at,
-  }
   await tx
-    .insertInto('presences')
-    .values({ agent_id: key.agentId, mode: key.mode, member_ref: key.memberRef, ...rounded })
-    .onConflict((conflict) => conflict.columns(['agent_id', 'mode', 'member_ref']).doUpdateSet(rounded))
+    .updateTable('presences')
+    .set(coarse(place))
+    .where('agent_id', '=', key.agentId)
+    .where('mode', '=', key.mode)
+    .where('member_ref', '=', key.memberRef)
     .execute()
+}
+
+type SketchScope = { readonly agentId: string; readonly sessionId: string; readonly scope: string }
+type Sketch = { readonly cell: number; readonly bytes: Buffer }
+/** Keeps the sketches of a session, unless it has some. */
+export const insertSketches = async (
+  tx: Tx,
+  session: SketchScope,
+  sketches: readonly Sketch[],
+): Promise<void> => {
+  if (sketches.length === 0) return
+  await sql`
+    insert into stroke_sketches (agent_id, session_id, number, scope, cell, sketch)
+    select ${session.agentId}, ${session.sessionId}, number, ${session.scope}, cell, sketch
+    from unnest(${sketches.map(({ cell }) => cell)}::bigint[], ${sketches.map(({ bytes }) => bytes)}::bytea[])
+      with ordinality as given(cell, sketch, number)
+    where not exists (
+      select from stroke_sketches where agent_id = ${session.agentId} and session_id = ${session.sessionId})`.execute(
+    tx,
+  )
+}
+
+/** Far more than any honest neighbourhood holds; an attacker who floods one cell must not slow the others down. */
+const sketchesMax = 50_000
+/** What other sessions of the same scope left in these cells. Reads across agents, so the transaction is the system's. */
+export const listSketchesNear = async (
+  tx: Tx,
+  session: SketchScope,
+  cells: readonly number[],
+): Promise<Sketch[]> => {
+  if (cells.length === 0) return []
+  const { rows } = await sql<{ cell: string | bigint | number; sketch: Buffer }>`
+    select cell, sketch from stroke_sketches
+    where scope = ${session.scope} and cell = any(${[...cells]}::bigint[])
+      and not (agent_id = ${session.agentId} and session_id = ${session.sessionId})
+    limit ${sketchesMax}`.execute(tx)
+  return rows.map(({ cell, sketch }) => ({ cell: Number(cell), bytes: sketch }))
+}
+
+/** Sketches live as long as the recordings they come from. */
+export const dropOldSketches = async (tx: Tx, keepDays: number): Promise<void> => {
+  await sql`select pohf_drop_days('stroke_sketches', ${keepDays})`.execute(tx)
+}
+
+/** Erasure: with a session go the shapes of its strokes. */
+export const deleteSketches = async (
+  tx: Tx,
+  session: { readonly agentId: string; readonly sessionId: string },
+): Promise<void> => {
+  await tx
+    .deleteFrom('stroke_sketches')
+    .where('agent_id', '=', session.agentId)
+    .where('session_id', '=', session.sessionId)
+    .execute()
+}
+
+type AttentionKey = { readonly agentId: string; readonly mode: Mode; readonly sessionId: string }
+/** Uses a recorded session up for one completion; false where another did. */
+export const insertAttentionClaim = async (tx: Tx, key: AttentionKey, usedBy: string): Promise<boolean> => {
+  const result = await tx
+    .insertInto('attention_claims')
+    .values({ agent_id: key.agentId, mode: key.mode, session_id: key.sessionId, used_by: usedBy })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return result.numInsertedOrUpdatedRows === 1n
 }

@@ -1,14 +1,7 @@
 import { sql } from 'kysely'
-import {
-  apiVersion,
-  events,
-  type EventData,
-  type EventEnvelope,
-  type EventType,
-  type Mode,
-} from '@pohf/protocol'
+import { apiVersion, events, type EventData, type EventType, type Mode } from '@pohf/protocol'
 import type { Ctx } from './context.ts'
-import { inTransaction, now, readNow, type Tx } from './db.ts'
+import { inTransaction, now, type Tx } from './db.ts'
 import { claimDue } from './leases.ts'
 
 type Publication<T extends EventType> = {
@@ -23,30 +16,12 @@ type Publication<T extends EventType> = {
 /** Publishes an event in the transaction that makes it true: both are there, or neither is. */
 export const publish = async <T extends EventType>(tx: Tx, event: Publication<T>): Promise<string> => {
   const eventId = tx.ids.make('evt_')
-  const at = await readNow(tx)
   const data = events[event.type].data.parse(event.data)
-  const envelope: EventEnvelope = {
-    id: eventId,
-    type: event.type,
-    timestamp: at.toISOString(),
-    test: event.mode === 'test',
-    apiVersion,
-    agentId: event.agentId,
-    data,
-  }
-  await tx
-    .insertInto('events')
-    .values({
-      agent_id: event.agentId,
-      event_id: eventId,
-      at,
-      mode: event.mode,
-      type: event.type,
-      subject: event.subject,
-      data: JSON.stringify(data),
-    })
-    .execute()
-  await enqueue(tx, { agentId: event.agentId, topic: 'event', payload: { subject: event.subject, envelope } })
+  await sql`
+    select outbox_publish(${[event.agentId]}::text[], ${[event.mode]}::text[], ${[event.type]}::text[],
+      ${[event.subject]}::text[], ${[JSON.stringify(data)]}::jsonb[], ${[eventId]}::text[], ${apiVersion})`.execute(
+    tx,
+  )
   return eventId
 }
 

@@ -55,6 +55,34 @@ export interface ApiKeys {
   scopes: string[];
 }
 
+export interface AttentionClaims {
+  agent_id: string;
+  mode: string;
+  session_id: string;
+  used_by: string;
+}
+
+export interface CardDisputes {
+  amount_usd_cents: bigint;
+  dispute_id: string;
+  payment_id: string;
+  state: string;
+}
+
+export interface CardEvents {
+  event_id: string;
+  outcome: string;
+  received_at: Generated<Timestamp>;
+  said_at: Timestamp;
+  subject: string | null;
+  type: string;
+}
+
+export interface CardPayments {
+  payment_id: string;
+  refunded_usd_cents: Generated<bigint>;
+}
+
 export interface Checkouts {
   agent_id: string;
   amount_usd_cents: bigint;
@@ -64,9 +92,17 @@ export interface Checkouts {
   description: string;
   expires_at: Timestamp;
   mode: string;
+  paid_at: Timestamp | null;
+  payment_id: string | null;
+  provider_asked_at: Timestamp | null;
+  provider_attempt: Generated<number>;
+  provider_session_id: string | null;
+  provider_url: string | null;
   purpose: string;
   reference: string;
   state: Generated<string>;
+  taken_revision: Generated<number>;
+  taken_usd_cents: Generated<bigint>;
 }
 
 export interface ConversionClaims {
@@ -104,6 +140,7 @@ export interface Credentials {
   agent_id: string;
   answer: Json;
   at: Generated<Timestamp>;
+  charged: Generated<boolean>;
   credential_id: string;
   expires_at: Timestamp;
   jwt: string;
@@ -186,6 +223,16 @@ export interface LedgerAccounts {
   unit: string;
 }
 
+export interface LedgerCheckpoints {
+  account: string;
+  agent_id: string;
+  at: Timestamp;
+  balance: bigint;
+  line_number: bigint;
+  mode: string;
+  unit: string;
+}
+
 export interface LedgerClaims {
   agent_id: string;
   at: Timestamp;
@@ -193,6 +240,21 @@ export interface LedgerClaims {
   kind: string;
   mode: string;
   reference: string;
+}
+
+export interface LedgerCompared {
+  comparison: string;
+  until: Timestamp;
+}
+
+export interface LedgerDrift {
+  agent_id: string;
+  cleared_at: Timestamp | null;
+  detail: string;
+  finding: string;
+  found_at: Generated<Timestamp>;
+  mode: string;
+  subject: string;
 }
 
 export interface LedgerEntries {
@@ -395,6 +457,7 @@ export interface Sessions {
   at: Generated<Timestamp>;
   challenge: string | null;
   components: Json | null;
+  counted: Json | null;
   credential_id: string | null;
   ended_at: Timestamp | null;
   evidence: Generated<Json>;
@@ -445,6 +508,16 @@ export interface StatusLists {
   number: number;
   opened_at: Generated<Timestamp>;
   version: Generated<bigint>;
+}
+
+export interface StrokeSketches {
+  agent_id: string;
+  at: Generated<Timestamp>;
+  cell: bigint;
+  number: number;
+  scope: string;
+  session_id: string;
+  sketch: Buffer;
 }
 
 export interface TaskCompletions {
@@ -574,6 +647,10 @@ export interface DB {
   agents: Agents;
   api_key_hashes: ApiKeyHashes;
   api_keys: ApiKeys;
+  attention_claims: AttentionClaims;
+  card_disputes: CardDisputes;
+  card_events: CardEvents;
+  card_payments: CardPayments;
   checkouts: Checkouts;
   conversion_claims: ConversionClaims;
   conversions: Conversions;
@@ -586,7 +663,10 @@ export interface DB {
   free_plan_places: FreePlanPlaces;
   idempotency_keys: IdempotencyKeys;
   ledger_accounts: LedgerAccounts;
+  ledger_checkpoints: LedgerCheckpoints;
   ledger_claims: LedgerClaims;
+  ledger_compared: LedgerCompared;
+  ledger_drift: LedgerDrift;
   ledger_entries: LedgerEntries;
   ledger_lines: LedgerLines;
   mail_tokens: MailTokens;
@@ -610,6 +690,7 @@ export interface DB {
   status_blocks: StatusBlocks;
   status_entries: StatusEntries;
   status_lists: StatusLists;
+  stroke_sketches: StrokeSketches;
   task_completions: TaskCompletions;
   task_token_claims: TaskTokenClaims;
   track_event_claims: TrackEventClaims;

@@ -5,7 +5,7 @@ import { Refusal } from '../platform/errors.ts'
 import { firstLinkOf, packKey, readKey, thumbprintOf, type PublicJwk } from './chain.ts'
 import { beginRecording, receiptOf } from './recording.ts'
 import { sealSubjectKey } from './records.ts'
-import { minutesOf } from './rules.ts'
+import { clientOf, minutesOf } from './rules.ts'
 import { insertRecording } from './store.ts'
 
 /** Handed down by app.ts: mode and allowed origins of an agent, undefined where there is none. */
@@ -21,6 +21,8 @@ type Input = {
   readonly challenge?: string | undefined
   readonly key: PublicJwk
 }
+
+type Headers = { readonly origin: string | undefined; readonly userAgent: string | undefined }
 
 const requireOrigin = (allowed: readonly string[], origin: string | undefined): void => {
   if (allowed.length === 0 || (origin !== undefined && allowed.includes(origin))) return
@@ -38,7 +40,7 @@ const requireKey = (key: PublicJwk): void => {
 }
 
 /** Opens a session for a page of this site. */
-export const create = async (ctx: Ctx, findSite: FindSite, input: Input, origin: string | undefined) => {
+export const create = async (ctx: Ctx, findSite: FindSite, input: Input, headers: Headers) => {
   // A text that is no id costs no read.
   if (!isId('agt_', input.site)) throw new Refusal('not_found', { message: 'No such site.' })
   requireKey(input.key)
@@ -46,7 +48,7 @@ export const create = async (ctx: Ctx, findSite: FindSite, input: Input, origin:
   return inTransaction(ctx, agentId, async (tx) => {
     const site = await findSite(tx, agentId)
     if (!site) throw new Refusal('not_found', { message: 'No such site.' })
-    requireOrigin(site.allowedOrigins, origin)
+    requireOrigin(site.allowedOrigins, headers.origin)
     const at = await readNow(tx)
     const kind = input.kind ?? 'view'
     const sessionId = ctx.ids.make('ses_')
@@ -73,7 +75,7 @@ export const create = async (ctx: Ctx, findSite: FindSite, input: Input, origin:
       workflowId: input.workflowId ?? null,
       challenge: input.challenge ?? null,
       jkt,
-      opening: { nonce, x: input.key.x, y: input.key.y },
+      opening: { nonce, x: input.key.x, y: input.key.y, client: clientOf(headers.userAgent) },
       sealedKey: sealSubjectKey(ctx.secrets, ctx.ids.token()),
     })
     return { sessionId, nonce, receipt: receiptOf(state), expiresAt: expiresAt.toISOString() }

@@ -15,8 +15,8 @@ import {
 import { takeChunks } from './take.ts'
 import { packLeaves, rootOf } from './tree.ts'
 
-/** Handed down by app.ts: what follows when a session has closed, in the transaction that closes it. */
-export type OnClosed = (tx: Tx, key: SessionKey) => Promise<void>
+/** Handed down by app.ts: what follows once a session is closed for good. Where it fails, a duty comes back to it. */
+export type OnClosed = (key: SessionKey) => Promise<void>
 
 const close = async (tx: Tx, recording: LockedRecording): Promise<void> => {
   const leaves = await listLeaves(tx, recording)
@@ -40,7 +40,7 @@ export const finish = async (
   ctx: Ctx,
   sessionId: string,
   signed: SignedChunk,
-  onClosed?: OnClosed,
+  onClosed: OnClosed,
 ): Promise<{ sessionId: string; status: SessionStatus; vt?: string }> => {
   if (!isId('ses_', sessionId)) throw new Refusal('not_found', { message: 'No such session.' })
   const ended = await inTransaction(ctx, 'system', async (tx) => {
@@ -50,12 +50,13 @@ export const finish = async (
     const { recording } = taken
     if (taken.type === 'taken') {
       await close(tx, recording)
-      await onClosed?.(tx, recording)
     }
-    return { type: taken.type, recording, status: (await findSession(tx, recording))?.status ?? 'closed' }
+    return taken
   })
   if (ended.type === 'refused') throw ended.refusal
+  if (ended.type === 'taken') await onClosed(ended.recording)
+  const found = await inTransaction(ctx, 'system', (tx) => findSession(tx, ended.recording))
   const { agentId, mode, kind, at } = ended.recording
   const vt = makeViewToken(ctx.secrets.derive('vt'), { agentId, mode, sessionId, viewedAt: at })
-  return { sessionId, status: ended.status, ...(kind === 'view' ? { vt } : {}) }
+  return { sessionId, status: found?.status ?? 'closed', ...(kind === 'view' ? { vt } : {}) }
 }

@@ -4,7 +4,6 @@ export { routes } from './routes.ts'
 export {
   makeViewToken,
   readViewToken,
-  type Components,
   type EvidenceItem,
   type Measured,
   type Session,
@@ -14,12 +13,12 @@ export {
 } from './rules.ts'
 export {
   findSession,
+  findSessions,
   findViewSummary,
   insertScoredSession,
   insertUnscoredSession,
   listClosed,
   listViews,
   updateSessionScored,
-  updateSessionSealed,
   type SessionKey,
 } from './store.ts'

@@ -3,13 +3,14 @@ import type { Ctx } from '../platform/context.ts'
 import type { Tx } from '../platform/db.ts'
 import type { PublicJwk } from './chain.ts'
 import { openRecord, openSubjectKey, recordKey } from './records.ts'
-import { flagsOfFaults, type Session } from './rules.ts'
+import { flagsOfFaults, type Client, type Session } from './rules.ts'
 import { findRecorded, listStored, type SessionKey } from './store.ts'
 
 /** A recorded session, opened: what the scorer works on. */
 export type OpenedSession = {
   readonly session: Session
   readonly opening: { readonly nonce: string; readonly key: PublicJwk }
+  readonly client: Client
   readonly records: readonly TelemetryRecord[]
   /** `chain_broken`, `clock_skew`: what the holder of the key did against the rules while recording. */
   readonly flags: readonly ('chain_broken' | 'clock_skew')[]
@@ -26,6 +27,7 @@ export const readRecords = async (tx: Tx, ctx: Ctx, key: SessionKey): Promise<Op
   const records = stored.map(({ seq, ciphertext }) =>
     openRecord(recordKey(subjectKey, key.sessionId, seq), ciphertext),
   )
-  const { session, nonce, key: publicKey } = recorded
-  return { session, opening: { nonce, key: publicKey }, records, flags: flagsOfFaults(recorded.faults) }
+  const { session, nonce, key: publicKey, client } = recorded
+  const flags = flagsOfFaults(recorded.faults)
+  return { session, opening: { nonce, key: publicKey }, client, records, flags }
 }

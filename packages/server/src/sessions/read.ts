@@ -28,6 +28,7 @@ export const read = async (ctx: Ctx, agent: Agent, sessionId: string) => {
     reasons: [...session.reasons],
     telemetry: session.telemetry,
     evidence: session.evidence.map((item) => ({ ...item })),
+    counted: session.counted,
     credentialId: session.credentialId,
   }
 }

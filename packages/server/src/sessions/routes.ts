@@ -6,12 +6,17 @@ import { finish, type OnClosed } from './finish.ts'
 import { read } from './read.ts'
 import { makeIntake, telemetry } from './telemetry.ts'
 
-type Handed = { readonly findSite: FindSite; readonly onClosed?: OnClosed }
+type Handed = { readonly findSite: FindSite; readonly onClosed: OnClosed }
 
 export const routes = (ctx: Ctx, { findSite, onClosed }: Handed): Route[] => {
   const intake = makeIntake(ctx)
   return [
-    route('sessions.create', (call) => create(ctx, findSite, call.body, call.header('origin'))),
+    route('sessions.create', (call) =>
+      create(ctx, findSite, call.body, {
+        origin: call.header('origin'),
+        userAgent: call.header('user-agent'),
+      }),
+    ),
     route('sessions.telemetry', (call) => telemetry(intake, call.params.sessionId, call.body)),
     route('sessions.finish', (call) => finish(ctx, call.params.sessionId, call.body, onClosed)),
     route('sessions.read', (call) => read(ctx, call.agent, call.params.sessionId)),

@@ -1,17 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Assurance, Mode } from '@pohf/protocol'
+import type { Components, SessionEvidence } from '@pohf/scorer'
 
 export type SessionKind = 'view' | 'work' | 'task' | 'presence'
 export type SessionStatus = 'open' | 'closed' | 'scored' | 'sealed' | 'expired'
 
-export type Components = {
-  readonly focus: number | null
-  readonly probe: number | null
-  readonly input: number | null
-  readonly gaze: number | null
-  readonly device: number | null
-  readonly history: number | null
-}
 export type Telemetry = {
   readonly alg: string
   readonly link: string
@@ -23,6 +16,9 @@ export type EvidenceItem = {
   readonly alg: 'sha-256'
   readonly hash: string
 }
+
+/** What stands behind a score: seconds, probes, hits; and what was noticed and held against nobody. */
+export type Counted = SessionEvidence & { readonly observations: string[] }
 
 /** What scoring says of an act, ready to be stored. */
 export type Measured = {
@@ -65,6 +61,8 @@ export type Session = {
   readonly telemetry: Telemetry | null
   readonly evidence: readonly EvidenceItem[]
   readonly credentialId: string | null
+  /** What the scorer counted; null where nothing was recorded. */
+  readonly counted: Counted | null
   /** Thumbprint of the page's key; null where no page recorded it. */
   readonly jkt: string | null
 }
@@ -98,6 +96,25 @@ export const readViewToken = (key: Buffer, token: string): View | undefined => {
   ) as [string, Mode, string, number]
   return { agentId, mode, sessionId, viewedAt: new Date(viewedAt * 1_000) }
 }
+
+/** What the headers of a page say of its browser: claims of a client, and nothing that tells one person from another. */
+export type Client = { readonly platform: Platform; readonly automated: boolean }
+type Platform = (typeof platforms)[number][0] | 'other'
+
+/** The first that fits: Android says Linux too, and an iPhone says Mac OS. */
+const platforms = [
+  ['windows', /Windows/],
+  ['android', /Android/],
+  ['ios', /iPhone|iPad/],
+  ['mac', /Macintosh|Mac OS X/],
+  ['chromeos', /CrOS/],
+  ['linux', /Linux|X11/],
+] as const
+const automation = /HeadlessChrome|PhantomJS|SlimerJS|Playwright|Puppeteer|Selenium|Cypress/i
+export const clientOf = (userAgent: string | undefined): Client => ({
+  platform: platforms.find(([, pattern]) => pattern.test(userAgent ?? ''))?.[0] ?? 'other',
+  automated: automation.test(userAgent ?? ''),
+})
 
 /** How long a session may run before it must be finished. */
 export const minutesOf: Readonly<Record<RecordedKind, number>> = { view: 15, task: 15, work: 60 }

@@ -1,10 +1,19 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { telemetryLimits } from '@pohf/protocol/telemetry'
-import { readNow, type Tx } from '../platform/db.ts'
+import { executePrepared, readNow, type Tx } from '../platform/db.ts'
 import type { PublicJwk } from './chain.ts'
 import type { Recording, RecordingState } from './recording.ts'
-import type { Measured, RecordedKind, Session, SessionKind, SessionStatus, Telemetry } from './rules.ts'
+import type {
+  Client,
+  Counted,
+  Measured,
+  RecordedKind,
+  Session,
+  SessionKind,
+  SessionStatus,
+  Telemetry,
+} from './rules.ts'
 import { unpackLeaves } from './tree.ts'
 
 export type SessionKey = { readonly agentId: string; readonly mode: Mode; readonly sessionId: string }
@@ -30,6 +39,7 @@ const columns = [
   'telemetry',
   'evidence',
   'credential_id',
+  'counted',
   'jkt',
 ] as const
 
@@ -54,6 +64,7 @@ type Row = {
   telemetry: unknown
   evidence: unknown
   credential_id: string | null
+  counted: unknown
   jkt: string | null
 }
 
@@ -78,28 +89,30 @@ const sessionOf = (row: Row): Session => ({
   telemetry: row.telemetry as Session['telemetry'],
   evidence: row.evidence as Session['evidence'],
   credentialId: row.credential_id,
+  counted: row.counted as Session['counted'],
   jkt: row.jkt,
 })
 
-export const findSession = async (tx: Tx, key: SessionKey): Promise<Session | undefined> => {
-  const claim = await tx
-    .selectFrom('session_claims')
-    .select('at')
-    .where('agent_id', '=', key.agentId)
-    .where('mode', '=', key.mode)
-    .where('session_id', '=', key.sessionId)
-    .executeTakeFirst()
-  if (!claim) return undefined
-  const row = await tx
-    .selectFrom('sessions')
-    .select(columns)
-    .where('agent_id', '=', key.agentId)
-    .where('mode', '=', key.mode)
-    .where('session_id', '=', key.sessionId)
-    .where('at', '=', claim.at)
-    .executeTakeFirst()
-  return row && sessionOf(row)
+/** The sessions behind several keys, whosever they are, each in the place of its key. */
+export const findSessions = async (
+  tx: Tx,
+  keys: readonly SessionKey[],
+): Promise<readonly (Session | undefined)[]> => {
+  const query = sql<Row & { n: number }>`
+    select asked.n::int as n, ${sql.join(columns.map((column) => sql.ref(`session.${column}`)))}
+    from unnest(${keys.map((key) => key.agentId)}::text[], ${keys.map((key) => key.mode)}::text[],
+      ${keys.map((key) => key.sessionId)}::text[]) with ordinality asked (agent_id, mode, session_id, n)
+    join session_claims claim on claim.agent_id = asked.agent_id and claim.mode = asked.mode
+      and claim.session_id = asked.session_id
+    join sessions session on session.agent_id = claim.agent_id and session.session_id = claim.session_id
+      and session.at = claim.at and session.mode = claim.mode`
+  const rows = await executePrepared(tx, 'sessions_find', query)
+  const found = new Map(rows.map((row) => [row.n, sessionOf(row)]))
+  return keys.map((_, index) => found.get(index + 1))
 }
+
+export const findSession = async (tx: Tx, key: SessionKey): Promise<Session | undefined> =>
+  (await findSessions(tx, [key]))[0]
 
 type Unscored = {
   readonly kind: SessionKind
@@ -168,23 +181,6 @@ export const insertScoredSession = async (tx: Tx, key: SessionKey, measured: Mea
   return true
 }
 
-/** Marks a session as minted; false where it was sealed before. */
-export const updateSessionSealed = async (
-  tx: Tx,
-  key: SessionKey,
-  credentialId: string,
-): Promise<boolean> => {
-  const result = await tx
-    .updateTable('sessions')
-    .set({ status: 'sealed', credential_id: credentialId })
-    .where('agent_id', '=', key.agentId)
-    .where('mode', '=', key.mode)
-    .where('session_id', '=', key.sessionId)
-    .where('status', '=', 'scored')
-    .executeTakeFirst()
-  return result.numUpdatedRows === 1n
-}
-
 type ViewPage = {
   readonly agentId: string
   readonly mode: Mode
@@ -245,12 +241,15 @@ export const findViewSummary = async (
   }
 }
 
+/** What an auditor needs beside the chunks, and what the page's headers said. */
+type Opening = { readonly nonce: string; readonly x: string; readonly y: string; readonly client: Client }
+
 type NewRecording = {
   readonly recording: Recording
   readonly workflowId: string | null
   readonly challenge: string | null
   readonly jkt: string
-  readonly opening: { readonly nonce: string; readonly x: string; readonly y: string }
+  readonly opening: Opening
   readonly sealedKey: string
 }
 /** Stores an open session with everything that recording it needs, in one statement. */
@@ -429,6 +428,7 @@ type Opened = {
   readonly telemetry: Telemetry
   readonly nonce: string
   readonly key: PublicJwk
+  readonly client: Client
   readonly leaves: readonly Buffer[]
   readonly faults: readonly string[]
   /** Null once the subject was erased. */
@@ -439,7 +439,7 @@ export const findRecorded = async (tx: Tx, key: SessionKey): Promise<Opened | un
   const session = await findSession(tx, key)
   if (!session || session.jkt === null || session.telemetry === null) return undefined
   const { rows } = await sql<{
-    opening: { nonce: string; x: string; y: string }
+    opening: Opening
     leaves: Buffer
     faults: string[]
     sealed: string | null
@@ -450,12 +450,13 @@ export const findRecorded = async (tx: Tx, key: SessionKey): Promise<Opened | un
       and s.at = ${session.at}`.execute(tx)
   const [row] = rows
   if (!row) return undefined
-  const { nonce, x, y } = row.opening
+  const { nonce, x, y, client } = row.opening
   return {
     session,
     telemetry: session.telemetry,
     nonce,
     key: { kty: 'EC', crv: 'P-256', x, y },
+    client,
     leaves: unpackLeaves(row.leaves),
     faults: row.faults,
     sealedKey: row.sealed,
@@ -478,7 +479,7 @@ export const listClosed = async (tx: Tx, limit: number): Promise<SessionKey[]> =
 type Score = Pick<
   Measured,
   'quality' | 'verified' | 'assurance' | 'scoring' | 'components' | 'flags' | 'reasons' | 'evidence' | 'salt'
->
+> & { readonly counted: Counted | null }
 /** Scores a closed session; false where it is not closed, or was scored before. */
 export const updateSessionScored = async (tx: Tx, key: SessionKey, score: Score): Promise<boolean> => {
   const result = await tx
@@ -493,6 +494,7 @@ export const updateSessionScored = async (tx: Tx, key: SessionKey, score: Score)
       flags: [...score.flags],
       reasons: [...score.reasons],
       evidence: JSON.stringify(score.evidence),
+      counted: score.counted && JSON.stringify(score.counted),
       salt: score.salt,
     })
     .where('agent_id', '=', key.agentId)

@@ -5,7 +5,7 @@ import { Refusal } from '../platform/errors.ts'
 import { publish } from '../platform/outbox.ts'
 import { isAnswered, judgeAnswer, microTasks, sampleToken } from './micro-tasks.ts'
 import { insertCompletion, insertTokenClaim } from './store.ts'
-import { readTaskToken } from './task-token.ts'
+import { readTaskToken, tokenMinutes } from './task-token.ts'
 
 /** Handed down by app.ts: scores the act into a session. */
 export type RecordTaskSession = (
@@ -16,14 +16,22 @@ export type RecordTaskSession = (
     readonly taskId: string
     readonly memberRef: string | undefined
     readonly answer: unknown
+    readonly answered: boolean
     readonly correct: boolean | null
-    readonly attended: boolean
+    readonly recordedId: string | undefined
+    readonly givenAt: Date
   },
-) => Promise<{ readonly sessionId: string; readonly verified: boolean; readonly reasons: readonly string[] }>
+) => Promise<{
+  readonly sessionId: string
+  readonly verified: boolean
+  readonly attended: boolean
+  readonly reasons: readonly string[]
+}>
 
 type Completion = {
   readonly token?: string | undefined
   readonly answer?: unknown
+  readonly sessionId?: string | undefined
   readonly memberRef?: string | undefined
 }
 
@@ -33,7 +41,7 @@ const unpaid = (reason: string) => ({ ok: true as const, verified: false, reward
 /** Why it is not verified, in one word where we know it. */
 const reasonOf = (answered: boolean, attended: boolean, reasons: readonly string[]): string => {
   if (!answered) return 'answer_missing'
-  if (!attended) return 'attention_missing'
+  if (!attended) return reasons[0] ?? 'attention_missing'
   return reasons.join(', ') || 'not_verified'
 }
 
@@ -51,15 +59,18 @@ export const tasksComplete = async (ctx: Ctx, input: Completion, record: RecordT
     const { answer } = input
     const memberRef = input.memberRef === '' ? undefined : input.memberRef
     const answered = isAnswered(answer)
-    // Attention of a live visitor comes from a measured session, which sites cannot start yet.
-    const attended = mode === 'test' && answered
     const correct = answered ? judgeAnswer(task, answer) : null
-    const act = { agentId, mode, taskId: task.id, memberRef, answer, correct, attended }
-    const { sessionId, verified, reasons } = await record(tx, act)
+    const act = { agentId, mode, taskId: task.id, memberRef, answer, correct }
+    const { sessionId, verified, attended, reasons } = await record(tx, {
+      ...act,
+      answered,
+      recordedId: input.sessionId === '' ? undefined : input.sessionId,
+      givenAt: new Date(grant.expiresAt.getTime() - tokenMinutes * 60_000),
+    })
     const completionId = ctx.ids.make('cmp_')
     // Live Stars are posted by the ledger or not at all, and it does not know tasks yet.
     const rewardStars = verified && mode === 'test' ? task.rewardStars : 0
-    await insertCompletion(tx, { ...act, completionId, sessionId, verified, rewardStars })
+    await insertCompletion(tx, { ...act, attended, completionId, sessionId, verified, rewardStars })
     await publish(tx, {
       agentId,
       mode,

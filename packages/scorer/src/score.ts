@@ -1,0 +1,336 @@
+// From the opened records of a session to its verdict. Pure: the same records and the same context give the same bits
+// in every engine, so whoever is shown a session can score it again.
+import {
+  probeOutcomes,
+  readChunk,
+  type ProbeOutcome,
+  type ReadRecord,
+  type TelemetryEvent,
+  type TelemetryRecord,
+} from '@pohf/protocol/telemetry'
+import {
+  flagCaps,
+  inputScore,
+  judgeAttention,
+  probeScore,
+  qualityOf,
+  rulesVersion,
+  type Components,
+  type FlagName,
+  type Verdict,
+} from './quality.ts'
+import type { MotionJudgement } from './motion.ts'
+import type { MotionPoint } from './strokes.ts'
+
+export type InputModel = {
+  readonly version: string
+  readonly judge: (points: readonly MotionPoint[]) => MotionJudgement
+}
+
+/** Measured on consenting people of this pointer and platform: 99 of 100 of them reach this probability. */
+export type Calibration = { readonly pointer: 'mouse'; readonly pMin: number }
+
+/** How long the page must be seen with half of the element in view and the focus. A choice, not a measurement. */
+export const requiredVisibleMs = { view: 5_000, work: 10_000, task: 5_000 } as const
+export type ScoredKind = keyof typeof requiredVisibleMs
+
+export type ScoreContext = {
+  readonly kind: ScoredKind
+  /** What the server alone knows; an auditor reads these off the credential. */
+  readonly device: number
+  readonly history: number
+  readonly known: readonly FlagName[]
+  readonly answerCorrect: boolean | null
+  /** Null: this pointer and platform are not calibrated, and motion is only observed. */
+  readonly calibration: Calibration | null
+}
+
+/** Flags that no record shows: they come from the server's memory, and an auditor takes its word for them. */
+export const serverFlags: readonly FlagName[] = [
+  'chain_broken',
+  'nonce_reuse',
+  'automation_env',
+  'replay_match',
+  'clock_skew',
+  'device_shared',
+  'datacenter_ip',
+]
+
+export type SessionEvidence = {
+  readonly chunks: number
+  readonly durationMs: number
+  readonly visibleMs: number
+  readonly probes: number
+  readonly hits: number
+  readonly motionSeconds: number
+  readonly strokes: number
+  readonly p: number | null
+  readonly keys: number
+  readonly presses: number
+  readonly lost: number
+}
+export type SessionScore = Verdict & {
+  readonly components: Components
+  readonly flags: readonly FlagName[]
+  /** Noticed and not held against anybody. */
+  readonly observations: readonly FlagName[]
+  readonly assurance: 'low'
+  readonly evidence: SessionEvidence
+  readonly scoring: string
+}
+
+const rounded = (value: number): number => Math.round(value * 1_000) / 1_000
+
+/** Formula, model and calibration in one name: with it, the opened records and the credential all is recomputed. */
+const scoringName = (model: string, calibration: Calibration | null): string =>
+  `${rulesVersion}+${model}${calibration ? `+${calibration.pointer}-${calibration.pMin.toFixed(3)}` : ''}`
+
+/** The calibration that a scoring name states; undefined where the name is not one of this version. */
+export const readScoringName = (
+  name: string,
+  model: string,
+): { readonly calibration: Calibration | null } | undefined => {
+  if (name === scoringName(model, null)) return { calibration: null }
+  const [, pMin] = /\+mouse-([01]\.\d{3})$/.exec(name) ?? []
+  if (pMin === undefined) return undefined
+  const calibration: Calibration = { pointer: 'mouse', pMin: Number(pMin) }
+  return name === scoringName(model, calibration) ? { calibration } : undefined
+}
+
+const isUntrusted = (event: TelemetryEvent): boolean => 'trusted' in event && !event.trusted
+
+/** Half of the element in view, the page visible, the document focused: summed up to the end of the session. */
+const visibleMsOf = (events: readonly TelemetryEvent[], endMs: number): number => {
+  let since: number | null = null
+  let sum = 0
+  for (const event of events) {
+    if (event.type !== 'focus') continue
+    const seen = event.visible && event.focused && event.share >= 50
+    if (since !== null) sum += event.t - since
+    since = seen ? event.t : null
+  }
+  return since === null ? sum : sum + Math.max(0, endMs - since)
+}
+
+/** All mouse motion of a session, with the presses that end strokes. What is not a v1 chunk is left out. */
+export const mouseMotionOf = (opened: readonly Pick<TelemetryRecord, 'chunk'>[]): MotionPoint[] =>
+  opened.flatMap(({ chunk }) => pointsOf(readChunk(chunk)?.events ?? []))
+
+const pointsOf = (events: readonly TelemetryEvent[]): MotionPoint[] =>
+  events.flatMap((event): MotionPoint[] => {
+    if (event.type === 'motion' && event.pointer === 'm')
+      return event.points.map(({ t, x, y }) => ({ t, x, y, type: 'move' }))
+    if ((event.type === 'down' || event.type === 'up') && event.pointer === 'm')
+      return [{ t: event.t, x: event.x, y: event.y, type: event.type }]
+    return []
+  })
+
+/** One press may come as down, click and answer: what follows within this time is the same press. */
+const samePressMs = 400
+const mousePresses = (events: readonly TelemetryEvent[]): number[] => {
+  const presses: number[] = []
+  for (const event of events) {
+    const byMouse =
+      (event.type === 'down' && event.pointer === 'm') ||
+      (event.type === 'click' && event.how === 'm') ||
+      ((event.type === 'point' || event.type === 'choose') && event.how === 'm')
+    const last = presses.at(-1)
+    if (byMouse && (last === undefined || event.t - last > samePressMs)) presses.push(event.t)
+  }
+  return presses
+}
+
+/** An approach is a path: a single jump to the target, as automation makes it, is none. */
+const approachMs = 1_000
+const approachPointsMin = 3
+const lacksApproach = (presses: readonly number[], points: readonly MotionPoint[]): boolean => {
+  const moves = points.filter(({ type }) => type === 'move')
+  let from = 0
+  let bare = 0
+  for (const press of presses) {
+    while (from < moves.length && (moves[from]?.t ?? 0) < press - approachMs) from += 1
+    let near = 0
+    while (near < approachPointsMin && (moves[from + near]?.t ?? Infinity) <= press) near += 1
+    if (near < approachPointsMin) bare += 1
+  }
+  // One press where the pointer happened to rest says nothing.
+  return bare >= 2 && bare * 2 > presses.length
+}
+
+/** No finger lets a button go sooner. */
+const pressMsMin = 5
+const tooShortPresses = (events: readonly TelemetryEvent[]): number => {
+  let down: number | null = null
+  let count = 0
+  for (const event of events) {
+    if (event.type === 'down' && event.pointer === 'm') down = event.t
+    if (event.type !== 'up' || event.pointer !== 'm') continue
+    if (down !== null && event.t - down < pressMsMin) count += 1
+    down = null
+  }
+  return count
+}
+/** Once may be a quirk of a driver. */
+const impossibleMin = 2
+
+/** Sequence, receipts, clock and end, as far as they show without cryptography. */
+const chainFlags = (records: readonly ReadRecord[]): FlagName[] => {
+  const tokens = new Set(records.map(({ after }) => after.token))
+  const holds = records.every(({ chunk, after }, index) => {
+    const isLast = index === records.length - 1
+    const before = records[index - 1]?.chunk.t1 ?? 0
+    return (
+      chunk.seq === index + 1 &&
+      chunk.receipt === after.token &&
+      (index === 0 || chunk.t0 === before) &&
+      (chunk.last === null) === !isLast
+    )
+  })
+  const last = records.at(-1)?.chunk
+  const ends = last?.last?.n === records.length && last.last.ms === last.t1
+  return [
+    ...(holds && ends ? [] : (['chain_broken'] as const)),
+    ...(tokens.size === records.length ? [] : (['nonce_reuse'] as const)),
+  ]
+}
+
+const skewShareMax = 0.1
+const skewMsMax = 2_000
+const isSkewed = (clientMs: number, serverMs: number): boolean => {
+  const apart = Math.abs(clientMs - serverMs)
+  return apart > skewMsMax && apart > skewShareMax * Math.max(clientMs, serverMs)
+}
+
+type Facts = {
+  readonly records: readonly ReadRecord[]
+  readonly events: readonly TelemetryEvent[]
+  readonly outcomes: readonly ProbeOutcome[]
+  /** Judged as one without a pointer: the person asked for probes without pointing. */
+  readonly pointerless: boolean
+  readonly presses: readonly number[]
+  readonly points: readonly MotionPoint[]
+  readonly clientMs: number
+  readonly serverMs: number
+}
+
+const factsOf = (records: readonly ReadRecord[]): Facts => {
+  const events = records.flatMap(({ chunk }) => chunk.events)
+  const [first, last] = [records[0], records.at(-1)]
+  return {
+    records,
+    events,
+    outcomes: probeOutcomes(records),
+    pointerless: events.some(({ type }) => type === 'alternative'),
+    presses: mousePresses(events),
+    points: pointsOf(events),
+    clientMs: last?.chunk.t1 ?? 0,
+    serverMs: first && last ? Math.max(0, last.receivedAt - first.after.at) : 0,
+  }
+}
+
+const isBackwards = (records: readonly ReadRecord[]): boolean =>
+  records.some(({ chunk }, index) => chunk.t0 < (records[index - 1]?.chunk.t1 ?? 0))
+
+const isImpossible = (facts: Facts): boolean => {
+  const early = facts.outcomes.filter(({ probe, result }) => probe.kind === 'point' && result === 'early')
+  const short = facts.pointerless ? 0 : tooShortPresses(facts.events)
+  return early.length >= impossibleMin || short >= impossibleMin || isBackwards(facts.records)
+}
+
+/** What the records show by themselves. */
+const recordFlags = (facts: Facts): FlagName[] => {
+  const { events, records } = facts
+  const environment = records[0]?.chunk.environment
+  const rules: readonly (readonly [FlagName, boolean])[] = [
+    ['untrusted_events', events.some(isUntrusted)],
+    ['automation_env', environment === undefined || environment === null || environment.webdriver],
+    ['honeypot_hit', events.some(({ type }) => type === 'honeypot')],
+    ['impossible_timing', isImpossible(facts)],
+    ['clock_skew', isSkewed(facts.clientMs, facts.serverMs)],
+    ['no_approach_path', !facts.pointerless && lacksApproach(facts.presses, facts.points)],
+  ]
+  return [...chainFlags(records), ...rules.flatMap(([name, holds]) => (holds ? [name] : []))]
+}
+
+/** Below this there is too little motion to call it synthetic. */
+const syntheticSecondsMin = 3
+const isSynthetic = ({ p, motionSeconds, synthetic }: MotionJudgement, calibration: Calibration | null) =>
+  calibration === null
+    ? synthetic
+    : p !== null && motionSeconds >= syntheticSecondsMin && p < calibration.pMin
+
+const noMotion: MotionJudgement = { motionSeconds: 0, strokes: 0, p: null, synthetic: false }
+
+/** Motion of a pointer and platform that nobody calibrated may raise the quality and never lowers it. */
+const withInput = (components: Components, input: number | null, calibrated: boolean): Components => {
+  const judged = { ...components, input }
+  return calibrated || qualityOf(judged, []) >= qualityOf(components, []) ? judged : components
+}
+
+/** Each once, in the order of the table. */
+const inOrder = (flags: readonly FlagName[]): FlagName[] => {
+  const raised = new Set<string>(flags)
+  return (Object.keys(flagCaps) as FlagName[]).filter((flag) => raised.has(flag))
+}
+
+/** Scores a session from its records, oldest first. What is not a v1 chunk breaks the chain and scores 0. */
+export const scoreSession = (
+  opened: readonly Pick<TelemetryRecord, 'chunk' | 'receivedAt' | 'after'>[],
+  context: ScoreContext,
+  model: InputModel,
+): SessionScore => {
+  const read = opened.flatMap(({ chunk, receivedAt, after }): ReadRecord[] => {
+    const whole = readChunk(chunk)
+    return whole ? [{ chunk: whole, receivedAt, after }] : []
+  })
+  const facts = factsOf(read)
+  const hits = facts.outcomes.filter(({ result }) => result === 'hit').length
+  const probes = facts.outcomes.length
+  const visibleMs = Math.min(visibleMsOf(facts.events, facts.clientMs), facts.serverMs)
+  const motion = facts.pointerless ? noMotion : model.judge(facts.points)
+  const synthetic = isSynthetic(motion, context.calibration)
+  const focus = rounded(Math.min(1, visibleMs / requiredVisibleMs[context.kind]))
+  const probe = probeScore(hits, probes)
+  const components = withInput(
+    {
+      focus,
+      probe: probe === null ? null : rounded(probe),
+      input: null,
+      gaze: null,
+      device: rounded(context.device),
+      history: rounded(context.history),
+    },
+    motion.p === null ? null : rounded(inputScore(motion.p, motion.motionSeconds)),
+    context.calibration !== null,
+  )
+  const flags = inOrder([
+    ...context.known,
+    ...(read.length === opened.length ? [] : (['chain_broken'] as const)),
+    ...recordFlags(facts),
+    ...(synthetic && context.calibration ? (['synthetic_motion'] as const) : []),
+    ...(focus < 0.5 ? (['background'] as const) : []),
+    ...(hits * 2 < probes ? (['probe_missed'] as const) : []),
+    ...(motion.motionSeconds < 1 && probes < 2 ? (['insufficient_evidence'] as const) : []),
+  ])
+  return {
+    ...judgeAttention({ components, flags, probesOffered: probes, answerCorrect: context.answerCorrect }),
+    components,
+    flags,
+    observations: synthetic && !context.calibration ? ['synthetic_motion'] : [],
+    assurance: 'low',
+    evidence: {
+      chunks: opened.length,
+      durationMs: facts.clientMs,
+      visibleMs,
+      probes,
+      hits,
+      motionSeconds: rounded(motion.motionSeconds),
+      strokes: motion.strokes,
+      p: motion.p === null ? null : rounded(motion.p),
+      keys: facts.events.filter(({ type }) => type === 'key').length,
+      presses: facts.presses.length,
+      lost: facts.events.reduce((sum, event) => sum + (event.type === 'lost' ? event.count : 0), 0),
+    },
+    scoring: scoringName(model.version, context.calibration),
+  }
+}

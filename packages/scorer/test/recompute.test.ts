@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { recompute, type Claimed } from '../src/recompute.ts'
+import { scoreSession } from '../src/score.ts'
+import { keyboardPerson, mousePerson, newcomer, recordOf, saying } from './acts.ts'
+
+const model = saying({})
+const records = recordOf(mousePerson())
+const claimOf = (change: Partial<typeof newcomer> = {}, of = records): Claimed => {
+  const { quality, components, flags, scoring } = scoreSession(of, { ...newcomer, ...change }, model)
+  return { quality, components, flags, scoring }
+}
+
+for (const [name, context] of Object.entries({
+  'a newcomer': {},
+  'a passkey and a history': { device: 0.8, history: 0.957 },
+  'a calibrated mouse': { calibration: { pointer: 'mouse', pMin: 0.05 } },
+  'a hosting network': { known: ['datacenter_ip'] },
+} as const satisfies Record<string, Partial<typeof newcomer>>)) {
+  test(`the score of ${name} comes out again, bit for bit`, () => {
+    const again = recompute(records, 'view', claimOf(context), model)
+    assert.ok(again.type === 'scored')
+    assert.deepEqual(again.differences, [])
+  })
+}
+
+test('a claim that the records do not bear is told, number by number', () => {
+  const claim = claimOf()
+  for (const [name, lie] of Object.entries<Claimed>({
+    quality: { ...claim, quality: 0.999 },
+    focus: { ...claim, components: { ...claim.components, focus: 0.5 } },
+    input: { ...claim, components: { ...claim.components, input: null } },
+    flags: { ...claim, flags: ['gaze_away'] },
+  })) {
+    const again = recompute(records, 'view', lie, model)
+    assert.ok(again.type === 'scored')
+    assert.ok(
+      again.differences?.some((difference) => difference.startsWith(`${name}: `)),
+      name,
+    )
+  }
+  const other = recompute(recordOf(keyboardPerson({ answers: [true, true, false] })), 'view', claim, model)
+  assert.ok(other.type === 'scored' && (other.differences?.length ?? 0) > 0)
+})
+
+test('without a claim it is scored as a newcomer, and nothing is compared', () => {
+  const again = recompute(records, 'view', null, model)
+  assert.ok(again.type === 'scored')
+  assert.equal(again.differences, null)
+  assert.deepEqual(again.assumed, { device: 0.3, history: 0.5, known: [] })
+})
+
+test('what another version scored, or what is not scored from records, is not guessed', () => {
+  for (const [kind, scoring] of [
+    ['view', 'rules-1999.01+input-0000.00'],
+    ['view', 'rules-2026.11'],
+    ['presence', undefined],
+    ['constructor', undefined],
+  ] as const)
+    assert.equal(recompute(records, kind, { ...claimOf(), scoring }, model).type, 'unknown', kind)
+})

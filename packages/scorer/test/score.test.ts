@@ -1,0 +1,292 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as fc from 'fast-check'
+import type { TelemetryRecord } from '@pohf/protocol/telemetry'
+import { qualityOf } from '../src/quality.ts'
+import { readScoringName, scoreSession, type ScoreContext, type SessionScore } from '../src/score.ts'
+import {
+  keyboardPerson,
+  mousePerson,
+  newcomer,
+  recordOf,
+  run,
+  saying,
+  screenReaderPerson,
+  touchPerson,
+  type Act,
+  type Recording,
+} from './acts.ts'
+
+const model = saying({})
+const score = (recording: Recording, context: Partial<ScoreContext> = {}, judged = model): SessionScore =>
+  scoreSession(recordOf(recording), { ...newcomer, ...context }, judged)
+const persons = { mousePerson, touchPerson, keyboardPerson, screenReaderPerson }
+
+for (const [name, person] of Object.entries(persons)) {
+  test(`${name}: an attentive newcomer without a device is verified, without a flag`, () => {
+    const scored = score(person())
+    assert.deepEqual([scored.flags, scored.reasons, scored.verified], [[], [], true])
+    assert.equal(scored.evidence.hits, 3)
+    assert.equal(scored.components.focus, 1)
+    assert.equal(scored.components.input === null, person !== mousePerson)
+    assert.equal(scored.scoring, 'rules-2026.11+input-0000.00')
+  })
+  test(`${name}: two of three probes suffice, one does not`, () => {
+    assert.equal(score(person({ answers: [true, false, true] })).verified, true)
+    const one = score(person({ answers: [true, false, false] }))
+    assert.equal(one.verified, false)
+    assert.deepEqual(one.flags, ['probe_missed'])
+  })
+}
+
+test('who has no pointer is scored as well as a newcomer with one at the least', () => {
+  const pointing = score(mousePerson(), {}, saying({ p: 0.5 })).quality
+  for (const person of [keyboardPerson, screenReaderPerson, touchPerson])
+    assert.ok(score(person()).quality >= pointing)
+})
+
+test('a pointing probe that somebody could not answer is taken back with the request for another kind', () => {
+  const person = keyboardPerson()
+  const truth = { id: 'q', kind: 'point', x: 1, y: 1, radius: 9, fromMs: 250, toMs: 2_500 } as const
+  const first: Recording = { ...person, probes: [{ at: 100, truth }, ...person.probes] }
+  const asking = score(first)
+  assert.deepEqual([asking.evidence.probes, asking.evidence.hits, asking.verified], [3, 3, true])
+  const silent = score({ ...first, acts: first.acts.filter(([tag]) => tag !== 'x') })
+  assert.equal(silent.evidence.probes, 4)
+})
+
+const withActs = (acts: readonly Act[], recording = mousePerson()): Recording => ({
+  ...recording,
+  acts: [...recording.acts, ...acts],
+})
+const bareClicks: Recording = {
+  ...mousePerson(),
+  acts: mousePerson().acts.filter(([tag]) => tag !== 'm'),
+}
+/** What the person did, and the flag that must come of it. */
+const cases: readonly (readonly [string, Recording, string])[] = [
+  ['one untrusted click', withActs([['c', 5_000, 'm', 0]]), 'untrusted_events'],
+  ['one untrusted key', withActs([['k', 5_000, 'd', 0, 0]]), 'untrusted_events'],
+  ['untrusted motion', withActs([run(9_500, 'm', 0)]), 'untrusted_events'],
+  ['webdriver', { ...keyboardPerson(), webdriver: true }, 'automation_env'],
+  ['a control that nobody can see', withActs([['h', 5_000]]), 'honeypot_hit'],
+  ['pointing probes answered within 200 ms', mousePerson({ reactionMs: 200 }), 'impossible_timing'],
+  [
+    'buttons held for 2 ms',
+    withActs(
+      [4_900, 9_100].flatMap((t): Act[] => [run(t - 10), ['d', t, 'm', 1, 9, 9], ['u', t + 2, 'm', 1, 9, 9]]),
+    ),
+    'impossible_timing',
+  ],
+  ['clicks that jump', bareClicks, 'no_approach_path'],
+  [
+    'clicks after a single move, as automation makes them',
+    withActs(
+      [3_210, 7_310, 11_410].map((t): Act => ['m', t, 'm', 1, 1, [300, 120]]),
+      bareClicks,
+    ),
+    'no_approach_path',
+  ],
+  ['a hidden page', withActs([['f', 2_000, 0, 0, 0]]), 'background'],
+  ['a page out of focus', withActs([['f', 2_000, 1, 0, 100]]), 'background'],
+  ['an element out of view', withActs([['f', 2_000, 1, 1, 49]]), 'background'],
+  [
+    'one probe and no motion',
+    {
+      ...keyboardPerson(),
+      durationMs: 6_000,
+      probes: keyboardPerson().probes.slice(0, 1),
+      acts: keyboardPerson().acts.filter(([, t]) => t < 5_900),
+    },
+    'insufficient_evidence',
+  ],
+]
+for (const [name, recording, flag] of cases) {
+  test(`${name}: ${flag}, and not verified`, () => {
+    const scored = score(recording)
+    assert.ok(scored.flags.includes(flag as never), JSON.stringify(scored))
+    assert.equal(scored.verified, false)
+  })
+}
+
+test('a single press without a path, or held too shortly, says nothing yet', () => {
+  const scored = score(
+    withActs([
+      ['d', 5_600, 'm', 1, 9, 9],
+      ['u', 5_602, 'm', 1, 9, 9],
+    ]),
+  )
+  assert.deepEqual(scored.flags, [])
+})
+
+const edited = (edit: (records: TelemetryRecord[]) => void): SessionScore => {
+  const records = recordOf(keyboardPerson())
+  edit(records)
+  return scoreSession(records, newcomer, model)
+}
+const change = (records: TelemetryRecord[], index: number, part: Record<string, unknown>): void => {
+  const record = records[index]
+  assert.ok(record)
+  records[index] = { ...record, chunk: JSON.stringify({ ...(JSON.parse(record.chunk) as object), ...part }) }
+}
+const tampered: readonly (readonly [string, string, (records: TelemetryRecord[]) => void])[] = [
+  ['a chunk left out', 'chain_broken', (records) => records.splice(2, 1)],
+  [
+    'two chunks swapped',
+    'chain_broken',
+    (records) => records.splice(1, 2, ...records.slice(1, 3).toReversed()),
+  ],
+  ['the end cut off', 'chain_broken', (records) => records.pop()],
+  [
+    'an end that states another number',
+    'chain_broken',
+    (records) => change(records, 6, { last: { n: 9, ms: 14_000 } }),
+  ],
+  [
+    'a chunk of another receipt',
+    'chain_broken',
+    (records) => change(records, 3, { receipt: 'q'.repeat(22) }),
+  ],
+  ['a chunk that cannot be read', 'chain_broken', (records) => change(records, 3, { ev: [['z', 1]] })],
+  ['no chunk at all', 'chain_broken', (records) => records.splice(0)],
+  ['a clock that goes back', 'impossible_timing', (records) => change(records, 3, { t0: 5_000 })],
+  ['no word of the environment', 'automation_env', (records) => change(records, 0, { env: undefined })],
+  [
+    'a receipt used twice',
+    'nonce_reuse',
+    (records) => {
+      const [second, third] = [records[1], records[2]]
+      assert.ok(second && third)
+      records[2] = { ...third, after: { ...third.after, token: second.after.token } }
+    },
+  ],
+  [
+    'a page whose clock runs three times as fast',
+    'clock_skew',
+    (records) => {
+      const start = records[0]?.after.at ?? 0
+      for (const [index, record] of records.entries())
+        records[index] = {
+          ...record,
+          receivedAt: start + (record.receivedAt - start) / 3,
+          after: { ...record.after, at: start + (record.after.at - start) / 3 },
+        }
+    },
+  ],
+]
+for (const [name, flag, edit] of tampered) {
+  test(`${name}: ${flag}, and not verified`, () => {
+    const scored = edited(edit)
+    assert.ok(scored.flags.includes(flag as never), JSON.stringify(scored.flags))
+    assert.equal(scored.verified, false)
+  })
+}
+
+test('what the server knows is a flag like any other', () => {
+  const scored = score(keyboardPerson(), { known: ['replay_match'] })
+  assert.deepEqual([scored.flags, scored.quality, scored.verified], [['replay_match'], 0.1, false])
+})
+
+test('without a calibration motion that looks drawn is noted, and lowers nothing', () => {
+  const drawn = saying({ p: 0.001, synthetic: true })
+  const observed = score(mousePerson(), {}, drawn)
+  assert.deepEqual([observed.flags, observed.observations], [[], ['synthetic_motion']])
+  assert.equal(observed.components.input, null)
+  assert.equal(observed.quality, score(keyboardPerson()).quality)
+  const calibrated = score(mousePerson(), { calibration: { pointer: 'mouse', pMin: 0.05 } }, drawn)
+  assert.deepEqual([calibrated.flags, calibrated.observations], [['synthetic_motion'], []])
+  assert.equal(calibrated.verified, false)
+  assert.equal(calibrated.scoring, 'rules-2026.11+input-0000.00+mouse-0.050')
+})
+
+test('a calibrated threshold needs three seconds of motion', () => {
+  const calibration = { pointer: 'mouse', pMin: 0.5 } as const
+  const short = score(mousePerson(), { calibration }, saying({ p: 0.3, motionSeconds: 2.9 }))
+  assert.deepEqual(short.flags, [])
+  const long = score(mousePerson(), { calibration }, saying({ p: 0.3, motionSeconds: 3 }))
+  assert.deepEqual(long.flags, ['synthetic_motion'])
+})
+
+test('a scoring name tells its calibration back, and a name of another version is not read', () => {
+  for (const calibration of [null, { pointer: 'mouse', pMin: 0.183 } as const]) {
+    const { scoring } = score(keyboardPerson(), { calibration })
+    assert.deepEqual(readScoringName(scoring, model.version), { calibration })
+    assert.equal(readScoringName(scoring, 'input-1999.01'), undefined)
+  }
+  assert.equal(readScoringName('rules-1999.01+input-0000.00', model.version), undefined)
+})
+
+const unit = fc.integer({ min: 0, max: 1_000 }).map((share) => share / 1_000)
+const someone = fc.constantFrom(...Object.values(persons))
+const behaviour = fc.record({
+  answers: fc.tuple(fc.boolean(), fc.boolean(), fc.boolean()),
+  reactionMs: fc.integer({ min: 100, max: 2_600 }),
+})
+const context = fc.record({
+  kind: fc.constantFrom('view' as const, 'work' as const, 'task' as const),
+  device: unit,
+  history: unit,
+  answerCorrect: fc.constantFrom(null, true, false),
+  calibration: fc.constantFrom(null, { pointer: 'mouse' as const, pMin: 0.05 }),
+})
+const verdicts = fc.record({
+  p: fc.option(unit, { nil: null }),
+  motionSeconds: fc.double({ min: 0, max: 60, noNaN: true }),
+  synthetic: fc.boolean(),
+})
+const runs = { numRuns: 1_000 }
+
+test('no session with one untrusted event or with webdriver is ever verified', () => {
+  let verified = 0
+  fc.assert(
+    fc.property(someone, behaviour, context, verdicts, (...[person, how, around, verdict]) => {
+      const scoreOf = (recording: Recording) => score(recording, around, saying(verdict))
+      if (scoreOf(person(how)).verified) verified += 1
+      for (const bad of [
+        { ...person(how), webdriver: true },
+        withActs([['k', 5_010, 'd', 1, 0]], person(how)),
+      ]) {
+        assert.equal(scoreOf(bad).verified, false)
+        assert.ok(scoreOf(bad).quality <= 0.1)
+      }
+    }),
+    runs,
+  )
+  assert.ok(verified > 50, `the property saw only ${verified} sessions that were verified without it`)
+})
+
+test('more confidence of the model never lowers the quality, calibrated or not', () => {
+  fc.assert(
+    fc.property(context, verdicts, unit, (around, verdict, more) => {
+      fc.pre(verdict.p !== null)
+      const low = Math.min(verdict.p ?? 0, more)
+      const high = Math.max(verdict.p ?? 0, more)
+      const at = (p: number) =>
+        scoreSession(recordOf(mousePerson()), { ...newcomer, ...around }, saying({ ...verdict, p })).quality
+      assert.ok(at(high) >= at(low))
+    }),
+    runs,
+  )
+})
+
+test('without a calibration no motion verdict makes a mouse worse than a keyboard', () => {
+  const keyboard = score(keyboardPerson()).quality
+  fc.assert(
+    fc.property(verdicts, (verdict) =>
+      assert.ok(score(mousePerson(), {}, saying(verdict)).quality >= keyboard),
+    ),
+    runs,
+  )
+})
+
+test('the quality follows from the components and flags that are told', () => {
+  fc.assert(
+    fc.property(someone, behaviour, context, verdicts, (person, how, around, verdict) => {
+      const scored = scoreSession(recordOf(person(how)), { ...newcomer, ...around }, saying(verdict))
+      assert.equal(scored.quality, qualityOf(scored.components, scored.flags))
+      for (const value of Object.values(scored.components))
+        if (value !== null) assert.equal(value, Number(value.toFixed(3)))
+    }),
+    runs,
+  )
+})

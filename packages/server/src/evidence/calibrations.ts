@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import type { Calibration } from '@pohf/scorer'
+import { inputModel } from '@pohf/scorer/input-model'
+
+/** What `pohf calibrate` writes: one row for each platform whose people were measured. */
+const calibrationFile = z.array(
+  z.strictObject({
+    pointer: z.literal('mouse'),
+    platform: z.enum(['windows', 'mac', 'linux', 'chromeos', 'android', 'ios', 'other']),
+    model: z.string(),
+    pMin: z.number().min(0).max(1),
+    people: z.int().min(1),
+    sessions: z.int().min(1),
+    at: z.iso.datetime(),
+  }),
+)
+
+export const readCalibrations = (path: string) =>
+  calibrationFile.parse(JSON.parse(readFileSync(path, 'utf8')))
+
+export type FindCalibration = (platform: string) => Calibration | null
+
+/** The calibration of a platform, as far as the file has one for the model in force. No file: motion is only observed. */
+export const makeFindCalibration = (path: string): FindCalibration => {
+  const rows = path === '' ? [] : readCalibrations(path)
+  const byPlatform = new Map(
+    rows
+      .filter(({ model }) => model === inputModel.version)
+      .map(({ platform, pointer, pMin }) => [platform as string, { pointer, pMin }]),
+  )
+  return (platform) => byPlatform.get(platform) ?? null
+}

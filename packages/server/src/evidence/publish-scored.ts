@@ -1,0 +1,23 @@
+import type { Mode } from '@pohf/protocol'
+import type { Verdict } from '@pohf/scorer'
+import type { Tx } from '../platform/db.ts'
+import { publish } from '../platform/outbox.ts'
+
+export type ScoredKey = { readonly agentId: string; readonly mode: Mode; readonly sessionId: string }
+
+/** Tells the agent how a session was scored. */
+export const publishScored = async (
+  tx: Tx,
+  key: ScoredKey,
+  { quality, verified, reasons }: Verdict,
+): Promise<void> => {
+  const subject = { agentId: key.agentId, mode: key.mode, subject: key.sessionId }
+  if (verified)
+    await publish(tx, { ...subject, type: 'session.scored', data: { sessionId: key.sessionId, quality } })
+  else
+    await publish(tx, {
+      ...subject,
+      type: 'session.rejected',
+      data: { sessionId: key.sessionId, quality, reasons: [...reasons] },
+    })
+}

@@ -1,0 +1,76 @@
+import type { Mode } from '@pohf/protocol'
+import {
+  describeStroke,
+  isReplay,
+  replayCell,
+  replayCellsNear,
+  replayModel,
+  strokeDistance,
+  toRuns,
+  type MotionPoint,
+  type ReplayDescriptor,
+} from '@pohf/scorer'
+import type { Tx } from '../platform/db.ts'
+import { insertSketches, listSketchesNear } from './store.ts'
+
+/** About ten minutes of steady motion; what comes after is not kept. */
+const storedMax = 256
+/** Looked for, spread evenly over the session. With three million stored strokes each is compared with a thousand. */
+const askedMax = 24
+
+type SketchKey = { readonly agentId: string; readonly mode: Mode; readonly sessionId: string }
+
+/** In test an agent plays with itself; live strokes are looked for everywhere. */
+const scopeOf = ({ agentId, mode }: SketchKey): string => (mode === 'live' ? 'live' : agentId)
+
+/** The strokes of a session that could be known again; most are alike in everybody and are not kept. */
+export const sketchesOf = (points: readonly MotionPoint[]): ReplayDescriptor[] =>
+  toRuns(points)
+    .flatMap((run) => describeStroke(run, replayModel) ?? [])
+    .slice(0, storedMax)
+
+/** Keeps the sketches of a session; a second time changes nothing. */
+export const storeSketches = async (
+  tx: Tx,
+  key: SketchKey,
+  sketches: readonly ReplayDescriptor[],
+): Promise<void> =>
+  insertSketches(
+    tx,
+    { ...key, scope: scopeOf(key) },
+    sketches.map((sketch) => ({
+      cell: replayCell(sketch, replayModel),
+      bytes: Buffer.from(sketch.buffer, sketch.byteOffset, sketch.byteLength),
+    })),
+  )
+
+const spread = (sketches: readonly ReplayDescriptor[]): ReplayDescriptor[] => {
+  const step = Math.max(1, sketches.length / askedMax)
+  return sketches.filter((_, index) => Math.floor(index / step) !== Math.floor((index - 1) / step))
+}
+
+const readSketch = (bytes: Buffer): ReplayDescriptor => {
+  const sketch = new Int16Array(bytes.length / 2)
+  for (let index = 0; index < sketch.length; index += 1) sketch[index] = bytes.readInt16LE(index * 2)
+  return sketch
+}
+
+/** Whether another session has so many of these strokes that chance does not explain it. */
+export const isKnownReplay = async (
+  tx: Tx,
+  key: SketchKey,
+  sketches: readonly ReplayDescriptor[],
+): Promise<boolean> => {
+  const asked = spread(sketches)
+  const near = asked.map((sketch) => new Set(replayCellsNear(sketch, replayModel)))
+  const stored = await listSketchesNear(tx, { ...key, scope: scopeOf(key) }, [
+    ...new Set(near.flatMap((cells) => [...cells])),
+  ])
+  const others = stored.map(({ cell, bytes }) => ({ cell, sketch: readSketch(bytes) }))
+  const matched = asked.filter((sketch, index) =>
+    others.some(
+      (other) => near[index]?.has(other.cell) && strokeDistance(sketch, other.sketch) <= replayModel.radius,
+    ),
+  )
+  return isReplay({ informative: asked.length, matched: matched.length })
+}

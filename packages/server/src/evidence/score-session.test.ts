@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { inTransaction } from '../platform/db.ts'
+import { listClosed } from '../sessions/index.ts'
+import { startHarness } from '../../test/harness.ts'
+import { play } from '../../test/person.ts'
+import { makeScoring } from './score-session.ts'
+import { deleteSketches } from './store.ts'
+
+const harness = await startHarness()
+const { apiKey: key, agentId: site } = await harness.register('test')
+const read = async (sessionId: string, by = key) =>
+  (await harness.call('GET', `/api/agents/sessions/${sessionId}`, { key: by })).json
+const verify = (sessionId: string, by = key) =>
+  harness.call('POST', '/api/agents/verify', { key: by, body: { sessionId } })
+
+test('an attentive person at a keyboard: recorded, scored at the end, minted, with the same numbers', async () => {
+  const { sessionId, status } = await play(harness, { site })
+  assert.equal(status, 'scored')
+  const session = await read(sessionId)
+  assert.deepEqual([session.verified, session.flags, session.reasons], [true, [], []])
+  assert.equal(session.simulated, false)
+  assert.equal(session.scoring, 'rules-2026.11+input-2026.11')
+  assert.equal(session.components.input, null)
+  assert.equal(session.counted.probes, 3)
+  assert.equal(session.counted.hits, 3)
+  assert.deepEqual(session.counted.observations, [])
+  assert.deepEqual(
+    session.evidence.map(({ type }: { type: string }) => type),
+    ['telemetry'],
+  )
+  const minted = await verify(sessionId)
+  assert.equal(minted.status, 200, minted.text)
+  assert.equal(minted.json.quality, session.quality)
+  assert.equal(minted.headers['x-sandbox'], undefined, 'nobody simulated this session')
+})
+
+const refused: readonly (readonly [string, Omit<Parameters<typeof play>[1], 'site'>, readonly string[]])[] = [
+  ['webdriver', { webdriver: true }, ['automation_env']],
+  ['untrusted events', { trusted: 0 }, ['untrusted_events']],
+  ['a hidden page', { visible: 0 }, ['background']],
+  ['nobody who answers', { answers: false }, ['probe_missed']],
+  [
+    'a headless browser',
+    { headers: { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) HeadlessChrome/156.0' } },
+    ['automation_env'],
+  ],
+]
+for (const [name, how, flags] of refused) {
+  test(`${name}: scored, refused, and the event tells why`, async () => {
+    const { sessionId, status } = await play(harness, { site, ...how })
+    assert.equal(status, 'scored')
+    const session = await read(sessionId)
+    assert.deepEqual(session.flags, flags)
+    assert.equal(session.verified, false)
+    const answer = await verify(sessionId)
+    assert.equal(answer.json.error, 'session_rejected')
+    const { rows } = await harness.owner.query(
+      "select type, data->'reasons' as reasons from events where subject = $1",
+      [sessionId],
+    )
+    assert.deepEqual(rows, [{ type: 'session.rejected', reasons: session.reasons }])
+  })
+}
+
+/** Curves with a life of their own, from a seed: enough to be told apart, and no model of a person. */
+const strokesOf = (seed: number, jitter = 0) =>
+  Array.from({ length: 10 }, (_, number) => {
+    let state = seed * 1_000 + number
+    const draw = () => {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+      return state / 2 ** 32
+    }
+    const [bend, wave, width, heading] = [draw() * 400 - 200, 1 + draw() * 3, 40 + draw() * 160, draw() * 6]
+    const pace = Array.from({ length: 50 }, () => 8 + Math.floor(draw() * draw() * 24))
+    return pace.map((dt, index): [number, number, number] => {
+      const along = index / 49
+      const across = bend * along * (1 - along) + width * Math.sin(wave * along * Math.PI)
+      const [cos, sin] = [Math.cos(heading), Math.sin(heading)]
+      const shake = jitter === 0 ? 0 : ((index * 7 + number) % 3) - 1
+      return [
+        Math.round(800 + 700 * along * cos - across * sin) + shake,
+        Math.round(800 + 700 * along * sin + across * cos) - shake,
+        dt,
+      ]
+    })
+  })
+
+test('strokes that were recorded before are known again, shaken by a pixel and under another agent', async () => {
+  const [one, two] = [await harness.register('live'), await harness.register('live')]
+  const first = await play(harness, { site: one.agentId, strokes: strokesOf(1) })
+  const { rows } = await harness.owner.query(
+    'select count(*)::int as n from stroke_sketches where session_id = $1',
+    [first.sessionId],
+  )
+  assert.ok(rows[0].n >= 4, `only ${rows[0].n} strokes can be known again`)
+  assert.deepEqual((await read(first.sessionId, one.apiKey)).flags, [])
+  const other = await play(harness, { site: two.agentId, strokes: strokesOf(2) })
+  assert.deepEqual((await read(other.sessionId, two.apiKey)).flags, [], 'other strokes are other strokes')
+  const again = await play(harness, { site: two.agentId, strokes: strokesOf(1, 1) })
+  const replayed = await read(again.sessionId, two.apiKey)
+  assert.deepEqual([replayed.flags, replayed.verified], [['replay_match'], false])
+})
+
+/** Takes a score back, as if the process had ended between closing and scoring. */
+const unscore = async (...sessionIds: string[]) => {
+  await harness.owner.query('alter table sessions disable trigger transition')
+  await harness.owner.query(
+    "update sessions set status = 'closed', quality = null, verified = null where session_id = any($1)",
+    [sessionIds],
+  )
+  await harness.owner.query('alter table sessions enable trigger transition')
+}
+
+test('two copies that are scored at the same moment: at least one is known for a copy', async () => {
+  const { agentId, apiKey } = await harness.register('live')
+  const ids: string[] = []
+  for (const _ of ['first', 'second'])
+    ids.push((await play(harness, { site: agentId, strokes: strokesOf(3) })).sessionId)
+  const { onClosed } = makeScoring(harness.ctx)
+  for (let round = 0; round < 8; round += 1) {
+    await unscore(...ids)
+    await harness.owner.query('delete from stroke_sketches where agent_id = $1', [agentId])
+    await Promise.all(ids.map((sessionId) => onClosed({ agentId, mode: 'live', sessionId })))
+    const sessions = await Promise.all(ids.map((sessionId) => read(sessionId, apiKey)))
+    assert.ok(sessions.some(({ flags }) => flags.includes('replay_match')))
+  }
+})
+
+test('sketches go when the recordings go', async () => {
+  const { agentId } = await harness.register('live')
+  const { sessionId } = await play(harness, { site: agentId, strokes: strokesOf(4) })
+  const count = async () =>
+    (await harness.owner.query('select from stroke_sketches where session_id = $1', [sessionId])).rowCount
+  assert.ok(await count())
+  await harness.advance(29 * 86_400_000)
+  await harness.work()
+  assert.ok(await count(), 'kept as long as raw telemetry')
+  await harness.advance(3 * 86_400_000)
+  await harness.work()
+  assert.equal(await count(), 0)
+})
+
+test('an erased session takes its sketches with it', async () => {
+  const { agentId } = await harness.register('live')
+  const { sessionId } = await play(harness, { site: agentId, strokes: strokesOf(5) })
+  const count = async () =>
+    (await harness.owner.query('select from stroke_sketches where session_id = $1', [sessionId])).rowCount
+  assert.ok(await count())
+  const other = await harness.register('live')
+  await inTransaction(harness.ctx, other.agentId, (tx) => deleteSketches(tx, { agentId, sessionId }))
+  assert.ok(await count(), 'another agent erases nothing')
+  await inTransaction(harness.ctx, agentId, (tx) => deleteSketches(tx, { agentId, sessionId }))
+  assert.equal(await count(), 0)
+})
+
+test('what closed and was not scored is scored by the worker, once', async () => {
+  const { sessionId } = await play(harness, { site })
+  await unscore(sessionId)
+  assert.equal((await verify(sessionId)).json.error, 'session_not_ready')
+  await harness.work()
+  assert.equal((await read(sessionId)).status, 'scored')
+  assert.deepEqual(await inTransaction(harness.ctx, 'system', (tx) => listClosed(tx, 10)), [])
+})
+
+test('a session whose records are gone is refused and does not wait for ever', async () => {
+  const { sessionId } = await play(harness, { site })
+  await unscore(sessionId)
+  await harness.owner.query('delete from session_keys where session_id = $1', [sessionId])
+  await harness.work()
+  const session = await read(sessionId)
+  assert.deepEqual([session.status, session.verified, session.reasons], ['scored', false, ['records_gone']])
+})

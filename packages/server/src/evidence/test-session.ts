@@ -1,0 +1,34 @@
+import { Answer, type Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { storeSimulated } from './sandbox.ts'
+import { scoreProfile, type Profile } from './simulated.ts'
+
+type Input = { readonly profile?: Profile | undefined; readonly challenge?: string | undefined }
+
+/** Makes a session that nobody had, so that each outcome can be built against. */
+export const testSession = async (ctx: Ctx, agent: Agent, { profile = 'human', challenge }: Input) => {
+  if (agent.mode === 'live')
+    throw new Refusal('forbidden', {
+      message: 'Only a test key makes simulated sessions. Use a svc_test_ key.',
+    })
+  const sessionId = ctx.ids.make('ses_')
+  await inTransaction(ctx, agent.agentId, (tx) =>
+    storeSimulated(tx, { agentId: agent.agentId, mode: agent.mode, sessionId }, profile, challenge),
+  )
+  const { quality, verified, assurance, scoring, flags, reasons, components } = scoreProfile(profile)
+  const verdict = {
+    quality,
+    verified,
+    assurance,
+    scoring,
+    flags: [...flags],
+    reasons: [...reasons],
+    components,
+  }
+  return new Answer(
+    { sessionId, profile, status: 'scored', ...verdict },
+    { headers: { 'x-sandbox': 'simulated' } },
+  )
+}

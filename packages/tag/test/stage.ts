@@ -1,0 +1,214 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, request as ask, type IncomingMessage, type ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Page } from 'playwright-core'
+import { readChunk, type ProbeTruth, type TelemetryChunk } from '@pohf/protocol/telemetry'
+import { tagPages } from '../../server/src/discovery/tag.ts'
+import { inTransaction } from '../../server/src/platform/db.ts'
+import { readRecords } from '../../server/src/sessions/index.ts'
+import { truthOf } from '../../server/src/sessions/probes.ts'
+import type { RecordingState } from '../../server/src/sessions/recording.ts'
+import { startHarness } from '../../server/test/harness.ts'
+
+const listen = async (answer: (request: IncomingMessage, response: ServerResponse) => void) => {
+  const server = createServer(answer)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  const close = () => {
+    server.closeAllConnections()
+    server.close()
+  }
+  return { url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`, close }
+}
+const bodyOf = async (request: IncomingMessage): Promise<string> => {
+  const parts: Buffer[] = []
+  for await (const part of request) parts.push(part as Buffer)
+  return Buffer.concat(parts).toString('utf8')
+}
+
+const pageOf = (script: string, body: string) =>
+  `<!doctype html><html lang="en"><head><title>A shop</title><meta name="color-scheme" content="light dark"><meta name="viewport" content="width=device-width, initial-scale=1">${script}</head><body><main><h1>A shop</h1>${body}</main></body></html>`
+
+/**
+ * The real server on its own database behind a line that tests can cut, and a publisher's site on another origin, with a
+ * content policy that allows the service's scripts and calls and nothing else: no style, no image, nothing inline.
+ */
+export const openStage = async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-tag-'))
+  execFileSync(process.execPath, [fileURLToPath(new URL('../build.ts', import.meta.url)), folder])
+  const harness = await startHarness()
+  await harness.app.api.listen({ host: '127.0.0.1', port: 0 })
+  const [api] = harness.app.api.addresses()
+  const port = typeof api === 'object' ? api.port : 0
+  const scripts = tagPages(folder)
+  const line = {
+    /** Origins whose calls do not arrive, and whose answers are lost on the way back. */
+    cut: new Set<string>(),
+    mute: new Set<string>(),
+    asked: [] as { path: string; origin: string; body: string }[],
+  }
+
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { url = '', method, headers } = request
+    const script = scripts.find((page) => page.path === url)
+    if (script) {
+      const { text, mediaType, headers: own } = await script.handler({ params: {}, query: {} })
+      return void response.writeHead(200, { 'content-type': mediaType, ...own }).end(text)
+    }
+    const body = await bodyOf(request)
+    const origin = headers.origin ?? ''
+    line.asked.push({ path: `${method} ${url}`, origin, body })
+    if (line.cut.has(origin)) return void request.socket.destroy()
+    const onward = ask({ host: '127.0.0.1', port, path: url, method, headers }, (answer) => {
+      if (line.mute.has(origin)) return void response.destroy()
+      response.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(response)
+    })
+    onward.on('error', () => response.destroy())
+    onward.end(body)
+  }
+  const service = await listen((request, response) => void serve(request, response))
+  const policy = `default-src 'none'; script-src ${service.url}; connect-src ${service.url}; form-action 'self'; base-uri 'none'`
+
+  const open = async (content: string, script: 'check' | 'tag' | null) => {
+    const sent: { path: string; body: string }[] = []
+    const tag = script ? `<script async src="${service.url}/${script}.js"></script>` : ''
+    const site = await listen((request, response) => {
+      void bodyOf(request).then((body) => {
+        if (request.url !== '/favicon.ico') sent.push({ path: `${request.method} ${request.url}`, body })
+        response
+          .writeHead(200, { 'content-type': 'text/html', 'content-security-policy': policy })
+          .end(request.method === 'POST' ? pageOf('', '<p id="thanks">Thank you</p>') : pageOf(tag, content))
+      })
+    })
+    return { ...site, sent }
+  }
+
+  /** What is right for the question that is open in this session. Only the database knows. */
+  const truthOfSession = async (sessionId: string): Promise<ProbeTruth | undefined> => {
+    const { rows } = await harness.owner.query<{ state: RecordingState }>(
+      'select state from session_recorders where session_id = $1',
+      [sessionId],
+    )
+    const open = rows[0]?.state.schedule.open
+    return open ? truthOf(open.probe) : undefined
+  }
+  /** What a session recorded, opened and read. */
+  const chunksOf = async (agentId: `agt_${string}`, sessionId: string): Promise<TelemetryChunk[]> => {
+    const opened = await inTransaction(harness.ctx, agentId, (tx) =>
+      readRecords(tx, harness.ctx, { agentId, mode: 'test', sessionId }),
+    )
+    return (opened?.records ?? []).map(({ chunk }) => {
+      const read = readChunk(chunk)
+      if (!read) throw new Error('a record without a chunk')
+      return read
+    })
+  }
+
+  return {
+    harness,
+    service,
+    line,
+    open,
+    truthOfSession,
+    chunksOf,
+    close: () => {
+      service.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+export type Stage = Awaited<ReturnType<typeof openStage>>
+
+/** Which session a page opened last. */
+const sessions = new WeakMap<Page, string>()
+export const watch = (page: Page): void =>
+  void page.on('response', (response) => {
+    if (!response.url().endsWith('/api/sessions') || !response.ok()) return
+    void response.json().then(
+      ({ sessionId }: { sessionId: string }) => sessions.set(page, sessionId),
+      () => undefined,
+    )
+  })
+export const sessionOf = (page: Page): string => {
+  const sessionId = sessions.get(page)
+  if (!sessionId) throw new Error('this page has opened no session')
+  return sessionId
+}
+
+type Seen = {
+  readonly look: string
+  readonly title: string
+  readonly box: {
+    readonly x: number
+    readonly y: number
+    readonly width: number
+    readonly height: number
+  } | null
+}
+/** What stands in the dialog, in one look: a question is open for a short time only. */
+const see = (page: Page): Promise<Seen> =>
+  page.evaluate<Seen>(`(() => {
+    const dialog = document.querySelector('pohf-check').shadowRoot.querySelector('dialog')
+    if (!dialog) return { look: 'closed', title: '', box: null }
+    const canvas = dialog.querySelector('canvas')
+    const { x, y, width, height } = canvas ? canvas.getBoundingClientRect() : {}
+    const runs = dialog.querySelector('.bar.runs') ? ' runs' : ''
+    return { look: dialog.className + runs, title: dialog.querySelector('h2').textContent, box: canvas && { x, y, width, height } }
+  })()`)
+
+export type Manner = {
+  readonly by?: 'mouse' | 'touch'
+  /** So many of the first answers go wrong. */
+  readonly wrong?: number
+  /** Called after each answer that was taken; true ends it. */
+  readonly stop?: (answered: number) => boolean | Promise<boolean>
+}
+
+/** Pictures are 320 by 200, whatever their size on the screen. */
+const pointAt = async (
+  page: Page,
+  box: NonNullable<Seen['box']>,
+  place: { x: number; y: number },
+  by: Manner['by'],
+): Promise<void> => {
+  const [x, y] = [box.x + (place.x * box.width) / 320, box.y + (place.y * box.height) / 200]
+  if (by === 'touch') return page.touchscreen.tap(x, y)
+  await page.mouse.move(x, y, { steps: 5 })
+  await page.mouse.down()
+  await page.mouse.up()
+}
+
+/**
+ * Answers questions as a person would, until the dialog has closed or is stuck. Gives how many answers were taken: a busy
+ * machine may be too slow for one, and then the service asks another.
+ */
+export const answerAll = async (page: Page, stage: Stage, manner: Manner = {}): Promise<number> => {
+  const tried = new Set<string>()
+  let answered = 0
+  const deadline = performance.now() + 120_000
+  while (performance.now() < deadline) {
+    const { look, box } = await see(page)
+    if (look === 'closed' || look === 'stuck') return answered
+    const truth = look.endsWith(' runs') ? await stage.truthOfSession(sessionOf(page)) : undefined
+    if (!truth || tried.has(truth.id)) {
+      await sleep(50)
+      continue
+    }
+    tried.add(truth.id)
+    await sleep(300)
+    const isWrong = answered < (manner.wrong ?? 0)
+    if (truth.kind === 'choose')
+      await page.keyboard.press(String(((truth.choice + (isWrong ? 1 : 0)) % 4) + 1))
+    else if (box) await pointAt(page, box, { x: (truth.x + (isWrong ? 90 : 0)) % 320, y: truth.y }, manner.by)
+    const { title } = await see(page)
+    if (title !== '' && !title.startsWith('Thank you')) continue
+    answered += 1
+    if (await manner.stop?.(answered)) return answered
+  }
+  throw new Error('the check did not end within two minutes')
+}
