@@ -75,6 +75,8 @@ const main = async (): Promise<number> => {
   return 0
 }
 
+// An end by signal still ends what the bots have started.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
 try {
   process.exitCode = await main()
 } finally {

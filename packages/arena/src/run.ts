@@ -1,7 +1,8 @@
 // Plays many sessions of one bot against a running server and asks the server what became of each.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bot, BotContext, BotOutcome } from './bots/bot.ts'
-import { type Judgement, judgeRecords } from './judge.ts'
+import type { SessionScore } from '@pohf/scorer'
+import { judgeRecords } from './judge.ts'
 import { readRecords } from './protocol/records.ts'
 import { createRandom } from './random.ts'
 
@@ -30,7 +31,7 @@ type Played = {
   readonly outcome: BotOutcome | undefined
   readonly verdict: Verdict | undefined
   /** What the rules make of the server's own record, computed here; undefined without a key. */
-  readonly judgement: Judgement | undefined
+  readonly judgement: SessionScore | undefined
   /** Why it came to nothing, where it did. */
   readonly fault: string | undefined
   readonly wallMs: number
@@ -57,10 +58,10 @@ const readVerdict = async (contest: Contest, sessionId: string): Promise<Verdict
   return last
 }
 
-const judge = async ({ apiKey, target }: Contest, sessionId: string): Promise<Judgement | undefined> =>
+const judge = async ({ apiKey, target }: Contest, sessionId: string): Promise<SessionScore | undefined> =>
   apiKey === undefined
     ? undefined
-    : judgeRecords(await readRecords({ baseUrl: target.baseUrl, apiKey }, sessionId))
+    : judgeRecords(await readRecords({ baseUrl: target.baseUrl, apiKey }, sessionId), target.kind ?? 'view')
 
 const playOne = async (contest: Contest, index: number): Promise<Played> => {
   const startedAt = performance.now()
@@ -143,15 +144,15 @@ const median = (values: readonly number[]): string => {
 export const tableOf = (results: readonly Result[]): string => {
   const rows = results.map((result) => {
     const { played, verified } = result
-    const asked = played.reduce((sum, { judgement }) => sum + (judgement?.probes.asked ?? 0), 0)
-    const hit = played.reduce((sum, { judgement }) => sum + (judgement?.probes.hit ?? 0), 0)
+    const asked = played.reduce((sum, { judgement }) => sum + (judgement?.evidence.probes ?? 0), 0)
+    const hit = played.reduce((sum, { judgement }) => sum + (judgement?.evidence.hits ?? 0), 0)
     const quality = median(played.flatMap((one) => verdictOf(one)?.quality ?? []))
-    const motion = median(played.flatMap(({ judgement }) => judgement?.motion.p ?? []))
+    const motion = median(played.flatMap(({ judgement }) => judgement?.evidence.p ?? []))
     const share = played.length / Math.max(1, verified)
     const cost =
       verified === 0
         ? 'none made'
-        : `${seconds(result.meanWallMs * share)}, ${seconds(result.meanCpuMs * share)} CPU`
+        : `${seconds(result.meanWallMs * share)}, ${Math.round(result.meanCpuMs * share)} ms CPU`
     return `| ${result.name} | ${played.length} | ${verified} | ${quality} | ${motion} | ${hit} of ${asked} | ${reasonsOf(result)} | ${seconds(result.meanWallMs)} | ${cost} |`
   })
   return [

@@ -38,10 +38,10 @@ test(
       for (const { fault, outcome, judgement } of played) {
         assert.equal(fault, undefined, name)
         assert.equal(outcome?.status, 'closed', name)
-        assert.ok(judgement && judgement.probes.asked >= 3, name)
+        assert.ok(judgement && judgement.evidence.probes >= 3, name)
         assert.ok(
-          judgement.probes.hit >= 2,
-          `${name} hit ${judgement.probes.hit} of ${judgement.probes.asked}`,
+          judgement.evidence.hits >= 2,
+          `${name} hit ${judgement.evidence.hits} of ${judgement.evidence.probes}`,
         )
       }
     const words = results.find(({ name }) => name === 'protocol_bot_alternative')

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { missingForPerson, playPerson } from '../src/index.ts'
 
@@ -36,11 +39,33 @@ test(
   },
 )
 
+const startedHere = (): string[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/status`, 'utf8').includes(`\nPPid:\t${process.pid}\n`)
+      } catch {
+        // It ended while we looked.
+        return false
+      }
+    })
+
 test(
-  'a page that does not open leaves nothing behind',
-  { skip: missing.length > 0, timeout: 30_000 },
+  'a page that does not open leaves nothing behind, no process and no file',
+  { skip: missing.length > 0, timeout: 60_000 },
   async () => {
-    const signal = AbortSignal.timeout(3_000)
-    await assert.rejects(playPerson({ url: 'http://127.0.0.1:9/', signal }))
+    const folder = mkdtempSync(join(tmpdir(), 'pohf-nothing-'))
+    const before = process.env['TMPDIR']
+    process.env['TMPDIR'] = folder
+    try {
+      await assert.rejects(playPerson({ url: 'http://127.0.0.1:9/', signal: AbortSignal.timeout(5_000) }))
+      assert.deepEqual(readdirSync(folder), [])
+      assert.deepEqual(startedHere(), [])
+    } finally {
+      if (before === undefined) delete process.env['TMPDIR']
+      else process.env['TMPDIR'] = before
+      rmSync(folder, { recursive: true, force: true })
+    }
   },
 )

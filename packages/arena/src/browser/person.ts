@@ -1,7 +1,7 @@
 // A person played at the level of the operating system: an X server without a screen, an ordinary Chromium with a
 // window and no automation flag, and a pointer moved by XTEST. The page sees trusted events and navigator.webdriver
 // false. The debugging port serves only to read where things are and what came out; nothing is put in through it.
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process'
 import { existsSync, mkdtempSync, openSync, readSync, closeSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -23,20 +23,35 @@ const chromiumPath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium'
 export const missingForPerson = (): string[] =>
   ['/usr/bin/Xvfb', '/usr/bin/xdotool', chromiumPath].filter((file) => !existsSync(file))
 
+/** Processes that run in groups of their own would outlive us: whatever is left at our end is ended too. */
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) signalGroup(child, 'SIGKILL')
+})
+
+const signalGroup = (child: ChildProcess, name: 'SIGTERM' | 'SIGKILL'): void => {
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, name)
+  } catch {
+    // It went away by itself meanwhile.
+  }
+}
+
+/** Starts a program in a group of its own. */
+const begin = (file: string, parameters: readonly string[], options: SpawnOptions): ChildProcess => {
+  const child = spawn(file, parameters, { ...options, detached: true })
+  running.add(child)
+  child.once('exit', () => running.delete(child))
+  return child
+}
+
 /** Ends a process that we started, with its children, and waits until it is gone. */
 const end = async (child: ChildProcess): Promise<void> => {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  const signal = (name: 'SIGTERM' | 'SIGKILL') => {
-    try {
-      if (child.pid !== undefined) process.kill(-child.pid, name)
-    } catch {
-      // It went away by itself meanwhile.
-    }
-  }
-  signal('SIGTERM')
+  signalGroup(child, 'SIGTERM')
   const isGone = await Promise.race([gone.then(() => true), sleep(5_000, false, { ref: false })])
-  if (!isGone) signal('SIGKILL')
+  if (!isGone) signalGroup(child, 'SIGKILL')
   await gone
 }
 
@@ -52,7 +67,7 @@ const freePort = async (): Promise<number> => {
 const startScreen = async (
   folder: string,
 ): Promise<{ server: ChildProcess; display: string; picture: string }> => {
-  const server = spawn(
+  const server = begin(
     '/usr/bin/Xvfb',
     [
       '-displayfd',
@@ -66,7 +81,7 @@ const startScreen = async (
       '0',
       `${screen.width}x${screen.height}x24`,
     ],
-    { stdio: ['ignore', 'ignore', 'ignore', 'pipe'], detached: true },
+    { stdio: ['ignore', 'ignore', 'ignore', 'pipe'] },
   )
   const pipe = server.stdio[3]
   const told = new Promise<string>((resolve, reject) => {
@@ -220,10 +235,11 @@ export const playPerson = async (options: PersonOptions): Promise<Person> => {
   try {
     const { server, display, picture } = await startScreen(folder)
     started.push(server)
-    const environment = { ...process.env, DISPLAY: display }
+    // Chromium leaves files of its own in the folder for such: ours, which goes at the end.
+    const environment = { ...process.env, DISPLAY: display, TMPDIR: folder }
     const port = await freePort()
     started.push(
-      spawn(
+      begin(
         chromiumPath,
         [
           '--no-sandbox',
@@ -240,13 +256,12 @@ export const playPerson = async (options: PersonOptions): Promise<Person> => {
           `--remote-debugging-port=${port}`,
           options.url,
         ],
-        { env: environment, stdio: 'ignore', detached: true },
+        { env: environment, stdio: 'ignore' },
       ),
     )
-    const input = spawn('/usr/bin/xdotool', ['-'], {
+    const input = begin('/usr/bin/xdotool', ['-'], {
       env: environment,
       stdio: ['pipe', 'ignore', 'ignore'],
-      detached: true,
     })
     started.push(input)
     const { browser, page } = await connect(port, options)
