@@ -196,9 +196,19 @@ const chainFlags = (records: readonly ReadRecord[]): FlagName[] => {
 
 const skewShareMax = 0.1
 const skewMsMax = 2_000
-const isSkewed = (clientMs: number, serverMs: number): boolean => {
-  const apart = Math.abs(clientMs - serverMs)
-  return apart > skewMsMax && apart > skewShareMax * Math.max(clientMs, serverMs)
+/** The least delay among the last chunks tells clocks apart; one of them may have waited for the network. */
+const lastChunks = 3
+const isSkewed = (records: readonly ReadRecord[]): boolean => {
+  const start = records[0]?.after.at ?? 0
+  const leads = records.map(({ chunk, receivedAt }) => ({
+    lead: chunk.t1 - (receivedAt - start),
+    longer: Math.max(chunk.t1, receivedAt - start),
+  }))
+  const isFar = (apart: number, longer: number) => apart > skewMsMax && apart > skewShareMax * longer
+  return (
+    leads.some(({ lead, longer }) => isFar(lead, longer)) ||
+    (leads.length > 0 && leads.slice(-lastChunks).every(({ lead, longer }) => isFar(-lead, longer)))
+  )
 }
 
 type Facts = {
@@ -246,7 +256,7 @@ const recordFlags = (facts: Facts): FlagName[] => {
     ['automation_env', environment === undefined || environment === null || environment.webdriver],
     ['honeypot_hit', events.some(({ type }) => type === 'honeypot')],
     ['impossible_timing', isImpossible(facts)],
-    ['clock_skew', isSkewed(facts.clientMs, facts.serverMs)],
+    ['clock_skew', isSkewed(records)],
     ['no_approach_path', !facts.pointerless && lacksApproach(facts.presses, facts.points)],
   ]
   return [...chainFlags(records), ...rules.flatMap(([name, holds]) => (holds ? [name] : []))]

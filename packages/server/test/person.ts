@@ -50,6 +50,9 @@ export const play = async (
   const recorder = await openRecorder({ send: harness.call, ...opening })
   const { sessionId } = recorder
   let receipt: Receipt = recorder.now().receipt
+  // The page's clock goes with the server's, also on a machine that is slow to run the test.
+  const startedAt = receipt.at
+  const elapsed = () => Math.round(harness.ctx.clock.now().getTime() - startedAt)
   for (let seq = 1; seq <= 60; seq += 1) {
     await harness.advance(chunkMs)
     const truth = receipt.probe && answers ? await peekTruth(harness.owner, sessionId) : undefined
@@ -63,11 +66,11 @@ export const play = async (
       ...(stroke ? strokeEvents(stroke, trusted) : []),
     ]
     const over = seq === 1 ? { env: { ...environment, webdriver } } : {}
-    receipt = await recorder.chunk({ t1: seq * chunkMs, events, over })
+    receipt = await recorder.chunk({ t1: elapsed(), events, over })
     const isDone = receipt.progress.done >= receipt.progress.of && seq > strokes.length + 1
     if (!isDone) continue
     await harness.advance(100)
-    const ended = await recorder.finish({ t1: seq * chunkMs + 100 })
+    const ended = await recorder.finish({ t1: elapsed() })
     if (ended.status !== 200) throw new Error(`not finished: ${ended.text}`)
     return { sessionId, status: ended.json.status as string, recorder }
   }
