@@ -92,9 +92,10 @@ export type App = {
 
 /** What each purpose of a card payment does when its money comes or goes. */
 const settlers: payments.Settlers = { credits: credits.cardSettler, order: work.cardSettler }
-/** What the ledger is compared with, besides itself. Card events and chains join here. */
+/** What the ledger is compared with, besides itself. */
 const comparisons: readonly ledger.Comparison[] = [
   credentials.debitComparison({ listPosted: ledger.listPosted, listUnposted: ledger.listUnposted }),
+  credits.cardComparison,
 ]
 
 /** The composition root: every module mounted, in the order of the specification. */

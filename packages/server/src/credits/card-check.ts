@@ -1,6 +1,6 @@
 import { packs } from '@pohf/protocol'
-import { findPosting, listReferences, type Posting } from '../ledger/index.ts'
-import { listPaidCheckouts, listPaidOf } from '../payments/index.ts'
+import { findPosting, listPosted, listReferences, type Comparison, type Posting } from '../ledger/index.ts'
+import { findPaidCheckout, listPaidBetween, listPaidCheckouts, listPaidOf } from '../payments/index.ts'
 import type { Tx } from '../platform/db.ts'
 import { packOf, reversalKind } from './card.ts'
 import { accounts, takenCredits } from './rules.ts'
@@ -75,4 +75,45 @@ export const checkPostedPacks = async (
     .map((row): CardFault => ({ agentId: row.agentId, checkoutId: row.reference, fault: 'not_paid' }))
   const next = rows.length === page.limit ? rows.at(-1)?.reference : undefined
   return { faults, checked: rows.length, next }
+}
+
+const name = 'card_credits'
+const details: Readonly<Record<CardFault['fault'], string>> = {
+  not_posted: 'a pack was paid by card and not posted',
+  another_amount: 'another number of credits was posted than the pack has',
+  not_paid: 'a pack was posted and no card payment stands behind it',
+  not_taken_back: 'money went back and the credits did not, or the other way round',
+}
+const driftOf = ({ agentId, checkoutId, fault }: CardFault) => ({
+  agentId,
+  mode,
+  finding: name,
+  subject: checkoutId,
+  detail: details[fault],
+})
+
+/** For the reconciler: what was paid by card and what was posted within a time, on either side. */
+export const cardComparison: Comparison = {
+  name,
+  find: async (tx, span) => {
+    const faults: CardFault[] = []
+    for (const paid of await listPaidBetween(tx, { ...span, purpose: 'credits' })) {
+      const fault = await faultOf(tx, paid)
+      if (fault) faults.push(fault)
+    }
+    const posted = (await listPosted(tx, 'purchase', span)).filter((key) => key.mode === mode)
+    const paid = await listPaidOf(
+      tx,
+      posted.map(({ reference }) => reference),
+    )
+    for (const { agentId, reference } of posted)
+      if (!paid.has(reference)) faults.push({ agentId, checkoutId: reference, fault: 'not_paid' })
+    return faults.map(driftOf)
+  },
+  persists: async (tx, { agentId, subject }) => {
+    const paid = await findPaidCheckout(tx, subject)
+    if (paid) return (await faultOf(tx, paid)) !== undefined
+    const key = { agentId, mode, kind: 'purchase', reference: subject }
+    return (await findPosting(tx, key)) !== undefined
+  },
 }

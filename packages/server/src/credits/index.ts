@@ -1,3 +1,4 @@
+export { cardComparison } from './card-check.ts'
 export { cardSettler } from './card.ts'
 export { makeCredits, type Credits } from './credits.ts'
 export { pages } from './pages.ts'

@@ -4,7 +4,13 @@ export { makePayments, type Payments } from './checkout.ts'
 export { duties } from './duties.ts'
 export { pages } from './pages.ts'
 export { routes } from './routes.ts'
-export { listPaidCheckouts, listPaidOf, listUnmatchedEvents } from './store.ts'
+export {
+  findPaidCheckout,
+  listPaidBetween,
+  listPaidCheckouts,
+  listPaidOf,
+  listUnmatchedEvents,
+} from './store.ts'
 export { challengeHeaders, requirementOf } from './x402-challenge.ts'
 export { checkPayment } from './x402-check.ts'
 export { networkOf, usdcOf, type Network } from './x402-network.ts'

@@ -373,6 +373,31 @@ export const listPaidCheckouts = async (
   return rows.flatMap((row) => rowOf(row) ?? [])
 }
 
+const paidBetweenMax = 10_000
+/** Live checkouts that were paid within this time. */
+export const listPaidBetween = async (
+  tx: Tx,
+  span: { readonly purpose: 'credits' | 'order'; readonly from: Date; readonly to: Date },
+) => {
+  const rows = await rowQuery(tx)
+    .where('mode', '=', 'live')
+    .where('state', '=', 'completed')
+    .where('purpose', '=', span.purpose)
+    .where('paid_at', '>=', span.from)
+    .where('paid_at', '<', span.to)
+    .limit(paidBetweenMax)
+    .execute()
+  return rows.flatMap((row) => rowOf(row) ?? [])
+}
+export const findPaidCheckout = async (tx: Tx, checkoutId: string) =>
+  rowOf(
+    await rowQuery(tx)
+      .where('checkout_id', '=', checkoutId)
+      .where('mode', '=', 'live')
+      .where('state', '=', 'completed')
+      .executeTakeFirst(),
+  )
+
 /** Of these checkouts, those that were paid. */
 export const listPaidOf = async (tx: Tx, checkoutIds: readonly string[]): Promise<ReadonlySet<string>> => {
   const { rows } = await sql<{ checkout_id: string }>`
