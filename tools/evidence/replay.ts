@@ -39,7 +39,7 @@ const byUser = <T extends { readonly user: number }>(items: readonly T[]): T[][]
   ...Map.groupBy(items, ({ user }) => user).values(),
 ]
 
-export type AttackRow = {
+type AttackRow = {
   readonly attack: string
   readonly strokes: number
   readonly strokesFound: number
@@ -124,7 +124,7 @@ type Count = {
   readonly sessionsFound: number
 }
 
-export type SizeRow = {
+type SizeRow = {
   readonly size: number
   /** How many of them no person made. */
   readonly generated: number
