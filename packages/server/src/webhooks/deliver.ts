@@ -3,24 +3,28 @@ import { inTransaction, readNow } from '../platform/db.ts'
 import { OutboundRefused, send } from '../platform/outbound.ts'
 import { publish } from '../platform/outbox.ts'
 import type { Duty } from '../platform/worker.ts'
-import { headersOf, isFailingTooLong, outcomeOf, waitMsAfter, type Outcome, type Reply } from './rules.ts'
+import { outcomeOf, type Outcome, type Reply } from './queue/rules.ts'
 import {
   claimDeliveries,
   findClaimHolds,
-  insertAttempt,
+  insertAttempts,
+  updateDeliveriesTaken,
+  updateDeliveryDead,
   updateDeliveryDue,
-  updateDeliverySettled,
-  updateEndpointDisabled,
-  updateEndpointFailing,
-  updateEndpointHealthy,
+  updateEndpointsHealthy,
   type Claimed,
-} from './store.ts'
+  type Settled,
+} from './queue/store.ts'
+import { firstWatchMs, headersOf, isFailingTooLong, openMsAfter, waitMsAfter } from './rules.ts'
+import { updateEndpointDisabled, updateEndpointFailing, updateEndpointOpen } from './store.ts'
+import { makeTakenBook, type TakenBook } from './taken.ts'
+import { mailNotice, type FindContact } from './watch.ts'
 
-/** Deliveries that one worker has under way: mostly waiting on sockets, so more than its database connections. */
-const parallelMax = 32
+/** Deliveries that one worker has under way: mostly waiting on sockets, so far more than its database connections. */
+const parallelMax = 128
 /** At a time, from one worker. */
 const perEndpoint = 4
-/** One at a time shows whether a failing endpoint is back, and 32 dead ones are needed to fill a worker. */
+/** One at a time shows whether a failing endpoint is back, and 128 dead ones are needed to fill a worker. */
 const perFailingEndpoint = 1
 /** Must be longer than the timeout and the settling after it, or a slow delivery is sent twice. */
 const leaseSeconds = 60
@@ -28,10 +32,13 @@ const timeoutMsDefault = 15_000
 const responseBytesMax = 65_536
 /** How often a worker with something under way looks for what has become due. */
 const lookMs = 250
+/** Deliveries end in clusters; a claim for each would cost more than this wait. */
+const gatherMs = 5
 
 type Result = { readonly reply: Reply; readonly durationMs: number }
+const none: ReadonlyMap<string, number> = new Map()
 
-export const claim = (ctx: Ctx, limit: number, busy: readonly string[] = []): Promise<Claimed[]> =>
+export const claim = (ctx: Ctx, limit: number, busy = none): Promise<Claimed[]> =>
   inTransaction(ctx, 'system', (tx) =>
     claimDeliveries(tx, { limit, leaseSeconds, perEndpoint, perFailingEndpoint, busy }),
   )
@@ -46,14 +53,14 @@ const faultOf = (error: unknown): string => {
 
 /** Sends one attempt. Whatever the receiver does is a reply; only our own faults throw. */
 export const attempt = async (ctx: Ctx, claimed: Claimed, timeoutMs = timeoutMsDefault): Promise<Result> => {
-  const secret = ctx.secrets.open('webhook', claimed.secretSealed)
+  const secrets = claimed.secretsSealed.map((sealed) => ctx.secrets.open('webhook', sealed))
   const startedAt = performance.now()
   const finished = (reply: Reply): Result => ({ reply, durationMs: performance.now() - startedAt })
   try {
     const response = await send({
       url: claimed.url,
       method: 'POST',
-      headers: headersOf(secret, { id: claimed.eventId, at: ctx.clock.now(), body: claimed.body }),
+      headers: headersOf(secrets, { id: claimed.eventId, at: ctx.clock.now(), body: claimed.body }),
       body: claimed.body,
       timeoutMs,
       responseBytesMax,
@@ -66,46 +73,85 @@ export const attempt = async (ctx: Ctx, claimed: Claimed, timeoutMs = timeoutMsD
   }
 }
 
-/** Writes down what came of an attempt, and moves the delivery if it is still this worker's to move. */
-export const settle = async (ctx: Ctx, claimed: Claimed, { reply, durationMs }: Result): Promise<Outcome> => {
-  const outcome = outcomeOf(reply)
-  await inTransaction(ctx, claimed.agentId, async (tx) => {
-    await insertAttempt(tx, claimed, { outcome, reply, durationMs })
-    if (!(await findClaimHolds(tx, claimed))) return
-    if (outcome === 'delivered') {
-      await updateEndpointHealthy(tx, claimed)
-      await updateDeliverySettled(tx, claimed, 'delivered')
-      return
-    }
-    const failingSince = await updateEndpointFailing(tx, claimed)
-    // Switched off by another worker, together with this delivery.
-    if (failingSince === undefined) return
+/** Writes down deliveries that were taken, each moved only if it is still this worker's to move. */
+export const settleTaken = (ctx: Ctx, taken: readonly Settled[]): Promise<void> =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const claims = taken.map(({ claimed }) => claimed)
+    await updateEndpointsHealthy(tx, claims)
+    await updateDeliveriesTaken(tx, claims)
+    await insertAttempts(tx, taken)
+  })
+
+/** Writes down a failure, and moves the delivery if it is still this worker's to move. */
+const settleFailed = async (ctx: Ctx, findContact: FindContact, settled: Settled): Promise<void> => {
+  const { claimed, outcome, reply } = settled
+  const { agentId, endpointId } = claimed
+  await inTransaction(ctx, agentId, async (tx) => {
+    const failing = (await findClaimHolds(tx, claimed))
+      ? await updateEndpointFailing(tx, claimed, firstWatchMs)
+      : undefined
+    await insertAttempts(tx, [settled])
+    // Taken over by another worker, or switched off by one, together with this delivery.
+    if (failing === undefined) return
     const at = await readNow(tx)
-    if (outcome === 'gone' || isFailingTooLong(failingSince, at)) {
-      await updateEndpointDisabled(tx, claimed, outcome === 'gone' ? 'gone' : 'failing')
+    if (outcome === 'gone' || isFailingTooLong(failing.failingSince, at)) {
+      const gone = outcome === 'gone'
+      await updateEndpointDisabled(tx, claimed, gone ? 'gone' : 'failing')
+      await mailNotice(tx, ctx, findContact, {
+        agentId,
+        endpointId,
+        url: claimed.url,
+        failingSince: failing.failingSince,
+        notice: { kind: gone ? 'gone' : 'disabled' },
+      })
       await publish(tx, {
-        agentId: claimed.agentId,
+        agentId,
         mode: claimed.mode,
         type: 'endpoint.disabled',
-        subject: claimed.endpointId,
-        data: { endpointId: claimed.endpointId, since: failingSince.toISOString() },
+        subject: endpointId,
+        data: { endpointId, since: failing.failingSince.toISOString() },
       })
       return
     }
-    const waitMs = waitMsAfter(claimed.attempt, reply, { at, fraction: ctx.ids.fraction() })
-    if (waitMs === undefined) await updateDeliverySettled(tx, claimed, 'dead')
+    const openMs = openMsAfter(failing.failures, reply, at)
+    if (openMs > 0) await updateEndpointOpen(tx, claimed, openMs)
+    const waitMs =
+      claimed.kind === 'event'
+        ? waitMsAfter(claimed.step, reply, { at, fraction: ctx.ids.fraction() })
+        : undefined
+    if (waitMs === undefined) await updateDeliveryDead(tx, claimed)
     else await updateDeliveryDue(tx, claimed, waitMs)
   })
+}
+
+type Means = { readonly findContact: FindContact; readonly writeTaken: TakenBook['write'] }
+
+/** Writes down what came of an attempt. */
+export const settle = async (
+  ctx: Ctx,
+  means: Means,
+  claimed: Claimed,
+  { reply, durationMs }: Result,
+): Promise<Outcome> => {
+  const outcome = outcomeOf(reply)
+  const settled = { claimed, outcome, reply, durationMs }
+  if (outcome === 'delivered') await means.writeTaken(settled)
+  else await settleFailed(ctx, means.findContact, settled)
   return outcome
 }
 
 /** One delivery from claim to settlement. What throws here is ours: the lease runs out and it is tried again. */
-const deliver = async (ctx: Ctx, claimed: Claimed, timeoutMs: number | undefined): Promise<void> => {
+const deliver = async (
+  ctx: Ctx,
+  means: Means,
+  claimed: Claimed,
+  timeoutMs: number | undefined,
+): Promise<void> => {
   const { deliveryId, endpointId, eventId } = claimed
   const about = { deliveryId, endpointId, eventId, attempt: claimed.attempt }
   try {
     const result = await attempt(ctx, claimed, timeoutMs)
-    const outcome = await settle(ctx, claimed, result)
+    const outcome = await settle(ctx, means, claimed, result)
     ctx.metrics.webhookAttempts.inc({ outcome })
     if (outcome !== 'delivered') {
       const why = 'fault' in result.reply ? { fault: result.reply.fault } : { status: result.reply.status }
@@ -116,15 +162,23 @@ const deliver = async (ctx: Ctx, claimed: Claimed, timeoutMs: number | undefined
   }
 }
 
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+
 /**
- * Keeps up to 32 deliveries under way: claims as places get free and never waits for the slowest. `run` answers 0
+ * Keeps up to 128 deliveries under way: claims as places get free and never waits for the slowest. `run` answers 0
  * only when nothing is due, nothing is under way and nothing has ended since it was last asked: what ends may have
  * published.
  */
-export const deliveryDuty = (ctx: Ctx, options: { readonly timeoutMs?: number } = {}): Duty => {
+export const deliveryDuty = (
+  ctx: Ctx,
+  findContact: FindContact,
+  options: { readonly timeoutMs?: number } = {},
+): Duty => {
+  const means = { findContact, writeTaken: makeTakenBook((taken) => settleTaken(ctx, taken)).write }
   const underWay = new Set<Promise<void>>()
   const busy = new Map<string, number>()
   let ended = 0
+  let wake = Promise.withResolvers<void>()
   const count = (endpointId: string, change: number) => {
     const next = (busy.get(endpointId) ?? 0) + change
     if (next === 0) busy.delete(endpointId)
@@ -132,25 +186,29 @@ export const deliveryDuty = (ctx: Ctx, options: { readonly timeoutMs?: number } 
   }
   const start = async (claimed: Claimed): Promise<void> => {
     count(claimed.endpointId, 1)
-    await deliver(ctx, claimed, options.timeoutMs)
+    await deliver(ctx, means, claimed, options.timeoutMs)
     count(claimed.endpointId, -1)
     ended += 1
+    wake.resolve()
+  }
+  /** Until a delivery ends, with those that end shortly after it, or it is time to look. */
+  const rest = async (): Promise<void> => {
+    const look = Promise.withResolvers<void>()
+    const timer = setTimeout(look.resolve, lookMs)
+    await Promise.race([wake.promise, look.promise])
+    clearTimeout(timer)
+    await pause(gatherMs)
+    wake = Promise.withResolvers<void>()
   }
   const run = async (): Promise<number> => {
     const free = parallelMax - underWay.size
-    const claimed = free > 0 ? await claim(ctx, free, [...busy.keys()]) : []
+    const claimed = free > 0 ? await claim(ctx, free, busy) : []
     for (const delivery of claimed) {
       const started = start(delivery).finally(() => underWay.delete(started))
       underWay.add(started)
     }
-    if (claimed.length > 0) return claimed.length
-    if (underWay.size > 0) {
-      const look = Promise.withResolvers<void>()
-      const timer = setTimeout(look.resolve, lookMs)
-      await Promise.race([...underWay, look.promise])
-      clearTimeout(timer)
-    }
-    const seen = ended + underWay.size
+    if (underWay.size > 0) await rest()
+    const seen = claimed.length + ended + underWay.size
     ended = 0
     return seen
   }
