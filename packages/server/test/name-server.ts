@@ -15,14 +15,17 @@ const readName = (message: Buffer): { name: string; end: number } => {
   return { name: labels.join('.'), end: at + 1 }
 }
 
+const groups = (text: string) => text.split(':').filter((group) => group !== '')
 const bytesOf = (address: string): Buffer => {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number))
   const [head = '', tail = ''] = address.split('::')
-  const groups = (text: string) => text.split(':').filter((group) => group !== '')
   const gap = Array.from({ length: 8 - groups(head).length - groups(tail).length }, () => '0')
   const words = [...groups(head), ...gap, ...groups(tail)].map((group) => Number.parseInt(group, 16))
   return Buffer.from(words.flatMap((word) => [word >> 8, word & 255]))
 }
+
+/** A name without such a record has none; that is no fault. */
+const ask = (question: Promise<string[]>) => question.catch((): string[] => [])
 
 /** A name server on loopback whose answers change as a test wants, with nothing to be remembered. */
 export const startNameServer = async (answers: Answers) => {
@@ -58,7 +61,6 @@ export const startNameServer = async (answers: Answers) => {
   after(() => socket.close())
   const resolver = new Resolver({ timeout: 2_000, tries: 1 })
   resolver.setServers([`127.0.0.1:${socket.address().port}`])
-  const ask = (question: Promise<string[]>) => question.catch((): string[] => [])
   return {
     asked,
     /** Every address of a name, as the machine's resolver would collect them. */
