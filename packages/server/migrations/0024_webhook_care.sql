@@ -47,6 +47,9 @@ alter table webhook_deliveries
   -- number goes on.
   add column replays int not null default 0,
   add column attempts_before int not null default 0;
+-- What became due together goes in the order in which it happened, as far as that can be.
+drop index webhook_deliveries_due;
+create index webhook_deliveries_due on webhook_deliveries (due_at, event_id) where state = 'pending';
 create index webhook_deliveries_pending on webhook_deliveries (agent_id, endpoint_id) where state = 'pending';
 create index webhook_deliveries_dead on webhook_deliveries (agent_id, endpoint_id, settled_at) where state = 'dead';
 -- What is settled comes back only by a replay, which counts itself.

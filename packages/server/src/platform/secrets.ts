@@ -31,7 +31,15 @@ const deriveKey = (master: Buffer | string, purpose: string): Buffer =>
   Buffer.from(hkdfSync('sha256', master, '', `pohf.${purpose}`, 32))
 
 const makeSecrets = (master: Buffer): Secrets => {
-  const derive = (purpose: string) => deriveKey(master, purpose)
+  // The purposes are few and fixed, and deriving costs more than sealing.
+  const derived = new Map<string, Buffer>()
+  const derive = (purpose: string) => {
+    const known = derived.get(purpose)
+    if (known) return known
+    const key = deriveKey(master, purpose)
+    derived.set(purpose, key)
+    return key
+  }
   return {
     derive,
     seal: (purpose, plain) => seal(derive(purpose), plain),

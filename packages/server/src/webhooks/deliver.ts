@@ -8,6 +8,7 @@ import {
   claimDeliveries,
   findClaimHolds,
   insertAttempts,
+  updateClaimsReturned,
   updateDeliveriesTaken,
   updateDeliveryDead,
   updateDeliveryDue,
@@ -17,17 +18,24 @@ import {
 } from './queue/store.ts'
 import { firstWatchMs, headersOf, isFailingTooLong, openMsAfter, waitMsAfter } from './rules.ts'
 import { updateEndpointDisabled, updateEndpointFailing, updateEndpointOpen } from './store.ts'
+import { makeLanes } from './lanes.ts'
 import { makeTakenBook, type TakenBook } from './taken.ts'
 import { mailNotice, type FindContact } from './watch.ts'
 
-/** Deliveries that one worker has under way: mostly waiting on sockets, so far more than its database connections. */
-const parallelMax = 128
+/** Deliveries that one worker sends at a time: mostly waiting on sockets, so far more than its database connections. */
+const activeMax = 128
 /** At a time, from one worker. */
 const perEndpoint = 4
+/** Claimed ahead for an endpoint that is well, four rounds. Whoever dies holding them delays them by a lease. */
+const aheadPerEndpoint = 16
 /** One at a time shows whether a failing endpoint is back, and 128 dead ones are needed to fill a worker. */
 const perFailingEndpoint = 1
+/** Held by one worker, waiting or being sent. */
+const heldMax = 384
 /** Must be longer than the timeout and the settling after it, or a slow delivery is sent twice. */
 const leaseSeconds = 60
+/** What was claimed and not begun after this long is given back: 15 s of sending and the settling still fit the lease. */
+const waitMsMax = 25_000
 const timeoutMsDefault = 15_000
 const responseBytesMax = 65_536
 /** How often a worker with something under way looks for what has become due. */
@@ -40,7 +48,7 @@ const none: ReadonlyMap<string, number> = new Map()
 
 export const claim = (ctx: Ctx, limit: number, busy = none): Promise<Claimed[]> =>
   inTransaction(ctx, 'system', (tx) =>
-    claimDeliveries(tx, { limit, leaseSeconds, perEndpoint, perFailingEndpoint, busy }),
+    claimDeliveries(tx, { limit, leaseSeconds, perEndpoint: aheadPerEndpoint, perFailingEndpoint, busy }),
   )
 
 /** A word for the log. Never the error's own message: it may quote the address, which may hold a secret. */
@@ -140,34 +148,20 @@ export const settle = async (
   return outcome
 }
 
-/** One delivery from claim to settlement. What throws here is ours: the lease runs out and it is tried again. */
-const deliver = async (
-  ctx: Ctx,
-  means: Means,
-  claimed: Claimed,
-  timeoutMs: number | undefined,
-): Promise<void> => {
-  const { deliveryId, endpointId, eventId } = claimed
-  const about = { deliveryId, endpointId, eventId, attempt: claimed.attempt }
-  try {
-    const result = await attempt(ctx, claimed, timeoutMs)
-    const outcome = await settle(ctx, means, claimed, result)
-    ctx.metrics.webhookAttempts.inc({ outcome })
-    if (outcome !== 'delivered') {
-      const why = 'fault' in result.reply ? { fault: result.reply.fault } : { status: result.reply.status }
-      ctx.log.info({ ...about, ...why }, 'a webhook was not taken')
-    }
-  } catch (error) {
-    ctx.log.error({ ...about, err: error }, 'a webhook attempt could not be made or written down')
-  }
+/** Gives claims back unused: due at once, and not counted as attempts. */
+const giveBack = async (ctx: Ctx, claims: readonly Claimed[]): Promise<void> => {
+  if (claims.length === 0) return
+  await inTransaction(ctx, 'system', (tx) => updateClaimsReturned(tx, claims)).catch((error: unknown) =>
+    // Their leases run out.
+    ctx.log.warn({ err: error, claims: claims.length }, 'claimed webhooks could not be given back'),
+  )
 }
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
 /**
- * Keeps up to 128 deliveries under way: claims as places get free and never waits for the slowest. `run` answers 0
- * only when nothing is due, nothing is under way and nothing has ended since it was last asked: what ends may have
- * published.
+ * Keeps deliveries under way: claims ahead as they are sent and never waits for the slowest. `run` answers 0 only when
+ * nothing is due, nothing is under way and nothing has ended since it was last asked: what ends may have published.
  */
 export const deliveryDuty = (
   ctx: Ctx,
@@ -176,22 +170,53 @@ export const deliveryDuty = (
 ): Duty => {
   const means = { findContact, writeTaken: makeTakenBook((taken) => settleTaken(ctx, taken)).write }
   const underWay = new Set<Promise<void>>()
-  const busy = new Map<string, number>()
   let ended = 0
   let wake = Promise.withResolvers<void>()
-  const count = (endpointId: string, change: number) => {
-    const next = (busy.get(endpointId) ?? 0) + change
-    if (next === 0) busy.delete(endpointId)
-    else busy.set(endpointId, next)
+  const track = (work: Promise<void>): void => {
+    const tracked = work.finally(() => {
+      underWay.delete(tracked)
+      ended += 1
+      wake.resolve()
+    })
+    underWay.add(tracked)
   }
-  const start = async (claimed: Claimed): Promise<void> => {
-    count(claimed.endpointId, 1)
-    await deliver(ctx, means, claimed, options.timeoutMs)
-    count(claimed.endpointId, -1)
-    ended += 1
-    wake.resolve()
+  /** What throws here is ours: the lease runs out and it is tried again. */
+  const write = async (claimed: Claimed, result: Result): Promise<void> => {
+    const { deliveryId, endpointId, eventId } = claimed
+    const about = { deliveryId, endpointId, eventId, attempt: claimed.attempt }
+    try {
+      const outcome = await settle(ctx, means, claimed, result)
+      ctx.metrics.webhookAttempts.inc({ outcome })
+      if (outcome === 'delivered') return
+      const why = 'fault' in result.reply ? { fault: result.reply.fault } : { status: result.reply.status }
+      ctx.log.info({ ...about, ...why }, 'a webhook was not taken')
+    } catch (error) {
+      ctx.log.error({ ...about, err: error }, 'a webhook attempt could not be written down')
+    }
   }
-  /** Until a delivery ends, with those that end shortly after it, or it is time to look. */
+  const lanes = makeLanes({
+    activeMax,
+    perEndpoint,
+    waitMsMax,
+    now: () => performance.now(),
+    send: async (claimed) => {
+      const sending = Promise.withResolvers<void>()
+      track(sending.promise)
+      try {
+        const result = await attempt(ctx, claimed, options.timeoutMs)
+        // The rest waits for a claim that knows of the failure.
+        if (outcomeOf(result.reply) !== 'delivered') track(giveBack(ctx, lanes.takeBack(claimed.endpointId)))
+        // The place is free when the receiver has answered; writing that down takes none.
+        track(write(claimed, result))
+      } catch (error) {
+        ctx.log.error({ deliveryId: claimed.deliveryId, err: error }, 'a webhook attempt could not be made')
+      } finally {
+        sending.resolve()
+      }
+    },
+    onStale: (claims) => track(giveBack(ctx, claims)),
+  })
+  /** Until something ends, with what ends shortly after it, or it is time to look. */
   const rest = async (): Promise<void> => {
     const look = Promise.withResolvers<void>()
     const timer = setTimeout(look.resolve, lookMs)
@@ -201,12 +226,10 @@ export const deliveryDuty = (
     wake = Promise.withResolvers<void>()
   }
   const run = async (): Promise<number> => {
-    const free = parallelMax - underWay.size
-    const claimed = free > 0 ? await claim(ctx, free, busy) : []
-    for (const delivery of claimed) {
-      const started = start(delivery).finally(() => underWay.delete(started))
-      underWay.add(started)
-    }
+    const free = heldMax - lanes.heldCount()
+    // In large helpings: each costs the same few statements.
+    const claimed = free >= heldMax / 3 ? await claim(ctx, free, lanes.held()) : []
+    lanes.add(claimed)
     if (underWay.size > 0) await rest()
     const seen = claimed.length + ended + underWay.size
     ended = 0
@@ -217,7 +240,8 @@ export const deliveryDuty = (
     everyMs: 500,
     run,
     finish: async () => {
-      await Promise.all(underWay)
+      await giveBack(ctx, lanes.takeBack())
+      while (underWay.size > 0) await Promise.all(underWay)
     },
   }
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { now, type Tenant, type Tx } from '../../platform/db.ts'
-import { claimDue } from '../../platform/leases.ts'
+import { claimGiven } from '../../platform/leases.ts'
 import type { Outcome, Reply } from './rules.ts'
 
 /** Endpoints that may want events of these agents, locked until the commit: one that is being switched off waits or is left out. */
@@ -96,7 +96,7 @@ type ClaimedRow = {
 }
 
 /** Due rows that one claim looks at, so that a long queue does not make claiming slow. */
-const windowMax = 400
+const windowMax = 800
 
 type ClaimLimits = {
   readonly limit: number
@@ -124,11 +124,11 @@ const listCandidates = async (tx: Tx, limits: ClaimLimits) => {
   const { rows } = await sql<{ agent_id: string; delivery_id: string }>`
     select agent_id, delivery_id from (
       select due.agent_id, due.delivery_id, endpoint.failing_since, coalesce(busy.count, 0)
-        + row_number() over (partition by due.agent_id, due.endpoint_id order by due.due_at) as place
+        + row_number() over (partition by due.agent_id, due.endpoint_id order by due.due_at, due.event_id) as place
       from (
-        select agent_id, delivery_id, endpoint_id, due_at from webhook_deliveries
+        select agent_id, delivery_id, endpoint_id, event_id, due_at from webhook_deliveries
         where state = 'pending' and due_at <= pohf_now() and endpoint_id <> all (${closed}::text[])
-        order by due_at limit ${windowMax}) due
+        order by due_at, event_id limit ${windowMax}) due
       join webhook_endpoints endpoint using (agent_id, endpoint_id)
       left join unnest(${[...limits.busy.keys()]}::text[], ${[...limits.busy.values()]}::int[]) busy(endpoint_id, count)
         using (endpoint_id)) ranked
@@ -137,18 +137,21 @@ const listCandidates = async (tx: Tx, limits: ClaimLimits) => {
   return rows
 }
 
+/**
+ * Means the same as state = 'pending', which the table checks, but names no partial index: a row that is looked up by
+ * its key must not be searched for among everything that waits.
+ */
+const unsettled = sql`settled_at is null`
+
 /** Claims due deliveries, oldest first. In one statement with its candidates PostgreSQL would read the whole queue. */
 export const claimDeliveries = async (tx: Tx, limits: ClaimLimits): Promise<Claimed[]> => {
   const candidates = await listCandidates(tx, limits)
   if (candidates.length === 0) return []
-  const rows = await claimDue<ClaimedRow>(tx, {
-    table: 'webhook_deliveries',
-    id: 'delivery_id',
-    only: sql`state = 'pending' and (agent_id, delivery_id) in (
-      select * from unnest(${candidates.map((one) => one.agent_id)}::text[], ${candidates.map((one) => one.delivery_id)}::text[]))`,
-    limit: limits.limit,
-    leaseSeconds: limits.leaseSeconds,
-  })
+  const rows = await claimGiven<ClaimedRow>(
+    tx,
+    { table: 'webhook_deliveries', id: 'delivery_id', only: unsettled, leaseSeconds: limits.leaseSeconds },
+    candidates.map((one) => ({ agentId: one.agent_id, id: one.delivery_id })),
+  )
   if (rows.length === 0) return []
   const targets = await tx
     .selectFrom('webhook_endpoints')
@@ -158,7 +161,9 @@ export const claimDeliveries = async (tx: Tx, limits: ClaimLimits): Promise<Clai
     .where('endpoint_id', 'in', [...new Set(rows.map((row) => row.endpoint_id))])
     .execute()
   const byEndpoint = new Map(targets.map((target) => [`${target.agent_id} ${target.endpoint_id}`, target]))
-  return rows.flatMap((row) => {
+  // An update returns its rows in any order; started by their ids, which hold the time, fewer overtake each other.
+  const inOrder = rows.toSorted((a, b) => (a.event_id < b.event_id ? -1 : 1))
+  return inOrder.flatMap((row) => {
     const target = byEndpoint.get(`${row.agent_id} ${row.endpoint_id}`)
     if (!target) return []
     return {
@@ -225,16 +230,36 @@ export const findClaimHolds = async (tx: Tx, claimed: Claimed): Promise<boolean>
   return row !== undefined
 }
 
-/** Marks deliveries as taken, each if it is still this worker's to mark. In the order of their ids, as every batch. */
+/** The claims that still hold, locked one by one in the order of their keys. Why lateral: see platform/leases. */
+const heldOf = (claims: readonly Claimed[]) => {
+  const inOrder = claims.toSorted((a, b) =>
+    `${a.agentId} ${a.deliveryId}` < `${b.agentId} ${b.deliveryId}` ? -1 : 1,
+  )
+  return sql`
+    select found.agent_id, found.delivery_id
+    from unnest(${inOrder.map((one) => one.agentId)}::text[], ${inOrder.map((one) => one.deliveryId)}::text[],
+      ${inOrder.map((one) => one.attempt)}::int[]) given(agent_id, delivery_id, attempt),
+    lateral (
+      select agent_id, delivery_id from webhook_deliveries held
+      where held.agent_id = given.agent_id and held.delivery_id = given.delivery_id
+        and attempts = given.attempt and ${unsettled}
+      limit 1 for update) found`
+}
+
+/** Marks deliveries as taken, each if it is still this worker's to mark. */
 export const updateDeliveriesTaken = async (tx: Tx, taken: readonly Claimed[]): Promise<void> => {
   await sql`
-    update webhook_deliveries set state = 'delivered', settled_at = pohf_now()
-    where (agent_id, delivery_id) in (
-      select agent_id, delivery_id from webhook_deliveries
-      join unnest(${taken.map((one) => one.agentId)}::text[], ${taken.map((one) => one.deliveryId)}::text[],
-        ${taken.map((one) => one.attempt)}::int[]) taken(agent_id, delivery_id, attempt) using (agent_id, delivery_id)
-      where attempts = attempt and state = 'pending'
-      order by agent_id, delivery_id for update of webhook_deliveries)`.execute(tx)
+    update webhook_deliveries delivery set state = 'delivered', settled_at = pohf_now()
+    from (${heldOf(taken)}) held
+    where delivery.agent_id = held.agent_id and delivery.delivery_id = held.delivery_id`.execute(tx)
+}
+
+/** Makes claims due again that their holder did not use. They keep their place in the plan of waits. */
+export const updateClaimsReturned = async (tx: Tx, claims: readonly Claimed[]): Promise<void> => {
+  await sql`
+    update webhook_deliveries delivery set due_at = pohf_now(), attempts_before = attempts_before + 1
+    from (${heldOf(claims)}) held
+    where delivery.agent_id = held.agent_id and delivery.delivery_id = held.delivery_id`.execute(tx)
 }
 
 export const updateDeliveryDead = async (tx: Tx, claimed: Claimed): Promise<void> => {
