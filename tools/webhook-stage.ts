@@ -50,13 +50,14 @@ export const openStage = async (settings: Readonly<Record<string, string>> = {})
       }),
     subscribe: (agent: StageAgent, url: string, events: readonly string[]) =>
       call<{ id: string }>('POST', '/api/agents/webhooks', { url, events }, agent.apiKey),
-    /** One event about a subject, in a transaction of its own that commits, or fails after the event. */
-    happen: (agent: StageAgent, subject: string, fails = false) =>
+    /** One event about a subject, in a transaction of its own that commits, fails after the event, or loses it. */
+    happen: (agent: StageAgent, subject: string, end: 'committed' | 'rolled back' | 'lost' = 'committed') =>
       inTransaction(ctx, agent.agentId, async (tx) => {
         const { agentId } = agent
         const data = { keyId: subject }
         const id = await publish(tx, { agentId, mode: 'test', type: 'key.revoked', subject, data })
-        if (fails) throw new RolledBack(id)
+        if (end === 'rolled back') throw new RolledBack(id)
+        if (end === 'lost') await tx.deleteFrom('outbox').where('agent_id', '=', agentId).execute()
         return id
       }),
     /** kill -9 of the whole of PostgreSQL; it is back when the promise is fulfilled. */

@@ -32,7 +32,7 @@ export const claimDue = async <Row>(tx: Tx, queue: Queue): Promise<Row[]> => {
 /**
  * Claims rows by their keys, those of them that are still due. For a queue that chooses what to claim by more than time.
  * The look-up of each key stands by itself: a queue's figures are always out of date, and joined as a whole PostgreSQL
- * reads all that waits once for every key (300 ms for 100 keys of 1,600, against 3).
+ * reads all that waits once for every key: finding 100 keys among 1,600 took 270 ms, and takes 1 to 3 like this.
  */
 export const claimGiven = async <Row>(
   tx: Tx,

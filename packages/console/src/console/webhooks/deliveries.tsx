@@ -41,7 +41,11 @@ const Delivery = (given: {
         </summary>
         <div class="inside">
           {delivery.attempts.length === 0 ? (
-            <p class="muted">Not tried yet.</p>
+            <p class="muted">
+              {delivery.state === 'dead'
+                ? 'Never tried: the endpoint was switched off first.'
+                : 'Not tried yet.'}
+            </p>
           ) : (
             <Attempts delivery={delivery} now={now} />
           )}
