@@ -1,5 +1,5 @@
 import { fork, type ChildProcess } from 'node:child_process'
-import { readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { loadavg } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -191,6 +191,8 @@ const bytesPerDelivery = async (stage: Stage, deliveries: number): Promise<numbe
 
 /** Our queue beside graphile-worker's, in rounds that take turns. */
 const drain = async (deliveries: number, rounds: number) => {
+  if (!existsSync(new URL('node_modules', peers)))
+    throw new Error('graphile-worker is not installed: npm ci --ignore-scripts --prefix tools/peers')
   const stage = await openStage({ max_connections: '100' })
   const receiver = await openReceiver()
   const agent = await stage.register()

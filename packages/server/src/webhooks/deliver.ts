@@ -17,6 +17,7 @@ import {
   type Settled,
 } from './queue/store.ts'
 import { firstWatchMs, headersOf, isFailingTooLong, openMsAfter, waitMsAfter } from './rules.ts'
+import { openSigningKey } from './signing-key.ts'
 import { updateEndpointDisabled, updateEndpointFailing, updateEndpointOpen } from './store.ts'
 import { makeLanes } from './lanes.ts'
 import { makeTakenBook, type TakenBook } from './taken.ts'
@@ -61,14 +62,14 @@ const faultOf = (error: unknown): string => {
 
 /** Sends one attempt. Whatever the receiver does is a reply; only our own faults throw. */
 export const attempt = async (ctx: Ctx, claimed: Claimed, timeoutMs = timeoutMsDefault): Promise<Result> => {
-  const secrets = claimed.secretsSealed.map((sealed) => ctx.secrets.open('webhook', sealed))
+  const keys = claimed.secretsSealed.map((sealed) => openSigningKey(ctx, sealed))
   const startedAt = performance.now()
   const finished = (reply: Reply): Result => ({ reply, durationMs: performance.now() - startedAt })
   try {
     const response = await send({
       url: claimed.url,
       method: 'POST',
-      headers: headersOf(secrets, { id: claimed.eventId, at: ctx.clock.now(), body: claimed.body }),
+      headers: headersOf(keys, { id: claimed.eventId, at: ctx.clock.now(), body: claimed.body }),
       body: claimed.body,
       timeoutMs,
       responseBytesMax,

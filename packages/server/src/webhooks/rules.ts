@@ -1,4 +1,4 @@
-import { createHash, createHmac } from 'node:crypto'
+import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
 import type { EventEnvelope } from '@pohf/protocol'
 import { isLoopbackHost } from '../platform/config.ts'
 import { isPublicAddress } from '../platform/outbound.ts'
@@ -40,24 +40,27 @@ export const urlFault = (text: string, loopback: boolean): string | undefined =>
 const secretPrefix = 'whsec_'
 export const secretOf = (bytes: Buffer): string => `${secretPrefix}${bytes.toString('base64')}`
 
-/** The Standard Webhooks signature. The key is what the secret decodes to, not its text. */
+/** The key is what the secret decodes to, not its text. */
+export const signingKeyOf = (secret: string): KeyObject =>
+  createSecretKey(Buffer.from(secret.slice(secretPrefix.length), 'base64'))
+
+/** The Standard Webhooks signature. */
 const signatureOf = (
-  secret: string,
+  key: KeyObject,
   message: { readonly id: string; readonly seconds: number; readonly body: string },
 ): string => {
-  const key = Buffer.from(secret.slice(secretPrefix.length), 'base64')
   const content = `${message.id}.${message.seconds}.${message.body}`
   return `v1,${createHmac('sha256', key).update(content).digest('base64')}`
 }
 
-/** Every header of a delivery; both names carry the same signatures, one for each secret that signs now. */
+/** Every header of a delivery; both names carry the same signatures, one for each key that signs now. */
 export const headersOf = (
-  secrets: readonly string[],
+  keys: readonly KeyObject[],
   message: { readonly id: string; readonly at: Date; readonly body: string },
 ): Record<string, string> => {
   const seconds = Math.floor(message.at.getTime() / 1_000)
-  const signature = secrets
-    .map((secret) => signatureOf(secret, { id: message.id, seconds, body: message.body }))
+  const signature = keys
+    .map((key) => signatureOf(key, { id: message.id, seconds, body: message.body }))
     .join(' ')
   return {
     'content-type': 'application/json',
@@ -67,7 +70,7 @@ export const headersOf = (
     'webhook-signature': signature,
     'x-service-signature': signature,
     // Signed by nobody: it lets a receiver whose check fails tell a changed body from a wrong secret.
-    'content-digest': `sha-256=:${createHash('sha256').update(message.body).digest('base64')}:`,
+    'content-digest': `sha-256=:${hash('sha256', message.body, 'base64')}:`,
   }
 }
 
