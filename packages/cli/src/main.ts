@@ -4,11 +4,12 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
 import { calibrateFolder } from './calibrate.ts'
-import { doctor } from './doctor.ts'
+import { listen, trigger } from './listen.ts'
 import { operatorCall } from './operator.ts'
 import { recomputeFile } from './recompute.ts'
 import { openSession } from './sessions.ts'
 import { verify } from './verify.ts'
+import * as hooks from './webhooks.ts'
 
 const packageFile = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
@@ -61,7 +62,8 @@ program
   .command('doctor')
   .description('check this deployment and say what to mend')
   .option('--json', 'one JSON object on the last line')
-  .action(doctor)
+  // Loaded when asked for: it brings the server with it, and every other command would wait for that.
+  .action(async (options: { json?: boolean }) => (await import('./doctor.ts')).doctor(options))
 
 program
   .command('verify <jwt>')
@@ -105,6 +107,55 @@ program
   .option('--sessions <number>', 'how many sessions', '5')
   .option('--library <file>', 'human strokes that the attacker owns')
   .action(attack)
+
+const agent = (command: Command) =>
+  command
+    .option('--url <url>', 'the service', 'http://127.0.0.1:3000')
+    .option('--key <key>', 'an API key; default: POHF_KEY')
+agent(program.command('listen'))
+  .description('send the events of a test key, signed, to a receiver on this machine')
+  .requiredOption('--forward-to <url>', 'your receiver, such as http://127.0.0.1:4000/')
+  .option('--secret <secret>', 'sign with the secret of a real endpoint; default: one made for this run')
+  .option('--events <names>', 'only these, with commas between')
+  .option('--since <time>', 'begin there; default: now')
+  .option('--once', 'end when there is no more')
+  .action(listen)
+agent(program.command('trigger <event>'))
+  .description('make the example of an event happen, with a test key')
+  .action(trigger)
+
+const webhooks = program.command('webhooks').description('endpoints that events are sent to')
+const hook = (text: string, description: string) =>
+  agent(webhooks.command(text)).description(description).option('--json', 'the answer as one JSON object')
+hook('list', 'endpoints with their state and health').action(hooks.list)
+hook('add <url>', 'subscribe a URL and print its secret, once')
+  .requiredOption('--events <names>', "names with commas between, or '*'")
+  .action(hooks.add)
+hook('enable <id>', 'switch an endpoint on').action(hooks.enable)
+hook('disable <id>', 'switch an endpoint off').action(hooks.disable)
+hook('delete <id>', 'delete an endpoint').action(hooks.remove)
+hook('rotate <id>', 'print a new secret, once; the old one signs too for a day')
+  .option('--now', 'the old one signs no more: for a secret that leaked')
+  .action(hooks.rotate)
+hook('test <id>', 'send a test event').action(hooks.sendTest)
+hook('deliveries <id>', 'the latest deliveries, every attempt, and why it failed')
+  .option('--state <state>', 'pending, delivered or dead')
+  .option('--limit <number>', '1 to 100')
+  .action(hooks.deliveries)
+hook('replay <deliveryId>', 'send one delivery again').action(hooks.replay)
+hook('recover <id>', 'switch on, and send what was not taken since a time')
+  .requiredOption('--since <time>', 'ISO time, at most 30 days ago')
+  .action(hooks.recover)
+webhooks
+  .command('verify')
+  .description('check a delivery that you kept, offline, and say what is wrong with it')
+  .option('--secret <secret>', 'whsec_…; default: POHF_WEBHOOK_SECRET')
+  .requiredOption('--headers <file>', 'its headers, as lines or as one JSON object')
+  .requiredOption('--body <file>', 'its body, byte for byte; - reads it from standard input')
+  .option('--at <time>', 'when it came; default: now')
+  .option('--tolerance <seconds>', 'how old it may be; default: 300')
+  .option('--json', 'the result as one JSON object')
+  .action(hooks.verify)
 
 const operator = program.command('operator').description('the people who run this deployment')
 operator

@@ -214,7 +214,9 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
   const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET, ctx.clock)
   return [
     { name: 'events', everyMs: 500, run: () => drainOutbox(ctx, 'event', { within: webhooks.fanOut }) },
-    webhooks.deliveryDuty(ctx),
+    webhooks.deliveryDuty(ctx, agents.findContact),
+    webhooks.watchDuty(ctx, agents.findContact),
+    webhooks.recoveryDuty(ctx),
     ...(sendMail
       ? [{ name: 'mails', everyMs: 500, run: () => drainOutbox(ctx, 'mail', { before: sendMail }) }]
       : []),

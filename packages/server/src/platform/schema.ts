@@ -603,13 +603,16 @@ export interface WebhookAttempts {
 export interface WebhookDeliveries {
   agent_id: string;
   attempts: Generated<number>;
+  attempts_before: Generated<number>;
   body: string;
   created_at: Generated<Timestamp>;
   delivery_id: string;
   due_at: Generated<Timestamp>;
   endpoint_id: string;
   event_id: string;
+  kind: Generated<string>;
   mode: string;
+  replays: Generated<number>;
   settled_at: Timestamp | null;
   state: Generated<string>;
 }
@@ -622,10 +625,29 @@ export interface WebhookEndpoints {
   endpoint_id: string;
   events: string[];
   failing_since: Timestamp | null;
+  failures: Generated<number>;
+  last_failure_at: Timestamp | null;
   mode: string;
+  notices: Generated<number>;
+  open_until: Timestamp | null;
+  previous_sealed: string | null;
+  previous_until: Timestamp | null;
+  recover_at: Timestamp | null;
+  recover_event_id: string | null;
+  recover_since: Timestamp | null;
   secret_sealed: string;
   state: Generated<string>;
   url: string;
+  watch_at: Timestamp | null;
+}
+
+export interface WebhookHealth {
+  agent_id: string;
+  delivered: Generated<number>;
+  duration_ms: Generated<bigint>;
+  endpoint_id: string;
+  failed: Generated<number>;
+  hour: Timestamp;
 }
 
 export interface Workflows {
@@ -700,5 +722,6 @@ export interface DB {
   webhook_attempts: WebhookAttempts;
   webhook_deliveries: WebhookDeliveries;
   webhook_endpoints: WebhookEndpoints;
+  webhook_health: WebhookHealth;
   workflows: Workflows;
 }
