@@ -1,6 +1,7 @@
 export { routes } from './routes.ts'
 export { resolveSession, simulatedAttention } from './sandbox.ts'
-export { deleteOldNonces } from './store.ts'
+export { deleteOldAttestations, deleteOldNonces, findDevice, type Device } from './store.ts'
+export { loadDeviceTrust } from './attestation-trust.ts'
 export { recordTaskSession } from './task-session.ts'
 export { checkWallet, consumeWalletNonce, type WalletProof } from './wallet.ts'
 export { evidenceItem } from './proof.ts'
