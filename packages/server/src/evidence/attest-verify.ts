@@ -120,6 +120,8 @@ const keepKey = async (tx: Tx, owner: Owner, key: DeviceKey): Promise<boolean> =
   return updateDeviceCounter(tx, owner, key)
 }
 
+const none = (reason: string) => ({ attested: false, assurance: 'none' as const, reason })
+
 /** Checks the evidence of a device, and remembers what it is worth for a while. */
 export const attestVerify = async (deps: AttestDeps, agent: Agent, input: Attestation) => {
   const { ctx } = deps
@@ -130,7 +132,6 @@ export const attestVerify = async (deps: AttestDeps, agent: Agent, input: Attest
     await takeNonce(tx, agentId, input.nonce)
     return { settings: await deps.findSettings(tx, agentId), at: await readNow(tx) }
   })
-  const none = (reason: string) => ({ attested: false, assurance: 'none' as const, reason })
   if (evidence === undefined) return none('evidence_missing')
   const trust = await deps.trust
   const findKey = async (keyId: string): Promise<DeviceKey> => {

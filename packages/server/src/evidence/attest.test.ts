@@ -108,9 +108,10 @@ const attestPasskey = async (aaguid: string, vouching: Vouching, flags = 5, subj
 }
 const packed = (batch: keyof typeof batches): Vouching => ({ fmt: 'packed', batch: batches[batch] })
 
+const worth = async (...parameters: Parameters<typeof attestPasskey>) =>
+  (await attestPasskey(...parameters))['assurance']
+
 test('a passkey is worth what trusted metadata says of its model, and software where it says nothing', async () => {
-  const worth = async (...parameters: Parameters<typeof attestPasskey>) =>
-    (await attestPasskey(...parameters))['assurance']
   assert.equal(await worth(models.two, packed('two')), 'hardware_strong')
   assert.equal(await worth(models.two, packed('two'), 1), 'hardware', 'without user verification')
   assert.equal(await worth(models.one, packed('one')), 'hardware')

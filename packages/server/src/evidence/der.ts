@@ -25,14 +25,16 @@ const children = (content: Buffer): Element[] => {
   return found
 }
 
+/** A number in groups of seven bits, all but the last with the top bit set. */
+const septets = (value: number): number[] => {
+  const bytes = [value & 0x7f]
+  for (let left = Math.floor(value / 128); left > 0; left = Math.floor(left / 128))
+    bytes.unshift((left & 0x7f) | 0x80)
+  return bytes
+}
+
 const oidBytes = (oid: string): Buffer => {
   const [first = 0, second = 0, ...rest] = oid.split('.').map(Number)
-  const septets = (value: number): number[] => {
-    const bytes = [value & 0x7f]
-    for (let left = Math.floor(value / 128); left > 0; left = Math.floor(left / 128))
-      bytes.unshift((left & 0x7f) | 0x80)
-    return bytes
-  }
   return Buffer.from([first * 40 + second, ...rest.flatMap(septets)])
 }
 
