@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { errorCatalogue, errorCodes, openApiDocument } from '../packages/protocol/src/index.ts'
+import { endpoints, errorCatalogue, errorCodes, openApiDocument } from '../packages/protocol/src/index.ts'
 import { createDatabase, startCluster } from '../packages/server/dev/cluster.ts'
 import { settings } from '../packages/server/src/platform/config.ts'
 import { migrate } from '../packages/server/src/platform/migrate.ts'
@@ -33,6 +33,17 @@ const configPage = (): string => {
   return `# Settings\n\nRead once from the environment. An empty variable counts as unset. All faults are named at once, before the database is touched.\n\n| Name | Default | Meaning |\n| --- | --- | --- |\n${rows.join('\n')}\n`
 }
 
+/** What the client must know of each endpoint at run time; the rest of it is types. */
+const sdkOperations = (): string => {
+  const rows = endpoints
+    .filter((endpoint) => endpoint.status === 'built')
+    .map(
+      ({ id, method, path, auth }) =>
+        `  { id: '${id}', method: '${method}', path: '${path}', keyed: ${auth !== 'public'} },`,
+    )
+  return `// Written by npm run generate.\n// prettier-ignore\nexport const operations = [\n${rows.join('\n')}\n] as const\n`
+}
+
 const schemaTypes = async (): Promise<string> => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-generate-'))
   const cluster = await startCluster({ folder })
@@ -56,6 +67,7 @@ const schemaTypes = async (): Promise<string> => {
 const wanted = new Map<string, string>([
   ['docs/openapi.json', `${JSON.stringify(openApiDocument(), null, 2)}\n`],
   ['docs/config.md', configPage()],
+  ['packages/sdk/src/operations.ts', sdkOperations()],
   ['packages/server/src/platform/schema.ts', await schemaTypes()],
   ...errorCodes.map((code): [string, string] => [`docs/errors/${code}.md`, errorPage(code)]),
 ])

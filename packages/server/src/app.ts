@@ -102,6 +102,7 @@ export const buildApp = (ctx: Ctx): App => {
   const paymentsDesk = payments.makePayments(ctx)
   const { isEmailConfirmed, findOrigin } = agents
   const creditsDesk = credits.makeCredits(ctx, { isEmailConfirmed, findOrigin })
+  const trust = evidence.loadDeviceTrust(ctx.config, ctx.clock.now())
   const routes = [
     ...agents.routes(ctx, authenticator),
     ...credits.routes(ctx, { credits: creditsDesk, payments: paymentsDesk }),
@@ -112,11 +113,11 @@ export const buildApp = (ctx: Ctx): App => {
       credits: creditsDesk,
       findWorkRef: work.findWorkRef,
     }),
-    ...evidence.routes(ctx),
     ...sessions.routes(ctx, {
       findSite: agents.findSite,
       onClosed: evidence.makeScoring(ctx).onClosed,
     }),
+    ...evidence.routes(ctx, { ctx, trust, findSettings: agents.findAttestationSettings }),
     ...tracking.routes(ctx),
     ...work.routes(ctx, {
       findMode: agents.findMode,
@@ -187,7 +188,11 @@ export const buildApp = (ctx: Ctx): App => {
   return {
     api,
     operator,
-    start: () => work.seed(ctx),
+    start: async () => {
+      if ((await trust).capped)
+        ctx.log.warn('ATTEST_ROOTS_FILE is set: what its roots vouch for counts as software, no more')
+      await work.seed(ctx)
+    },
     stopTaking: () => {
       stopping = true
     },
@@ -212,6 +217,10 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
     credentials.statusDuty(ctx, signer),
     tracking.retentionDuty(ctx),
     webhooks.retentionDuty(ctx),
-    maintenanceDuty(ctx, [agents.deleteOldMailTokens, evidence.deleteOldNonces]),
+    maintenanceDuty(ctx, [
+      agents.deleteOldMailTokens,
+      evidence.deleteOldNonces,
+      evidence.deleteOldAttestations,
+    ]),
   ]
 }

@@ -33,6 +33,9 @@ export const photoKey = (photoHash: string): string => {
 
 export const nonceMinutes = 5
 
+/** How long an attestation speaks for its device. Play says how things stand at the moment, so it ages fast. */
+export const attestationDays = { webauthn: 30, app_attest: 30, play_integrity: 1 } as const
+
 type WalletText = {
   readonly baseUrl: string
   readonly nonce: string

@@ -26,6 +26,7 @@ export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 export interface Agents {
   agent_id: string;
   allowed_origins: Generated<string[]>;
+  attestation: Generated<Json>;
   contact_email: string;
   created_at: Generated<Timestamp>;
   email_confirmed_at: Timestamp | null;
@@ -128,6 +129,28 @@ export interface CredentialStates {
   reason: string;
   seq: number;
   state: string;
+}
+
+export interface DeviceAttestations {
+  agent_id: string;
+  assurance: string;
+  attested_at: Timestamp;
+  expires_at: Timestamp;
+  method: string;
+  mode: string;
+  subject_ref: string;
+}
+
+export interface DeviceKeys {
+  agent_id: string;
+  assurance: string;
+  counter: bigint;
+  created_at: Generated<Timestamp>;
+  key_id: string;
+  method: string;
+  mode: string;
+  public_key: Buffer;
+  subject_ref: string;
 }
 
 export interface Events {
@@ -599,6 +622,8 @@ export interface DB {
   credential_claims: CredentialClaims;
   credential_states: CredentialStates;
   credentials: Credentials;
+  device_attestations: DeviceAttestations;
+  device_keys: DeviceKeys;
   events: Events;
   forward_orders: ForwardOrders;
   free_plan_grants: FreePlanGrants;

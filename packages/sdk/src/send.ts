@@ -1,0 +1,78 @@
+import { PohfError } from './error.ts'
+
+/** No answer came: the network, or the time set for a call. */
+export class PohfUnreachable extends Error {
+  override readonly name = 'PohfUnreachable'
+}
+
+export type Request = {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+  readonly signal: AbortSignal | undefined
+}
+export type Transport = {
+  readonly fetch: typeof fetch
+  readonly timeoutMs: number
+  readonly retries: number
+  readonly wait: (ms: number) => Promise<void>
+}
+
+const answerBytesMax = 16_777_216
+const waitMsMax = 10_000
+
+const readBody = async (response: Response): Promise<unknown> => {
+  const declared = Number(response.headers.get('content-length') ?? 0)
+  if (declared > answerBytesMax) throw new PohfUnreachable('The answer is too long.')
+  const text = await response.text()
+  if (!(response.headers.get('content-type') ?? '').includes('json')) return text
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return text
+  }
+}
+
+const attempt = async (transport: Transport, request: Request): Promise<unknown> => {
+  const timeout = AbortSignal.timeout(transport.timeoutMs)
+  const signal = request.signal ? AbortSignal.any([request.signal, timeout]) : timeout
+  const { method, headers, body } = request
+  const response = await transport.fetch(request.url, {
+    method,
+    headers,
+    signal,
+    redirect: 'error',
+    ...(body === undefined ? {} : { body }),
+  })
+  const answer = await readBody(response)
+  if (response.ok) return answer
+  throw Object.assign(new PohfError(response.status, answer), {
+    retryAfter: Number(response.headers.get('retry-after')) || undefined,
+  })
+}
+
+/** Half to all of 250 ms, 500 ms, 1 s, ...; the service's own Retry-After goes first. */
+const waitOf = (round: number, error: unknown): number => {
+  const asked = (error as { retryAfter?: number }).retryAfter
+  const backOff = 250 * 2 ** round * (0.5 + Math.random() / 2)
+  return Math.min(waitMsMax, asked === undefined ? backOff : asked * 1_000)
+}
+
+/** Sends, and sends again where that is safe: the same call with the same key acts once. */
+export const send = async (transport: Transport, request: Request): Promise<unknown> => {
+  for (let round = 0; ; round += 1) {
+    try {
+      return await attempt(transport, request)
+    } catch (error) {
+      if (request.signal?.aborted) throw error
+      const refused = error instanceof PohfError
+      const again = refused ? error.retryable : !(error instanceof PohfUnreachable)
+      if (!again || round >= transport.retries) {
+        if (refused || error instanceof PohfUnreachable) throw error
+        throw new PohfUnreachable(`No answer from ${new URL(request.url).host}.`, { cause: error })
+      }
+      await transport.wait(waitOf(round, error))
+    }
+  }
+}

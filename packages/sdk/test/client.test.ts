@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { endpoints } from '@pohf/protocol'
+import { startHarness } from '../../server/test/harness.ts'
+import { createClient, PohfError, PohfUnreachable } from '../src/index.ts'
+
+const harness = await startHarness()
+const baseUrl = await harness.app.api.listen({ port: 0, host: '127.0.0.1' })
+const { apiKey, agentId } = await harness.register()
+
+const waits: number[] = []
+const wait = async (ms: number) => void waits.push(ms)
+
+/** Fails as often as asked, before or after the service has seen the call. */
+const flaky = (failures: number, where: 'before' | 'after') => {
+  const sent: Headers[] = []
+  let left = failures
+  const through: typeof fetch = async (input, init) => {
+    sent.push(new Headers(init?.headers))
+    if (left > 0 && where === 'before') {
+      left -= 1
+      throw new TypeError('the line is cut')
+    }
+    const response = await fetch(input, init)
+    if (left > 0) {
+      left -= 1
+      throw new TypeError('the line is cut')
+    }
+    return response
+  }
+  return { through, sent }
+}
+
+test('every built endpoint has a method, and only those', () => {
+  const client = createClient({ baseUrl }) as unknown as Record<string, Record<string, unknown>>
+  const wanted = new Set(endpoints.filter(({ status }) => status === 'built').map(({ id }) => id))
+  const names = Object.values(client).flatMap((module) => Object.keys(module))
+  assert.equal(names.length, wanted.size)
+  assert.ok(wanted.size >= 40)
+})
+
+test('a credential in one call, and the page of sessions by path and query', async () => {
+  const client = createClient({ baseUrl, apiKey })
+  const answer = await client.credentials.verify({ sessionId: 'from-the-sdk' })
+  assert.equal(answer.verified, true)
+  const metrics = await client.tracking.metrics({ limit: '5' })
+  assert.equal(metrics.rows[0]?.sessionId, 'from-the-sdk')
+  assert.equal((await client.agents.profile()).agentId, agentId)
+})
+
+test('a refusal says its code, its page and what to buy', async () => {
+  const client = createClient({ baseUrl, apiKey: (await harness.register('live')).apiKey })
+  await assert.rejects(client.credentials.verify({ sessionId: 'nobody' }), (error) => {
+    assert.ok(error instanceof PohfError)
+    assert.equal(error.code, 'insufficient_credits')
+    assert.equal(error.status, 402)
+    assert.match(error.buy ?? '', /\/buy$/)
+    assert.match(error.docs ?? '', /insufficient_credits/)
+    return true
+  })
+})
+
+test('a lost answer is asked for again under the same key, and acts once', async () => {
+  const before = await createClient({ baseUrl, apiKey }).credits.balance()
+  const { through, sent } = flaky(2, 'after')
+  const client = createClient({ baseUrl, apiKey, fetch: through, wait })
+  assert.ok((await client.credits.buy({ pack: 'starter' })).checkoutUrl)
+  assert.equal(sent.length, 3)
+  assert.equal(waits.length, 2)
+  assert.equal(new Set(sent.map((headers) => headers.get('idempotency-key'))).size, 1)
+  const after = await client.credits.balance()
+  const [pack] = before.packs.filter(({ pack }) => pack === 'starter')
+  assert.equal(after.balance - before.balance, pack?.credits)
+})
+
+test('a public call that could act twice is sent once', async () => {
+  const { through, sent } = flaky(1, 'before')
+  const client = createClient({ baseUrl, fetch: through, wait })
+  await assert.rejects(
+    client.agents.register({ name: 'Once', contactEmail: 'once@example.com', mode: 'test' }),
+    PohfUnreachable,
+  )
+  assert.equal(sent.length, 1)
+})
+
+test('a missing path field is told before anything is sent', async () => {
+  const { through, sent } = flaky(0, 'before')
+  const client = createClient({ baseUrl, apiKey, fetch: through })
+  await assert.rejects(client.vhh.series({ code: '' }), TypeError)
+  assert.equal(sent.length, 0)
+})
