@@ -1,8 +1,10 @@
-// Measurements of the product's own bars. npm run bench -- <name> [--json]
+// Measurements of the product's own bars. npm run bench -- <name> [--json] [--sessions N --seconds N]
+import { sessions } from './bench/sessions.ts'
 import { verifySdk } from './bench/verify-sdk.ts'
 
 const benches: Readonly<Record<string, () => Promise<Readonly<Record<string, unknown>>>>> = {
   'verify-sdk': verifySdk,
+  sessions,
 }
 
 const [name = ''] = process.argv.slice(2).filter((argument) => !argument.startsWith('-'))

@@ -2,60 +2,10 @@
 // POHF_DATA=folder npm run model:fit
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { WINDOW_FEATURES, WINDOW_SECONDS } from '../packages/scorer/src/features.ts'
-import type { MotionModel, WindowModel } from '../packages/scorer/src/model.ts'
+import { buildModel, VERSION } from './evidence/build-model.ts'
 import { findData } from './evidence/data.ts'
-import { evaluate, type Evaluation } from './evidence/evaluate.ts'
-import { fitLogistic, LEVELS, quantile } from './evidence/fit.ts'
-import { refuseLeaks } from './evidence/split.ts'
-import { RECIPE, train, type Trained } from './evidence/train.ts'
-import { botsToTeach, FULL, loadWorld, peopleToTeach, testPeople, type World } from './evidence/world.ts'
-
-const VERSION = 'input-2026.11'
-const file = resolve(import.meta.dirname, `../packages/scorer/src/models/${VERSION}.json`)
-
-/** Six digits: far below what any rate can see, and a third of the size. */
-const short = (value: number) => Number(value.toPrecision(6))
-const shortAll = (values: readonly number[]) => values.map(short)
-
-/** Two numbers that turn a score into a probability: people against unseen bots, every family with the same say. */
-function calibrate(model: Trained, unseen: Evaluation['unseen']): WindowModel['calibration'] {
-  const rows = [...model.people, ...unseen.flatMap(({ scores }) => scores)].map((score) =>
-    Float64Array.of(score),
-  )
-  const labels = rows.map((_, index) => (index < model.people.length ? 1 : 0))
-  const weights = [
-    ...model.people.map(() => 1_000 / model.people.length),
-    ...unseen.flatMap(({ scores }) => scores.map(() => 1_000 / (unseen.length * scores.length))),
-  ]
-  const { weights: slopes, bias } = fitLogistic(rows, labels, weights, 1e-3)
-  return { slope: short(slopes[0] ?? 0), offset: short(bias) }
-}
-
-function fitWindow(world: World, seconds: WindowModel['seconds'], evaluation: Evaluation): WindowModel {
-  const model = train(peopleToTeach(world), botsToTeach(world, []), seconds)
-  refuseLeaks(world.split, [], { taught: model.taught, judged: [] })
-  const sorted = model.people.toSorted((left, right) => left - right)
-  const shortScale = (scale: WindowModel['logisticScale']) => ({
-    median: short(scale.median),
-    width: short(scale.width),
-  })
-  return {
-    seconds,
-    quantiles: model.parts.quantiles.map(shortAll),
-    center: shortAll(model.parts.center),
-    covarianceFactor: model.parts.covarianceFactor.map(shortAll),
-    weights: shortAll(model.parts.weights),
-    bias: short(model.parts.bias),
-    logisticScale: shortScale(model.scales.known),
-    distanceScale: shortScale(model.scales.distance),
-    calibration: calibrate(
-      model,
-      evaluation.unseen.filter((part) => part.seconds === seconds),
-    ),
-    onePercentScore: short(quantile(sorted, 0.01)),
-  }
-}
+import { evaluate } from './evidence/evaluate.ts'
+import { FULL, loadWorld } from './evidence/world.ts'
 
 const data = findData()
 if ('missing' in data) {
@@ -64,40 +14,6 @@ if ('missing' in data) {
 }
 const world = loadWorld(data.folder, FULL)
 const evaluation = evaluate(world, (text) => console.log(text))
-const model: MotionModel = {
-  version: VERSION,
-  features: WINDOW_FEATURES,
-  levels: shortAll(LEVELS),
-  windows: WINDOW_SECONDS.map((seconds) => fitWindow(world, seconds, evaluation)),
-}
-const units = (sessions: readonly { readonly unit: string }[]) =>
-  new Set(sessions.map(({ unit }) => unit)).size
-const stored = {
-  ...model,
-  recipe: {
-    ridge: RECIPE.ridge,
-    penalty: RECIPE.penalty,
-    density: RECIPE.density,
-    perFamily: RECIPE.perFamily,
-  },
-  data: {
-    trainingPeople: units(peopleToTeach(world)),
-    trainingSessions: peopleToTeach(world).length / 2,
-    testPeople: units(testPeople(world.people, world.split)),
-    botSessions: world.bots.length,
-    variantSessions: world.variants.length,
-    botFamilies: new Set(world.bots.map(({ family }) => family)).size,
-  },
-  card: evaluation.families.map(({ intervals: _, ...result }) => ({
-    family: result.family,
-    seconds: result.seconds,
-    peopleWindows: result.peopleWindows,
-    botWindows: result.botWindows,
-    auc: short(result.auc),
-    eer: short(result.eer),
-    humansLostAt95: short(result.lostAt95),
-    humansLostAt99: short(result.lostAt99),
-  })),
-}
-writeFileSync(file, `${JSON.stringify(stored)}\n`)
-console.log(`wrote ${VERSION}.json, ${Math.round(JSON.stringify(stored).length / 1_000)} kB`)
+const text = JSON.stringify(buildModel(world, evaluation))
+writeFileSync(resolve(import.meta.dirname, `../packages/scorer/src/models/${VERSION}.json`), `${text}\n`)
+console.log(`wrote ${VERSION}.json, ${Math.round(text.length / 1_000)} kB`)

@@ -8,7 +8,13 @@ import { createDatabase, freePort, startCluster } from '../packages/server/dev/c
 /** A whole server of its own for a tool: private PostgreSQL, free ports, everything gone at the end. */
 export const startServer = async (
   environment: Record<string, string> = {},
-): Promise<{ baseUrl: string; databaseUrl: string; stop: () => Promise<void> }> => {
+): Promise<{
+  baseUrl: string
+  databaseUrl: string
+  /** The processes at the head of both: their children do the work. */
+  pids: { server: number; postgres: number }
+  stop: () => Promise<void>
+}> => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-tool-'))
   const cluster = await startCluster({ folder })
   const databaseUrl = await createDatabase(cluster, 'pohf')
@@ -45,7 +51,12 @@ export const startServer = async (
         () => false,
       )
     )
-      return { baseUrl, databaseUrl, stop }
+      return {
+        baseUrl,
+        databaseUrl,
+        pids: { server: child.pid ?? 0, postgres: cluster.process.pid ?? 0 },
+        stop,
+      }
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
   await stop()

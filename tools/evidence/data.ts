@@ -8,14 +8,20 @@ export type Session = {
   readonly family: string
   /** The family that a variant was made from. */
   readonly parent: string | null
-  readonly source: 'sapimouse' | 'reclocked' | 'offline' | 'generated' | 'chromium'
+  readonly source: 'sapimouse' | 'delbot' | 'reclocked' | 'offline' | 'generated' | 'chromium'
   /** Sessions of one person (or one bot run) share it: the unit that is drawn in a bootstrap. */
   readonly unit: string
   readonly user: number | null
   readonly points: readonly MotionPoint[]
 }
 
-const FILES = ['human_sapimouse.csv', 'bots_offline.jsonl', 'bots_chromium.jsonl', 'splits.json'] as const
+const FILES = [
+  'human_sapimouse.csv',
+  'bots_offline.jsonl',
+  'bots_chromium.jsonl',
+  'delbot_circles.jsonl',
+  'splits.json',
+] as const
 
 /** The folder with the traces, or what is missing and how to get on. */
 export function findData(): { folder: string } | { missing: string } {
@@ -100,6 +106,22 @@ export function readBots(folder: string): Session[] {
     points: ev.flatMap(([t, kind, x, y]) => toPoint(t, x, y, kind)),
   }))
   return [...offline, ...chromium]
+}
+
+/** Another study: circles drawn with the button held, on other devices. It teaches nothing and sets no threshold. */
+export function readCircles(folder: string): Session[] {
+  return readFileSync(join(folder, 'delbot_circles.jsonl'), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line.replaceAll('NaN', 'null')) as Line)
+    .map(({ family, id, ev }) => ({
+      family,
+      parent: null,
+      source: 'delbot' as const,
+      unit: id,
+      user: null,
+      points: ev.flatMap(([t, x, y]) => toPoint(t, x, y, 0)),
+    }))
 }
 
 function toPoint(t: unknown, x: unknown, y: unknown, kind: unknown): MotionPoint[] {

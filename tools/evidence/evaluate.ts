@@ -29,8 +29,8 @@ export type FamilyResult = Rates & {
   /** Bots passed and people lost, threshold by threshold. */
   readonly curve: readonly CurvePoint[]
 }
-export type CurvePoint = { readonly passed: number; readonly lost: number }
-export type CapturedResult = {
+type CurvePoint = { readonly passed: number; readonly lost: number }
+type CapturedResult = {
   readonly family: string
   readonly seconds: WindowSeconds
   readonly windows: number

@@ -10,6 +10,8 @@ export type Parts = {
   readonly bias: number
 }
 
+const polynomial = (terms: readonly number[], at: number) => terms.reduce((sum, term) => sum * at + term, 0)
+
 /** Acklam's rational form of the normal quantile; its error of 1e-9 is far below the spacing of the knots. */
 function normalDeviate(probability: number): number {
   const a = [
@@ -24,7 +26,6 @@ function normalDeviate(probability: number): number {
     2.938163982698783,
   ]
   const d = [0.007784695709041462, 0.3224671290700398, 2.445134137142996, 3.754408661907416, 1]
-  const polynomial = (terms: readonly number[], at: number) => terms.reduce((sum, term) => sum * at + term, 0)
   if (probability > 0.5) return -normalDeviate(1 - probability)
   if (probability < 0.02425) {
     const tail = Math.sqrt(-2 * Math.log(probability))
@@ -130,7 +131,7 @@ export function fitLogistic(
     last[size - 1] = (last[size - 1] ?? 0) + 1e-6
     const change = solve(cholesky(hessian), gradient)
     solution = solution.map((value, index) => value - (change[index] ?? 0))
-    if (Math.abs(before - loss) < 1e-7 * Math.abs(loss)) break
+    if (Math.abs(before - loss) < 1e-6 * Math.abs(loss)) break
     before = loss
   }
   return { weights: solution.slice(0, size - 1), bias: solution[size - 1] ?? 0 }
@@ -182,7 +183,7 @@ export function fitParts(people: Rows, bots: Rows, botWeights: readonly number[]
   return {
     quantiles,
     center,
-    covarianceFactor: factor.map((line, row) => [...line.slice(0, row + 1)]),
+    covarianceFactor: factor.map((line, row) => Array.from(line.slice(0, row + 1))),
     weights: [...weights],
     bias,
   }

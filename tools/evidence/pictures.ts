@@ -77,10 +77,11 @@ const SECONDS_PLACE = new Map<number, number>([
   [10, 0.95],
 ])
 
+const height = (rate: number) => Math.sqrt(rate / 0.5)
+
 /** The equal error by seconds of motion. The square root keeps small rates apart and shows zero. */
 export function drawEqualError(results: readonly FamilyResult[]): string {
   const names = [...new Set(results.map(({ family }) => family))]
-  const height = (rate: number) => Math.sqrt(rate / 0.5)
   return draw(
     'Equal error rate of unseen families',
     {
@@ -106,9 +107,11 @@ export function drawEqualError(results: readonly FamilyResult[]): string {
   )
 }
 
+/** The place of a rate on three powers of ten. */
+const share = (rate: number) => (Math.log10(Math.max(rate, 0.001)) + 3) / 3
+
 /** People lost against bots passed at 3 s, both on scales of powers of ten. */
 export function drawTradeOff(results: readonly FamilyResult[]): string {
-  const share = (rate: number) => (Math.log10(Math.max(rate, 0.001)) + 3) / 3
   const ticks = [0.001, 0.01, 0.1, 1].map((rate) => [share(rate), `${rate * 100} %`] as const)
   return draw(
     'People lost and bots passed, 3 s of motion',

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { WINDOW_SECONDS } from '../../packages/scorer/src/features.ts'
-import { type Evaluation, type FamilyResult, HUMAN_DERIVED } from './evaluate.ts'
+import { type Evaluation, type FamilyResult, HUMAN_DERIVED, type Rates } from './evaluate.ts'
 import type { IdeaResult } from './ideas.ts'
 import { drawEqualError, drawTradeOff } from './pictures.ts'
 import type { ProbeRates } from './probes.ts'
@@ -26,7 +26,7 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]) =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 
 /** The worst rate of the synthetic families at a length. */
-export function worst(
+function worst(
   families: readonly FamilyResult[],
   seconds: number,
   rate: (result: FamilyResult) => number,
@@ -38,58 +38,83 @@ export function worst(
   )
 }
 
+type Goal = {
+  readonly bar: string
+  readonly goal: string
+  readonly met: (rate: number) => boolean
+  readonly rate: number
+  /** The same against people on the frame clock, where there is such a thing. */
+  readonly reclocked?: number
+  readonly digits?: number
+}
+
+function goalRow({ bar, goal, met, rate, reclocked, digits = 1 }: Goal): string[] {
+  const verdict = !met(rate)
+    ? '**missed**'
+    : reclocked !== undefined && !met(reclocked)
+      ? 'met as recorded, **missed** on the frame clock'
+      : 'met'
+  return [
+    bar,
+    goal,
+    percent(rate, digits),
+    reclocked === undefined ? '' : percent(reclocked, digits),
+    verdict,
+  ]
+}
+
 function goalRows({ evaluation: { families }, replay, probes }: Measured): string[][] {
   const morph = families.find(({ family, seconds }) => family === 'stroke_morph' && seconds === 10)
-  const row = (what: string, goal: string, value: string, met: boolean) => [
-    what,
-    goal,
-    value,
-    met ? 'met' : '**missed**',
+  const synthetic = (share: 95 | 99, seconds: number, limit: number): Goal => {
+    const rate = (rates: Rates) => (share === 95 ? rates.lostAt95 : rates.lostAt99)
+    return {
+      bar: `people lost at ${share} % rejection of the worst synthetic family, ${seconds} s`,
+      goal: `≤ ${100 * limit} %`,
+      met: (value) => value <= limit,
+      rate: worst(families, seconds, rate),
+      reclocked: worst(families, seconds, ({ reclocked }) => rate(reclocked)),
+    }
+  }
+  const goals: Goal[] = [
+    synthetic(99, 10, 0.005),
+    synthetic(95, 3, 0.015),
+    synthetic(99, 3, 0.03),
+    {
+      bar: 'equal error of stroke morph, 10 s',
+      goal: '< 10 %',
+      met: (value) => value < 0.1,
+      rate: morph?.eer ?? 1,
+      reclocked: morph?.reclocked.eer ?? 1,
+    },
+    {
+      bar: 'replay with at most 1 px of jitter found',
+      goal: '≥ 97 %',
+      met: (value) => value >= 0.97,
+      rate: replay.detection,
+    },
+    {
+      bar: 'innocent session taken for a replay (upper bound)',
+      goal: '≤ 0.01 %',
+      met: (value) => value <= 1e-4,
+      rate: replay.falseAlarm,
+      digits: 4,
+    },
+    {
+      bar: 'probes, 2 of 3, mean person (computed)',
+      goal: '≥ 99.5 %',
+      met: (value) => value >= 0.995,
+      rate: probes.pass,
+      digits: 2,
+    },
+    {
+      bar: 'probes, 2 of 3, worst of 33 (computed)',
+      goal: '≥ 97 %',
+      met: (value) => value >= 0.97,
+      rate: probes.worst,
+      digits: 2,
+    },
   ]
-  const at99After10 = worst(families, 10, ({ lostAt99 }) => lostAt99)
-  const at95After3 = worst(families, 3, ({ lostAt95 }) => lostAt95)
-  const at99After3 = worst(families, 3, ({ lostAt99 }) => lostAt99)
-  return [
-    row(
-      'people lost at 99 % rejection, worst synthetic family, 10 s',
-      '≤ 0.5 %',
-      percent(at99After10),
-      at99After10 <= 0.005,
-    ),
-    row(
-      'people lost at 95 % rejection, worst synthetic family, 3 s',
-      '≤ 1.5 %',
-      percent(at95After3),
-      at95After3 <= 0.015,
-    ),
-    row(
-      'people lost at 99 % rejection, worst synthetic family, 3 s',
-      '≤ 3 %',
-      percent(at99After3),
-      at99After3 <= 0.03,
-    ),
-    row('equal error of stroke morph, 10 s', '< 10 %', percent(morph?.eer ?? 1), (morph?.eer ?? 1) < 0.1),
-    row(
-      'the same against people on the frame clock',
-      '< 10 %',
-      percent(morph?.reclocked.eer ?? 1),
-      (morph?.reclocked.eer ?? 1) < 0.1,
-    ),
-    row(
-      'replay with at most 1 px of jitter found',
-      '≥ 97 %',
-      percent(replay.detection),
-      replay.detection >= 0.97,
-    ),
-    row(
-      'innocent session taken for a replay (upper bound)',
-      '≤ 0.01 %',
-      percent(replay.falseAlarm, 4),
-      replay.falseAlarm <= 1e-4,
-    ),
-    row('probes, 2 of 3, mean person (computed)', '≥ 99.5 %', percent(probes.pass, 2), probes.pass >= 0.995),
-    row('probes, 2 of 3, worst of 33 (computed)', '≥ 97 %', percent(probes.worst, 2), probes.worst >= 0.97),
-  ]
+  return goals.map(goalRow)
 }
 
 function familyTable(families: readonly FamilyResult[], seconds: number): string {
@@ -122,7 +147,7 @@ function familyTable(families: readonly FamilyResult[], seconds: number): string
 function sections(measured: Measured): Map<string, string> {
   const { evaluation, sessions, ideas } = measured
   return new Map([
-    ['goals', table(['Bar', 'Goal', 'Measured', ''], goalRows(measured))],
+    ['goals', table(['Bar', 'Goal', 'People as recorded', 'On the frame clock', ''], goalRows(measured))],
     [
       'families',
       WINDOW_SECONDS.map(
@@ -151,11 +176,19 @@ function sections(measured: Measured): Map<string, string> {
     [
       'sessions',
       table(
-        ['Whole sessions, shipped model', 'Sessions', 'Judged', 'Flagged `synthetic_motion`', 'Median p'],
+        [
+          'Whole sessions, shipped model',
+          'Sessions',
+          'Judged (1 s)',
+          '3 s or more',
+          'Flagged `synthetic_motion`',
+          'Median p',
+        ],
         sessions.map((row) => [
           row.who,
           `${row.sessions}`,
           `${row.judged}`,
+          `${row.longEnough}`,
           `${row.flagged}`,
           Number.isNaN(row.medianP) ? '–' : row.medianP.toFixed(3),
         ]),
@@ -182,14 +215,15 @@ function sections(measured: Measured): Map<string, string> {
     ],
     [
       'speed',
-      `Measured with the tables: ${Math.round(measured.sessionsPerSecond)} sessions of one minute judged per second on one shared core.`,
+      `Measured with the tables: ${Math.round(measured.sessionsPerSecond)} sessions of one minute judged per second of one core's time.`,
     ],
   ])
 }
 
+const line = (cells: readonly string[]) =>
+  cells.map((cell, index) => (index === 0 ? cell.padEnd(17) : cell.padStart(9))).join(' ')
+
 export function printTable({ evaluation }: Measured): string {
-  const line = (cells: readonly string[]) =>
-    cells.map((cell, index) => (index === 0 ? cell.padEnd(17) : cell.padStart(9))).join(' ')
   return [
     line(['family', 'seconds', 'windows', 'AUC', 'EER', 'lost@95', 'lost@99']),
     ...evaluation.families.map((row) =>

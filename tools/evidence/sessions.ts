@@ -2,30 +2,39 @@
 import { currentModel } from '../../packages/scorer/src/current-model.ts'
 import { judgeMotion } from '../../packages/scorer/src/index.ts'
 import { offlineSession } from '../../packages/arena/src/index.ts'
-import { readBots, readHumans, type Session } from './data.ts'
+import { readBots, readCircles, readHumans, type Session } from './data.ts'
 import { reclock } from './generate.ts'
 import type { Split } from './split.ts'
 
 export type SessionRow = {
   readonly who: string
   readonly sessions: number
-  /** Sessions with at least one second of motion. */
+  /** Sessions with at least one second of motion, and with three. */
   readonly judged: number
+  readonly longEnough: number
   readonly flagged: number
   readonly medianP: number
 }
 
+const families = (sessions: readonly Session[]) => [...new Set(sessions.map(({ family }) => family))]
+
 export function judgeSessions(folder: string, split: Split): SessionRow[] {
   const people = readHumans(folder).filter(({ user }) => user !== null && split.test.has(user))
   const captured = readBots(folder).filter(({ source }) => source === 'chromium')
-  const families = [...new Set(captured.map(({ family }) => family))]
+  const circles = readCircles(folder)
   return [
     rowOf('test people, as recorded', people),
     rowOf('test people, on the frame clock', reclock(people, 2_000_000)),
-    ...families.map((family) =>
+    ...families(captured).map((family) =>
       rowOf(
         `${family}, in Chromium`,
         captured.filter((session) => session.family === family),
+      ),
+    ),
+    ...families(circles).map((family) =>
+      rowOf(
+        `another study: ${family}`,
+        circles.filter((session) => session.family === family),
       ),
     ),
   ]
@@ -38,19 +47,21 @@ function rowOf(who: string, sessions: readonly Session[]): SessionRow {
     who,
     sessions: sessions.length,
     judged: judged.length,
+    longEnough: judged.filter(({ motionSeconds }) => motionSeconds >= 3).length,
     flagged: judged.filter(({ synthetic }) => synthetic).length,
     medianP: sorted[Math.floor(sorted.length / 2)] ?? Number.NaN,
   }
 }
 
-/** Sessions of one minute judged per second on one core; generating them is not timed. */
+/** Sessions of one minute judged per second of one core's time, so that a busy machine counts for little. */
 export function measureSpeed(): number {
   const sessions = Array.from({ length: 60 }, (_, seed) => offlineSession('sigma_lognormal', seed))
   for (const points of sessions) judgeMotion(points, currentModel)
-  const startedAt = performance.now()
+  const before = process.cpuUsage()
   const rounds = 5
   for (let round = 0; round < rounds; round += 1) {
     for (const points of sessions) judgeMotion(points, currentModel)
   }
-  return (rounds * sessions.length * 1_000) / (performance.now() - startedAt)
+  const { user, system } = process.cpuUsage(before)
+  return (rounds * sessions.length * 1_000_000) / (user + system)
 }

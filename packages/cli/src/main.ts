@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
 import { doctor } from './doctor.ts'
 import { operatorCall } from './operator.ts'
+import { openSession } from './sessions.ts'
 import { verify } from './verify.ts'
 
 const serverFile = (path: string) => fileURLToPath(new URL(`../../server/${path}`, import.meta.url))
@@ -86,6 +87,15 @@ for (const [step, description] of Object.entries(steps))
         reason: options.reason,
       }),
     )
+program
+  .command('sessions')
+  .description('what pages recorded')
+  .command('open <sessionId>')
+  .description('fetch a recording and check its chain, signatures and proofs')
+  .option('--url <url>', 'the address of the service', 'http://127.0.0.1:3000')
+  .option('--key <key>', 'an API key of the agent; default: POHF_API_KEY')
+  .option('--json', 'one JSON object, with every record')
+  .action(openSession)
 const keys = program.command('keys').description('the keys that sign credentials')
 remote(keys.command('list'))
   .description('list the keys and their states')

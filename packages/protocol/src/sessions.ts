@@ -12,7 +12,7 @@ const base64url = (bytes: number) =>
       new RegExp(`^[A-Za-z0-9_-]{${Math.ceil((bytes * 4) / 3)}}$`),
       `must be base64url of ${bytes} bytes`,
     )
-const sessionParams = z.object({ sessionId: z.string().min(1).max(128) })
+const sessionParams = z.object({ sessionId: reference(128) })
 
 /** A probe arrives as pixels, or, to who asked for the alternative, as words to choose from. What is right stays here. */
 const probe = z.union([

@@ -392,8 +392,26 @@ const judge = (truth: ProbeTruth, askedAt: number, rest: readonly ReadRecord[]):
   return { probe: truth, result, shownAt, reactionMs }
 }
 
+/**
+ * Who asks for probes without pointing cannot answer the one that is open: it was taken back and counts neither way.
+ * Only the open one, and only in its time; otherwise asking would wipe out what was missed before.
+ */
+const isTakenBack = (outcome: ProbeOutcome, askedAt: number, until: readonly ReadRecord[]): boolean =>
+  outcome.probe.kind === 'point' &&
+  outcome.result === 'unanswered' &&
+  until.some(
+    ({ chunk, receivedAt }) =>
+      receivedAt - askedAt <= outcome.probe.toMs + deliveryMs &&
+      chunk.events.some(({ type }) => type === 'alternative'),
+  )
+
 /** How every probe of a session was answered, in the order they were asked. Records must be whole and in order. */
 export const probeOutcomes = (records: readonly ReadRecord[]): ProbeOutcome[] =>
-  records.flatMap(({ after }, index) =>
-    after.probe === null ? [] : [judge(after.probe, after.at, records.slice(index, index + 12))],
-  )
+  records.flatMap(({ after }, index) => {
+    if (after.probe === null) return []
+    // Twelve chunks are longer than any window: a later answer would be late anyway.
+    const rest = records.slice(index, index + 12)
+    const next = rest.findIndex((record, place) => place > 0 && record.after.probe !== null)
+    const outcome = judge(after.probe, after.at, rest)
+    return isTakenBack(outcome, after.at, next === -1 ? rest : rest.slice(0, next)) ? [] : [outcome]
+  })

@@ -3,10 +3,6 @@
 // which IEEE 754 fixes. Sums run in index order.
 const LN2_HIGH = 0.6931471803691238
 const LN2_LOW = 1.9082149292705877e-10
-const SQRT_HALF = 0.7071067811865476
-const QUARTER_PI = 0.7853981633974483
-const HALF_PI = 1.5707963267948966
-export const PI = 3.141592653589793
 const TAN_EIGHTH_PI = 0.4142135623730951
 const TWO_TO_54 = 18014398509481984
 
@@ -25,7 +21,7 @@ export function ln(value: number): number {
   let exponent = (high >>> 20) - 1022 + shift
   bits.setUint32(0, (high & 0x000fffff) | 0x3fe00000)
   let mantissa = bits.getFloat64(0)
-  if (mantissa < SQRT_HALF) {
+  if (mantissa < Math.SQRT1_2) {
     mantissa *= 2
     exponent -= 1
   }
@@ -59,14 +55,14 @@ export function angle(y: number, x: number): number {
   let base = 0
   if (ratio > TAN_EIGHTH_PI) {
     ratio = (ratio - 1) / (ratio + 1)
-    base = QUARTER_PI
+    base = Math.PI / 4
   }
   const square = ratio * ratio
   let sum = 0
   for (let power = 45; power >= 1; power -= 2) sum = 1 / power - sum * square
   let result = base + ratio * sum
-  if (steep) result = HALF_PI - result
-  if (x < 0) result = PI - result
+  if (steep) result = Math.PI / 2 - result
+  if (x < 0) result = Math.PI - result
   return y < 0 ? -result : result
 }
 

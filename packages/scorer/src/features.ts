@@ -1,6 +1,6 @@
 // What a stroke looks like, in numbers that do not depend on the size of the task, and how strokes are put together
 // into windows of 1, 3 or 10 seconds of motion.
-import { PI, angle, correlation, deviation, length, ln, mean } from './arithmetic.ts'
+import { angle, correlation, deviation, length, ln, mean } from './arithmetic.ts'
 import { SAMPLES_PER_SECOND, type Stroke } from './strokes.ts'
 
 /** Below this turn (radians) two steps point the same way. */
@@ -196,7 +196,7 @@ function courseFeatures(stroke: Stroke, { dx, dy, size, path }: Steps): number[]
     heading.push(angle(down, right))
   }
   const turns = differences(heading).map((turn) =>
-    turn > PI ? turn - 2 * PI : turn <= -PI ? turn + 2 * PI : turn,
+    turn > Math.PI ? turn - 2 * Math.PI : turn <= -Math.PI ? turn + 2 * Math.PI : turn,
   )
   const bends = turns.map(Math.abs)
   const turning = turns.filter((turn) => Math.abs(turn) > TURN_MIN)
@@ -213,7 +213,7 @@ function courseFeatures(stroke: Stroke, { dx, dy, size, path }: Steps): number[]
     mean(bends),
     deviation(turns),
     share(bends, (bend) => bend < TURN_MIN),
-    share(bends, (bend) => bend > PI / 2),
+    share(bends, (bend) => bend > Math.PI / 2),
     turning.length > 2 ? flips / (turning.length - 1) : 0,
     lagged(turns, 1),
     correlation(bends, across),
@@ -264,7 +264,7 @@ function powerLaw(bends: readonly number[], across: readonly number[]): [number,
 function directionEntropy(heading: readonly number[]): number {
   const counts: number[] = Array.from({ length: 16 }, () => 0)
   for (const direction of heading) {
-    const sector = Math.floor(((direction + PI) / (2 * PI)) * 16 + 0.5) % 16
+    const sector = Math.floor(((direction + Math.PI) / (2 * Math.PI)) * 16 + 0.5) % 16
     counts[sector] = (counts[sector] ?? 0) + 1
   }
   let entropy = 0

@@ -10,7 +10,7 @@ export type MotionPoint = {
   readonly type: 'move' | 'down' | 'up'
 }
 
-/** A stroke on the common grid. The steps between its samples are 1/60 s. */
+/** A stroke on the common grid, from its first point on. The steps between its samples are 1/60 s. */
 export type Stroke = {
   readonly x: readonly number[]
   readonly y: readonly number[]
@@ -94,14 +94,14 @@ function resample(run: readonly Sample[], first: Sample, last: Sample): Stroke {
   const y: number[] = []
   let at = 0
   for (let sample = 0; sample < count; sample += 1) {
-    // From the first point on, so that the origin of the clock does not reach the bits.
+    // From the first point on, so that neither the origin of the clock nor that of the page reaches the bits.
     const elapsed = (sample * 1_000) / SAMPLES_PER_SECOND
     while (at < run.length - 2 && (run[at + 1] ?? last).t - first.t <= elapsed) at += 1
     const left = run[at] ?? first
     const right = run[at + 1] ?? last
     const share = Math.min(1, (elapsed - (left.t - first.t)) / (right.t - left.t))
-    x.push(Math.round(left.x + (right.x - left.x) * share))
-    y.push(Math.round(left.y + (right.y - left.y) * share))
+    x.push(Math.round(left.x - first.x + (right.x - left.x) * share))
+    y.push(Math.round(left.y - first.y + (right.y - left.y) * share))
   }
   return { x, y, seconds: (count - 1) / SAMPLES_PER_SECOND }
 }

@@ -13,7 +13,7 @@ import type { ProbeSeed } from '../src/sessions/schedule.ts'
 import type { Answered, Request } from './harness.ts'
 
 /** How a recorder reaches the server: the harness, or a real line. */
-export type Send = (method: string, path: string, request: Request) => Promise<Answered>
+type Send = (method: string, path: string, request: Request) => Promise<Answered>
 
 const { subtle } = webcrypto
 const sha256 = (bytes: Uint8Array | string): Buffer => createHash('sha256').update(bytes).digest()

@@ -195,7 +195,7 @@ type Recording = {
   /** Chunks from the first on, without a gap. */
   readonly chunks: readonly SealedChunk[]
   /** The `cnf.jkt` of the credential: whose key the recording must be signed by. */
-  readonly jkt?: string
+  readonly jkt?: string | undefined
 }
 
 const firstLink = async ({ opening, sessionId, jkt }: Recording): Promise<Bytes> => {

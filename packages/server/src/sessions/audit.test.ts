@@ -152,44 +152,46 @@ test('proofs of trees of every small size are taken, and fit no other place', as
   }
 })
 
+/** A recording of one chunk, committed to rightly, whatever the chunk says. */
+const careless = async (over: Record<string, unknown>) => {
+  const recorder = await openRecorder({ send: harness.call, site: agentId })
+  const made = await recorder.makeLast({ t1: 100, over })
+  const { receipt } = recorder.now()
+  const ciphertext = sealRecord(recordKey(Buffer.alloc(32), recorder.sessionId, 1), {
+    v: 1,
+    seq: 1,
+    chunk: made.chunk,
+    signature: made.signature,
+    receivedAt: receipt.at + 100,
+    after: { at: receipt.at, token: receipt.token, probe: null },
+  })
+  const key = recordKey(Buffer.alloc(32), recorder.sessionId, 1).toString('base64url')
+  return checkChunks({
+    sessionId: recorder.sessionId,
+    telemetry: {
+      alg: 'sha256-chain-v1',
+      link: made.link.toString('base64url'),
+      root: leafOf(ciphertext).toString('base64url'),
+      n: 1,
+    },
+    opening: {
+      nonce: recorder.nonce,
+      key: recorder.key.jwk,
+      site: agentId,
+      kind: 'view',
+      workflowId: null,
+      challenge: null,
+    },
+    chunks: [{ seq: 1, ciphertext: ciphertext.toString('base64url'), key, proof: [] }],
+  })
+}
+
+const reasonOf = async (over: Record<string, unknown>) => {
+  const checked = await careless(over)
+  return checked.ok ? 'believed' : checked.reason
+}
+
 test('a server that took what it must not take is found out by its own records', async () => {
-  /** A recording of one chunk, committed to rightly, whatever the chunk says. */
-  const careless = async (over: Record<string, unknown>) => {
-    const recorder = await openRecorder({ send: harness.call, site: agentId })
-    const made = await recorder.makeLast({ t1: 100, over })
-    const { receipt } = recorder.now()
-    const ciphertext = sealRecord(recordKey(Buffer.alloc(32), recorder.sessionId, 1), {
-      v: 1,
-      seq: 1,
-      chunk: made.chunk,
-      signature: made.signature,
-      receivedAt: receipt.at + 100,
-      after: { at: receipt.at, token: receipt.token, probe: null },
-    })
-    const key = recordKey(Buffer.alloc(32), recorder.sessionId, 1).toString('base64url')
-    return checkChunks({
-      sessionId: recorder.sessionId,
-      telemetry: {
-        alg: 'sha256-chain-v1',
-        link: made.link.toString('base64url'),
-        root: leafOf(ciphertext).toString('base64url'),
-        n: 1,
-      },
-      opening: {
-        nonce: recorder.nonce,
-        key: recorder.key.jwk,
-        site: agentId,
-        kind: 'view',
-        workflowId: null,
-        challenge: null,
-      },
-      chunks: [{ seq: 1, ciphertext: ciphertext.toString('base64url'), key, proof: [] }],
-    })
-  }
-  const reasonOf = async (over: Record<string, unknown>) => {
-    const checked = await careless(over)
-    return checked.ok ? 'believed' : checked.reason
-  }
   assert.equal(await reasonOf({}), 'believed')
   assert.equal(await reasonOf({ receipt: 'A'.repeat(22) }), 'wrong_receipt')
   assert.equal(await reasonOf({ t0: 50 }), 'wrong_clock')

@@ -37,7 +37,7 @@ export const readKey = (jwk: PublicJwk): KeyObject | undefined => {
 /** x and y as 64 bytes, and back. */
 export const packKey = (jwk: PublicJwk): Buffer =>
   Buffer.concat([Buffer.from(jwk.x, 'base64url'), Buffer.from(jwk.y, 'base64url')])
-export const unpackKey = (bytes: Buffer): PublicJwk => ({
+const unpackKey = (bytes: Buffer): PublicJwk => ({
   kty: 'EC',
   crv: 'P-256',
   x: bytes.subarray(0, 32).toString('base64url'),

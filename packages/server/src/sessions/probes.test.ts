@@ -17,10 +17,16 @@ const pixelsOf = (png: Buffer): Uint8Array => {
   const head = parts.get('IHDR')
   assert.deepEqual([head?.readUInt32BE(0), head?.readUInt32BE(4)], [width, height])
   const rows = inflateSync(parts.get('IDAT') ?? Buffer.alloc(0))
-  return Uint8Array.from({ length: width * height }, (_, at) => {
-    const byte = rows[Math.floor(at / width) * (width / 2 + 1) + 1 + Math.floor((at % width) / 2)] ?? 0
-    return at % 2 === 0 ? byte >> 4 : byte & 15
-  })
+  const rowBytes = width / 2
+  const pixels = new Uint8Array(width * height)
+  let above = new Uint8Array(rowBytes)
+  for (let y = 0; y < height; y++) {
+    const [filter = 0, ...bytes] = rows.subarray(y * (rowBytes + 1), (y + 1) * (rowBytes + 1))
+    assert.ok(filter === 0 || filter === 2)
+    above = Uint8Array.from(bytes, (byte, x) => (filter === 2 ? byte + (above[x] ?? 0) : byte))
+    for (const [x, byte] of above.entries()) pixels.set([byte >> 4, byte & 15], y * width + 2 * x)
+  }
+  return pixels
 }
 
 /** Looks outwards from a place in 72 directions: the share in which it meets ink within so many pixels. */

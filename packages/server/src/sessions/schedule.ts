@@ -19,7 +19,7 @@ export type Schedule = {
   } | null
 }
 
-export const probesMin = 3
+const probesMin = 3
 const hitsMin = 2
 /** After a soft failure: three more. */
 const probesAfterStepUp = 6

@@ -5,7 +5,8 @@ import { probeOutcomes, readChunk } from '@pohf/protocol/telemetry'
 import { inTransaction } from '../platform/db.ts'
 import { startHarness } from '../../test/harness.ts'
 import { answerOf, attend, makeSessionKey, openRecorder, peekTruth } from '../../test/recorder.ts'
-import { readRecords } from './index.ts'
+import { listClosed, readRecords, updateSessionScored, type OpenedSession } from './index.ts'
+import { thumbprintOf } from './chain.ts'
 import { truthOf } from './probes.ts'
 import { deleteSubjectKey } from './store.ts'
 
@@ -14,7 +15,7 @@ const { apiKey, agentId } = await harness.register('test')
 const open = (options: Partial<Parameters<typeof openRecorder>[0]> = {}) =>
   openRecorder({ send: harness.call, site: agentId, ...options })
 
-const openedOf = async (sessionId: string) => {
+const openedOf = async (sessionId: string): Promise<OpenedSession> => {
   const opened = await inTransaction(harness.ctx, agentId, (tx) =>
     readRecords(tx, harness.ctx, { agentId, mode: 'test', sessionId }),
   )
@@ -391,4 +392,49 @@ test('the program may drop days of recordings, and nothing else', async () => {
     inTransaction(harness.ctx, 'system', (tx) => sql`delete from session_chunks`.execute(tx)),
     /permission denied/,
   )
+})
+
+test('a closed session waits for its score, is scored once, and its credential names the key of the page', async () => {
+  const key = await makeSessionKey()
+  const claimsOf = async () => {
+    const recorder = await open({ key })
+    await recorder.chunk()
+    await recorder.finish()
+    const { sessionId } = recorder
+    const place = { agentId, mode: 'test' as const, sessionId }
+    const waiting = await inTransaction(harness.ctx, 'system', (tx) => listClosed(tx, 100))
+    assert.ok(waiting.some((one) => one.sessionId === sessionId))
+    const score = {
+      quality: 0.7,
+      verified: true,
+      assurance: 'low' as const,
+      scoring: 'test',
+      components: { focus: 1, probe: 0.8, input: null, gaze: null, device: 0.3, history: 0.5 },
+      flags: [],
+      reasons: [],
+      evidence: [{ type: 'telemetry' as const, alg: 'sha-256' as const, hash: 'A'.repeat(43) }],
+      salt: Buffer.alloc(32),
+    }
+    const scoreIt = () => inTransaction(harness.ctx, 'system', (tx) => updateSessionScored(tx, place, score))
+    assert.equal(await scoreIt(), true)
+    assert.equal(await scoreIt(), false, 'a session is scored once')
+    const left = await inTransaction(harness.ctx, 'system', (tx) => listClosed(tx, 100))
+    assert.ok(left.every((one) => one.sessionId !== sessionId))
+    const minted = await harness.call('POST', '/api/agents/verify', { key: apiKey, body: { sessionId } })
+    assert.equal(minted.status, 200, minted.text)
+    const payload = (minted.json.pohf_jwt as string).split('.')[1] ?? ''
+    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'))
+    assert.equal(claims.telemetry.link, recorder.now().link.toString('base64url'))
+    return claims as { sub: string; cnf: unknown }
+  }
+  const [one, two] = [await claimsOf(), await claimsOf()]
+  assert.deepEqual(one.cnf, { jkt: thumbprintOf(key.jwk) })
+  assert.equal(one.sub, two.sub, 'a page that keeps its key is one subject')
+})
+
+test('an id that no database can hold is refused, not a fault of ours', async () => {
+  for (const path of ['', '/chunks']) {
+    const answer = await harness.call('GET', `/api/agents/sessions/nul%00${path}`, { key: apiKey })
+    assert.equal(answer.status, 400, answer.text)
+  }
 })

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inTransaction } from '../platform/db.ts'
 import { startHarness, type Answered } from '../../test/harness.ts'
-import { makeSessionKey, openRecorder, type MadeChunk, type Recorder } from '../../test/recorder.ts'
+import {
+  environment,
+  makeSessionKey,
+  openRecorder,
+  type MadeChunk,
+  type Recorder,
+} from '../../test/recorder.ts'
 import { makeJudge, packKey, signedRules, type Rule, type Situation } from './chain.ts'
 import { readRecords } from './index.ts'
 
@@ -248,16 +254,7 @@ const cases: readonly Case[] = [
       recorder.post(
         await recorder.make({
           t1: 300,
-          over: {
-            env: {
-              webdriver: false,
-              width: 1,
-              height: 1,
-              touchPoints: 0,
-              reducedMotion: false,
-              coalesces: true,
-            },
-          },
+          over: { env: environment },
         }),
       ),
   },

@@ -1,0 +1,59 @@
+// The same recording judged in Chromium and in Node must have the same bits.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { stripTypeScriptTypes } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import { resolve } from 'node:path'
+import { test } from 'node:test'
+import { findChromium, launch } from '../../console/test/browser.ts'
+import { currentModel } from '../src/current-model.ts'
+import { judgeMotion, type MotionPoint } from '../src/index.ts'
+import { straightRecording, wobblyRecording } from './traces.ts'
+
+const sources = resolve(import.meta.dirname, '../src')
+
+/** Serves the sources of the package as a browser can read them, and nothing else. */
+const serve = () =>
+  createServer((request, response) => {
+    const path = new URL(request.url ?? '/', 'http://localhost').pathname
+    if (path === '/') {
+      response.setHeader('content-type', 'text/html').end('<!doctype html><title>scorer</title>')
+    } else if (/^\/[a-z-]+\.ts$/.test(path)) {
+      const text = stripTypeScriptTypes(readFileSync(resolve(sources, `.${path}`), 'utf8'))
+      response.setHeader('content-type', 'text/javascript').end(text)
+    } else if (/^\/models\/[a-z0-9.-]+\.json$/.test(path)) {
+      response.setHeader('content-type', 'application/json').end(readFileSync(resolve(sources, `.${path}`)))
+    } else {
+      response.writeHead(404).end()
+    }
+  })
+
+const chromium = findChromium()
+
+void test(
+  'a recording has the same judgement, bit for bit, in Chromium and in Node',
+  { skip: 'missing' in chromium ? chromium.missing : false },
+  async (context) => {
+    assert.ok('path' in chromium)
+    const server = serve()
+    await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
+    context.after(() => server.close())
+    const browser = await launch(chromium.path)
+    context.after(() => browser.close())
+    const page = await browser.newPage()
+    await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+    const recordings: MotionPoint[][] = [
+      straightRecording(12),
+      ...Array.from({ length: 20 }, (_, seed) => wobblyRecording(seed + 1, 3 + seed)),
+    ]
+    const there = await page.evaluate<string>(`(async () => {
+      const { judgeMotion } = await import('/index.ts')
+      const { currentModel } = await import('/current-model.ts')
+      return JSON.stringify(${JSON.stringify(recordings)}.map((points) => judgeMotion(points, currentModel)))
+    })()`)
+    // JSON writes the shortest text that names a double, so equal text is equal bits.
+    assert.equal(there, JSON.stringify(recordings.map((points) => judgeMotion(points, currentModel))))
+    assert.ok(there.includes('"p":0.'), 'no recording was long enough')
+  },
+)

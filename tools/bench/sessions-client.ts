@@ -1,0 +1,157 @@
+// The pages of many people, in a process of their own: opens sessions, signs and sends chunks as receipts ask, ends them.
+import { createHash, generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
+import { Agent, request } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
+import type { Receipt } from '@pohf/protocol'
+import { actionBytes, firstLinkBytes, linkBytes, thumbprintText } from '@pohf/protocol/telemetry'
+
+const [baseUrl = '', site = '', count = '', seconds = ''] = process.argv.slice(2)
+const agent = new Agent({ keepAlive: true, maxSockets: 2_000 })
+const sha256 = (bytes: Uint8Array | string): Buffer => createHash('sha256').update(bytes).digest()
+
+const tally = { chunks: 0, refused: 0, failed: 0, bytesUp: 0, bytesDown: 0, probes: 0, finished: 0 }
+const latencies: number[] = []
+
+const post = (path: string, body: unknown): Promise<{ status: number; json: unknown }> =>
+  new Promise((resolve, reject) => {
+    const text = JSON.stringify(body)
+    tally.bytesUp += Buffer.byteLength(text)
+    const call = request(
+      `${baseUrl}${path}`,
+      {
+        method: 'POST',
+        agent,
+        headers: { 'content-type': 'text/plain', 'content-length': Buffer.byteLength(text) },
+      },
+      (response) => {
+        const parts: Buffer[] = []
+        response.on('data', (part: Buffer) => parts.push(part))
+        response.on('end', () => {
+          const answer = Buffer.concat(parts)
+          tally.bytesDown += answer.length
+          resolve({ status: response.statusCode ?? 0, json: JSON.parse(answer.toString('utf8')) })
+        })
+      },
+    )
+    call.on('error', reject)
+    call.end(text)
+  })
+
+/** A pointer that moves half of the time at 60 Hz, and a few other events: about 450 bytes a second. */
+const eventsOf = (ms: number, seq: number): unknown[] => {
+  const points = Math.max(1, Math.floor(ms / 16.7 / 2))
+  const steps = Array.from({ length: points - 1 }, (_, n) => [
+    16,
+    ((n * seq) % 9) - 4,
+    ((n * 7 + seq) % 5) - 2,
+  ])
+  return [
+    ['f', 0, 1, 1, 100],
+    ['m', 5, 'm', 1, points, [400, 300, ...steps.flat()]],
+    ['s', 1, 40],
+  ]
+}
+
+type Page = {
+  privateKey: KeyObject
+  sessionId: string
+  link: Buffer
+  receipt: Receipt
+  seq: number
+  clock: number
+}
+
+const open = async (): Promise<Page> => {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
+  const key = { kty: 'EC', crv: 'P-256', x, y }
+  const { status, json } = await post('/api/sessions', { site, kind: 'view', key })
+  if (status !== 200) throw new Error(`no session: ${JSON.stringify(json)}`)
+  const { sessionId, nonce, receipt } = json as { sessionId: string; nonce: string; receipt: Receipt }
+  const opening = {
+    nonce: Buffer.from(nonce, 'base64url'),
+    jkt: sha256(thumbprintText({ x, y })).toString('base64url'),
+    sessionId,
+    actionHash: sha256(actionBytes({ site, kind: 'view' })),
+  }
+  return { privateKey, sessionId, link: sha256(firstLinkBytes(opening)), receipt, seq: 0, clock: 0 }
+}
+
+const environment = {
+  webdriver: false,
+  width: 1280,
+  height: 720,
+  touchPoints: 0,
+  reducedMotion: false,
+  coalesces: true,
+}
+
+const send = async (page: Page, ms: number, isLast: boolean): Promise<void> => {
+  const [seq, t1] = [page.seq + 1, page.clock + ms]
+  const chunk = JSON.stringify({
+    v: 1,
+    seq,
+    receipt: page.receipt.token,
+    t0: page.clock,
+    t1,
+    ...(seq === 1 ? { env: environment } : {}),
+    ev: ms > 100 ? eventsOf(ms, seq) : [],
+    ...(isLast ? { last: { n: seq, ms: t1 } } : {}),
+  })
+  const link = sha256(linkBytes(page.link, seq, sha256(chunk)))
+  const signature = sign('sha256', link, { key: page.privateKey, dsaEncoding: 'ieee-p1363' }).toString(
+    'base64url',
+  )
+  const startedAt = performance.now()
+  const path = `/api/sessions/${page.sessionId}/${isLast ? 'finish' : 'telemetry'}`
+  const { status, json } = await post(path, { chunk, signature })
+  if (status !== 200) {
+    tally.refused += 1
+    throw new Error(`refused: ${JSON.stringify(json)}`)
+  }
+  if (isLast) {
+    tally.finished += 1
+    return
+  }
+  latencies.push(performance.now() - startedAt)
+  tally.chunks += 1
+  Object.assign(page, { seq, clock: t1, link, receipt: (json as { receipt: Receipt }).receipt })
+  if (page.receipt.probe) tally.probes += 1
+}
+
+/** One page from its opening to its end, begun somewhere in the first ten seconds. */
+const live = async (index: number, sessions: number, forMs: number): Promise<void> => {
+  await setTimeout((10_000 * index) / sessions)
+  try {
+    const page = await open()
+    const startedAt = performance.now()
+    const at = () => Math.floor(performance.now() - startedAt)
+    while (at() < forMs) {
+      await setTimeout(page.receipt.nextMs)
+      await send(page, at() - page.clock, false)
+    }
+    await send(page, 1, true)
+  } catch (error) {
+    tally.failed += 1
+    if (tally.failed <= 3) console.error(error)
+  }
+}
+
+const sessions = Number(count)
+await Promise.all(
+  Array.from({ length: sessions }, (_, index) => live(index, sessions, Number(seconds) * 1_000)),
+)
+agent.destroy()
+const sorted = latencies.toSorted((a, b) => a - b)
+const quantile = (share: number) =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN
+const { user, system } = process.cpuUsage()
+console.log(
+  JSON.stringify({
+    ...tally,
+    p50: quantile(0.5),
+    p99: quantile(0.99),
+    max: sorted.at(-1),
+    cpuMs: (user + system) / 1_000,
+  }),
+)
