@@ -6,6 +6,8 @@ const steps: readonly { readonly name: string; readonly command: readonly string
   { name: 'lint', command: ['oxlint', '--type-aware', '--quiet'] },
   { name: 'types', command: ['tsc', '-p', '.'] },
   { name: 'types of the console', command: ['tsc', '-p', 'packages/console'] },
+  { name: 'types of the tag', command: ['tsc', '-p', 'packages/tag'] },
+  { name: 'types of the demo', command: ['tsc', '-p', 'packages/demo'] },
   { name: 'dead code', command: ['knip'] },
   { name: 'lockfile', command: ['node', 'tools/lockfile.ts', '--check'] },
   { name: 'generated files', command: ['node', 'tools/generate.ts', '--check'] },

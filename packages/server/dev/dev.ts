@@ -75,18 +75,30 @@ const waitFor = async (url: string, server: ChildProcess): Promise<void> => {
   throw new Error(`${url} did not get ready within 60 s`)
 }
 
-/** Builds the console's pages where they are missing or older than their sources. A failure costs only these pages. */
-const buildConsole = async (): Promise<void> => {
-  const folder = fileURLToPath(new URL('../../console/', import.meta.url))
-  const sources = globSync(['*.html', 'build.ts', 'src/**/*', '../verify/src/*.ts'], { cwd: folder })
-  const newest = Math.max(...sources.map((path) => statSync(join(folder, path)).mtimeMs))
-  const built = join(folder, 'dist/verify.html')
-  if (existsSync(built) && statSync(built).mtimeMs > newest) return
+/** Builds a package where its output is missing or older than its sources. A failure costs only what it builds. */
+const buildPackage = async (name: string, built: string, sources: readonly string[]): Promise<void> => {
+  const folder = fileURLToPath(new URL(`../../${name}/`, import.meta.url))
+  const paths = globSync(['build.ts', 'src/**/*', ...sources], { cwd: folder })
+  const newest = Math.max(...paths.map((path) => statSync(join(folder, path)).mtimeMs))
+  const output = join(folder, 'dist', built)
+  if (existsSync(output) && statSync(output).mtimeMs > newest) return
   const child = spawn(process.execPath, [join(folder, 'build.ts')], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   const code = await new Promise<number>((resolve) => child.once('exit', (status) => resolve(status ?? 1)))
-  if (code !== 0) say('  ! the console did not build; everything but its pages works')
+  if (code !== 0) say(`  ! ${name} did not build; everything but that works`)
+}
+const buildPages = async (): Promise<void> => {
+  await Promise.all([
+    buildPackage('console', 'verify.html', ['*.html', '../verify/src/*.ts']),
+    buildPackage('tag', 'check.js', ['../protocol/src/telemetry.ts']),
+    buildPackage('demo', 'session.html', [
+      '*.html',
+      '../console/src/look/*.css',
+      '../protocol/src/telemetry.ts',
+      '../verify/src/*.ts',
+    ]),
+  ])
 }
 
 /** The same test agent at every start: its key rests beside the other secrets. */
@@ -110,10 +122,33 @@ const seedAgent = async (config: Config): Promise<{ apiKey: string; agentId: str
   return made
 }
 
-const printWelcome = (config: Config, apiKey: string, mailPort: number): void => {
+/** A publisher's site with the check in a form: a process of its own, as it would be anywhere else. */
+const startDemo = async (
+  environment: Record<string, string>,
+): Promise<{ url: string; stop: () => Promise<void> }> => {
+  const file = fileURLToPath(new URL('../../demo/src/main.ts', import.meta.url))
+  const child = spawn(process.execPath, [file], {
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  })
+  const url = await new Promise<string>((resolve) => {
+    child.stdout.once('data', (line: Buffer) => resolve(line.toString().trim()))
+    child.once('exit', () => resolve('(did not start; its words are above)'))
+  })
+  const stop = async () => {
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    if (child.exitCode === null && child.kill('SIGTERM')) await ended
+  }
+  return { url, stop }
+}
+
+type Addresses = { readonly apiKey: string; readonly mailPort: number; readonly demoUrl: string }
+const printWelcome = (config: Config, { apiKey, mailPort, demoUrl }: Addresses): void => {
   say(`
 PoHF is ready.
 
+  Sample site  ${demoUrl}   a form with the check: try it as a visitor
   API          ${config.BASE_URL}
   Verify       ${config.BASE_URL}/verify
   Operators    http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}
@@ -152,7 +187,7 @@ const dev = async (): Promise<void> => {
       ? { url: given, stop: async () => undefined }
       : await step('PostgreSQL', () => openDatabase(early.DATA_DIR))
     stops.push(database.stop)
-    await step('console', buildConsole)
+    await step('pages and scripts', buildPages)
     const catcher = process.env['SMTP_URL']
       ? undefined
       : await step('mail catcher', async () => startMailCatcher({ smtp: await freePort(), http: 0 }))
@@ -178,8 +213,12 @@ const dev = async (): Promise<void> => {
       return child
     })
     server.once('exit', stopNow)
-    const { apiKey } = await step('test agent', () => seedAgent(config))
-    printWelcome(config, apiKey, catcher?.httpPort ?? 0)
+    const { apiKey, agentId } = await step('test agent', () => seedAgent(config))
+    const demo = await step('sample site', () =>
+      startDemo({ POHF_URL: config.BASE_URL, POHF_SITE: agentId, POHF_KEY: apiKey, PORT: '0' }),
+    )
+    stops.push(demo.stop)
+    printWelcome(config, { apiKey, mailPort: catcher?.httpPort ?? 0, demoUrl: demo.url })
   } catch (error) {
     await stopAll()
     throw error

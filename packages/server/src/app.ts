@@ -148,6 +148,7 @@ export const buildApp = (ctx: Ctx): App => {
       ...payments.pages(ctx),
       ...discovery.pages(ctx),
       ...discovery.consolePages(ctx.config.BASE_URL),
+      ...discovery.tagPages(),
     ],
     authenticate,
     admission,

@@ -43,6 +43,10 @@ export const runApi = async (config: Config): Promise<void> => {
   )
   if (!discovery.isConsoleBuilt())
     log.warn('the pages of the console are not built: /verify says so. Build them with: npm run build')
+  if (!discovery.isTagBuilt())
+    log.warn(
+      '/tag.js and /check.js are not built: no page can record a session. Build them with: npm run build',
+    )
 }
 
 export const runWorker = async (config: Config): Promise<void> => {

@@ -67,16 +67,21 @@ const mount = (app: FastifyInstance, listener: Listener, endpoint: Endpoint, han
   })
 }
 
-const mountPage = (app: FastifyInstance, page: Page): void => {
+const isKnown = (ifNoneMatch: string | undefined, etag: string | undefined): boolean =>
+  etag !== undefined &&
+  (ifNoneMatch ?? '').split(',').some((known) => known.trim().replace(/^W\//, '') === etag)
+
+export const mountPage = (app: FastifyInstance, page: Page): void => {
   app.get(page.path, async (request, reply) => {
     const answer = await page.handler({
       params: request.params as Record<string, string>,
       query: request.query as Record<string, string>,
     })
+    reply.headers(answer.headers ?? {})
+    if (isKnown(request.headers['if-none-match'], answer.headers?.['etag'])) return reply.code(304).send()
     return reply
       .code(answer.status ?? 200)
       .type(answer.mediaType)
-      .headers(answer.headers ?? {})
       .send(answer.text)
   })
 }

@@ -1,0 +1,112 @@
+import { useCallback, useEffect, useState } from 'preact/hooks'
+import { Audit } from './audit.tsx'
+import { openSession, type Opened } from './open.ts'
+import { Replay } from './replay.tsx'
+import type { Story } from './story.ts'
+import { Timeline } from './timeline.tsx'
+
+type Phase =
+  | { readonly name: 'loading' }
+  | { readonly name: 'failed'; readonly message: string }
+  | { readonly name: 'open'; readonly opened: Opened }
+
+const statusWords: Readonly<Record<string, string>> = {
+  closed: 'It was recorded to its end and waits for its score.',
+  scored: 'It was scored.',
+  sealed: 'It was scored, and a credential was signed for it.',
+}
+
+const Film = ({ story }: { story: Story }) => {
+  const [t, setT] = useState(story.ms)
+  const onTime = useCallback((next: number) => setT(next), [])
+  return (
+    <section class="card pad" aria-labelledby="film">
+      <h2 class="h3" id="film">
+        What you did
+      </h2>
+      <Replay story={story} t={t} onTime={onTime} />
+      <Timeline story={story} t={t} />
+    </section>
+  )
+}
+
+const Recorded = ({ story }: { story: Story }) => (
+  <section class="card pad pair" aria-label="What was recorded and what was not">
+    <div>
+      <h2 class="h3">Recorded</h2>
+      <ul>
+        <li>whether this page was visible and had the focus</li>
+        <li>where the pointer was in the window, and when it pressed</li>
+        <li>when keys were pressed, and whether they were Tab, Enter, Space, Escape or arrows</li>
+        <li>how far the page scrolled</li>
+        <li>when each question was shown and how it was answered</li>
+        <li>
+          the size of the window
+          {story.environment ? ` (${story.environment.width} × ${story.environment.height})` : ''}, touch
+          points, and whether a program steers the browser
+        </li>
+      </ul>
+    </div>
+    <div>
+      <h2 class="h3">Not recorded</h2>
+      <ul>
+        <li>which letter, and anything you typed</li>
+        <li>the page’s text, its fields, its address</li>
+        <li>other tabs and other sites</li>
+        <li>camera, microphone, place</li>
+        <li>anything that tells your device from another; no cookie, no storage</li>
+      </ul>
+      {story.lost > 0 && (
+        <p class="muted gap">{story.lost} movements were dropped because the line was slow.</p>
+      )}
+    </div>
+  </section>
+)
+
+export const SessionPage = ({ sessionId }: { sessionId: string }) => {
+  const [phase, setPhase] = useState<Phase>({ name: 'loading' })
+  useEffect(() => {
+    openSession(sessionId).then(
+      (opened) => setPhase({ name: 'open', opened }),
+      (error: unknown) =>
+        setPhase({
+          name: 'failed',
+          message: error instanceof Error ? error.message : 'It could not be opened.',
+        }),
+    )
+  }, [sessionId])
+  return (
+    <main class="page session">
+      <p class="brand">
+        <a href="/">The Corner Gazette</a> <span class="chip test">sample site</span>
+      </p>
+      {phase.name === 'loading' && (
+        <div class="bones">
+          <h1 class="hidden">Opening your session</h1>
+          <div class="bone tall" />
+          <div class="bone" />
+        </div>
+      )}
+      {phase.name === 'failed' && (
+        <>
+          <h1>This session cannot be shown.</h1>
+          <p class="muted gap">{phase.message}</p>
+        </>
+      )}
+      {phase.name === 'open' && (
+        <>
+          <h1>
+            Your session: {(phase.opened.story.ms / 1_000).toFixed(0)} seconds,{' '}
+            {phase.opened.story.questions.length} questions.
+          </h1>
+          <p class="muted gap">
+            {statusWords[phase.opened.session.status] ?? ''} This page shows everything that was kept of it.
+          </p>
+          <Film story={phase.opened.story} />
+          <Recorded story={phase.opened.story} />
+          <Audit opened={phase.opened} />
+        </>
+      )}
+    </main>
+  )
+}

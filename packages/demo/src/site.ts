@@ -1,0 +1,178 @@
+// A publisher's site with the check in a form. POHF_URL, POHF_SITE, POHF_KEY and PORT say where it runs and as whom.
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { extname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export type Site = {
+  readonly pohf: string
+  readonly site: string
+  readonly apiKey: string
+  readonly port: number
+  readonly folder?: string
+}
+
+const builtFolder = fileURLToPath(new URL('../dist', import.meta.url))
+const bodyBytesMax = 16_384
+/** Challenges that were given out and not used; the oldest go first. */
+const challengesMax = 1_000
+
+const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+const escape = (text: string) => text.replaceAll(/[&<>"]/g, (character) => escapes[character] ?? '')
+const fill = (template: string, values: Readonly<Record<string, string>>): string =>
+  template.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => escape(values[name] ?? ''))
+
+const readForm = async (request: IncomingMessage): Promise<URLSearchParams | undefined> => {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const part of request) {
+    bytes += (part as Buffer).length
+    if (bytes > bodyBytesMax) return undefined
+    parts.push(part as Buffer)
+  }
+  return new URLSearchParams(Buffer.concat(parts).toString('utf8'))
+}
+
+type Told = { readonly status: number; readonly json: Record<string, unknown> }
+type Outcome = { readonly chip: string; readonly tone: string; readonly title: string; readonly lead: string }
+
+/** What the answer means for this site. */
+const outcomeOf = ({ status, json }: Told, sessionId: string): Outcome => {
+  if (!sessionId)
+    return {
+      chip: 'Not checked',
+      tone: 'warn',
+      title: 'Your comment waits for a look by us.',
+      lead: 'It came without the check. That is allowed here: a person at the Gazette reads it first.',
+    }
+  if (status === 200)
+    return {
+      chip: 'Person',
+      tone: 'ok',
+      title: 'Thank you. Your comment is on the page.',
+      lead: `PoHF has signed that a person was here, with a quality of ${String(json['quality'])}.`,
+    }
+  if (json['error'] === 'session_not_ready')
+    return {
+      chip: 'Recorded, not scored',
+      tone: 'warn',
+      title: 'Your comment waits for the score of your check.',
+      lead: 'The session was recorded to its end. The service has not scored it, so nothing is known about it yet.',
+    }
+  return {
+    chip: 'Not accepted',
+    tone: 'stop',
+    title: 'Your comment was not taken.',
+    lead: typeof json['message'] === 'string' ? json['message'] : 'The check could not be confirmed.',
+  }
+}
+
+/** Starts the site on this machine only. */
+export const startSite = async ({ pohf, site, apiKey, port, folder = builtFolder }: Site) => {
+  if (!existsSync(join(folder, 'form.html')))
+    throw new Error('the sample site is not built: npm run build -w packages/demo')
+  const page = (name: string) => readFileSync(join(folder, `${name}.html`), 'utf8')
+  const templates = { form: page('form'), outcome: page('outcome'), session: page('session') }
+  const assets = new Map(
+    readdirSync(join(folder, 'assets')).map((name) => [
+      `/assets/${name}`,
+      readFileSync(join(folder, 'assets', name)),
+    ]),
+  )
+  const challenges = new Set<string>()
+  // The strictest policy that works: our own files, and scripts and calls of the service.
+  const policy = `default-src 'none'; script-src 'self' ${pohf}; style-src 'self'; connect-src 'self' ${pohf}; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`
+
+  const ask = async (method: string, path: string, body?: unknown): Promise<Told> => {
+    const response = await fetch(pohf + path, {
+      method,
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(10_000),
+    })
+    return { status: response.status, json: (await response.json()) as Record<string, unknown> }
+  }
+  const send = (response: ServerResponse, status: number, mediaType: string, body: string | Buffer) =>
+    response
+      .writeHead(status, {
+        'content-type': mediaType,
+        'content-security-policy': policy,
+        'cache-control': 'no-store',
+        'referrer-policy': 'strict-origin',
+      })
+      .end(body)
+
+  const showForm = (response: ServerResponse) => {
+    const challenge = randomBytes(16).toString('base64url')
+    challenges.add(challenge)
+    for (const old of challenges) if (challenges.size > challengesMax) challenges.delete(old)
+    send(response, 200, 'text/html; charset=utf-8', fill(templates.form, { pohf, site, challenge }))
+  }
+  const takeComment = async (request: IncomingMessage, response: ServerResponse) => {
+    const form = await readForm(request)
+    const challenge = form?.get('challenge') ?? ''
+    // A challenge of ours, used once: nobody can hand in a session that was made for another form.
+    if (!form || !challenges.delete(challenge)) return void response.writeHead(303, { location: '/' }).end()
+    const sessionId = form.get('pohf-session') ?? ''
+    const question = { sessionId, challenge }
+    const told = sessionId ? await ask('POST', '/api/agents/verify', question) : { status: 0, json: {} }
+    const outcome = outcomeOf(told, sessionId)
+    const html = fill(templates.outcome, {
+      ...outcome,
+      sessionId,
+      look: sessionId ? 'main' : 'gone',
+      asked: sessionId ? JSON.stringify(question, null, 2) : '(nothing: the form came without a session)',
+      status: told.status ? `HTTP ${told.status}` : '',
+      answer: told.status ? JSON.stringify(told.json, null, 2) : '',
+    })
+    send(response, 200, 'text/html; charset=utf-8', html)
+  }
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const url = new URL(request.url ?? '/', 'http://site')
+    const sessionPath = `/api/agents/sessions/${encodeURIComponent(url.searchParams.get('id') ?? '')}`
+    // A real site would first ask who wants to see whose session; this one runs on your own machine.
+    const proxied = new Map([
+      ['/session.json', sessionPath],
+      ['/chunks.json', `${sessionPath}/chunks?limit=100&from=${Number(url.searchParams.get('from')) || 1}`],
+    ]).get(url.pathname)
+    const asset = assets.get(url.pathname)
+    if (request.method === 'POST' && url.pathname === '/comment') return takeComment(request, response)
+    if (url.pathname === '/') return showForm(response)
+    if (url.pathname === '/session')
+      return void send(response, 200, 'text/html; charset=utf-8', templates.session)
+    if (proxied) {
+      const { status, json } = await ask('GET', proxied)
+      return void send(response, status, 'application/json', JSON.stringify(json))
+    }
+    if (asset)
+      return void send(
+        response,
+        200,
+        extname(url.pathname) === '.css' ? 'text/css' : 'text/javascript',
+        asset,
+      )
+    send(response, 404, 'text/plain', 'There is no such page.')
+  }
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error: unknown) => {
+      if (!response.headersSent)
+        send(
+          response,
+          502,
+          'text/plain',
+          `The service did not answer: ${error instanceof Error ? error.message : ''}`,
+        )
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  const address = server.address()
+  return {
+    url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : port}`,
+    stop: async () => {
+      server.closeAllConnections()
+      await new Promise<void>((resolve) => server.close(() => resolve()))
+    },
+  }
+}

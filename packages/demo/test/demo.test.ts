@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { Page } from 'playwright-core'
+import { findChromium, launch } from '../../console/test/browser.ts'
+import { lookAt } from '../../tag/test/sight.ts'
+import { answerAll, openStage, sessionOf, watch } from '../../tag/test/stage.ts'
+import { startSite } from '../src/site.ts'
+
+const chromium = findChromium()
+const skip = 'missing' in chromium ? chromium.missing : false
+const open = async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-demo-'))
+  execFileSync(process.execPath, [fileURLToPath(new URL('../build.ts', import.meta.url)), folder])
+  const stage = await openStage()
+  const { agentId, apiKey } = await stage.harness.register('test')
+  const site = await startSite({ pohf: stage.service.url, site: agentId, apiKey, port: 0, folder })
+  return { stage, site, folder, apiKey }
+}
+const set = 'path' in chromium ? await open() : undefined
+const browser = 'path' in chromium ? await launch(chromium.path) : undefined
+after(async () => {
+  await browser?.close()
+  await set?.site.stop()
+  set?.stage.close()
+  if (set) rmSync(set.folder, { recursive: true, force: true })
+})
+
+const visit = async (body: (page: Page, given: NonNullable<typeof set>) => Promise<void>): Promise<void> => {
+  assert.ok(set && browser)
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
+  const page = await context.newPage()
+  const faults: string[] = []
+  page.on('pageerror', (error) => faults.push(error.message))
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !/favicon|status of 404/.test(message.text()))
+      faults.push(message.text())
+  })
+  watch(page)
+  try {
+    await page.goto(set.site.url)
+    await body(page, set)
+    assert.deepEqual(faults, [])
+  } finally {
+    await context.close()
+  }
+}
+const everySight = async (page: Page, name: string) => {
+  for (const width of [320, 1280])
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.setViewportSize({ width, height: 900 })
+      await page.emulateMedia({ colorScheme })
+      await lookAt(page, `demo-${name}-${width}-${colorScheme}`)
+    }
+}
+
+test(
+  'a comment with the check: one call, a truthful outcome, and the own session to be seen and audited',
+  { skip },
+  () =>
+    visit(async (page, { stage, apiKey }) => {
+      await everySight(page, 'form')
+      await page.fill('#text', 'Six in the morning, at last.')
+      await page.click('pohf-check .box button')
+      await page.click('pohf-check dialog .btn.main')
+      await answerAll(page, stage)
+      await page.getByRole('button', { name: 'Send the comment' }).click()
+      await page.waitForSelector('pre')
+      const sessionId = sessionOf(page)
+      const told = await stage.harness.call('POST', '/api/agents/verify', {
+        key: apiKey,
+        body: { sessionId },
+      })
+      const chip = await page.textContent('main > p:not(.brand) > .chip')
+      // Whatever the service says of the session, the page says the same.
+      const unscored = told.json.error === 'session_not_ready'
+      const expected = told.status === 200 ? 'Person' : unscored ? 'Recorded, not scored' : 'Not accepted'
+      assert.equal(chip, expected)
+      assert.match((await page.textContent('pre')) ?? '', new RegExp(sessionId))
+      await everySight(page, 'outcome')
+
+      await page.getByRole('link', { name: 'See your own session' }).click()
+      await page.getByRole('heading', { name: /Your session: \d+ seconds, 3 questions/ }).waitFor()
+      assert.equal(await page.locator('tbody tr:has-text("right")').count(), 3)
+      const slider = page.getByRole('slider', { name: 'Time in the session' })
+      await slider.fill('1000')
+      assert.match((await slider.getAttribute('aria-valuetext')) ?? '', /^1\.0 of/)
+      await page.getByRole('button', { name: 'Play' }).click()
+      await page.getByRole('button', { name: 'Pause' }).click()
+      assert.ok(Number(await slider.inputValue()) > 1_000, 'time went on')
+      await page.getByRole('button', { name: 'Open chunk 2' }).click()
+      await page.getByText('It stands at this place under the committed root.').waitFor()
+      await slider.fill('6000')
+      await everySight(page, 'session')
+      await page.getByRole('button', { name: 'Change one letter and check again' }).click()
+      await page.getByText('This record is not at this place').waitFor()
+      await everySight(page, 'tampered')
+    }),
+)
+
+test(
+  'a comment without the check waits for a look; a form cannot be sent twice with one challenge',
+  { skip },
+  () =>
+    visit(async (page, { site }) => {
+      const challenge = (await page.getAttribute('pohf-check', 'challenge')) ?? ''
+      await page.fill('#text', 'No check.')
+      await page.getByRole('button', { name: 'Send the comment' }).click()
+      await page.getByText('It came without the check').waitFor()
+      assert.equal(await page.getByRole('link', { name: 'See your own session' }).isVisible(), false)
+      const again = await fetch(`${site.url}/comment`, {
+        method: 'POST',
+        body: new URLSearchParams({ challenge, 'pohf-session': 'ses_x' }),
+        redirect: 'manual',
+      })
+      assert.equal(again.status, 303)
+    }),
+)
+
+test('a session that is not there is told in plain words', { skip }, () =>
+  visit(async (page, { site }) => {
+    await page.goto(`${site.url}/session?id=ses_nobody`)
+    await page.getByRole('heading', { name: 'This session cannot be shown.' }).waitFor()
+    await everySight(page, 'missing')
+  }),
+)

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import Fastify from 'fastify'
+import { mountPage } from '../platform/http.ts'
+import { tagPages } from './tag.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'pohf-tag-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+test('before the scripts are built they say how to build them', async () => {
+  const pages = tagPages(folder)
+  assert.deepEqual(
+    pages.map((page) => page.path),
+    ['/tag.js', '/check.js'],
+  )
+  const answer = await pages[0]?.handler({ params: {}, query: {} })
+  assert.equal(answer?.status, 503)
+  assert.match(answer?.text ?? '', /npm run build/)
+})
+
+test('a built script is for every origin, is kept for five minutes, and then only asked about', async () => {
+  writeFileSync(join(folder, 'tag.js'), 'first')
+  writeFileSync(join(folder, 'check.js'), 'second')
+  const app = Fastify()
+  for (const page of tagPages(folder)) mountPage(app, page)
+  const first = await app.inject('/tag.js')
+  assert.equal(first.body, 'first')
+  assert.equal(first.headers['access-control-allow-origin'], '*')
+  assert.match(String(first.headers['cache-control']), /max-age=300/)
+  const etag = String(first.headers.etag)
+  const ask = (value: string) => app.inject({ url: '/tag.js', headers: { 'if-none-match': value } })
+  for (const known of [etag, `W/${etag}`, `"other", ${etag}`]) {
+    const again = await ask(known)
+    assert.equal(again.statusCode, 304)
+    assert.equal(again.body, '')
+    assert.equal(again.headers.etag, etag)
+  }
+  assert.equal((await ask('"other"')).statusCode, 200)
+  assert.notEqual((await app.inject('/check.js')).headers.etag, etag)
+  await app.close()
+})

@@ -1,0 +1,23 @@
+// Builds tag.js and check.js into dist/ (or the folder given), from where the server serves them.
+import { fileURLToPath } from 'node:url'
+import { build } from 'vite'
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+
+for (const [index, name] of ['tag', 'check'].entries())
+  await build({
+    configFile: false,
+    root: here('.'),
+    logLevel: 'warn',
+    build: {
+      outDir: process.argv[2] ?? here('dist'),
+      emptyOutDir: index === 0,
+      modulePreload: false,
+      target: 'es2022',
+      // One plain script each: it runs from one line of HTML and knows by its own address whom to talk to.
+      rolldownOptions: {
+        input: here(`src/${name}.ts`),
+        output: { format: 'iife', entryFileNames: `${name}.js` },
+      },
+    },
+  })

@@ -1,0 +1,106 @@
+import type { PointerKind } from '@pohf/protocol/telemetry'
+import type { Choosing, Recorder } from './recorder.ts'
+
+const kinds: ReadonlyMap<string, PointerKind> = new Map([
+  ['mouse', 'm'],
+  ['touch', 't'],
+  ['pen', 'p'],
+])
+/** These move or press something. Of every other key only the time is known. */
+const navigating = new Set(['Tab', 'Enter', ' ', 'Escape', 'ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight'])
+
+const kindOf = (event: PointerEvent): PointerKind => kinds.get(event.pointerType) ?? 'm'
+/** Some browsers do not say what a click came from: then it is what was pressed last. */
+let lastPressed: PointerKind = 'm'
+
+/** What a click came from: a pointer, or a keyboard or an assistive device, which click without a place. */
+export const sourceOf = (event: MouseEvent): Choosing => ({
+  how: event.detail === 0 ? 'k' : (kinds.get((event as PointerEvent).pointerType) ?? lastPressed),
+  trusted: event.isTrusted,
+})
+
+/** Whether the browser hands over the points between two frames. */
+export const coalesces = (): boolean => typeof PointerEvent.prototype.getCoalescedEvents === 'function'
+
+/**
+ * Listens, until `signal` is aborted, and tells the recorder. `since` turns a browser's time into the session's.
+ * Keys: their time only. Nothing is read of the page, its fields or its text.
+ */
+export const listen = (
+  recorder: Recorder,
+  since: (timeStamp: number) => number,
+  signal: AbortSignal,
+  element: Element | undefined,
+): void => {
+  const on = (
+    target: EventTarget,
+    types: string,
+    hear: (event: Event & PointerEvent & KeyboardEvent) => void,
+  ) => {
+    for (const type of types.split(' '))
+      target.addEventListener(type, hear as (event: Event) => void, { capture: true, passive: true, signal })
+  }
+
+  on(document, 'pointermove', (event) => {
+    const points = coalesces() ? event.getCoalescedEvents() : []
+    recorder.move(
+      { how: kindOf(event), trusted: event.isTrusted },
+      (points.length > 0 ? points : [event]).map((point) => ({
+        t: since(point.timeStamp),
+        x: point.clientX,
+        y: point.clientY,
+      })),
+    )
+  })
+  on(document, 'pointerdown pointerup', (event) => {
+    lastPressed = kindOf(event)
+    recorder.press(
+      event.type === 'pointerdown' ? 'd' : 'u',
+      { how: lastPressed, trusted: event.isTrusted },
+      { t: since(event.timeStamp), x: event.clientX, y: event.clientY },
+    )
+  })
+  on(document, 'click', (event) => recorder.click(since(event.timeStamp), sourceOf(event)))
+  on(document, 'keydown keyup', (event) => {
+    // A key that is held down counts once.
+    if (!event.repeat)
+      recorder.key(
+        since(event.timeStamp),
+        event.type === 'keydown' ? 'd' : 'u',
+        navigating.has(event.key),
+        event.isTrusted,
+      )
+  })
+
+  const places = new WeakMap<object, number>([[document, scrollY]])
+  on(document, 'scroll', (event) => {
+    const target = event.target as Document | Element
+    const now = target instanceof Element ? target.scrollTop : scrollY
+    const dy = now - (places.get(target) ?? 0)
+    places.set(target, now)
+    if (Math.round(dy) !== 0) recorder.scroll(since(event.timeStamp), dy)
+  })
+
+  let share = element ? 0 : 100
+  let told = ''
+  const look = () => {
+    const [visible, focused] = [document.visibilityState === 'visible', document.hasFocus()]
+    const state = `${visible} ${focused} ${Math.round(share)}`
+    if (state !== told) recorder.focus(since(performance.now()), visible, focused, share)
+    told = state
+  }
+  on(document, 'visibilitychange', look)
+  on(window, 'focus blur', look)
+  if (element) {
+    const observer = new IntersectionObserver(
+      (entries) => {
+        share = 100 * (entries.at(-1)?.intersectionRatio ?? 0)
+        look()
+      },
+      { threshold: Array.from({ length: 11 }, (_, tenth) => tenth / 10) },
+    )
+    observer.observe(element)
+    signal.addEventListener('abort', () => observer.disconnect())
+  }
+  look()
+}

@@ -1,0 +1,72 @@
+/** Every text that a person meets, in one table for each language. `{n}` and the like are filled in. */
+const en = {
+  button: 'Confirm that you are a person',
+  idle: 'About 15 seconds. Nothing is recorded before you start.',
+  running: 'The check is running.',
+  done: 'Check finished.',
+  doneNext: 'It goes along when you send the form.',
+  failed: 'The check was not finished.',
+  offline: 'You are offline.',
+  offlineNext: 'The check needs a connection. Connect, then try again.',
+  again: 'Try again',
+  missing: 'Please confirm that you are a person.',
+
+  askTitle: 'Three short questions',
+  askLead:
+    'About 15 seconds. Each time, press the one ring that has a gap. This shows the site that a person is here.',
+  recorded:
+    'Recorded until the check ends: how you move and scroll on this page, and when you press keys. Never what you type, what the page says, or who you are. {host} receives it.',
+  privacy:
+    'Your browser asks sites not to share data. We take that as a no, unless you agree here, for this check only.',
+  start: 'Start',
+  agree: 'I agree, start',
+  agreeAlternative: 'I agree, and do not use a pointer',
+  alternative: 'I do not use a pointer',
+  notNow: 'Not now',
+  leave: 'Leave the check',
+
+  opening: 'One moment …',
+  question: 'Question {n} of {of}',
+  more: 'A few more, to be sure: question {n} of {of}',
+  wait: 'Get ready …',
+  point: 'Press the ring with a gap.',
+  picture: 'A picture of rings. One has a gap.',
+  took: 'Thank you.',
+  missed: 'Too late, no harm. Next one …',
+  keys: 'Press a number, or Tab and Enter.',
+  ending: 'Thank you. Finishing …',
+
+  stuck: 'This takes too long.',
+  stuckLost: 'The connection is gone. We keep trying, and go on from here when it is back.',
+  stuckSlow: 'The service answers, but no question came for 10 seconds.',
+  stuckAway: 'No question was answered for a while. Start again when you have a moment.',
+  tryAgain: 'Try again',
+  without: 'Go on without the check',
+  close: 'Close',
+  closeNext: 'This site asks for the check. You can come back to it at any time.',
+
+  why: {
+    skipped: 'You went on without it. The site may ask you again.',
+    left: 'You left before the end. Nothing of it is used.',
+    unreachable: 'The service did not answer. Check your connection and try again.',
+    session_expired: 'It took too long, and the time for it ran out. Try again.',
+    unsupported: 'This browser cannot do it, or the page is not on HTTPS. A newer browser can.',
+    not_found: 'This page is not set up for the check. Tell the site.',
+    forbidden: 'This page may not use the check. Tell the site.',
+    rate_limited: 'There were too many checks from here. Wait a minute and try again.',
+  } as Readonly<Record<string, string>>,
+  whyElse: 'Something went wrong on our side. Try again.',
+}
+export type Words = typeof en
+
+const tables: ReadonlyMap<string, Words> = new Map([['en', en]])
+
+/** The texts in the language nearest to the element's own, and which one that is. */
+export const wordsFor = (element: Element): { lang: string; words: Words } => {
+  const wanted = element.closest('[lang]')?.getAttribute('lang')?.slice(0, 2).toLowerCase() ?? ''
+  const words = tables.get(wanted)
+  return words ? { lang: wanted, words } : { lang: 'en', words: en }
+}
+
+export const fill = (text: string, values: Readonly<Record<string, string | number>>): string =>
+  text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))

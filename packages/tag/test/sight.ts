@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import axeCore from 'axe-core'
+import type { Page } from 'playwright-core'
+
+/** Where set, pictures of every state are put there, to be looked at. */
+const picturesFolder = process.env['POHF_PICTURES']
+
+/** Finds nothing by axe, nothing wider than the window, and no target below 44 px. */
+export const lookAt = async (page: Page, name: string): Promise<void> => {
+  if (picturesFolder) {
+    mkdirSync(picturesFolder, { recursive: true })
+    await page.screenshot({ path: `${picturesFolder}/${name}.png`, fullPage: true })
+  }
+  // Not through a script element: the page's policy would forbid it.
+  await page.evaluate(axeCore.source)
+  const found = await page.evaluate<{ id: string; help: string; nodes: { html: string }[] }[]>(
+    '(async () => (await axe.run()).violations)()',
+  )
+  assert.deepEqual(
+    found.map(({ id, help, nodes }) => `${id}: ${help} ${nodes[0]?.html ?? ''}`),
+    [],
+    name,
+  )
+  const wide = await page.evaluate<string[]>(`
+    document.documentElement.scrollWidth <= document.documentElement.clientWidth ? [] :
+      [...document.querySelectorAll('body *')].filter((one) => one.getBoundingClientRect().right > innerWidth).map((one) => one.outerHTML.slice(0, 120)).slice(0, 3)`)
+  assert.deepEqual(wide, [], `${name} scrolls sideways`)
+  const small = await page.evaluate<string[]>(`
+    [...document.querySelectorAll('pohf-check')].flatMap((check) => [...check.shadowRoot.querySelectorAll('button:not(.trap)')])
+      .filter((button) => { const box = button.getBoundingClientRect(); return box.width < 44 || box.height < 43.9 })
+      .map((button) => button.textContent)`)
+  assert.deepEqual(small, [], `${name}: targets below 44 px`)
+}

@@ -1,0 +1,189 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, request as ask, type IncomingMessage, type ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Page } from 'playwright-core'
+import { readChunk, type ProbeTruth, type TelemetryChunk } from '@pohf/protocol/telemetry'
+import { tagPages } from '../../server/src/discovery/tag.ts'
+import { inTransaction } from '../../server/src/platform/db.ts'
+import { readRecords } from '../../server/src/sessions/index.ts'
+import { truthOf } from '../../server/src/sessions/probes.ts'
+import type { RecordingState } from '../../server/src/sessions/recording.ts'
+import { startHarness } from '../../server/test/harness.ts'
+
+const listen = async (answer: (request: IncomingMessage, response: ServerResponse) => void) => {
+  const server = createServer(answer)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  const close = () => {
+    server.closeAllConnections()
+    server.close()
+  }
+  return { url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`, close }
+}
+const bodyOf = async (request: IncomingMessage): Promise<string> => {
+  const parts: Buffer[] = []
+  for await (const part of request) parts.push(part as Buffer)
+  return Buffer.concat(parts).toString('utf8')
+}
+
+const pageOf = (script: string, body: string) =>
+  `<!doctype html><html lang="en"><head><title>A shop</title><meta name="color-scheme" content="light dark"><meta name="viewport" content="width=device-width, initial-scale=1">${script}</head><body><main><h1>A shop</h1>${body}</main></body></html>`
+
+/**
+ * The real server on its own database behind a line that tests can cut, and a publisher's site on another origin, with a
+ * content policy that allows the service's scripts and calls and nothing else: no style, no image, nothing inline.
+ */
+export const openStage = async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-tag-'))
+  execFileSync(process.execPath, [fileURLToPath(new URL('../build.ts', import.meta.url)), folder])
+  const harness = await startHarness()
+  await harness.app.api.listen({ host: '127.0.0.1', port: 0 })
+  const [api] = harness.app.api.addresses()
+  const port = typeof api === 'object' ? api.port : 0
+  const scripts = tagPages(folder)
+  const line = {
+    /** Origins whose calls do not arrive, and whose answers are lost on the way back. */
+    cut: new Set<string>(),
+    mute: new Set<string>(),
+    asked: [] as { path: string; origin: string; body: string }[],
+  }
+
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { url = '', method, headers } = request
+    const script = scripts.find((page) => page.path === url)
+    if (script) {
+      const { text, mediaType, headers: own } = await script.handler({ params: {}, query: {} })
+      return void response.writeHead(200, { 'content-type': mediaType, ...own }).end(text)
+    }
+    const body = await bodyOf(request)
+    const origin = headers.origin ?? ''
+    line.asked.push({ path: `${method} ${url}`, origin, body })
+    if (line.cut.has(origin)) return void request.socket.destroy()
+    const onward = ask({ host: '127.0.0.1', port, path: url, method, headers }, (answer) => {
+      if (line.mute.has(origin)) return void response.destroy()
+      response.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(response)
+    })
+    onward.on('error', () => response.destroy())
+    onward.end(body)
+  }
+  const service = await listen((request, response) => void serve(request, response))
+  const policy = `default-src 'none'; script-src ${service.url}; connect-src ${service.url}; form-action 'self'; base-uri 'none'`
+
+  const open = async (content: string, script: 'check' | 'tag' | null) => {
+    const sent: { path: string; body: string }[] = []
+    const tag = script ? `<script async src="${service.url}/${script}.js"></script>` : ''
+    const site = await listen((request, response) => {
+      void bodyOf(request).then((body) => {
+        if (request.url !== '/favicon.ico') sent.push({ path: `${request.method} ${request.url}`, body })
+        response
+          .writeHead(200, { 'content-type': 'text/html', 'content-security-policy': policy })
+          .end(request.method === 'POST' ? pageOf('', '<p id="thanks">Thank you</p>') : pageOf(tag, content))
+      })
+    })
+    return { ...site, sent }
+  }
+
+  /** What is right for the question that is open in this session. Only the database knows. */
+  const truthOfSession = async (sessionId: string): Promise<ProbeTruth | undefined> => {
+    const { rows } = await harness.owner.query<{ state: RecordingState }>(
+      'select state from session_recorders where session_id = $1',
+      [sessionId],
+    )
+    const open = rows[0]?.state.schedule.open
+    return open ? truthOf(open.probe) : undefined
+  }
+  /** What a session recorded, opened and read. */
+  const chunksOf = async (agentId: `agt_${string}`, sessionId: string): Promise<TelemetryChunk[]> => {
+    const opened = await inTransaction(harness.ctx, agentId, (tx) =>
+      readRecords(tx, harness.ctx, { agentId, mode: 'test', sessionId }),
+    )
+    return (opened?.records ?? []).map(({ chunk }) => {
+      const read = readChunk(chunk)
+      if (!read) throw new Error('a record without a chunk')
+      return read
+    })
+  }
+
+  return {
+    harness,
+    service,
+    line,
+    open,
+    truthOfSession,
+    chunksOf,
+    close: () => {
+      service.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+export type Stage = Awaited<ReturnType<typeof openStage>>
+
+/** Which session a page opened last. */
+const sessions = new WeakMap<Page, string>()
+export const watch = (page: Page): void =>
+  void page.on('response', (response) => {
+    if (!response.url().endsWith('/api/sessions') || !response.ok()) return
+    void response.json().then(
+      ({ sessionId }: { sessionId: string }) => sessions.set(page, sessionId),
+      () => undefined,
+    )
+  })
+export const sessionOf = (page: Page): string => {
+  const sessionId = sessions.get(page)
+  if (!sessionId) throw new Error('this page has opened no session')
+  return sessionId
+}
+
+const look = (page: Page) =>
+  page.evaluate<string>(
+    `(() => { const dialog = document.querySelector('pohf-check').shadowRoot.querySelector('dialog'); return dialog ? dialog.className + (dialog.querySelector('.bar.runs') ? ' runs' : '') : 'closed' })()`,
+  )
+
+export type Manner = {
+  readonly by?: 'mouse' | 'touch'
+  /** So many of the first answers go wrong. */
+  readonly wrong?: number
+  /** Called after each answer; true ends it. */
+  readonly stop?: (answered: number) => boolean | Promise<boolean>
+}
+
+/** Answers questions as a person would, until the dialog has closed or is stuck. */
+export const answerAll = async (page: Page, stage: Stage, manner: Manner = {}): Promise<number> => {
+  const answered = new Set<string>()
+  const deadline = performance.now() + 120_000
+  while (performance.now() < deadline) {
+    const state = await look(page)
+    if (state === 'closed' || state === 'stuck') return answered.size
+    const truth = state.endsWith(' runs') ? await stage.truthOfSession(sessionOf(page)) : undefined
+    if (!truth || answered.has(truth.id)) {
+      await sleep(50)
+      continue
+    }
+    await sleep(350)
+    const isWrong = answered.size < (manner.wrong ?? 0)
+    if (truth.kind === 'choose')
+      await page.keyboard.press(String(((truth.choice + (isWrong ? 1 : 0)) % 4) + 1))
+    else await pointAt(page, { x: (truth.x + (isWrong ? 90 : 0)) % 320, y: truth.y }, manner.by)
+    answered.add(truth.id)
+    if (await manner.stop?.(answered.size)) return answered.size
+  }
+  throw new Error('the check did not end within two minutes')
+}
+
+/** Pictures are 320 by 200, whatever their size on the screen. */
+const pointAt = async (page: Page, place: { x: number; y: number }, by: Manner['by']): Promise<void> => {
+  const box = await page.locator('pohf-check canvas').boundingBox({ timeout: 2_000 })
+  if (!box) return
+  const [x, y] = [box.x + (place.x * box.width) / 320, box.y + (place.y * box.height) / 200]
+  if (by === 'touch') return page.touchscreen.tap(x, y)
+  await page.mouse.move(x, y, { steps: 12 })
+  await page.mouse.down()
+  await sleep(60)
+  await page.mouse.up()
+}
