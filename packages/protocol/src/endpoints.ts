@@ -4,6 +4,7 @@ import * as credits from './credits.ts'
 import * as discovery from './discovery.ts'
 import type { Endpoint } from './endpoint.ts'
 import * as evidence from './evidence.ts'
+import * as members from './members.ts'
 import * as operators from './operators.ts'
 import * as partners from './partners.ts'
 import * as sessions from './sessions.ts'
@@ -67,6 +68,14 @@ export const additions = [
   { id: 'sessions.finish', method: 'POST', path: '/api/sessions/{sessionId}/finish', auth: 'public', status: 'built', ...sessions.finish },
   { id: 'sessions.read', method: 'GET', path: '/api/agents/sessions/{sessionId}', auth: 'bearer', scope: 'evidence', status: 'built', ...sessions.read },
   { id: 'sessions.chunks', method: 'GET', path: '/api/agents/sessions/{sessionId}/chunks', auth: 'bearer', scope: 'evidence', status: 'built', ...sessions.chunks },
+  { id: 'members.create', method: 'POST', path: '/api/agents/members', auth: 'bearer', scope: 'evidence', status: 'built', ...members.create },
+  { id: 'members.list', method: 'GET', path: '/api/agents/members', auth: 'bearer', scope: 'evidence', status: 'built', ...members.list },
+  { id: 'members.read', method: 'GET', path: '/api/agents/members/{memberId}', auth: 'bearer', scope: 'evidence', status: 'built', ...members.read },
+  { id: 'members.passkey-options', method: 'POST', path: '/api/members/passkey-options', auth: 'public', status: 'built', ...members.passkeyOptions },
+  { id: 'members.enrol', method: 'POST', path: '/api/members/enrol', auth: 'public', status: 'built', ...members.enrol },
+  { id: 'members.attention', method: 'POST', path: '/api/members/attention', auth: 'public', status: 'built', ...members.attention },
+  { id: 'members.sign-in', method: 'POST', path: '/api/members/sign-in', auth: 'public', status: 'built', ...members.signIn },
+  { id: 'members.sign-out', method: 'POST', path: '/api/members/sign-out', auth: 'public', status: 'built', ...members.signOut },
   { id: 'evidence.test-session', method: 'POST', path: '/api/test/sessions', auth: 'bearer', scope: 'evidence', status: 'built', ...evidence.testSession },
   { id: 'credentials.status-list', method: 'GET', path: '/status/{list}', auth: 'public', status: 'built', ...credentials.statusList },
   { id: 'discovery.mcp-identity', method: 'POST', path: '/mcp/identity', auth: 'optional', status: 'built', ...discovery.mcpIdentity },

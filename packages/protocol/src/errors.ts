@@ -69,6 +69,18 @@ export const errorCatalogue = {
     'The header is not base64 of a JSON payment payload of a known version.',
     'Encode the signed EIP-3009 authorization as x402 says, version 1 or 2.',
   ),
+  passkey_refused: entry(
+    400,
+    'This passkey could not be checked.',
+    'It was made for another site or another request, its time was over, nobody was verified with it, or it is unknown here.',
+    'Try again. If it fails again, use another passkey or a recovery code.',
+  ),
+  sign_in_required: entry(
+    401,
+    'Please sign in first.',
+    'This shows or changes what belongs to one person, and nobody is signed in in this browser.',
+    'Sign in with your passkey, or with a recovery code.',
+  ),
   missing_api_key: entry(
     401,
     'An API key is required.',

@@ -42,6 +42,7 @@ export const events = {
     wallet: z.string(),
     chainId: z.number().nullable(),
   }),
+  'member.enrolled': event('A person whom you invited enrolled.', { memberId: id, uniqueness: z.string() }),
   'session.scored': event('A session was scored as human.', { sessionId: id, quality: count }),
   'session.rejected': event('A session was scored, and not as human.', {
     sessionId: id,

@@ -5,6 +5,7 @@ import * as credentials from './credentials/index.ts'
 import * as credits from './credits/index.ts'
 import * as discovery from './discovery/index.ts'
 import * as evidence from './evidence/index.ts'
+import * as members from './members/index.ts'
 import * as operators from './operators/index.ts'
 import * as signing from './signing/index.ts'
 import { makeAdmission } from './platform/admission.ts'
@@ -81,6 +82,15 @@ const healthPages = (ctx: Ctx, signer: signing.Signer, isStopping: () => boolean
   },
 ]
 
+/** An agent's allowed pages, and ours: people enrol there, whatever origins the agent lists. */
+const findSiteWith =
+  (ownOrigin: string): sessions.FindSite =>
+  async (tx, agentId) => {
+    const site = await agents.findSite(tx, agentId)
+    if (!site || site.allowedOrigins.length === 0) return site
+    return { ...site, allowedOrigins: [...site.allowedOrigins, ownOrigin] }
+  }
+
 export type App = {
   readonly api: FastifyInstance
   readonly operator: FastifyInstance
@@ -114,9 +124,10 @@ export const buildApp = (ctx: Ctx): App => {
       findWorkRef: work.findWorkRef,
     }),
     ...sessions.routes(ctx, {
-      findSite: agents.findSite,
+      findSite: findSiteWith(members.originOf(ctx.config).origin),
       onClosed: evidence.makeScoring(ctx).onClosed,
     }),
+    ...members.routes({ ctx, judge: evidence.makePasskeyJudge(trust) }),
     ...evidence.routes(ctx, { ctx, trust, findSettings: agents.findAttestationSettings }),
     ...tracking.routes(ctx),
     ...work.routes(ctx, {
@@ -149,6 +160,7 @@ export const buildApp = (ctx: Ctx): App => {
       ...discovery.pages(ctx),
       ...discovery.consolePages(ctx.config.BASE_URL),
       ...discovery.tagPages(),
+      ...members.pages(ctx, agents.findName),
     ],
     authenticate,
     admission,
@@ -220,6 +232,7 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
     webhooks.retentionDuty(ctx),
     maintenanceDuty(ctx, [
       agents.deleteOldMailTokens,
+      members.deleteOldCeremonies,
       evidence.deleteOldNonces,
       evidence.deleteOldAttestations,
     ]),

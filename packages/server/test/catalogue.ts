@@ -18,6 +18,16 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'free_plan_places',
   // The operator offers the same work to every agent.
   'workflows',
+  // A person belongs to no agent; each agent has a member of its own. Row-level security shows them to the system alone.
+  'people',
+  'person_passkeys',
+  'person_logins',
+  'person_recovery_codes',
+  'passkey_challenges',
+  'consents',
+  'nullifiers',
+  // An invitation is looked up by the hash of its link.
+  'enrolment_links',
   // A status list mixes the credentials of all agents of a mode: a place in it must not tell whose it is.
   'status_lists',
   'status_blocks',

@@ -71,6 +71,17 @@ export const findAttestationSettings = async (tx: Tx, agentId: string): Promise<
   return attestationSettings.parse(row.attestation)
 }
 
+/** What an agent calls itself. */
+export const findName = async (tx: Tx, agentId: string): Promise<string | undefined> => {
+  const row = await tx
+    .selectFrom('agents')
+    .select('name')
+    .where('agent_id', '=', agentId)
+    .where('suspended_at', 'is', null)
+    .executeTakeFirst()
+  return row?.name
+}
+
 /** The mode of an agent that may act; undefined where there is none. */
 export const findMode = async (tx: Tx, agentId: string): Promise<Mode | undefined> => {
   const row = await tx

@@ -6,12 +6,13 @@ import {
   checkWallet,
   consumeWalletNonce,
   evidenceItem,
+  findDevice,
   simulatedAttention,
   type WalletProof,
 } from '../evidence/index.ts'
-import { memberOf, type Member } from '../members/index.ts'
+import { resolveMember, type Member } from '../members/index.ts'
 import { mint, repeatOf, requireAllowance, type Deps } from './mint.ts'
-import { frameClaims, isFresh, pairwiseSubject } from './rules.ts'
+import { assuranceOf, deviceClaim, frameClaims, isFresh, pairwiseSubject } from './rules.ts'
 import { findStored } from './store.ts'
 
 type Input = {
@@ -46,7 +47,13 @@ export const requireEnrolled = (member: Member | undefined): Enrolled => {
   if (!member) throw new Refusal('not_found', { message: 'No such member.' })
   if (member.status === 'refused') {
     throw new Refusal('member_not_enrolled', {
-      details: [{ path: 'body.memberId', code: member.reason, message: `the member is ${member.reason}` }],
+      details: [
+        {
+          path: 'body.memberId',
+          code: member.reason,
+          message: `the member is ${member.reason.replaceAll('_', ' ')}`,
+        },
+      ],
     })
   }
   return member
@@ -59,12 +66,39 @@ type Subject = {
   readonly wallet: string | undefined
 }
 
-const draftOf = async (tx: Tx, deps: Deps, { agent, memberId, member, wallet }: Subject) => {
+/** What stands behind a member: nothing but play in the sandbox, else passkey, device and the last attention check. */
+const standingOf = async (tx: Tx, { agent, memberId, member }: Subject, at: Date, salt: Buffer) => {
+  if (member.simulated) {
+    const { quality, scoring } = simulatedAttention()
+    const evidence = [evidenceItem(salt, 'simulated', { member: memberId })]
+    return { quality, scoring, assurance: 'low' as const, checkedAt: at, evidence, claim: {} }
+  }
+  const { attention, passkey, history } = member
+  const { agentId, mode } = agent
+  const device = (await findDevice(tx, { agentId, mode, subjects: [memberId] })) ?? {
+    method: 'webauthn',
+    assurance: passkey.assurance,
+    attestedAt: passkey.at,
+  }
+  const hardware = [device.assurance, passkey.assurance].find((assurance) => assurance !== 'software')
+  const external = member.uniqueness === 'external'
+  return {
+    quality: attention.quality,
+    scoring: attention.scoring,
+    assurance: assuranceOf({ member: true, device: hardware, history, external }),
+    checkedAt: attention.at,
+    evidence: [evidenceItem(salt, 'telemetry', { member: memberId, session: attention.sessionId })],
+    claim: deviceClaim(device),
+  }
+}
+
+const draftOf = async (tx: Tx, deps: Deps, subject: Subject) => {
+  const { agent, memberId, member, wallet } = subject
   const at = await readNow(tx)
   const frame = frameClaims({ baseUrl: deps.ctx.config.BASE_URL, mode: agent.mode, kind: 'personhood', at })
   const credentialId = deps.ctx.ids.make('crd_')
   const salt = Buffer.from(deps.ctx.ids.token(), 'base64url')
-  const { quality, scoring } = simulatedAttention()
+  const { quality, scoring, assurance, checkedAt, evidence, claim } = await standingOf(tx, subject, at, salt)
   return {
     claims: {
       ...frame,
@@ -72,12 +106,16 @@ const draftOf = async (tx: Tx, deps: Deps, { agent, memberId, member, wallet }: 
       sub: pairwiseSubject(deps.ctx.secrets.derive('pairwise'), agent.agentId, memberId),
       agent: agent.agentId,
       event_at: frame.iat,
-      assurance: 'low' as const,
+      assurance,
       quality,
       scoring,
       uniqueness: member.uniqueness,
-      evidence: [evidenceItem(salt, 'simulated', { member: memberId })],
-      personhood: { methods: [...member.methods], checked_at: frame.iat },
+      evidence,
+      ...claim,
+      personhood: {
+        methods: [...member.methods],
+        checked_at: Math.floor(checkedAt.getTime() / 1_000),
+      },
       ...(wallet === undefined ? {} : { wallet }),
     },
     answer: {
@@ -85,7 +123,7 @@ const draftOf = async (tx: Tx, deps: Deps, { agent, memberId, member, wallet }: 
       quality,
       credentialId,
       kind: 'personhood' as const,
-      assurance: 'low' as const,
+      assurance,
       expiresAt: new Date(frame.exp * 1_000).toISOString(),
       uniqueness: member.uniqueness,
       methods: [...member.methods],
@@ -109,7 +147,7 @@ export const verifyPersonhood = async (deps: Deps, agent: Agent, input: Input) =
       return { repeat: repeatOf<Awaited<ReturnType<typeof draftOf>>['answer']>(stored) }
     }
     await requireAllowance(tx, deps, agent)
-    const member = requireEnrolled(memberOf(agent.mode, input.memberId))
+    const member = requireEnrolled(await resolveMember(tx, agent, input.memberId))
     const draft = await draftOf(tx, deps, { agent, memberId: input.memberId, member, wallet: bound?.wallet })
     return { bound, draft, replaces: stored?.credentialId, simulated: member.simulated }
   })

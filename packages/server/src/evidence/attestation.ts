@@ -13,7 +13,13 @@ export type DeviceKey = {
 
 /** What evidence is worth. `reason` is a stable word for programs. */
 export type Attested =
-  | { readonly attested: true; readonly assurance: DeviceAssurance; readonly key?: DeviceKey }
+  | {
+      readonly attested: true
+      readonly assurance: DeviceAssurance
+      readonly key?: DeviceKey
+      /** Of a passkey: whether it may be copied to other devices. */
+      readonly synced?: boolean
+    }
   | { readonly attested: false; readonly reason: string }
 
 /** Evidence that does not hold, with the one reason; a verifier throws it, its caller answers with it. */

@@ -4,7 +4,7 @@ import type { Agent } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
-import { memberOf } from '../members/index.ts'
+import { resolveMember } from '../members/index.ts'
 import { insertScoredSession } from '../sessions/index.ts'
 import { evidenceItem } from './proof.ts'
 import { publishScored } from './publish-scored.ts'
@@ -40,7 +40,7 @@ export const kineticSubmit = async (ctx: Ctx, agent: Agent, input: Submission) =
       if (!(await insertPhotoHash(tx, { agentId: agent.agentId, mode: agent.mode, hash, sessionId })))
         throw new Refusal('photo_hash_used')
     }
-    const member = memberOf(agent.mode, input.memberId)
+    const member = await resolveMember(tx, agent, input.memberId)
     const vouched = member?.status === 'enrolled'
     const flags = await placeFlags(tx, agent, input)
     const device = vouched ? deviceScores.passkey : deviceScores.none

@@ -7,7 +7,12 @@ import {
 import { decodeAttestationObject } from '@simplewebauthn/server/helpers'
 import { demand, type Attested, type DeviceAssurance, type DeviceKey } from './attestation.ts'
 
-export type Relying = { readonly origins: readonly string[]; readonly rpIds: readonly string[] }
+export type Relying = {
+  readonly origins: readonly string[]
+  readonly rpIds: readonly string[]
+  /** Whether a finger, a face or a PIN must stand behind it, and not only a touch. */
+  readonly verifiesUser: boolean
+}
 /** The certification of a model by its AAGUID; undefined where no trusted statement names it. */
 export type LevelOf = (aaguid: string) => number | undefined
 
@@ -42,7 +47,7 @@ export const verifyNewPasskey = async (
     expectedChallenge: challenge,
     expectedOrigin: [...relying.origins],
     expectedRPID: [...relying.rpIds],
-    requireUserVerification: false,
+    requireUserVerification: relying.verifiesUser,
   }).catch(() => undefined)
   if (!result?.verified) return { attested: false, reason: 'passkey_refused' }
   const info = result.registrationInfo
@@ -53,7 +58,7 @@ export const verifyNewPasskey = async (
     counter: info.credential.counter,
     assurance,
   }
-  return { attested: true, assurance, key }
+  return { attested: true, assurance, key, synced: info.credentialDeviceType === 'multiDevice' }
 }
 
 type Used = { readonly credential: AuthenticationResponseJSON; readonly challenge: string }
@@ -70,7 +75,7 @@ export const verifyKnownPasskey = async (
     expectedOrigin: [...relying.origins],
     expectedRPID: [...relying.rpIds],
     credential: { id: known.keyId, publicKey: new Uint8Array(known.publicKey), counter: known.counter },
-    requireUserVerification: false,
+    requireUserVerification: relying.verifiesUser,
   }).catch(() => undefined)
   demand(result?.verified === true, 'passkey_refused')
   const counter = result?.authenticationInfo.newCounter ?? known.counter

@@ -1,1 +1,6 @@
-export { memberOf, type Member } from './rules.ts'
+export type { PasskeyJudge } from './passkeys.ts'
+export { pages } from './pages.ts'
+export { resolveMember } from './resolve-member.ts'
+export { routes } from './routes.ts'
+export { originOf, type Member } from './rules.ts'
+export { deleteOldCeremonies } from './store.ts'

@@ -1,3 +1,4 @@
+export type { FindSite } from './create.ts'
 export { duties } from './duties.ts'
 export { readRecords, type OpenedSession } from './open-records.ts'
 export { routes } from './routes.ts'
@@ -18,6 +19,7 @@ export {
   insertUnscoredSession,
   listClosed,
   listViews,
+  updateSessionMember,
   updateSessionScored,
   updateSessionSealed,
   type SessionKey,

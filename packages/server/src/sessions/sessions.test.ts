@@ -413,6 +413,7 @@ test('a closed session waits for its score, is scored once, and its credential n
       flags: [],
       reasons: [],
       evidence: [{ type: 'telemetry' as const, alg: 'sha-256' as const, hash: 'A'.repeat(43) }],
+      counted: null,
       salt: Buffer.alloc(32),
     }
     const scoreIt = () => inTransaction(harness.ctx, 'system', (tx) => updateSessionScored(tx, place, score))

@@ -197,6 +197,19 @@ export const updateSessionSealed = async (
   return result.numUpdatedRows === 1n
 }
 
+/** Says whose act a session was, once it is known. */
+export const updateSessionMember = async (tx: Tx, place: SessionPlace, memberRef: string): Promise<void> => {
+  await tx
+    .updateTable('sessions')
+    .set({ member_ref: memberRef })
+    .where('agent_id', '=', place.agentId)
+    .where('mode', '=', place.mode)
+    .where('session_id', '=', place.sessionId)
+    .where('at', '=', place.at)
+    .where('member_ref', 'is', null)
+    .execute()
+}
+
 type ViewPage = {
   readonly agentId: string
   readonly mode: Mode

@@ -1,0 +1,121 @@
+import type { Page, PageAnswer } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction, type Tx } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { html, pageOf, type Html } from '../platform/html.ts'
+import { requireInvited } from './invitation.ts'
+import { consentVersion } from './rules.ts'
+import { fill, languageOf, languages, wordsOf, type Language, type Words } from './words.ts'
+
+/** Handed down by app.ts: what an agent calls itself, undefined where it may not act. */
+type FindName = (tx: Tx, agentId: string) => Promise<string | undefined>
+
+const languageSwitch = (here: Language): Html =>
+  html`<nav class="languages" aria-label="Language / Sprache">
+    ${languages.map((language) =>
+      language === here
+        ? html`<span aria-current="true" lang="${language}">${wordsOf(language).name}</span>`
+        : html`<a href="?lang=${language}" lang="${language}" hreflang="${language}"
+            >${wordsOf(language).name}</a
+          >`,
+    )}
+  </nav>`
+
+const listOf = (texts: readonly string[], agent: string): Html[] =>
+  texts.map((text) => html`<li>${fill(text, { agent })}</li>`)
+
+const consentPart = (words: Words, agent: string): Html =>
+  html`<section id="step-consent" class="stack">
+    <h2>${words.stepsTitle}</h2>
+    <ol class="plain">
+      ${listOf(words.steps, agent)}
+    </ol>
+    <h2>${words.recordedTitle}</h2>
+    <ul class="plain">
+      ${listOf(words.recorded, agent)}
+    </ul>
+    <h2>${words.limitsTitle}</h2>
+    <p>${words.limits}</p>
+    <form class="card pad stack">
+      <label class="agree"><input type="checkbox" name="agree" /><span>${words.agree}</span></label>
+      <p class="actions">
+        <button class="btn main" type="submit" value="create">${words.makePasskey}</button>
+        <button class="btn" type="submit" value="sign_in">${words.usePasskey}</button>
+      </p>
+    </form>
+  </section>`
+
+const laterParts = (words: Words, agent: string): Html =>
+  html`<section id="step-codes" class="stack" hidden>
+      <h2 tabindex="-1">${words.codesTitle}</h2>
+      <p>${words.codesLead}</p>
+      <pre class="codes"></pre>
+      <p><button class="btn main" type="button">${words.codesKept}</button></p>
+    </section>
+    <section id="step-check" class="stack" hidden>
+      <h2 tabindex="-1">${words.checkTitle}</h2>
+      <p>${words.checkLead}</p>
+    </section>
+    <section id="step-done" class="stack" hidden>
+      <h2 tabindex="-1">${words.doneTitle}</h2>
+      <p>${fill(words.doneLead, { agent })}</p>
+    </section>`
+
+const enrolPage = (words: Words, language: Language, agent: string, token: string): PageAnswer =>
+  pageOf(
+    words.enrolTitle,
+    html`${languageSwitch(language)}
+      <h1>${words.enrolTitle}</h1>
+      <p class="muted">${fill(words.enrolLead, { agent })}</p>
+      <div
+        id="enrol"
+        class="stack"
+        data-token="${token}"
+        data-version="${consentVersion}"
+        data-language="${language}"
+        data-words="${JSON.stringify({ wait: words.wait, waitDevice: words.waitDevice, agreeFirst: words.agreeFirst, failed: words.failed })}"
+      >
+        ${consentPart(words, agent)} ${laterParts(words, agent)}
+        <p class="result" role="status" aria-live="polite"></p>
+      </div>
+      <noscript><p>${words.needsScript}</p></noscript>
+      <script src="/check.js" defer></script>
+      <script src="/assets/enrol.js" defer></script>`,
+    200,
+    language,
+  )
+
+const gonePage = (words: Words, language: Language): PageAnswer =>
+  pageOf(
+    words.linkGone,
+    html`${languageSwitch(language)}
+      <h1>${words.linkGone}</h1>
+      <p class="muted">${words.linkGoneLead}</p>`,
+    404,
+    language,
+  )
+
+/** Who a link is from; undefined where it leads nowhere. */
+const inviterOf = async (ctx: Ctx, findName: FindName, token: string): Promise<string | undefined> =>
+  inTransaction(ctx, 'system', async (tx) => {
+    try {
+      return await findName(tx, (await requireInvited(tx, token)).agentId)
+    } catch (error) {
+      if (error instanceof Refusal && error.code === 'not_found') return undefined
+      throw error
+    }
+  })
+
+/** The pages for people. Reading one changes nothing. */
+export const pages = (ctx: Ctx, findName: FindName): Page[] => [
+  {
+    path: '/m/:token',
+    handler: async ({ params, query, header }) => {
+      const language = languageOf(query['lang'], header('accept-language'))
+      const words = wordsOf(language)
+      const token = params['token'] ?? ''
+      const agent = await inviterOf(ctx, findName, token)
+      return agent === undefined ? gonePage(words, language) : enrolPage(words, language, agent, token)
+    },
+  },
+]

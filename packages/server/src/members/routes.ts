@@ -1,0 +1,29 @@
+import { route, type Call, type EndpointId, type Route } from '../platform/call.ts'
+import { attention } from './attention.ts'
+import { create } from './create.ts'
+import { enrol, type MembersDeps } from './enrol.ts'
+import { list } from './list.ts'
+import type { FromPage } from './login.ts'
+import { passkeyOptions } from './passkey-options.ts'
+import { read } from './read.ts'
+import { signIn } from './sign-in.ts'
+import { signOut } from './sign-out.ts'
+
+const pageOf = (call: Pick<Call<EndpointId>, 'header'>): FromPage => ({
+  origin: call.header('origin'),
+  cookie: call.header('cookie'),
+})
+
+export const routes = (deps: MembersDeps): Route[] => {
+  const { ctx } = deps
+  return [
+    route('members.create', (call) => create(ctx, call.agent, call.body)),
+    route('members.list', (call) => list(ctx, call.agent, call.query)),
+    route('members.read', (call) => read(ctx, call.agent, call.params.memberId)),
+    route('members.passkey-options', (call) => passkeyOptions(ctx, pageOf(call), call.body)),
+    route('members.enrol', (call) => enrol(deps, pageOf(call), call.body)),
+    route('members.attention', (call) => attention(ctx, pageOf(call), call.body)),
+    route('members.sign-in', (call) => signIn(deps, pageOf(call), call.body)),
+    route('members.sign-out', (call) => signOut(ctx, pageOf(call))),
+  ]
+}
