@@ -3,7 +3,7 @@ import { operation } from './endpoint.ts'
 import { uniquenessLevels } from './credentials.ts'
 import { instant, json, queryInteger, reference, text, unitInterval } from './fields.ts'
 
-export const memberStatuses = ['invited', 'consented', 'enrolled', 'withdrawn'] as const
+const memberStatuses = ['invited', 'consented', 'enrolled', 'withdrawn'] as const
 
 const member = z.object({
   memberId: z.string(),

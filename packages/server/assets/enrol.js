@@ -123,17 +123,16 @@ function askForCheck({ site, challenge }) {
   check.setAttribute('site', site)
   check.setAttribute('challenge', challenge)
   place.append(check)
-  check.addEventListener('pohf-done', async (event) => {
+  check.addEventListener('pohf-done', (event) => {
     result.textContent = words.wait
-    try {
-      await tie(event.detail.sessionId)
-      show('done')
-    } catch (error) {
-      askForCheck({ site, challenge })
-      result.textContent = error.message
-    }
+    tie(event.detail.sessionId).then(
+      () => show('done'),
+      (error) => {
+        askForCheck({ site, challenge })
+        result.textContent = error.message
+      },
+    )
   })
-  return check
 }
 
 function next(enrolled) {
@@ -146,8 +145,12 @@ function next(enrolled) {
 }
 
 const form = root.querySelector('form')
-form.addEventListener('submit', async (event) => {
+form.addEventListener('submit', (event) => {
   event.preventDefault()
+  void act(event.submitter?.value)
+})
+
+async function act(way) {
   if (!form.elements.agree.checked) {
     result.textContent = words.agreeFirst
     form.elements.agree.focus()
@@ -158,7 +161,7 @@ form.addEventListener('submit', async (event) => {
   result.textContent = words.wait
   const agreed = { token, consentVersion: version, language }
   try {
-    if (event.submitter?.value === 'sign_in') {
+    if (way === 'sign_in') {
       await signIn()
       next(await call('enrol', agreed))
     } else next(await call('enrol', { ...agreed, credential: await create() }))
@@ -166,4 +169,4 @@ form.addEventListener('submit', async (event) => {
     result.textContent = error.message
   }
   for (const button of buttons) button.disabled = false
-})
+}

@@ -2,12 +2,10 @@ import { createHmac } from 'node:crypto'
 import {
   lifetimeDays,
   testLifetimeDays,
-  type Assurance,
   type CredentialClaims,
   type CredentialKind,
   type Mode,
 } from '@pohf/protocol'
-import { historyScore } from '@pohf/scorer'
 import type { SessionKind } from '../sessions/index.ts'
 
 export const kindOfSession: Readonly<Record<SessionKind, 'view' | 'work' | 'presence'>> = {
@@ -48,23 +46,6 @@ export const frameClaims = ({ baseUrl, mode, kind, at }: Frame) => {
 /** A personhood credential is repeated until two thirds of its life are over, then minted anew. */
 export const isFresh = (mintedAt: Date, expiresAt: Date, at: Date): boolean =>
   at.getTime() < mintedAt.getTime() + ((expiresAt.getTime() - mintedAt.getTime()) * 2) / 3
-
-type Behind = {
-  /** An enrolled member with a passkey. */
-  readonly member: boolean
-  /** What a device proved, at best. */
-  readonly device: 'software' | 'hardware' | 'hardware_strong' | undefined
-  readonly history: { readonly good: number; readonly bad: number }
-  readonly external: boolean
-}
-/** Three good checks and no bad one; a bad one takes three more good ones to outweigh. */
-const historyMin = 0.7
-/** A key that only software vouches for can be made by any script, so it raises nothing. */
-export const assuranceOf = ({ member, device, history, external }: Behind): Assurance => {
-  const hardware = device === 'hardware' || device === 'hardware_strong'
-  if (external || (hardware && historyScore(history.good, history.bad) >= historyMin)) return 'high'
-  return member || hardware ? 'substantial' : 'low'
-}
 
 type DeviceProof = { readonly method: string; readonly assurance: string; readonly attestedAt: Date }
 export const deviceClaim = (device: DeviceProof | undefined) =>

@@ -2,17 +2,11 @@ import type { Agent } from '../platform/call.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import { publish } from '../platform/outbox.ts'
-import {
-  checkWallet,
-  consumeWalletNonce,
-  evidenceItem,
-  findDevice,
-  simulatedAttention,
-  type WalletProof,
-} from '../evidence/index.ts'
+import { checkWallet, consumeWalletNonce, type WalletProof } from '../evidence/index.ts'
 import { resolveMember, type Member } from '../members/index.ts'
 import { mint, repeatOf, requireAllowance, type Deps } from './mint.ts'
-import { assuranceOf, deviceClaim, frameClaims, isFresh, pairwiseSubject } from './rules.ts'
+import { frameClaims, isFresh, pairwiseSubject } from './rules.ts'
+import { memberStanding, type Enrolled } from './standing.ts'
 import { findStored } from './store.ts'
 
 type Input = {
@@ -40,8 +34,6 @@ const walletProofOf = (input: Input): WalletProof | undefined => {
   })
 }
 
-type Enrolled = Extract<Member, { status: 'enrolled' }>
-
 /** Refuses a member who is unknown, not enrolled, double or banned. */
 export const requireEnrolled = (member: Member | undefined): Enrolled => {
   if (!member) throw new Refusal('not_found', { message: 'No such member.' })
@@ -66,39 +58,18 @@ type Subject = {
   readonly wallet: string | undefined
 }
 
-/** What stands behind a member: nothing but play in the sandbox, else passkey, device and the last attention check. */
-const standingOf = async (tx: Tx, { agent, memberId, member }: Subject, at: Date, salt: Buffer) => {
-  if (member.simulated) {
-    const { quality, scoring } = simulatedAttention()
-    const evidence = [evidenceItem(salt, 'simulated', { member: memberId })]
-    return { quality, scoring, assurance: 'low' as const, checkedAt: at, evidence, claim: {} }
-  }
-  const { attention, passkey, history } = member
-  const { agentId, mode } = agent
-  const device = (await findDevice(tx, { agentId, mode, subjects: [memberId] })) ?? {
-    method: 'webauthn',
-    assurance: passkey.assurance,
-    attestedAt: passkey.at,
-  }
-  const hardware = [device.assurance, passkey.assurance].find((assurance) => assurance !== 'software')
-  const external = member.uniqueness === 'external'
-  return {
-    quality: attention.quality,
-    scoring: attention.scoring,
-    assurance: assuranceOf({ member: true, device: hardware, history, external }),
-    checkedAt: attention.at,
-    evidence: [evidenceItem(salt, 'telemetry', { member: memberId, session: attention.sessionId })],
-    claim: deviceClaim(device),
-  }
-}
-
 const draftOf = async (tx: Tx, deps: Deps, subject: Subject) => {
   const { agent, memberId, member, wallet } = subject
   const at = await readNow(tx)
   const frame = frameClaims({ baseUrl: deps.ctx.config.BASE_URL, mode: agent.mode, kind: 'personhood', at })
   const credentialId = deps.ctx.ids.make('crd_')
   const salt = Buffer.from(deps.ctx.ids.token(), 'base64url')
-  const { quality, scoring, assurance, checkedAt, evidence, claim } = await standingOf(tx, subject, at, salt)
+  const { quality, scoring, assurance, checkedAt, evidence, claim } = await memberStanding(
+    tx,
+    subject,
+    at,
+    salt,
+  )
   return {
     claims: {
       ...frame,

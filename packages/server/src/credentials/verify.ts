@@ -5,6 +5,7 @@ import { resolveSession } from '../evidence/index.ts'
 import { makeViewToken, updateSessionSealed, type Session } from '../sessions/index.ts'
 import { mint, repeatOf, requireAllowance, type Deps, type Draft, type WithToken } from './mint.ts'
 import { frameClaims, kindOfSession, pairwiseSubject } from './rules.ts'
+import { sessionStanding } from './standing.ts'
 import { findStored } from './store.ts'
 
 type Input = { readonly sessionId: string; readonly challenge?: string | undefined }
@@ -60,7 +61,6 @@ const sessionClaims = (deps: Deps, agent: Agent, session: Session) => ({
   ),
   agent: agent.agentId,
   event_at: Math.floor((session.endedAt ?? session.at).getTime() / 1_000),
-  assurance: session.assurance ?? ('low' as const),
   ...(session.quality === null ? {} : { quality: session.quality }),
   ...(session.components === null ? {} : { components: { ...session.components } }),
   flags: [...session.flags],
@@ -80,10 +80,13 @@ const draftOf = async (tx: Tx, deps: Deps, agent: Agent, session: Session) => {
     kind,
     at: await readNow(tx),
   })
+  const standing = await sessionStanding(tx, agent, session)
   const claims = {
     ...frame,
     jti: credentialId,
     ...sessionClaims(deps, agent, session),
+    ...standing.claim,
+    assurance: standing.assurance,
     ...kindClaim(session),
   }
   return {

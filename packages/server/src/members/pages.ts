@@ -21,18 +21,21 @@ const languageSwitch = (here: Language): Html =>
     )}
   </nav>`
 
-const listOf = (texts: readonly string[], agent: string): Html[] =>
-  texts.map((text) => html`<li>${fill(text, { agent })}</li>`)
+/** What the words leave open: who asks, and how long recordings are kept. */
+type Facts = { readonly agent: string; readonly days: string }
 
-const consentPart = (words: Words, agent: string): Html =>
+const listOf = (texts: readonly string[], facts: Facts): Html[] =>
+  texts.map((text) => html`<li>${fill(text, facts)}</li>`)
+
+const consentPart = (words: Words, facts: Facts): Html =>
   html`<section id="step-consent" class="stack">
     <h2>${words.stepsTitle}</h2>
     <ol class="plain">
-      ${listOf(words.steps, agent)}
+      ${listOf(words.steps, facts)}
     </ol>
     <h2>${words.recordedTitle}</h2>
     <ul class="plain">
-      ${listOf(words.recorded, agent)}
+      ${listOf(words.recorded, facts)}
     </ul>
     <h2>${words.limitsTitle}</h2>
     <p>${words.limits}</p>
@@ -45,7 +48,7 @@ const consentPart = (words: Words, agent: string): Html =>
     </form>
   </section>`
 
-const laterParts = (words: Words, agent: string): Html =>
+const laterParts = (words: Words, facts: Facts): Html =>
   html`<section id="step-codes" class="stack" hidden>
       <h2 tabindex="-1">${words.codesTitle}</h2>
       <p>${words.codesLead}</p>
@@ -58,15 +61,15 @@ const laterParts = (words: Words, agent: string): Html =>
     </section>
     <section id="step-done" class="stack" hidden>
       <h2 tabindex="-1">${words.doneTitle}</h2>
-      <p>${fill(words.doneLead, { agent })}</p>
+      <p>${fill(words.doneLead, facts)}</p>
     </section>`
 
-const enrolPage = (words: Words, language: Language, agent: string, token: string): PageAnswer =>
+const enrolPage = (words: Words, language: Language, facts: Facts, token: string): PageAnswer =>
   pageOf(
     words.enrolTitle,
     html`${languageSwitch(language)}
       <h1>${words.enrolTitle}</h1>
-      <p class="muted">${fill(words.enrolLead, { agent })}</p>
+      <p class="muted">${fill(words.enrolLead, facts)}</p>
       <div
         id="enrol"
         class="stack"
@@ -75,7 +78,7 @@ const enrolPage = (words: Words, language: Language, agent: string, token: strin
         data-language="${language}"
         data-words="${JSON.stringify({ wait: words.wait, waitDevice: words.waitDevice, agreeFirst: words.agreeFirst, failed: words.failed })}"
       >
-        ${consentPart(words, agent)} ${laterParts(words, agent)}
+        ${consentPart(words, facts)} ${laterParts(words, facts)}
         <p class="result" role="status" aria-live="polite"></p>
       </div>
       <noscript><p>${words.needsScript}</p></noscript>
@@ -115,7 +118,9 @@ export const pages = (ctx: Ctx, findName: FindName): Page[] => [
       const words = wordsOf(language)
       const token = params['token'] ?? ''
       const agent = await inviterOf(ctx, findName, token)
-      return agent === undefined ? gonePage(words, language) : enrolPage(words, language, agent, token)
+      return agent === undefined
+        ? gonePage(words, language)
+        : enrolPage(words, language, { agent, days: String(ctx.config.TELEMETRY_KEEP_DAYS) }, token)
     },
   },
 ]

@@ -7,7 +7,7 @@ export type Passkey = {
   readonly assurance: PasskeyAssurance
   readonly synced: boolean
 }
-export type Asked = { readonly challenge: string; readonly origin: string; readonly rpId: string }
+type Asked = { readonly challenge: string; readonly origin: string; readonly rpId: string }
 
 /** Handed down by app.ts: evidence knows whom to trust about devices. Undefined where it does not hold. */
 export type PasskeyJudge = {

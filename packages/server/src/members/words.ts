@@ -21,7 +21,7 @@ const en = {
   recorded: [
     'We keep the public half of your passkey, and how you moved and pressed keys during the questions: when, never what.',
     '“{agent}” sees an id that is made for it alone, how your passkey was made, and how attentive the check was. Another application sees another id; the two cannot find out that you are the same person.',
-    'The recording is encrypted and deleted after 30 days. What is left is a number and hashes that say nothing about you.',
+    'The recording is encrypted and deleted after {days} days. What is left is a number and hashes that say nothing about you.',
     `After ${attentionDaysMax} days you are asked for the questions again.`,
   ],
   limitsTitle: 'What this does not prove',
@@ -74,7 +74,7 @@ const de: Words = {
   recorded: [
     'Wir behalten die öffentliche Hälfte Ihres Passkeys und wie Sie sich während der Fragen bewegt und Tasten gedrückt haben: wann, nie was.',
     '„{agent}“ sieht eine Kennung, die nur für diese Anwendung gemacht ist, wie Ihr Passkey entstand und wie aufmerksam die Prüfung war. Eine andere Anwendung sieht eine andere Kennung; beide können nicht herausfinden, dass Sie derselbe Mensch sind.',
-    'Die Aufzeichnung ist verschlüsselt und wird nach 30 Tagen gelöscht. Es bleiben eine Zahl und Prüfsummen, die nichts über Sie sagen.',
+    'Die Aufzeichnung ist verschlüsselt und wird nach {days} Tagen gelöscht. Es bleiben eine Zahl und Prüfsummen, die nichts über Sie sagen.',
     `Nach ${attentionDaysMax} Tagen werden Sie die Fragen noch einmal gestellt bekommen.`,
   ],
   limitsTitle: 'Was das nicht beweist',

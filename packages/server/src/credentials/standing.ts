@@ -1,0 +1,78 @@
+import type { Assurance } from '@pohf/protocol'
+import type { Agent } from '../platform/call.ts'
+import type { Tx } from '../platform/db.ts'
+import { assuranceOf, evidenceItem, findDevice, isHardware, simulatedAttention } from '../evidence/index.ts'
+import { resolveMember, type Member } from '../members/index.ts'
+import type { Session } from '../sessions/index.ts'
+import { deviceClaim } from './rules.ts'
+
+const noHistory = { good: 0, bad: 0 }
+
+export type Enrolled = Extract<Member, { status: 'enrolled' }>
+type Subject = { readonly agent: Agent; readonly memberId: string; readonly member: Enrolled }
+
+/** What stands behind a member: in the sandbox a played check, else passkey, device and the last attention check. */
+export const memberStanding = async (
+  tx: Tx,
+  { agent, memberId, member }: Subject,
+  at: Date,
+  salt: Buffer,
+) => {
+  const { agentId, mode } = agent
+  const shown = await findDevice(tx, { agentId, mode, subjects: [memberId] })
+  if (member.simulated) {
+    const { quality, scoring } = simulatedAttention()
+    return {
+      quality,
+      scoring,
+      assurance: assuranceOf({
+        member: false,
+        device: shown?.assurance,
+        history: noHistory,
+        external: false,
+      }),
+      checkedAt: at,
+      evidence: [evidenceItem(salt, 'simulated', { member: memberId })],
+      claim: deviceClaim(shown),
+    }
+  }
+  const { attention, passkey, history, uniqueness } = member
+  const own = { method: 'webauthn', assurance: passkey.assurance, attestedAt: passkey.at }
+  const device = shown && (isHardware(shown.assurance) || !isHardware(own.assurance)) ? shown : own
+  const external = uniqueness === 'external'
+  return {
+    quality: attention.quality,
+    scoring: attention.scoring,
+    assurance: assuranceOf({ member: true, device: device.assurance, history, external }),
+    checkedAt: attention.at,
+    evidence: [evidenceItem(salt, 'telemetry', { member: memberId, session: attention.sessionId })],
+    claim: deviceClaim(device),
+  }
+}
+
+/** A page says whose task it was, and pages say anything; elsewhere the agent or the person did. */
+const memberOf = (session: Session): string | undefined =>
+  session.memberRef === null || session.kind === 'task' ? undefined : session.memberRef
+
+/** What stands behind a session besides itself: the device and the member that it is tied to. */
+export const sessionStanding = async (
+  tx: Tx,
+  agent: Agent,
+  session: Session,
+): Promise<{ assurance: Assurance; claim: ReturnType<typeof deviceClaim> }> => {
+  const { agentId, mode } = agent
+  const memberId = memberOf(session)
+  const subjects = [session.sessionId, ...(memberId === undefined ? [] : [memberId])]
+  const device = await findDevice(tx, { agentId, mode, subjects })
+  const member = memberId === undefined ? undefined : await resolveMember(tx, agent, memberId)
+  const real = member?.status === 'enrolled' && !member.simulated ? member : undefined
+  return {
+    assurance: assuranceOf({
+      member: real !== undefined,
+      device: device?.assurance,
+      history: real?.history ?? noHistory,
+      external: real?.uniqueness === 'external',
+    }),
+    claim: deviceClaim(device),
+  }
+}
