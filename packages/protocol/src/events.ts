@@ -43,6 +43,8 @@ export const events = {
     chainId: z.number().nullable(),
   }),
   'member.enrolled': event('A person whom you invited enrolled.', { memberId: id, uniqueness: z.string() }),
+  'member.withdrawn': event('A member took the consent back.', { memberId: id }),
+  'member.erased': event('A member was erased. Delete what you hold of this person too.', { memberId: id }),
   'session.scored': event('A session was scored as human.', { sessionId: id, quality: count }),
   'session.rejected': event('A session was scored, and not as human.', {
     sessionId: id,

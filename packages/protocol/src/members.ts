@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { operation } from './endpoint.ts'
 import { uniquenessLevels } from './credentials.ts'
+import { modes } from './ids.ts'
 import { instant, json, queryInteger, reference, text, unitInterval } from './fields.ts'
 
 const memberStatuses = ['invited', 'consented', 'enrolled', 'withdrawn'] as const
@@ -111,4 +112,90 @@ export const attention = operation({
     quality: unitInterval(),
     uniqueness: z.enum(uniquenessLevels),
   }),
+})
+
+const act = z.object({
+  sessionId: z.string(),
+  kind: z.string(),
+  at: instant(),
+  status: z.string(),
+  verified: z.boolean().nullable(),
+  quality: unitInterval().nullable(),
+  flags: z.array(z.string()).max(32),
+  credentialId: z.string().nullable(),
+})
+export const me = operation({
+  summary: 'All that is held of the person who is signed in.',
+  limit: 'tasks',
+  errors: ['sign_in_required'],
+  response: z.object({
+    passkeys: z
+      .array(
+        z.object({
+          id: z.string(),
+          createdAt: instant(),
+          usedAt: instant(),
+          assurance: z.string(),
+          synced: z.boolean(),
+        }),
+      )
+      .max(20),
+    recoveryCodesLeft: z.int().min(0),
+    memberships: z
+      .array(
+        member.omit({ createdAt: true }).extend({
+          agentId: z.string(),
+          agentName: z.string().nullable(),
+          mode: z.enum(modes),
+          goodChecks: z.int().min(0),
+          failedChecks: z.int().min(0),
+          consents: z
+            .array(
+              z.object({
+                at: instant(),
+                act: z.string(),
+                version: z.string(),
+                language: z.string(),
+              }),
+            )
+            .max(100),
+          sessions: z.array(act).max(500),
+        }),
+      )
+      .max(1_000),
+  }),
+})
+export const exportAll = operation({
+  summary: 'The same as one JSON file, with the recordings opened.',
+  limit: 'tasks',
+  errors: ['sign_in_required'],
+  response: z.record(z.string(), z.unknown()),
+})
+export const withdraw = operation({
+  summary: 'Take the consent back that one agent was given.',
+  limit: 'tasks',
+  errors: ['not_found', 'sign_in_required', 'forbidden'],
+  body: z.object({ memberId: text(64), language: z.enum(['en', 'de']) }),
+  response: z.object({ status: z.literal('withdrawn') }),
+})
+export const erase = operation({
+  summary: 'Delete the person who is signed in, with everything that is held of them.',
+  limit: 'tasks',
+  errors: ['sign_in_required', 'forbidden'],
+  body: z.object({ confirm: z.literal('delete everything') }),
+  response: z.object({ erased: z.literal(true), memberships: z.int().min(0) }),
+})
+export const passkeyAdd = operation({
+  summary: 'Add a further passkey.',
+  limit: 'tasks',
+  errors: ['sign_in_required', 'forbidden', 'passkey_refused'],
+  body: z.object({ credential: passkey }),
+  response: z.object({ added: z.literal(true) }),
+})
+export const operatorErase = operation({
+  summary: 'Delete the person behind a member.',
+  errors: ['not_found'],
+  params: z.object({ agentId: text(64), memberId: text(64) }),
+  body: z.object({ mode: z.enum(modes), reason: text(500) }),
+  response: z.object({ erased: z.literal(true), memberships: z.int().min(0) }),
 })

@@ -1,100 +1,18 @@
+import { callOurs, createPasskey, signInByPasskey } from './passkey.js'
+
 // Leads an invited person through consent, passkey and attention check. Every text comes from the page.
 const root = document.getElementById('enrol')
 const words = JSON.parse(root.dataset.words)
 const result = root.querySelector('.result')
 const { token, version, language } = root.dataset
 
-const toText = (buffer) =>
-  btoa(String.fromCharCode(...new Uint8Array(buffer)))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '')
-const toBytes = (text) =>
-  Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (one) => one.charCodeAt(0))
-
-class Failed extends Error {
-  constructor(code, message) {
-    super(message ?? words.failed[code] ?? code)
-    this.code = code
-  }
+const link = {
+  words,
+  say: (text) => {
+    result.textContent = text
+  },
 }
-
-async function call(path, body) {
-  let response
-  try {
-    response = await fetch(`/api/members/${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    })
-  } catch {
-    throw new Failed('offline')
-  }
-  const answer = await response.json()
-  if (response.ok) return answer
-  throw new Failed(answer.error, words.failed[answer.error] ?? `${answer.message} (${answer.requestId})`)
-}
-
-async function ask(work) {
-  if (!window.PublicKeyCredential) throw new Failed('unsupported')
-  result.textContent = words.waitDevice
-  try {
-    return await work()
-  } catch {
-    throw new Failed('cancelled')
-  }
-}
-
-const listOf = (credentials = []) => credentials.map((one) => ({ ...one, id: toBytes(one.id) }))
-
-async function create() {
-  const { publicKey } = await call('passkey-options', { purpose: 'create', token })
-  const made = await ask(() =>
-    navigator.credentials.create({
-      publicKey: {
-        ...publicKey,
-        challenge: toBytes(publicKey.challenge),
-        user: { ...publicKey.user, id: toBytes(publicKey.user.id) },
-        excludeCredentials: listOf(publicKey.excludeCredentials),
-      },
-    }),
-  )
-  return {
-    id: made.id,
-    rawId: made.id,
-    type: made.type,
-    clientExtensionResults: {},
-    response: {
-      clientDataJSON: toText(made.response.clientDataJSON),
-      attestationObject: toText(made.response.attestationObject),
-    },
-  }
-}
-
-async function signIn() {
-  const { publicKey } = await call('passkey-options', { purpose: 'sign_in' })
-  const used = await ask(() =>
-    navigator.credentials.get({
-      publicKey: {
-        ...publicKey,
-        challenge: toBytes(publicKey.challenge),
-        allowCredentials: listOf(publicKey.allowCredentials),
-      },
-    }),
-  )
-  const credential = {
-    id: used.id,
-    rawId: used.id,
-    type: used.type,
-    clientExtensionResults: {},
-    response: {
-      clientDataJSON: toText(used.response.clientDataJSON),
-      authenticatorData: toText(used.response.authenticatorData),
-      signature: toText(used.response.signature),
-    },
-  }
-  await call('sign-in', { credential })
-}
+const call = (path, body) => callOurs(link, path, body)
 
 function show(name) {
   for (const section of root.querySelectorAll('section')) section.hidden = section.id !== `step-${name}`
@@ -162,9 +80,9 @@ async function act(way) {
   const agreed = { token, consentVersion: version, language }
   try {
     if (way === 'sign_in') {
-      await signIn()
+      await signInByPasskey(link)
       next(await call('enrol', agreed))
-    } else next(await call('enrol', { ...agreed, credential: await create() }))
+    } else next(await call('enrol', { ...agreed, credential: await createPasskey(link, token) }))
   } catch (error) {
     result.textContent = error.message
   }

@@ -145,3 +145,12 @@ begin
   return new;
 end $$;
 create trigger only_forget before update on credentials for each row execute function credentials_only_forget();
+
+-- Erasure: the encrypted records of one session. The program itself cannot delete from what was recorded.
+create function session_forget_records(agent text, session text, from_at timestamptz) returns void
+  language sql security definer set search_path = public as $$
+  delete from session_chunks
+  where agent_id = agent and session_id = session and at >= from_at and at < from_at + interval '2 hours'
+$$;
+revoke execute on function session_forget_records(text, text, timestamptz) from public;
+grant execute on function session_forget_records(text, text, timestamptz) to pohf_app;

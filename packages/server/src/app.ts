@@ -113,6 +113,13 @@ export const buildApp = (ctx: Ctx): App => {
   const { isEmailConfirmed, findOrigin } = agents
   const creditsDesk = credits.makeCredits(ctx, { isEmailConfirmed, findOrigin })
   const trust = evidence.loadDeviceTrust(ctx.config, ctx.clock.now())
+  const forget = [evidence.forgetEvidence, credentials.forgetCredentials, work.forgetCompletions]
+  const membersDeps = {
+    ctx,
+    judge: evidence.makePasskeyJudge(trust),
+    findName: agents.findName,
+    forget,
+  }
   const routes = [
     ...agents.routes(ctx, authenticator),
     ...credits.routes(ctx, { credits: creditsDesk, payments: paymentsDesk }),
@@ -127,7 +134,7 @@ export const buildApp = (ctx: Ctx): App => {
       findSite: findSiteWith(members.originOf(ctx.config).origin),
       onClosed: evidence.makeScoring(ctx).onClosed,
     }),
-    ...members.routes({ ctx, judge: evidence.makePasskeyJudge(trust) }),
+    ...members.routes(membersDeps),
     ...evidence.routes(ctx, { ctx, trust, findSettings: agents.findAttestationSettings }),
     ...tracking.routes(ctx),
     ...work.routes(ctx, {
@@ -160,7 +167,7 @@ export const buildApp = (ctx: Ctx): App => {
       ...discovery.pages(ctx),
       ...discovery.consolePages(ctx.config.BASE_URL),
       ...discovery.tagPages(),
-      ...members.pages(ctx, agents.findName),
+      ...members.pages(membersDeps),
     ],
     authenticate,
     admission,
@@ -182,6 +189,7 @@ export const buildApp = (ctx: Ctx): App => {
         listStored: credentials.listStoredCredentials,
       }),
       ...credentials.operatorRoutes(ctx, operators.audit),
+      ...members.operatorRoutes({ ctx, audit: operators.audit, forget }),
       ...partners.operatorRoutes(ctx, operators.audit),
     ],
     pages: [

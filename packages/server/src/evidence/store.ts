@@ -177,6 +177,29 @@ export const deleteSketches = async (
     .execute()
 }
 
+/** Erasure: the last place, the devices and the open nonces of a member and of its sessions. */
+export const deleteMemberTraces = async (
+  tx: Tx,
+  member: { readonly agentId: string; readonly mode: Mode; readonly memberId: string },
+  subjects: readonly string[],
+): Promise<void> => {
+  const { agentId, mode, memberId } = member
+  await tx
+    .deleteFrom('presences')
+    .where('agent_id', '=', agentId)
+    .where('mode', '=', mode)
+    .where('member_ref', '=', memberId)
+    .execute()
+  await tx.deleteFrom('nonces').where('agent_id', '=', agentId).where('member_ref', '=', memberId).execute()
+  for (const table of ['device_keys', 'device_attestations'] as const)
+    await tx
+      .deleteFrom(table)
+      .where('agent_id', '=', agentId)
+      .where('mode', '=', mode)
+      .where('subject_ref', 'in', [...subjects])
+      .execute()
+}
+
 type AttentionKey = { readonly agentId: string; readonly mode: Mode; readonly sessionId: string }
 /** Uses a recorded session up for one completion; false where another did. */
 export const insertAttentionClaim = async (tx: Tx, key: AttentionKey, usedBy: string): Promise<boolean> => {

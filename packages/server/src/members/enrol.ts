@@ -3,6 +3,7 @@ import type { Ctx } from '../platform/context.ts'
 import { inTransaction, type Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import { hashKey } from '../platform/keys.ts'
+import type { Forget } from './erase-person.ts'
 import { requireInvited } from './invitation.ts'
 import { findSignedIn, requireOwnPage, requireSignedIn, signPersonIn, type FromPage } from './login.ts'
 import { boundToOf } from './passkey-options.ts'
@@ -31,7 +32,14 @@ import {
   type MemberRow,
 } from './store.ts'
 
-export type MembersDeps = { readonly ctx: Ctx; readonly judge: PasskeyJudge }
+export type MembersDeps = {
+  readonly ctx: Ctx
+  readonly judge: PasskeyJudge
+  /** Handed down by app.ts: what an agent calls itself, undefined where it may not act. */
+  readonly findName: (tx: Tx, agentId: string) => Promise<string | undefined>
+  /** Handed down by app.ts: what the modules above delete of a member. */
+  readonly forget: readonly Forget[]
+}
 type Input = {
   readonly token: string
   readonly consentVersion: string
@@ -48,7 +56,7 @@ const requireVersion = (version: string): void => {
 }
 
 /** The new passkey, checked outside any transaction; its challenge is used up whatever comes of it. */
-const judgeNew = async (
+export const judgeNew = async (
   { ctx, judge }: MembersDeps,
   credential: unknown,
   boundTo: string,
@@ -63,7 +71,7 @@ const judgeNew = async (
 }
 
 /** Tells every agent that knows the person what its passkeys are worth now. */
-const refreshStanding = async (tx: Tx, personId: string): Promise<void> => {
+export const refreshStanding = async (tx: Tx, personId: string): Promise<void> => {
   const worth = (await listPasskeys(tx, personId)).map(({ assurance }) => assurance)
   await updateStanding(tx, personId, {
     uniqueness: uniquenessOf(worth),
@@ -72,7 +80,8 @@ const refreshStanding = async (tx: Tx, personId: string): Promise<void> => {
   })
 }
 
-const addPasskey = async (tx: Tx, personId: string, passkey: Passkey): Promise<void> => {
+/** Refuses a passkey that is somebody's already: one key, one person. */
+export const addPasskey = async (tx: Tx, personId: string, passkey: Passkey): Promise<void> => {
   if (!(await insertPasskey(tx, personId, passkey)))
     throw new Refusal('passkey_refused', { message: 'This passkey is known already. Sign in with it.' })
 }

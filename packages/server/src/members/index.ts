@@ -1,6 +1,6 @@
 export type { PasskeyJudge } from './passkeys.ts'
 export { pages } from './pages.ts'
 export { resolveMember } from './resolve-member.ts'
-export { routes } from './routes.ts'
+export { operatorRoutes, routes } from './routes.ts'
 export { originOf, type Member } from './rules.ts'
 export { deleteOldCeremonies } from './store.ts'

@@ -1,25 +1,15 @@
 import type { Page, PageAnswer } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, type Tx } from '../platform/db.ts'
+import { inTransaction } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import { html, pageOf, type Html } from '../platform/html.ts'
+import type { MembersDeps } from './enrol.ts'
 import { requireInvited } from './invitation.ts'
+import { languageSwitch } from './language-switch.ts'
+import { findSignedIn } from './login.ts'
+import { readPerson } from './me.ts'
+import { mePage, signInPage } from './me-page.ts'
 import { consentVersion } from './rules.ts'
-import { fill, languageOf, languages, wordsOf, type Language, type Words } from './words.ts'
-
-/** Handed down by app.ts: what an agent calls itself, undefined where it may not act. */
-type FindName = (tx: Tx, agentId: string) => Promise<string | undefined>
-
-const languageSwitch = (here: Language): Html =>
-  html`<nav class="languages" aria-label="Language / Sprache">
-    ${languages.map((language) =>
-      language === here
-        ? html`<span aria-current="true" lang="${language}">${wordsOf(language).name}</span>`
-        : html`<a href="?lang=${language}" lang="${language}" hreflang="${language}"
-            >${wordsOf(language).name}</a
-          >`,
-    )}
-  </nav>`
+import { fill, languageOf, wordsOf, type Language, type Words } from './words.ts'
 
 /** What the words leave open: who asks, and how long recordings are kept. */
 type Facts = { readonly agent: string; readonly days: string }
@@ -62,6 +52,7 @@ const laterParts = (words: Words, facts: Facts): Html =>
     <section id="step-done" class="stack" hidden>
       <h2 tabindex="-1">${words.doneTitle}</h2>
       <p>${fill(words.doneLead, facts)}</p>
+      <p><a href="/me">${words.seeData}</a></p>
     </section>`
 
 const enrolPage = (words: Words, language: Language, facts: Facts, token: string): PageAnswer =>
@@ -83,7 +74,7 @@ const enrolPage = (words: Words, language: Language, facts: Facts, token: string
       </div>
       <noscript><p>${words.needsScript}</p></noscript>
       <script src="/check.js" defer></script>
-      <script src="/assets/enrol.js" defer></script>`,
+      <script src="/assets/enrol.js" type="module"></script>`,
     200,
     language,
   )
@@ -99,7 +90,7 @@ const gonePage = (words: Words, language: Language): PageAnswer =>
   )
 
 /** Who a link is from; undefined where it leads nowhere. */
-const inviterOf = async (ctx: Ctx, findName: FindName, token: string): Promise<string | undefined> =>
+const inviterOf = async ({ ctx, findName }: MembersDeps, token: string): Promise<string | undefined> =>
   inTransaction(ctx, 'system', async (tx) => {
     try {
       return await findName(tx, (await requireInvited(tx, token)).agentId)
@@ -110,17 +101,30 @@ const inviterOf = async (ctx: Ctx, findName: FindName, token: string): Promise<s
   })
 
 /** The pages for people. Reading one changes nothing. */
-export const pages = (ctx: Ctx, findName: FindName): Page[] => [
+export const pages = (deps: MembersDeps): Page[] => [
   {
     path: '/m/:token',
     handler: async ({ params, query, header }) => {
       const language = languageOf(query['lang'], header('accept-language'))
       const words = wordsOf(language)
       const token = params['token'] ?? ''
-      const agent = await inviterOf(ctx, findName, token)
+      const agent = await inviterOf(deps, token)
       return agent === undefined
         ? gonePage(words, language)
-        : enrolPage(words, language, { agent, days: String(ctx.config.TELEMETRY_KEEP_DAYS) }, token)
+        : enrolPage(words, language, { agent, days: String(deps.ctx.config.TELEMETRY_KEEP_DAYS) }, token)
+    },
+  },
+  {
+    path: '/me',
+    handler: async ({ query, header }) => {
+      const language = languageOf(query['lang'], header('accept-language'))
+      const words = wordsOf(language)
+      const page = { origin: undefined, cookie: header('cookie') }
+      const held = await inTransaction(deps.ctx, 'system', async (tx) => {
+        const personId = await findSignedIn(tx, page)
+        return personId === undefined ? undefined : readPerson(tx, deps, personId)
+      })
+      return held === undefined ? signInPage(words, language) : mePage(words, language, held)
     },
   },
 ]

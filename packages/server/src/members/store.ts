@@ -456,6 +456,51 @@ export const updateMemberFailed = async (tx: Tx, key: MemberKey): Promise<void> 
     .execute()
 }
 
+export const updateMemberWithdrawn = async (tx: Tx, key: MemberKey): Promise<void> => {
+  await tx
+    .updateTable('members')
+    .set({ status: 'withdrawn' })
+    .where('agent_id', '=', key.agentId)
+    .where('mode', '=', key.mode)
+    .where('member_id', '=', key.memberId)
+    .execute()
+}
+
+export const listConsents = async (tx: Tx, consentRef: string) =>
+  tx
+    .selectFrom('consents')
+    .select(['act', 'version', 'language', 'at'])
+    .where('consent_ref', '=', consentRef)
+    .orderBy('seq', 'desc')
+    .limit(100)
+    .execute()
+
+export const countRecoveryCodes = async (tx: Tx, personId: string): Promise<number> => {
+  const row = await tx
+    .selectFrom('person_recovery_codes')
+    .select(({ fn }) => fn.countAll<bigint>().as('count'))
+    .where('person_id', '=', personId)
+    .executeTakeFirstOrThrow()
+  return Number(row.count)
+}
+
+/** Erasure: the membership with its links and checks. */
+export const deleteMember = async (tx: Tx, key: MemberKey): Promise<void> => {
+  for (const table of ['enrolment_links', 'member_attention', 'members'] as const)
+    await tx
+      .deleteFrom(table)
+      .where('agent_id', '=', key.agentId)
+      .where('mode', '=', key.mode)
+      .where('member_id', '=', key.memberId)
+      .execute()
+}
+/** Erasure: the person, with every passkey, login and code. */
+export const deletePerson = async (tx: Tx, personId: string): Promise<void> => {
+  for (const table of ['person_passkeys', 'person_logins', 'person_recovery_codes', 'people'] as const)
+    await tx.deleteFrom(table).where('person_id', '=', personId).execute()
+  await tx.deleteFrom('passkey_challenges').where('bound_to', '=', `person ${personId}`).execute()
+}
+
 /** Links, challenges and logins past their time. */
 export const deleteOldCeremonies = async (tx: Tx): Promise<void> => {
   await sql`delete from enrolment_links where expires_at < pohf_now() - interval '30 days'`.execute(tx)

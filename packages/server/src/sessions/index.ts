@@ -14,10 +14,12 @@ export {
 } from './rules.ts'
 export {
   findSession,
+  forgetSession,
   findViewSummary,
   insertScoredSession,
   insertUnscoredSession,
   listClosed,
+  listSessionsOfMember,
   listViews,
   updateSessionMember,
   updateSessionScored,
