@@ -71,6 +71,7 @@ export const additions = [
   { id: 'members.create', method: 'POST', path: '/api/agents/members', auth: 'bearer', scope: 'evidence', status: 'built', ...members.create },
   { id: 'members.list', method: 'GET', path: '/api/agents/members', auth: 'bearer', scope: 'evidence', status: 'built', ...members.list },
   { id: 'members.read', method: 'GET', path: '/api/agents/members/{memberId}', auth: 'bearer', scope: 'evidence', status: 'built', ...members.read },
+  { id: 'members.act-once', method: 'POST', path: '/api/agents/members/{memberId}/acts', auth: 'bearer', scope: 'evidence', status: 'built', ...members.actOnce },
   { id: 'members.passkey-options', method: 'POST', path: '/api/members/passkey-options', auth: 'public', status: 'built', ...members.passkeyOptions },
   { id: 'members.enrol', method: 'POST', path: '/api/members/enrol', auth: 'public', status: 'built', ...members.enrol },
   { id: 'members.attention', method: 'POST', path: '/api/members/attention', auth: 'public', status: 'built', ...members.attention },

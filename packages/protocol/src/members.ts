@@ -45,6 +45,20 @@ export const read = operation({
   response: member,
 })
 
+export const actOnce = operation({
+  summary: 'Let a human do one act once: a vote, a sign-up gift, a place in a queue.',
+  errors: ['not_found', 'member_not_enrolled'],
+  params: z.object({ memberId: text(64) }),
+  body: z.object({ action: reference(128) }),
+  response: z.object({
+    action: z.string(),
+    first: z.boolean().meta({ description: 'False where this human did it before.' }),
+    nullifier: z
+      .string()
+      .meta({ description: 'The same for this human, agent and act, and for nothing else.' }),
+  }),
+})
+
 const token = text(128)
 /** What a browser's credential gives as JSON. */
 const passkey = json(65_536)

@@ -51,6 +51,7 @@ export const operations = [
   { id: 'members.create', method: 'POST', path: '/api/agents/members', keyed: true },
   { id: 'members.list', method: 'GET', path: '/api/agents/members', keyed: true },
   { id: 'members.read', method: 'GET', path: '/api/agents/members/{memberId}', keyed: true },
+  { id: 'members.act-once', method: 'POST', path: '/api/agents/members/{memberId}/acts', keyed: true },
   { id: 'members.passkey-options', method: 'POST', path: '/api/members/passkey-options', keyed: false },
   { id: 'members.enrol', method: 'POST', path: '/api/members/enrol', keyed: false },
   { id: 'members.attention', method: 'POST', path: '/api/members/attention', keyed: false },

@@ -118,6 +118,7 @@ export const buildApp = (ctx: Ctx): App => {
     ctx,
     judge: evidence.makePasskeyJudge(trust),
     findName: agents.findName,
+    tell: evidence.listMemberTraces,
     forget,
   }
   const routes = [

@@ -1,7 +1,7 @@
 export { routes } from './routes.ts'
 export { resolveSession, simulatedAttention } from './sandbox.ts'
 export { makeScoring } from './score-session.ts'
-export { deleteOldAttestations, deleteOldNonces, findDevice, type Device } from './store.ts'
+export { deleteOldAttestations, deleteOldNonces, findDevice, listMemberTraces } from './store.ts'
 export { forgetEvidence } from './forget.ts'
 export { makePasskeyJudge } from './passkey-judge.ts'
 export { loadDeviceTrust } from './attestation-trust.ts'

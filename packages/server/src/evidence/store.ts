@@ -177,6 +177,41 @@ export const deleteSketches = async (
     .execute()
 }
 
+/** What is held of a member besides sessions: the last place and the devices. */
+export const listMemberTraces = async (
+  tx: Tx,
+  member: { readonly agentId: string; readonly mode: Mode; readonly memberId: string },
+) => {
+  const { agentId, mode, memberId } = member
+  const places = await tx
+    .selectFrom('presences')
+    .select(['lat', 'lng', 'at'])
+    .where('agent_id', '=', agentId)
+    .where('mode', '=', mode)
+    .where('member_ref', '=', memberId)
+    .execute()
+  const devices = await tx
+    .selectFrom('device_attestations')
+    .select(['method', 'assurance', 'attested_at', 'expires_at'])
+    .where('agent_id', '=', agentId)
+    .where('mode', '=', mode)
+    .where('subject_ref', '=', memberId)
+    .execute()
+  const deviceKeys = await tx
+    .selectFrom('device_keys')
+    .select(['method', 'key_id', 'counter', 'created_at'])
+    .where('agent_id', '=', agentId)
+    .where('mode', '=', mode)
+    .where('subject_ref', '=', memberId)
+    .limit(100)
+    .execute()
+  return {
+    places,
+    devices,
+    deviceKeys: deviceKeys.map((key) => ({ ...key, counter: Number(key.counter) })),
+  }
+}
+
 /** Erasure: the last place, the devices and the open nonces of a member and of its sessions. */
 export const deleteMemberTraces = async (
   tx: Tx,

@@ -29,6 +29,7 @@ import {
   takeChallenge,
   updateMemberConsented,
   updateStanding,
+  type MemberKey,
   type MemberRow,
 } from './store.ts'
 
@@ -37,6 +38,8 @@ export type MembersDeps = {
   readonly judge: PasskeyJudge
   /** Handed down by app.ts: what an agent calls itself, undefined where it may not act. */
   readonly findName: (tx: Tx, agentId: string) => Promise<string | undefined>
+  /** Handed down by app.ts: what the modules above hold of a member, for the person's file. */
+  readonly tell: (tx: Tx, member: MemberKey) => Promise<object>
   /** Handed down by app.ts: what the modules above delete of a member. */
   readonly forget: readonly Forget[]
 }

@@ -20,8 +20,11 @@ export const exportAll = async (deps: MembersDeps, page: FromPage) =>
       const opened = await readRecords(tx, deps.ctx, act)
       if (opened) recordings.push({ sessionId: act.sessionId, records: opened.records })
     }
+    const besides = []
+    for (const { agentId, mode, memberId } of held.memberships)
+      besides.push({ memberId, ...(await deps.tell(tx, { agentId, mode, memberId })) })
     const exportedAt = (await readNow(tx)).toISOString()
-    const text = `${JSON.stringify({ format: 'pohf-person/1', exportedAt, ...held, recordings }, null, 2)}\n`
+    const text = `${JSON.stringify({ format: 'pohf-person/1', exportedAt, ...held, besides, recordings }, null, 2)}\n`
     return new Answer(undefined, {
       raw: { mediaType: 'application/json; charset=utf-8', text },
       headers: { 'content-disposition': 'attachment; filename="pohf-my-data.json"' },

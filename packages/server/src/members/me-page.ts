@@ -90,6 +90,14 @@ const membershipCard = (words: Words, member: Membership): Html => {
         <dd class="id">${member.memberId}</dd>
       </div>
       ${
+        member.externalRef === null
+          ? ''
+          : html`<div>
+              <dt>${me.reference}</dt>
+              <dd>${member.externalRef}</dd>
+            </div>`
+      }
+      ${
         member.checkedAt === null
           ? ''
           : html`<div>

@@ -226,3 +226,21 @@ test("no agent's transaction reads a person, and a foreign member is one that do
   assertRefusal(foreign, 404, 'not_found')
   assertRefusal(await personhood(memberId, other.apiKey), 404, 'not_found')
 })
+
+test('a human does a one-per-human act once at each agent, at a hundred calls at once, and the codes link nobody', async () => {
+  const { memberId, browser } = await enrolPerson(harness, live)
+  const act = (action: string, by: string, key = live.apiKey) =>
+    harness.call('POST', `/api/agents/members/${by}/acts`, { key, body: { action } })
+  const answers = await Promise.all(Array.from({ length: 100 }, () => act('vote', memberId)))
+  assert.equal(answers.filter(({ json }) => json.first === true).length, 1)
+  assert.equal(new Set(answers.map(({ json }) => json.nullifier)).size, 1)
+  const elsewhere = await registerPaying(harness, 'live', 'elsewhere@example.com')
+  const there = await enrolPerson(harness, elsewhere, { browser })
+  const theirs = (await act('vote', there.memberId, elsewhere.apiKey)).json
+  assert.equal(theirs.first, true)
+  assert.notEqual(theirs.nullifier, answers[0]?.json.nullifier)
+  assert.notEqual((await act('gift', memberId)).json.nullifier, answers[0]?.json.nullifier)
+  assertRefusal(await act('vote', there.memberId), 404, 'not_found')
+  const waiting = await invite(harness, live.apiKey)
+  assertRefusal(await act('vote', waiting.memberId), 409, 'member_not_enrolled')
+})

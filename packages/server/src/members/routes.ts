@@ -1,4 +1,5 @@
 import { route, type Call, type EndpointId, type Route } from '../platform/call.ts'
+import { actOnce } from './act-once.ts'
 import { attention } from './attention.ts'
 import { create } from './create.ts'
 import { erase } from './erase.ts'
@@ -26,6 +27,7 @@ export const routes = (deps: MembersDeps): Route[] => {
     route('members.create', (call) => create(ctx, call.agent, call.body)),
     route('members.list', (call) => list(ctx, call.agent, call.query)),
     route('members.read', (call) => read(ctx, call.agent, call.params.memberId)),
+    route('members.act-once', (call) => actOnce(ctx, call.agent, { ...call.params, ...call.body })),
     route('members.passkey-options', (call) => passkeyOptions(ctx, pageOf(call), call.body)),
     route('members.enrol', (call) => enrol(deps, pageOf(call), call.body)),
     route('members.attention', (call) => attention(ctx, pageOf(call), call.body)),

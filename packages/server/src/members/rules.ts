@@ -39,7 +39,16 @@ type Membership = { readonly agentId: string; readonly mode: Mode; readonly memb
 export const attentionChallenge = (key: Buffer, member: Membership): string =>
   `att_${createHmac('sha256', key).update([member.agentId, member.mode, member.memberId].join('\0')).digest('base64url')}`
 
-/** 80 random bits in groups of four, without letters that look alike. */
+/** One human, one act, one code: fields with their lengths, so that no two lists read alike. */
+export const nullifierOf = (key: Buffer, fields: readonly string[]): Buffer =>
+  fields
+    .reduce(
+      (mac, field) => mac.update(`${Buffer.byteLength(field)}:`).update(field),
+      createHmac('sha256', key),
+    )
+    .digest()
+
+/** 78 random bits in groups of four, without letters that look alike. */
 const alphabet = '23456789abcdefghjkmnpqrstvwxyz'
 export const recoveryCodeOf = (random: Buffer): string =>
   Array.from(random.subarray(0, 16), (byte) => alphabet[byte % alphabet.length])

@@ -501,6 +501,16 @@ export const deletePerson = async (tx: Tx, personId: string): Promise<void> => {
   await tx.deleteFrom('passkey_challenges').where('bound_to', '=', `person ${personId}`).execute()
 }
 
+/** True where nobody did this act before as this human. */
+export const insertNullifier = async (tx: Tx, nullifier: Buffer): Promise<boolean> => {
+  const result = await tx
+    .insertInto('nullifiers')
+    .values({ nullifier })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return result.numInsertedOrUpdatedRows === 1n
+}
+
 /** Links, challenges and logins past their time. */
 export const deleteOldCeremonies = async (tx: Tx): Promise<void> => {
   await sql`delete from enrolment_links where expires_at < pohf_now() - interval '30 days'`.execute(tx)
