@@ -5,7 +5,6 @@ import type { ProbeSeed } from '../src/sessions/schedule.ts'
 import type { Harness } from './harness.ts'
 import { environment, openRecorder, type Recorder } from './recorder.ts'
 
-type Opening = Parameters<typeof openRecorder>[0]
 export type Play = {
   readonly site: string
   readonly kind?: 'view' | 'work' | 'task'
@@ -56,7 +55,7 @@ export const play = async (
   harness: Harness,
   { trusted = 1, visible = 1, answers = true, webdriver = false, strokes = [], ...opening }: Play,
 ): Promise<{ sessionId: string; status: string; recorder: Recorder }> => {
-  const recorder = await openRecorder({ send: harness.call, ...opening } as Opening)
+  const recorder = await openRecorder({ send: harness.call, ...opening })
   const { sessionId } = recorder
   let receipt: Receipt = recorder.now().receipt
   for (let seq = 1; seq <= 60; seq += 1) {

@@ -104,8 +104,9 @@ const inviterOf = async ({ ctx, findName }: MembersDeps, token: string): Promise
 export const pages = (deps: MembersDeps): Page[] => [
   {
     path: '/m/:token',
-    handler: async ({ params, query, header }) => {
-      const language = languageOf(query['lang'], header('accept-language'))
+    handler: async (request) => {
+      const { params, query } = request
+      const language = languageOf(query['lang'], request.header('accept-language'))
       const words = wordsOf(language)
       const token = params['token'] ?? ''
       const agent = await inviterOf(deps, token)
@@ -116,10 +117,11 @@ export const pages = (deps: MembersDeps): Page[] => [
   },
   {
     path: '/me',
-    handler: async ({ query, header }) => {
-      const language = languageOf(query['lang'], header('accept-language'))
+    handler: async (request) => {
+      const { query } = request
+      const language = languageOf(query['lang'], request.header('accept-language'))
       const words = wordsOf(language)
-      const page = { origin: undefined, cookie: header('cookie') }
+      const page = { origin: undefined, cookie: request.header('cookie') }
       const held = await inTransaction(deps.ctx, 'system', async (tx) => {
         const personId = await findSignedIn(tx, page)
         return personId === undefined ? undefined : readPerson(tx, deps, personId)
