@@ -81,6 +81,7 @@ export const additions = [
   { id: 'members.export', method: 'GET', path: '/api/members/me/export', auth: 'public', status: 'built', ...members.exportAll },
   { id: 'members.withdraw', method: 'POST', path: '/api/members/me/withdraw', auth: 'public', status: 'built', ...members.withdraw },
   { id: 'members.erase', method: 'POST', path: '/api/members/me/erase', auth: 'public', status: 'built', ...members.erase },
+  { id: 'members.proof-add', method: 'POST', path: '/api/members/me/proofs', auth: 'public', status: 'built', ...members.proofAdd },
   { id: 'members.passkey-add', method: 'POST', path: '/api/members/me/passkeys', auth: 'public', status: 'built', ...members.passkeyAdd },
   { id: 'evidence.test-session', method: 'POST', path: '/api/test/sessions', auth: 'bearer', scope: 'evidence', status: 'built', ...evidence.testSession },
   { id: 'credentials.status-list', method: 'GET', path: '/status/{list}', auth: 'public', status: 'built', ...credentials.statusList },

@@ -75,6 +75,12 @@ export const errorCatalogue = {
     'It was made for another site or another request, its time was over, nobody was verified with it, or it is unknown here.',
     'Try again. If it fails again, use another passkey or a recovery code.',
   ),
+  proof_refused: entry(
+    400,
+    'This proof could not be checked.',
+    'The issuer does not stand behind it, or it was made for somebody else.',
+    'Ask the issuer for a new proof, over the signal that GET /api/members/me shows.',
+  ),
   sign_in_required: entry(
     401,
     'Please sign in first.',

@@ -154,6 +154,8 @@ export const me = operation({
         }),
       )
       .max(20),
+    proofs: z.array(z.object({ issuer: z.string(), at: instant() })).max(10),
+    signal: z.string().meta({ description: 'What a proof of an issuer outside must cover.' }),
     recoveryCodesLeft: z.int().min(0),
     memberships: z
       .array(
@@ -204,6 +206,13 @@ export const passkeyAdd = operation({
   limit: 'tasks',
   errors: ['sign_in_required', 'forbidden', 'passkey_refused'],
   body: z.object({ credential: passkey }),
+  response: z.object({ added: z.literal(true) }),
+})
+export const proofAdd = operation({
+  summary: 'Add the proof of an issuer outside that tells one human from another.',
+  limit: 'tasks',
+  errors: ['not_found', 'sign_in_required', 'forbidden', 'proof_refused', 'member_not_enrolled'],
+  body: z.object({ issuer: text(64), proof: json(65_536) }),
   response: z.object({ added: z.literal(true) }),
 })
 export const operatorErase = operation({

@@ -61,6 +61,7 @@ export const operations = [
   { id: 'members.export', method: 'GET', path: '/api/members/me/export', keyed: false },
   { id: 'members.withdraw', method: 'POST', path: '/api/members/me/withdraw', keyed: false },
   { id: 'members.erase', method: 'POST', path: '/api/members/me/erase', keyed: false },
+  { id: 'members.proof-add', method: 'POST', path: '/api/members/me/proofs', keyed: false },
   { id: 'members.passkey-add', method: 'POST', path: '/api/members/me/passkeys', keyed: false },
   { id: 'evidence.test-session', method: 'POST', path: '/api/test/sessions', keyed: true },
   { id: 'credentials.status-list', method: 'GET', path: '/status/{list}', keyed: false },

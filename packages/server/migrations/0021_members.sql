@@ -43,6 +43,17 @@ create table person_recovery_codes (
 create index on person_recovery_codes (person_id);
 call pohf_hide_from_agents('person_recovery_codes');
 
+-- That an issuer outside knows the person as one human: a keyed hash of the issuer's code, one person each.
+create table person_proofs (
+  issuer text not null,
+  code_hash bytea not null,
+  person_id text not null,
+  at timestamptz not null default pohf_now(),
+  primary key (issuer, code_hash)
+);
+create index on person_proofs (person_id);
+call pohf_hide_from_agents('person_proofs');
+
 -- A challenge that a passkey must sign, used once. `bound_to` is the invitation, or the person who is signed in.
 create table passkey_challenges (
   challenge text primary key,

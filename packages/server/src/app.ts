@@ -99,8 +99,11 @@ export type App = {
   readonly stopTaking: () => void
 }
 
-/** The composition root: every module mounted, in the order of the specification. */
-export const buildApp = (ctx: Ctx): App => {
+/**
+ * The composition root: every module mounted, in the order of the specification. `issuers` are plug-ins: whom a
+ * deployment trusts outside to tell one human from another.
+ */
+export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = []): App => {
   let stopping = false
   const authenticator = agents.makeAuthenticator(ctx)
   const authenticate = {
@@ -118,6 +121,7 @@ export const buildApp = (ctx: Ctx): App => {
     ctx,
     judge: evidence.makePasskeyJudge(trust),
     findName: agents.findName,
+    issuers,
     tell: evidence.listMemberTraces,
     forget,
   }

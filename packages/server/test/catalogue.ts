@@ -23,6 +23,7 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'person_passkeys',
   'person_logins',
   'person_recovery_codes',
+  'person_proofs',
   'passkey_challenges',
   'consents',
   'nullifiers',

@@ -54,6 +54,7 @@ const declarations: Readonly<Record<string, Holds>> = {
   people: 'deleted',
   person_logins: 'deleted',
   person_passkeys: 'deleted',
+  person_proofs: 'deleted',
   person_recovery_codes: 'deleted',
   photo_hashes: 'anonymous',
   platform_migrations: 'nothing',

@@ -4,6 +4,7 @@ import { inTransaction, type Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import { hashKey } from '../platform/keys.ts'
 import type { Forget } from './erase-person.ts'
+import type { ExternalIssuer } from './external.ts'
 import { requireInvited } from './invitation.ts'
 import { findSignedIn, requireOwnPage, requireSignedIn, signPersonIn, type FromPage } from './login.ts'
 import { boundToOf } from './passkey-options.ts'
@@ -25,6 +26,7 @@ import {
   insertRecoveryCodes,
   listMemberships,
   listPasskeys,
+  listProofs,
   lockPerson,
   takeChallenge,
   updateMemberConsented,
@@ -38,6 +40,7 @@ export type MembersDeps = {
   readonly judge: PasskeyJudge
   /** Handed down by app.ts: what an agent calls itself, undefined where it may not act. */
   readonly findName: (tx: Tx, agentId: string) => Promise<string | undefined>
+  readonly issuers: readonly ExternalIssuer[]
   /** Handed down by app.ts: what the modules above hold of a member, for the person's file. */
   readonly tell: (tx: Tx, member: MemberKey) => Promise<object>
   /** Handed down by app.ts: what the modules above delete of a member. */
@@ -76,9 +79,10 @@ export const judgeNew = async (
 /** Tells every agent that knows the person what its passkeys are worth now. */
 export const refreshStanding = async (tx: Tx, personId: string): Promise<void> => {
   const worth = (await listPasskeys(tx, personId)).map(({ assurance }) => assurance)
+  const issuers = (await listProofs(tx, personId)).map(({ issuer }) => issuer)
   await updateStanding(tx, personId, {
-    uniqueness: uniquenessOf(worth),
-    methods: ['passkey', 'attention'],
+    uniqueness: uniquenessOf(worth, issuers),
+    methods: ['passkey', 'attention', ...issuers.map((issuer) => `external:${issuer}`)],
     passkeyAssurance: bestOf(worth) ?? null,
   })
 }

@@ -1,3 +1,4 @@
+export type { ExternalIssuer } from './external.ts'
 export type { PasskeyJudge } from './passkeys.ts'
 export { pages } from './pages.ts'
 export { resolveMember } from './resolve-member.ts'

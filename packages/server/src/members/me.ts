@@ -2,7 +2,15 @@ import { inTransaction, type Tx } from '../platform/db.ts'
 import { listSessionsOfMember, type Session } from '../sessions/index.ts'
 import type { MembersDeps } from './enrol.ts'
 import { requireSignedIn, type FromPage } from './login.ts'
-import { countRecoveryCodes, listConsents, listMemberships, listPasskeys, type MemberRow } from './store.ts'
+import { signalOf } from './rules.ts'
+import {
+  countRecoveryCodes,
+  listConsents,
+  listMemberships,
+  listPasskeys,
+  listProofs,
+  type MemberRow,
+} from './store.ts'
 
 const shownSession = (session: Session) => ({
   sessionId: session.sessionId,
@@ -53,6 +61,7 @@ export const readPerson = async (tx: Tx, deps: Pick<MembersDeps, 'findName'>, pe
       assurance: passkey.assurance,
       synced: passkey.synced,
     })),
+    proofs: (await listProofs(tx, personId)).map(({ issuer, at }) => ({ issuer, at: at.toISOString() })),
     recoveryCodesLeft: await countRecoveryCodes(tx, personId),
     memberships,
   }
@@ -60,4 +69,8 @@ export const readPerson = async (tx: Tx, deps: Pick<MembersDeps, 'findName'>, pe
 export type Held = Awaited<ReturnType<typeof readPerson>>
 
 export const me = async (deps: MembersDeps, page: FromPage) =>
-  inTransaction(deps.ctx, 'system', async (tx) => readPerson(tx, deps, await requireSignedIn(tx, page)))
+  inTransaction(deps.ctx, 'system', async (tx) => {
+    const personId = await requireSignedIn(tx, page)
+    const signal = signalOf(deps.ctx.secrets.derive('external'), personId)
+    return { ...(await readPerson(tx, deps, personId)), signal }
+  })

@@ -208,6 +208,7 @@ test("no agent's transaction reads a person, and a foreign member is one that do
     'person_passkeys',
     'person_logins',
     'person_recovery_codes',
+    'person_proofs',
     'passkey_challenges',
     'consents',
     'nullifiers',

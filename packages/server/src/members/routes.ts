@@ -11,6 +11,7 @@ import { me } from './me.ts'
 import { operatorErase, type Erasing } from './operator-erase.ts'
 import { passkeyAdd } from './passkey-add.ts'
 import { passkeyOptions } from './passkey-options.ts'
+import { proofAdd } from './proof-add.ts'
 import { read } from './read.ts'
 import { signIn } from './sign-in.ts'
 import { signOut } from './sign-out.ts'
@@ -37,6 +38,7 @@ export const routes = (deps: MembersDeps): Route[] => {
     route('members.export', (call) => exportAll(deps, pageOf(call))),
     route('members.withdraw', (call) => withdraw(deps, pageOf(call), call.body)),
     route('members.erase', (call) => erase(deps, pageOf(call))),
+    route('members.proof-add', (call) => proofAdd(deps, pageOf(call), call.body)),
     route('members.passkey-add', (call) => passkeyAdd(deps, pageOf(call), call.body.credential)),
   ]
 }

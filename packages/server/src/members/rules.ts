@@ -13,8 +13,12 @@ export const attentionDaysMax = 180
 export type PasskeyAssurance = 'software' | 'hardware' | 'hardware_strong'
 export type Uniqueness = 'none' | 'account' | 'device' | 'attested' | 'external'
 
-/** How sure it is that this member is nobody else's second self: by the best passkey. */
-export const uniquenessOf = (passkeys: readonly PasskeyAssurance[]): Uniqueness => {
+/** How sure it is that this member is nobody else's second self: by an issuer outside, or by the best passkey. */
+export const uniquenessOf = (
+  passkeys: readonly PasskeyAssurance[],
+  issuers: readonly string[],
+): Uniqueness => {
+  if (issuers.length > 0) return 'external'
   if (passkeys.length === 0) return 'none'
   return passkeys.some((assurance) => assurance !== 'software') ? 'attested' : 'device'
 }
@@ -38,6 +42,10 @@ type Membership = { readonly agentId: string; readonly mode: Mode; readonly memb
 /** What an attention check of this member carries, so that nobody brings a session that was recorded for something else. */
 export const attentionChallenge = (key: Buffer, member: Membership): string =>
   `att_${createHmac('sha256', key).update([member.agentId, member.mode, member.memberId].join('\0')).digest('base64url')}`
+
+/** What a proof from outside must cover, so that it is this person's. */
+export const signalOf = (key: Buffer, personId: string): string =>
+  createHmac('sha256', key).update(personId).digest('base64url')
 
 /** One human, one act, one code: fields with their lengths, so that no two lists read alike. */
 export const nullifierOf = (key: Buffer, fields: readonly string[]): Buffer =>

@@ -496,10 +496,41 @@ export const deleteMember = async (tx: Tx, key: MemberKey): Promise<void> => {
 }
 /** Erasure: the person, with every passkey, login and code. */
 export const deletePerson = async (tx: Tx, personId: string): Promise<void> => {
-  for (const table of ['person_passkeys', 'person_logins', 'person_recovery_codes', 'people'] as const)
+  for (const table of [
+    'person_passkeys',
+    'person_logins',
+    'person_recovery_codes',
+    'person_proofs',
+    'people',
+  ] as const)
     await tx.deleteFrom(table).where('person_id', '=', personId).execute()
   await tx.deleteFrom('passkey_challenges').where('bound_to', '=', `person ${personId}`).execute()
 }
+
+type Proof = { readonly issuer: string; readonly hash: Buffer; readonly personId: string }
+/** Keeps a proof, and says whose it is. */
+export const insertProof = async (tx: Tx, proof: Proof): Promise<string> => {
+  await tx
+    .insertInto('person_proofs')
+    .values({ issuer: proof.issuer, code_hash: proof.hash, person_id: proof.personId })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  const row = await tx
+    .selectFrom('person_proofs')
+    .select('person_id')
+    .where('issuer', '=', proof.issuer)
+    .where('code_hash', '=', proof.hash)
+    .executeTakeFirstOrThrow()
+  return row.person_id
+}
+export const listProofs = async (tx: Tx, personId: string) =>
+  tx
+    .selectFrom('person_proofs')
+    .select(['issuer', 'at'])
+    .where('person_id', '=', personId)
+    .orderBy('issuer')
+    .limit(10)
+    .execute()
 
 /** True where nobody did this act before as this human. */
 export const insertNullifier = async (tx: Tx, nullifier: Buffer): Promise<boolean> => {

@@ -435,6 +435,13 @@ export interface PersonPasskeys {
   used_at: Generated<Timestamp>;
 }
 
+export interface PersonProofs {
+  at: Generated<Timestamp>;
+  code_hash: Buffer;
+  issuer: string;
+  person_id: string;
+}
+
 export interface PersonRecoveryCodes {
   code_hash: Buffer;
   person_id: string;
@@ -736,6 +743,7 @@ export interface DB {
   people: People;
   person_logins: PersonLogins;
   person_passkeys: PersonPasskeys;
+  person_proofs: PersonProofs;
   person_recovery_codes: PersonRecoveryCodes;
   photo_hashes: PhotoHashes;
   platform_migrations: PlatformMigrations;
