@@ -1,18 +1,22 @@
 // Measurements of the product's own bars. npm run bench -- <name> [--json] [--sessions N --seconds N]
 import { sessions } from './bench/sessions.ts'
+import { verify } from './bench/verify.ts'
 import { verifySdk } from './bench/verify-sdk.ts'
+import { webhooksBench } from './bench/webhooks.ts'
 
 const benches: Readonly<Record<string, () => Promise<Readonly<Record<string, unknown>>>>> = {
+  verify,
   'verify-sdk': verifySdk,
   sessions,
+  webhooks: webhooksBench,
 }
 
-const [name = ''] = process.argv.slice(2).filter((argument) => !argument.startsWith('-'))
+const [name = ''] = process.argv.slice(2)
 const bench = benches[name]
 if (bench) {
   const figures = await bench()
   if (process.argv.includes('--json')) console.log(JSON.stringify(figures))
 } else {
-  console.error(`usage: npm run bench -- ${Object.keys(benches).join(' | ')} [--json]`)
+  console.error(`usage: npm run bench -- ${Object.keys(benches).join(' | ')} [--short] [--json]`)
   process.exitCode = 2
 }

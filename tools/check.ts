@@ -12,6 +12,7 @@ const steps: readonly { readonly name: string; readonly command: readonly string
   { name: 'lockfile', command: ['node', 'tools/lockfile.ts', '--check'] },
   { name: 'generated files', command: ['node', 'tools/generate.ts', '--check'] },
   { name: 'tests', command: ['node', 'tools/test.ts'] },
+  { name: 'kills', command: ['node', 'tools/battery-kill.ts', '--seconds', '60', '--json'] },
   { name: 'acceptance', command: ['node', 'tools/acceptance.ts'] },
   { name: 'interop', command: ['node', 'tools/interop.ts', '--json'] },
   { name: 'fuzz', command: ['node', 'tools/fuzz.ts', '--requests', '6000'] },

@@ -35,7 +35,8 @@ const platformOf = (name: string): Pick<Entry, 'os' | 'cpu' | 'libc'> | undefine
   const words = name.split(/[/-]/)
   if (words.includes('wasm32')) return { cpu: ['wasm32'] }
   const os = systems.find((system) => words.includes(system))
-  const cpu = processors.find((processor) => words.includes(processor))
+  // Go and Foundry say amd64 for what Node calls x64.
+  const cpu = words.includes('amd64') ? 'x64' : processors.find((processor) => words.includes(processor))
   if (!os || !cpu) return undefined
   const libc = words.some((word) => word.startsWith('musl'))
     ? 'musl'

@@ -1,4 +1,3 @@
-import { spawn, type ChildProcess } from 'node:child_process'
 import { createPublicKey, verify, type JsonWebKey } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { createDatabase, freePort, startCluster } from '../packages/server/dev/cluster.ts'
 import { compareWithJournal, readJournal } from '../packages/server/src/signing/index.ts'
+import { keepAlive, run, untilReady } from './processes.ts'
 
 const main = fileURLToPath(new URL('../packages/server/src/main.ts', import.meta.url))
 
@@ -31,50 +31,6 @@ export type Findings = {
 
 type KeySet = { readonly keys: readonly (JsonWebKey & { readonly kid: string })[] }
 type Answered = { readonly credentialId: string; readonly jwt: string }
-
-const exited = (child: ChildProcess) =>
-  new Promise<void>((resolve) => {
-    if (child.exitCode !== null || child.signalCode !== null) resolve()
-    else child.once('exit', () => resolve())
-  })
-
-const run = async (parameters: readonly string[], env: NodeJS.ProcessEnv): Promise<void> => {
-  const child = spawn(process.execPath, parameters, { env, stdio: ['ignore', 'ignore', 'inherit'] })
-  await exited(child)
-  if (child.exitCode !== 0) throw new Error(`${parameters.join(' ')} ended with ${child.exitCode}`)
-}
-
-/** A process that is started again whenever it dies, at once: the supervisor's growing waits would take minutes. */
-const keepAlive = (parameters: readonly string[], env: NodeJS.ProcessEnv) => {
-  let stopping = false
-  let child: ChildProcess
-  const start = () => {
-    child = spawn(process.execPath, parameters, { env, stdio: 'ignore' })
-    child.once('exit', () => stopping || start())
-  }
-  start()
-  return {
-    kill: () => child.kill('SIGKILL'),
-    stop: async () => {
-      stopping = true
-      child.kill('SIGTERM')
-      await exited(child)
-    },
-  }
-}
-
-const isReady = (baseUrl: string): Promise<boolean> =>
-  fetch(`${baseUrl}/readyz`).then(
-    (response) => response.ok,
-    () => false,
-  )
-const untilReady = async (baseUrl: string): Promise<void> => {
-  const deadline = performance.now() + 60_000
-  while (!(await isReady(baseUrl))) {
-    if (performance.now() > deadline) throw new Error('not ready within 60 s')
-    await setTimeout(20)
-  }
-}
 
 const post = async (url: string, body: object, key?: string) => {
   const response = await fetch(url, {

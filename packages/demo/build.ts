@@ -15,6 +15,8 @@ await build({
     modulePreload: { polyfill: false },
     target: 'es2022',
     rolldownOptions: {
+      // On a busy machine a slow build is no news.
+      checks: { bundlerTimings: false },
       input: { form: here('form.html'), outcome: here('outcome.html'), session: here('session.html') },
     },
   },

@@ -16,6 +16,8 @@ for (const [index, name] of ['tag', 'check'].entries())
       target: 'es2022',
       // One plain script each: it runs from one line of HTML and knows by its own address whom to talk to.
       rolldownOptions: {
+        // On a busy machine a slow build is no news.
+        checks: { bundlerTimings: false },
         input: here(`src/${name}.ts`),
         output: { format: 'iife', entryFileNames: `${name}.js` },
       },

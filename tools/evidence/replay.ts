@@ -4,6 +4,7 @@ import {
   disguise,
   type Disguise,
   generatorOf,
+  offlineSession,
   type Random,
 } from '../../packages/arena/src/index.ts'
 import {
@@ -13,6 +14,7 @@ import {
   type ReplayDescriptor,
   type ReplayModel,
   strokeDistance,
+  toRuns,
 } from '../../packages/scorer/src/index.ts'
 import { createFiller, type PersonStroke } from './replay-fit.ts'
 
@@ -37,7 +39,7 @@ const byUser = <T extends { readonly user: number }>(items: readonly T[]): T[][]
   ...Map.groupBy(items, ({ user }) => user).values(),
 ]
 
-export type AttackRow = {
+type AttackRow = {
   readonly attack: string
   readonly strokes: number
   readonly strokesFound: number
@@ -45,7 +47,10 @@ export type AttackRow = {
   readonly sessionsFound: number
 }
 
-const attacks: readonly { readonly name: string; readonly how: Disguise | 'morph' }[] = [
+/** A change of each stroke; or a blend; or the family `stroke_replay` as a browser would report it. */
+type How = Disguise | 'morph' | 'frames'
+
+const attacks: readonly { readonly name: string; readonly how: How }[] = [
   { name: 'exact copy', how: { jitterPx: 0, warp: 0, turns: false } },
   { name: '0.5 px jitter, turned, scaled', how: { jitterPx: 0.5, warp: 0, turns: true } },
   { name: '1 px jitter, 5 % time warp', how: { jitterPx: 1, warp: 0.05, turns: false } },
@@ -53,12 +58,27 @@ const attacks: readonly { readonly name: string; readonly how: Disguise | 'morph
   { name: '1 px jitter, 10 % time warp, turned, scaled', how: { jitterPx: 1, warp: 0.1, turns: true } },
   { name: '2 px jitter, 20 % time warp, turned, scaled', how: { jitterPx: 2, warp: 0.2, turns: true } },
   { name: '4 px jitter, 30 % time warp, turned, scaled', how: { jitterPx: 4, warp: 0.3, turns: true } },
+  { name: 'as a browser reports it at 60 Hz, 0.3 px, turned, scaled 0.7 to 1.4', how: 'frames' },
   { name: 'blend of two strokes', how: 'morph' },
 ]
 
 type Attacker = { readonly random: Random; readonly strokes: readonly PersonStroke[] }
 
-const disguiseAll = ({ random, strokes }: Attacker, how: Disguise | 'morph'): PersonStroke[] => {
+/** One minute by each attacker, out of the strokes of all. */
+const replayInFrames = ({ random, strokes }: Attacker): PersonStroke[] => {
+  const library = strokes.map(({ run }) => run)
+  const users = new Set(strokes.map(({ user }) => user))
+  return [...users].flatMap((user) =>
+    toRuns(offlineSession('stroke_replay', Math.floor(random() * 2 ** 31), library)).map((run) => ({
+      user,
+      session: -1,
+      run,
+    })),
+  )
+}
+
+const disguiseAll = ({ random, strokes }: Attacker, how: How): PersonStroke[] => {
+  if (how === 'frames') return replayInFrames({ random, strokes })
   if (how !== 'morph') return strokes.map((stroke) => ({ ...stroke, run: disguise(random, stroke.run, how) }))
   const morph = generatorOf(
     'stroke_morph',
@@ -104,7 +124,7 @@ type Count = {
   readonly sessionsFound: number
 }
 
-export type SizeRow = {
+type SizeRow = {
   readonly size: number
   /** How many of them no person made. */
   readonly generated: number

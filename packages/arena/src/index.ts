@@ -3,3 +3,7 @@ export type { Generator, Point, StrokeLibrary, TimedPoint } from './generators/t
 export { offlineSession, type SessionEvent } from './offline-session.ts'
 export { createRandom, gaussian, uniform, type Random } from './random.ts'
 export { disguise, type Disguise } from './generators/disguise.ts'
+export type { Bot, BotContext, BotOutcome } from './bots/bot.ts'
+export { servePage } from './browser/page.ts'
+export { missingForPerson, type Person, type PersonOptions, playPerson } from './browser/person.ts'
+export { openSession, type Opened, type Target } from './protocol/client.ts'

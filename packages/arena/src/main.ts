@@ -1,6 +1,6 @@
 // npm run arena -- --base-url URL --site AGENT [--family F] [--bot FILE] [--sessions N] [--library FILE] [--page URL]
 import { parseArgs } from 'node:util'
-import { bots, loadBot } from './bots/index.ts'
+import { bots, closeBrowser, loadBot, needsBrowser } from './bots/index.ts'
 import { readLibrary } from './library.ts'
 import { playContest, type Result, tableOf } from './run.ts'
 
@@ -13,6 +13,8 @@ const usage = `Plays bots against a running server and prints what became of the
   --bot FILE        a file that exports a function bot; instead of --family
   --sessions N      for each bot (default 5)
   --concurrency N   at a time (default 5)
+  --browser-sessions N, --browser-concurrency N
+                    the same for bots that drive a browser (default 3 and 1)
   --library FILE    human strokes that the attacker owns (.csv table, users 101 to 120; or .json)
   --page URL        a page with the check, for bots that drive a browser
   --seed N          (default 1)
@@ -34,6 +36,8 @@ const { values } = parseArgs({
     bot: { type: 'string' },
     sessions: { type: 'string', default: '5' },
     concurrency: { type: 'string', default: '5' },
+    'browser-sessions': { type: 'string', default: '3' },
+    'browser-concurrency': { type: 'string', default: '1' },
     library: { type: 'string' },
     page: { type: 'string' },
     seed: { type: 'string', default: '1' },
@@ -59,8 +63,8 @@ const main = async (): Promise<number> => {
       target: { baseUrl: values['base-url'], site: values.site },
       pageUrl: values.page,
       library,
-      sessions: whole(values.sessions, 100_000),
-      concurrency: whole(values.concurrency, 1_000),
+      sessions: whole(needsBrowser(name) ? values['browser-sessions'] : values.sessions, 100_000),
+      concurrency: whole(needsBrowser(name) ? values['browser-concurrency'] : values.concurrency, 1_000),
       seed: whole(values.seed, 1_000_000),
       apiKey: values.key ?? process.env['POHF_API_KEY'],
     })
@@ -71,4 +75,10 @@ const main = async (): Promise<number> => {
   return 0
 }
 
-process.exitCode = await main()
+// An end by signal still ends what the bots have started.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+try {
+  process.exitCode = await main()
+} finally {
+  await closeBrowser()
+}

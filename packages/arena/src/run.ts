@@ -1,6 +1,9 @@
 // Plays many sessions of one bot against a running server and asks the server what became of each.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bot, BotContext, BotOutcome } from './bots/bot.ts'
+import type { SessionScore } from '@pohf/scorer'
+import { judgeRecords } from './judge.ts'
+import { readRecords } from './protocol/records.ts'
 import { createRandom } from './random.ts'
 
 export type Contest = Omit<BotContext, 'random' | 'signal'> & {
@@ -14,7 +17,7 @@ export type Contest = Omit<BotContext, 'random' | 'signal'> & {
 }
 
 /** What the server says of a session that it has judged. */
-export type Verdict = {
+type Verdict = {
   readonly status: string
   readonly verified: boolean | null
   readonly quality: number | null
@@ -24,20 +27,23 @@ export type Verdict = {
   readonly components: Readonly<Record<string, number | null>> | null
 }
 
-export type Played = {
+type Played = {
   readonly outcome: BotOutcome | undefined
   readonly verdict: Verdict | undefined
+  /** What the rules make of the server's own record, computed here; undefined without a key. */
+  readonly judgement: SessionScore | undefined
   /** Why it came to nothing, where it did. */
   readonly fault: string | undefined
   readonly wallMs: number
 }
 
 const sessionMsMax = 180_000
-const verdictTries = 40
+const verdictTries = 20
 
 const readVerdict = async (contest: Contest, sessionId: string): Promise<Verdict | undefined> => {
   if (contest.apiKey === undefined) return undefined
   const url = new URL(`/api/agents/sessions/${encodeURIComponent(sessionId)}`, contest.target.baseUrl)
+  let last: Verdict | undefined
   for (let attempt = 0; attempt < verdictTries; attempt += 1) {
     const response = await fetch(url, {
       headers: { authorization: `Bearer ${contest.apiKey}` },
@@ -45,11 +51,17 @@ const readVerdict = async (contest: Contest, sessionId: string): Promise<Verdict
     })
     if (!response.ok) throw new Error(`reading the session: ${response.status} ${await response.text()}`)
     const verdict = (await response.json()) as Verdict
+    last = verdict
     if (verdict.verified !== null) return verdict
     await sleep(250)
   }
-  return undefined
+  return last
 }
+
+const judge = async ({ apiKey, target }: Contest, sessionId: string): Promise<SessionScore | undefined> =>
+  apiKey === undefined
+    ? undefined
+    : judgeRecords(await readRecords({ baseUrl: target.baseUrl, apiKey }, sessionId), target.kind ?? 'view')
 
 const playOne = async (contest: Contest, index: number): Promise<Played> => {
   const startedAt = performance.now()
@@ -61,12 +73,18 @@ const playOne = async (contest: Contest, index: number): Promise<Played> => {
       signal: AbortSignal.timeout(sessionMsMax),
     })
     const wallMs = performance.now() - startedAt
-    return { outcome, verdict: await readVerdict(contest, outcome.sessionId), fault: undefined, wallMs }
+    const { sessionId } = outcome
+    const verdict = await readVerdict(contest, sessionId)
+    return { outcome, verdict, judgement: await judge(contest, sessionId), fault: undefined, wallMs }
   } catch (error) {
     const fault = error instanceof Error ? error.message : String(error)
-    return { outcome, verdict: undefined, fault, wallMs: performance.now() - startedAt }
+    return { outcome, verdict: undefined, judgement: undefined, fault, wallMs: performance.now() - startedAt }
   }
 }
+
+/** The server's word where it has judged, else what its rules say by our own computation. */
+const verdictOf = ({ verdict, judgement }: Played) =>
+  verdict && verdict.verified !== null ? verdict : judgement
 
 export type Result = {
   readonly name: string
@@ -91,7 +109,7 @@ export const playContest = async (contest: Contest): Promise<Result> => {
   return {
     name: contest.name,
     played,
-    verified: played.filter(({ verdict }) => verdict?.verified === true).length,
+    verified: played.filter((one) => verdictOf(one)?.verified === true).length,
     meanWallMs: played.reduce((sum, { wallMs }) => sum + wallMs, 0) / played.length,
     meanCpuMs: (spent.user + spent.system) / 1_000 / played.length,
   }
@@ -105,16 +123,16 @@ const tally = (words: readonly string[]): string =>
     .map(([word, all]) => `${word} ${all.length}`)
     .join(', ')
 
-/** Why sessions were not verified: flags first, else the server's reasons, else what went wrong. */
+/** Why sessions were not verified: flags first, then the reasons, else what went wrong. */
 const reasonsOf = ({ played }: Result): string =>
   tally(
-    played
-      .filter(({ verdict }) => verdict?.verified !== true)
-      .flatMap(({ verdict, outcome, fault }) => {
-        if (fault !== undefined) return [fault.slice(0, 80)]
-        const words = [...(verdict?.flags ?? []), ...(verdict?.reasons ?? [])]
-        return words.length > 0 ? [...new Set(words)] : [verdict?.status ?? outcome?.status ?? 'unknown']
-      }),
+    played.flatMap((one) => {
+      const verdict = verdictOf(one)
+      if (verdict?.verified === true) return []
+      if (one.fault !== undefined) return [one.fault.slice(0, 80)]
+      const words = new Set([...(verdict?.flags ?? []), ...(verdict?.reasons ?? [])])
+      return words.size > 0 ? [...words] : [one.verdict?.status ?? one.outcome?.status ?? 'unknown']
+    }),
   )
 
 const median = (values: readonly number[]): string => {
@@ -126,19 +144,20 @@ const median = (values: readonly number[]): string => {
 export const tableOf = (results: readonly Result[]): string => {
   const rows = results.map((result) => {
     const { played, verified } = result
-    const probes = played.reduce((sum, { outcome }) => sum + (outcome?.probes ?? 0), 0)
-    const answered = played.reduce((sum, { outcome }) => sum + (outcome?.answered ?? 0), 0)
-    const quality = median(played.flatMap(({ verdict }) => verdict?.quality ?? []))
+    const asked = played.reduce((sum, { judgement }) => sum + (judgement?.evidence.probes ?? 0), 0)
+    const hit = played.reduce((sum, { judgement }) => sum + (judgement?.evidence.hits ?? 0), 0)
+    const quality = median(played.flatMap((one) => verdictOf(one)?.quality ?? []))
+    const motion = median(played.flatMap(({ judgement }) => judgement?.evidence.p ?? []))
     const share = played.length / Math.max(1, verified)
     const cost =
       verified === 0
         ? 'none made'
-        : `${seconds(result.meanWallMs * share)}, ${seconds(result.meanCpuMs * share)} CPU`
-    return `| ${result.name} | ${played.length} | ${verified} | ${quality} | ${answered} of ${probes} | ${reasonsOf(result)} | ${seconds(result.meanWallMs)} | ${cost} |`
+        : `${seconds(result.meanWallMs * share)}, ${Math.round(result.meanCpuMs * share)} ms CPU`
+    return `| ${result.name} | ${played.length} | ${verified} | ${quality} | ${motion} | ${hit} of ${asked} | ${reasonsOf(result)} | ${seconds(result.meanWallMs)} | ${cost} |`
   })
   return [
-    '| Bot | Sessions | Verified | Median quality | Probes answered | Not verified because | Time each | One forged session costs |',
-    '| --- | --- | --- | --- | --- | --- | --- | --- |',
+    '| Bot | Sessions | Verified | Median quality | Motion as human | Probes hit | Not verified because | Time each | One forged session costs |',
+    '| --- | --- | --- | --- | --- | --- | --- | --- | --- |',
     ...rows,
   ].join('\n')
 }

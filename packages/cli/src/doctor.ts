@@ -67,6 +67,11 @@ export const doctor = async (options: { json?: boolean }): Promise<void> => {
         ? good('mail', 'a mail server is set')
         : bad('mail', 'SMTP_URL is not set: mails wait in the outbox'),
     )
+    findings.push(
+      config.STRIPE_SECRET_KEY
+        ? good('card', `a card provider is set, at ${config.STRIPE_API_BASE}`)
+        : bad('card', 'STRIPE_SECRET_KEY is not set: nothing can be paid by card'),
+    )
   } catch (error) {
     if (!(error instanceof ConfigFaults)) throw error
     findings.push(...error.faults.map((fault) => bad('settings', fault)))

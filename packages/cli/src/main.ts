@@ -1,19 +1,47 @@
 #!/usr/bin/env node
 import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
-import { doctor } from './doctor.ts'
+import { calibrateFolder } from './calibrate.ts'
+import { listen, trigger } from './listen.ts'
 import { operatorCall } from './operator.ts'
+import { recomputeFile } from './recompute.ts'
 import { openSession } from './sessions.ts'
 import { verify } from './verify.ts'
+import * as hooks from './webhooks.ts'
 
-const serverFile = (path: string) => fileURLToPath(new URL(`../../server/${path}`, import.meta.url))
+const packageFile = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
-/** Runs a file of the server package in our place: same terminal, same signals, same exit code. */
-const become = async (file: string, parameters: readonly string[] = []): Promise<void> => {
-  const child = spawn(process.execPath, [serverFile(file), ...parameters], { stdio: 'inherit' })
+/** Runs a program of the workspace in our place: same terminal, same signals, same exit code. */
+const run = async (file: string, parameters: readonly string[]): Promise<void> => {
+  const child = spawn(process.execPath, [file, ...parameters], { stdio: 'inherit' })
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
   process.exitCode = await new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
+}
+
+const become = (file: string, parameters: readonly string[] = []): Promise<void> =>
+  run(packageFile(`server/${file}`), parameters)
+
+type Attack = Readonly<Record<'site' | 'baseUrl' | 'sessions', string>> & {
+  readonly key?: string
+  readonly library?: string
+}
+
+/** The bots are a program of their own that is no part of an installation: nobody should run a server with bots in it. */
+const attack = async (bot: string, options: Attack): Promise<void> => {
+  const arena = packageFile('arena/src/main.ts')
+  if (!existsSync(arena)) {
+    console.error('The bots are not part of an installation. Run this from the sources: docs/arena.md')
+    process.exitCode = 2
+    return
+  }
+  const optional = [
+    ...(options.key === undefined ? [] : ['--key', options.key]),
+    ...(options.library === undefined ? [] : ['--library', options.library]),
+  ]
+  const { site, baseUrl, sessions } = options
+  await run(arena, ['--bot', bot, '--site', site, '--base-url', baseUrl, '--sessions', sessions, ...optional])
 }
 
 const program = new Command('pohf').description('Proof that a human did it.').showHelpAfterError()
@@ -34,7 +62,8 @@ program
   .command('doctor')
   .description('check this deployment and say what to mend')
   .option('--json', 'one JSON object on the last line')
-  .action(doctor)
+  // Loaded when asked for: it brings the server with it, and every other command would wait for that.
+  .action(async (options: { json?: boolean }) => (await import('./doctor.ts')).doctor(options))
 
 program
   .command('verify <jwt>')
@@ -50,6 +79,83 @@ program
   .option('--jwks <file>', 'keys you already hold: no key is fetched')
   .option('--json', 'one JSON object on the last line')
   .action(verify)
+
+program
+  .command('recompute <file>')
+  .description('score an opened session again: the answer of GET /api/agents/sessions/{id}/chunks')
+  .option('--credential <jwt>', 'its credential: what comes out is compared with what was signed')
+  .option('--issuer <url>', 'the address of the service: the signature of the credential is checked')
+  .option('--jwks <file>', 'keys you already hold: no key is fetched')
+  .option('--json', 'one JSON object on the last line')
+  .action(recomputeFile)
+
+program
+  .command('calibrate <folder>')
+  .description(
+    'measure consenting people, one folder each with their opened sessions, so that motion may count',
+  )
+  .requiredOption('--platform <name>', 'windows, mac, linux, chromeos, android, ios or other')
+  .option('--out <file>', 'where the rows are kept', 'calibrations.json')
+  .action(calibrateFolder)
+
+program
+  .command('attack <bot>')
+  .description('play a bot of yours against a server of yours, and see what it gets; docs/arena.md')
+  .requiredOption('--site <agentId>', 'the agent whose site is attacked')
+  .option('--base-url <url>', 'the server', 'http://127.0.0.1:3000')
+  .option('--key <key>', 'a key of that agent, to read the verdicts; default: POHF_API_KEY')
+  .option('--sessions <number>', 'how many sessions', '5')
+  .option('--library <file>', 'human strokes that the attacker owns')
+  .action(attack)
+
+const agent = (command: Command) =>
+  command
+    .option('--url <url>', 'the service', 'http://127.0.0.1:3000')
+    .option('--key <key>', 'an API key; default: POHF_KEY')
+agent(program.command('listen'))
+  .description('send the events of a test key, signed, to a receiver on this machine')
+  .requiredOption('--forward-to <url>', 'your receiver, such as http://127.0.0.1:4000/')
+  .option('--secret <secret>', 'sign with the secret of a real endpoint; default: one made for this run')
+  .option('--events <names>', 'only these, with commas between')
+  .option('--since <time>', 'begin there; default: now')
+  .option('--once', 'end when there is no more')
+  .action(listen)
+agent(program.command('trigger <event>'))
+  .description('make the example of an event happen, with a test key')
+  .action(trigger)
+
+const webhooks = program.command('webhooks').description('endpoints that events are sent to')
+const hook = (text: string, description: string) =>
+  agent(webhooks.command(text)).description(description).option('--json', 'the answer as one JSON object')
+hook('list', 'endpoints with their state and health').action(hooks.list)
+hook('add <url>', 'subscribe a URL and print its secret, once')
+  .requiredOption('--events <names>', "names with commas between, or '*'")
+  .action(hooks.add)
+hook('enable <id>', 'switch an endpoint on').action(hooks.enable)
+hook('disable <id>', 'switch an endpoint off').action(hooks.disable)
+hook('delete <id>', 'delete an endpoint').action(hooks.remove)
+hook('rotate <id>', 'print a new secret, once; the old one signs too for a day')
+  .option('--now', 'the old one signs no more: for a secret that leaked')
+  .action(hooks.rotate)
+hook('test <id>', 'send a test event').action(hooks.sendTest)
+hook('deliveries <id>', 'the latest deliveries, every attempt, and why it failed')
+  .option('--state <state>', 'pending, delivered or dead')
+  .option('--limit <number>', '1 to 100')
+  .action(hooks.deliveries)
+hook('replay <deliveryId>', 'send one delivery again').action(hooks.replay)
+hook('recover <id>', 'switch on, and send what was not taken since a time')
+  .requiredOption('--since <time>', 'ISO time, at most 30 days ago')
+  .action(hooks.recover)
+webhooks
+  .command('verify')
+  .description('check a delivery that you kept, offline, and say what is wrong with it')
+  .option('--secret <secret>', 'whsec_…; default: POHF_WEBHOOK_SECRET')
+  .requiredOption('--headers <file>', 'its headers, as lines or as one JSON object')
+  .requiredOption('--body <file>', 'its body, byte for byte; - reads it from standard input')
+  .option('--at <time>', 'when it came; default: now')
+  .option('--tolerance <seconds>', 'how old it may be; default: 300')
+  .option('--json', 'the result as one JSON object')
+  .action(hooks.verify)
 
 const operator = program.command('operator').description('the people who run this deployment')
 operator
@@ -108,6 +214,18 @@ program
   .option('--key <key>', 'an API key of the agent; default: POHF_API_KEY')
   .option('--json', 'one JSON object, with every record')
   .action(openSession)
+const credits = program.command('credits').description('credits and the card payments behind them')
+remote(credits.command('check'))
+  .description('compare what was paid by card with what was posted; ends with 1 where they differ')
+  .action((options) => operatorCall(options, 'GET', '/operator/credits/check'))
+
+const ledger = program.command('ledger').description('the books')
+remote(ledger.command('check'))
+  .description('check the books now; ends with 1 where something does not add up')
+  .option('--whole', 'every line from the first, not only what is new')
+  .action((options) =>
+    operatorCall(options, 'GET', `/operator/ledger/check${options.whole ? '?whole=1' : ''}`),
+  )
 const keys = program.command('keys').description('the keys that sign credentials')
 remote(keys.command('list'))
   .description('list the keys and their states')

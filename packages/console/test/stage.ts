@@ -105,7 +105,7 @@ export const scenes = (
       'test',
       issuer.mintTest('view', {
         flags: [],
-        telemetry: { alg: 'sha-256', link: 'l'.repeat(43), root: 'r'.repeat(43), n: 9 },
+        telemetry: { alg: 'sha256-chain-v1', link: 'l'.repeat(43), root: 'r'.repeat(43), n: 9 },
       }),
       'Test',
     ],

@@ -50,6 +50,9 @@ export const credentialClaims = z
     cnf: z.strictObject({ jkt: hash }).optional(),
     device: z.strictObject({ method: z.string(), assurance: z.string(), attested_at: seconds }).optional(),
     wallet: z.string().optional(),
+    /** Whether a key holds the wallet, or a contract spoke for it; and on which chain that contract was asked. */
+    wallet_type: z.enum(['eoa', 'contract']).optional(),
+    wallet_chain: z.int().min(1).optional(),
     test: z.literal(true).optional(),
     work: z.strictObject({ session: z.string(), workflow: z.string().optional() }).optional(),
     view: z.strictObject({ session: z.string() }).optional(),
@@ -74,6 +77,12 @@ export const credentialClaims = z
   .refine(
     (claims) => claims.status.status_list.uri.startsWith(`${claims.iss.replace(/\/test$/, '')}/status/`),
     'the status list is of another issuer',
+  )
+  .refine(
+    (claims) =>
+      (claims.wallet === undefined) === (claims.wallet_type === undefined) &&
+      (claims.wallet_chain !== undefined) === (claims.wallet_type === 'contract'),
+    'wallet, its type and its chain do not fit',
   )
   .refine((claims) => (claims.test === true) === claims.iss.endsWith('/test'), 'test and issuer disagree')
 

@@ -58,6 +58,7 @@ export const verifyPersonhood = operation({
     'nonce_used',
     'credential_revoked',
     'account_in_debt',
+    'chain_unreachable',
   ],
   body: z.object({
     memberId: reference(128),

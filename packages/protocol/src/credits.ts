@@ -15,6 +15,7 @@ export const freeSealsPerMonth = 1_000
 
 export const buy = operation({
   summary: 'Open a card checkout for a pack of credits.',
+  errors: ['card_provider_unreachable'],
   body: z.object({ pack: z.enum(packNames) }),
   response: z.object({ checkoutUrl: z.url() }),
 })

@@ -31,6 +31,8 @@ export type Endpoint = {
   readonly cors?: 'echo' | 'any'
   readonly limit?: 'register' | 'beacon' | 'tasks' | 'forwards' | 'mail' | 'sessions' | 'telemetry'
   readonly bodyLimitBytes?: number
+  /** The body stays text, because a signature is over its very bytes. */
+  readonly textBody?: true
   /** The answer shows a secret, so a stored replay of it is encrypted. */
   readonly showsSecret?: true
   /** Answers something other than JSON in some cases, such as CSV. */

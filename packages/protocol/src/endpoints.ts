@@ -8,6 +8,7 @@ import * as members from './members.ts'
 import * as operators from './operators.ts'
 import * as partners from './partners.ts'
 import * as sessions from './sessions.ts'
+import * as payments from './payments.ts'
 import * as tracking from './tracking.ts'
 import * as vhh from './vhh.ts'
 import * as webhooks from './webhooks.ts'
@@ -84,7 +85,19 @@ export const additions = [
   { id: 'members.proof-add', method: 'POST', path: '/api/members/me/proofs', auth: 'public', status: 'built', ...members.proofAdd },
   { id: 'members.passkey-add', method: 'POST', path: '/api/members/me/passkeys', auth: 'public', status: 'built', ...members.passkeyAdd },
   { id: 'evidence.test-session', method: 'POST', path: '/api/test/sessions', auth: 'bearer', scope: 'evidence', status: 'built', ...evidence.testSession },
+  { id: 'webhooks.list', method: 'GET', path: '/api/agents/webhooks', auth: 'bearer', scope: 'webhooks', status: 'built', ...webhooks.list },
+  { id: 'webhooks.update', method: 'PATCH', path: '/api/agents/webhooks/{webhookId}', auth: 'bearer', scope: 'webhooks', status: 'built', ...webhooks.update },
+  { id: 'webhooks.remove', method: 'DELETE', path: '/api/agents/webhooks/{webhookId}', auth: 'bearer', scope: 'webhooks', status: 'built', ...webhooks.remove },
+  { id: 'webhooks.rotate', method: 'POST', path: '/api/agents/webhooks/{webhookId}/rotate', auth: 'bearer', scope: 'webhooks', status: 'built', ...webhooks.rotate },
+  { id: 'webhooks.send-test', method: 'POST', path: '/api/agents/webhooks/{webhookId}/test', auth: 'bearer', scope: 'webhooks', status: 'built', ...webhooks.sendTest },
+  { id: 'webhooks.recover', method: 'POST', path: '/api/agents/webhooks/{webhookId}/recover', auth: 'bearer', scope: 'webhooks', status: 'built', ...webhooks.recover },
+  { id: 'webhooks.deliveries', method: 'GET', path: '/api/agents/webhooks/{webhookId}/deliveries', auth: 'bearer', scope: 'webhooks', status: 'built', ...webhooks.deliveries },
+  { id: 'webhooks.replay', method: 'POST', path: '/api/agents/webhooks/deliveries/{deliveryId}/replay', auth: 'bearer', scope: 'webhooks', status: 'built', ...webhooks.replay },
+  { id: 'webhooks.read-events', method: 'GET', path: '/api/agents/events', auth: 'bearer', scope: 'webhooks', status: 'built', ...webhooks.readEvents },
+  { id: 'webhooks.trigger', method: 'POST', path: '/api/test/events', auth: 'bearer', scope: 'webhooks', status: 'built', ...webhooks.trigger },
+  { id: 'webhooks.catalog', method: 'GET', path: '/api/events/catalog', auth: 'public', status: 'built', ...webhooks.catalog },
   { id: 'credentials.status-list', method: 'GET', path: '/status/{list}', auth: 'public', status: 'built', ...credentials.statusList },
+  { id: 'payments.card-webhook', method: 'POST', path: '/api/payments/card/webhook', auth: 'public', status: 'built', ...payments.cardWebhook },
   { id: 'discovery.mcp-identity', method: 'POST', path: '/mcp/identity', auth: 'optional', status: 'built', ...discovery.mcpIdentity },
   { id: 'discovery.mcp-identity', method: 'POST', path: '/api/mcp/identity', auth: 'optional', status: 'built', ...discovery.mcpIdentity },
 ] as const satisfies readonly Endpoint[]
@@ -106,6 +119,8 @@ export const operatorEndpoints = [
   { id: 'credentials.operator-reinstate', method: 'POST', path: '/operator/credentials/{credentialId}/reinstate', auth: 'operator', status: 'built', ...credentials.operatorReinstate },
   { id: 'signing.keys-check', method: 'GET', path: '/operator/keys/check', auth: 'operator', status: 'built', ...operators.signingKeysCheck },
   { id: 'members.operator-erase', method: 'POST', path: '/operator/agents/{agentId}/members/{memberId}/erase', auth: 'operator', status: 'built', ...members.operatorErase },
+  { id: 'credits.operator-check', method: 'GET', path: '/operator/credits/check', auth: 'operator', status: 'built', ...operators.creditsCheck },
+  { id: 'ledger.operator-check', method: 'GET', path: '/operator/ledger/check', auth: 'operator', status: 'built', ...operators.ledgerCheck },
   { id: 'partners.payout-list', method: 'GET', path: '/operator/payouts', auth: 'operator', status: 'built', ...partners.payoutList },
   { id: 'partners.payout-review', method: 'POST', path: '/operator/payouts/{requestId}/review', auth: 'operator', status: 'built', ...partners.payoutReview },
   { id: 'partners.payout-approve', method: 'POST', path: '/operator/payouts/{requestId}/approve', auth: 'operator', status: 'built', ...partners.payoutApprove },

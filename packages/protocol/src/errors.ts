@@ -87,6 +87,12 @@ export const errorCatalogue = {
     'This shows or changes what belongs to one person, and nobody is signed in in this browser.',
     'Sign in with your passkey, or with a recovery code.',
   ),
+  card_signature_invalid: entry(
+    400,
+    'The signature of this message does not fit.',
+    'Only the card provider calls this address. The Stripe-Signature header is missing, wrong or older than five minutes.',
+    'Check that STRIPE_WEBHOOK_SECRET is the signing secret of this very endpoint.',
+  ),
   missing_api_key: entry(
     401,
     'An API key is required.',
@@ -309,9 +315,17 @@ export const errorCatalogue = {
   chain_unreachable: later(
     entry(
       503,
-      'The payment chain cannot be reached.',
-      'No chain is configured here, or its node does not answer. Nothing was charged.',
-      'Try again later with the same authorization and purchase id.',
+      'The chain cannot be reached.',
+      'No chain is configured here, or its node does not answer in time. Nothing was charged.',
+      'Try again later: a purchase with the same authorization and purchase id, a wallet with the same nonce while it lives.',
+    ),
+  ),
+  card_provider_unreachable: later(
+    entry(
+      503,
+      'The card provider cannot be reached.',
+      'It did not answer in time or refused the call. Nothing was charged, and the checkout is kept.',
+      'Try again in a few seconds: you get the same checkout.',
     ),
   ),
 } as const satisfies Record<string, ErrorEntry>

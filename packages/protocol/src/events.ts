@@ -1,115 +1,233 @@
 import { z } from 'zod'
 
-const event = <Shape extends z.ZodRawShape>(summary: string, shape: Shape) => ({
-  summary,
-  data: z.object(shape),
-})
+type Shape = z.ZodRawShape
+const define =
+  <const Published extends boolean>(published: Published) =>
+  <S extends Shape>(summary: string, shape: S, example: z.input<z.ZodObject<S>>) => ({
+    summary,
+    data: z.object(shape),
+    example,
+    published,
+  })
+/** An event that the service publishes today. */
+const event = define(true)
+/** An event whose name and data are fixed, and that nothing publishes yet. */
+const planned = define(false)
+
 const id = z.string()
 const at = z.iso.datetime()
 const count = z.number()
 
-/** Every event that the service publishes: ids and states, never telemetry. Names are only ever added. */
+const credentialId = 'crd_aa01k2example000000000000000000000'
+const sessionId = 'ses_aa01k2example00000000000'
+const memberId = 'mem_aa01k2example00000000000'
+const checkoutId = 'chk_aa01k2example000000000000000000000'
+const orderId = 'ord_aa01k2example00000000000'
+const requestId = 'pay_aa01k2example00000000000'
+const endpointId = 'whk_aa01k2example00000000000'
+const purchaseId = 'pur_aa01k2example000000000000000000000'
+const since = '2026-01-01T00:00:00.000Z'
+const reason = 'reported by its holder'
+const order = { orderId: id, taskType: z.string(), quantity: count, status: z.string() }
+const orderStep = { orderId: id, status: z.string() }
+
+/** The whole catalogue: ids and states, never telemetry. Names are only ever added. */
 export const events = {
-  'agent.registered': event('An agent was registered.', { agentId: id }),
-  'agent.email_confirmed': event('The contact mail address was confirmed; the free plan is granted.', {
-    agentId: id,
+  'agent.registered': event('An agent was registered.', { agentId: id }, { agentId: 'agt_aa01k2example' }),
+  'agent.email_confirmed': event(
+    'The contact mail address was confirmed; the free plan is granted.',
+    { agentId: id },
+    { agentId: 'agt_aa01k2example' },
+  ),
+  'key.rotated': event(
+    'A new API key replaced another, which works until validUntil.',
+    { keyId: id, replacedKeyId: id, validUntil: at },
+    { keyId: 'key_aa01k2example2', replacedKeyId: 'key_aa01k2example1', validUntil: since },
+  ),
+  'key.revoked': event('An API key was revoked.', { keyId: id }, { keyId: 'key_aa01k2example1' }),
+  'key.rotation_scheduled': planned(
+    'A key that signs credentials will be followed by another.',
+    { kid: id, activateAt: at },
+    { kid: 'q7XkExample', activateAt: since },
+  ),
+  'credential.issued': event(
+    'A credential was minted.',
+    { credentialId: id, kind: z.string(), quality: count.nullable(), sessionId: id.nullable() },
+    { credentialId, kind: 'view', quality: 0.82, sessionId },
+  ),
+  'credential.revoked': event(
+    'A credential was revoked.',
+    { credentialId: id, reason: z.string() },
+    { credentialId, reason },
+  ),
+  'credential.suspended': event(
+    'A credential is in doubt and held for now.',
+    { credentialId: id, reason: z.string() },
+    { credentialId, reason },
+  ),
+  'credential.reinstated': event(
+    'The suspension of a credential was lifted.',
+    { credentialId: id, reason: z.string() },
+    { credentialId, reason },
+  ),
+  'personhood.verified': event(
+    'A personhood credential was minted.',
+    { memberId: id, credentialId: id },
+    { memberId, credentialId },
+  ),
+  'personhood.wallet_bound': event(
+    'A wallet was bound to a verified human.',
+    { memberId: id, credentialId: id, wallet: z.string(), chainId: z.number().nullable() },
+    { memberId, credentialId, wallet: '0x00000000000000000000000000000000000000aa', chainId: 8_453 },
+  ),
+  'member.enrolled': event(
+    'A person whom you invited enrolled.',
+    { memberId: id, uniqueness: z.string() },
+    { memberId, uniqueness: 'device' },
+  ),
+  'member.withdrawn': event('A member took the consent back.', { memberId: id }, { memberId }),
+  'member.erased': event(
+    'A member was erased. Delete what you hold of this person too.',
+    { memberId: id },
+    { memberId },
+  ),
+  'session.scored': event(
+    'A session was scored as human.',
+    { sessionId: id, quality: count },
+    { sessionId, quality: 0.82 },
+  ),
+  'session.rejected': event(
+    'A session was scored, and not as human.',
+    { sessionId: id, quality: count, reasons: z.array(z.string()) },
+    { sessionId, quality: 0.2, reasons: ['low_quality'] },
+  ),
+  'device.attested': event(
+    'A device proved itself.',
+    { subjectRef: id, method: z.string(), assurance: z.string() },
+    { subjectRef: 'anna', method: 'webauthn', assurance: 'hardware' },
+  ),
+  'transaction.bound': event(
+    'A human was bound to a payment.',
+    { credentialId: id, rail: z.string(), paymentRef: z.string() },
+    { credentialId, rail: 'other', paymentRef: 'invoice-1001' },
+  ),
+  'credits.purchased': event(
+    'Credits were posted.',
+    { balance: count, pack: z.string(), credits: count },
+    { balance: 1_000, pack: 'starter', credits: 1_000 },
+  ),
+  'credits.reversed': event(
+    'A refund or dispute took credits back; what was spent already is owed.',
+    { balance: count, owed: count, credits: count, checkoutId: id },
+    { balance: 0, owed: 40, credits: 1_000, checkoutId },
+  ),
+  'credits.restored': event(
+    'A dispute was won, so credits came back; what was owed was settled first.',
+    { balance: count, owed: count, credits: count, checkoutId: id },
+    { balance: 960, owed: 0, credits: 1_000, checkoutId },
+  ),
+  'credits.low': event(
+    'The balance fell to the warning mark.',
+    { balance: count, threshold: count },
+    { balance: 10, threshold: 10 },
+  ),
+  'credits.exhausted': event('The last credit was spent.', { balance: count }, { balance: 0 }),
+  'order.created': event('Work was commissioned.', order, {
+    orderId,
+    taskType: 'transcription',
+    quantity: 10,
+    status: 'created',
   }),
-  'key.rotated': event('A new API key replaced another, which works until validUntil.', {
-    keyId: id,
-    replacedKeyId: id,
-    validUntil: at,
+  'order.funded': event('An order was paid into escrow.', orderStep, { orderId, status: 'funded' }),
+  'order.in_progress': planned('People work on an order.', orderStep, { orderId, status: 'in_progress' }),
+  'order.delivered': planned('All units of an order are done.', orderStep, { orderId, status: 'delivered' }),
+  'order.completed': planned('An order was accepted and paid out.', orderStep, {
+    orderId,
+    status: 'completed',
   }),
-  'key.revoked': event('An API key was revoked.', { keyId: id }),
-  'credential.issued': event('A credential was minted.', {
-    credentialId: id,
-    kind: z.string(),
-    quality: count.nullable(),
-    sessionId: id.nullable(),
+  'order.cancelled': planned('An order was cancelled.', orderStep, { orderId, status: 'cancelled' }),
+  'order.refunded': event('The payment of an order was taken back; no work is done for it.', orderStep, {
+    orderId,
+    status: 'refunded',
   }),
-  'credential.revoked': event('A credential was revoked.', { credentialId: id, reason: z.string() }),
-  'credential.suspended': event('A credential is in doubt and held for now.', {
-    credentialId: id,
-    reason: z.string(),
-  }),
-  'credential.reinstated': event('The suspension of a credential was lifted.', {
-    credentialId: id,
-    reason: z.string(),
-  }),
-  'personhood.verified': event('A personhood credential was minted.', { memberId: id, credentialId: id }),
-  'personhood.wallet_bound': event('A wallet was bound to a verified human.', {
-    memberId: id,
-    credentialId: id,
-    wallet: z.string(),
-    chainId: z.number().nullable(),
-  }),
-  'member.enrolled': event('A person whom you invited enrolled.', { memberId: id, uniqueness: z.string() }),
-  'member.withdrawn': event('A member took the consent back.', { memberId: id }),
-  'member.erased': event('A member was erased. Delete what you hold of this person too.', { memberId: id }),
-  'session.scored': event('A session was scored as human.', { sessionId: id, quality: count }),
-  'session.rejected': event('A session was scored, and not as human.', {
-    sessionId: id,
-    quality: count,
-    reasons: z.array(z.string()),
-  }),
-  'device.attested': event('A device proved itself.', {
-    subjectRef: id,
-    method: z.string(),
-    assurance: z.string(),
-  }),
-  'transaction.bound': event('A human was bound to a payment.', {
-    credentialId: id,
-    rail: z.string(),
-    paymentRef: z.string(),
-  }),
-  'credits.purchased': event('Credits were posted.', { balance: count, pack: z.string(), credits: count }),
-  'credits.low': event('The balance fell to the warning mark.', { balance: count, threshold: count }),
-  'credits.exhausted': event('The last credit was spent.', { balance: count }),
-  'order.created': event('Work was commissioned.', {
-    orderId: id,
-    taskType: z.string(),
-    quantity: count,
-    status: z.string(),
-  }),
-  'order.funded': event('An order was paid into escrow.', { orderId: id, status: z.string() }),
-  'order.cancelled': event('An order was cancelled.', { orderId: id, status: z.string() }),
-  'conversion.attributed': event('A conversion was attributed to a verified view.', {
-    sessionId: id,
-    name: z.string(),
-    value: count.nullable(),
-    currency: z.string().nullable(),
-  }),
-  'task.completed': event('A micro-task was completed.', {
-    completionId: id,
-    taskId: id,
-    sessionId: id.nullable(),
-    verified: z.boolean(),
-  }),
-  'points.converted': event('Reward points became Stars.', {
-    userRef: z.string(),
-    points: count,
-    stars: count,
-    balance: count,
-  }),
-  'payout.requested': event('A payout was asked for and its Stars are held.', {
-    requestId: id,
-    stars: count,
-    status: z.string(),
-  }),
-  'payout.approved': event('A payout was approved and waits to be paid.', { requestId: id, stars: count }),
-  'payout.paid': event('A payout was paid by hand.', { requestId: id, stars: count }),
-  'payout.rejected': event('A payout was rejected and its Stars are given back.', {
-    requestId: id,
-    stars: count,
-    reason: z.string(),
-  }),
-  'endpoint.disabled': event('A webhook endpoint was switched off: it answered 410 or failed for too long.', {
-    endpointId: id,
-    since: at,
-  }),
+  'order.expired': planned('An order was not paid in time.', orderStep, { orderId, status: 'expired' }),
+  'purchase.settled': planned(
+    'A purchase over HTTP 402 was paid and its credential minted.',
+    { purchaseId: id, workflowId: id, txHash: z.string(), credentialId: id },
+    { purchaseId, workflowId: 'wf_test_ok', txHash: `0x${'ab'.repeat(32)}`, credentialId },
+  ),
+  'purchase.failed': planned(
+    'The payment of a purchase did not settle; nothing was charged.',
+    { purchaseId: id, workflowId: id, reason: z.string() },
+    { purchaseId, workflowId: 'wf_test_ok', reason: 'settlement failed' },
+  ),
+  'conversion.attributed': event(
+    'A conversion was attributed to a verified view.',
+    { sessionId: id, name: z.string(), value: count.nullable(), currency: z.string().nullable() },
+    { sessionId, name: 'purchase', value: 49.9, currency: 'USD' },
+  ),
+  'task.completed': event(
+    'A micro-task was completed.',
+    { completionId: id, taskId: id, sessionId: id.nullable(), verified: z.boolean() },
+    {
+      completionId: 'cmp_aa01k2example00000000000',
+      taskId: 'tsk_aa01k2example00000000000',
+      sessionId,
+      verified: true,
+    },
+  ),
+  'points.converted': event(
+    'Reward points became Stars.',
+    { userRef: z.string(), points: count, stars: count, balance: count },
+    { userRef: 'user-1', points: 100, stars: 100, balance: 100 },
+  ),
+  'payout.requested': event(
+    'A payout was asked for and its Stars are held.',
+    { requestId: id, stars: count, status: z.string() },
+    { requestId, stars: 500, status: 'queued' },
+  ),
+  'payout.approved': event(
+    'A payout was approved and waits to be paid.',
+    { requestId: id, stars: count },
+    { requestId, stars: 500 },
+  ),
+  'payout.paid': event(
+    'A payout was paid by hand.',
+    { requestId: id, stars: count },
+    { requestId, stars: 500 },
+  ),
+  'payout.rejected': event(
+    'A payout was rejected and its Stars are given back.',
+    { requestId: id, stars: count, reason: z.string() },
+    { requestId, stars: 500, reason: 'the name does not match' },
+  ),
+  'index.epoch_published': planned(
+    'An epoch of the index was signed.',
+    { code: z.string(), epoch: z.string(), value: count.nullable(), url: z.string() },
+    { code: 'VHH', epoch: '2026-01', value: null, url: 'https://pohf.example/api/index/vhh' },
+  ),
+  'endpoint.test': event(
+    'Sent to one endpoint on request, or to see whether it is back. It says nothing else.',
+    { endpointId: id, reason: z.enum(['requested', 'probe']) },
+    { endpointId, reason: 'requested' },
+  ),
+  'endpoint.failing': event(
+    'A webhook endpoint has failed without a break for an hour, then for a day.',
+    { endpointId: id, since: at, hours: count },
+    { endpointId, since, hours: 1 },
+  ),
+  'endpoint.disabled': event(
+    'A webhook endpoint was switched off: it answered 410 or failed for too long.',
+    { endpointId: id, since: at },
+    { endpointId, since },
+  ),
 } as const
 
 export type EventType = keyof typeof events
 export type EventData<T extends EventType> = z.infer<(typeof events)[T]['data']>
+
+/** The events as a look-up by a caller's word. */
+export const eventCatalogue: ReadonlyMap<string, (typeof events)[EventType]> = new Map(Object.entries(events))
 
 /** The envelope of every delivery. */
 export const eventEnvelope = z.object({

@@ -11,7 +11,14 @@ export {
   type Mode,
   type Scope,
 } from './ids.ts'
-export { events, eventEnvelope, type EventData, type EventEnvelope, type EventType } from './events.ts'
+export {
+  eventCatalogue,
+  events,
+  eventEnvelope,
+  type EventData,
+  type EventEnvelope,
+  type EventType,
+} from './events.ts'
 export { errorsOf, type Auth, type Endpoint } from './endpoint.ts'
 export { additions, apiVersion, endpoints, operatorEndpoints, specification } from './endpoints.ts'
 export { openApiDocument, operationIdOf } from './openapi.ts'
@@ -32,3 +39,4 @@ export { type Epoch } from './vhh.ts'
 export { orderStates, type PaymentRequirement, type Workflow } from './work.ts'
 export { sessionKinds, type Probe, type Receipt } from './sessions.ts'
 export { attestationSettings, type AttestationSettings } from './agents.ts'
+export { deliveryStates, type WebhookDelivery, type WebhookEndpoint } from './webhooks.ts'

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { operation } from './endpoint.ts'
 import { instant, queryInstant, queryInteger, text } from './fields.ts'
+import { modes } from './ids.ts'
 
 export const operatorCreate = operation({
   summary: 'Add an operator.',
@@ -74,6 +75,31 @@ export const agentSuspend = operation({
   response: z.object({ agentId: z.string(), suspended: z.boolean() }),
 })
 
+export const ledgerCheck = operation({
+  summary: 'Check the books now, and show what does not add up.',
+  query: z.object({ whole: z.enum(['0', '1']).optional() }),
+  response: z.object({
+    ok: z.boolean(),
+    /** Every line from the first, not only what is new. */
+    whole: z.boolean(),
+    accounts: z.int(),
+    lines: z.int(),
+    drift: z
+      .array(
+        z.object({
+          agentId: z.string(),
+          mode: z.enum(modes),
+          finding: z.string(),
+          subject: z.string(),
+          detail: z.string(),
+          foundAt: instant(),
+        }),
+      )
+      .max(100),
+    driftTotal: z.int(),
+  }),
+})
+
 const keyPurpose = z.enum(['live', 'test', 'status', 'epoch'])
 export const signingKeysList = operation({
   summary: 'List the signing keys and their states.',
@@ -124,5 +150,26 @@ export const signingKeysCheck = operation({
       )
       .max(100),
     differencesTotal: z.int(),
+  }),
+})
+export const creditsCheck = operation({
+  summary: 'Compare what was paid by card with what was posted.',
+  response: z.object({
+    ok: z.boolean(),
+    /** Paid checkouts for credits, and postings of packs, that were looked at. */
+    checkouts: z.int(),
+    postings: z.int(),
+    faults: z
+      .array(
+        z.object({
+          agentId: z.string(),
+          checkoutId: z.string(),
+          fault: z.enum(['not_posted', 'another_amount', 'not_paid', 'not_taken_back']),
+        }),
+      )
+      .max(100),
+    faultsTotal: z.int(),
+    /** Messages of the provider that fit no checkout of ours, newest first. */
+    unmatched: z.array(z.object({ eventId: z.string(), type: z.string(), receivedAt: instant() })).max(100),
   }),
 })

@@ -289,6 +289,11 @@ const readers: ReadonlyMap<unknown, (t: number, fields: Fields) => TelemetryEven
   ['l', (t, [count]) => (isWhole(count, 1, 1_000_000) ? { type: 'lost', t, count } : undefined)],
 ])
 
+/** Fields after tag and time. What v1 does not name has no place to hide in. */
+const fieldCounts: ReadonlyMap<unknown, number> = new Map<unknown, number>(
+  Object.entries({ m: 4, d: 4, u: 4, c: 2, k: 3, s: 1, f: 3, h: 0, x: 0, o: 1, a: 5, b: 4, l: 1 }),
+)
+
 const endOf = (event: TelemetryEvent): number =>
   event.type === 'motion' ? (event.points.at(-1)?.t ?? event.t) : event.t
 
@@ -299,7 +304,7 @@ const readEvents = (list: unknown, t0: number, t1: number): TelemetryEvent[] | u
   for (const item of list as Fields) {
     if (!Array.isArray(item)) return undefined
     const [tag, step, ...fields] = item as Fields
-    if (!isStep(step)) return undefined
+    if (!isStep(step) || fields.length !== fieldCounts.get(tag)) return undefined
     const event = readers.get(tag)?.(clock + step, fields)
     if (!event) return undefined
     clock = endOf(event)

@@ -1,20 +1,170 @@
 import { z } from 'zod'
 import { operation } from './endpoint.ts'
+import { eventEnvelope, events as catalogue, type EventType } from './events.ts'
+import { instant, queryInstant, queryInteger, text } from './fields.ts'
+
+const url = z.url({ protocol: /^https?$/ }).max(2_048)
+const events = z
+  .array(
+    z
+      .string()
+      .max(100)
+      .regex(/^(\*|[a-z0-9_]+\.[a-z0-9_]+)$/, 'must be * or of the form a.b'),
+  )
+  .min(1)
+  .max(100)
+const signingSecret = z.string().meta({ description: 'Shown once.' })
+const webhookId = z.object({ webhookId: text(64) })
+const cursor = z.string().max(1_000).optional()
+
+const endpoint = z.object({
+  id: z.string(),
+  url: z.string(),
+  events: z.array(z.string()).max(100),
+  enabled: z.boolean(),
+  state: z.enum(['healthy', 'failing', 'disabled']),
+  createdAt: instant(),
+  failingSince: instant().nullable(),
+  disabledAt: instant().nullable(),
+  disabledReason: z.enum(['gone', 'failing', 'owner']).nullable(),
+  /** Until when the secret before the present one signs too. */
+  previousSecretUntil: instant().nullable(),
+  /** From when on a recovery that is under way looks for what was not delivered. */
+  recoveringSince: instant().nullable(),
+  waiting: z.int().meta({ description: 'Deliveries not yet taken, at most 1000 counted.' }),
+  health: z
+    .array(z.object({ hour: instant(), delivered: z.int(), failed: z.int(), averageMs: z.int() }))
+    .max(25)
+    .meta({ description: 'Attempts of the last 24 hours; hours without one are left out.' }),
+})
+export type WebhookEndpoint = z.infer<typeof endpoint>
 
 export const register = operation({
   summary: 'Subscribe a URL to events.',
   showsSecret: true,
-  body: z.object({
-    url: z.url({ protocol: /^https?$/ }).max(2_048),
+  body: z.object({ url, events }),
+  response: z.object({ id: z.string(), signingSecret }),
+})
+export const list = operation({
+  summary: 'List webhook endpoints with their health.',
+  response: z.object({ webhooks: z.array(endpoint).max(200) }),
+})
+export const update = operation({
+  summary: 'Change where an endpoint is, what it wants, or whether it is on.',
+  errors: ['not_found', 'forbidden'],
+  params: webhookId,
+  body: z.object({ url: url.optional(), events: events.optional(), enabled: z.boolean().optional() }),
+  response: endpoint,
+})
+export const remove = operation({
+  summary: 'Delete a webhook endpoint.',
+  errors: ['not_found'],
+  params: webhookId,
+  response: z.object({ id: z.string(), deleted: z.literal(true) }),
+})
+export const rotate = operation({
+  summary: 'Replace the signing secret; the old one signs too for a while.',
+  errors: ['not_found', 'forbidden'],
+  showsSecret: true,
+  params: webhookId,
+  body: z.object({ overlapSeconds: z.int().min(0).max(86_400).default(86_400) }),
+  response: z.object({ id: z.string(), signingSecret, previousSecretUntil: instant().nullable() }),
+})
+export const sendTest = operation({
+  summary: 'Send a test event to one endpoint, once.',
+  errors: ['not_found', 'forbidden'],
+  params: webhookId,
+  response: z.object({ deliveryId: z.string(), eventId: z.string() }),
+})
+export const recover = operation({
+  summary: 'Switch an endpoint on and send what it was not given since a time.',
+  errors: ['not_found', 'forbidden'],
+  params: webhookId,
+  body: z.object({ since: z.iso.datetime({ offset: true }) }),
+  response: z.object({ id: z.string(), recoveringSince: instant() }),
+})
+
+export const deliveryStates = ['pending', 'delivered', 'dead'] as const
+const delivery = z.object({
+  id: z.string(),
+  eventId: z.string(),
+  type: z.string(),
+  state: z.enum(deliveryStates),
+  createdAt: instant(),
+  settledAt: instant().nullable(),
+  nextAttemptAt: instant().nullable(),
+  attempts: z
+    .array(
+      z.object({
+        attempt: z.int(),
+        at: instant(),
+        outcome: z.enum(['delivered', 'failed', 'gone']),
+        status: z.int().nullable(),
+        fault: z.string().nullable(),
+        durationMs: z.int(),
+        /** What happened, why, and what to do; null where it was taken. */
+        why: z.string().nullable(),
+      }),
+    )
+    .max(20),
+})
+export type WebhookDelivery = z.infer<typeof delivery>
+export const deliveries = operation({
+  summary: 'Read the deliveries of an endpoint, newest first, with their attempts.',
+  errors: ['not_found'],
+  params: webhookId,
+  query: z.object({
+    state: z.enum(deliveryStates).optional(),
+    limit: queryInteger(1, 100).optional(),
+    cursor,
+  }),
+  response: z.object({
+    deliveries: z.array(delivery).max(100),
+    nextCursor: z.string().nullable(),
+    hasMore: z.boolean(),
+  }),
+})
+export const replay = operation({
+  summary: 'Send one delivery again, now.',
+  errors: ['not_found', 'forbidden'],
+  params: z.object({ deliveryId: text(64) }),
+  response: z.object({ id: z.string(), eventId: z.string(), state: z.literal('pending') }),
+})
+
+export const readEvents = operation({
+  summary: 'Read events in their order: for receivers that nobody can reach.',
+  query: z.object({
+    since: queryInstant().optional(),
+    limit: queryInteger(1, 1_000).optional(),
+    cursor,
+  }),
+  response: z.object({
+    events: z.array(eventEnvelope).max(1_000),
+    nextCursor: z.string().meta({ description: 'Where to go on, also when nothing came.' }),
+    hasMore: z.boolean(),
+  }),
+})
+export const catalog = operation({
+  summary: 'Every event, with the JSON Schema of its data.',
+  cors: 'any',
+  response: z.object({
+    envelope: z.record(z.string(), z.unknown()),
     events: z
       .array(
-        z
-          .string()
-          .max(100)
-          .regex(/^(\*|[a-z0-9_]+\.[a-z0-9_]+)$/, 'must be * or of the form a.b'),
+        z.object({
+          type: z.string(),
+          summary: z.string(),
+          published: z.boolean().meta({ description: 'false: the name is fixed, nothing publishes it yet.' }),
+          schema: z.record(z.string(), z.unknown()),
+          example: z.record(z.string(), z.unknown()),
+        }),
       )
-      .min(1)
-      .max(100),
+      .max(200),
   }),
-  response: z.object({ id: z.string(), signingSecret: z.string().meta({ description: 'Shown once.' }) }),
+})
+export const trigger = operation({
+  summary: 'Publish the example of an event, with a test key.',
+  errors: ['forbidden'],
+  body: z.object({ type: z.enum(Object.keys(catalogue) as [EventType, ...EventType[]]) }),
+  response: z.object({ eventId: z.string(), type: z.string() }),
 })

@@ -109,7 +109,7 @@ export const order = operation({
 })
 export const orderFund = operation({
   summary: 'Get the checkout that funds an order.',
-  errors: ['not_found'],
+  errors: ['not_found', 'card_provider_unreachable'],
   body: z.object({ orderId: text(128) }),
   response: z.object({ checkoutUrl: z.url(), orderId: z.string(), amountUsd: usd(), expiresAt: instant() }),
 })

@@ -64,6 +64,7 @@ test('what is no chunk of version 1 is not read', () => {
     { ...good, receipt: 'short' },
     { ...good, ev: [['s', 500, 10]] },
     { ...good, ev: [['s', 5]] },
+    { ...good, ev: [['k', 5, 'd', 0, 1, 'the letter']] },
     { ...good, ev: [['constructor', 5]] },
     { ...good, ev: [['m', 1, 'm', 1, 1, [1, 2, 3]]] },
     { ...good, ev: Array.from({ length: 4_001 }, () => ['h', 0]) },

@@ -196,15 +196,19 @@ const chainFlags = (records: readonly ReadRecord[]): FlagName[] => {
 
 const skewShareMax = 0.1
 const skewMsMax = 2_000
-const isSkewed = (clientMs: number, serverMs: number): boolean => {
-  const apart = Math.abs(clientMs - serverMs)
-  return apart > skewMsMax && apart > skewShareMax * Math.max(clientMs, serverMs)
-}
-
-/** Who asks for probes without pointing could not answer the last one that wanted it: it counts neither way. */
-const counted = (outcomes: readonly ProbeOutcome[], pointerless: boolean): ProbeOutcome[] => {
-  const last = outcomes.findLastIndex(({ probe }) => probe.kind === 'point')
-  return outcomes.filter(({ result }, index) => !(pointerless && index === last && result === 'unanswered'))
+/** The least delay among the last chunks tells clocks apart; one of them may have waited for the network. */
+const lastChunks = 3
+const isSkewed = (records: readonly ReadRecord[]): boolean => {
+  const start = records[0]?.after.at ?? 0
+  const leads = records.map(({ chunk, receivedAt }) => ({
+    lead: chunk.t1 - (receivedAt - start),
+    longer: Math.max(chunk.t1, receivedAt - start),
+  }))
+  const isFar = (apart: number, longer: number) => apart > skewMsMax && apart > skewShareMax * longer
+  return (
+    leads.some(({ lead, longer }) => isFar(lead, longer)) ||
+    (leads.length > 0 && leads.slice(-lastChunks).every(({ lead, longer }) => isFar(-lead, longer)))
+  )
 }
 
 type Facts = {
@@ -222,12 +226,11 @@ type Facts = {
 const factsOf = (records: readonly ReadRecord[]): Facts => {
   const events = records.flatMap(({ chunk }) => chunk.events)
   const [first, last] = [records[0], records.at(-1)]
-  const pointerless = events.some(({ type }) => type === 'alternative')
   return {
     records,
     events,
-    outcomes: counted(probeOutcomes(records), pointerless),
-    pointerless,
+    outcomes: probeOutcomes(records),
+    pointerless: events.some(({ type }) => type === 'alternative'),
     presses: mousePresses(events),
     points: pointsOf(events),
     clientMs: last?.chunk.t1 ?? 0,
@@ -253,7 +256,7 @@ const recordFlags = (facts: Facts): FlagName[] => {
     ['automation_env', environment === undefined || environment === null || environment.webdriver],
     ['honeypot_hit', events.some(({ type }) => type === 'honeypot')],
     ['impossible_timing', isImpossible(facts)],
-    ['clock_skew', isSkewed(facts.clientMs, facts.serverMs)],
+    ['clock_skew', isSkewed(records)],
     ['no_approach_path', !facts.pointerless && lacksApproach(facts.presses, facts.points)],
   ]
   return [...chainFlags(records), ...rules.flatMap(([name, holds]) => (holds ? [name] : []))]

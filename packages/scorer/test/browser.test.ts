@@ -8,20 +8,28 @@ import { resolve } from 'node:path'
 import { test } from 'node:test'
 import { findChromium, launch } from '../../console/test/browser.ts'
 import { currentModel } from '../src/current-model.ts'
-import { judgeMotion, type MotionPoint } from '../src/index.ts'
+import { judgeMotion, scoreSession, type MotionPoint } from '../src/index.ts'
+import { inputModel } from '../src/input-model.ts'
+import { keyboardPerson, mousePerson, newcomer, recordOf, touchPerson } from './acts.ts'
 import { straightRecording, wobblyRecording } from './traces.ts'
 
 const sources = resolve(import.meta.dirname, '../src')
+
+const telemetry = resolve(import.meta.dirname, '../../protocol/src/telemetry.ts')
+const readable = (path: string): string => stripTypeScriptTypes(readFileSync(path, 'utf8'))
+const html = `<!doctype html><title>scorer</title>
+<script type="importmap">{"imports":{"@pohf/protocol/telemetry":"/telemetry.ts"}}</script>`
 
 /** Serves the sources of the package as a browser can read them, and nothing else. */
 const serve = () =>
   createServer((request, response) => {
     const path = new URL(request.url ?? '/', 'http://localhost').pathname
     if (path === '/') {
-      response.setHeader('content-type', 'text/html').end('<!doctype html><title>scorer</title>')
+      response.setHeader('content-type', 'text/html').end(html)
+    } else if (path === '/telemetry.ts') {
+      response.setHeader('content-type', 'text/javascript').end(readable(telemetry))
     } else if (/^\/[a-z-]+\.ts$/.test(path)) {
-      const text = stripTypeScriptTypes(readFileSync(resolve(sources, `.${path}`), 'utf8'))
-      response.setHeader('content-type', 'text/javascript').end(text)
+      response.setHeader('content-type', 'text/javascript').end(readable(resolve(sources, `.${path}`)))
     } else if (/^\/models\/[a-z0-9.-]+\.json$/.test(path)) {
       response.setHeader('content-type', 'application/json').end(readFileSync(resolve(sources, `.${path}`)))
     } else {
@@ -32,7 +40,7 @@ const serve = () =>
 const chromium = findChromium()
 
 void test(
-  'a recording has the same judgement, bit for bit, in Chromium and in Node',
+  'a recording has the same judgement and score, bit for bit, in Chromium and in Node',
   { skip: 'missing' in chromium ? chromium.missing : false },
   async (context) => {
     assert.ok('path' in chromium)
@@ -52,6 +60,19 @@ void test(
       const { currentModel } = await import('/current-model.ts')
       return JSON.stringify(${JSON.stringify(recordings)}.map((points) => judgeMotion(points, currentModel)))
     })()`)
+    const sessions = [mousePerson(), keyboardPerson(), touchPerson({ answers: [true, false, true] })].map(
+      recordOf,
+    )
+    const scoredThere = await page.evaluate<string>(`(async () => {
+      const { scoreSession } = await import('/index.ts')
+      const { inputModel } = await import('/input-model.ts')
+      const context = ${JSON.stringify(newcomer)}
+      return JSON.stringify(${JSON.stringify(sessions)}.map((records) => scoreSession(records, context, inputModel)))
+    })()`)
+    assert.equal(
+      scoredThere,
+      JSON.stringify(sessions.map((records) => scoreSession(records, newcomer, inputModel))),
+    )
     // JSON writes the shortest text that names a double, so equal text is equal bits.
     assert.equal(there, JSON.stringify(recordings.map((points) => judgeMotion(points, currentModel))))
     assert.ok(there.includes('"p":0.'), 'no recording was long enough')

@@ -33,12 +33,13 @@ test('none of the people it was measured on falls below the threshold', () => {
   )
 })
 
+const thresholdAround = (center: number): number => {
+  const result = calibrate(crowd(60, (index) => center + ((index % 7) - 3) * 0.02))
+  assert.ok(result.type === 'calibrated')
+  return result.calibration.pMin
+}
 test('a setting in which the model trusts people less gets a lower threshold', () => {
-  const of = (center: number) => {
-    const result = calibrate(crowd(60, (index) => center + ((index % 7) - 3) * 0.02))
-    assert.ok(result.type === 'calibrated')
-    return result.calibration.pMin
-  }
-  assert.ok(of(0.3) < of(0.6) && of(0.6) < of(0.9))
-  assert.ok(of(0.9) > 0.5)
+  assert.ok(thresholdAround(0.3) < thresholdAround(0.6))
+  assert.ok(thresholdAround(0.6) < thresholdAround(0.9))
+  assert.ok(thresholdAround(0.9) > 0.5)
 })

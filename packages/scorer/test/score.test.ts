@@ -160,20 +160,35 @@ const tampered: readonly (readonly [string, string, (records: TelemetryRecord[])
       records[2] = { ...third, after: { ...third.after, token: second.after.token } }
     },
   ],
-  [
-    'a page whose clock runs three times as fast',
-    'clock_skew',
-    (records) => {
-      const start = records[0]?.after.at ?? 0
-      for (const [index, record] of records.entries())
-        records[index] = {
-          ...record,
-          receivedAt: start + (record.receivedAt - start) / 3,
-          after: { ...record.after, at: start + (record.after.at - start) / 3 },
-        }
-    },
-  ],
 ]
+/** The server's times, `factor` times as far apart. */
+const stretch = (records: TelemetryRecord[], factor: number): void => {
+  const start = records[0]?.after.at ?? 0
+  const moved = (at: number) => start + (at - start) * factor
+  for (const [index, record] of records.entries())
+    records[index] = {
+      ...record,
+      receivedAt: moved(record.receivedAt),
+      after: { ...record.after, at: moved(record.after.at) },
+    }
+}
+for (const [factor, name] of [
+  [0.33, 'three times as fast'],
+  [1.5, 'a third too slow'],
+] as const) {
+  test(`a page whose clock runs ${name}: clock_skew`, () => {
+    assert.ok(edited((records) => stretch(records, factor)).flags.includes('clock_skew'))
+  })
+}
+test('a last chunk that waited five seconds for the network is no wrong clock', () => {
+  const scored = edited((records) => {
+    const last = records.at(-1)
+    assert.ok(last)
+    records[records.length - 1] = { ...last, receivedAt: last.receivedAt + 5_000 }
+  })
+  assert.deepEqual([scored.flags, scored.verified], [[], true])
+})
+
 for (const [name, flag, edit] of tampered) {
   test(`${name}: ${flag}, and not verified`, () => {
     const scored = edited(edit)

@@ -5,6 +5,7 @@ import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync 
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
+import { startStandIn, type StandIn } from '@pohf/checkout-stand-in'
 import { ConfigFaults, readConfig, type Config } from '../src/platform/config.ts'
 import { createDatabase, freePort, startCluster } from './cluster.ts'
 import { startMailCatcher } from './mail-catcher.ts'
@@ -143,19 +144,29 @@ const startDemo = async (
   return { url, stop }
 }
 
-type Addresses = { readonly apiKey: string; readonly mailPort: number; readonly demoUrl: string }
-const printWelcome = (config: Config, { apiKey, mailPort, demoUrl }: Addresses): void => {
+/** A card provider that a developer has set up is used as it is. */
+const openCheckoutStandIn = (early: Config): Promise<StandIn> | undefined =>
+  early.STRIPE_SECRET_KEY === undefined
+    ? startStandIn({
+        webhookUrl: `http://127.0.0.1:${early.PORT}/api/payments/card/webhook`,
+        folder: early.DATA_DIR,
+      })
+    : undefined
+
+type Places = { readonly demo: string; readonly mails: string; readonly checkout: string }
+const printWelcome = (config: Config, apiKey: string, places: Places): void => {
   say(`
 PoHF is ready.
 
-  Sample site  ${demoUrl}   a form with the check: try it as a visitor
-  API          ${config.BASE_URL}
-  Verify       ${config.BASE_URL}/verify
-  Operators    http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}
-  Mails        http://127.0.0.1:${mailPort}
-  OpenAPI      ${config.BASE_URL}/openapi.json
-  Database     ${config.DATABASE_URL}
-  Test key     ${apiKey}
+  Sample site    ${places.demo}   a form with the check: try it as a visitor
+  API            ${config.BASE_URL}
+  Verify         ${config.BASE_URL}/verify
+  Operators      http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}
+  Mails          ${places.mails}
+  Card stand-in  ${places.checkout}
+  OpenAPI        ${config.BASE_URL}/openapi.json
+  Database       ${config.DATABASE_URL}
+  Test key       ${apiKey}
 
 Try it:
 
@@ -192,11 +203,14 @@ const dev = async (): Promise<void> => {
       ? undefined
       : await step('mail catcher', async () => startMailCatcher({ smtp: await freePort(), http: 0 }))
     if (catcher) stops.push(catcher.stop)
+    const standIn = await step('checkout stand-in', async () => openCheckoutStandIn(early))
+    if (standIn) stops.push(standIn.stop)
     const environment: NodeJS.ProcessEnv = {
       LOG_LEVEL: 'warn',
       ...process.env,
       DATABASE_URL: database.url,
       ...(catcher ? { SMTP_URL: `smtp://127.0.0.1:${catcher.smtpPort}` } : {}),
+      ...standIn?.settings,
     }
     const config = readConfig(environment)
     const server = await step('server', async () => {
@@ -218,7 +232,11 @@ const dev = async (): Promise<void> => {
       startDemo({ POHF_URL: config.BASE_URL, POHF_SITE: agentId, POHF_KEY: apiKey, PORT: '0' }),
     )
     stops.push(demo.stop)
-    printWelcome(config, { apiKey, mailPort: catcher?.httpPort ?? 0, demoUrl: demo.url })
+    printWelcome(config, apiKey, {
+      demo: demo.url,
+      mails: catcher ? `http://127.0.0.1:${catcher.httpPort}` : 'sent by your SMTP_URL',
+      checkout: standIn?.url ?? 'none: your STRIPE_SECRET_KEY is used',
+    })
   } catch (error) {
     await stopAll()
     throw error

@@ -6,6 +6,7 @@ import * as credits from './credits/index.ts'
 import * as discovery from './discovery/index.ts'
 import * as evidence from './evidence/index.ts'
 import * as members from './members/index.ts'
+import * as ledger from './ledger/index.ts'
 import * as operators from './operators/index.ts'
 import * as signing from './signing/index.ts'
 import { makeAdmission } from './platform/admission.ts'
@@ -99,6 +100,14 @@ export type App = {
   readonly stopTaking: () => void
 }
 
+/** What each purpose of a card payment does when its money comes or goes. */
+const settlers: payments.Settlers = { credits: credits.cardSettler, order: work.cardSettler }
+/** What the ledger is compared with, besides itself. */
+const comparisons: readonly ledger.Comparison[] = [
+  credentials.debitComparison({ listPosted: ledger.listPosted, listUnposted: ledger.listUnposted }),
+  credits.cardComparison,
+]
+
 /**
  * The composition root: every module mounted, in the order of the specification. `issuers` are plug-ins: whom a
  * deployment trusts outside to tell one human from another.
@@ -112,7 +121,8 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
   }
   const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET, ctx.clock)
   const health = healthPages(ctx, signer, () => stopping)
-  const paymentsDesk = payments.makePayments(ctx)
+  const provider = payments.makeCardProvider(ctx)
+  const paymentsDesk = payments.makePayments(ctx, provider)
   const { isEmailConfirmed, findOrigin } = agents
   const creditsDesk = credits.makeCredits(ctx, { isEmailConfirmed, findOrigin })
   const trust = evidence.loadDeviceTrust(ctx.config, ctx.clock.now())
@@ -144,18 +154,19 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
     ...tracking.routes(ctx),
     ...work.routes(ctx, {
       findMode: agents.findMode,
-      openCheckout: paymentsDesk.createCheckout,
+      openCheckout: paymentsDesk.openCheckout,
       recordTaskSession: evidence.recordTaskSession,
     }),
+    ...payments.routes(ctx, { provider, settlers }),
     ...webhooks.routes(ctx),
     ...partners.routes(ctx),
     ...signing.routes(signer),
     ...vhh.routes(ctx, signer),
   ]
-  // Nothing collects payment yet: no chain settles and no card provider can be set.
+  // No chain settles yet.
   const settlement: discovery.Settlement = {
     chains: [],
-    card: false,
+    card: paymentsDesk.takesCards,
     countPurchasable: () => inTransaction(ctx, 'system', work.countPurchasable),
   }
   const admission = makeAdmission(ctx)
@@ -167,7 +178,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
     pages: [
       ...health,
       ...agents.pages,
-      ...credits.pages(ctx),
+      ...credits.pages(ctx, paymentsDesk),
       ...payments.pages(ctx),
       ...discovery.pages(ctx),
       ...discovery.consolePages(ctx.config.BASE_URL),
@@ -195,6 +206,8 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
       }),
       ...credentials.operatorRoutes(ctx, operators.audit),
       ...members.operatorRoutes({ ctx, audit: operators.audit, forget }),
+      ...credits.operatorRoutes(ctx),
+      ...ledger.operatorRoutes(ctx, comparisons),
       ...partners.operatorRoutes(ctx, operators.audit),
     ],
     pages: [
@@ -231,16 +244,19 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
   const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET, ctx.clock)
   return [
     { name: 'events', everyMs: 500, run: () => drainOutbox(ctx, 'event', { within: webhooks.fanOut }) },
-    webhooks.deliveryDuty(ctx),
+    webhooks.deliveryDuty(ctx, agents.findContact),
+    webhooks.watchDuty(ctx, agents.findContact),
+    webhooks.recoveryDuty(ctx),
     ...(sendMail
       ? [{ name: 'mails', everyMs: 500, run: () => drainOutbox(ctx, 'mail', { before: sendMail }) }]
       : []),
     ...work.duties(ctx),
-    ...payments.duties(ctx),
     ...sessions.duties(ctx),
+    ...payments.duties(ctx, { provider: payments.makeCardProvider(ctx), settlers }),
     ...evidence.makeScoring(ctx).duties,
     vhh.epochDuty(ctx, signer),
     credentials.statusDuty(ctx, signer),
+    ledger.reconcileDuty(ctx, comparisons),
     tracking.retentionDuty(ctx),
     webhooks.retentionDuty(ctx),
     maintenanceDuty(ctx, [

@@ -23,6 +23,16 @@ export const prepare = async (config: Config): Promise<void> => {
   if (config.SMTP_URL === undefined) log.warn('SMTP_URL is not set: mails wait in the outbox until it is')
 }
 
+/** What an operator should know about card payments at every start. */
+const cardNotices = (config: Config): string[] => {
+  const { STRIPE_SECRET_KEY: key } = config
+  if (key === undefined)
+    return ['STRIPE_SECRET_KEY is not set: nothing can be paid by card, and live checkouts say so']
+  return !config.loopback && !/^[sr]k_live_/.test(key)
+    ? ['STRIPE_SECRET_KEY is a test key: credits are posted though no card is charged']
+    : []
+}
+
 export const runApi = async (config: Config): Promise<void> => {
   const log = makeLog(config.LOG_LEVEL)
   const ctx = buildContext({ config, log, name: 'pohf-api' })
@@ -34,6 +44,7 @@ export const runApi = async (config: Config): Promise<void> => {
   })
   if (config.X402_CHAIN_RPC !== undefined)
     log.warn('X402_CHAIN_RPC is set, but settlement is not built yet: good payments are answered 503')
+  for (const notice of cardNotices(config)) log.warn(notice)
   await app.start()
   await app.operator.listen({ host: config.OPERATOR_HOST, port: config.OPERATOR_PORT })
   await app.api.listen({ host: config.HOST, port: config.PORT })

@@ -107,6 +107,12 @@ const planted: readonly { name: string; path: string; text: string; fault: RegEx
     text: 'await fetch(url)',
     fault: /network/,
   },
+  {
+    name: 'the SDK of the card provider past its client',
+    path: 'credits/buy.ts',
+    text: "import Stripe from 'stripe'",
+    fault: /network/,
+  },
   { name: 'the process clock in a rule', path: 'work/rules.ts', text: 'Date.now()', fault: /clock/ },
   {
     name: 'an optional transaction',

@@ -29,10 +29,16 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'nullifiers',
   // An invitation is looked up by the hash of its link.
   'enrolment_links',
+  // A message of the card provider may come before its checkout is known: then it is nobody's yet.
+  'card_payments',
+  'card_disputes',
+  'card_events',
   // A status list mixes the credentials of all agents of a mode: a place in it must not tell whose it is.
   'status_lists',
   'status_blocks',
   'status_entries',
+  // How far two books were compared, for all agents at once.
+  'ledger_compared',
 ])
 
 type Column = { table_name: string; column_name: string }

@@ -39,6 +39,20 @@ test('a role that owns the database and may make roles is enough: no superuser i
   assert.deepEqual(rows, [{ session: 'shop', now: 'pohf_app', rolsuper: false }])
 })
 
+test('such an owner is bound by row-level security itself, and minting works all the same', async () => {
+  const minted = await Promise.all(
+    ['one', 'two', 'one'].map((sessionId) =>
+      harness.call('POST', '/api/agents/verify', { key: agent.apiKey, body: { sessionId } }),
+    ),
+  )
+  assert.deepEqual(
+    minted.map((answer) => answer.status),
+    [200, 200, 200],
+  )
+  const { json } = await harness.call('GET', '/api/agents/credits/balance', { key: agent.apiKey })
+  assert.equal(json.lifetimeConsumed, 2)
+})
+
 test('without its database the service answers 503 in our shape, says when to come again, and stays alive', async () => {
   await cluster.stop()
   const body = { name: 'Test', contactEmail: 'a@example.com' }

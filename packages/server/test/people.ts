@@ -19,6 +19,9 @@ const declarations: Readonly<Record<string, Holds>> = {
   api_key_hashes: 'nothing',
   api_keys: 'nothing',
   attention_claims: 'anonymous',
+  card_disputes: 'nothing',
+  card_events: 'nothing',
+  card_payments: 'nothing',
   checkouts: 'nothing',
   consents: 'anonymous',
   conversion_claims: 'anonymous',
@@ -35,7 +38,10 @@ const declarations: Readonly<Record<string, Holds>> = {
   free_plan_places: 'nothing',
   idempotency_keys: 'ages out',
   ledger_accounts: 'nothing',
+  ledger_checkpoints: 'nothing',
   ledger_claims: 'nothing',
+  ledger_compared: 'nothing',
+  ledger_drift: 'nothing',
   ledger_entries: 'nothing',
   ledger_lines: 'nothing',
   mail_tokens: 'nothing',
@@ -78,6 +84,7 @@ const declarations: Readonly<Record<string, Holds>> = {
   webhook_attempts: 'ages out',
   webhook_deliveries: 'ages out',
   webhook_endpoints: 'nothing',
+  webhook_health: 'nothing',
   workflows: 'nothing',
 }
 

@@ -1,9 +1,7 @@
 import type { Receipt } from '@pohf/protocol'
 import type { ProbeTruth } from '@pohf/protocol/telemetry'
-import { truthOf } from '../src/sessions/probes.ts'
-import type { ProbeSeed } from '../src/sessions/schedule.ts'
 import type { Harness } from './harness.ts'
-import { environment, openRecorder, type Recorder } from './recorder.ts'
+import { environment, openRecorder, peekTruth, type Recorder, type SessionKeyPair } from './recorder.ts'
 
 export type Play = {
   readonly site: string
@@ -11,22 +9,13 @@ export type Play = {
   readonly challenge?: string
   readonly workflowId?: string
   readonly headers?: Record<string, string>
+  readonly key?: SessionKeyPair
   readonly webdriver?: boolean
   readonly trusted?: 0 | 1
   readonly visible?: 0 | 1
   readonly answers?: boolean
   /** Runs of motion, one for each chunk from the second on: each point x, y and the milliseconds since the last. */
   readonly strokes?: readonly (readonly (readonly [x: number, y: number, dt: number])[])[]
-}
-
-/** What the server has asked for and told nobody: read behind its back. */
-const askedOf = async (harness: Harness, sessionId: string): Promise<ProbeTruth | null> => {
-  const { rows } = await harness.owner.query<{ probe: ProbeSeed | null }>(
-    "select state->'given'->'probe' as probe from session_recorders where session_id = $1",
-    [sessionId],
-  )
-  const probe = rows[0]?.probe ?? null
-  return probe && truthOf(probe)
 }
 
 const chunkMs = 2_000
@@ -50,7 +39,10 @@ const strokeEvents = (stroke: NonNullable<Play['strokes']>[number], trusted: 0 |
   return [['m', 30, 'm', trusted, stroke.length, [first[0], first[1], ...steps]]]
 }
 
-/** Somebody, or something, lives through a whole session by the keyboard; the server's time moves with them. */
+/**
+ * Somebody, or something, lives through a whole session; the server's time moves with them. By the keyboard, unless
+ * there are strokes: then probes are touched.
+ */
 export const play = async (
   harness: Harness,
   { trusted = 1, visible = 1, answers = true, webdriver = false, strokes = [], ...opening }: Play,
@@ -58,27 +50,27 @@ export const play = async (
   const recorder = await openRecorder({ send: harness.call, ...opening })
   const { sessionId } = recorder
   let receipt: Receipt = recorder.now().receipt
+  // The page's clock goes with the server's, also on a machine that is slow to run the test.
+  const startedAt = receipt.at
+  const elapsed = () => Math.round(harness.ctx.clock.now().getTime() - startedAt)
   for (let seq = 1; seq <= 60; seq += 1) {
     await harness.advance(chunkMs)
-    const truth = receipt.probe && answers ? await askedOf(harness, sessionId) : null
+    const truth = receipt.probe && answers ? await peekTruth(harness.owner, sessionId) : undefined
     const stroke = strokes[seq - 2]
     const events = [
       ...(seq === 1
-        ? [
-            ['f', 5, visible, visible, visible * 100],
-            ['x', 10],
-          ]
+        ? [['f', 5, visible, visible, visible * 100], ...(strokes.length > 0 ? [] : [['x', 10]])]
         : []),
       ...(receipt.probe && !truth ? [['o', 20, receipt.probe.id]] : []),
       ...(truth ? answerEvents(truth, trusted) : []),
       ...(stroke ? strokeEvents(stroke, trusted) : []),
     ]
     const over = seq === 1 ? { env: { ...environment, webdriver } } : {}
-    receipt = await recorder.chunk({ t1: seq * chunkMs, events, over })
+    receipt = await recorder.chunk({ t1: elapsed(), events, over })
     const isDone = receipt.progress.done >= receipt.progress.of && seq > strokes.length + 1
     if (!isDone) continue
     await harness.advance(100)
-    const ended = await recorder.finish({ t1: seq * chunkMs + 100 })
+    const ended = await recorder.finish({ t1: elapsed() })
     if (ended.status !== 200) throw new Error(`not finished: ${ended.text}`)
     return { sessionId, status: ended.json.status as string, recorder }
   }

@@ -104,6 +104,7 @@ test('a start from nothing migrates, makes its secret for the owner alone, and a
   assert.equal(await statusOf(`${server.url}/openapi.json`), 200)
   assert.match(server.run.out(), /schema brought up to date/)
   assert.match(server.run.out(), /SMTP_URL is not set/)
+  assert.match(server.run.out(), /STRIPE_SECRET_KEY is not set: nothing can be paid by card/)
   await until(
     'every role runs',
     async () => pidOf(server, 'api') !== undefined && pidOf(server, 'worker') !== undefined,

@@ -1,12 +1,6 @@
 import type { Mode } from '@pohf/protocol'
 import { inTransaction, readNow } from '../src/platform/db.ts'
-import {
-  insertScoredSession,
-  makeViewToken,
-  updateSessionSealed,
-  type Measured,
-  type View,
-} from '../src/sessions/index.ts'
+import { insertScoredSession, makeViewToken, type Measured, type View } from '../src/sessions/index.ts'
 import type { Harness } from './harness.ts'
 
 type Owner = { readonly agentId: `agt_${string}`; readonly mode: Mode }
@@ -30,13 +24,17 @@ export const makeView = async (
       components: { focus: 1, probe: 0.75, input: null, gaze: null, device: null, history: null },
       flags: [],
       reasons: [],
-      evidence: [],
+      evidence: [{ type: 'answer', alg: 'sha-256', hash: 'e'.repeat(43) }],
       salt: Buffer.alloc(32),
       ...measured,
     })
-    if (measured.credentialId !== undefined) await updateSessionSealed(tx, key, measured.credentialId)
     return readNow(tx)
   })
+  if (measured.credentialId !== undefined)
+    await harness.owner.query(
+      "update sessions set status = 'sealed', credential_id = $3 where agent_id = $1 and session_id = $2",
+      [key.agentId, sessionId, measured.credentialId],
+    )
   const view = { ...key, viewedAt }
   return { ...view, vt: makeViewToken(harness.ctx.secrets.derive('vt'), view) }
 }

@@ -3,7 +3,9 @@ import { createHmac } from 'node:crypto'
 import { inTransaction } from '../src/platform/db.ts'
 import { drainOutbox, publish } from '../src/platform/outbox.ts'
 import type { Duty } from '../src/platform/worker.ts'
+import { settleTaken } from '../src/webhooks/deliver.ts'
 import { fanOut } from '../src/webhooks/index.ts'
+import { makeTakenBook } from '../src/webhooks/taken.ts'
 import type { Harness } from './harness.ts'
 import type { Received } from './receiver.ts'
 
@@ -47,6 +49,13 @@ export const happen = (harness: Harness, agent: Agent, keyId = 'key_x'): Promise
 export const passOn = async (harness: Harness): Promise<void> => {
   while ((await drainOutbox(harness.ctx, 'event', { within: fanOut })) > 0);
 }
+/** Nobody is written to. */
+export const noContact = async (): Promise<string | undefined> => undefined
+/** What a worker settles by. */
+export const meansOf = (harness: Harness) => ({
+  findContact: noContact,
+  writeTaken: makeTakenBook((taken) => settleTaken(harness.ctx, taken)).write,
+})
 export const toRest = async (duty: Duty): Promise<void> => {
   while ((await duty.run()) > 0);
 }

@@ -41,6 +41,9 @@ export type Claims = {
     { readonly method: string; readonly assurance: string; readonly attested_at: number } | undefined
   readonly cnf?: { readonly jkt: string } | undefined
   readonly wallet?: string | undefined
+  /** `contract`: a contract on `wallet_chain` spoke for the wallet at that moment; it may say otherwise today. */
+  readonly wallet_type?: 'eoa' | 'contract' | undefined
+  readonly wallet_chain?: number | undefined
   readonly test?: true | undefined
   readonly status?: { readonly status_list: { readonly idx: number; readonly uri: string } } | undefined
   readonly tlog?: string | undefined

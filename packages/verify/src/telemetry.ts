@@ -188,7 +188,8 @@ const open = async (claim: TelemetryClaim, chunk: SealedChunk): Promise<OpenedRe
 export const openChunk = (claim: TelemetryClaim, chunk: SealedChunk): Promise<OpenChunkResult> =>
   asResult(async () => ({ record: await open(claim, chunk) }))
 
-type Recording = {
+/** What `checkChunks` takes. */
+export type Recording = {
   readonly telemetry: TelemetryClaim
   readonly sessionId: string
   readonly opening: TelemetryOpening

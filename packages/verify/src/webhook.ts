@@ -1,6 +1,6 @@
 /** Why a delivery is not to be believed, named by what a developer has to mend. */
 export type WebhookReason =
-  'missing_header' | 'bad_prefix' | 'parsed_body' | 'wrong_secret' | 'stale_timestamp'
+  'missing_header' | 'bad_prefix' | 'parsed_body' | 'changed_body' | 'wrong_secret' | 'stale_timestamp'
 
 export type WebhookResult =
   | { readonly ok: true; readonly id: string; readonly timestamp: Date }
@@ -54,6 +54,50 @@ const signaturesIn = (header: string): Uint8Array<ArrayBuffer>[] =>
     .slice(0, signaturesMax)
     .flatMap((entry) => fromBase64(entry.slice(3)) ?? [])
 
+/** What a parser followed by a writer makes of the body; undefined where it is not JSON. */
+const writtenAgain = (body: string | Uint8Array): string | undefined => {
+  try {
+    return JSON.stringify(JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body)))
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether the body is the one that was sent, by the digest beside it; undefined where there is none. Nobody signed it. */
+const fitsDigest = async (
+  header: string | undefined,
+  body: string | Uint8Array,
+): Promise<boolean | undefined> => {
+  const sent = fromBase64(/(?:^|,)\s*sha-256=:([A-Za-z0-9+/=]{1,64}):/.exec(header ?? '')?.[1] ?? '')
+  if (!sent || sent.length !== 32) return undefined
+  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : Uint8Array.from(body)
+  const found = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
+  return found.every((byte, index) => byte === sent[index])
+}
+
+type Misfit = Pick<WebhookInput, 'headers' | 'body'> & {
+  readonly isSigned: (body: string | Uint8Array) => Promise<boolean>
+}
+
+/** Why no signature fits. The delivery is refused in any case: this only tells a developer where to look. */
+const misfit = async ({ headers, body, isSigned }: Misfit): Promise<WebhookResult> => {
+  const again = writtenAgain(body)
+  if (again !== undefined && (await isSigned(again)))
+    return refuse(
+      'parsed_body',
+      'The body was parsed and written again: its content is right, its bytes are not. Pass the raw body.',
+    )
+  const whole = await fitsDigest(headerOf(headers, 'content-digest'), body)
+  if (whole === false)
+    return refuse('changed_body', 'The body is not the one that was sent: something on its way changed it.')
+  return refuse(
+    'wrong_secret',
+    whole
+      ? 'The body is as it was sent, but this secret did not sign it. Is it the secret of this endpoint, and the newest?'
+      : 'No signature fits: another secret, or the body was changed on its way here.',
+  )
+}
+
 /** Checks that a delivery came from the service, unchanged and recently; if not, says what to mend. */
 export const verifyWebhook = async (input: WebhookInput): Promise<WebhookResult> => {
   const { secret, headers, body, toleranceSeconds = 300, clock = () => new Date() } = input
@@ -82,13 +126,14 @@ export const verifyWebhook = async (input: WebhookInput): Promise<WebhookResult>
     return refuse('bad_prefix', 'The signature header has no entry that begins with v1, and base64.')
   const hmac = { name: 'HMAC', hash: 'SHA-256' }
   const key = await crypto.subtle.importKey('raw', keyBytes, hmac, false, ['verify'])
-  const signed = signedBytes(id, timestamp, body)
-  const fits = await Promise.all(signatures.map((bytes) => crypto.subtle.verify('HMAC', key, bytes, signed)))
-  if (!fits.includes(true))
-    return refuse(
-      'wrong_secret',
-      'No signature fits: another secret, or the body was changed on its way here.',
+  const isSigned = async (text: string | Uint8Array) => {
+    const signed = signedBytes(id, timestamp, text)
+    const fits = await Promise.all(
+      signatures.map((bytes) => crypto.subtle.verify('HMAC', key, bytes, signed)),
     )
+    return fits.includes(true)
+  }
+  if (!(await isSigned(body))) return misfit({ headers, body, isSigned })
   // After the signature, so that "stale" means just that: a delivery of ours, too old or replayed, or a wrong clock.
   const sentAt = Number(timestamp)
   if (Math.abs(clock().getTime() / 1_000 - sentAt) > toleranceSeconds)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createHmac } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { verifyWebhook, type WebhookInput } from '../src/index.ts'
 
@@ -17,6 +17,10 @@ const headers = (signature = signatureBy(secret)) => ({
   'webhook-timestamp': String(sentAt),
   'webhook-signature': signature,
 })
+const digested = {
+  ...headers(),
+  'content-digest': `sha-256=:${createHash('sha256').update(body).digest('base64')}:`,
+}
 const check = async (more: Partial<WebhookInput> = {}) => {
   const result = await verifyWebhook({ secret, headers: headers(), body, clock, ...more })
   return result.ok ? 'accepted' : result.reason
@@ -54,7 +58,20 @@ test('during a rotation either secret is enough', async () => {
 
 const faults: readonly (readonly [string, Partial<WebhookInput>, string])[] = [
   ['another secret', { secret: other }, 'wrong_secret'],
-  ['a changed body', { body: `${body} ` }, 'wrong_secret'],
+  ['a changed body', { body: body.replace('evt_1', 'evt_2') }, 'wrong_secret'],
+  [
+    'a changed body beside its digest',
+    { body: body.replace('evt_1', 'evt_2'), headers: digested },
+    'changed_body',
+  ],
+  ['another secret beside the right digest', { secret: other, headers: digested }, 'wrong_secret'],
+  [
+    'a digest that is none',
+    { secret: other, headers: { ...headers(), 'content-digest': 'md5=:x:' } },
+    'wrong_secret',
+  ],
+  ['a body written again', { body: JSON.stringify(JSON.parse(body), null, 2) }, 'parsed_body'],
+  ['a body with a space behind it', { body: Buffer.from(`${body} `) }, 'parsed_body'],
   ['a signature of zeros', { headers: headers(`v1,${Buffer.alloc(32).toString('base64')}`) }, 'wrong_secret'],
   ['a signature cut short', { headers: headers(signatureBy(secret).slice(0, 23)) }, 'wrong_secret'],
   ['another id', { headers: { ...headers(), 'webhook-id': 'msg_2' } }, 'wrong_secret'],

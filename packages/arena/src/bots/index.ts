@@ -1,13 +1,21 @@
 import { pathToFileURL } from 'node:url'
 import { resolve } from 'node:path'
 import type { Bot } from './bot.ts'
-import { protocolBot, protocolBotAlternative } from './protocol-bot.ts'
+import { browserBots } from './browser-bots.ts'
+import { protocolBot, protocolBotAlternative, protocolBotQuiet } from './protocol-bot.ts'
 
 /** Every bot that ships with the arena, by the name of its family, the strongest first. */
 export const bots: ReadonlyMap<string, Bot> = new Map<string, Bot>([
   ['protocol_bot', protocolBot],
+  ['protocol_bot_quiet', protocolBotQuiet],
   ['protocol_bot_alternative', protocolBotAlternative],
+  ...browserBots,
 ])
+
+const withBrowser = new Set(browserBots.map(([name]) => name))
+
+/** Whether a bot of the arena drives a browser: a few of those fill a machine. */
+export const needsBrowser = (name: string): boolean => withBrowser.has(name)
 
 /** Loads a bot from a file that exports it as `bot`. */
 export const loadBot = async (file: string): Promise<Bot> => {
@@ -16,3 +24,5 @@ export const loadBot = async (file: string): Promise<Bot> => {
   if (typeof bot !== 'function') throw new Error(`${file} exports no function named bot`)
   return bot as Bot
 }
+
+export { closeBrowser } from './browser-bots.ts'

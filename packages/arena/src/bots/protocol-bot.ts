@@ -101,10 +101,10 @@ const choose = (
   return t
 }
 
-type Way = { readonly alternative: boolean }
+type Way = { readonly alternative: boolean; readonly wanders: boolean }
 
 const createProtocolBot =
-  ({ alternative }: Way): Bot =>
+  ({ alternative, wanders }: Way): Bot =>
   async ({ target, library, random, signal }) => {
     const generate = generatorOf(library.length > 0 ? 'stroke_morph' : 'sigma_lognormal', library)
     const session = await openSession(target, environment)
@@ -135,7 +135,7 @@ const createProtocolBot =
       if (isDone && now() >= sessionMsMin && answerAt <= now()) break
       const dueAt = now() + receipt.nextMs
       const until = answerAt > now() ? Math.min(dueAt, answerAt + 5) : dueAt
-      if (!alternative && answerAt <= now()) wanderUntil(player, now(), until)
+      if (wanders && answerAt <= now()) wanderUntil(player, now(), until)
       await sleep(Math.max(20, until - now()), undefined, { signal })
       const t1 = now()
       receipt = await session.send(timeline.take(t1), t1)
@@ -149,8 +149,11 @@ const createProtocolBot =
     }
   }
 
-/** Points at probes. Without a library it moves by the best synthetic family instead. */
-export const protocolBot: Bot = createProtocolBot({ alternative: false })
+/** Points at probes and keeps moving between them. Without a library it moves by the best synthetic family instead. */
+export const protocolBot: Bot = createProtocolBot({ alternative: false, wanders: true })
+
+/** Moves only to answer: little motion is little to be judged by. */
+export const protocolBotQuiet: Bot = createProtocolBot({ alternative: false, wanders: false })
 
 /** Asks for the accessible alternative, as anybody may. */
-export const protocolBotAlternative: Bot = createProtocolBot({ alternative: true })
+export const protocolBotAlternative: Bot = createProtocolBot({ alternative: true, wanders: false })

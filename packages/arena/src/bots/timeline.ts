@@ -13,7 +13,7 @@ export const createTimeline = (start: Point) => {
   return {
     /** When the last thing planned is over. */
     get busyUntil(): number {
-      return entries.at(-1)?.t ?? 0
+      return entries.reduce((last, { t }) => Math.max(last, t), 0)
     },
     /** Plans a stroke; its points' times count from `at`. */
     move(at: number, stroke: readonly TimedPoint[]): void {
@@ -25,12 +25,15 @@ export const createTimeline = (start: Point) => {
     /** Forgets motion planned after `t`: the person has seen something else. Gives the place where the hand stops. */
     stop(t: number): Point {
       entries = entries.filter((entry) => 'event' in entry || entry.t <= t)
-      const last = entries.findLast((entry) => 'point' in entry)
-      return last && 'point' in last ? last.point : position
+      const last = entries
+        .filter((entry) => 'point' in entry)
+        .toSorted((a, b) => a.t - b.t)
+        .at(-1)
+      return last?.point ?? position
     },
     /** Takes out what has happened up to `t1`, points joined into runs. */
     take(t1: number): TelemetryEvent[] {
-      const past = entries.filter((entry) => entry.t <= t1)
+      const past = entries.filter((entry) => entry.t <= t1).toSorted((a, b) => a.t - b.t)
       entries = entries.filter((entry) => entry.t > t1)
       const events: TelemetryEvent[] = []
       let run: TimedPoint[] = []

@@ -32,3 +32,18 @@ const isHuman = (family: Family): family is keyof typeof human => Object.hasOwn(
 /** The generator of a family. The human-derived ones refuse to start without a library. */
 export const generatorOf = (family: Family, library: StrokeLibrary = []): Generator =>
   isHuman(family) ? human[family](library) : synthetic[family]
+
+const drawsMax = 12
+
+/** The same generator for somebody who has little time: draws again until a stroke is short enough, else the shortest. */
+export const brisk =
+  (generate: Generator, durationMsMax: number): Generator =>
+  (random, from, to) => {
+    let best = generate(random, from, to)
+    const length = () => best.at(-1)?.t ?? 0
+    for (let draw = 1; draw < drawsMax && length() > durationMsMax; draw += 1) {
+      const next = generate(random, from, to)
+      if ((next.at(-1)?.t ?? 0) < length()) best = next
+    }
+    return best
+  }

@@ -23,7 +23,7 @@ export type Target = {
 }
 
 /** What the server said no to, with its code and its words. */
-export class Refused extends Error {
+class Refused extends Error {
   readonly code: string
   constructor(code: string, message: string) {
     super(message)

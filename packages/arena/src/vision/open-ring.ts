@@ -5,23 +5,33 @@ import type { GreyImage } from './png.ts'
 
 /** Of the way from paper to the strongest ink. Fainter than this are grain and stray lines. */
 const inkShare = 0.55
+/** Steps of brightness; below that a picture shows nothing. */
+const contrastMin = 40
 /** Smaller things are no rings. */
 const pixelsMin = 120
 
-/** All pixels that hang together with the given ones over neighbours that `isOpen`, each once. */
-const flood = (image: GreyImage, starts: readonly number[], isOpen: (at: number) => boolean): number[] => {
-  const { width, height } = image
+type Field = {
+  readonly image: GreyImage
+  readonly isOpen: (at: number) => boolean
+  /** Pixels reached so far; what is marked is not entered again. */
+  readonly seen: Uint8Array
+}
+
+/** All pixels that hang together with the given ones over open neighbours, each once. */
+const flood = ({ image: { width, height }, isOpen, seen }: Field, starts: readonly number[]): number[] => {
   const reached = starts.filter((at) => isOpen(at))
-  const seen = new Set(reached)
+  for (const at of reached) seen[at] = 1
+  const enter = (at: number) => {
+    if (at < 0 || at >= width * height || seen[at] === 1 || !isOpen(at)) return
+    seen[at] = 1
+    reached.push(at)
+  }
   for (let next = 0; next < reached.length; next += 1) {
     const here = reached[next] ?? 0
-    const x = here % width
-    const neighbours = [x > 0 ? here - 1 : -1, x < width - 1 ? here + 1 : -1, here - width, here + width]
-    for (const at of neighbours) {
-      if (at < 0 || at >= width * height || seen.has(at) || !isOpen(at)) continue
-      seen.add(at)
-      reached.push(at)
-    }
+    if (here % width > 0) enter(here - 1)
+    if (here % width < width - 1) enter(here + 1)
+    enter(here - width)
+    enter(here + width)
   }
   return reached
 }
@@ -32,7 +42,7 @@ const medianOf = (values: Uint8Array): number => values.toSorted()[values.length
 const inkOf = ({ grey }: GreyImage): Uint8Array => {
   const paper = medianOf(grey)
   const far = grey.reduce((most, value) => Math.max(most, Math.abs(value - paper)), 0)
-  return grey.map((value) => (Math.abs(value - paper) >= far * inkShare ? 1 : 0))
+  return grey.map((value) => (Math.abs(value - paper) >= Math.max(contrastMin, far * inkShare) ? 1 : 0))
 }
 
 type Thing = { readonly center: Point; readonly pixels: number; readonly hollow: number }
@@ -46,14 +56,14 @@ export const findOpenRing = (image: GreyImage): Point | undefined => {
     return x === 0 || y === 0 || x === width - 1 || y === height - 1
   })
   const outside = new Uint8Array(width * height)
-  for (const at of flood(image, border, (at) => ink[at] === 0)) outside[at] = 1
+  flood({ image, isOpen: (at) => ink[at] === 0, seen: outside }, border)
   const seen = new Uint8Array(width * height)
   const things: Thing[] = []
+  const field = { image, isOpen: (at: number) => ink[at] === 1, seen }
   for (let start = 0; start < ink.length; start += 1) {
     if (ink[start] === 0 || seen[start] === 1) continue
     let [left, right, top, bottom, pixels] = [width, 0, height, 0, 0]
-    for (const at of flood(image, [start], (at) => ink[at] === 1)) {
-      seen[at] = 1
+    for (const at of flood(field, [start])) {
       pixels += 1
       const [x, y] = [at % width, Math.floor(at / width)]
       ;[left, right] = [Math.min(left, x), Math.max(right, x)]

@@ -271,6 +271,9 @@ export const factsOf = (claims: Claims): readonly (readonly [string, string, 'id
   ['Person, as this agent sees them', claims.sub, 'id'],
   ['Made for agent', claims.agent, 'id'],
   ...(claims.wallet === undefined ? [] : ([['Wallet', claims.wallet, 'id']] as const)),
+  ...(claims.wallet_type === 'contract'
+    ? ([['Wallet is', `a contract on chain ${claims.wallet_chain}`, 'text']] as const)
+    : []),
   ...(claims.binding === undefined
     ? []
     : ([

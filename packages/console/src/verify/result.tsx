@@ -3,7 +3,9 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { CopyId } from '../look/copy-id.tsx'
 import { Seal } from '../look/seal.tsx'
-import { allChecks, factsOf, summaryOf, type Line, type Outcome } from './outcome.ts'
+import { Lines } from './lines.tsx'
+import { allChecks, factsOf, summaryOf, type Outcome } from './outcome.ts'
+import { RecomputeCard } from './recompute-card.tsx'
 import { componentNames, decimals, limitsOf } from './words.ts'
 
 /** The bytes that a seal is woven from. */
@@ -23,21 +25,6 @@ const useDigest = (text: string | undefined): Uint8Array | undefined => {
   }, [text])
   return bytes
 }
-
-const words = { '✓': 'Passed', '✗': 'Failed', '–': 'Not checked' } as const
-const Lines = ({ lines }: { lines: readonly Line[] }) => (
-  <ul class="checks">
-    {lines.map((line) => (
-      <li key={line.text} class={line.sign === '✓' ? 'yes' : line.sign === '✗' ? 'bad' : 'no'}>
-        <span class="sign" aria-hidden="true">
-          {line.sign}
-        </span>
-        <span class="hidden">{words[line.sign]}: </span>
-        <span>{line.text}</span>
-      </li>
-    ))}
-  </ul>
-)
 
 type Score = { readonly claims: Claims; readonly quality: number; readonly tone: Outcome['tone'] }
 const Measured = ({ claims, quality, tone }: Score) => {
@@ -187,6 +174,9 @@ export const ResultView = ({ shown, onRetry, another }: Given) => {
         </section>
         {claims ? <Facts claims={claims} /> : null}
         {claims ? <Limits claims={claims} /> : null}
+        {claims?.telemetry?.alg === 'sha256-chain-v1' && quality !== undefined ? (
+          <RecomputeCard key={claims.jti} claims={claims} />
+        ) : null}
         <section class={`card pad ${quality === undefined ? '' : 'wide'}`} aria-labelledby="another">
           <h2 class="h3" id="another">
             Another one

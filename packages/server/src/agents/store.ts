@@ -48,6 +48,17 @@ export const findEmailConfirmed = async (tx: Tx, agentId: string): Promise<boole
   return row !== undefined && row.email_confirmed_at !== null
 }
 
+/** The mail address of an agent, where its owner has confirmed it. */
+export const findContact = async (tx: Tx, agentId: string): Promise<string | undefined> => {
+  const row = await tx
+    .selectFrom('agents')
+    .select('contact_email')
+    .where('agent_id', '=', agentId)
+    .where('email_confirmed_at', 'is not', null)
+    .executeTakeFirst()
+  return row?.contact_email
+}
+
 /** Where an agent came from: what the caps of the free plan count by. */
 export const findOrigin = async (
   tx: Tx,

@@ -135,28 +135,28 @@ export const bindTransaction = async (deps: Deps, caller: Agent, input: Input) =
   })
   if (looked.repeat) return looked.repeat
   const { key, human, paymentRef, draft, replaces } = looked
-  return mint(deps, {
+  const full = {
     key,
     ...draft,
     replaces,
     simulated: human.simulated,
     sessionId: input.sessionId ?? null,
     charged: false,
-    within: async (tx) => {
-      if (
-        agent.mode === 'live' &&
-        !(await insertPaymentBinding(tx, { agentId: agent.agentId, mode: 'live', paymentRef }, human.person))
-      )
-        throw new Refusal('payment_ref_bound')
-      const data = { credentialId: draft.claims.jti, rail: draft.answer.binding.rail, paymentRef }
-      await publish(tx, {
-        agentId: agent.agentId,
-        mode: agent.mode,
-        type: 'transaction.bound',
-        subject: draft.claims.jti,
-        data,
-      })
-    },
+  }
+  return mint(deps, full, async (tx) => {
+    if (
+      agent.mode === 'live' &&
+      !(await insertPaymentBinding(tx, { agentId: agent.agentId, mode: 'live', paymentRef }, human.person))
+    )
+      throw new Refusal('payment_ref_bound')
+    const data = { credentialId: draft.claims.jti, rail: draft.answer.binding.rail, paymentRef }
+    await publish(tx, {
+      agentId: agent.agentId,
+      mode: agent.mode,
+      type: 'transaction.bound',
+      subject: draft.claims.jti,
+      data,
+    })
   })
 }
 

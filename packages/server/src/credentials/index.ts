@@ -1,3 +1,4 @@
+export { debitComparison } from './debits.ts'
 export { operatorRoutes, routes } from './routes.ts'
 export { statusDuty } from './status-build.ts'
 export { makeStatusIndexes } from './status-indexes.ts'

@@ -7,16 +7,20 @@ import { operatorRevoke } from './operator-revoke.ts'
 import { operatorSuspend } from './operator-suspend.ts'
 import { statusList } from './status-list.ts'
 import { verify } from './verify.ts'
+import { makeVerifyQueue } from './verify-batch.ts'
 import { verifyPersonhood } from './verify-personhood.ts'
 
-export const routes = (deps: Deps): Route[] => [
-  route('credentials.verify', (call) => verify(deps, call.agent, call.body)),
-  route('credentials.verify-personhood', (call) => verifyPersonhood(deps, call.agent, call.body)),
-  route('credentials.bind-transaction', (call) => bindTransaction(deps, call.agent, call.body)),
-  route('credentials.status-list', (call) =>
-    statusList(deps.ctx, call.params.list, call.header('if-none-match')),
-  ),
-]
+export const routes = (deps: Deps): Route[] => {
+  const mintOne = makeVerifyQueue(deps)
+  return [
+    route('credentials.verify', (call) => verify(deps.ctx, mintOne, { agent: call.agent, input: call.body })),
+    route('credentials.verify-personhood', (call) => verifyPersonhood(deps, call.agent, call.body)),
+    route('credentials.bind-transaction', (call) => bindTransaction(deps, call.agent, call.body)),
+    route('credentials.status-list', (call) =>
+      statusList(deps.ctx, call.params.list, call.header('if-none-match')),
+    ),
+  ]
+}
 
 export const operatorRoutes = (ctx: Ctx, audit: Audit): Route[] => {
   const act = { ctx, audit }

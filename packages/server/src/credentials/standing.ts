@@ -1,7 +1,15 @@
 import type { Assurance } from '@pohf/protocol'
 import type { Agent } from '../platform/call.ts'
 import type { Tx } from '../platform/db.ts'
-import { assuranceOf, evidenceItem, findDevice, isHardware, simulatedAttention } from '../evidence/index.ts'
+import {
+  assuranceOf,
+  evidenceItem,
+  findDevice,
+  findDevices,
+  isHardware,
+  simulatedAttention,
+  type Device,
+} from '../evidence/index.ts'
 import { resolveMember, type Member } from '../members/index.ts'
 import type { Session } from '../sessions/index.ts'
 import { deviceClaim } from './rules.ts'
@@ -54,16 +62,18 @@ export const memberStanding = async (
 const memberOf = (session: Session): string | undefined =>
   session.memberRef === null || session.kind === 'task' ? undefined : session.memberRef
 
-/** What stands behind a session besides itself: the device and the member that it is tied to. */
-export const sessionStanding = async (
+export type SessionStanding = {
+  readonly assurance: Assurance
+  readonly claim: ReturnType<typeof deviceClaim>
+}
+type Act = { readonly agent: Agent; readonly session: Session }
+
+const standingOf = async (
   tx: Tx,
-  agent: Agent,
-  session: Session,
-): Promise<{ assurance: Assurance; claim: ReturnType<typeof deviceClaim> }> => {
-  const { agentId, mode } = agent
+  { agent, session }: Act,
+  device: Device | undefined,
+): Promise<SessionStanding> => {
   const memberId = memberOf(session)
-  const subjects = [session.sessionId, ...(memberId === undefined ? [] : [memberId])]
-  const device = await findDevice(tx, { agentId, mode, subjects })
   const member = memberId === undefined ? undefined : await resolveMember(tx, agent, memberId)
   const real = member?.status === 'enrolled' && !member.simulated ? member : undefined
   return {
@@ -75,4 +85,19 @@ export const sessionStanding = async (
     }),
     claim: deviceClaim(device),
   }
+}
+
+/** What stands behind sessions besides themselves: devices, in one look for all, and members, for the few that have one. */
+export const sessionStandings = async (tx: Tx, acts: readonly Act[]): Promise<SessionStanding[]> => {
+  const devices = await findDevices(
+    tx,
+    acts.map(({ agent, session }) => {
+      const memberId = memberOf(session)
+      const subjects = [session.sessionId, ...(memberId === undefined ? [] : [memberId])]
+      return { agentId: agent.agentId, mode: agent.mode, subjects }
+    }),
+  )
+  const standings: SessionStanding[] = []
+  for (const [index, act] of acts.entries()) standings.push(await standingOf(tx, act, devices[index]))
+  return standings
 }

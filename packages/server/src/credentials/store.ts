@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { CredentialKind, Mode } from '@pohf/protocol'
-import type { Tx } from '../platform/db.ts'
+import { apiVersion, type CredentialKind, type Mode } from '@pohf/protocol'
+import { executePrepared, type Tx } from '../platform/db.ts'
 import type { CredentialState } from './status/rules.ts'
 
 type Act = 'session' | 'personhood' | 'binding' | 'purchase'
@@ -22,33 +22,54 @@ export type Stored = {
   readonly now: Date
 }
 
-/** The credential of an act, with its present state. */
-export const findStored = async (tx: Tx, key: ActKey): Promise<Stored | undefined> => {
-  const { rows } = await sql<{
-    credential_id: string
-    at: Date
-    expires_at: Date
-    expired: boolean
-    state: Stored['state']
-    jwt: string
-    answer: object
-    now: Date
-  }>`
-    select c.credential_id, c.at, c.expires_at, c.expires_at <= pohf_now() as expired, c.jwt, c.answer, pohf_now() as now,
-      (select state from credential_states s where s.agent_id = c.agent_id and s.credential_id = c.credential_id
-       order by seq desc limit 1) as state
-    from credential_claims k
-    join credentials c on c.agent_id = k.agent_id and c.credential_id = k.credential_id and c.at = k.at
-    where k.agent_id = ${key.agentId} and k.mode = ${key.mode} and k.act = ${key.act} and k.reference = ${key.reference}`.execute(
-    tx,
-  )
-  const row = rows[0]
-  if (!row) return undefined
-  const { credential_id: credentialId, at: mintedAt, expires_at: expiresAt, ...rest } = row
-  return { credentialId, mintedAt, expiresAt, ...rest }
+type StoredRow = {
+  n: number
+  credential_id: string
+  at: Date
+  expires_at: Date
+  expired: boolean
+  state: Stored['state']
+  jwt: string
+  answer: object
+  now: Date
 }
 
-export type NewCredential = {
+/** The credentials of several acts, whosever they are, with their present state; each in the place of its key. */
+export const listStored = async (
+  tx: Tx,
+  keys: readonly ActKey[],
+): Promise<readonly (Stored | undefined)[]> => {
+  const query = sql<StoredRow>`
+    select asked.n::int as n, c.credential_id, c.at, c.expires_at, c.expires_at <= pohf_now() as expired, c.jwt, c.answer,
+      pohf_now() as now,
+      (select state from credential_states s where s.agent_id = c.agent_id and s.credential_id = c.credential_id
+       order by seq desc limit 1) as state
+    from unnest(${keys.map((key) => key.agentId)}::text[], ${keys.map((key) => key.mode)}::text[],
+      ${keys.map((key) => key.act)}::text[], ${keys.map((key) => key.reference)}::text[])
+      with ordinality asked (agent_id, mode, act, reference, n)
+    join credential_claims k on k.agent_id = asked.agent_id and k.mode = asked.mode and k.act = asked.act
+      and k.reference = asked.reference
+    join credentials c on c.agent_id = k.agent_id and c.credential_id = k.credential_id and c.at = k.at`
+  const rows = await executePrepared(tx, 'credentials_stored', query)
+  const found = new Map(
+    rows.map(({ n, credential_id: credentialId, at: mintedAt, expires_at: expiresAt, ...rest }) => [
+      n,
+      { credentialId, mintedAt, expiresAt, ...rest },
+    ]),
+  )
+  return keys.map((_, index) => found.get(index + 1))
+}
+
+/** The credential of an act, with its present state. */
+export const findStored = async (tx: Tx, key: ActKey): Promise<Stored | undefined> =>
+  (await listStored(tx, [key]))[0]
+
+/** Everything that a mint writes. */
+export type MintRow = {
+  readonly key: ActKey
+  /** A credential of the same act that this one follows; it must still be the one in place. */
+  readonly replaces: string | undefined
+  readonly charged: boolean
   readonly credentialId: string
   readonly kind: CredentialKind
   readonly at: Date
@@ -57,45 +78,30 @@ export type NewCredential = {
   readonly answer: object
   readonly salt: Buffer | null
   readonly place: { readonly listId: string; readonly idx: number }
-  /** A credential of the same act that this one follows; it must still be the one in place. */
-  readonly replaces: string | undefined
+  /** The session that this credential seals. */
+  readonly seals: string | null
+  readonly event: object
+  readonly ids: { readonly entry: string; readonly event: string; readonly notice: string }
 }
 
-/** Claims the act for this credential; false where another call was first. */
-export const insertClaim = async (tx: Tx, key: ActKey, credential: NewCredential): Promise<boolean> => {
-  const { numAffectedRows } = await sql`
-    insert into credential_claims as claim (agent_id, mode, act, reference, credential_id, at, expires_at)
-    values (${key.agentId}, ${key.mode}, ${key.act}, ${key.reference}, ${credential.credentialId}, ${credential.at}, ${credential.expiresAt})
-    on conflict (agent_id, mode, act, reference) do update
-      set credential_id = excluded.credential_id, at = excluded.at, expires_at = excluded.expires_at
-      where claim.credential_id = ${credential.replaces ?? ''}`.execute(tx)
-  return numAffectedRows === 1n
-}
+/** `lost`: the act has its credential. `short`: nothing left to pay with. `stopped`: the agent's books do not add up. */
+export type MintOutcome = 'granted' | 'lost' | 'short' | 'owes' | 'stopped'
 
-export const insertCredential = async (tx: Tx, key: ActKey, credential: NewCredential): Promise<void> => {
-  await tx
-    .insertInto('credentials')
-    .values({
-      agent_id: key.agentId,
-      credential_id: credential.credentialId,
-      at: credential.at,
-      mode: key.mode,
-      kind: credential.kind,
-      expires_at: credential.expiresAt,
-      jwt: credential.jwt,
-      answer: JSON.stringify(credential.answer),
-      salt: credential.salt,
-      status_list: credential.place.listId,
-      status_idx: credential.place.idx,
-    })
-    .execute()
-  await insertState(tx, {
-    agentId: key.agentId,
-    credentialId: credential.credentialId,
-    seq: 1,
-    state: 'issued',
-    reason: 'minted',
-  })
+/** Mints what can be paid for and is not minted yet, and says for each row what became of it. */
+export const insertMinted = async (tx: Tx, rows: readonly MintRow[]): Promise<MintOutcome[]> => {
+  const all = <T>(of: (row: MintRow) => T): T[] => rows.map(of)
+  const query = sql<{ outcome: MintOutcome }>`
+    select outcome from credentials_mint(
+      ${all((row) => row.key.agentId)}, ${all((row) => row.key.mode)}, ${all((row) => row.key.act)},
+      ${all((row) => row.key.reference)}, ${all((row) => row.replaces ?? null)}, ${all((row) => row.charged)},
+      ${all((row) => row.credentialId)}, ${all((row) => row.kind)}, ${all((row) => row.at)},
+      ${all((row) => row.expiresAt)}, ${all((row) => row.jwt)}, ${all((row) => JSON.stringify(row.answer))},
+      ${all((row) => row.salt)}, ${all((row) => row.place.listId)}, ${all((row) => row.place.idx)},
+      ${all((row) => row.seals)}, ${all((row) => row.ids.entry)}, ${all((row) => row.ids.event)},
+      ${all((row) => JSON.stringify(row.event))}, ${all((row) => row.ids.notice)}, ${apiVersion})
+    order by n`
+  const outcomes = await executePrepared(tx, 'credentials_mint', query)
+  return outcomes.map(({ outcome }) => outcome)
 }
 
 type Erased = {
@@ -212,4 +218,29 @@ export const listStoredCredentials = async (
     .limit(limit)
     .execute()
   return rows.map(({ credential_id: credentialId, jwt, at }) => ({ credentialId, jwt, at }))
+}
+
+type ChargedKey = { readonly agentId: string; readonly mode: Mode; readonly reference: string }
+
+/** Credentials of this time that had to be paid for, of all tenants. */
+export const listCharged = async (
+  tx: Tx,
+  span: { readonly from: Date; readonly to: Date },
+): Promise<ChargedKey[]> => {
+  const { rows } = await sql<ChargedKey>`
+    select agent_id as "agentId", mode, credential_id as reference from credentials
+    where charged and at >= ${span.from} and at < ${span.to}`.execute(tx)
+  return rows
+}
+
+/** Those of the ids that name no credential. */
+export const listUnknownCredentials = async (tx: Tx, keys: readonly ChargedKey[]): Promise<ChargedKey[]> => {
+  const { rows } = await sql<ChargedKey>`
+    select key.agent_id as "agentId", key.mode, key.reference
+    from unnest(${keys.map((key) => key.agentId)}::text[], ${keys.map((key) => key.mode)}::text[],
+      ${keys.map((key) => key.reference)}::text[]) key (agent_id, mode, reference)
+    where not exists (select from credentials c where c.agent_id = key.agent_id and c.credential_id = key.reference)`.execute(
+    tx,
+  )
+  return rows
 }

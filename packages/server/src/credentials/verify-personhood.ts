@@ -2,7 +2,14 @@ import type { Agent } from '../platform/call.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import { publish } from '../platform/outbox.ts'
-import { checkWallet, consumeWalletNonce, type WalletProof } from '../evidence/index.ts'
+import {
+  consumeWalletNonce,
+  findWalletChallenge,
+  proveByContract,
+  proveByKey,
+  type BoundWallet,
+  type WalletProof,
+} from '../evidence/index.ts'
 import { resolveMember, type Member } from '../members/index.ts'
 import { mint, repeatOf, requireAllowance, type Deps } from './mint.ts'
 import { frameClaims, isFresh, pairwiseSubject } from './rules.ts'
@@ -55,7 +62,30 @@ type Subject = {
   readonly agent: Agent
   readonly memberId: string
   readonly member: Enrolled
-  readonly wallet: string | undefined
+  readonly wallet: BoundWallet | undefined
+}
+
+const walletClaims = ({ wallet, type, chainId }: BoundWallet) => ({
+  wallet,
+  wallet_type: type,
+  ...(type === 'contract' && chainId !== null ? { wallet_chain: chainId } : {}),
+})
+
+/** Proves a wallet before anything else is looked at. Only who could pay makes us ask a chain, outside a transaction. */
+const proveWallet = async (
+  deps: Deps,
+  agent: Agent,
+  proof: WalletProof,
+  memberId: string,
+): Promise<BoundWallet> => {
+  const { challenge, bound } = await inTransaction(deps.ctx, agent.agentId, async (tx) => {
+    const found = await findWalletChallenge(tx, agent.agentId, proof, memberId)
+    const byKey = await proveByKey(found, proof)
+    const asksChain = !byKey && deps.ctx.config.EVM_RPC_URLS.has(found.contractChain ?? 0)
+    if (asksChain) await requireAllowance(tx, deps, agent)
+    return { challenge: found, bound: byKey }
+  })
+  return bound ?? proveByContract(deps.ctx, challenge, proof)
 }
 
 const draftOf = async (tx: Tx, deps: Deps, subject: Subject) => {
@@ -87,7 +117,7 @@ const draftOf = async (tx: Tx, deps: Deps, subject: Subject) => {
         methods: [...member.methods],
         checked_at: Math.floor(checkedAt.getTime() / 1_000),
       },
-      ...(wallet === undefined ? {} : { wallet }),
+      ...(wallet === undefined ? {} : walletClaims(wallet)),
     },
     answer: {
       verified: true,
@@ -108,9 +138,9 @@ export const verifyPersonhood = async (deps: Deps, agent: Agent, input: Input) =
   const proof = walletProofOf(input)
   const reference = proof ? `${input.memberId} ${proof.wallet.toLowerCase()}` : input.memberId
   const key = { agentId: agent.agentId, mode: agent.mode, act: 'personhood', reference } as const
+  // A request with a nonce is a new act: the nonce decides first, and a used one is no repeat.
+  const bound = proof ? await proveWallet(deps, agent, proof, input.memberId) : undefined
   const looked = await inTransaction(deps.ctx, agent.agentId, async (tx) => {
-    // A request with a nonce is a new act: the nonce decides first, and a used one is no repeat.
-    const bound = proof ? await checkWallet(tx, agent.agentId, proof, input.memberId) : undefined
     const stored = await findStored(tx, key)
     // A fresh signature proves the wallet; it does not undo a revocation.
     if (stored?.state === 'revoked') throw new Refusal('credential_revoked')
@@ -119,33 +149,33 @@ export const verifyPersonhood = async (deps: Deps, agent: Agent, input: Input) =
     }
     await requireAllowance(tx, deps, agent)
     const member = requireEnrolled(await resolveMember(tx, agent, input.memberId))
-    const draft = await draftOf(tx, deps, { agent, memberId: input.memberId, member, wallet: bound?.wallet })
-    return { bound, draft, replaces: stored?.credentialId, simulated: member.simulated }
+    const draft = await draftOf(tx, deps, { agent, memberId: input.memberId, member, wallet: bound })
+    return { draft, replaces: stored?.credentialId, simulated: member.simulated }
   })
   if (looked.repeat) return looked.repeat
-  const { bound, draft, replaces, simulated } = looked
-  return mint(deps, {
+  const { draft, replaces, simulated } = looked
+  const full = {
     key,
     ...draft,
     replaces,
     simulated,
     sessionId: null,
     charged: true,
-    within: async (tx) => {
-      const { jti: credentialId } = draft.claims
-      const about = { agentId: agent.agentId, mode: agent.mode, subject: input.memberId }
-      await publish(tx, {
-        ...about,
-        type: 'personhood.verified',
-        data: { memberId: input.memberId, credentialId },
-      })
-      if (!proof || !bound) return
-      await consumeWalletNonce(tx, agent.agentId, proof.walletNonce)
-      await publish(tx, {
-        ...about,
-        type: 'personhood.wallet_bound',
-        data: { memberId: input.memberId, credentialId, wallet: bound.wallet, chainId: bound.chainId },
-      })
-    },
+  }
+  return mint(deps, full, async (tx) => {
+    const { jti: credentialId } = draft.claims
+    const about = { agentId: agent.agentId, mode: agent.mode, subject: input.memberId }
+    await publish(tx, {
+      ...about,
+      type: 'personhood.verified',
+      data: { memberId: input.memberId, credentialId },
+    })
+    if (!proof || !bound) return
+    await consumeWalletNonce(tx, agent.agentId, proof.walletNonce)
+    await publish(tx, {
+      ...about,
+      type: 'personhood.wallet_bound',
+      data: { memberId: input.memberId, credentialId, wallet: bound.wallet, chainId: bound.chainId },
+    })
   })
 }

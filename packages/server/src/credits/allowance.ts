@@ -1,14 +1,13 @@
 import { freeSealsPerMonth } from '@pohf/protocol'
-import { balancesOf, post } from '../ledger/index.ts'
+import { balancesOf, balancesOfAgents, post } from '../ledger/index.ts'
 import type { Ctx } from '../platform/context.ts'
-import type { Tx } from '../platform/db.ts'
+import { readNow, type Tx } from '../platform/db.ts'
 import { takeFreePlan, type AboutAgents } from './free-plan.ts'
 import { accounts, freeAccountOf, monthOf, move } from './rules.ts'
 import { findFreePlan } from './store.ts'
 
 export type Allowance = {
   readonly at: Date
-  readonly freeAccount: string
   readonly free: bigint
   readonly credits: bigint
   /** Zero or less. */
@@ -46,9 +45,34 @@ export const readAllowance = async (
   }
   return {
     at: plan.at,
-    freeAccount,
     free: balances.get(freeAccount) ?? 0n,
     credits: balances.get(accounts.balance) ?? 0n,
     debt: balances.get(accounts.debt) ?? 0n,
   }
+}
+
+/** What of an allowance a look tells; `free` is undefined where this month's seals were not asked for yet. */
+export type Seen = Omit<Allowance, 'free' | 'at'> & { readonly free: bigint | undefined }
+
+/** The allowances of several live agents in one look that changes nothing. */
+export const seeAllowances = async (
+  tx: Tx,
+  agentIds: readonly string[],
+): Promise<ReadonlyMap<string, Seen>> => {
+  const freeAccount = freeAccountOf(monthOf(await readNow(tx)))
+  const held = await balancesOfAgents(tx, { mode: 'live', unit: 'credit' }, agentIds, [
+    accounts.balance,
+    accounts.debt,
+    freeAccount,
+  ])
+  return new Map(
+    [...held].map(([agentId, balances]) => [
+      agentId,
+      {
+        free: balances.get(freeAccount),
+        credits: balances.get(accounts.balance) ?? 0n,
+        debt: balances.get(accounts.debt) ?? 0n,
+      },
+    ]),
+  )
 }

@@ -11,21 +11,23 @@ export const buy = async (
   parts: { readonly credits: Credits; readonly payments: Payments },
   agent: Agent,
   pack: PackName,
-) =>
-  inTransaction(ctx, agent.agentId, async (tx) => {
-    const { agentId, mode } = agent
-    const { credits, priceUsd } = packs[pack]
-    const { checkoutId, checkoutUrl } = await parts.payments.createCheckout(tx, {
-      agentId,
-      mode,
-      purpose: 'credits',
-      reference: pack,
-      amountUsdCents: BigInt(priceUsd) * 100n,
-      description: `${credits} credits (${pack})`,
-    })
-    if (mode === 'test') {
-      await parts.credits.postPurchase(tx, { agentId, mode, pack, reference: checkoutId })
-      await parts.payments.completeTestCheckout(tx, { agentId, checkoutId })
-    }
+) => {
+  const { agentId, mode } = agent
+  const { credits, priceUsd } = packs[pack]
+  const wanted = {
+    agentId,
+    purpose: 'credits',
+    reference: pack,
+    amountUsdCents: BigInt(priceUsd) * 100n,
+    description: `${credits.toLocaleString('en')} credits (${pack})`,
+  } as const
+  if (mode === 'live') {
+    const { checkoutUrl } = await parts.payments.openCheckout({ ...wanted, mode })
+    return { checkoutUrl }
+  }
+  return inTransaction(ctx, agentId, async (tx) => {
+    const { checkoutId, checkoutUrl } = await parts.payments.openTestCheckout(tx, { ...wanted, mode })
+    await parts.credits.postPurchase(tx, { agentId, mode, pack, reference: checkoutId })
     return { checkoutUrl }
   })
+}

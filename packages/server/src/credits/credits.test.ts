@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { packs } from '@pohf/protocol'
 import { startHarness } from '../../test/harness.ts'
+import { makeView } from '../../test/views.ts'
 import * as agents from '../agents/index.ts'
 import { post } from '../ledger/index.ts'
 import { inTransaction } from '../platform/db.ts'
@@ -22,8 +23,23 @@ const confirm = (agent: Agent) =>
   ])
 const within = <T>(agent: Agent, work: Parameters<typeof inTransaction<T>>[2]) =>
   inTransaction(harness.ctx, agent.agentId, work)
-const spend = (agent: Agent, reference: string) =>
-  within(agent, (tx) => credits.spendOne(tx, { agentId: agent.agentId, mode: agent.mode, reference }))
+/** Pays for one verification, the way it is paid for: a session of this name is verified. Says from what. */
+const spend = async (agent: Agent, reference: string): Promise<{ spent: string }> => {
+  await makeView(harness, agent, { sessionId: reference })
+  const answer = await harness.call('POST', '/api/agents/verify', {
+    key: agent.apiKey,
+    body: { sessionId: reference },
+  })
+  if (answer.status !== 200)
+    throw new Refusal(answer.json.error, answer.json.buy ? { buy: answer.json.buy } : {})
+  const { rows } = await harness.owner.query<{ account: string }>(
+    `select account from ledger_lines join ledger_claims using (agent_id, mode, entry_id)
+     where agent_id = $1 and kind = 'spend' and reference = $2 and amount > 0`,
+    [agent.agentId, answer.json.credentialId],
+  )
+  assert.equal(rows.length, 1)
+  return { spent: rows[0]?.account.replace('consumed:', '') ?? '' }
+}
 const purchase = (agent: Agent, reference: string) =>
   within(agent, (tx) =>
     credits.postPurchase(tx, { agentId: agent.agentId, mode: agent.mode, pack: 'starter', reference }),

@@ -1,3 +1,5 @@
+export { cardComparison } from './card-check.ts'
+export { cardSettler } from './card.ts'
 export { makeCredits, type Credits } from './credits.ts'
 export { pages } from './pages.ts'
-export { routes } from './routes.ts'
+export { operatorRoutes, routes } from './routes.ts'

@@ -1,21 +1,31 @@
 import { freeSealsPerMonth, packNames, packs } from '@pohf/protocol'
 import type { Page } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
-import { html, pageOf } from '../platform/html.ts'
+import type { Payments } from '../payments/index.ts'
+import { html, pageOf, type Html } from '../platform/html.ts'
 
-export const pages = (ctx: Pick<Ctx, 'config'>): Page[] => [
+const lead = (takesCards: boolean): Html =>
+  takesCards
+    ? html`<p>
+        Open a checkout with your API key, and pay on the card provider’s page. The credits are posted as soon
+        as the provider says that the payment has arrived. Packs bought with a test key are posted at once and
+        cost nothing.
+      </p>`
+    : html`<p><span class="chip warn">No card provider</span></p>
+        <p>
+          No card provider is configured on this deployment. A live checkout can be opened, but it cannot be
+          paid: nothing is charged and no credits are posted. Packs bought with a test key are posted at once
+          and cost nothing.
+        </p>`
+
+export const pages = (ctx: Pick<Ctx, 'config'>, payments: Pick<Payments, 'takesCards'>): Page[] => [
   {
     path: '/buy',
     handler: async () =>
       pageOf(
         'Buy credits',
-        html`<p><span class="chip warn">No card provider</span></p>
-          <h1>Buy credits</h1>
-          <p>
-            No card provider is configured on this deployment. A live checkout can be opened, but it cannot be
-            paid: nothing is charged and no credits are posted. Packs bought with a test key are posted at
-            once and cost nothing.
-          </p>
+        html`<h1>One verification costs one credit.</h1>
+          ${lead(payments.takesCards)}
           <table>
             <thead>
               <tr>
@@ -35,16 +45,16 @@ export const pages = (ctx: Pick<Ctx, 'config'>): Page[] => [
               )}
             </tbody>
           </table>
-          <p>One verification spends one credit. Open a checkout with your API key:</p>
-          <pre><code>curl -X POST ${ctx.config.BASE_URL}/api/agents/credits/buy \\
+          <h2>Open a checkout</h2>
+          <pre tabindex="0"><code>curl -X POST ${ctx.config.BASE_URL}/api/agents/credits/buy \\
   -H "Authorization: Bearer $API_KEY" \\
   -H "Content-Type: application/json" \\
   -d '{"pack":"starter"}'</code></pre>
           <h2>Free plan</h2>
           <p>
-            A live agent with a confirmed contact address has ${freeSealsPerMonth} free verifications in each
-            calendar month (UTC), spent before credits. The number of free plans per mail domain and network
-            is capped. No card is needed.
+            A live agent with a confirmed contact address has ${freeSealsPerMonth.toLocaleString('en')} free
+            verifications in each calendar month (UTC), spent before credits. The number of free plans per
+            mail domain and network is capped. No card is needed.
           </p>`,
       ),
   },

@@ -1,6 +1,4 @@
-import type { Line, Posting } from '../ledger/index.ts'
-
-export const lowMark = 10n
+import type { Line } from '../ledger/index.ts'
 
 /** The accounts of this module; the unit is always `credit`. */
 export const accounts = {
@@ -11,8 +9,6 @@ export const accounts = {
   sandbox: 'world:sandbox',
   consumed: { free: 'consumed:free', credit: 'consumed:credit', test: 'consumed:test' },
 } as const
-
-export type Source = keyof typeof accounts.consumed
 
 /** The calendar month in UTC, as it is written in account names. */
 export const monthOf = (at: Date): string => at.toISOString().slice(0, 7)
@@ -35,17 +31,19 @@ export const purchaseLines = (credits: bigint, debt: bigint): Line[] => {
   return lines.filter((line) => line.amount !== 0n)
 }
 
-/** What an entry of `spendOne` was spent from. */
-export const sourceOf = (posting: Posting): Source => {
-  const has = (account: string) => posting.lines.some((line) => line.account === account)
-  if (has(accounts.consumed.free)) return 'free'
-  return has(accounts.consumed.credit) ? 'credit' : 'test'
-}
+/** How many credits of a pack go with so much of its price. A part of a credit stays with the agent. */
+export const takenCredits = (credits: bigint, takenUsdCents: bigint, amountUsdCents: bigint): bigint =>
+  (credits * takenUsdCents) / amountUsdCents
 
-/** Which event a spend raises, by what is left after it. */
-export const noticeOf = (left: bigint): 'credits.exhausted' | 'credits.low' | undefined => {
-  if (left === 0n) return 'credits.exhausted'
-  return left === lowMark ? 'credits.low' : undefined
+/** The lines of taking credits back: what the balance holds, and the rest, which is spent, is owed. */
+export const reversalLines = (credits: bigint, balance: bigint): Line[] => {
+  const held = balance < credits ? balance : credits
+  const lines: Line[] = [
+    { account: accounts.balance, unit: 'credit', amount: -held },
+    { account: accounts.debt, unit: 'credit', amount: held - credits },
+    { account: accounts.purchases, unit: 'credit', amount: credits },
+  ]
+  return lines.filter((line) => line.amount !== 0n)
 }
 
 /** Providers that give anyone a mailbox: their domain says nothing about who it is. */

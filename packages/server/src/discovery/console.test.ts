@@ -19,18 +19,19 @@ test('before the console is built its page says how to build it', async () => {
 test('the built page is told its issuer, escaped, and keeps the strict policy; its files are kept for ever', async () => {
   mkdirSync(join(folder, 'assets'), { recursive: true })
   writeFileSync(join(folder, 'verify.html'), '<meta name="pohf-issuer" content="{{issuer}}">')
+  writeFileSync(join(folder, 'console.html'), '<title>Console</title>')
   writeFileSync(join(folder, 'assets/verify-abc123.js'), 'export {}')
   writeFileSync(join(folder, 'assets/verify-abc123.js.map'), '{}')
   const built = consolePages('https://proof.example/"><script>', folder)
   assert.deepEqual(
     built.map((page) => page.path),
-    ['/verify', '/assets/verify-abc123.js'],
+    ['/verify', '/console', '/assets/verify-abc123.js'],
   )
   const page = await built[0]?.handler({ params: {}, query: {}, header: () => undefined })
   assert.ok(!page?.text.includes('<script>'))
   assert.match(page?.headers?.['content-security-policy'] ?? '', /default-src 'none'.*script-src 'self'/)
   assert.equal(page?.headers?.['cache-control'], 'no-cache')
-  const script = await built[1]?.handler({ params: {}, query: {}, header: () => undefined })
+  const script = await built[2]?.handler({ params: {}, query: {}, header: () => undefined })
   assert.equal(script?.mediaType, 'text/javascript; charset=utf-8')
   assert.match(script?.headers?.['cache-control'] ?? '', /immutable/)
 })

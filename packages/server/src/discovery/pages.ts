@@ -11,6 +11,7 @@ const assets: Record<string, { readonly file: string; readonly mediaType: string
   'enrol.js': { file: '../../assets/enrol.js', mediaType: 'text/javascript; charset=utf-8' },
   'me.js': { file: '../../assets/me.js', mediaType: 'text/javascript; charset=utf-8' },
   'passkey.js': { file: '../../assets/passkey.js', mediaType: 'text/javascript; charset=utf-8' },
+  'checkout-page.js': { file: '../../assets/checkout-page.js', mediaType: 'text/javascript; charset=utf-8' },
   'token-page.js': { file: '../../assets/token-page.js', mediaType: 'text/javascript; charset=utf-8' },
 }
 

@@ -15,9 +15,8 @@ const calibrationFile = z.array(
     at: z.iso.datetime(),
   }),
 )
-export type CalibrationRow = z.infer<typeof calibrationFile>[number]
 
-export const readCalibrations = (path: string): CalibrationRow[] =>
+export const readCalibrations = (path: string) =>
   calibrationFile.parse(JSON.parse(readFileSync(path, 'utf8')))
 
 export type FindCalibration = (platform: string) => Calibration | null

@@ -13,8 +13,10 @@ import {
 import type { Tx } from '../platform/db.ts'
 import { insertSketches, listSketchesNear } from './store.ts'
 
-/** A longer session says no more about who moved, and the look-up stays small. */
-const strokesMax = 64
+/** About ten minutes of steady motion; what comes after is not kept. */
+const storedMax = 256
+/** Looked for, spread evenly over the session. With three million stored strokes each is compared with a thousand. */
+const askedMax = 24
 
 type SketchKey = { readonly agentId: string; readonly mode: Mode; readonly sessionId: string }
 
@@ -25,7 +27,7 @@ const scopeOf = ({ agentId, mode }: SketchKey): string => (mode === 'live' ? 'li
 export const sketchesOf = (points: readonly MotionPoint[]): ReplayDescriptor[] =>
   toRuns(points)
     .flatMap((run) => describeStroke(run, replayModel) ?? [])
-    .slice(0, strokesMax)
+    .slice(0, storedMax)
 
 /** Keeps the sketches of a session; a second time changes nothing. */
 export const storeSketches = async (
@@ -42,6 +44,11 @@ export const storeSketches = async (
     })),
   )
 
+const spread = (sketches: readonly ReplayDescriptor[]): ReplayDescriptor[] => {
+  const step = Math.max(1, sketches.length / askedMax)
+  return sketches.filter((_, index) => Math.floor(index / step) !== Math.floor((index - 1) / step))
+}
+
 const readSketch = (bytes: Buffer): ReplayDescriptor => {
   const sketch = new Int16Array(bytes.length / 2)
   for (let index = 0; index < sketch.length; index += 1) sketch[index] = bytes.readInt16LE(index * 2)
@@ -54,15 +61,16 @@ export const isKnownReplay = async (
   key: SketchKey,
   sketches: readonly ReplayDescriptor[],
 ): Promise<boolean> => {
-  const near = sketches.map((sketch) => new Set(replayCellsNear(sketch, replayModel)))
+  const asked = spread(sketches)
+  const near = asked.map((sketch) => new Set(replayCellsNear(sketch, replayModel)))
   const stored = await listSketchesNear(tx, { ...key, scope: scopeOf(key) }, [
     ...new Set(near.flatMap((cells) => [...cells])),
   ])
   const others = stored.map(({ cell, bytes }) => ({ cell, sketch: readSketch(bytes) }))
-  const matched = sketches.filter((sketch, index) =>
+  const matched = asked.filter((sketch, index) =>
     others.some(
       (other) => near[index]?.has(other.cell) && strokeDistance(sketch, other.sketch) <= replayModel.radius,
     ),
   )
-  return isReplay({ informative: sketches.length, matched: matched.length })
+  return isReplay({ informative: asked.length, matched: matched.length })
 }

@@ -5,6 +5,7 @@ import { listClosed } from '../sessions/index.ts'
 import { startHarness } from '../../test/harness.ts'
 import { play } from '../../test/person.ts'
 import { makeScoring } from './score-session.ts'
+import { deleteSketches } from './store.ts'
 
 const harness = await startHarness()
 const { apiKey: key, agentId: site } = await harness.register('test')
@@ -137,6 +138,19 @@ test('sketches go when the recordings go', async () => {
   assert.ok(await count(), 'kept as long as raw telemetry')
   await harness.advance(3 * 86_400_000)
   await harness.work()
+  assert.equal(await count(), 0)
+})
+
+test('an erased session takes its sketches with it', async () => {
+  const { agentId } = await harness.register('live')
+  const { sessionId } = await play(harness, { site: agentId, strokes: strokesOf(5) })
+  const count = async () =>
+    (await harness.owner.query('select from stroke_sketches where session_id = $1', [sessionId])).rowCount
+  assert.ok(await count())
+  const other = await harness.register('live')
+  await inTransaction(harness.ctx, other.agentId, (tx) => deleteSketches(tx, { agentId, sessionId }))
+  assert.ok(await count(), 'another agent erases nothing')
+  await inTransaction(harness.ctx, agentId, (tx) => deleteSketches(tx, { agentId, sessionId }))
   assert.equal(await count(), 0)
 })
 

@@ -144,7 +144,7 @@ export const insertSketches = async (
 }
 
 /** Far more than any honest neighbourhood holds; an attacker who floods one cell must not slow the others down. */
-const sketchesMax = 20_000
+const sketchesMax = 50_000
 /** What other sessions of the same scope left in these cells. Reads across agents, so the transaction is the system's. */
 export const listSketchesNear = async (
   tx: Tx,
@@ -368,6 +368,39 @@ export const findDevice = async (
       attestedAt: row.attested_at,
     }
   )
+}
+
+/** The same for many at once, each by its own agent, so the transaction is the system's. */
+export const findDevices = async (
+  tx: Tx,
+  keys: readonly { readonly agentId: string; readonly mode: Mode; readonly subjects: readonly string[] }[],
+): Promise<(Device | undefined)[]> => {
+  const asked = keys.flatMap(({ agentId, mode, subjects }, place) =>
+    subjects.map((subject) => ({ place, agentId, mode, subject })),
+  )
+  if (asked.length === 0) return []
+  const { rows } = await sql<{
+    place: number
+    method: string
+    assurance: Device['assurance']
+    attested_at: Date
+  }>`
+    select distinct on (k.place) k.place, d.method, d.assurance, d.attested_at
+    from unnest(${asked.map((one) => one.place)}::int[], ${asked.map((one) => one.agentId)}::text[],
+      ${asked.map((one) => one.mode)}::text[], ${asked.map((one) => one.subject)}::text[])
+      as k(place, agent_id, mode, subject_ref)
+    join device_attestations d on d.agent_id = k.agent_id and d.mode = k.mode and d.subject_ref = k.subject_ref
+    where d.expires_at > pohf_now()
+    order by k.place, array_position(array['hardware_strong', 'hardware', 'software'], d.assurance), d.attested_at desc`.execute(
+    tx,
+  )
+  const found = new Map(
+    rows.map(({ place, method, assurance, attested_at: attestedAt }) => [
+      place,
+      { method, assurance, attestedAt },
+    ]),
+  )
+  return keys.map((_, place) => found.get(place))
 }
 
 /** Attestations whose time is over. */

@@ -1,3 +1,4 @@
+import { getAddress } from 'viem'
 import type { Agent } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
 import { inTransaction, readNow } from '../platform/db.ts'
@@ -19,6 +20,8 @@ export const walletChallenge = async (ctx: Ctx, agent: Agent, wish: Wish) =>
     const expiresAt = new Date(issuedAt.getTime() + nonceMinutes * 60_000)
     const message = walletMessage({
       ...wish,
+      // EIP-4361 asks for the checksum; wallets warn where it is missing.
+      wallet: wish.wallet === undefined ? undefined : getAddress(wish.wallet),
       baseUrl: ctx.config.BASE_URL,
       nonce,
       issuedAt,

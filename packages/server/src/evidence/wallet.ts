@@ -1,12 +1,27 @@
 import { getAddress, recoverMessageAddress, type Hex } from 'viem'
+import type { Ctx } from '../platform/context.ts'
 import type { Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
+import { askContract } from './contract-wallet.ts'
 import { findNonce, updateNonceUsed } from './store.ts'
 
 export type WalletProof = {
   readonly wallet: string
   readonly walletSig: string
   readonly walletNonce: string
+}
+/** A wallet that was proven: by its own key, or by a contract that spoke for it on a chain. */
+export type BoundWallet = {
+  readonly wallet: string
+  readonly type: 'eoa' | 'contract'
+  /** The chain that the challenge named; null where it named none. */
+  readonly chainId: number | null
+}
+type Challenge = {
+  readonly message: string
+  readonly chainId: number | null
+  /** The chain on which a contract may speak: the one in the signed text. A text without a wallet names none. */
+  readonly contractChain: number | undefined
 }
 
 const recovered = async (message: string, signature: string): Promise<string | undefined> => {
@@ -17,24 +32,56 @@ const recovered = async (message: string, signature: string): Promise<string | u
   }
 }
 
-/** Checks that the wallet signed exactly the stored message; says which chain it was asked for. Uses nothing up. */
-export const checkWallet = async (
+/** The stored challenge of this proof; refuses one that is used, over, foreign or for somebody else. Uses nothing up. */
+export const findWalletChallenge = async (
   tx: Tx,
   agentId: string,
   proof: WalletProof,
   memberId: string,
-): Promise<{ wallet: string; chainId: number | null }> => {
+): Promise<Challenge> => {
   const nonce = await findNonce(tx, { agentId, purpose: 'wallet', nonce: proof.walletNonce })
   if (nonce?.used_at) throw new Refusal('nonce_used')
   if (!nonce || nonce.expired || nonce.message === null) throw new Refusal('nonce_expired')
   const asked = nonce.wallet === null || nonce.wallet.toLowerCase() === proof.wallet.toLowerCase()
   const meant = nonce.member_ref === null || nonce.member_ref === memberId
-  const signer = asked && meant ? await recovered(nonce.message, proof.walletSig) : undefined
-  if (signer?.toLowerCase() !== proof.wallet.toLowerCase()) throw new Refusal('wallet_signature_invalid')
+  if (!asked || !meant) throw new Refusal('wallet_signature_invalid')
+  const chainId = nonce.chain_id === null ? null : Number(nonce.chain_id)
   return {
-    wallet: getAddress(proof.wallet),
-    chainId: nonce.chain_id === null ? null : Number(nonce.chain_id),
+    message: nonce.message,
+    chainId,
+    contractChain: nonce.wallet === null ? undefined : (chainId ?? 1),
   }
+}
+
+/** The wallet where its own key signed exactly the stored message; needs no chain. */
+export const proveByKey = async (
+  challenge: Challenge,
+  proof: WalletProof,
+): Promise<BoundWallet | undefined> => {
+  const signer = await recovered(challenge.message, proof.walletSig)
+  return signer?.toLowerCase() === proof.wallet.toLowerCase()
+    ? { wallet: getAddress(proof.wallet), type: 'eoa', chainId: challenge.chainId }
+    : undefined
+}
+
+/** Asks the wallet's contract whether the signature is its own. Refuses a no, and whatever is not a clear yes. */
+export const proveByContract = async (
+  ctx: Pick<Ctx, 'config' | 'log'>,
+  { message, contractChain }: Challenge,
+  proof: WalletProof,
+): Promise<BoundWallet> => {
+  const url = contractChain === undefined ? undefined : ctx.config.EVM_RPC_URLS.get(contractChain)
+  if (contractChain === undefined || url === undefined)
+    throw new Refusal('wallet_signature_invalid', {
+      message:
+        contractChain === undefined
+          ? 'The signature is not by this wallet. If the wallet is a contract, ask for the challenge with wallet and chainId.'
+          : `The signature is not by this wallet. If the wallet is a contract: chain ${contractChain} cannot be asked here.`,
+    })
+  const { wallet, walletSig: signature } = proof
+  if (!(await askContract(ctx, { url, chainId: contractChain, wallet, message, signature })))
+    throw new Refusal('wallet_signature_invalid')
+  return { wallet: getAddress(wallet), type: 'contract', chainId: contractChain }
 }
 
 /** Uses the nonce up, in the transaction that mints. */

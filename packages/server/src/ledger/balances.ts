@@ -1,6 +1,6 @@
 import type { Tx } from '../platform/db.ts'
 import type { Account } from './rules.ts'
-import { findBalance, listBalances } from './store.ts'
+import { findBalance, listBalances, listBalancesOfAgents } from './store.ts'
 
 /** What an account holds now; one that was never used holds nothing. */
 export const balanceOf = (tx: Tx, account: Account): Promise<bigint> => findBalance(tx, account)
@@ -13,4 +13,17 @@ export const balancesOf = async (
 ): Promise<ReadonlyMap<string, bigint>> => {
   const rows = await listBalances(tx, book, accounts)
   return new Map(rows.map((row) => [row.account, row.balance]))
+}
+
+/** The same for several agents at once: per agent a map, empty where it never used one of the accounts. */
+export const balancesOfAgents = async (
+  tx: Tx,
+  book: Omit<Account, 'account' | 'agentId'>,
+  agentIds: readonly string[],
+  accounts: readonly string[],
+): Promise<ReadonlyMap<string, ReadonlyMap<string, bigint>>> => {
+  const found = new Map(agentIds.map((agentId) => [agentId, new Map<string, bigint>()]))
+  for (const row of await listBalancesOfAgents(tx, book, agentIds, accounts))
+    found.get(row.agent_id)?.set(row.account, row.balance)
+  return found
 }

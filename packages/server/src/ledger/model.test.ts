@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
+import { faultsOfBooks } from '../../test/books.ts'
 import { startHarness } from '../../test/harness.ts'
 import { inTransaction } from '../platform/db.ts'
 import { InsufficientBalance, post } from './index.ts'
@@ -90,33 +91,6 @@ const command = fc
   })
   .map(({ reference, credits, stars }) => new Post(reference, [...credits, ...stars]))
 
-/** What must hold of a whole book, whatever was posted. */
-const auditQueries = {
-  'a balance is not the sum of its lines': `
-    select from ledger_accounts a where a.balance <> (select coalesce(sum(l.amount), 0) from ledger_lines l
-      where (l.agent_id, l.mode, l.account, l.unit) = (a.agent_id, a.mode, a.account, a.unit))`,
-  'a line is missing or does not follow the one before it': `
-    select from (select balance_after - amount - lag(balance_after, 1, 0::bigint) over w as gap,
-      line_number - row_number() over w as skipped from ledger_lines
-      window w as (partition by agent_id, mode, account, unit order by line_number)) chained
-    where gap <> 0 or skipped <> 0`,
-  'an entry does not sum to zero': `
-    select from ledger_lines group by agent_id, entry_id, unit having sum(amount) <> 0`,
-  'a book does not sum to zero': `
-    select from ledger_accounts group by agent_id, mode, unit having sum(balance) <> 0`,
-  'an entry has no claim': `
-    select from ledger_entries e where not exists (select from ledger_claims c
-      where (c.agent_id, c.mode, c.kind, c.reference, c.entry_id) = (e.agent_id, e.mode, e.kind, e.reference, e.entry_id))`,
-}
-const faultsOfLedger = async (): Promise<string[]> => {
-  const faults: string[] = []
-  for (const [fault, query] of Object.entries(auditQueries)) {
-    const { rowCount } = await harness.owner.query(query)
-    if (rowCount !== 0) faults.push(fault)
-  }
-  return faults
-}
-
 void test('whatever is posted, the ledger does what a simple model of it does', async (t) => {
   const totals = { posts: 0, repeats: 0, refusals: 0 }
   await fc.assert(
@@ -132,14 +106,14 @@ void test('whatever is posted, the ledger does what a simple model of it does', 
   )
   t.diagnostic(JSON.stringify({ sequences, ...totals }))
   assert.ok(totals.posts > 300 && totals.repeats > 20 && totals.refusals > 20)
-  assert.deepEqual(await faultsOfLedger(), [])
+  assert.deepEqual(await faultsOfBooks(harness), [])
 })
 
 void test('the audit sees a planted fault', async () => {
   await harness.owner.query(
     "update ledger_accounts set balance = balance - 1 where account = 'world:a' and unit = 'credit'",
   )
-  assert.deepEqual(await faultsOfLedger(), [
+  assert.deepEqual(await faultsOfBooks(harness), [
     'a balance is not the sum of its lines',
     'a book does not sum to zero',
   ])

@@ -45,3 +45,64 @@ export const balanceAfter = (posting: Posting, account: string): bigint => {
   if (!line) throw new Error(`the entry has no line for ${account}`)
   return line.balanceAfter
 }
+
+/** An account against its lines, from where it was last checked. */
+export type AccountCheck = {
+  readonly agentId: string
+  readonly mode: Mode
+  readonly account: string
+  readonly unit: string
+  readonly balance: bigint
+  readonly lineCount: bigint
+  readonly checkedLine: bigint
+  readonly checkedBalance: bigint
+  readonly lines: number
+  readonly total: bigint
+  /** Each line has the number after the one before it, and the balance that follows from it. */
+  readonly chained: boolean
+  readonly lastAt: Date
+}
+
+/** Something in the books that does not add up. While it is open, its agent mints nothing. */
+export type Drift = {
+  readonly agentId: string
+  readonly mode: Mode
+  readonly finding: string
+  readonly subject: string
+  readonly detail: string
+}
+
+/** What is wrong with an account, or undefined. */
+export const driftOfAccount = (check: AccountCheck): Drift | undefined => {
+  const { agentId, mode, account, unit } = check
+  const drift = (finding: string, detail: string): Drift => ({
+    agentId,
+    mode,
+    finding,
+    subject: `${account} ${unit}`,
+    detail,
+  })
+  const counted = check.checkedLine + BigInt(check.lines)
+  if (counted !== check.lineCount)
+    return drift('lines_missing', `the account counts ${check.lineCount} lines, and there are ${counted}`)
+  if (!check.chained) return drift('chain_broken', 'a line does not follow from the one before it')
+  const sum = check.checkedBalance + check.total
+  if (sum !== check.balance)
+    return drift('balance_differs', `the balance is ${check.balance}, and the lines sum to ${sum}`)
+  return undefined
+}
+
+export type Book = {
+  readonly agentId: string
+  readonly mode: Mode
+  readonly unit: string
+  readonly sum: bigint
+}
+/** The drift of a book that does not sum to zero. */
+export const driftOfBook = (book: Book): Drift => ({
+  agentId: book.agentId,
+  mode: book.mode,
+  finding: 'book_uneven',
+  subject: book.unit,
+  detail: `all accounts together hold ${book.sum}, and should hold nothing`,
+})

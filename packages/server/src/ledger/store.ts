@@ -1,6 +1,7 @@
-import { sql } from 'kysely'
-import type { Tx } from '../platform/db.ts'
-import type { Account, Claim, Entry, PostedLine, Unit } from './rules.ts'
+import { sql, type RawBuilder } from 'kysely'
+import { executePrepared, now, type Tx } from '../platform/db.ts'
+import type { Mode } from '@pohf/protocol'
+import type { Account, AccountCheck, Book, Claim, Drift, Entry, PostedLine, Unit } from './rules.ts'
 
 type PostRow = {
   outcome: 'posted' | 'repeat' | 'short'
@@ -46,6 +47,20 @@ export const listBalances = async (
     .where('account', 'in', [...accounts])
     .execute()
 
+export const listBalancesOfAgents = async (
+  tx: Tx,
+  book: Omit<Account, 'account' | 'agentId'>,
+  agentIds: readonly string[],
+  accounts: readonly string[],
+): Promise<{ agent_id: string; account: string; balance: bigint }[]> => {
+  const query = sql<{ agent_id: string; account: string; balance: bigint }>`
+    select held.agent_id, held.account, held.balance
+    from unnest(${[...agentIds]}::text[]) asked (agent_id) cross join unnest(${[...accounts]}::text[]) named (account)
+    join ledger_accounts held on held.agent_id = asked.agent_id and held.mode = ${book.mode}
+      and held.account = named.account and held.unit = ${book.unit}`
+  return executePrepared(tx, 'ledger_balances', query)
+}
+
 export const findClaimed = async (
   tx: Tx,
   claim: Claim,
@@ -59,6 +74,23 @@ export const findClaimed = async (
     .where('reference', '=', claim.reference)
     .executeTakeFirst()
   return row && { entryId: row.entry_id, at: row.at }
+}
+
+/** What was posted under a kind, of all agents, in the order of its references. */
+export const listReferences = async (
+  tx: Tx,
+  page: Pick<Claim, 'mode' | 'kind'> & { readonly after: string; readonly limit: number },
+): Promise<{ agentId: string; reference: string }[]> => {
+  const rows = await tx
+    .selectFrom('ledger_claims')
+    .select(['agent_id', 'reference'])
+    .where('mode', '=', page.mode)
+    .where('kind', '=', page.kind)
+    .where('reference', '>', page.after)
+    .orderBy('reference')
+    .limit(page.limit)
+    .execute()
+  return rows.map((row) => ({ agentId: row.agent_id, reference: row.reference }))
 }
 
 /** The lines of one entry. Microseconds are lost in a Date, so the month's partition is found by a range. */
@@ -77,4 +109,186 @@ export const listLines = async (tx: Tx, agentId: string, entry: { entryId: strin
     amount: row.amount,
     balanceAfter: row.balance_after,
   }))
+}
+
+export type AccountKey = {
+  readonly agentId: string
+  readonly mode: string
+  readonly account: string
+  readonly unit: string
+}
+const isAfter = (key: AccountKey | undefined) =>
+  key
+    ? sql<boolean>`(a.agent_id, a.mode, a.account, a.unit) > (${key.agentId}, ${key.mode}, ${key.account}, ${key.unit})`
+    : sql<boolean>`true`
+const isUpTo = (key: AccountKey | undefined) =>
+  key
+    ? sql<boolean>`(a.agent_id, a.mode, a.account, a.unit) <= (${key.agentId}, ${key.mode}, ${key.account}, ${key.unit})`
+    : sql<boolean>`true`
+
+/** The last account of a page of so many, or undefined where the page is the last. */
+export const findPageEnd = async (
+  tx: Tx,
+  after: AccountKey | undefined,
+  limit: number,
+): Promise<AccountKey | undefined> => {
+  const { rows } = await sql<AccountKey>`
+    select a.agent_id as "agentId", a.mode, a.account, a.unit from ledger_accounts a where ${isAfter(after)}
+    order by a.agent_id, a.mode, a.account, a.unit offset ${limit - 1} limit 1`.execute(tx)
+  return rows[0]
+}
+
+/** Accounts against their lines, in one look, so that what is posted meanwhile cannot come between. */
+const listChecks = async (
+  tx: Tx,
+  which: RawBuilder<boolean>,
+  since: RawBuilder<unknown>,
+): Promise<AccountCheck[]> => {
+  const { rows } = await sql<AccountCheck>`
+    select a.agent_id as "agentId", a.mode, a.account, a.unit, a.balance, a.line_count as "lineCount",
+      coalesce(c.line_number, 0) as "checkedLine", coalesce(c.balance, 0) as "checkedBalance",
+      l.lines, l.total, l.chained, coalesce(l.last_at, c.at, 'epoch') as "lastAt"
+    from ledger_accounts a
+    left join ${since} c on c.agent_id = a.agent_id and c.mode = a.mode and c.account = a.account and c.unit = a.unit
+    cross join lateral (
+      select count(*)::int as lines, coalesce(sum(amount), 0)::bigint as total, max(at) as last_at,
+        coalesce(bool_and(line_number = coalesce(c.line_number, 0) + place
+          and balance_after = coalesce(c.balance, 0) + running), true) as chained
+      from (
+        select line_number, amount, balance_after, at, row_number() over by_number as place,
+          sum(amount) over by_number as running
+        from ledger_lines l where l.agent_id = a.agent_id and l.mode = a.mode and l.account = a.account
+          and l.unit = a.unit and l.line_number > coalesce(c.line_number, 0)
+          and l.at >= coalesce(c.at, '-infinity') - interval '1 day'
+        window by_number as (order by line_number)
+      ) numbered
+    ) l
+    where ${which}`.execute(tx)
+  return rows
+}
+
+const checkpoints = sql`ledger_checkpoints`
+const noCheckpoints = sql`(select * from ledger_checkpoints where false)`
+
+/** The accounts of a page that have changed since they were checked; with `whole` all, from their first line. */
+export const listAccountChecks = (
+  tx: Tx,
+  range: { readonly after: AccountKey | undefined; readonly upTo: AccountKey | undefined },
+  whole: boolean,
+): Promise<AccountCheck[]> => {
+  const changed = whole
+    ? sql<boolean>`true`
+    : sql<boolean>`(a.line_count <> coalesce(c.line_number, 0) or a.balance <> coalesce(c.balance, 0))`
+  const which = sql<boolean>`${isAfter(range.after)} and ${isUpTo(range.upTo)} and ${changed}`
+  return listChecks(tx, which, whole ? noCheckpoints : checkpoints)
+}
+
+/** One account against all its lines. */
+export const findAccountCheck = async (tx: Tx, key: AccountKey): Promise<AccountCheck | undefined> => {
+  const which = sql<boolean>`a.agent_id = ${key.agentId} and a.mode = ${key.mode} and a.account = ${key.account} and a.unit = ${key.unit}`
+  return (await listChecks(tx, which, noCheckpoints))[0]
+}
+
+export const insertCheckpoint = async (tx: Tx, check: AccountCheck): Promise<void> => {
+  await sql`
+    insert into ledger_checkpoints (agent_id, mode, account, unit, line_number, balance, at)
+    values (${check.agentId}, ${check.mode}, ${check.account}, ${check.unit}, ${check.lineCount}, ${check.balance}, ${check.lastAt})
+    on conflict (agent_id, mode, account, unit) do update
+      set line_number = excluded.line_number, balance = excluded.balance, at = excluded.at`.execute(tx)
+}
+
+/** Books of these agents that do not sum to zero. */
+export const listUnevenBooks = async (tx: Tx, agentIds: readonly string[]): Promise<Book[]> => {
+  const { rows } = await sql<Book>`
+    select agent_id as "agentId", mode, unit, sum(balance)::bigint as sum from ledger_accounts
+    where agent_id = any (${[...agentIds]}::text[]) group by agent_id, mode, unit having sum(balance) <> 0`.execute(
+    tx,
+  )
+  return rows
+}
+
+/** Opens a drift; true where it was not open before. */
+export const insertDrift = async (tx: Tx, drift: Drift): Promise<boolean> => {
+  const { rows } = await sql`
+    insert into ledger_drift as known (agent_id, mode, finding, subject, detail)
+    values (${drift.agentId}, ${drift.mode}, ${drift.finding}, ${drift.subject}, ${drift.detail})
+    on conflict (agent_id, mode, finding, subject) do update
+      set detail = excluded.detail, found_at = excluded.found_at, cleared_at = null where known.cleared_at is not null
+    returning 1`.execute(tx)
+  return rows.length === 1
+}
+
+const openDriftMax = 1_000
+export const listOpenDrift = async (tx: Tx): Promise<(Drift & { readonly foundAt: Date })[]> => {
+  const rows = await tx
+    .selectFrom('ledger_drift')
+    .select(['agent_id', 'mode', 'finding', 'subject', 'detail', 'found_at'])
+    .where('cleared_at', 'is', null)
+    .orderBy('found_at')
+    .limit(openDriftMax)
+    .execute()
+  return rows.map((row) => ({
+    agentId: row.agent_id,
+    mode: row.mode as Mode,
+    finding: row.finding,
+    subject: row.subject,
+    detail: row.detail,
+    foundAt: row.found_at,
+  }))
+}
+
+export const updateDriftCleared = async (tx: Tx, drift: Drift): Promise<void> => {
+  await tx
+    .updateTable('ledger_drift')
+    .set({ cleared_at: now() })
+    .where('agent_id', '=', drift.agentId)
+    .where('mode', '=', drift.mode)
+    .where('finding', '=', drift.finding)
+    .where('subject', '=', drift.subject)
+    .execute()
+}
+
+/** Up to when a comparison has been made, and the time now. */
+export const findCompared = async (tx: Tx, comparison: string) => {
+  const { rows } = await sql<{ now: Date; until: Date | null }>`
+    select pohf_now() as now, (select until from ledger_compared where comparison = ${comparison}) as until`.execute(
+    tx,
+  )
+  const row = rows[0]
+  if (!row) throw new Error('the database gave no time')
+  return row
+}
+export const updateCompared = async (tx: Tx, comparison: string, until: Date): Promise<void> => {
+  await sql`
+    insert into ledger_compared (comparison, until) values (${comparison}, ${until})
+    on conflict (comparison) do update set until = excluded.until`.execute(tx)
+}
+
+type PostedKey = { readonly agentId: string; readonly mode: Mode; readonly reference: string }
+
+/** What was posted under a kind within this time, by all agents. */
+export const listPosted = async (
+  tx: Tx,
+  kind: string,
+  span: { readonly from: Date; readonly to: Date },
+): Promise<PostedKey[]> => {
+  const { rows } = await sql<PostedKey>`
+    select agent_id as "agentId", mode, reference from ledger_entries
+    where kind = ${kind} and at >= ${span.from} and at < ${span.to}`.execute(tx)
+  return rows
+}
+
+/** Those of the references that were never posted under this kind. */
+export const listUnposted = async (
+  tx: Tx,
+  kind: string,
+  keys: readonly PostedKey[],
+): Promise<PostedKey[]> => {
+  const { rows } = await sql<PostedKey>`
+    select key.agent_id as "agentId", key.mode, key.reference
+    from unnest(${keys.map((key) => key.agentId)}::text[], ${keys.map((key) => key.mode)}::text[],
+      ${keys.map((key) => key.reference)}::text[]) key (agent_id, mode, reference)
+    where not exists (select from ledger_claims claim where claim.agent_id = key.agent_id and claim.mode = key.mode
+      and claim.kind = ${kind} and claim.reference = key.reference)`.execute(tx)
+  return rows
 }

@@ -21,7 +21,7 @@ const frame = (words: Words, language: Language, content: Html): PageAnswer =>
     words.me.title,
     html`${languageSwitch(language)}
       <h1>${words.me.title}</h1>
-      <div id="me" class="stack" data-language="${language}" data-words="${scriptWords(words)}">
+      <div id="me" class="flow" data-language="${language}" data-words="${scriptWords(words)}">
         ${content}
         <p class="result" role="status" tabindex="-1"></p>
       </div>
@@ -78,7 +78,7 @@ const chips = { enrolled: 'ok', consented: 'warn', invited: 'warn', withdrawn: '
 
 const membershipCard = (words: Words, member: Membership): Html => {
   const { me } = words
-  return html`<article class="card pad stack">
+  return html`<article class="card pad flow">
     <h3>
       ${member.agentName ?? member.agentId}
       <span class="chip ${chips[member.status]}">${me.status[member.status]}</span>
@@ -156,7 +156,7 @@ const erasePart = ({ me }: Words): Html =>
     <p>${me.goes}</p>
     <p>${me.stays}</p>
     <p>${me.told}</p>
-    <form data-act="erase" class="card pad stack">
+    <form data-act="erase" class="card pad flow">
       <label class="agree"><input type="checkbox" name="sure" /><span>${me.sure}</span></label>
       <p><button class="btn stop" type="submit">${me.erase}</button></p>
     </form>`

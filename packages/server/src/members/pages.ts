@@ -18,7 +18,7 @@ const listOf = (texts: readonly string[], facts: Facts): Html[] =>
   texts.map((text) => html`<li>${fill(text, facts)}</li>`)
 
 const consentPart = (words: Words, facts: Facts): Html =>
-  html`<section id="step-consent" class="stack">
+  html`<section id="step-consent" class="flow">
     <h2>${words.stepsTitle}</h2>
     <ol class="plain">
       ${listOf(words.steps, facts)}
@@ -29,7 +29,7 @@ const consentPart = (words: Words, facts: Facts): Html =>
     </ul>
     <h2>${words.limitsTitle}</h2>
     <p>${words.limits}</p>
-    <form class="card pad stack">
+    <form class="card pad flow">
       <label class="agree"><input type="checkbox" name="agree" /><span>${words.agree}</span></label>
       <p class="actions">
         <button class="btn main" type="submit" value="create">${words.makePasskey}</button>
@@ -39,17 +39,17 @@ const consentPart = (words: Words, facts: Facts): Html =>
   </section>`
 
 const laterParts = (words: Words, facts: Facts): Html =>
-  html`<section id="step-codes" class="stack" hidden>
+  html`<section id="step-codes" class="flow" hidden>
       <h2 tabindex="-1">${words.codesTitle}</h2>
       <p>${words.codesLead}</p>
       <pre class="codes"></pre>
       <p><button class="btn main" type="button">${words.codesKept}</button></p>
     </section>
-    <section id="step-check" class="stack" hidden>
+    <section id="step-check" class="flow" hidden>
       <h2 tabindex="-1">${words.checkTitle}</h2>
       <p>${words.checkLead}</p>
     </section>
-    <section id="step-done" class="stack" hidden>
+    <section id="step-done" class="flow" hidden>
       <h2 tabindex="-1">${words.doneTitle}</h2>
       <p>${fill(words.doneLead, facts)}</p>
       <p><a href="/me">${words.seeData}</a></p>
@@ -63,7 +63,7 @@ const enrolPage = (words: Words, language: Language, facts: Facts, token: string
       <p class="muted">${fill(words.enrolLead, facts)}</p>
       <div
         id="enrol"
-        class="stack"
+        class="flow"
         data-token="${token}"
         data-version="${consentVersion}"
         data-language="${language}"

@@ -8,19 +8,17 @@ import { checkoutWords, writeUsd } from './rules.ts'
 const harness = await startHarness()
 const live = await harness.register('live')
 const sandbox = await harness.register('test')
-const payments = makePayments(harness.ctx)
+const payments = makePayments(harness.ctx, undefined)
 
 const open = (agent: typeof live, reference: string, amountUsdCents = 4_900n) =>
-  inTransaction(harness.ctx, agent.agentId, (tx) =>
-    payments.createCheckout(tx, {
-      agentId: agent.agentId,
-      mode: agent.mode,
-      purpose: 'order',
-      reference,
-      amountUsdCents,
-      description: 'Three <b>hours</b>',
-    }),
-  )
+  payments.openCheckout({
+    agentId: agent.agentId,
+    mode: agent.mode,
+    purpose: 'order',
+    reference,
+    amountUsdCents,
+    description: 'Three <b>hours</b>',
+  })
 const pathOf = (url: string) => new URL(url).pathname
 const stateOf = async (checkoutId: string) => {
   const { rows } = await harness.owner.query('select state from checkouts where checkout_id = $1', [
@@ -60,30 +58,30 @@ for (const parallel of [2, 20, 100]) {
   })
 }
 
-void test('the database refuses to complete a live checkout, and every step that is not in the table', async () => {
+void test('the database refuses a live checkout that no provider says is paid, and every step that is not in the table', async () => {
   const { checkoutId } = await open(live, 'ord_3')
-  await assert.rejects(
-    inTransaction(harness.ctx, live.agentId, (tx) =>
-      payments.completeTestCheckout(tx, { agentId: live.agentId, checkoutId }),
-    ),
-    /not an open test checkout/,
-  )
   const update = (set: string) =>
     harness.owner.query(`update checkouts set ${set} where checkout_id = $1`, [checkoutId])
-  await assert.rejects(update("state = 'completed'"), /checkouts_live_unpaid/)
+  await assert.rejects(update("state = 'completed'"), /checkouts_live_paid_by_provider/)
   await assert.rejects(update("state = 'failed', amount_usd_cents = 1"), /changes its state only/)
   await update("state = 'failed'")
   await assert.rejects(update("state = 'created'"), /cannot go from failed to created/)
 })
 
-void test('a test checkout completes once', async () => {
-  const { checkoutId, checkoutUrl } = await open(sandbox, 'ord_4')
-  const complete = () =>
+void test('a test purchase is complete at once, and the next one is another checkout', async () => {
+  const buy = () =>
     inTransaction(harness.ctx, sandbox.agentId, (tx) =>
-      payments.completeTestCheckout(tx, { agentId: sandbox.agentId, checkoutId }),
+      payments.openTestCheckout(tx, {
+        agentId: sandbox.agentId,
+        mode: 'test',
+        purpose: 'credits',
+        reference: 'starter',
+        amountUsdCents: 4_900n,
+        description: 'A pack',
+      }),
     )
-  await complete()
-  await assert.rejects(complete(), /not an open test checkout/)
+  const { checkoutUrl, checkoutId } = await buy()
+  assert.notEqual((await buy()).checkoutId, checkoutId)
   assert.match((await harness.call('GET', pathOf(checkoutUrl))).text, /This is a test purchase/)
 })
 
@@ -98,8 +96,24 @@ void test('after a day a checkout is over: the page says so, the worker closes i
 })
 
 void test('the words fit the state', () => {
+  const shown = {
+    mode: 'live',
+    state: 'created',
+    purpose: 'credits',
+    outlived: false,
+    payable: true,
+    returned: false,
+    amountUsdCents: 4_900n,
+    takenUsdCents: 0n,
+  } as const
   assert.equal(writeUsd(5n), '0.05 USD')
-  assert.match(checkoutWords({ mode: 'live', state: 'failed', outlived: false }).text, /failed/)
-  assert.match(checkoutWords({ mode: 'test', state: 'created', outlived: false }).text, /test checkout/)
-  assert.match(checkoutWords({ mode: 'live', state: 'created', outlived: true }).label, /Expired/)
+  assert.match(checkoutWords({ ...shown, state: 'failed' }).title, /failed/)
+  assert.match(checkoutWords({ ...shown, mode: 'test', payable: false }).title, /test checkout/)
+  assert.match(checkoutWords({ ...shown, payable: false, outlived: true }).label, /Expired/)
+  assert.equal(checkoutWords(shown).next, 'pay')
+  assert.equal(checkoutWords({ ...shown, returned: true }).next, 'wait')
+  assert.match(checkoutWords({ ...shown, state: 'processing' }).label, /Under way/)
+  assert.match(checkoutWords({ ...shown, state: 'completed' }).label, /Paid/)
+  assert.match(checkoutWords({ ...shown, state: 'completed', takenUsdCents: 100n }).text, /1\.00 USD/)
+  assert.match(checkoutWords({ ...shown, state: 'completed', takenUsdCents: 4_900n }).text, /^All of it/)
 })

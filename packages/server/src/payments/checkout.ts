@@ -1,32 +1,101 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Ctx } from '../platform/context.ts'
-import type { Tx } from '../platform/db.ts'
-import type { NewCheckout } from './rules.ts'
-import { findOpenCheckout, insertCheckout, updateStaleExpired, updateTestCompleted } from './store.ts'
+import { inTransaction, type Tenant, type Tx } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { ProviderFault, type CardProvider } from './card-provider.ts'
+import { cardUsdCentsMin, type NewCheckout } from './rules.ts'
+import {
+  findOpenCheckout,
+  insertCheckout,
+  updateProviderAttempt,
+  updateProviderSession,
+  updateStaleExpired,
+  updateTestCompleted,
+} from './store.ts'
 
 /** The open one can be closed between our two looks at it; three times in a row it is not. */
 const attemptsMax = 3
+/** Another process asks the provider at this moment: its answer is a second away. */
+const busyLooksMax = 10
+const busyWaitMs = 300
+
+export type Opened = { readonly checkoutId: string; readonly checkoutUrl: string; readonly expiresAt: Date }
+type Row = NonNullable<Awaited<ReturnType<typeof findOpenCheckout>>>
+
+/** The row of the one open checkout for this reference, made where there is none. */
+const openRow = async (tx: Tx, checkout: NewCheckout): Promise<Row> => {
+  await updateStaleExpired(tx, checkout)
+  for (let tries = 0; tries < attemptsMax; tries++) {
+    const row =
+      (await insertCheckout(tx, tx.ids.make('chk_'), checkout)) ?? (await findOpenCheckout(tx, checkout))
+    if (row) return row
+  }
+  throw new Error('no checkout could be opened')
+}
+
+const tooSmall = () =>
+  new Refusal('validation_failed', {
+    details: [{ path: 'body', code: 'too_small', message: 'a card takes no payment below 0.50 USD' }],
+  })
 
 /** What other modules may ask of payments. */
-export const makePayments = (ctx: Pick<Ctx, 'config'>) => ({
-  /** Opens a checkout, or gives the one that is open for this reference. */
-  createCheckout: async (tx: Tx, checkout: NewCheckout) => {
-    await updateStaleExpired(tx, checkout)
-    for (let tries = 0; tries < attemptsMax; tries++) {
-      const row =
-        (await insertCheckout(tx, tx.ids.make('chk_'), checkout)) ?? (await findOpenCheckout(tx, checkout))
-      if (row)
-        return {
-          checkoutId: row.checkout_id,
-          checkoutUrl: `${ctx.config.BASE_URL}/checkout/${row.checkout_id}`,
-          expiresAt: row.expires_at,
-        }
+export const makePayments = (ctx: Ctx, provider: CardProvider | undefined) => {
+  const own = (row: Row): Opened => ({
+    checkoutId: row.checkoutId,
+    checkoutUrl: `${ctx.config.BASE_URL}/checkout/${row.checkoutId}`,
+    expiresAt: row.expiresAt,
+  })
+  /** One question per checkout and process at a time; who comes meanwhile shares the answer. */
+  const asking = new Map<string, Promise<string>>()
+
+  const askProvider = async (cards: CardProvider, checkout: NewCheckout, row: Row): Promise<string> => {
+    const key = { agentId: checkout.agentId, checkoutId: row.checkoutId }
+    const tenant = checkout.agentId as Tenant
+    try {
+      // The same key for the same checkout: a call whose answer was lost makes no second session.
+      const idempotencyKey = `${row.checkoutId}.${row.providerAttempt}`
+      const session = await cards.createSession({ ...checkout, ...key, idempotencyKey })
+      await inTransaction(ctx, tenant, (tx) => updateProviderSession(tx, key, session))
+      return session.url
+    } catch (error) {
+      if (!(error instanceof ProviderFault)) throw error
+      // The provider repeats its own fault under the same key. Nobody has seen a page of that attempt.
+      if (error.answered)
+        await inTransaction(ctx, tenant, (tx) => updateProviderAttempt(tx, key, row.providerAttempt))
+      for (let look = 0; error.busy && look < busyLooksMax; look++) {
+        await setTimeout(busyWaitMs)
+        const now = await inTransaction(ctx, tenant, (tx) => findOpenCheckout(tx, checkout))
+        if (now?.providerUrl) return now.providerUrl
+      }
+      throw new Refusal('card_provider_unreachable', { headers: { 'retry-after': '5' } })
     }
-    throw new Error('no checkout could be opened')
-  },
-  /** Completes a sandbox checkout: its purchase is posted in the same transaction. Live ones are out of reach. */
-  completeTestCheckout: async (tx: Tx, checkout: { agentId: string; checkoutId: string }): Promise<void> => {
-    if (!(await updateTestCompleted(tx, checkout.agentId, checkout.checkoutId)))
-      throw new Error('not an open test checkout')
-  },
-})
+  }
+
+  return {
+    takesCards: provider !== undefined,
+    /** Opens a checkout that a person completes, or gives the open one: intent, call, settle. */
+    openCheckout: async (checkout: NewCheckout): Promise<Opened> => {
+      const pays = checkout.mode === 'live' && provider !== undefined
+      if (pays && checkout.amountUsdCents < cardUsdCentsMin) throw tooSmall()
+      const row = await inTransaction(ctx, checkout.agentId as Tenant, (tx) => openRow(tx, checkout))
+      // A slow payment is under way: our page says so, and the provider's would take a second one.
+      if (!pays || row.state === 'processing') return own(row)
+      if (row.providerUrl) return { ...own(row), checkoutUrl: row.providerUrl }
+      const underWay = asking.get(row.checkoutId) ?? askProvider(provider, checkout, row)
+      asking.set(row.checkoutId, underWay)
+      try {
+        return { ...own(row), checkoutUrl: await underWay }
+      } finally {
+        asking.delete(row.checkoutId)
+      }
+    },
+    /** Opens a sandbox checkout and completes it: what it buys is posted in the same transaction. */
+    openTestCheckout: async (tx: Tx, checkout: NewCheckout & { readonly mode: 'test' }): Promise<Opened> => {
+      const row = await openRow(tx, checkout)
+      if (!(await updateTestCompleted(tx, checkout.agentId, row.checkoutId)))
+        throw new Error('not an open test checkout')
+      return own(row)
+    },
+  }
+}
 export type Payments = ReturnType<typeof makePayments>

@@ -1,14 +1,95 @@
 import type { Ctx } from '../platform/context.ts'
 import { inTransaction } from '../platform/db.ts'
 import type { Duty } from '../platform/worker.ts'
-import { updateDueExpired } from './store.ts'
+import { applyFact, applyMessage, type Settlers } from './card-apply.ts'
+import { ProviderFault, type CardProvider } from './card-provider.ts'
+import {
+  deleteOldCardEvents,
+  findLastCardEvent,
+  listCardEventsKnown,
+  listCheckoutsToAsk,
+  updateAsked,
+  updateCheckoutState,
+  updateDueExpired,
+} from './store.ts'
 
 const batchMax = 200
+const askMax = 20
 
-export const duties = (ctx: Ctx): Duty[] => [
-  {
-    name: 'checkouts',
-    everyMs: 60_000,
-    run: () => inTransaction(ctx, 'system', (tx) => updateDueExpired(tx, batchMax)),
-  },
-]
+/** Nothing is lost where the provider is away: the next look asks again. */
+const unlessAway = async (work: () => Promise<number>): Promise<number> => {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof ProviderFault) return 0
+    throw error
+  }
+}
+
+/** Asks how checkouts stand that have been open for long: their message may be lost. */
+const askAboutOpen = async (ctx: Ctx, provider: CardProvider, settlers: Settlers): Promise<number> => {
+  const due = await inTransaction(ctx, 'system', (tx) => listCheckoutsToAsk(tx, askMax))
+  for (const { sessionId, outlived, ...key } of due) {
+    await inTransaction(ctx, 'system', (tx) => updateAsked(tx, key))
+    const found = await provider.findSession(sessionId)
+    // Another account, or a stand-in that has forgotten it. Should money come after all, it still counts.
+    if (found === 'unknown') {
+      await inTransaction(ctx, 'system', (tx) => updateCheckoutState(tx, key, 'expired', 'created'))
+      continue
+    }
+    // Our time is over and the page still takes money: it is closed there first.
+    const fact = found?.standing === 'open' && outlived ? await provider.expireSession(sessionId) : found
+    if (fact) await inTransaction(ctx, 'system', (tx) => applyFact(tx, settlers, fact))
+  }
+  return due.length
+}
+
+/** Reads what the provider has said and we may not have heard: refunds and disputes show nowhere else. */
+const catchUp = async (ctx: Ctx, provider: CardProvider, settlers: Settlers): Promise<number> => {
+  const since = await inTransaction(ctx, 'system', findLastCardEvent)
+  const messages = await provider.listMessages(since)
+  const known = await inTransaction(ctx, 'system', (tx) =>
+    listCardEventsKnown(
+      tx,
+      messages.map(({ eventId }) => eventId),
+    ),
+  )
+  const missed = messages.filter(({ eventId }) => !known.has(eventId))
+  for (const message of missed) await applyMessage(ctx, settlers, message)
+  if (missed.length > 0)
+    ctx.log.warn({ missed: missed.length }, 'messages of the card provider had not arrived; they count now')
+  return 0
+}
+
+export const duties = (
+  ctx: Ctx,
+  parts: { readonly provider: CardProvider | undefined; readonly settlers: Settlers },
+): Duty[] => {
+  const { provider, settlers } = parts
+  return [
+    {
+      name: 'checkouts',
+      everyMs: 60_000,
+      run: () => inTransaction(ctx, 'system', (tx) => updateDueExpired(tx, batchMax)),
+    },
+    {
+      name: 'card messages kept',
+      everyMs: 3_600_000,
+      run: () => inTransaction(ctx, 'system', (tx) => deleteOldCardEvents(tx, batchMax)),
+    },
+    ...(provider
+      ? [
+          {
+            name: 'open card checkouts',
+            everyMs: 60_000,
+            run: () => unlessAway(() => askAboutOpen(ctx, provider, settlers)),
+          },
+          {
+            name: 'missed card messages',
+            everyMs: 300_000,
+            run: () => unlessAway(() => catchUp(ctx, provider, settlers)),
+          },
+        ]
+      : []),
+  ]
+}

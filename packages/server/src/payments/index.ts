@@ -1,6 +1,16 @@
+export type { PaidCheckout, Settler, Settlers, TakenChange } from './card-apply.ts'
+export { makeCardProvider } from './card-provider.ts'
 export { makePayments, type Payments } from './checkout.ts'
 export { duties } from './duties.ts'
 export { pages } from './pages.ts'
+export { routes } from './routes.ts'
+export {
+  findPaidCheckout,
+  listPaidBetween,
+  listPaidCheckouts,
+  listPaidOf,
+  listUnmatchedEvents,
+} from './store.ts'
 export { challengeHeaders, requirementOf } from './x402-challenge.ts'
 export { checkPayment } from './x402-check.ts'
 export { networkOf, usdcOf, type Network } from './x402-network.ts'

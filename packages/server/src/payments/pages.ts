@@ -2,7 +2,7 @@ import { isId } from '@pohf/protocol'
 import type { Page } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
 import { inTransaction } from '../platform/db.ts'
-import { html, pageOf } from '../platform/html.ts'
+import { html, pageOf, type Html } from '../platform/html.ts'
 import { checkoutWords, writeUsd, type CheckoutState } from './rules.ts'
 import { findCheckout } from './store.ts'
 
@@ -10,29 +10,57 @@ const unknown = () =>
   pageOf(
     'Unknown checkout',
     html`<h1>There is no such checkout.</h1>
-      <p><a href="/buy">Packs and prices</a></p>`,
+      <p>Its address may be cut or mistyped. <a href="/buy">Packs and prices</a></p>`,
     404,
   )
 
+const nextStep = (next: 'pay' | 'wait' | undefined, url: string | null): Html => {
+  if (next === 'pay' && url !== null)
+    return html`<p><a class="btn main" href="${url}" rel="noreferrer">Go on to the payment</a></p>`
+  return next === 'wait' ? html`<script src="/assets/checkout-page.js" defer></script>` : html``
+}
+
+const fact = (name: string, value: string | Html): Html =>
+  html`<div>
+    <dt>${name}</dt>
+    <dd class="num">${value}</dd>
+  </div>`
+
+/** The page of a checkout: where a person comes back to, and where those without a provider end. */
 export const pages = (ctx: Ctx): Page[] => [
   {
     path: '/checkout/:checkoutId',
-    handler: async ({ params }) => {
+    handler: async ({ params, query }) => {
       const checkoutId = params['checkoutId'] ?? ''
       if (!isId('chk_', checkoutId)) return unknown()
       const row = await inTransaction(ctx, 'system', (tx) => findCheckout(tx, checkoutId))
       if (!row) return unknown()
-      const mode = row.mode === 'live' ? 'live' : 'test'
-      const words = checkoutWords({ mode, state: row.state as CheckoutState, outlived: row.outlived })
+      const state = row.state as CheckoutState
+      const words = checkoutWords({
+        mode: row.mode === 'live' ? 'live' : 'test',
+        state,
+        purpose: row.purpose === 'order' ? 'order' : 'credits',
+        outlived: row.outlived,
+        payable: row.provider_url !== null,
+        returned: query['returned'] === 'paid',
+        amountUsdCents: row.amount_usd_cents,
+        takenUsdCents: row.taken_usd_cents,
+      })
+      const open = state === 'created' && !row.outlived
       return pageOf(
         'Checkout',
-        html`<p><span class="chip ${words.chip}">${words.label}</span></p>
-          <h1>${row.description}</h1>
-          <p class="num">${writeUsd(row.amount_usd_cents)}</p>
-          <p>${words.text}</p>
-          <p class="muted">
-            Opens until ${row.expires_at.toISOString()}. <a href="/buy">Packs and prices</a>
-          </p>`,
+        html`<div class="checkout" data-state="${state}" role="status" aria-live="polite">
+            <p><span class="chip ${words.chip}">${words.label}</span></p>
+            <h1>${words.title}</h1>
+            <p>${words.text}</p>
+            <dl class="facts">
+              ${fact('For', row.description)} ${fact('Amount', writeUsd(row.amount_usd_cents))}
+              ${open ? fact('Open until', `${row.expires_at.toISOString().slice(0, 16).replace('T', ' ')} UTC`) : html``}
+              ${fact('Checkout', html`<span class="id">${checkoutId}</span>`)}
+            </dl>
+          </div>
+          ${nextStep(words.next, row.provider_url)}
+          <p class="muted small"><a href="/buy">Packs and prices</a></p>`,
       )
     },
   },

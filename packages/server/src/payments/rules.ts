@@ -1,8 +1,10 @@
 import type { Mode } from '@pohf/protocol'
 
 export const checkoutHours = 24
+/** The provider takes nothing below this in US dollars. */
+export const cardUsdCentsMin = 50n
 
-export type CheckoutState = 'created' | 'completed' | 'expired' | 'failed'
+export type CheckoutState = 'created' | 'processing' | 'completed' | 'expired' | 'failed'
 
 /** What a module wants paid. At most one is open for one reference. */
 export type NewCheckout = {
@@ -18,34 +20,116 @@ export type NewCheckout = {
 export const writeUsd = (cents: bigint): string =>
   `${cents / 100n}.${String(cents % 100n).padStart(2, '0')} USD`
 
-type Shown = { readonly mode: Mode; readonly state: CheckoutState; readonly outlived: boolean }
-type Words = { readonly chip: 'test' | 'warn' | 'stop'; readonly label: string; readonly text: string }
+type Shown = {
+  readonly mode: Mode
+  readonly state: CheckoutState
+  readonly purpose: 'credits' | 'order'
+  readonly outlived: boolean
+  /** The provider has a page for it. */
+  readonly payable: boolean
+  /** The provider sent the person back here and said that it is paid. */
+  readonly returned: boolean
+  readonly amountUsdCents: bigint
+  readonly takenUsdCents: bigint
+}
+type Words = {
+  readonly chip: 'ok' | 'test' | 'warn' | 'stop'
+  readonly label: string
+  /** What is so, in one sentence. */
+  readonly title: string
+  readonly text: string
+  /** What the page offers: to go on to the provider, or to look again by itself. */
+  readonly next?: 'pay' | 'wait'
+}
 
-/** What the page of a checkout says. Every line is true whatever the reader hoped for. */
-export const checkoutWords = ({ mode, state, outlived }: Shown): Words => {
-  if (state === 'completed')
+const paidWords = ({ purpose, amountUsdCents, takenUsdCents }: Shown): Words => {
+  const credits = purpose === 'credits'
+  if (takenUsdCents === 0n)
     return {
-      chip: 'test',
-      label: 'Test purchase',
-      text: 'This is a test purchase: what was bought has been posted already, no card is needed, and nothing was charged.',
+      chip: 'ok',
+      label: 'Paid',
+      title: credits ? 'The credits are posted.' : 'The order is funded.',
+      text: credits
+        ? 'The payment has arrived. You can close this page.'
+        : 'The payment has arrived and is held for the order. You can close this page.',
     }
-  if (state === 'failed')
-    return { chip: 'stop', label: 'Failed', text: 'This payment failed. Nothing was charged.' }
-  if (state === 'expired' || outlived)
-    return {
-      chip: 'stop',
-      label: 'Expired',
-      text: 'This checkout is too old or was replaced by a newer one. Nothing was charged.',
-    }
-  return mode === 'test'
+  const whole = takenUsdCents === amountUsdCents
+  return {
+    chip: 'warn',
+    label: whole ? 'Taken back' : 'Partly taken back',
+    title: whole ? 'The payment was taken back.' : 'A part of the payment was taken back.',
+    text: `${whole ? 'All' : writeUsd(takenUsdCents)} of it was refunded or is disputed.${
+      credits ? ' The credits of that part are taken back too.' : ''
+    }`,
+  }
+}
+
+const testWords = (state: CheckoutState): Words =>
+  state === 'completed'
     ? {
         chip: 'test',
-        label: 'Test checkout',
-        text: 'This is a test checkout. No card is needed and nothing is charged.',
+        label: 'Test',
+        title: 'This is a test purchase.',
+        text: 'What was bought has been posted already. No card is needed, and nothing was charged.',
+      }
+    : {
+        chip: 'test',
+        label: 'Test',
+        title: 'This is a test checkout.',
+        text: 'No card is needed and nothing is charged.',
+      }
+
+const openWords = ({ payable, returned }: Shown): Words => {
+  if (!payable)
+    return {
+      chip: 'warn',
+      label: 'Cannot be paid',
+      title: 'This cannot be paid here.',
+      text: 'No card provider is configured on this deployment, so this checkout cannot take a payment. Nothing was charged and nothing was posted.',
+    }
+  return returned
+    ? {
+        chip: 'warn',
+        label: 'Waiting',
+        title: 'We wait for the card provider.',
+        text: 'It tells us in a moment whether the payment has arrived. This page then changes by itself.',
+        next: 'wait',
       }
     : {
         chip: 'warn',
-        label: 'Cannot be paid',
-        text: 'No card provider is configured on this deployment, so this checkout cannot take a payment. Nothing was charged and nothing was posted.',
+        label: 'Open',
+        title: 'This is not paid yet.',
+        text: 'Nothing was charged. The payment can be made as long as this checkout is open.',
+        next: 'pay',
       }
+}
+
+/** What the page of a checkout says. Every line is true whatever the reader hoped for. */
+export const checkoutWords = (shown: Shown): Words => {
+  const { mode, state, outlived, payable } = shown
+  if (state === 'failed')
+    return {
+      chip: 'stop',
+      label: 'Failed',
+      title: 'The payment failed.',
+      text: 'Nothing was charged. Open a new checkout to try again.',
+    }
+  if (state === 'completed') return mode === 'test' ? testWords(state) : paidWords(shown)
+  if (state === 'processing')
+    return {
+      chip: 'warn',
+      label: 'Under way',
+      title: 'The bank is working on this payment.',
+      text: 'That can take some days. Nothing is posted before the money has arrived.',
+      next: 'wait',
+    }
+  // With a provider, only its word ends a checkout: somebody may be paying at this moment.
+  if (state === 'expired' || (outlived && !payable))
+    return {
+      chip: 'stop',
+      label: 'Expired',
+      title: 'This checkout is over.',
+      text: 'It is too old or was replaced by a newer one. Nothing was charged.',
+    }
+  return mode === 'test' ? testWords(state) : openWords(shown)
 }

@@ -30,6 +30,8 @@ const wrong: Record<string, string> = {
   ADDRESS_LIMITS: 'maybe',
   KEY_LIMIT_PER_MINUTE: '0',
   REGISTER_LIMIT_PER_HOUR: '-1',
+  STRIPE_API_BASE: 'http://cards.example.com',
+  EVM_RPC_URLS: '1=https://node.example.com,base=https://node.example.com',
 }
 
 test('every fault of the settings is named at once, each setting by its name', () => {
@@ -45,6 +47,36 @@ test('a fault never shows the value, which may hold a password', () => {
       assert.match(fault, new RegExp(`^${name} `))
       assert.doesNotMatch(fault, /hunter2/)
     }
+})
+
+test('the two secrets of the card provider come together, have their form, and are never shown', () => {
+  const secret = 'sk_live_hunter2hunter2'
+  const webhook = 'whsec_hunter2hunter2'
+  assert.deepEqual(faultsOf({ DATABASE_URL, STRIPE_SECRET_KEY: secret, STRIPE_WEBHOOK_SECRET: webhook }), [])
+  for (const half of [{ STRIPE_SECRET_KEY: secret }, { STRIPE_WEBHOOK_SECRET: webhook }])
+    assert.match(faultsOf({ DATABASE_URL, ...half }).join(), /come together/)
+  const faults = faultsOf({
+    DATABASE_URL,
+    STRIPE_SECRET_KEY: 'pk_live_hunter2hunter2',
+    STRIPE_WEBHOOK_SECRET: 'hunter2hunter2',
+  })
+  assert.deepEqual(namesOf(faults), ['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'])
+  assert.doesNotMatch(faults.join(), /hunter2/)
+  assert.deepEqual(faultsOf({ DATABASE_URL, STRIPE_API_BASE: 'http://127.0.0.1:9' }), [])
+})
+
+test('chains are named by their ids', () => {
+  const { EVM_RPC_URLS: urls } = readConfig({
+    DATABASE_URL,
+    EVM_RPC_URLS: ' 1=https://one.example/key?a=b, 8453=http://127.0.0.1:8545 ',
+  })
+  assert.deepEqual(
+    [...urls],
+    [
+      [1, 'https://one.example/key?a=b'],
+      [8453, 'http://127.0.0.1:8545'],
+    ],
+  )
 })
 
 test('only the database must be named, and every default is safe', () => {

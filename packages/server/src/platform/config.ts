@@ -198,6 +198,26 @@ export const settings = z.object({
     30,
     'Price of a human hour that offers are made by until the VHH index has a value.',
   ),
+  STRIPE_SECRET_KEY: z
+    .string()
+    .regex(/^(sk|rk)_(test|live)_[A-Za-z0-9_]{8,240}$/, 'must be a secret or restricted key of Stripe')
+    .optional()
+    .meta({ description: 'Key of the card provider. Without it nothing can be paid by card.' }),
+  STRIPE_WEBHOOK_SECRET: z
+    .string()
+    .regex(/^whsec_[A-Za-z0-9+/=_-]{8,240}$/, 'must be a signing secret, whsec_…')
+    .optional()
+    .meta({
+      description: 'Signs the card provider’s messages to /api/payments/card/webhook. See operations.md.',
+    }),
+  STRIPE_API_BASE: z
+    .url({ protocol: /^https?$/ })
+    .refine(
+      (url) => url.startsWith('https:') || isLoopbackHost(new URL(url).hostname),
+      'must be https, or http on loopback',
+    )
+    .default('https://api.stripe.com')
+    .meta({ description: 'Where the card provider’s API is.' }),
   X402_NETWORK: z.enum(['base-sepolia', 'base']).default('base-sepolia').meta({
     description:
       'Chain that purchases are paid on. A test network sells only test work, a main network never does.',
@@ -210,6 +230,32 @@ export const settings = z.object({
         'JSON-RPC address of that chain. Settlement is not built yet: a good payment is answered 503 with or without it.',
     }),
   X402_PAY_TO: evmAddress('Who is paid. Default on base-sepolia: 0x…dEaD, which nobody can spend from.'),
+  EVM_RPC_URLS: z
+    .string()
+    .default('')
+    .transform((list) =>
+      list
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== ''),
+    )
+    .pipe(
+      z
+        .array(
+          z
+            .string()
+            .regex(
+              /^[1-9][0-9]{0,9}=https?:\/\/\S{1,500}$/,
+              'must be chain id = address, such as 8453=https://…',
+            )
+            .refine((item) => URL.canParse(item.slice(item.indexOf('=') + 1)), 'must hold addresses'),
+        )
+        .max(64),
+    )
+    .meta({
+      description:
+        'JSON-RPC addresses by chain id, such as 1=https://…,8453=https://…. They are asked about wallets that are contracts (EIP-1271). Without one such wallets cannot be bound.',
+    }),
   X402_ASSET: evmAddress('EIP-3009 token of 6 decimals that is taken. Default: USDC of the network.'),
   X402_ASSET_NAME: z
     .string()
@@ -228,12 +274,17 @@ export const settings = z.object({
 type Settings = z.output<typeof settings>
 
 /** What the rest of the program reads: every setting, with the dependent defaults filled in. */
-export type Config = Omit<Settings, 'PORT' | 'BASE_URL' | 'OPERATOR_PORT' | 'KEYS_DIR' | 'SIGNER_SOCKET'> & {
+export type Config = Omit<
+  Settings,
+  'PORT' | 'BASE_URL' | 'OPERATOR_PORT' | 'KEYS_DIR' | 'SIGNER_SOCKET' | 'EVM_RPC_URLS'
+> & {
   readonly PORT: number
   readonly BASE_URL: string
   readonly OPERATOR_PORT: number
   readonly KEYS_DIR: string
   readonly SIGNER_SOCKET: string
+  /** By chain id. */
+  readonly EVM_RPC_URLS: ReadonlyMap<number, string>
   readonly loopback: boolean
   readonly addressLimits: boolean
 }
@@ -272,6 +323,11 @@ const signerPlaces = (value: Pick<Settings, 'DATA_DIR' | 'KEYS_DIR' | 'SIGNER_SO
   }
 }
 
+const chainUrlOf = (item: string): [number, string] => {
+  const at = item.indexOf('=')
+  return [Number(item.slice(0, at)), item.slice(at + 1)]
+}
+
 const withDefaults = (value: Settings): Config => {
   const portNumber = value.PORT ?? 3_000
   const shownHost = ['0.0.0.0', '::', '127.0.0.1'].includes(value.HOST) ? '127.0.0.1' : value.HOST
@@ -283,6 +339,7 @@ const withDefaults = (value: Settings): Config => {
     BASE_URL: baseUrl,
     OPERATOR_PORT: value.OPERATOR_PORT ?? (portNumber === 0 ? 0 : portNumber + 1),
     ...signerPlaces(value),
+    EVM_RPC_URLS: new Map(value.EVM_RPC_URLS.map(chainUrlOf)),
     loopback,
     addressLimits: value.ADDRESS_LIMITS === 'on' || (value.ADDRESS_LIMITS === 'auto' && !loopback),
   }
@@ -294,6 +351,12 @@ const payToFaults = (given: Record<string, string | undefined>): string[] =>
   (given['X402_NETWORK'] === 'base' || given['X402_CHAIN_RPC'] !== undefined)
     ? ['X402_PAY_TO is required on base and wherever X402_CHAIN_RPC is set']
     : []
+
+/** What no single setting shows: a payment that nobody hears of is worse than none. */
+const cardFaults = (given: Record<string, string | undefined>): string[] =>
+  (given['STRIPE_SECRET_KEY'] === undefined) === (given['STRIPE_WEBHOOK_SECRET'] === undefined)
+    ? []
+    : ['STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET come together']
 
 /** What no single setting shows: two listeners cannot have one port, and PORT + 1 may be none. */
 const portFaults = (given: Record<string, string | undefined>): string[] => {
@@ -334,7 +397,13 @@ const read = <T extends z.ZodObject>(
 
 /** Reads and checks the settings. */
 export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config =>
-  withDefaults(read(settings, environment, (given) => [...portFaults(given), ...payToFaults(given)]))
+  withDefaults(
+    read(settings, environment, (given) => [
+      ...portFaults(given),
+      ...payToFaults(given),
+      ...cardFaults(given),
+    ]),
+  )
 
 const signerSettings = settings.pick({
   DATA_DIR: true,

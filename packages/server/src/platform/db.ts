@@ -1,4 +1,4 @@
-import { Kysely, PostgresDialect, sql, type PostgresPoolClient } from 'kysely'
+import { Kysely, PostgresDialect, sql, type PostgresPoolClient, type RawBuilder } from 'kysely'
 import { Pool, types, type PoolClient } from 'pg'
 import { Refusal } from './errors.ts'
 import type { Ids } from './ids.ts'
@@ -30,6 +30,7 @@ const attemptsMax = 3
 
 type Counter = { statements: number }
 const handles = new WeakMap<PoolClient, Kysely<DB> & { ids: Ids }>()
+const clients = new WeakMap<Kysely<DB>, PoolClient>()
 
 export const openDatabase = (options: {
   url: string
@@ -80,6 +81,7 @@ const handleOf = (client: PoolClient, ids: Ids) => {
   })
   const handle = Object.assign(new Kysely<DB>({ dialect }), { ids })
   handles.set(client, handle)
+  clients.set(handle, client)
   return handle
 }
 
@@ -126,7 +128,12 @@ const connect = async (db: Database): Promise<PoolClient> => {
   }
 }
 
-const attempt = async <T>(client: PoolClient, tenant: Tenant, work: () => Promise<T>): Promise<T> => {
+const attempt = async <T>(
+  client: PoolClient,
+  tenant: Tenant | undefined,
+  work: () => Promise<T>,
+): Promise<T> => {
+  if (tenant === undefined) return work()
   // One round trip for both: the tenant is checked against its form above, so it needs no quoting.
   await client.query(`begin; set local "pohf.tenant" = '${tenant}'`)
   try {
@@ -141,16 +148,12 @@ const attempt = async <T>(client: PoolClient, tenant: Tenant, work: () => Promis
 
 const tenantPattern = /^(system|agt_[a-z0-9]{1,64})$/
 
-/**
- * Opens the one transaction of an operation, as this tenant. Runs again, up to three times, when PostgreSQL
- * asks for it (deadlock, serialization), so `work` must have no effect outside the database.
- */
-export const inTransaction = async <T>(
+/** Runs again, up to three times, when PostgreSQL asks for it (deadlock, serialization). */
+const withClient = async <T>(
   ctx: WithDatabase,
-  tenant: Tenant,
+  tenant: Tenant | undefined,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> => {
-  if (!tenantPattern.test(tenant)) throw new Error('not a tenant')
   for (let tries = 1; ; tries++) {
     const client = await connect(ctx.db)
     let broken = false
@@ -164,6 +167,38 @@ export const inTransaction = async <T>(
       client.release(broken)
     }
   }
+}
+
+/**
+ * Opens the one transaction of an operation, as this tenant. `work` may run up to three times, so it must have no
+ * effect outside the database.
+ */
+export const inTransaction = async <T>(
+  ctx: WithDatabase,
+  tenant: Tenant,
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> => {
+  if (!tenantPattern.test(tenant)) throw new Error('not a tenant')
+  return withClient(ctx, tenant, work)
+}
+
+/**
+ * One statement that is its own transaction: one way to the database and back, and its locks end without waiting for
+ * this process. It has no tenant, so it sees no row; it can only call a function that knows what it does.
+ */
+export const inStatement = <T>(ctx: WithDatabase, work: (tx: Tx) => Promise<T>): Promise<T> =>
+  withClient(ctx, undefined, work)
+
+/**
+ * Runs a statement that each connection plans once and keeps by this name. For the few that run all the time: with
+ * tables cut by month, planning one costs more than running it. Its text must always be the same.
+ */
+export const executePrepared = async <Row>(tx: Tx, name: string, query: RawBuilder<Row>): Promise<Row[]> => {
+  const client = clients.get(tx)
+  if (!client) throw new Error('not a transaction')
+  const { sql: text, parameters } = query.compile(tx)
+  const { rows } = await client.query<Row & object>({ name, text, values: [...parameters] })
+  return rows
 }
 
 /** The time that rules decide by. */

@@ -126,12 +126,13 @@ export const callOf = (endpoint: Endpoint, request: Incoming): Call<EndpointId> 
 /** What pages of any site send: as text/plain a browser asks no leave first. */
 const fromPages: ReadonlySet<string> = new Set(['beacon', 'sessions', 'telemetry'])
 
-/** Anything is read as JSON if it says so, says nothing, or comes from pages; an empty body is {}. */
+/** Anything is read as JSON if it says so, says nothing, or comes from pages; an empty body is {}. Signed text stays text. */
 export const addBodyParser = (app: FastifyInstance): void => {
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'string' }, (request, body, done) => {
     const text = typeof body === 'string' ? body : body.toString('utf8')
+    if (request.routeOptions.config.endpoint?.textBody) return done(null, text)
     if (text.trim() === '') return done(null, {})
     const type = headerOf(request, 'content-type')?.split(';')[0]?.trim().toLowerCase() ?? ''
     const isFromPage = fromPages.has(request.routeOptions.config.endpoint?.limit ?? '')

@@ -52,6 +52,7 @@ const passing: ReadonlySet<Refusal['code']> = new Set([
   'rate_limited',
   'overloaded',
   'chain_unreachable',
+  'card_provider_unreachable',
   'internal_error',
   // A payment travels in a header, which the fingerprint of the body does not cover.
   'payment_malformed',

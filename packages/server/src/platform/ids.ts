@@ -1,14 +1,30 @@
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomBytes, randomFillSync, randomInt } from 'node:crypto'
 import { base32Alphabet, idPrefixes, type IdPrefix } from '@pohf/protocol'
 import type { Clock } from './clock.ts'
 
-const encode = (value: bigint, length: number): string => {
+/** Five bits of a number from 0 up to 2^50, most significant first. */
+const encodeTime = (ms: number): string => {
   let text = ''
-  for (let rest = value, i = 0; i < length; i++, rest >>= 5n) text = base32Alphabet[Number(rest & 31n)] + text
+  for (let rest = ms, i = 0; i < 10; i++, rest = Math.floor(rest / 32))
+    text = base32Alphabet[rest % 32] + text
   return text
 }
 
-const randomBits = (bytes: number): bigint => BigInt(`0x${randomBytes(bytes).toString('hex')}`)
+/** Random bytes are drawn from the system in stock: one call for each id would cost more than the id. */
+const stock = Buffer.alloc(8_192)
+let used = stock.length
+const randomText = (length: number): string => {
+  if (used + length > stock.length) {
+    randomFillSync(stock)
+    used = 0
+  }
+  let text = ''
+  for (const end = used + length; used < end; used++) {
+    text += base32Alphabet[stock.readUInt8(used) & 31]
+    stock[used] = 0
+  }
+  return text
+}
 
 export type Ids = {
   /** A sortable id: prefix, cell tag, 50 bits of milliseconds, then 80 or 130 random bits. */
@@ -21,9 +37,8 @@ export type Ids = {
 
 export const makeIds = (cell: string, clock: Clock): Ids => ({
   make: (prefix) => {
-    const time = encode(BigInt(clock.now().getTime()), 10)
-    const random = idPrefixes[prefix].long ? encode(randomBits(17), 26) : encode(randomBits(10), 16)
-    return `${prefix}${cell}${time}${random}`
+    const time = encodeTime(clock.now().getTime())
+    return `${prefix}${cell}${time}${randomText(idPrefixes[prefix].long ? 26 : 16)}`
   },
   token: () => randomBytes(32).toString('base64url'),
   fraction: () => randomInt(2 ** 32) / 2 ** 32,

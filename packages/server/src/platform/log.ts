@@ -19,7 +19,7 @@ const secretFields = [
 const everywhere = secretFields.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`])
 
 /** Keys and secrets that reach a line inside a longer text, such as a library's error message. */
-const keyPattern = /(svc_(?:live|test|op)_|whsec_)[0-9A-Za-z+/=]+/g
+const keyPattern = /(svc_(?:live|test|op)_|[sr]k_(?:live|test)_|whsec_)[0-9A-Za-z_+/=-]+/g
 
 export type { Logger }
 

@@ -33,6 +33,11 @@ export const makeMetrics = () => {
       labelNames: ['outcome'],
       registers: [registry],
     }),
+    ledgerDrift: new Gauge({
+      name: 'pohf_ledger_drift',
+      help: 'Findings of the reconciler that are open: each stops minting for its agent. More than 0 is an alarm.',
+      registers: [registry],
+    }),
     outboxAge: new Gauge({
       name: 'pohf_outbox_oldest_seconds',
       help: 'Age of the oldest waiting outbox row, by topic, read from the database.',

@@ -67,10 +67,14 @@ const isLoopback = (address: string) => address === '::1' || address.startsWith(
 /** The host without the brackets that IPv6 has in an address. */
 const hostOf = (url: URL) => url.hostname.replace(/^\[|\]$/g, '')
 
+/** Every address of a host name. */
+export type Lookup = (host: string) => Promise<readonly { readonly address: string }[]>
+const systemLookup: Lookup = (host) => lookup(host, { all: true, verbatim: true })
+
 /** Resolves once and checks every answer, literals included: URL parsing has already normalised odd forms. */
-const resolveChecked = async (url: URL, request: OutboundRequest): Promise<string> => {
+const resolveChecked = async (find: Lookup, url: URL, request: OutboundRequest): Promise<string> => {
   const host = hostOf(url)
-  const answers = isIP(host) ? [{ address: host }] : await lookup(host, { all: true, verbatim: true })
+  const answers = isIP(host) ? [{ address: host }] : await find(host)
   const first = answers[0]
   if (!first) throw new OutboundRefused(`${host} has no address`)
   if (request.trust === 'operator') return first.address
@@ -81,65 +85,71 @@ const resolveChecked = async (url: URL, request: OutboundRequest): Promise<strin
   return first.address
 }
 
-/** Sends one request: to the checked address only, no redirects, bounded in time and size. */
-export const send = async (request: OutboundRequest): Promise<OutboundResponse> => {
-  const url = new URL(request.url)
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new OutboundRefused('only http and https')
-  if (request.trust === 'user' && (url.username || url.password))
-    throw new OutboundRefused('credentials in the address')
-  const signal = AbortSignal.timeout(request.timeoutMs)
-  const late = Promise.withResolvers<never>()
-  const fail = () => late.reject(signal.reason)
-  signal.addEventListener('abort', fail, { once: true })
-  // The system's resolver takes no signal, and a dead name server must not outlast the timeout.
-  const address = await Promise.race([resolveChecked(url, request), late.promise])
-  signal.removeEventListener('abort', fail)
-  const client = url.protocol === 'https:' ? https : http
-  return new Promise((resolve, reject) => {
-    const outgoing = client.request(
-      {
-        host: address,
-        servername: isIP(hostOf(url)) ? undefined : url.hostname,
-        port: url.port || (url.protocol === 'https:' ? 443 : 80),
-        path: `${url.pathname}${url.search}`,
-        method: request.method,
-        headers: {
-          host: url.host,
-          ...request.headers,
-          ...(request.body === undefined ? {} : { 'content-length': Buffer.byteLength(request.body) }),
+/** A sender of single requests: to the checked address only, no redirects, bounded in time and size. */
+export const makeSend =
+  (find: Lookup) =>
+  async (request: OutboundRequest): Promise<OutboundResponse> => {
+    const url = new URL(request.url)
+    if (url.protocol !== 'https:' && url.protocol !== 'http:')
+      throw new OutboundRefused('only http and https')
+    if (request.trust === 'user' && (url.username || url.password))
+      throw new OutboundRefused('credentials in the address')
+    const signal = AbortSignal.timeout(request.timeoutMs)
+    const late = Promise.withResolvers<never>()
+    const fail = () => late.reject(signal.reason)
+    signal.addEventListener('abort', fail, { once: true })
+    // The system's resolver takes no signal, and a dead name server must not outlast the timeout.
+    const address = await Promise.race([resolveChecked(find, url, request), late.promise])
+    signal.removeEventListener('abort', fail)
+    const client = url.protocol === 'https:' ? https : http
+    return new Promise((resolve, reject) => {
+      const outgoing = client.request(
+        {
+          host: address,
+          servername: isIP(hostOf(url)) ? undefined : url.hostname,
+          port: url.port || (url.protocol === 'https:' ? 443 : 80),
+          path: `${url.pathname}${url.search}`,
+          method: request.method,
+          headers: {
+            host: url.host,
+            ...request.headers,
+            ...(request.body === undefined ? {} : { 'content-length': Buffer.byteLength(request.body) }),
+          },
+          signal,
+          agent: false,
         },
-        signal,
-        agent: false,
-      },
-      (response) => {
-        const peer = response.socket.remoteAddress ?? ''
-        if (
-          request.trust === 'user' &&
-          !isPublicAddress(peer) &&
-          !(request.allowLoopback && isLoopback(peer.replace('::ffff:', '')))
-        ) {
-          outgoing.destroy(new OutboundRefused('the peer is not public'))
-          return
-        }
-        const chunks: Buffer[] = []
-        let size = 0
-        response.on('data', (chunk: Buffer) => {
-          size += chunk.length
-          if (size > request.responseBytesMax) response.destroy()
-          else chunks.push(chunk)
-        })
-        // A response that is cut at the limit is still an answer: its status stands.
-        response.on('close', () =>
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            body: Buffer.concat(chunks).toString('utf8'),
-          }),
-        )
-        response.on('error', () => undefined)
-      },
-    )
-    outgoing.on('error', reject)
-    outgoing.end(request.body)
-  })
-}
+        (response) => {
+          const peer = response.socket.remoteAddress ?? ''
+          if (
+            request.trust === 'user' &&
+            !isPublicAddress(peer) &&
+            !(request.allowLoopback && isLoopback(peer.replace('::ffff:', '')))
+          ) {
+            outgoing.destroy(new OutboundRefused('the peer is not public'))
+            return
+          }
+          const chunks: Buffer[] = []
+          let size = 0
+          response.on('data', (chunk: Buffer) => {
+            size += chunk.length
+            if (size > request.responseBytesMax) response.destroy()
+            else chunks.push(chunk)
+          })
+          // A response that is cut at the limit is still an answer: its status stands.
+          response.on('close', () =>
+            resolve({
+              status: response.statusCode ?? 0,
+              headers: response.headers,
+              body: Buffer.concat(chunks).toString('utf8'),
+            }),
+          )
+          response.on('error', () => undefined)
+        },
+      )
+      outgoing.on('error', reject)
+      outgoing.end(request.body)
+    })
+  }
+
+/** Sends by the machine's own resolver. */
+export const send = makeSend(systemLookup)

@@ -221,7 +221,7 @@ test('an event and its work appear together, with the same envelope', async () =
   ])
   assert.deepEqual(events, [{ type: 'agent.registered', data: { agentId } }])
   const seen: OutboxRow[] = []
-  await drainOutbox(harness.ctx, 'event', { within: async (_tx, row) => void seen.push(row) })
+  await drainOutbox(harness.ctx, 'event', { within: async (_tx, rows) => void seen.push(...rows) })
   assert.equal(seen.length, 1)
   const [{ payload } = { payload: undefined }] = seen
   const { envelope } = payload as { envelope: Record<string, unknown> }

@@ -20,34 +20,77 @@ type Publication<T extends EventType> = {
   readonly data: EventData<T>
 }
 
+/** The envelope of an event that is true now; by itself it tells nobody. */
+export const envelopeOf = async <T extends EventType>(
+  tx: Tx,
+  event: Omit<Publication<T>, 'subject'>,
+): Promise<EventEnvelope> => ({
+  id: tx.ids.make('evt_'),
+  type: event.type,
+  timestamp: (await readNow(tx)).toISOString(),
+  test: event.mode === 'test',
+  apiVersion,
+  agentId: event.agentId,
+  data: events[event.type].data.parse(event.data),
+})
+
 /** Publishes an event in the transaction that makes it true: both are there, or neither is. */
 export const publish = async <T extends EventType>(tx: Tx, event: Publication<T>): Promise<string> => {
   const eventId = tx.ids.make('evt_')
-  const at = await readNow(tx)
   const data = events[event.type].data.parse(event.data)
-  const envelope: EventEnvelope = {
-    id: eventId,
-    type: event.type,
-    timestamp: at.toISOString(),
-    test: event.mode === 'test',
-    apiVersion,
-    agentId: event.agentId,
-    data,
-  }
-  await tx
-    .insertInto('events')
-    .values({
-      agent_id: event.agentId,
-      event_id: eventId,
-      at,
-      mode: event.mode,
-      type: event.type,
-      subject: event.subject,
-      data: JSON.stringify(data),
-    })
-    .execute()
-  await enqueue(tx, { agentId: event.agentId, topic: 'event', payload: { subject: event.subject, envelope } })
+  await sql`
+    select outbox_publish(${[event.agentId]}::text[], ${[event.mode]}::text[], ${[event.type]}::text[],
+      ${[event.subject]}::text[], ${[JSON.stringify(data)]}::jsonb[], ${[eventId]}::text[], ${apiVersion})`.execute(
+    tx,
+  )
   return eventId
+}
+
+/** A place in an agent's list of events; `at` is text, because the database counts finer than a Date. */
+export type EventPosition = { readonly at: string; readonly eventId: string }
+type ListedEvent = { readonly position: EventPosition; readonly envelope: EventEnvelope }
+type EventRow = {
+  agent_id: string
+  event_id: string
+  at_text: string
+  at: Date
+  type: string
+  data: Record<string, unknown>
+}
+
+/**
+ * Events of an agent in their order, from behind a position on. With `whole`, only as far as no event can still
+ * appear in front: who goes on from the last one misses none.
+ */
+export const listEvents = async (
+  tx: Tx,
+  query: {
+    readonly agentId: string
+    readonly mode: Mode
+    readonly after: EventPosition
+    readonly whole: boolean
+    readonly limit: number
+  },
+): Promise<ListedEvent[]> => {
+  const { agentId, mode, after, whole, limit } = query
+  const { rows } = await sql<EventRow>`
+    select agent_id, event_id, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at_text, at, type, data
+    from events
+    where agent_id = ${agentId} and mode = ${mode} and (at, event_id) > (${after.at}::timestamptz, ${after.eventId})
+      and (not ${whole} or at < (select pohf_events_whole_until()))
+    order by at, event_id limit ${limit}`.execute(tx)
+  return rows.map((row) => ({
+    position: { at: row.at_text, eventId: row.event_id },
+    envelope: {
+      id: row.event_id,
+      type: row.type,
+      timestamp: row.at.toISOString(),
+      test: mode === 'test',
+      apiVersion,
+      agentId: row.agent_id,
+      data: row.data,
+    },
+  }))
 }
 
 export type Topic = 'event' | 'mail'
@@ -74,7 +117,7 @@ export const enqueue = async (
     .execute()
 }
 
-const batchMax = 50
+const batchMax = 100
 const leaseSeconds = 60
 /** 5 s, 25 s, 2 min, 10 min, then every 30 min: a mail server may be away for days. */
 const waitSeconds = (attempts: number) => Math.min(1_800, 5 ** Math.min(attempts, 5))
@@ -99,15 +142,15 @@ const claim = async (ctx: Ctx, topic: Topic): Promise<OutboxRow[]> =>
     }))
   })
 
-/** Removes a row that is done; false where its lease ran out and another worker has it now. */
-const finish = async (tx: Tx, row: OutboxRow): Promise<boolean> => {
-  const result = await tx
-    .deleteFrom('outbox')
-    .where('agent_id', '=', row.agentId)
-    .where('outbox_id', '=', row.outboxId)
-    .where('attempts', '=', row.attempts)
-    .executeTakeFirst()
-  return result.numDeletedRows === 1n
+/** Removes rows that are done and returns them, without those whose lease ran out and that another worker has now. */
+const finish = async (tx: Tx, rows: readonly OutboxRow[]): Promise<OutboxRow[]> => {
+  const { rows: removed } = await sql<{ outbox_id: string }>`
+    delete from outbox where (agent_id, outbox_id, attempts) in (
+      select * from unnest(${rows.map((row) => row.agentId)}::text[], ${rows.map((row) => row.outboxId)}::text[],
+        ${rows.map((row) => row.attempts)}::int[]))
+    returning outbox_id`.execute(tx)
+  const ids = new Set(removed.map((row) => row.outbox_id))
+  return rows.filter((row) => ids.has(row.outboxId))
 }
 
 const postpone = async (tx: Tx, row: OutboxRow, reason: string): Promise<void> => {
@@ -123,24 +166,45 @@ const postpone = async (tx: Tx, row: OutboxRow, reason: string): Promise<void> =
     .execute()
 }
 
-/** What happens to a row of a topic: `before` may call the network, `within` joins the transaction that removes the row. */
+/**
+ * What happens to rows of a topic: `before` may call the network, `within` joins the transaction that removes them.
+ * Without `before` a batch goes in one transaction.
+ */
 export type OutboxHandler = {
   readonly before?: (row: OutboxRow) => Promise<void>
-  readonly within?: (tx: Tx, row: OutboxRow) => Promise<void>
+  readonly within?: (tx: Tx, rows: readonly OutboxRow[]) => Promise<void>
 }
+
+/** Removes and handles rows in one transaction; those whose lease ran out are left to who has them now. */
+const finishTogether = async (
+  ctx: Ctx,
+  rows: readonly OutboxRow[],
+  within: OutboxHandler['within'],
+): Promise<void> =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const removed = await finish(tx, rows)
+    if (removed.length > 0) await within?.(tx, removed)
+  })
 
 /** Works off one batch of a topic and says how many rows it took. */
 export const drainOutbox = async (ctx: Ctx, topic: Topic, handler: OutboxHandler): Promise<number> => {
   const claimedAt = ctx.clock.now().getTime()
   const rows = await claim(ctx, topic)
+  if (!handler.before && rows.length > 1) {
+    try {
+      await finishTogether(ctx, rows, handler.within)
+      return rows.length
+    } catch (error) {
+      // One bad row must not hold up the others: each is tried by itself below.
+      ctx.log.warn({ topic, err: error }, 'a batch of the outbox failed; its rows are taken one by one')
+    }
+  }
   for (const row of rows) {
     // The rest of a slow batch is left to its next claim: half-way through the lease another worker is near.
     if (ctx.clock.now().getTime() - claimedAt > leaseSeconds * 500) break
     try {
       await handler.before?.(row)
-      await inTransaction(ctx, 'system', async (tx) => {
-        if (await finish(tx, row)) await handler.within?.(tx, row)
-      })
+      await finishTogether(ctx, [row], handler.within)
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       ctx.log.warn(

@@ -63,6 +63,27 @@ export interface AttentionClaims {
   used_by: string;
 }
 
+export interface CardDisputes {
+  amount_usd_cents: bigint;
+  dispute_id: string;
+  payment_id: string;
+  state: string;
+}
+
+export interface CardEvents {
+  event_id: string;
+  outcome: string;
+  received_at: Generated<Timestamp>;
+  said_at: Timestamp;
+  subject: string | null;
+  type: string;
+}
+
+export interface CardPayments {
+  payment_id: string;
+  refunded_usd_cents: Generated<bigint>;
+}
+
 export interface Checkouts {
   agent_id: string;
   amount_usd_cents: bigint;
@@ -72,9 +93,17 @@ export interface Checkouts {
   description: string;
   expires_at: Timestamp;
   mode: string;
+  paid_at: Timestamp | null;
+  payment_id: string | null;
+  provider_asked_at: Timestamp | null;
+  provider_attempt: Generated<number>;
+  provider_session_id: string | null;
+  provider_url: string | null;
   purpose: string;
   reference: string;
   state: Generated<string>;
+  taken_revision: Generated<number>;
+  taken_usd_cents: Generated<bigint>;
 }
 
 export interface Consents {
@@ -121,6 +150,7 @@ export interface Credentials {
   agent_id: string;
   answer: Json;
   at: Generated<Timestamp>;
+  charged: Generated<boolean>;
   credential_id: string;
   expires_at: Timestamp;
   jwt: string;
@@ -233,6 +263,16 @@ export interface LedgerAccounts {
   unit: string;
 }
 
+export interface LedgerCheckpoints {
+  account: string;
+  agent_id: string;
+  at: Timestamp;
+  balance: bigint;
+  line_number: bigint;
+  mode: string;
+  unit: string;
+}
+
 export interface LedgerClaims {
   agent_id: string;
   at: Timestamp;
@@ -240,6 +280,21 @@ export interface LedgerClaims {
   kind: string;
   mode: string;
   reference: string;
+}
+
+export interface LedgerCompared {
+  comparison: string;
+  until: Timestamp;
+}
+
+export interface LedgerDrift {
+  agent_id: string;
+  cleared_at: Timestamp | null;
+  detail: string;
+  finding: string;
+  found_at: Generated<Timestamp>;
+  mode: string;
+  subject: string;
 }
 
 export interface LedgerEntries {
@@ -663,13 +718,16 @@ export interface WebhookAttempts {
 export interface WebhookDeliveries {
   agent_id: string;
   attempts: Generated<number>;
+  attempts_before: Generated<number>;
   body: string;
   created_at: Generated<Timestamp>;
   delivery_id: string;
   due_at: Generated<Timestamp>;
   endpoint_id: string;
   event_id: string;
+  kind: Generated<string>;
   mode: string;
+  replays: Generated<number>;
   settled_at: Timestamp | null;
   state: Generated<string>;
 }
@@ -682,10 +740,29 @@ export interface WebhookEndpoints {
   endpoint_id: string;
   events: string[];
   failing_since: Timestamp | null;
+  failures: Generated<number>;
+  last_failure_at: Timestamp | null;
   mode: string;
+  notices: Generated<number>;
+  open_until: Timestamp | null;
+  previous_sealed: string | null;
+  previous_until: Timestamp | null;
+  recover_at: Timestamp | null;
+  recover_event_id: string | null;
+  recover_since: Timestamp | null;
   secret_sealed: string;
   state: Generated<string>;
   url: string;
+  watch_at: Timestamp | null;
+}
+
+export interface WebhookHealth {
+  agent_id: string;
+  delivered: Generated<number>;
+  duration_ms: Generated<bigint>;
+  endpoint_id: string;
+  failed: Generated<number>;
+  hour: Timestamp;
 }
 
 export interface Workflows {
@@ -708,6 +785,9 @@ export interface DB {
   api_key_hashes: ApiKeyHashes;
   api_keys: ApiKeys;
   attention_claims: AttentionClaims;
+  card_disputes: CardDisputes;
+  card_events: CardEvents;
+  card_payments: CardPayments;
   checkouts: Checkouts;
   consents: Consents;
   conversion_claims: ConversionClaims;
@@ -724,7 +804,10 @@ export interface DB {
   free_plan_places: FreePlanPlaces;
   idempotency_keys: IdempotencyKeys;
   ledger_accounts: LedgerAccounts;
+  ledger_checkpoints: LedgerCheckpoints;
   ledger_claims: LedgerClaims;
+  ledger_compared: LedgerCompared;
+  ledger_drift: LedgerDrift;
   ledger_entries: LedgerEntries;
   ledger_lines: LedgerLines;
   mail_tokens: MailTokens;
@@ -767,5 +850,6 @@ export interface DB {
   webhook_attempts: WebhookAttempts;
   webhook_deliveries: WebhookDeliveries;
   webhook_endpoints: WebhookEndpoints;
+  webhook_health: WebhookHealth;
   workflows: Workflows;
 }

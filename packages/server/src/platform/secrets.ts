@@ -30,8 +30,16 @@ const open = (key: Buffer, sealed: string): string => {
 const deriveKey = (master: Buffer | string, purpose: string): Buffer =>
   Buffer.from(hkdfSync('sha256', master, '', `pohf.${purpose}`, 32))
 
+/** Purposes are words of the program, a few dozen at most; deriving one anew for each use costs as much as an HMAC. */
+const purposesMax = 100
+
 const makeSecrets = (master: Buffer): Secrets => {
-  const derive = (purpose: string) => deriveKey(master, purpose)
+  const known = new Map<string, Buffer>()
+  const derive = (purpose: string) => {
+    const key = known.get(purpose) ?? deriveKey(master, purpose)
+    if (known.size < purposesMax) known.set(purpose, key)
+    return Buffer.from(key)
+  }
   return {
     derive,
     seal: (purpose, plain) => seal(derive(purpose), plain),

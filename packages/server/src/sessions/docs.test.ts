@@ -28,7 +28,7 @@ test('the script of docs/sessions.md records a session, and the command of the s
   const recorded = await run(['--input-type=module', '--eval', script, '--', 'record.mjs', base, agentId])
   assert.equal(recorded.code, 0, recorded.err)
   const { sessionId, status, vt } = JSON.parse(recorded.out)
-  assert.equal(status, 'closed')
+  assert.equal(status, 'scored')
   assert.match(vt, /^vt_/)
 
   const opened = await pohf('sessions', 'open', sessionId, '--url', base, '--key', apiKey)

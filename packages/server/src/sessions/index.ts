@@ -15,6 +15,7 @@ export {
 export {
   findSession,
   forgetSession,
+  findSessions,
   findViewSummary,
   insertScoredSession,
   insertUnscoredSession,
@@ -23,6 +24,5 @@ export {
   listViews,
   updateSessionMember,
   updateSessionScored,
-  updateSessionSealed,
   type SessionKey,
 } from './store.ts'

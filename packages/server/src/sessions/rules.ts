@@ -99,7 +99,7 @@ export const readViewToken = (key: Buffer, token: string): View | undefined => {
 
 /** What the headers of a page say of its browser: claims of a client, and nothing that tells one person from another. */
 export type Client = { readonly platform: Platform; readonly automated: boolean }
-export type Platform = (typeof platforms)[number][0] | 'other'
+type Platform = (typeof platforms)[number][0] | 'other'
 
 /** The first that fits: Android says Linux too, and an iPhone says Mac OS. */
 const platforms = [

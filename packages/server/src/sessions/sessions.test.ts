@@ -4,8 +4,9 @@ import { sql } from 'kysely'
 import { probeOutcomes, readChunk } from '@pohf/protocol/telemetry'
 import { inTransaction } from '../platform/db.ts'
 import { startHarness } from '../../test/harness.ts'
+import { play } from '../../test/person.ts'
 import { answerOf, attend, makeSessionKey, openRecorder, peekTruth } from '../../test/recorder.ts'
-import { listClosed, readRecords, updateSessionScored, type OpenedSession } from './index.ts'
+import { readRecords, updateSessionScored, type OpenedSession } from './index.ts'
 import { thumbprintOf } from './chain.ts'
 import { truthOf } from './probes.ts'
 import { deleteSubjectKey } from './store.ts'
@@ -394,16 +395,12 @@ test('the program may drop days of recordings, and nothing else', async () => {
   )
 })
 
-test('a closed session waits for its score, is scored once, and its credential names the key of the page', async () => {
+test('a session is scored once, and its credential names the key of the page', async () => {
   const key = await makeSessionKey()
   const claimsOf = async () => {
-    const recorder = await open({ key })
-    await recorder.chunk()
-    await recorder.finish()
-    const { sessionId } = recorder
+    const { sessionId, status, recorder } = await play(harness, { site: agentId, key })
+    assert.equal(status, 'scored')
     const place = { agentId, mode: 'test' as const, sessionId }
-    const waiting = await inTransaction(harness.ctx, 'system', (tx) => listClosed(tx, 100))
-    assert.ok(waiting.some((one) => one.sessionId === sessionId))
     const score = {
       quality: 0.7,
       verified: true,
@@ -416,11 +413,8 @@ test('a closed session waits for its score, is scored once, and its credential n
       counted: null,
       salt: Buffer.alloc(32),
     }
-    const scoreIt = () => inTransaction(harness.ctx, 'system', (tx) => updateSessionScored(tx, place, score))
-    assert.equal(await scoreIt(), true)
-    assert.equal(await scoreIt(), false, 'a session is scored once')
-    const left = await inTransaction(harness.ctx, 'system', (tx) => listClosed(tx, 100))
-    assert.ok(left.every((one) => one.sessionId !== sessionId))
+    const again = await inTransaction(harness.ctx, 'system', (tx) => updateSessionScored(tx, place, score))
+    assert.equal(again, false)
     const minted = await harness.call('POST', '/api/agents/verify', { key: apiKey, body: { sessionId } })
     assert.equal(minted.status, 200, minted.text)
     const payload = (minted.json.pohf_jwt as string).split('.')[1] ?? ''

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { telemetryLimits } from '@pohf/protocol/telemetry'
-import { readNow, type Tx } from '../platform/db.ts'
+import { executePrepared, readNow, type Tx } from '../platform/db.ts'
 import type { PublicJwk } from './chain.ts'
 import type { Recording, RecordingState } from './recording.ts'
 import type {
@@ -93,25 +93,26 @@ const sessionOf = (row: Row): Session => ({
   jkt: row.jkt,
 })
 
-export const findSession = async (tx: Tx, key: SessionKey): Promise<Session | undefined> => {
-  const claim = await tx
-    .selectFrom('session_claims')
-    .select('at')
-    .where('agent_id', '=', key.agentId)
-    .where('mode', '=', key.mode)
-    .where('session_id', '=', key.sessionId)
-    .executeTakeFirst()
-  if (!claim) return undefined
-  const row = await tx
-    .selectFrom('sessions')
-    .select(columns)
-    .where('agent_id', '=', key.agentId)
-    .where('mode', '=', key.mode)
-    .where('session_id', '=', key.sessionId)
-    .where('at', '=', claim.at)
-    .executeTakeFirst()
-  return row && sessionOf(row)
+/** The sessions behind several keys, whosever they are, each in the place of its key. */
+export const findSessions = async (
+  tx: Tx,
+  keys: readonly SessionKey[],
+): Promise<readonly (Session | undefined)[]> => {
+  const query = sql<Row & { n: number }>`
+    select asked.n::int as n, ${sql.join(columns.map((column) => sql.ref(`session.${column}`)))}
+    from unnest(${keys.map((key) => key.agentId)}::text[], ${keys.map((key) => key.mode)}::text[],
+      ${keys.map((key) => key.sessionId)}::text[]) with ordinality asked (agent_id, mode, session_id, n)
+    join session_claims claim on claim.agent_id = asked.agent_id and claim.mode = asked.mode
+      and claim.session_id = asked.session_id
+    join sessions session on session.agent_id = claim.agent_id and session.session_id = claim.session_id
+      and session.at = claim.at and session.mode = claim.mode`
+  const rows = await executePrepared(tx, 'sessions_find', query)
+  const found = new Map(rows.map((row) => [row.n, sessionOf(row)]))
+  return keys.map((_, index) => found.get(index + 1))
 }
+
+export const findSession = async (tx: Tx, key: SessionKey): Promise<Session | undefined> =>
+  (await findSessions(tx, [key]))[0]
 
 type Unscored = {
   readonly kind: SessionKind
@@ -178,23 +179,6 @@ export const insertScoredSession = async (tx: Tx, key: SessionKey, measured: Mea
     })
     .execute()
   return true
-}
-
-/** Marks a session as minted; false where it was sealed before. */
-export const updateSessionSealed = async (
-  tx: Tx,
-  key: SessionKey,
-  credentialId: string,
-): Promise<boolean> => {
-  const result = await tx
-    .updateTable('sessions')
-    .set({ status: 'sealed', credential_id: credentialId })
-    .where('agent_id', '=', key.agentId)
-    .where('mode', '=', key.mode)
-    .where('session_id', '=', key.sessionId)
-    .where('status', '=', 'scored')
-    .executeTakeFirst()
-  return result.numUpdatedRows === 1n
 }
 
 /** Says whose act a session was, once it is known. */

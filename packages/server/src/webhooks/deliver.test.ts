@@ -112,10 +112,10 @@ test('a fan-out that runs again adds nothing, also after the delivery', async ()
   await happen(harness, agent)
   const seen: OutboxRow[] = []
   await drainOutbox(harness.ctx, 'event', {
-    within: async (tx, row) => {
-      await fanOut(tx, row)
-      await fanOut(tx, row)
-      seen.push(row)
+    within: async (tx, rows) => {
+      await fanOut(tx, rows)
+      await fanOut(tx, rows)
+      seen.push(...rows)
     },
   })
   assert.deepEqual(await statesOf(harness, id), ['pending'])
@@ -123,7 +123,7 @@ test('a fan-out that runs again adds nothing, also after the delivery', async ()
   const [row] = seen
   assert.ok(row)
   await Promise.all(
-    Array.from({ length: 20 }, () => inTransaction(harness.ctx, 'system', (tx) => fanOut(tx, row))),
+    Array.from({ length: 20 }, () => inTransaction(harness.ctx, 'system', (tx) => fanOut(tx, [row]))),
   )
   await harness.work()
   assert.equal(receiver.received.length, 1)
@@ -177,11 +177,19 @@ test('after ten failures a delivery is dead, and the endpoint lives on', async (
   }
   assert.deepEqual(await statesOf(harness, id), ['pending'])
   await harness.work()
-  await harness.advance(2 * dayMs)
-  await harness.work()
   assert.equal(receiver.received.length, 10)
   assert.deepEqual(await statesOf(harness, id), ['dead'])
   assert.equal((await endpointOf(harness, id))?.state, 'enabled')
+  // Nothing is left to send, so a day later a probe asks whether the endpoint is back.
+  receiver.respond = answer(204)
+  await harness.advance(1.1 * dayMs)
+  await harness.work()
+  assert.equal(receiver.received.length, 11)
+  assert.deepEqual(eventEnvelope.parse(JSON.parse(receiver.received[10]?.body ?? '')).data, {
+    endpointId: id,
+    reason: 'probe',
+  })
+  assert.equal((await endpointOf(harness, id))?.failing_since, null)
 })
 
 test('Retry-After is kept to', async () => {

@@ -29,10 +29,10 @@ const startExample = async (environment: Record<string, string>): Promise<string
 test('the receiver of the documentation takes a genuine delivery and refuses any other', async () => {
   const harness = await startHarness()
   const agent = await newAgent(harness)
-  const { id, signingSecret } = await subscribe(harness, agent, 'http://127.0.0.1:9/')
+  const { id, signingSecret } = await subscribe(harness, agent, 'http://127.0.0.1:9/', ['key.revoked'])
   const url = await startExample({ POHF_WEBHOOK_SECRET: signingSecret })
   await harness.owner.query('update webhook_endpoints set url = $1', [url])
-  const { id: forger } = await subscribe(harness, agent, url)
+  const { id: forger } = await subscribe(harness, agent, url, ['key.revoked'])
   await happen(harness, agent)
   await harness.work()
   assert.equal((await attemptsOf(harness, id))[0]?.status, 204)

@@ -1,20 +1,29 @@
 import { eventEnvelope } from '@pohf/protocol'
 import type { Tx } from '../platform/db.ts'
 import type { OutboxRow } from '../platform/outbox.ts'
-import { bodyOf } from './rules.ts'
-import { insertDeliveries, listEndpointsFor } from './store.ts'
+import { insertDeliveries, listEnabledEndpoints } from './queue/store.ts'
+import { bodyOf, isWanted } from './rules.ts'
 
-/** Queues a published event for every endpoint that wants it. Run again, it adds nothing. */
-export const fanOut = async (tx: Tx, row: OutboxRow): Promise<void> => {
-  const { envelope: stored } = row.payload as { envelope: unknown }
-  const envelope = eventEnvelope.parse(stored)
-  const event = {
-    agentId: row.agentId,
-    mode: envelope.test ? 'test' : 'live',
-    type: envelope.type,
-    eventId: envelope.id,
-    body: bodyOf(envelope),
-  } as const
-  const endpointIds = await listEndpointsFor(tx, event)
-  if (endpointIds.length > 0) await insertDeliveries(tx, event, endpointIds)
+/** Queues published events for every endpoint that wants them. Run again, it adds nothing. */
+export const fanOut = async (tx: Tx, rows: readonly OutboxRow[]): Promise<void> => {
+  const endpoints = await listEnabledEndpoints(
+    tx,
+    rows.map((row) => row.agentId),
+  )
+  const deliveries = rows.flatMap((row) => {
+    const { envelope: stored } = row.payload as { envelope: unknown }
+    const envelope = eventEnvelope.parse(stored)
+    const mode = envelope.test ? ('test' as const) : ('live' as const)
+    return endpoints
+      .filter((endpoint) => endpoint.agent_id === row.agentId && endpoint.mode === mode)
+      .filter((endpoint) => isWanted(endpoint, envelope))
+      .map((endpoint) => ({
+        agentId: row.agentId,
+        mode,
+        endpointId: endpoint.endpoint_id,
+        eventId: envelope.id,
+        body: bodyOf(envelope),
+      }))
+  })
+  await insertDeliveries(tx, deliveries)
 }

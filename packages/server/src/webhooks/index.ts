@@ -1,4 +1,6 @@
 export { deliveryDuty } from './deliver.ts'
 export { fanOut } from './fan-out.ts'
+export { recoveryDuty } from './recover.ts'
 export { retentionDuty } from './retain.ts'
 export { routes } from './routes.ts'
+export { watchDuty } from './watch.ts'

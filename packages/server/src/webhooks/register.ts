@@ -1,24 +1,34 @@
 import type { Agent } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
+import { inTransaction, type Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import { endpointsMax, secretOf, urlFault } from './rules.ts'
 import { countEnabledEndpoints, insertEndpoint } from './store.ts'
 
 type Registration = { readonly url: string; readonly events: readonly string[] }
 
-/** Subscribes a URL to events. Its secret is shown here and nowhere again. */
-export const register = async (ctx: Ctx, agent: Agent, input: Registration) => {
-  const fault = urlFault(input.url, ctx.config.loopback)
+export const checkUrl = (ctx: Ctx, url: string): void => {
+  const fault = urlFault(url, ctx.config.loopback)
   if (fault !== undefined)
     throw new Refusal('validation_failed', {
       details: [{ path: 'body.url', code: 'invalid', message: fault }],
     })
+}
+
+export const checkPlaceFree = async (tx: Tx, agentId: string): Promise<void> => {
+  if ((await countEnabledEndpoints(tx, agentId)) >= endpointsMax)
+    throw new Refusal('forbidden', { message: `An agent has at most ${endpointsMax} webhook endpoints.` })
+}
+
+export const newSecret = (ctx: Ctx): string => secretOf(Buffer.from(ctx.ids.token(), 'base64url'))
+
+/** Subscribes a URL to events. Its secret is shown here and nowhere again. */
+export const register = async (ctx: Ctx, agent: Agent, input: Registration) => {
+  checkUrl(ctx, input.url)
   const id = ctx.ids.make('whk_')
-  const signingSecret = secretOf(Buffer.from(ctx.ids.token(), 'base64url'))
+  const signingSecret = newSecret(ctx)
   await inTransaction(ctx, agent.agentId, async (tx) => {
-    if ((await countEnabledEndpoints(tx, agent.agentId)) >= endpointsMax)
-      throw new Refusal('forbidden', { message: `An agent has at most ${endpointsMax} webhook endpoints.` })
+    await checkPlaceFree(tx, agent.agentId)
     await insertEndpoint(tx, {
       agentId: agent.agentId,
       mode: agent.mode,

@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { bodyOf, isFailingTooLong, outcomeOf, waitMsAfter } from './rules.ts'
+import { outcomeOf } from './queue/rules.ts'
+import {
+  bodyOf,
+  isFailingTooLong,
+  openMsAfter,
+  readCursor,
+  startOf,
+  waitMsAfter,
+  watch,
+  whyOf,
+  writeCursor,
+} from './rules.ts'
 
 const at = new Date('2026-03-01T00:00:00Z')
 const failed = { status: 500, retryAfter: undefined }
@@ -75,4 +86,52 @@ test('five days without a success are too long, a moment less is not', () => {
   const days = 5 * 24 * hourMs
   assert.equal(isFailingTooLong(at, new Date(at.getTime() + days)), true)
   assert.equal(isFailingTooLong(at, new Date(at.getTime() + days - 1)), false)
+})
+
+const open = (failures: number) => openMsAfter(failures, failed, at) / 1_000
+const asked = (seconds: string) => openMsAfter(1, { status: 429, retryAfter: seconds }, at) / 1_000
+
+test('the circuit breaker opens at the third failure, twice as long each time, at most five minutes', () => {
+  assert.deepEqual([1, 2, 3, 4, 5, 8, 9, 1_000].map(open), [0, 0, 5, 10, 20, 160, 300, 300])
+  assert.deepEqual(['30', '86400', 'soon'].map(asked), [30, 3_600, 0])
+})
+
+const after = (hours: number) => new Date(at.getTime() + hours * hourMs)
+
+const look = (hours: number, lastFailure: number, notices: number) => {
+  const due = watch({ failingSince: at, lastFailureAt: after(lastFailure), notices }, after(hours))
+  return [due.noticeHours, due.notices, due.probe, (due.nextAt.getTime() - at.getTime()) / hourMs]
+}
+
+test('a failing endpoint is told of after an hour and a day, and probed a day after its last attempt and at the end', () => {
+  assert.deepEqual(look(0.5, 0.5, 0), [undefined, 0, false, 1])
+  assert.deepEqual(look(1, 0.6, 0), [1, 1, false, 24])
+  assert.deepEqual(look(24, 17, 1), [24, 2, false, 41])
+  // A worker that was away tells the worse news only.
+  assert.deepEqual(look(30, 17, 0), [24, 2, false, 41])
+  assert.deepEqual(look(41, 17, 2), [undefined, 2, true, 65])
+  assert.deepEqual(look(100, 75, 2), [undefined, 2, true, 120])
+  assert.deepEqual(look(120, 100, 2), [undefined, 2, true, 121])
+})
+
+test('a cursor is read back as it was written, and nothing else is taken for one', () => {
+  const position = { at: '2026-03-01T00:00:00.123456Z', eventId: 'evt_aa01' }
+  assert.deepEqual(readCursor(writeCursor(position)), position)
+  const start = startOf(at, at)
+  assert.deepEqual(readCursor(writeCursor(start)), start)
+  assert.ok(start.at < '2026-03-01' && start.at > '2026-02-28T23:59:59.99')
+  fc.assert(fc.property(fc.string(), (text) => assert.equal(readCursor(text), undefined)))
+  fc.assert(
+    fc.property(fc.json(), (text) =>
+      assert.equal(readCursor(Buffer.from(text).toString('base64url')), undefined),
+    ),
+  )
+})
+
+test('every failure has words, and a success has none', () => {
+  for (let status = 200; status < 300; status++) assert.equal(whyOf({ status, fault: null }), null)
+  for (let status = 300; status < 600; status++)
+    assert.match(whyOf({ status, fault: null }) ?? '', /^[A-Z].*\.$|pohf webhooks verify$|\?$/)
+  for (const fault of ['timeout', 'ECONNREFUSED', 'address_refused', 'whatever', null])
+    assert.match(whyOf({ status: null, fault }) ?? '', /^[A-Z].*[.?]$/)
 })

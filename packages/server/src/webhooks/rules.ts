@@ -1,7 +1,8 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
 import type { EventEnvelope } from '@pohf/protocol'
 import { isLoopbackHost } from '../platform/config.ts'
 import { isPublicAddress } from '../platform/outbound.ts'
+import type { Reply } from './queue/rules.ts'
 
 /** Enabled endpoints that one agent may have. */
 export const endpointsMax = 50
@@ -39,23 +40,28 @@ export const urlFault = (text: string, loopback: boolean): string | undefined =>
 const secretPrefix = 'whsec_'
 export const secretOf = (bytes: Buffer): string => `${secretPrefix}${bytes.toString('base64')}`
 
-/** The Standard Webhooks signature. The key is what the secret decodes to, not its text. */
+/** The key is what the secret decodes to, not its text. */
+export const signingKeyOf = (secret: string): KeyObject =>
+  createSecretKey(Buffer.from(secret.slice(secretPrefix.length), 'base64'))
+
+/** The Standard Webhooks signature. */
 const signatureOf = (
-  secret: string,
+  key: KeyObject,
   message: { readonly id: string; readonly seconds: number; readonly body: string },
 ): string => {
-  const key = Buffer.from(secret.slice(secretPrefix.length), 'base64')
   const content = `${message.id}.${message.seconds}.${message.body}`
   return `v1,${createHmac('sha256', key).update(content).digest('base64')}`
 }
 
-/** Every header of a delivery; both names carry the same signature. */
+/** Every header of a delivery; both names carry the same signatures, one for each key that signs now. */
 export const headersOf = (
-  secret: string,
+  keys: readonly KeyObject[],
   message: { readonly id: string; readonly at: Date; readonly body: string },
 ): Record<string, string> => {
   const seconds = Math.floor(message.at.getTime() / 1_000)
-  const signature = signatureOf(secret, { id: message.id, seconds, body: message.body })
+  const signature = keys
+    .map((key) => signatureOf(key, { id: message.id, seconds, body: message.body }))
+    .join(' ')
   return {
     'content-type': 'application/json',
     'user-agent': 'PoHF-Webhooks/1.0',
@@ -63,6 +69,8 @@ export const headersOf = (
     'webhook-timestamp': String(seconds),
     'webhook-signature': signature,
     'x-service-signature': signature,
+    // Signed by nobody: it lets a receiver whose check fails tell a changed body from a wrong secret.
+    'content-digest': `sha-256=:${hash('sha256', message.body, 'base64')}:`,
   }
 }
 
@@ -70,18 +78,6 @@ export const headersOf = (
 export const bodyOf = (envelope: EventEnvelope): string => {
   const body = JSON.stringify(envelope)
   return Buffer.byteLength(body) <= bodyBytesMax ? body : JSON.stringify({ ...envelope, data: {} })
-}
-
-/** What came of an attempt: an answer, or why there was none. */
-export type Reply =
-  { readonly status: number; readonly retryAfter: string | undefined } | { readonly fault: string }
-export type Outcome = 'delivered' | 'failed' | 'gone'
-
-/** Any 2xx is success, 410 asks for no more, all else is a failure: redirects too, which are never followed. */
-export const outcomeOf = (reply: Reply): Outcome => {
-  if ('fault' in reply) return 'failed'
-  if (reply.status >= 200 && reply.status < 300) return 'delivered'
-  return reply.status === 410 ? 'gone' : 'failed'
 }
 
 const secondMs = 1_000
@@ -123,7 +119,205 @@ export const waitMsAfter = (
   return Math.max(Math.round(planned * (0.9 + 0.2 * spread.fraction)), asked)
 }
 
+const failuresTolerated = 2
+const openMsFirst = 5 * secondMs
+const openMsMax = 5 * minuteMs
+/** What one answer may ask of all deliveries to the endpoint; its own delivery waits as long as it was asked to. */
+const holdMsMax = hourMs
+
+/**
+ * The circuit breaker: how long nothing at all is sent after so many failures without a success. From the third on
+ * 5 s, then twice as long each time up to 5 min; a receiver that asks for more time gets it.
+ */
+export const openMsAfter = (failures: number, reply: Reply, at: Date): number => {
+  const opened =
+    failures <= failuresTolerated
+      ? 0
+      : Math.min(openMsFirst * 2 ** Math.min(failures - failuresTolerated - 1, 20), openMsMax)
+  const asked = 'status' in reply && reply.retryAfter !== undefined ? retryAfterMs(reply.retryAfter, at) : 0
+  return Math.max(opened, Math.min(asked, holdMsMax))
+}
+
+const dayMs = 24 * hourMs
 const failingDaysMax = 5
 /** Whether an endpoint has failed without a break for so long that it is switched off. */
 export const isFailingTooLong = (failingSince: Date, at: Date): boolean =>
-  at.getTime() - failingSince.getTime() >= failingDaysMax * 24 * hourMs
+  at.getTime() - failingSince.getTime() >= failingDaysMax * dayMs
+
+/** After so many hours of failure its owner is told; the third notice is that of the end. */
+const noticeHours = [1, 24] as const
+
+type Failing = { readonly failingSince: Date; readonly lastFailureAt: Date; readonly notices: number }
+/** When a failing endpoint must first be looked at. */
+export const firstWatchMs = noticeHours[0] * hourMs
+
+/**
+ * What is due for a failing endpoint: a notice, a probe, and when to look again. Probes come a day after the last
+ * attempt, and one at the end of the five days, so that no endpoint is judged by what was long ago.
+ */
+export const watch = (
+  { failingSince, lastFailureAt, notices }: Failing,
+  at: Date,
+): {
+  readonly noticeHours: number | undefined
+  readonly notices: number
+  readonly probe: boolean
+  readonly nextAt: Date
+} => {
+  const now = at.getTime()
+  const start = failingSince.getTime()
+  const passed = noticeHours.filter((hours) => now >= start + hours * hourMs).length
+  const end = start + failingDaysMax * dayMs
+  const probe = now >= Math.min(lastFailureAt.getTime() + dayMs, end)
+  const nextProbe = probe
+    ? // Past the end a probe that nobody sent is sent again.
+      Math.min(now + dayMs, end > now ? end : now + hourMs)
+    : Math.min(lastFailureAt.getTime() + dayMs, end)
+  const nextNotice = noticeHours[Math.max(passed, notices)]
+  return {
+    noticeHours: passed > notices ? noticeHours[passed - 1] : undefined,
+    notices: Math.max(passed, notices),
+    probe,
+    nextAt: new Date(Math.min(nextProbe, nextNotice === undefined ? Infinity : start + nextNotice * hourMs)),
+  }
+}
+
+export type Notice =
+  { readonly kind: 'failing'; readonly hours: number } | { readonly kind: 'gone' | 'disabled' }
+
+/** The words of a mail to an endpoint's owner. The host alone: the rest of an address may hold a secret. */
+export const noticeOf = (about: {
+  readonly endpointId: string
+  readonly host: string
+  readonly since: Date
+  readonly baseUrl: string
+  readonly notice: Notice
+}): { subject: string; text: string } => {
+  const { endpointId, host, baseUrl, notice } = about
+  const since = about.since.toISOString()
+  const look = `See every attempt and why it failed: ${baseUrl}/console#/webhooks/${endpointId}`
+  if (notice.kind === 'failing')
+    return {
+      subject: `Your webhook at ${host} has failed for ${notice.hours === 1 ? 'an hour' : 'a day'}`,
+      text: [
+        `The webhook endpoint ${endpointId} at ${host} has taken nothing since ${since}.`,
+        '',
+        `We keep trying. Unless it answers, it is switched off ${failingDaysMax} days after that time.`,
+        'Nothing is lost: what was not delivered can be sent again with one command.',
+        '',
+        look,
+      ].join('\n'),
+    }
+  return {
+    subject: `Your webhook at ${host} was switched off`,
+    text: [
+      notice.kind === 'gone'
+        ? `The webhook endpoint ${endpointId} at ${host} answered 410, which asks us to send no more.`
+        : `The webhook endpoint ${endpointId} at ${host} has taken nothing since ${since}, for ${failingDaysMax} days.`,
+      'It is switched off and nothing more is sent to it.',
+      '',
+      'When it is mended, one command switches it on and sends everything that it missed:',
+      `pohf webhooks recover ${endpointId} --since ${since}`,
+      '',
+      look,
+    ].join('\n'),
+  }
+}
+
+const aboutEndpoints: ReadonlySet<string> = new Set(['endpoint.failing', 'endpoint.disabled'])
+
+/** Whether an endpoint gets an event: what it subscribed to, except the news of its own failure. */
+export const isWanted = (
+  endpoint: { readonly endpoint_id: string; readonly events: readonly string[] },
+  { type, data }: Pick<EventEnvelope, 'type' | 'data'>,
+): boolean =>
+  (endpoint.events.includes('*') || endpoint.events.includes(type)) &&
+  !(aboutEndpoints.has(type) && data['endpointId'] === endpoint.endpoint_id)
+
+/** How far back a recovery reaches: as long as settled deliveries are kept, so that none is taken for a missing one. */
+export const recoverDaysMax = 30
+export const isTooOldToRecover = (since: Date, at: Date): boolean =>
+  at.getTime() - since.getTime() > recoverDaysMax * dayMs
+
+const faultWords: ReadonlyMap<string, string> = new Map([
+  ['timeout', 'No answer within 15 seconds. Answer with 2xx first and do the work afterwards.'],
+  ['ECONNREFUSED', 'Nothing listens at that address and port. Is the receiver running?'],
+  ['ECONNRESET', 'The receiver hung up before it answered. Look at its log, or at the proxy in front of it.'],
+  ['ENOTFOUND', 'The host name leads nowhere. Is it spelt right, and public?'],
+  ['EAI_AGAIN', 'The host name could not be looked up for now. If it stays so, look at its name servers.'],
+  ['EHOSTUNREACH', 'There is no route to that address. Is the receiver reachable from the internet?'],
+  ['ENETUNREACH', 'There is no route to that network. Is the receiver reachable from the internet?'],
+  ['ETIMEDOUT', 'The connection was not accepted in time. A firewall may drop it.'],
+  ['CERT_HAS_EXPIRED', 'The certificate has expired. Renew it.'],
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', 'The certificate is self-signed. Use one of a public authority.'],
+  [
+    'SELF_SIGNED_CERT_IN_CHAIN',
+    'The certificate chain holds a self-signed one. Use one of a public authority.',
+  ],
+  [
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    'The certificate chain is incomplete. Send the intermediate certificates too.',
+  ],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'The certificate is for another host name.'],
+  ['address_refused', 'The host leads to an address that is not public, and nothing was sent there.'],
+])
+
+const statusWords: ReadonlyMap<number, string> = new Map([
+  [400, 'The receiver calls the request bad. Does it read the raw body before checking the signature?'],
+  [401, 'The receiver did not accept the signature. Check the secret with: pohf webhooks verify'],
+  [403, 'The receiver, or a firewall in front of it, forbids the request.'],
+  [404, 'There is nothing at that path. Is the URL right?'],
+  [405, 'The path exists but takes no POST.'],
+  [410, 'The receiver says that it is gone for good, so the endpoint was switched off.'],
+  [413, 'The receiver finds the body too large. Bodies have at most 20 KB.'],
+  [415, 'The receiver does not take application/json.'],
+  [429, 'The receiver asks for fewer requests. They wait as long as its Retry-After says.'],
+])
+
+/** Why an attempt was not taken, and what to do; null where it was. */
+export const whyOf = (reply: {
+  readonly status: number | null
+  readonly fault: string | null
+}): string | null => {
+  const { status, fault } = reply
+  if (status === null)
+    return (
+      faultWords.get(fault ?? '') ?? `The connection failed (${fault ?? 'unknown'}), so nothing was answered.`
+    )
+  if (status >= 200 && status < 300) return null
+  const known = statusWords.get(status)
+  if (known !== undefined) return known
+  if (status >= 300 && status < 400)
+    return `The receiver redirects (${status}). Redirects are not followed: register the final URL.`
+  return status >= 500
+    ? `The receiver failed (${status}). Its own log says why.`
+    : `The receiver refused the request (${status}).`
+}
+
+type Position = { readonly at: string; readonly eventId: string }
+export const writeCursor = ({ at, eventId }: Position): string =>
+  Buffer.from(JSON.stringify([at, eventId])).toString('base64url')
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+/** The place that a cursor names; undefined where it is none of ours. */
+export const readCursor = (cursor: string): Position | undefined => {
+  const value = parseJson(Buffer.from(cursor, 'base64url').toString('utf8'))
+  if (!Array.isArray(value) || value.length !== 2) return undefined
+  const [at, eventId] = value as [unknown, unknown]
+  if (typeof at !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(at)) return undefined
+  if (Number.isNaN(Date.parse(at)) || at < '1970') return undefined
+  if (typeof eventId !== 'string' || !/^(~|[a-z0-9_]{1,64})$/.test(eventId)) return undefined
+  return { at, eventId }
+}
+
+/** Where a reader without a cursor starts: just before `since`, or a day ago. */
+export const startOf = (since: Date | undefined, at: Date): Position => ({
+  at: new Date((since?.getTime() ?? at.getTime() - dayMs) - 1).toISOString().replace('Z', '999Z'),
+  eventId: '~',
+})

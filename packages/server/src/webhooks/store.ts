@@ -1,10 +1,9 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { now, type Tenant, type Tx } from '../platform/db.ts'
-import { claimDue } from '../platform/leases.ts'
-import type { Outcome, Reply } from './rules.ts'
 
-type EndpointKey = { readonly agentId: string; readonly endpointId: string }
+export type EndpointKey = { readonly agentId: string; readonly endpointId: string }
+type Owner = { readonly agentId: string; readonly mode: Mode }
 
 /** Counts under a lock of this agent, so that parallel registrations cannot pass the limit together. */
 export const countEnabledEndpoints = async (tx: Tx, agentId: string): Promise<number> => {
@@ -40,238 +39,108 @@ export const insertEndpoint = async (
     .execute()
 }
 
-/** Endpoints that want the event, locked until the commit: one that is being switched off waits or is left out. */
-export const listEndpointsFor = async (
-  tx: Tx,
-  event: { readonly agentId: string; readonly mode: Mode; readonly type: string },
-): Promise<string[]> => {
-  const rows = await tx
+const endpointColumns = [
+  'agent_id',
+  'endpoint_id',
+  'url',
+  'events',
+  'state',
+  'created_at',
+  'failing_since',
+  'disabled_at',
+  'disabled_reason',
+  'recover_since',
+] as const
+export type EndpointRow = NonNullable<Awaited<ReturnType<typeof findEndpoint>>>
+
+/** Disabled endpoints have no limit but this: the newest come first. */
+const listMax = 200
+
+const endpoints = (tx: Tx, owner: Owner) =>
+  tx
     .selectFrom('webhook_endpoints')
-    .select('endpoint_id')
-    .where('agent_id', '=', event.agentId)
-    .where('mode', '=', event.mode)
-    .where('state', '=', 'enabled')
-    .where(sql<boolean>`events && ${[event.type, '*']}::text[]`)
-    .orderBy('endpoint_id')
-    .forShare()
-    .execute()
-  return rows.map((row) => row.endpoint_id)
-}
+    .select(endpointColumns)
+    .select([
+      sql<Date | null>`case when previous_until > pohf_now() then previous_until end`.as('previous_until'),
+      // Counted up to a bound: an endpoint that is off the air for days may have very many.
+      sql<number>`(select count(*)::int from (
+        select from webhook_deliveries delivery
+        where delivery.agent_id = webhook_endpoints.agent_id and delivery.endpoint_id = webhook_endpoints.endpoint_id
+          and delivery.state = 'pending' limit 1000) waiting)`.as('waiting'),
+    ])
+    .where('agent_id', '=', owner.agentId)
+    .where('mode', '=', owner.mode)
+    .where('state', '<>', 'deleted')
 
-/** Queues an event for endpoints; for those that have it already nothing happens. */
-export const insertDeliveries = async (
-  tx: Tx,
-  event: { readonly agentId: string; readonly mode: Mode; readonly eventId: string; readonly body: string },
-  endpointIds: readonly string[],
-): Promise<void> => {
-  await tx
-    .insertInto('webhook_deliveries')
-    .values(
-      endpointIds.map((endpointId) => ({
-        agent_id: event.agentId,
-        mode: event.mode,
-        delivery_id: tx.ids.make('dlv_'),
-        endpoint_id: endpointId,
-        event_id: event.eventId,
-        body: event.body,
-      })),
-    )
-    .onConflict((conflict) => conflict.columns(['agent_id', 'mode', 'endpoint_id', 'event_id']).doNothing())
-    .execute()
-}
+export const listEndpoints = async (tx: Tx, owner: Owner) =>
+  endpoints(tx, owner).orderBy('endpoint_id', 'desc').limit(listMax).execute()
 
-/** A delivery that this worker holds until its lease ends; `attempt` is the fencing number. */
-export type Claimed = {
-  readonly agentId: Tenant
-  readonly mode: Mode
-  readonly deliveryId: string
-  readonly endpointId: string
-  readonly eventId: string
-  readonly attempt: number
-  readonly body: string
-  readonly url: string
-  readonly secretSealed: string
-}
-type ClaimedRow = {
-  agent_id: Tenant
-  mode: Mode
-  delivery_id: string
-  endpoint_id: string
-  event_id: string
-  attempts: number
-  body: string
-}
+export const findEndpoint = async (tx: Tx, owner: Owner, endpointId: string) =>
+  endpoints(tx, owner).where('endpoint_id', '=', endpointId).executeTakeFirst()
 
-/** Due rows that one claim looks at, so that a long queue does not make claiming slow. */
-const windowMax = 200
-
-type ClaimLimits = {
-  readonly limit: number
-  readonly leaseSeconds: number
-  readonly perEndpoint: number
-  readonly perFailingEndpoint: number
-  /** Endpoints that this worker has deliveries of under way; they get their next when those are done. */
-  readonly busy: readonly string[]
-}
-
-/** The oldest due deliveries, a few of each endpoint: a receiver that never answers must not hold up the others. */
-const listCandidates = async (tx: Tx, limits: ClaimLimits) => {
-  const { rows } = await sql<{ agent_id: string; delivery_id: string }>`
-    select agent_id, delivery_id from (
-      select due.agent_id, due.delivery_id, endpoint.failing_since,
-        row_number() over (partition by due.agent_id, due.endpoint_id order by due.due_at) as place
-      from (
-        select agent_id, delivery_id, endpoint_id, due_at from webhook_deliveries
-        where state = 'pending' and due_at <= pohf_now() and endpoint_id <> all (${limits.busy}::text[])
-        order by due_at limit ${windowMax}) due
-      join webhook_endpoints endpoint using (agent_id, endpoint_id)) ranked
-    where place <= case when failing_since is null then ${limits.perEndpoint}::int else ${limits.perFailingEndpoint}::int end`.execute(
-    tx,
-  )
-  return rows
-}
-
-/** Claims due deliveries, oldest first. In one statement with its candidates PostgreSQL would read the whole queue. */
-export const claimDeliveries = async (tx: Tx, limits: ClaimLimits): Promise<Claimed[]> => {
-  const candidates = await listCandidates(tx, limits)
-  if (candidates.length === 0) return []
-  const rows = await claimDue<ClaimedRow>(tx, {
-    table: 'webhook_deliveries',
-    id: 'delivery_id',
-    only: sql`state = 'pending' and (agent_id, delivery_id) in (
-      select * from unnest(${candidates.map((one) => one.agent_id)}::text[], ${candidates.map((one) => one.delivery_id)}::text[]))`,
-    limit: limits.limit,
-    leaseSeconds: limits.leaseSeconds,
-  })
-  if (rows.length === 0) return []
-  const targets = await tx
+/** Locks an endpoint of this owner until the commit; undefined where there is none. */
+export const findEndpointLocked = async (tx: Tx, owner: Owner, endpointId: string) =>
+  tx
     .selectFrom('webhook_endpoints')
-    .select(['agent_id', 'endpoint_id', 'url', 'secret_sealed'])
-    .where(
-      'agent_id',
-      'in',
-      rows.map((row) => row.agent_id),
+    .select(['state', 'secret_sealed'])
+    .select(
+      sql<Date | null>`case when previous_until > pohf_now() then previous_until end`.as('previous_until'),
     )
-    .where(
-      'endpoint_id',
-      'in',
-      rows.map((row) => row.endpoint_id),
-    )
-    .execute()
-  return rows.flatMap((row) => {
-    const target = targets.find((one) => one.agent_id === row.agent_id && one.endpoint_id === row.endpoint_id)
-    if (!target) return []
-    return {
-      agentId: row.agent_id,
-      mode: row.mode,
-      deliveryId: row.delivery_id,
-      endpointId: row.endpoint_id,
-      eventId: row.event_id,
-      attempt: row.attempts,
-      body: row.body,
-      url: target.url,
-      secretSealed: target.secret_sealed,
-    }
-  })
-}
-
-export const insertAttempt = async (
-  tx: Tx,
-  claimed: Claimed,
-  result: { readonly outcome: Outcome; readonly reply: Reply; readonly durationMs: number },
-): Promise<void> => {
-  await tx
-    .insertInto('webhook_attempts')
-    .values({
-      agent_id: claimed.agentId,
-      mode: claimed.mode,
-      delivery_id: claimed.deliveryId,
-      endpoint_id: claimed.endpointId,
-      event_id: claimed.eventId,
-      attempt: claimed.attempt,
-      outcome: result.outcome,
-      status: 'status' in result.reply ? result.reply.status : null,
-      fault: 'fault' in result.reply ? result.reply.fault : null,
-      duration_ms: Math.round(result.durationMs),
-    })
-    .execute()
-}
-
-/** Whether the claim still holds: not taken over, not settled by a switched-off endpoint. */
-export const findClaimHolds = async (tx: Tx, claimed: Claimed): Promise<boolean> => {
-  const row = await tx
-    .selectFrom('webhook_deliveries')
-    .select('delivery_id')
-    .where('agent_id', '=', claimed.agentId)
-    .where('delivery_id', '=', claimed.deliveryId)
-    .where('attempts', '=', claimed.attempt)
-    .where('state', '=', 'pending')
+    .where('agent_id', '=', owner.agentId)
+    .where('mode', '=', owner.mode)
+    .where('endpoint_id', '=', endpointId)
+    .where('state', '<>', 'deleted')
+    .forUpdate()
     .executeTakeFirst()
-  return row !== undefined
-}
 
-export const updateDeliverySettled = async (
-  tx: Tx,
-  claimed: Claimed,
-  state: 'delivered' | 'dead',
-): Promise<void> => {
-  await tx
-    .updateTable('webhook_deliveries')
-    .set({ state, settled_at: now() })
-    .where('agent_id', '=', claimed.agentId)
-    .where('delivery_id', '=', claimed.deliveryId)
-    .where('attempts', '=', claimed.attempt)
-    .where('state', '=', 'pending')
-    .execute()
-}
+export const listHealth = async (tx: Tx, agentId: string, endpointIds: readonly string[]) =>
+  endpointIds.length === 0
+    ? []
+    : tx
+        .selectFrom('webhook_health')
+        .select(['endpoint_id', 'hour', 'delivered', 'failed', 'duration_ms'])
+        .where('agent_id', '=', agentId)
+        .where('endpoint_id', 'in', endpointIds)
+        .where('hour', '>', sql<Date>`pohf_now() - interval '24 hours'`)
+        .orderBy('hour')
+        .execute()
 
-export const updateDeliveryDue = async (tx: Tx, claimed: Claimed, waitMs: number): Promise<void> => {
-  await tx
-    .updateTable('webhook_deliveries')
-    .set({ due_at: sql<Date>`${now()} + make_interval(secs => ${waitMs / 1_000})` })
-    .where('agent_id', '=', claimed.agentId)
-    .where('delivery_id', '=', claimed.deliveryId)
-    .where('attempts', '=', claimed.attempt)
-    .where('state', '=', 'pending')
-    .execute()
-}
+/** What an endpoint starts anew with, whoever switched it off. */
+const unblemished = {
+  failing_since: null,
+  failures: 0,
+  last_failure_at: null,
+  open_until: null,
+  notices: 0,
+  watch_at: null,
+} as const
 
-/** An endpoint that answers well: touched only where it was failing, since every delivery comes by here. */
-export const updateEndpointHealthy = async (tx: Tx, endpoint: EndpointKey): Promise<void> => {
-  await tx
-    .updateTable('webhook_endpoints')
-    .set({ failing_since: null })
-    .where('agent_id', '=', endpoint.agentId)
-    .where('endpoint_id', '=', endpoint.endpointId)
-    .where('failing_since', 'is not', null)
-    .execute()
-}
-
-/** Since when an enabled endpoint fails, this failure counted. Locks it until the commit. */
-export const updateEndpointFailing = async (tx: Tx, endpoint: EndpointKey): Promise<Date | undefined> => {
-  const row = await tx
-    .updateTable('webhook_endpoints')
-    .set({ failing_since: sql<Date>`coalesce(failing_since, pohf_now())` })
-    .where('agent_id', '=', endpoint.agentId)
-    .where('endpoint_id', '=', endpoint.endpointId)
-    .where('state', '=', 'enabled')
-    .returning('failing_since')
-    .executeTakeFirst()
-  return row?.failing_since ?? undefined
-}
-
-/** Switches an endpoint off, and with it everything that still waits for it. */
-export const updateEndpointDisabled = async (
+export const updateEndpoint = async (
   tx: Tx,
   endpoint: EndpointKey,
-  reason: 'gone' | 'failing',
+  change: { readonly url?: string; readonly events?: string[] },
 ): Promise<void> => {
+  if (change.url === undefined && change.events === undefined) return
   await tx
     .updateTable('webhook_endpoints')
-    .set({ state: 'disabled', disabled_at: now(), disabled_reason: reason })
+    // At another address it has not failed yet.
+    .set({ ...change, ...(change.url === undefined ? {} : unblemished) })
     .where('agent_id', '=', endpoint.agentId)
     .where('endpoint_id', '=', endpoint.endpointId)
     .execute()
+}
+
+export const updateEndpointEnabled = async (tx: Tx, endpoint: EndpointKey): Promise<void> => {
+  await tx
+    .updateTable('webhook_endpoints')
+    .set({ state: 'enabled', disabled_at: null, disabled_reason: null, ...unblemished })
+    .where('agent_id', '=', endpoint.agentId)
+    .where('endpoint_id', '=', endpoint.endpointId)
+    .execute()
+}
+
+/** Gives up everything that still waits for an endpoint; a recovery finds it again. */
+const updateWaitingDead = async (tx: Tx, endpoint: EndpointKey): Promise<void> => {
   await tx
     .updateTable('webhook_deliveries')
     .set({ state: 'dead', settled_at: now() })
@@ -281,15 +150,292 @@ export const updateEndpointDisabled = async (
     .execute()
 }
 
-/** Drops a batch of deliveries that were settled long ago and says how many. */
-export const deleteSettledDeliveries = async (
+/** Switches an endpoint off, and with it everything that still waits for it. */
+export const updateEndpointDisabled = async (
   tx: Tx,
-  keep: { readonly days: number; readonly limit: number },
-): Promise<number> => {
-  const { numAffectedRows } = await sql`
-    delete from webhook_deliveries where (agent_id, delivery_id) in (
-      select agent_id, delivery_id from webhook_deliveries
-      where state <> 'pending' and settled_at < pohf_now() - make_interval(days => ${keep.days})
-      limit ${keep.limit} for update skip locked)`.execute(tx)
-  return Number(numAffectedRows ?? 0n)
+  endpoint: EndpointKey,
+  reason: 'gone' | 'failing' | 'owner',
+): Promise<void> => {
+  await tx
+    .updateTable('webhook_endpoints')
+    .set({
+      state: 'disabled',
+      disabled_at: now(),
+      disabled_reason: reason,
+      open_until: null,
+      watch_at: null,
+      recover_since: null,
+      recover_at: null,
+      recover_event_id: null,
+    })
+    .where('agent_id', '=', endpoint.agentId)
+    .where('endpoint_id', '=', endpoint.endpointId)
+    .execute()
+  await updateWaitingDead(tx, endpoint)
+}
+
+/** Deletes an endpoint: its address and secrets go at once, its rows when the worker comes by. */
+export const updateEndpointDeleted = async (tx: Tx, endpoint: EndpointKey): Promise<void> => {
+  await tx
+    .updateTable('webhook_endpoints')
+    .set({
+      state: 'deleted',
+      url: '',
+      secret_sealed: '',
+      previous_sealed: null,
+      previous_until: null,
+      ...unblemished,
+      recover_since: null,
+      recover_at: null,
+      recover_event_id: null,
+    })
+    .where('agent_id', '=', endpoint.agentId)
+    .where('endpoint_id', '=', endpoint.endpointId)
+    .execute()
+  await updateWaitingDead(tx, endpoint)
+}
+
+/** Puts a new secret in place; the old one signs on for so long, or not at all. */
+export const updateSecret = async (
+  tx: Tx,
+  endpoint: EndpointKey,
+  secret: { readonly sealed: string; readonly previousSealed: string; readonly overlapSeconds: number },
+): Promise<Date | null> => {
+  const signsOn = secret.overlapSeconds > 0
+  const row = await tx
+    .updateTable('webhook_endpoints')
+    .set({
+      secret_sealed: secret.sealed,
+      previous_sealed: signsOn ? secret.previousSealed : null,
+      previous_until: signsOn
+        ? sql<Date>`pohf_now() + make_interval(secs => ${secret.overlapSeconds})`
+        : null,
+    })
+    .where('agent_id', '=', endpoint.agentId)
+    .where('endpoint_id', '=', endpoint.endpointId)
+    .returning('previous_until')
+    .executeTakeFirstOrThrow()
+  return row.previous_until
+}
+
+/** Since when an enabled endpoint fails, and how often, this failure counted. Locks it until the commit. */
+export const updateEndpointFailing = async (
+  tx: Tx,
+  endpoint: EndpointKey,
+  watchMs: number,
+): Promise<{ failingSince: Date; failures: number } | undefined> => {
+  const row = await tx
+    .updateTable('webhook_endpoints')
+    .set({
+      failing_since: sql<Date>`coalesce(failing_since, pohf_now())`,
+      failures: sql<number>`failures + 1`,
+      last_failure_at: now(),
+      watch_at: sql<Date>`coalesce(watch_at, pohf_now() + make_interval(secs => ${watchMs / 1_000}))`,
+    })
+    .where('agent_id', '=', endpoint.agentId)
+    .where('endpoint_id', '=', endpoint.endpointId)
+    .where('state', '=', 'enabled')
+    .returning(['failing_since', 'failures'])
+    .executeTakeFirst()
+  return row?.failing_since ? { failingSince: row.failing_since, failures: row.failures } : undefined
+}
+
+/** Sends nothing to an endpoint for so long; a longer wait that already stands is kept. */
+export const updateEndpointOpen = async (tx: Tx, endpoint: EndpointKey, openMs: number): Promise<void> => {
+  await tx
+    .updateTable('webhook_endpoints')
+    .set({
+      open_until: sql<Date>`greatest(open_until, pohf_now() + make_interval(secs => ${openMs / 1_000}))`,
+    })
+    .where('agent_id', '=', endpoint.agentId)
+    .where('endpoint_id', '=', endpoint.endpointId)
+    .execute()
+}
+
+/** Failing endpoints that must be looked at now, locked until the commit. */
+export const listWatched = async (tx: Tx, limit: number) =>
+  tx
+    .selectFrom('webhook_endpoints')
+    .select(['agent_id', 'mode', 'endpoint_id', 'url', 'failing_since', 'last_failure_at', 'notices'])
+    .where('watch_at', '<=', now())
+    .where('state', '=', 'enabled')
+    .orderBy('watch_at')
+    .limit(limit)
+    .forUpdate()
+    .skipLocked()
+    .execute()
+
+export const updateWatch = async (
+  tx: Tx,
+  endpoint: EndpointKey,
+  watch: { readonly notices: number; readonly nextAt: Date | null },
+): Promise<void> => {
+  await tx
+    .updateTable('webhook_endpoints')
+    .set({ notices: watch.notices, watch_at: watch.nextAt })
+    .where('agent_id', '=', endpoint.agentId)
+    .where('endpoint_id', '=', endpoint.endpointId)
+    .execute()
+}
+
+/** Begins a recovery, or moves one that is under way further back. */
+export const updateRecovery = async (tx: Tx, endpoint: EndpointKey, since: Date): Promise<Date> => {
+  const row = await tx
+    .updateTable('webhook_endpoints')
+    .set({
+      recover_since: sql<Date>`least(recover_since, ${since})`,
+      recover_at: sql<Date>`least(recover_since, ${since})`,
+      recover_event_id: '',
+    })
+    .where('agent_id', '=', endpoint.agentId)
+    .where('endpoint_id', '=', endpoint.endpointId)
+    .returning('recover_since')
+    .executeTakeFirstOrThrow()
+  if (!row.recover_since) throw new Error('a recovery was not begun')
+  return row.recover_since
+}
+
+/** One endpoint that is being recovered, locked until the commit. */
+export const findRecovering = async (tx: Tx) =>
+  tx
+    .selectFrom('webhook_endpoints')
+    .select(['agent_id', 'mode', 'endpoint_id', 'events', 'recover_since', 'recover_event_id'])
+    .select(
+      sql<string>`to_char(recover_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`.as('recover_at'),
+    )
+    .where('recover_since', 'is not', null)
+    .where('state', '=', 'enabled')
+    .orderBy('recover_since')
+    .limit(1)
+    .forUpdate()
+    .skipLocked()
+    .executeTakeFirst()
+
+/** How far a recovery has come; null where it has reached the end. */
+export const updateRecovered = async (
+  tx: Tx,
+  endpoint: EndpointKey,
+  position: { readonly at: string; readonly eventId: string } | null,
+): Promise<void> => {
+  await tx
+    .updateTable('webhook_endpoints')
+    .set(
+      position
+        ? { recover_at: sql<Date>`${position.at}::timestamptz`, recover_event_id: position.eventId }
+        : { recover_since: null, recover_at: null, recover_event_id: null },
+    )
+    .where('agent_id', '=', endpoint.agentId)
+    .where('endpoint_id', '=', endpoint.endpointId)
+    .execute()
+}
+
+const deliveryColumns = [
+  'delivery_id',
+  'endpoint_id',
+  'event_id',
+  'state',
+  'created_at',
+  'due_at',
+  'settled_at',
+  'attempts',
+] as const
+
+/** Deliveries of an endpoint, newest event first, from behind a position on. */
+export const listDeliveries = async (
+  tx: Tx,
+  owner: Owner,
+  page: {
+    readonly endpointId: string
+    readonly state: string | undefined
+    readonly before: string | undefined
+    readonly limit: number
+  },
+) => {
+  const { state, before } = page
+  return tx
+    .selectFrom('webhook_deliveries')
+    .select(deliveryColumns)
+    .select(sql<string>`body::json ->> 'type'`.as('type'))
+    .where('agent_id', '=', owner.agentId)
+    .where('mode', '=', owner.mode)
+    .where('endpoint_id', '=', page.endpointId)
+    .$if(state !== undefined, (query) => query.where('state', '=', state ?? ''))
+    .$if(before !== undefined, (query) => query.where('event_id', '<', before ?? ''))
+    .orderBy('event_id', 'desc')
+    .limit(page.limit)
+    .execute()
+}
+
+/** The latest attempts of deliveries: at most 20 of each, since a replay may add to them again and again. */
+export const listAttempts = async (tx: Tx, agentId: string, deliveryIds: readonly string[]) => {
+  const { rows } = await sql<{
+    delivery_id: string
+    attempt: number
+    at: Date
+    outcome: 'delivered' | 'failed' | 'gone'
+    status: number | null
+    fault: string | null
+    duration_ms: number
+  }>`
+    select delivery_id, attempt, at, outcome, status, fault, duration_ms
+    from unnest(${deliveryIds}::text[]) wanted(delivery_id), lateral (
+      select attempt, at, outcome, status, fault, duration_ms from webhook_attempts
+      where agent_id = ${agentId} and webhook_attempts.delivery_id = wanted.delivery_id
+      order by attempt desc, at desc limit 20) latest
+    order by delivery_id, attempt, at`.execute(tx)
+  return rows
+}
+
+/** A delivery of this owner, locked until the commit, with whether its last claim has been settled. */
+export const findDeliveryLocked = async (tx: Tx, owner: Owner, deliveryId: string) => {
+  const delivery = await tx
+    .selectFrom('webhook_deliveries')
+    .select(deliveryColumns)
+    .where('agent_id', '=', owner.agentId)
+    .where('mode', '=', owner.mode)
+    .where('delivery_id', '=', deliveryId)
+    .forUpdate()
+    .executeTakeFirst()
+  if (!delivery) return undefined
+  const last = await tx
+    .selectFrom('webhook_attempts')
+    .select('attempt')
+    .where('agent_id', '=', owner.agentId)
+    .where('delivery_id', '=', deliveryId)
+    .where('attempt', '=', delivery.attempts)
+    .limit(1)
+    .executeTakeFirst()
+  return { ...delivery, underWay: delivery.state === 'pending' && delivery.attempts > 0 && !last }
+}
+
+/** The endpoint of a delivery, without a lock: its own must come first. */
+export const findEndpointOfDelivery = async (
+  tx: Tx,
+  owner: Owner,
+  deliveryId: string,
+): Promise<string | undefined> => {
+  const row = await tx
+    .selectFrom('webhook_deliveries')
+    .select('endpoint_id')
+    .where('agent_id', '=', owner.agentId)
+    .where('mode', '=', owner.mode)
+    .where('delivery_id', '=', deliveryId)
+    .executeTakeFirst()
+  return row?.endpoint_id
+}
+
+/** Makes a delivery due now, with the plan of waits before it again. */
+export const updateDeliveryReplayed = async (tx: Tx, agentId: Tenant, deliveryId: string): Promise<void> => {
+  await tx
+    .updateTable('webhook_deliveries')
+    .set({
+      state: 'pending',
+      settled_at: null,
+      due_at: now(),
+      replays: sql<number>`replays + 1`,
+      attempts_before: sql<number>`attempts`,
+    })
+    .where('agent_id', '=', agentId)
+    .where('delivery_id', '=', deliveryId)
+    .execute()
 }

@@ -9,7 +9,9 @@ import {
   endpointOf,
   happen,
   isSigned,
+  meansOf,
   newAgent,
+  noContact,
   passOn,
   secondMs,
   statesOf,
@@ -28,7 +30,7 @@ test('a receiver that never answers, and one that is not there, fail in their ti
   const { id: absent } = await subscribe(harness, agent, 'http://127.0.0.1:9/')
   await happen(harness, agent)
   await passOn(harness)
-  await toRest(deliveryDuty(harness.ctx, { timeoutMs: 1_000 }))
+  await toRest(deliveryDuty(harness.ctx, noContact, { timeoutMs: 1_000 }))
   assert.equal(silent.received.length, 1)
   assert.deepEqual(await attemptsOf(harness, id), [
     { attempt: 1, outcome: 'failed', status: null, fault: 'timeout' },
@@ -47,7 +49,7 @@ test('receivers that never answer hold up nobody, and none gets more than four a
   await subscribe(harness, agent, healthy.url)
   for (let i = 0; i < 60; i++) await happen(harness, agent)
   await passOn(harness)
-  const duty = deliveryDuty(harness.ctx, { timeoutMs: 60_000 })
+  const duty = deliveryDuty(harness.ctx, noContact, { timeoutMs: 60_000 })
   const startedAt = performance.now()
   while (healthy.received.length < 60 && performance.now() - startedAt < 30_000) await duty.run()
   assert.equal(healthy.received.length, 60, 'the healthy receiver waited for the silent one')
@@ -55,7 +57,9 @@ test('receivers that never answer hold up nobody, and none gets more than four a
   assert.ok(healthy.openMax <= 4)
   for (const response of held) response.writeHead(500).end()
   await duty.finish?.()
-  // Known to fail, the endpoint is tried one at a time until it answers.
+  // Known to fail, the endpoint is left alone for a while, then tried one at a time until it answers.
+  assert.equal((await claim(harness.ctx, 32)).length, 0)
+  await harness.advance(11 * secondMs)
   assert.equal((await claim(harness.ctx, 32)).length, 1)
 })
 
@@ -66,7 +70,10 @@ test('two workers side by side deliver every event once', async () => {
   for (const receiver of receivers) await subscribe(harness, agent, receiver.url)
   const eventIds = await Promise.all(Array.from({ length: 80 }, (_, i) => happen(harness, agent, `key_${i}`)))
   await Promise.all([passOn(harness), passOn(harness)])
-  await Promise.all([toRest(deliveryDuty(harness.ctx)), toRest(deliveryDuty(harness.ctx))])
+  await Promise.all([
+    toRest(deliveryDuty(harness.ctx, noContact)),
+    toRest(deliveryDuty(harness.ctx, noContact)),
+  ])
   for (const receiver of receivers)
     assert.deepEqual(receiver.eventIds().toSorted(), eventIds.toSorted(), 'lost or sent twice')
   const { rows } = await harness.owner.query('select count(*)::int as count from webhook_attempts')
@@ -92,7 +99,10 @@ test('a worker that dies after sending leads to a second delivery with the same 
   assert.equal(receiver.received[0]?.body, receiver.received[1]?.body)
   assert.ok(receiver.received.every((received) => isSigned(signingSecret, received)))
   assert.deepEqual(await statesOf(harness, id), ['delivered'])
-  await settle(harness.ctx, claimed, { reply: { status: 500, retryAfter: undefined }, durationMs: 1 })
+  await settle(harness.ctx, meansOf(harness), claimed, {
+    reply: { status: 500, retryAfter: undefined },
+    durationMs: 1,
+  })
   assert.deepEqual(await statesOf(harness, id), ['delivered'])
   assert.equal((await endpointOf(harness, id))?.failing_since, null)
 })
@@ -109,7 +119,7 @@ test('a worker that is stopped finishes what it has under way', async () => {
   const { id } = await subscribe(harness, agent, receiver.url)
   await happen(harness, agent)
   await passOn(harness)
-  const worker = startWorker(harness.ctx, [deliveryDuty(harness.ctx)])
+  const worker = startWorker(harness.ctx, [deliveryDuty(harness.ctx, noContact)])
   await arrived.promise
   const stopped = worker.stop()
   release.resolve()
@@ -130,10 +140,16 @@ test('a late answer of a worker that lost its lease does not settle what another
   assert.ok(slow && quick)
   assert.equal(quick.deliveryId, slow.deliveryId)
   for (const status of [200, 410, 500])
-    await settle(harness.ctx, slow, { reply: { status, retryAfter: undefined }, durationMs: 1 })
+    await settle(harness.ctx, meansOf(harness), slow, {
+      reply: { status, retryAfter: undefined },
+      durationMs: 1,
+    })
   assert.deepEqual(await statesOf(harness, id), ['pending'])
   assert.equal((await endpointOf(harness, id))?.state, 'enabled')
-  await settle(harness.ctx, quick, { reply: { status: 200, retryAfter: undefined }, durationMs: 1 })
+  await settle(harness.ctx, meansOf(harness), quick, {
+    reply: { status: 200, retryAfter: undefined },
+    durationMs: 1,
+  })
   assert.deepEqual(await statesOf(harness, id), ['delivered'])
 })
 
@@ -168,7 +184,6 @@ test('the database refuses to bring back what is settled or switched off', async
   await happen(harness, agent)
   await harness.work()
   for (const sql of [
-    "update webhook_endpoints set state = 'enabled', disabled_at = null, disabled_reason = null",
     "update webhook_deliveries set state = 'pending', settled_at = null",
     "update webhook_deliveries set state = 'delivered'",
   ])

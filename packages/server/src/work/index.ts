@@ -1,3 +1,4 @@
+export { cardSettler } from './order-paid.ts'
 export { countPurchasable, findWorkRef } from './references.ts'
 export { duties } from './duties.ts'
 export { routes } from './routes.ts'

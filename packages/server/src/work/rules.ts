@@ -1,4 +1,5 @@
 import { orderStates, type Mode } from '@pohf/protocol'
+import type { Line } from '../ledger/index.ts'
 
 /** How long an order waits to be funded. */
 export const orderDays = 7
@@ -47,4 +48,31 @@ export const priceOf = (asked: Asked): Price | undefined => {
   if (!isAbove) return { totalUsdCents: full, offer: unitUsdCents === undefined }
   if (unitUsdCents !== undefined && asked.mode === 'live') return undefined
   return { totalUsdCents: capUsdCents, offer: true }
+}
+
+/** Where card money of orders is, in US cents: outside, waiting for an operator, owed to us. */
+export const cardAccounts = {
+  world: 'world:card',
+  unused: 'unused:card',
+  debt: 'owed:card',
+} as const
+export const escrowOf = (orderId: string): string => `escrow:${orderId}`
+
+const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)
+
+/** The lines of taking a payment back: from escrow first, then what is unused, and the rest is owed. */
+export const escrowReversal = (
+  escrow: string,
+  amount: bigint,
+  held: { readonly escrow: bigint; readonly unused: bigint },
+): Line[] => {
+  const fromEscrow = least(held.escrow, amount)
+  const fromUnused = least(held.unused, amount - fromEscrow)
+  const lines: Line[] = [
+    { account: escrow, unit: 'usd_cent', amount: -fromEscrow },
+    { account: cardAccounts.unused, unit: 'usd_cent', amount: -fromUnused },
+    { account: cardAccounts.debt, unit: 'usd_cent', amount: fromEscrow + fromUnused - amount },
+    { account: cardAccounts.world, unit: 'usd_cent', amount },
+  ]
+  return lines.filter((line) => line.amount !== 0n)
 }

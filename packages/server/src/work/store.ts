@@ -160,6 +160,17 @@ export const updateOrderCheckout = async (
     .execute()
 }
 
+/** One step of an order; the database refuses those that are not in its table. */
+export const updateOrderStatus = async (tx: Tx, key: OrderKey, status: OrderState): Promise<void> => {
+  await tx
+    .updateTable('orders')
+    .set({ status, ...(status === 'funded' ? { funded_at: now() } : {}) })
+    .where('agent_id', '=', key.agentId)
+    .where('mode', '=', key.mode)
+    .where('order_id', '=', key.orderId)
+    .execute()
+}
+
 type TokenKey = { readonly agentId: string; readonly mode: Mode; readonly nonce: string }
 /** Uses a token up; false where it was used before. */
 export const insertTokenClaim = async (tx: Tx, token: TokenKey, expiresAt: Date): Promise<boolean> => {

@@ -1,0 +1,142 @@
+// Goes through <pohf-check> in a browser: presses its button, agrees, and answers what is asked by looking at pixels.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Page } from 'playwright-core'
+import type { BotOutcome } from '../bots/bot.ts'
+import type { Point } from '../generators/types.ts'
+import { type Random, uniform } from '../random.ts'
+import { findOpenRing } from '../vision/open-ring.ts'
+import type { GreyImage } from '../vision/png.ts'
+
+export type Rectangle = Point & { readonly width: number; readonly height: number }
+
+/** Moves a pointer and presses its button, by whatever means. Places are CSS pixels of the page. */
+export type Hand = {
+  /** Goes there, and stops on the way once `isOff` says so. */
+  readonly reach: (to: Point, isOff?: () => boolean) => Promise<void>
+  readonly press: () => Promise<void>
+}
+
+/** Sees a part of the page as pixels. */
+export type Eyes = (part: Rectangle) => Promise<GreyImage>
+
+export type Player = {
+  readonly page: Page
+  readonly hand: Hand
+  readonly eyes: Eyes
+  readonly random: Random
+  readonly signal: AbortSignal
+  /** Whether the hand stays in motion between questions, as a person's does. */
+  readonly wanders: boolean
+  /** Milliseconds between seeing and moving. */
+  readonly reactionMs: () => number
+}
+
+type Scene = {
+  readonly outcome: { readonly sessionId?: string; readonly status?: string; readonly code?: string } | null
+  readonly look: string
+  readonly asks: boolean
+  readonly begin: Rectangle | null
+  readonly agree: Rectangle | null
+  readonly picture: Rectangle | null
+}
+
+const listen = `for (const name of ['pohf-done', 'pohf-failed'])
+  document.addEventListener(name, (event) => { globalThis.arenaOutcome = { ...event.detail } })`
+
+const inspect = `(() => {
+  const root = document.querySelector('pohf-check')?.shadowRoot
+  const dialog = root?.querySelector('dialog')
+  const place = (element) => {
+    if (!element) return null
+    const { x, y, width, height } = element.getBoundingClientRect()
+    return width > 0 ? { x, y, width, height } : null
+  }
+  return {
+    outcome: globalThis.arenaOutcome ?? null,
+    look: dialog ? dialog.className : 'closed',
+    asks: dialog?.querySelector('.bar.runs') != null,
+    begin: place(root?.querySelector('.box button')),
+    agree: place(dialog?.querySelector('.btn.main')),
+    picture: place(dialog?.querySelector('canvas')),
+  }
+})()`
+
+const lookAt = (page: Page): Promise<Scene> => page.evaluate<Scene>(inspect)
+
+const inside = (random: Random, { x, y, width, height }: Rectangle): Point => ({
+  x: x + width * uniform(random, 0.3, 0.7),
+  y: y + height * uniform(random, 0.35, 0.65),
+})
+
+const waitFor = async <T>(player: Player, find: (scene: Scene) => T | null): Promise<T> => {
+  for (let look = 0; look < 600; look += 1) {
+    const found = find(await lookAt(player.page))
+    if (found !== null) return found
+    await sleep(50, undefined, { signal: player.signal })
+  }
+  throw new Error('the check did not show what was waited for within 30 s')
+}
+
+/** Sees the picture, finds the open ring, reaches for it and presses. False where nothing was seen. */
+const answer = async (player: Player, picture: Rectangle): Promise<boolean> => {
+  const { random, hand, eyes } = player
+  const seenAt = performance.now()
+  const image = await eyes(picture)
+  const ring = findOpenRing(image)
+  if (!ring) return false
+  await sleep(Math.max(0, player.reactionMs() - (performance.now() - seenAt)))
+  const scale = picture.width / image.width
+  const near = (value: number) => value * scale + uniform(random, -4, 4)
+  await hand.reach({ x: picture.x + near(ring.x), y: picture.y + near(ring.y) })
+  await hand.press()
+  return true
+}
+
+/** Moves a little, as somebody who waits; lets go at once when a question appears. */
+const wander = async (player: Player, around: Rectangle): Promise<void> => {
+  const { random, hand } = player
+  let isAsked = false
+  const to = {
+    x: around.x + around.width / 2 + uniform(random, -260, 260),
+    y: around.y + around.height / 2 + uniform(random, -180, 180),
+  }
+  const watching = waitFor(player, ({ asks, outcome }) => (asks || outcome ? true : isAsked || null)).then(
+    () => (isAsked = true),
+    () => (isAsked = true),
+  )
+  await hand.reach({ x: Math.max(5, to.x), y: Math.max(5, to.y) }, () => isAsked)
+  isAsked = true
+  await watching
+}
+
+/** Plays the check on a page that is already open, to its end. */
+export const passCheck = async (player: Player): Promise<BotOutcome> => {
+  const { page, hand, random, signal } = player
+  await page.evaluate(listen)
+  let probes = 0
+  let answered = 0
+  const press = async (part: Rectangle) => {
+    await hand.reach(inside(random, part))
+    await hand.press()
+  }
+  await press(await waitFor(player, ({ begin }) => begin))
+  await press(await waitFor(player, ({ look, agree }) => (look === 'ask' ? agree : null)))
+  let around: Rectangle = { x: 500, y: 300, width: 320, height: 200 }
+  for (let look = 0; look < 4_000; look += 1) {
+    const scene = await lookAt(page)
+    if (scene.outcome) {
+      const { sessionId = '', status, code } = scene.outcome
+      if (!sessionId) throw new Error(`the check failed: ${code ?? 'no reason given'}`)
+      return { sessionId, status: status ?? 'unknown', probes, answered }
+    }
+    if (scene.look === 'stuck') throw new Error('the check is stuck')
+    if (scene.look === 'point' && scene.asks && scene.picture) {
+      around = scene.picture
+      probes += 1
+      if (await answer(player, scene.picture)) answered += 1
+      await waitFor(player, (next) => (next.asks && next.look === 'point' ? null : true))
+    } else if (player.wanders && scene.look === 'wait' && random() < 0.3) await wander(player, around)
+    await sleep(40, undefined, { signal })
+  }
+  throw new Error('the check did not end')
+}

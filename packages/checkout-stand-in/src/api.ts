@@ -1,0 +1,194 @@
+import { createHash } from 'node:crypto'
+import type { Acts } from './acts.ts'
+import type { Book, Session } from './book.ts'
+import { at, listAt, readForm, textAt, type Form } from './form.ts'
+
+export type Reply = {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body: object
+}
+type Fault = {
+  readonly type: string
+  readonly message: string
+  readonly code?: string
+  readonly param?: string
+}
+const fault = (status: number, error: Fault): Reply => ({ status, body: { error } })
+const invalid = (message: string, more: Partial<Fault> = {}) =>
+  fault(400, { type: 'invalid_request_error', message, ...more })
+const missing = (what: string, id: string) =>
+  fault(404, {
+    type: 'invalid_request_error',
+    code: 'resource_missing',
+    message: `No such ${what}: '${id}'`,
+    param: 'id',
+  })
+
+/** The provider's own limits: from half a dollar up, a page that lives 24 hours. */
+const amountMin = 50
+const amountMax = 99_999_999
+const sessionSeconds = 86_400
+const listMax = 100
+const answersMax = 10_000
+
+const metadataOf = (form: Form, ...path: string[]): Record<string, string> => {
+  const given = at(form, ...path)
+  return typeof given === 'object'
+    ? Object.fromEntries(
+        Object.entries(given).filter((pair): pair is [string, string] => typeof pair[1] === 'string'),
+      )
+    : {}
+}
+
+export type ApiRequest = {
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly body: string
+  readonly header: (name: string) => string | undefined
+}
+
+/** As much of the provider's API as the server's SDK calls. */
+export const makeApi = (book: Book, acts: Acts, secretKey: string) => {
+  const createSession = (form: Form): Reply => {
+    const item = at(form, 'line_items', '0')
+    const successUrl = textAt(form, 'success_url')
+    if (typeof item !== 'object')
+      return invalid('Missing required param: line_items.', {
+        code: 'parameter_missing',
+        param: 'line_items',
+      })
+    if (successUrl === undefined || !URL.canParse(successUrl))
+      return invalid('Not a valid URL', { code: 'url_invalid', param: 'success_url' })
+    if (textAt(form, 'mode') !== 'payment') return invalid('Invalid mode', { param: 'mode' })
+    if (textAt(item, 'price_data', 'currency') !== 'usd')
+      return invalid('Invalid currency', { param: 'line_items[0][price_data][currency]' })
+    const amount = Number(textAt(item, 'price_data', 'unit_amount')) * Number(textAt(item, 'quantity') ?? '1')
+    if (!Number.isInteger(amount) || amount > amountMax)
+      return invalid('Invalid integer', { param: 'line_items[0][price_data][unit_amount]' })
+    if (amount < amountMin)
+      return invalid('The Checkout Session’s total amount due must add up to at least $0.50 usd', {
+        code: 'amount_too_small',
+      })
+    const created = book.seconds()
+    const session: Session = {
+      id: book.id('cs_test_'),
+      amount,
+      name: textAt(item, 'price_data', 'product_data', 'name') ?? 'Payment',
+      clientReferenceId: textAt(form, 'client_reference_id') ?? null,
+      metadata: { ...metadataOf(form, 'metadata'), ...metadataOf(form, 'payment_intent_data', 'metadata') },
+      successUrl,
+      cancelUrl: textAt(form, 'cancel_url') ?? null,
+      created,
+      expiresAt: created + sessionSeconds,
+      status: 'open',
+      paymentStatus: 'unpaid',
+      paymentId: null,
+    }
+    book.keep(book.sessions, session.id, session)
+    return { status: 200, body: book.writeSession(session) }
+  }
+
+  const listEvents = (query: Form): Reply => {
+    const types = new Set(listAt(query, 'types'))
+    const since = Number(textAt(query, 'created', 'gte') ?? '0')
+    const limit = Math.min(Number(textAt(query, 'limit') ?? '10'), listMax)
+    const found = [...book.events.values()]
+      .filter((event) => event.created >= since && (types.size === 0 || types.has(event.type)))
+      .toReversed()
+    const after = textAt(query, 'starting_after')
+    const start = after === undefined ? 0 : found.findIndex((event) => event.id === after) + 1
+    const page = found.slice(start, start + limit)
+    return {
+      status: 200,
+      body: {
+        object: 'list',
+        url: '/v1/events',
+        has_more: start + limit < found.length,
+        data: page.map((event) => JSON.parse(event.body) as object),
+      },
+    }
+  }
+
+  const refund = (form: Form): Reply => {
+    const paymentId = textAt(form, 'payment_intent') ?? ''
+    const payment = book.payments.get(paymentId)
+    if (!payment) return missing('payment_intent', paymentId)
+    const amount = textAt(form, 'amount')
+    const made = acts.refund(payment, amount === undefined ? undefined : Number(amount))
+    return made
+      ? { status: 200, body: made }
+      : invalid('Refund amount is greater than unrefunded amount on charge', { param: 'amount' })
+  }
+
+  const act = (request: ApiRequest): Reply => {
+    const { method, path } = request
+    const form = readForm(request.body)
+    const query = readForm(request.query)
+    if (path === '/v1/checkout/sessions' && method === 'POST') return createSession(form)
+    if (path === '/v1/events' && method === 'GET') return listEvents(query)
+    if (path === '/v1/refunds' && method === 'POST') return refund(form)
+    const [, id = '', step] = /^\/v1\/checkout\/sessions\/([^/]+)(\/expire)?$/.exec(path) ?? []
+    if (id === '' || (method === 'GET') === (step !== undefined))
+      return fault(404, {
+        type: 'invalid_request_error',
+        message: `Unrecognized request URL (${method}: ${path}).`,
+      })
+    const session = book.sessions.get(id)
+    if (!session) return missing('checkout.session', id)
+    if (step !== undefined && !acts.expire(session))
+      return invalid(`Only Checkout Sessions with a status in ["open"] can be expired.`)
+    const expand = listAt(query, 'expand').includes('payment_intent')
+    return { status: 200, body: book.writeSession(session, expand) }
+  }
+
+  const answers = new Map<string, { readonly print: string; readonly reply: Reply | 'under way' }>()
+  /** One answer for one key, the first; another request under the same key is refused. */
+  const once = async (request: ApiRequest, run: () => Promise<Reply>): Promise<Reply> => {
+    const key = request.header('idempotency-key')
+    if (key === undefined || request.method !== 'POST') return run()
+    const print = createHash('sha256').update(`${request.path} ${request.body}`).digest('hex')
+    const known = answers.get(key)
+    if (known?.reply === 'under way')
+      return fault(409, {
+        type: 'idempotency_error',
+        code: 'idempotency_key_in_use',
+        message: `There is currently another in-progress request using this Stripe-Idempotency-Key`,
+      })
+    if (known && known.print !== print)
+      return fault(400, {
+        type: 'idempotency_error',
+        message: `Keys for idempotent requests can only be used with the same parameters they were first used with.`,
+      })
+    if (known) return { ...known.reply, headers: { ...known.reply.headers, 'idempotent-replayed': 'true' } }
+    answers.set(key, { print, reply: 'under way' })
+    const reply = await run()
+    // Faults of the parameters are not kept; faults of its own are, as the provider does.
+    if (reply.status >= 400 && reply.status < 500) answers.delete(key)
+    else book.keep(answers, key, { print, reply })
+    if (answers.size > answersMax) answers.clear()
+    return reply
+  }
+
+  return async (request: ApiRequest, before: () => Promise<Reply | undefined>): Promise<Reply> => {
+    const given = /^Bearer (\S+)$/.exec(request.header('authorization') ?? '')?.[1] ?? ''
+    const reply =
+      given === secretKey
+        ? await once(request, async () => (await before()) ?? act(request))
+        : fault(401, {
+            type: 'invalid_request_error',
+            message: `Invalid API Key provided: ${given.slice(0, 8)}****${given.slice(-4)}`,
+          })
+    const version = request.header('stripe-version')
+    return {
+      ...reply,
+      headers: {
+        'request-id': book.id('req_'),
+        ...(version === undefined ? {} : { 'stripe-version': version }),
+        ...(reply.status >= 500 ? { 'stripe-should-retry': 'false' } : {}),
+        ...reply.headers,
+      },
+    }
+  }
+}

@@ -1,0 +1,153 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
+import { makeActs } from './acts.ts'
+import { makeApi, type Reply } from './api.ts'
+import { makeBook } from './book.ts'
+import { makeControl, type Misbehaviour } from './control.ts'
+import { makeDeliverer } from './deliver.ts'
+import { headersOf, homePage, payPage, stylesheet, unknownPage } from './pages.ts'
+
+export type Options = {
+  readonly port: number
+  readonly secretKey: string
+  readonly webhookUrl: string
+  readonly webhookSecret: string
+  /** Where it keeps what it knows from one start to the next; nowhere by default. */
+  readonly file: string | undefined
+}
+
+const bodyBytesMax = 262_144
+const slowMs = 1_500
+
+const readBody = async (request: IncomingMessage): Promise<string> => {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > bodyBytesMax) throw new Error('the body is too large')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+const sendJson = (response: ServerResponse, reply: Reply): void => {
+  response
+    .writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers })
+    .end(JSON.stringify(reply.body))
+}
+const sendPage = (
+  response: ServerResponse,
+  headers: Record<string, string>,
+  text: string,
+  status = 200,
+): void => {
+  response.writeHead(status, headers).end(text)
+}
+
+/** Starts the stand-in on loopback and says where it is. */
+export const startServer = async (options: Options): Promise<{ url: string; stop: () => Promise<void> }> => {
+  let url = ''
+  const book = makeBook(() => url)
+  if (options.file !== undefined && existsSync(options.file)) book.load(readFileSync(options.file, 'utf8'))
+  const deliverer = makeDeliverer(book, { url: options.webhookUrl, secret: options.webhookSecret })
+  const acts = makeActs(book, deliverer)
+  const api = makeApi(book, acts, options.secretKey)
+  const misbehaviour: Misbehaviour = { kind: 'none', calls: 0 }
+  const control = makeControl({ book, acts, deliverer }, misbehaviour)
+
+  const nextMisbehaviour = (): Misbehaviour['kind'] => {
+    if (misbehaviour.calls < 1) return 'none'
+    misbehaviour.calls -= 1
+    return misbehaviour.kind
+  }
+
+  const answerApi = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    target: URL,
+  ): Promise<void> => {
+    const body = await readBody(request)
+    const kind = nextMisbehaviour()
+    if (kind === 'hang') return
+    const reply = await api(
+      {
+        method: request.method ?? '',
+        path: target.pathname,
+        query: target.search.slice(1),
+        body,
+        header: (name) => {
+          const value = request.headers[name]
+          return Array.isArray(value) ? value[0] : value
+        },
+      },
+      async () => {
+        if (kind === 'slow') await setTimeout(slowMs)
+        return kind === 'error'
+          ? { status: 500, body: { error: { type: 'api_error', message: 'An unknown error occurred' } } }
+          : undefined
+      },
+    )
+    if (kind === 'cut') request.socket.destroy()
+    else sendJson(response, reply)
+  }
+
+  const answerPay = async (request: IncomingMessage, response: ServerResponse, id: string): Promise<void> => {
+    const session = book.sessions.get(id)
+    if (!session) return sendPage(response, headersOf(undefined), unknownPage(), 404)
+    if (request.method !== 'POST') return sendPage(response, headersOf(session), payPage(session))
+    const how = new URLSearchParams(await readBody(request)).get('how')
+    if (how === 'declined')
+      return sendPage(
+        response,
+        headersOf(session),
+        payPage(session, 'The card was declined and nothing was charged. Choose another way to pay.'),
+      )
+    if (how === 'card') acts.pay(session)
+    if (how === 'slow') acts.paySlowly(session)
+    const to = how === 'back' ? (session.cancelUrl ?? session.successUrl) : session.successUrl
+    response.writeHead(303, { location: to }).end()
+  }
+
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const target = new URL(request.url ?? '/', 'http://stand-in')
+    const { pathname } = target
+    if (pathname.startsWith('/v1/')) return answerApi(request, response, target)
+    if (pathname.startsWith('/pay/')) return answerPay(request, response, pathname.slice('/pay/'.length))
+    if (pathname.startsWith('/control/')) {
+      const body = await readBody(request)
+      const input = (body === '' ? {} : JSON.parse(body)) as Readonly<Record<string, unknown>>
+      return sendJson(response, await control(pathname, input))
+    }
+    if (pathname === '/pohf.css')
+      return sendPage(response, { 'content-type': 'text/css; charset=utf-8' }, stylesheet)
+    if (pathname === '/') return sendPage(response, headersOf(undefined), homePage(book, deliverer))
+    sendPage(response, headersOf(undefined), unknownPage(), 404)
+  }
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => {
+      if (!response.headersSent) response.writeHead(400)
+      response.end()
+    })
+  })
+  const listen = (port: number) =>
+    new Promise<void>((resolve, reject) => {
+      server.once('error', reject).listen(port, '127.0.0.1', () => {
+        server.off('error', reject)
+        resolve()
+      })
+    })
+  // Somebody else may have its port of last time.
+  await listen(options.port).catch(() => listen(0))
+  const address = server.address()
+  url = `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`
+  return {
+    url,
+    stop: async () => {
+      deliverer.stop()
+      if (options.file !== undefined) writeFileSync(options.file, book.dump(), { mode: 0o600 })
+      server.closeAllConnections()
+      await new Promise<void>((resolve) => server.close(() => resolve()))
+    },
+  }
+}

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { after, test } from 'node:test'
+import { Stripe } from 'stripe'
+import { startStandIn, type State } from '../src/client.ts'
+
+/** The provider's own SDK with its own way to the network: it must see nothing odd. */
+const heard: { body: string; signature: string }[] = []
+const shop = createServer((request, response) => {
+  let body = ''
+  request.on('data', (chunk: Buffer) => (body += chunk.toString()))
+  request.on('end', () => {
+    heard.push({ body, signature: String(request.headers['stripe-signature']) })
+    response.writeHead(200).end()
+  })
+})
+await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve))
+after(() => {
+  shop.closeAllConnections()
+  shop.close()
+})
+const address = shop.address()
+const shopUrl = `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`
+const standIn = await startStandIn({ webhookUrl: shopUrl })
+after(() => standIn.stop())
+const { hostname, port } = new URL(standIn.url)
+const clientWith = (key: string) =>
+  new Stripe(key, { host: hostname, port, protocol: 'http', maxNetworkRetries: 0, telemetry: false })
+const client = clientWith(standIn.settings.STRIPE_SECRET_KEY)
+
+const wish = (unitAmount: number) => ({
+  mode: 'payment' as const,
+  client_reference_id: 'chk_1',
+  line_items: [
+    {
+      quantity: 2,
+      price_data: { currency: 'usd', unit_amount: unitAmount, product_data: { name: 'Ä & <b>' } },
+    },
+  ],
+  metadata: { checkout_id: 'chk_1' },
+  success_url: 'https://shop.example/done',
+})
+const refusedWith = (expected: Partial<Stripe.errors.StripeError>) => (error: unknown) => {
+  assert.ok(error instanceof Stripe.errors.StripeError)
+  for (const [name, value] of Object.entries(expected))
+    assert.equal(error[name as keyof typeof error], value, name)
+  return true
+}
+
+void test('the SDK opens, reads and ends a session', async () => {
+  const session = await client.checkout.sessions.create(wish(1_000))
+  assert.equal(session.amount_total, 2_000)
+  assert.equal(session.status, 'open')
+  assert.equal(session.payment_status, 'unpaid')
+  assert.equal(session.metadata?.['checkout_id'], 'chk_1')
+  assert.ok(session.url?.startsWith(standIn.url))
+  assert.match(session.lastResponse.requestId, /^req_/)
+  assert.equal(session.lastResponse.apiVersion, Stripe.API_VERSION)
+  const page = await (await fetch(String(session.url))).text()
+  assert.ok(page.includes('Pay 20.00 USD') && page.includes('Ä &amp; &lt;b&gt;'))
+  assert.equal((await client.checkout.sessions.retrieve(session.id)).id, session.id)
+  assert.equal((await client.checkout.sessions.expire(session.id)).status, 'expired')
+  await assert.rejects(client.checkout.sessions.expire(session.id), refusedWith({ statusCode: 400 }))
+})
+
+void test('errors have the shapes that the SDK knows', async () => {
+  await assert.rejects(
+    clientWith('sk_test_wrong').checkout.sessions.create(wish(1_000)),
+    refusedWith({ type: 'StripeAuthenticationError', statusCode: 401 }),
+  )
+  await assert.rejects(
+    client.checkout.sessions.create(wish(10)),
+    refusedWith({ type: 'StripeInvalidRequestError', code: 'amount_too_small' }),
+  )
+  await assert.rejects(
+    client.checkout.sessions.create({ ...wish(1_000), line_items: [] }),
+    refusedWith({ code: 'parameter_missing', param: 'line_items' }),
+  )
+  await assert.rejects(
+    client.checkout.sessions.retrieve('cs_none'),
+    refusedWith({ statusCode: 404, code: 'resource_missing' }),
+  )
+  await assert.rejects(client.customers.list(), refusedWith({ statusCode: 404 }))
+})
+
+void test('an idempotency key gives the first answer again, and refuses another body', async () => {
+  const options = { idempotencyKey: 'key-1' }
+  const first = await client.checkout.sessions.create(wish(1_000), options)
+  assert.equal((await client.checkout.sessions.create(wish(1_000), options)).id, first.id)
+  await assert.rejects(
+    client.checkout.sessions.create(wish(2_000), options),
+    refusedWith({ type: 'StripeIdempotencyError' }),
+  )
+  await standIn.control('misbehave', { kind: 'slow', calls: 1 })
+  const together = await Promise.allSettled(
+    [1, 2].map(() => client.checkout.sessions.create(wish(1_000), { idempotencyKey: 'key-2' })),
+  )
+  assert.deepEqual(together.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
+})
+
+void test('the SDK takes its messages as signed, lists them, and refunds', async () => {
+  const { id } = await client.checkout.sessions.create(wish(1_000))
+  const { payment } = await standIn.control<{ payment: string }>(`sessions/${id}/pay`)
+  const paid = await client.checkout.sessions.retrieve(id, { expand: ['payment_intent'] })
+  assert.ok(typeof paid.payment_intent === 'object' && paid.payment_intent?.status === 'succeeded')
+  const refund = await client.refunds.create({ payment_intent: payment, amount: 500 })
+  assert.equal(refund.status, 'succeeded')
+  await assert.rejects(
+    client.refunds.create({ payment_intent: payment, amount: 1_501 }),
+    refusedWith({ statusCode: 400 }),
+  )
+  for (let look = 0; look < 200 && heard.length < 3; look++)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  const types = heard.map(
+    ({ body, signature }) =>
+      client.webhooks.constructEvent(body, signature, standIn.settings.STRIPE_WEBHOOK_SECRET).type,
+  )
+  assert.ok(types.includes('checkout.session.completed') && types.includes('charge.refunded'))
+  assert.throws(() =>
+    client.webhooks.constructEvent(heard[0]?.body ?? '', heard[0]?.signature ?? '', 'whsec_x'),
+  )
+  const listed = await client.events.list({ types: ['charge.refunded'], limit: 1 })
+  assert.equal(listed.data[0]?.type, 'charge.refunded')
+  const all = (await standIn.control<State>('state')).events.length
+  let walked = 0
+  for await (const event of client.events.list({ limit: 1 })) walked += event.id === '' ? 0 : 1
+  assert.equal(walked, all, 'page by page')
+})

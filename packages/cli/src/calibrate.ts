@@ -1,0 +1,59 @@
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { calibrate, mouseMotionOf, type ConsentedSession } from '@pohf/scorer'
+import { inputModel } from '@pohf/scorer/input-model'
+import { checkChunks, readRecording } from '@pohf/verify'
+
+type Given = { readonly platform: string; readonly out: string }
+
+/** As the server derives them from a browser's headers. */
+const platforms = ['windows', 'mac', 'linux', 'chromeos', 'android', 'ios', 'other']
+const filesMax = 10_000
+
+/** Opens one recording of one person; what cannot be checked is not counted. */
+const readSession = async (folder: string, path: string): Promise<ConsentedSession> => {
+  const recording = readRecording(JSON.parse(readFileSync(join(folder, path), 'utf8')))
+  if (!recording) throw new Error(`${path} is not an answer of GET /api/agents/sessions/{id}/chunks.`)
+  const checked = await checkChunks(recording)
+  if (!checked.ok) throw new Error(`${path}: ${checked.message}`)
+  const motion = inputModel.judge(mouseMotionOf(checked.records))
+  return { person: path.split('/')[0] ?? '', motion }
+}
+
+type Row = { readonly pointer: string; readonly platform: string }
+const readRows = (path: string): Row[] =>
+  existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Row[]) : []
+
+const run = async (folder: string, { platform, out }: Given): Promise<void> => {
+  if (!platforms.includes(platform)) throw new Error(`A platform is one of ${platforms.join(', ')}.`)
+  const paths = globSync('*/*.json', { cwd: folder }).toSorted().slice(0, filesMax)
+  const sessions: ConsentedSession[] = []
+  for (const path of paths) sessions.push(await readSession(folder, path))
+  const result = calibrate(sessions)
+  if (result.type === 'refused') throw new Error(`Not calibrated: ${result.reason}.`)
+  const { calibration, people, sessions: count } = result
+  const flagged = sessions.filter(({ motion }) => motion.synthetic).length
+  const row = {
+    ...calibration,
+    platform,
+    model: inputModel.version,
+    people,
+    sessions: count,
+    at: new Date().toISOString(),
+  }
+  const others = readRows(out).filter((one) => one.platform !== platform || one.pointer !== row.pointer)
+  writeFileSync(out, `${JSON.stringify([...others, row], null, 2)}\n`)
+  console.log(`${count} sessions of ${people} people: p is at least ${calibration.pMin} for 99 of 100 like them.
+${flagged} of them would have been flagged by the model's own threshold.
+Written to ${out}. Set CALIBRATIONS_FILE to it and start the service again: from then on synthetic_motion counts on ${platform}.`)
+}
+
+/** `pohf calibrate`: exit code 0 written, 1 not. */
+export const calibrateFolder = async (folder: string, given: Given): Promise<void> => {
+  try {
+    await run(folder, given)
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : String(error))
+    process.exitCode = 1
+  }
+}

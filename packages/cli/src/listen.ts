@@ -1,0 +1,97 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
+import type { EventEnvelope } from '@pohf/protocol'
+import { CallFailed, agentCall, keyOf, told, type AgentRemote } from './agent.ts'
+
+type Given = AgentRemote & {
+  readonly forwardTo: string
+  readonly secret?: string
+  readonly events?: string
+  readonly since?: string
+  readonly once?: boolean
+}
+type Page = {
+  readonly events: readonly EventEnvelope[]
+  readonly nextCursor: string
+  readonly hasMore: boolean
+}
+
+const pollMs = 1_000
+const forwardTimeoutMs = 15_000
+
+/** What the service itself would send, byte for byte but for the time. */
+const requestOf = (secret: string, event: EventEnvelope): RequestInit => {
+  const body = JSON.stringify(event)
+  const seconds = Math.floor(Date.now() / 1_000)
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+  const signature = `v1,${createHmac('sha256', key).update(`${event.id}.${seconds}.${body}`).digest('base64')}`
+  return {
+    method: 'POST',
+    body,
+    redirect: 'manual',
+    headers: {
+      'content-type': 'application/json',
+      'webhook-id': event.id,
+      'webhook-timestamp': String(seconds),
+      'webhook-signature': signature,
+      'x-service-signature': signature,
+      'content-digest': `sha-256=:${createHash('sha256').update(body).digest('base64')}:`,
+    },
+    signal: AbortSignal.timeout(forwardTimeoutMs),
+  }
+}
+
+const forward = async (url: string, secret: string, event: EventEnvelope): Promise<void> => {
+  const startedAt = performance.now()
+  const answered = await fetch(url, requestOf(secret, event)).then(
+    async (response) => {
+      await response.body?.cancel()
+      return `${response.status}${response.ok ? '' : ' not taken'}`
+    },
+    (error: unknown) => {
+      const { cause } = error as { cause?: { code?: string } }
+      return `no answer: ${cause?.code ?? (error instanceof Error ? error.name : String(error))}`
+    },
+  )
+  const took = Math.round(performance.now() - startedAt)
+  console.log(`${event.timestamp}  ${event.type.padEnd(24)} ${event.id}  →  ${answered}  ${took} ms`)
+}
+
+const checkGiven = (given: Given): void => {
+  if (!keyOf(given).startsWith('svc_test_'))
+    throw new CallFailed('listen is for test keys: live events do not belong on a developer’s machine.')
+  if (!URL.canParse(given.forwardTo)) throw new CallFailed('--forward-to must be a URL.')
+  if (given.secret !== undefined && !/^whsec_[A-Za-z0-9+/]+=*$/.test(given.secret))
+    throw new CallFailed('--secret must be whsec_ and base64, whole, as it was shown at registration.')
+}
+
+/** `pohf listen`: reads the events of a test key and sends them, signed, to a receiver on this machine. */
+export const listen = (given: Given): Promise<void> =>
+  told(async () => {
+    checkGiven(given)
+    const wanted = given.events?.split(',')
+    const secret = given.secret ?? `whsec_${randomBytes(32).toString('base64')}`
+    console.log(`Forwarding events of ${given.url} to ${given.forwardTo}`)
+    console.log(
+      given.secret === undefined
+        ? `Signed with ${secret}, made for this run. --secret signs with that of a real endpoint.`
+        : 'Signed with the secret that was given.',
+    )
+    let query = `since=${encodeURIComponent(given.since ?? new Date().toISOString())}`
+    for (;;) {
+      const page = await agentCall<Page>(given, 'GET', `/api/agents/events?limit=100&${query}`)
+      for (const event of page.events)
+        if (!wanted || wanted.includes(event.type)) await forward(given.forwardTo, secret, event)
+      query = `cursor=${page.nextCursor}`
+      if (page.hasMore) continue
+      if (given.once) return
+      await setTimeout(pollMs)
+    }
+  })
+
+/** `pohf trigger`: makes the example of an event happen. */
+export const trigger = (type: string, remote: AgentRemote): Promise<void> =>
+  told(async () => {
+    const { eventId } = await agentCall<{ eventId: string }>(remote, 'POST', '/api/test/events', { type })
+    console.log(`${type} happened as ${eventId}.`)
+  })

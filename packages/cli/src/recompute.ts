@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs'
+import { recompute, type Recomputed } from '@pohf/scorer'
+import { inputModel } from '@pohf/scorer/input-model'
+import type { TelemetryRecord } from '@pohf/protocol/telemetry'
+import {
+  checkChunks,
+  credentialKinds,
+  decodeUnverified,
+  readRecording,
+  verifyCredential,
+  type Claims,
+} from '@pohf/verify'
+
+type Given = {
+  readonly credential?: string
+  readonly issuer?: string
+  readonly jwks?: string
+  readonly json?: boolean
+}
+
+type Line = { readonly ok: boolean | null; readonly text: string }
+const signs = new Map([
+  [true, '✓'],
+  [false, '✗'],
+  [null, '–'],
+])
+
+/** Claims of the credential, and how far they can be relied on. */
+const readClaims = async (given: Given): Promise<{ claims: Claims | null; line: Line }> => {
+  const { credential, issuer, jwks } = given
+  if (credential === undefined)
+    return { claims: null, line: { ok: null, text: 'credential: none given, so nothing is compared' } }
+  if (issuer === undefined) {
+    const claims = decodeUnverified(credential)
+    if (!claims) throw new Error('This is not a credential.')
+    const text = 'credential: its signature was not checked; give --issuer to check it'
+    return { claims: claims as unknown as Claims, line: { ok: null, text } }
+  }
+  const result = await verifyCredential(credential, {
+    issuer,
+    // The question here is what the records bear out, so the policy asks for nothing beyond the signature.
+    policy: { kinds: credentialKinds, minAssurance: 'low', minQuality: 0, status: 'skip', allowTest: true },
+    ...(jwks === undefined ? {} : { jwks: JSON.parse(readFileSync(jwks, 'utf8')) }),
+  })
+  if (!result.ok) throw new Error(`The credential was refused: ${result.reason}. ${result.message}`)
+  return { claims: result.claims, line: { ok: true, text: `credential: signed by ${issuer}` } }
+}
+
+const scoreLines = (result: Recomputed): Line[] => {
+  if (result.type === 'unknown') return [{ ok: false, text: `score: ${result.reason}` }]
+  const { score, differences, assumed } = result
+  const parts = Object.entries(score.components).map(([name, value]) => `${name} ${value ?? 'not measured'}`)
+  return [
+    { ok: null, text: `components: ${parts.join(', ')}` },
+    { ok: null, text: `flags: ${score.flags.join(', ') || 'none'}` },
+    ...(score.observations.length === 0
+      ? []
+      : [{ ok: null, text: `noticed, not counted: ${score.observations.join(', ')}` }]),
+    {
+      ok: null,
+      text: `on the service's word: device ${assumed.device}, history ${assumed.history}, ${assumed.known.join(', ') || 'no flag'}`,
+    },
+    ...(differences ?? []).map((text) => ({ ok: false, text })),
+    {
+      ok: differences === null ? null : differences.length === 0,
+      text: `quality: ${score.quality}${differences?.length === 0 ? ', the same as was signed' : ''}`,
+    },
+  ]
+}
+
+const run = async (file: string, given: Given): Promise<{ lines: Line[]; result: Recomputed | null }> => {
+  const recording = readRecording(JSON.parse(readFileSync(file, 'utf8')))
+  if (!recording) throw new Error('This file is not an answer of GET /api/agents/sessions/{id}/chunks.')
+  const { claims, line } = await readClaims(given)
+  if (claims && !claims.telemetry) throw new Error('The credential commits to no recording.')
+  const telemetry = claims?.telemetry ?? recording.telemetry
+  const checked = await checkChunks({
+    ...recording,
+    telemetry,
+    ...(claims?.cnf === undefined ? {} : { jkt: claims.cnf.jkt }),
+  })
+  if (!checked.ok) {
+    const text = `recording: chunk ${checked.seq}, ${checked.reason}. ${checked.message}`
+    return { lines: [line, { ok: false, text }], result: null }
+  }
+  if (!checked.complete) {
+    const text = `recording: ${checked.records.length} of ${telemetry.n} chunks; a score needs all of them`
+    return { lines: [line, { ok: false, text }], result: null }
+  }
+  const text = `recording: ${telemetry.n} chunks, chain, signatures and root hold`
+  const result = recompute(
+    checked.records as readonly TelemetryRecord[],
+    recording.opening.kind,
+    claims,
+    inputModel,
+  )
+  return { lines: [line, { ok: true, text }, ...scoreLines(result)], result }
+}
+
+/** `pohf recompute`: exit code 0 the same, 1 not the same or not whole, 2 wrongly called. */
+export const recomputeFile = async (file: string, given: Given): Promise<void> => {
+  try {
+    const { lines, result } = await run(file, given)
+    for (const { ok, text } of lines) console.log(`${signs.get(ok) ?? ''} ${text}`)
+    if (given.json) console.log(JSON.stringify(result))
+    if (lines.some(({ ok }) => ok === false)) process.exitCode = 1
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : String(error))
+    process.exitCode = 2
+  }
+}

@@ -1,0 +1,60 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { troubleOf, type Trouble } from './api.ts'
+
+export type Loaded<T> = {
+  /** The last answer; it stays while a newer one is fetched. */
+  readonly value: T | undefined
+  readonly trouble: Trouble | undefined
+  /** Nothing has come for 300 ms: time to show that something is awaited. */
+  readonly slow: boolean
+  readonly again: () => void
+}
+
+const refreshMs = 4_000
+
+/** Fetches, and fetches again every few seconds while the page is looked at. */
+export const useLoaded = <T>(fetchIt: () => Promise<T>, key: string): Loaded<T> => {
+  const [state, setState] = useState<{ key: string; value?: T; trouble?: Trouble; slow: boolean }>({
+    key,
+    slow: false,
+  })
+  const run = useRef(0)
+  const load = () => {
+    run.current += 1
+    const mine = run.current
+    const timer = setTimeout(() => {
+      if (mine === run.current) setState((now) => (now.value === undefined ? { ...now, slow: true } : now))
+    }, 300)
+    void fetchIt()
+      .then(
+        (value) => mine === run.current && setState({ key, value, slow: false }),
+        (error: unknown) =>
+          mine === run.current &&
+          setState((now) => ({
+            key,
+            ...(now.key === key && now.value !== undefined ? { value: now.value } : {}),
+            trouble: troubleOf(error),
+            slow: false,
+          })),
+      )
+      .finally(() => clearTimeout(timer))
+  }
+  useEffect(() => {
+    setState({ key, slow: false })
+    load()
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') load()
+    }, refreshMs)
+    return () => {
+      run.current += 1
+      clearInterval(timer)
+    }
+  }, [key])
+  const mine = state.key === key ? state : { slow: false }
+  return {
+    value: 'value' in mine ? mine.value : undefined,
+    trouble: 'trouble' in mine ? mine.trouble : undefined,
+    slow: mine.slow,
+    again: load,
+  }
+}

@@ -1,0 +1,136 @@
+import type { WebhookDelivery } from '@pohf/protocol'
+import type { ComponentChildren } from 'preact'
+import { CopyId } from '../../look/copy-id.tsx'
+import { ago, ahead, deliveryWord } from './words.ts'
+
+const Attempts = ({ delivery, now }: { delivery: WebhookDelivery; now: number }) => (
+  <ol class="attempts">
+    {delivery.attempts.map((attempt) => (
+      <li key={`${attempt.attempt} ${attempt.at}`}>
+        <p>
+          <b class="num">{attempt.status ?? attempt.fault}</b>{' '}
+          <span class="faint num">
+            {ago(attempt.at, now)} · {attempt.durationMs} ms
+          </span>
+        </p>
+        {attempt.why === null ? null : <p class="muted">{attempt.why}</p>}
+      </li>
+    ))}
+  </ol>
+)
+
+const Delivery = (given: {
+  delivery: WebhookDelivery
+  now: number
+  busy: boolean
+  onReplay: (id: string) => void
+}) => {
+  const { delivery, now } = given
+  const [word, tone] = deliveryWord(delivery.state)
+  const last = delivery.attempts.at(-1)
+  return (
+    <li class="delivery">
+      <details>
+        <summary>
+          <span class={`chip ${tone}`}>{word}</span>
+          <b>{delivery.type}</b>
+          <span class="faint num when">
+            {last ? `${last.status ?? last.fault}, ` : ''}
+            {ago(delivery.createdAt, now)}
+          </span>
+        </summary>
+        <div class="inside">
+          {delivery.attempts.length === 0 ? (
+            <p class="muted">
+              {delivery.state === 'dead'
+                ? 'Never tried: the endpoint was switched off first.'
+                : 'Not tried yet.'}
+            </p>
+          ) : (
+            <Attempts delivery={delivery} now={now} />
+          )}
+          {delivery.nextAttemptAt === null ? null : (
+            <p class="muted">Next attempt {ahead(delivery.nextAttemptAt, now)}.</p>
+          )}
+          <p class="small">
+            Event <CopyId value={delivery.eventId} label="event" /> · delivery{' '}
+            <CopyId value={delivery.id} label="delivery" />
+          </p>
+          <p class="gap">
+            <button
+              type="button"
+              class="btn"
+              disabled={given.busy}
+              onClick={() => given.onReplay(delivery.id)}
+            >
+              Send it again<span class="hidden">: {delivery.type}</span>
+            </button>
+          </p>
+        </div>
+      </details>
+    </li>
+  )
+}
+
+const filters: readonly (readonly [value: string, name: string])[] = [
+  ['', 'All'],
+  ['delivered', 'Taken'],
+  ['pending', 'Waiting'],
+  ['dead', 'Given up'],
+]
+
+/** What an endpoint was sent, newest first; each opens to its attempts and why they failed. */
+export const Deliveries = (given: {
+  page: { readonly deliveries: readonly WebhookDelivery[]; readonly hasMore: boolean } | undefined
+  state: string
+  busy: boolean
+  now: number
+  onState: (state: string) => void
+  onMore: (() => void) | undefined
+  onReplay: (id: string) => void
+  empty: ComponentChildren
+}) => (
+  <section class="card pad deliveries" aria-labelledby="deliveries">
+    <div class="row">
+      <h2 class="h3" id="deliveries">
+        Deliveries
+      </h2>
+      <label class="small" for="state">
+        Show
+      </label>
+      <select id="state" value={given.state} onChange={(event) => given.onState(event.currentTarget.value)}>
+        {filters.map(([value, name]) => (
+          <option key={value} value={value}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </div>
+    {given.page && given.page.deliveries.length === 0 ? (
+      given.state === '' ? (
+        given.empty
+      ) : (
+        <p class="muted gap">None of these.</p>
+      )
+    ) : (
+      <ul class="plainlist">
+        {given.page?.deliveries.map((delivery) => (
+          <Delivery
+            key={delivery.id}
+            delivery={delivery}
+            now={given.now}
+            busy={given.busy}
+            onReplay={given.onReplay}
+          />
+        ))}
+      </ul>
+    )}
+    {given.page?.hasMore && given.onMore ? (
+      <p class="gap">
+        <button type="button" class="btn" onClick={given.onMore}>
+          Show more
+        </button>
+      </p>
+    ) : null}
+  </section>
+)

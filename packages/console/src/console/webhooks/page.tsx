@@ -1,0 +1,154 @@
+import type { WebhookEndpoint } from '@pohf/protocol'
+import { useState } from 'preact/hooks'
+import { troubleOf, type Api, type Trouble } from '../api.ts'
+import { useLoaded } from '../load.ts'
+import { Bones, Commands, SecretNote, TroubleNote } from '../parts.tsx'
+import { EndpointView } from './endpoint.tsx'
+import { Spark } from './spark.tsx'
+import { figuresOf, headlineOf, stateOf, toneOf } from './words.ts'
+
+const addCommands = (origin: string): string => `export POHF_KEY=svc_test_…
+pohf webhooks add https://hooks.example.com/pohf \\
+  --events '*' --url ${origin}`
+const listenCommands = (origin: string): string => `pohf listen --url ${origin} \\
+  --forward-to http://127.0.0.1:4000/
+pohf trigger credential.issued \\
+  --url ${origin}`
+
+const AddForm = ({ api, onAdded }: { api: Api; onAdded: (secret: string) => void }) => {
+  const [url, setUrl] = useState('')
+  const [events, setEvents] = useState('*')
+  const [busy, setBusy] = useState(false)
+  const [trouble, setTrouble] = useState<Trouble>()
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    setBusy(true)
+    setTrouble(undefined)
+    try {
+      const names = events.split(/[\s,]+/).filter((name) => name !== '')
+      const added = await api.call<{ signingSecret: string }>('POST', '/api/agents/webhooks', {
+        url: url.trim(),
+        events: names,
+      })
+      setUrl('')
+      onAdded(added.signingSecret)
+    } catch (error) {
+      setTrouble(troubleOf(error))
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <section class="card pad" aria-labelledby="add">
+      <h2 class="h3" id="add">
+        Add an endpoint
+      </h2>
+      <form class="paste" onSubmit={(event) => void submit(event)}>
+        <label for="url">URL of your receiver</label>
+        <input
+          id="url"
+          type="url"
+          required
+          maxLength={2_048}
+          placeholder="https://hooks.example.com/pohf"
+          value={url}
+          onInput={(event) => setUrl(event.currentTarget.value)}
+        />
+        <label for="events">
+          Events <span class="faint">* is all of them</span>
+        </label>
+        <input
+          id="events"
+          required
+          maxLength={2_000}
+          value={events}
+          onInput={(event) => setEvents(event.currentTarget.value)}
+        />
+        {trouble ? <TroubleNote trouble={trouble} /> : null}
+        <p>
+          <button class="btn main" type="submit" disabled={busy}>
+            Add the endpoint
+          </button>
+        </p>
+      </form>
+    </section>
+  )
+}
+
+const EndpointCard = ({ endpoint, now }: { endpoint: WebhookEndpoint; now: number }) => (
+  <li class="card pad endpoint">
+    <div>
+      <span class={`chip ${toneOf(endpoint.state)}`}>{endpoint.state}</span>
+      <h2 class="h3 address">
+        <a href={`#/webhooks/${endpoint.id}`}>{endpoint.url}</a>
+      </h2>
+      <p class="muted">{stateOf(endpoint, now)}</p>
+      <p class="small faint">
+        {endpoint.events.join(', ')} · {figuresOf(endpoint)}
+        {endpoint.waiting > 0 ? ` · ${endpoint.waiting} waiting` : ''}
+      </p>
+    </div>
+    <Spark endpoint={endpoint} now={now} />
+  </li>
+)
+
+const ListView = ({ api }: { api: Api }) => {
+  const loaded = useLoaded(
+    () => api.call<{ webhooks: WebhookEndpoint[] }>('GET', '/api/agents/webhooks'),
+    'list',
+  )
+  const [secret, setSecret] = useState<string>()
+  const now = Date.now()
+  const endpoints = loaded.value?.webhooks
+  return (
+    <>
+      <h1>Webhooks</h1>
+      <p class="lead muted" role="status">
+        {endpoints ? headlineOf(endpoints) : ' '}
+      </p>
+      {loaded.trouble ? <TroubleNote trouble={loaded.trouble} onRetry={loaded.again} /> : null}
+      {secret === undefined ? null : (
+        <SecretNote secret={secret} onDone={() => setSecret(undefined)}>
+          Your receiver checks every delivery with it. Take whsec_ off and decode the rest: that is the key.
+        </SecretNote>
+      )}
+      {endpoints === undefined && loaded.slow ? <Bones /> : null}
+      {endpoints && endpoints.length > 0 ? (
+        <ul class="endpoints">
+          {endpoints.map((endpoint) => (
+            <EndpointCard key={endpoint.id} endpoint={endpoint} now={now} />
+          ))}
+        </ul>
+      ) : null}
+      {endpoints ? (
+        <div class="two">
+          <AddForm
+            api={api}
+            onAdded={(given) => {
+              setSecret(given)
+              loaded.again()
+            }}
+          />
+          <section class="card pad" aria-labelledby="next">
+            <h2 class="h3" id="next">
+              {endpoints.length === 0 ? 'Or from the command line' : 'Try it on your machine'}
+            </h2>
+            {endpoints.length === 0 ? (
+              <Commands text={addCommands(location.origin)} label="Commands that add an endpoint" />
+            ) : null}
+            <p class="muted gap">
+              {endpoints.length === 0
+                ? 'No public address yet? This forwards events to your machine, signed:'
+                : 'Forwards the events of a test key to a receiver here, signed, and makes one happen:'}
+            </p>
+            <Commands text={listenCommands(location.origin)} label="Commands that forward events" />
+          </section>
+        </div>
+      ) : null}
+    </>
+  )
+}
+
+/** Page "Webhooks": the endpoints, or one of them with its deliveries. */
+export const WebhooksPage = ({ api, rest }: { api: Api; rest: readonly string[] }) =>
+  rest[0] === undefined ? <ListView api={api} /> : <EndpointView key={rest[0]} api={api} id={rest[0]} />

@@ -1,0 +1,88 @@
+import type { Claims } from '@pohf/verify'
+import { useState } from 'preact/hooks'
+import { Lines } from './lines.tsx'
+import type { Line } from './outcome.ts'
+import { recomputeText } from './recompute.ts'
+
+/** Far above the longest recording there is; a larger file is not one. */
+const bytesMax = 16_000_000
+
+/** For who was given the opened recording: the same scorer, here, on the same records. */
+export const RecomputeCard = ({ claims }: { claims: Claims }) => {
+  const [text, setText] = useState('')
+  const [lines, setLines] = useState<readonly Line[]>([])
+  const [busy, setBusy] = useState(false)
+  const run = async (given: string) => {
+    if (given.trim() === '') return
+    setBusy(true)
+    try {
+      setLines(await recomputeText(given, claims))
+    } catch (error) {
+      setLines([{ sign: '✗', text: error instanceof Error ? error.message : String(error) }])
+    } finally {
+      setBusy(false)
+    }
+  }
+  const take = async (file: File | undefined) => {
+    if (!file) return
+    if (file.size > bytesMax)
+      return setLines([{ sign: '✗', text: 'This file is too large for a recording.' }])
+    const read = await file.text()
+    setText(read)
+    await run(read)
+  }
+  return (
+    <section
+      class="card pad wide"
+      aria-labelledby="again"
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault()
+        void take(event.dataTransfer?.files[0])
+      }}
+    >
+      <h2 class="h3" id="again">
+        Score it again
+      </h2>
+      <p class="muted gap">
+        If you were given the opened recording of this session, drop its file here or paste it. It is checked
+        against this credential and scored by the same rules, in this page; it goes nowhere.
+      </p>
+      <form
+        class="paste"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void run(text)
+        }}
+      >
+        <label for="recording">Opened session</label>
+        <textarea
+          id="recording"
+          rows={3}
+          maxLength={bytesMax}
+          spellcheck={false}
+          autocomplete="off"
+          autocapitalize="off"
+          placeholder='{"sessionId":"ses_…","telemetry":{…},"opening":{…},"chunks":[…]}'
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+        <label for="recording-file">or its file</label>
+        <input
+          id="recording-file"
+          type="file"
+          accept="application/json,.json"
+          onChange={(event) => void take(event.currentTarget.files?.[0])}
+        />
+        <p>
+          <button class="btn" type="submit" disabled={busy}>
+            Score it again
+          </button>
+        </p>
+      </form>
+      <div role="status" aria-busy={busy} id="recomputed">
+        {lines.length === 0 ? null : <Lines lines={lines} />}
+      </div>
+    </section>
+  )
+}

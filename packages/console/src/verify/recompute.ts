@@ -1,0 +1,68 @@
+import type { TelemetryRecord } from '@pohf/protocol/telemetry'
+import type { Recomputed } from '@pohf/scorer'
+import { checkChunks, readRecording, type Claims } from '@pohf/verify'
+import type { Line } from './outcome.ts'
+import { componentNames } from './words.ts'
+
+const good = (text: string): Line => ({ sign: '✓', text })
+const bad = (text: string): Line => ({ sign: '✗', text })
+const note = (text: string): Line => ({ sign: '–', text })
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** What came out, in lines; the last one is the answer. */
+const linesOf = (result: Recomputed): Line[] => {
+  if (result.type === 'unknown') return [bad(`It cannot be scored again: ${result.reason}.`)]
+  const { score, assumed, differences } = result
+  const parts = Object.entries(score.components).flatMap(([name, value]) =>
+    value === null ? [] : [`${(componentNames[name] ?? name).toLowerCase()} ${value}`],
+  )
+  return [
+    note(`Out of the records: ${parts.join(', ')}`),
+    note(
+      `On the issuer’s word: device ${assumed.device}, history ${assumed.history}, ${assumed.known.join(', ') || 'no flag'}`,
+    ),
+    ...(score.observations.length === 0
+      ? []
+      : [note(`Noticed, held against nobody: ${score.observations.join(', ').replaceAll('_', ' ')}`)]),
+    ...(differences ?? []).map(bad),
+    differences?.length === 0
+      ? good(`Quality ${score.quality}: every number is the same as was signed`)
+      : bad(`Quality ${score.quality} comes out`),
+  ]
+}
+
+/** Checks an opened recording against a credential and scores it again. Nothing leaves the page. */
+export const recomputeText = async (text: string, claims: Claims): Promise<Line[]> => {
+  const recording = readRecording(parse(text))
+  if (!recording || !claims.telemetry)
+    return [bad('This is not an opened session: paste the answer of GET /api/agents/sessions/{id}/chunks')]
+  const checked = await checkChunks({
+    ...recording,
+    telemetry: claims.telemetry,
+    ...(claims.cnf === undefined ? {} : { jkt: claims.cnf.jkt }),
+  })
+  if (!checked.ok) return [bad(`Chunk ${checked.seq}: ${checked.message}`)]
+  if (!checked.complete)
+    return [
+      bad(`${checked.records.length} of ${claims.telemetry.n} chunks are here; a score needs all of them`),
+    ]
+  // The model is large; only who scores a session again waits for it.
+  const [{ recompute }, { inputModel }] = await Promise.all([
+    import('@pohf/scorer'),
+    import('@pohf/scorer/input-model'),
+  ])
+  const records = checked.records as readonly TelemetryRecord[]
+  return [
+    good(
+      `All ${claims.telemetry.n} chunks are the ones this credential commits to; chain and signatures hold`,
+    ),
+    ...linesOf(recompute(records, recording.opening.kind, claims, inputModel)),
+  ]
+}

@@ -1,0 +1,49 @@
+import type { Mode } from '@pohf/protocol'
+import type { Tx } from '../platform/db.ts'
+import { listCharged, listUnknownCredentials } from './store.ts'
+
+type Span = { readonly from: Date; readonly to: Date }
+type Key = { readonly agentId: string; readonly mode: Mode; readonly reference: string }
+type Drift = {
+  readonly agentId: string
+  readonly mode: Mode
+  readonly finding: string
+  readonly subject: string
+  readonly detail: string
+}
+
+/** What app.ts hands down from the ledger. */
+export type Spends = {
+  readonly listPosted: (tx: Tx, kind: string, span: Span) => Promise<readonly Key[]>
+  readonly listUnposted: (tx: Tx, kind: string, keys: readonly Key[]) => Promise<readonly Key[]>
+}
+
+const name = 'credential_debit'
+const kind = 'spend'
+
+const driftOf = (key: Key, detail: string): Drift => ({
+  agentId: key.agentId,
+  mode: key.mode,
+  finding: name,
+  subject: key.reference,
+  detail,
+})
+
+/** Compares credentials that cost something with the entries that paid for them: each has the other. */
+export const debitComparison = (spends: Spends) => ({
+  name,
+  find: async (tx: Tx, span: Span): Promise<Drift[]> => {
+    const unpaid = await spends.listUnposted(tx, kind, await listCharged(tx, span))
+    const empty = await listUnknownCredentials(tx, await spends.listPosted(tx, kind, span))
+    return [
+      ...unpaid.map((key) => driftOf(key, 'a credential was minted and nothing was spent for it')),
+      ...empty.map((key) => driftOf(key, 'a verification was paid for and there is no credential')),
+    ]
+  },
+  persists: async (tx: Tx, drift: Drift): Promise<boolean> => {
+    const key = { agentId: drift.agentId, mode: drift.mode, reference: drift.subject }
+    const unpaid = (await spends.listUnposted(tx, kind, [key])).length > 0
+    const unknown = (await listUnknownCredentials(tx, [key])).length > 0
+    return unpaid !== unknown
+  },
+})

@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { faultsOfBooks, giveCredits } from '../../test/books.ts'
+import { startHarness, type Harness } from '../../test/harness.ts'
+import { makeView } from '../../test/views.ts'
+import { readJournal } from '../signing/index.ts'
+
+const harness = await startHarness()
+type Agent = Awaited<ReturnType<Harness['register']>>
+
+const verify = (agent: Agent, sessionId: string, on = harness) =>
+  on.call('POST', '/api/agents/verify', { key: agent.apiKey, body: { sessionId } })
+const makeSessions = async (agent: Agent, count: number, on = harness): Promise<string[]> => {
+  const made: string[] = []
+  for (let n = 0; n < count; n++) made.push((await makeView(on, agent)).sessionId)
+  return made
+}
+const balanceOf = async (agent: Agent, on = harness): Promise<number> =>
+  (await on.call('GET', '/api/agents/credits/balance', { key: agent.apiKey })).json.balance
+const countOf = async (text: string, parameters: unknown[], on = harness): Promise<number> =>
+  Number((await on.owner.query<{ n: string }>(text, parameters)).rows[0]?.n)
+const credentialsOf = (agent: Agent, on = harness) =>
+  countOf('select count(*) as n from credentials where agent_id = $1', [agent.agentId], on)
+const signed = () => readJournal(join(harness.ctx.config.KEYS_DIR, 'journal')).length
+
+/** So many clients, each taking the next session as soon as it has its answer. */
+const rush = async (agent: Agent, sessions: readonly string[], clients: number, on = harness) => {
+  const answers: Awaited<ReturnType<typeof verify>>[] = []
+  let next = 0
+  const client = async () => {
+    for (let n = next++; n < sessions.length; n = next++)
+      answers.push(await verify(agent, sessions[n] ?? '', on))
+  }
+  await Promise.all(Array.from({ length: clients }, client))
+  return answers
+}
+
+test('64 clients, 50 credits, 500 live sessions: 50 are minted, 450 are told where to buy, the books are even', async () => {
+  const agent = await harness.register('live')
+  await giveCredits(harness, agent, 50n)
+  const sessions = await makeSessions(agent, 500)
+  const answers = await rush(agent, sessions, 64)
+  const minted = answers.filter((answer) => answer.status === 200)
+  const refused = answers.filter((answer) => answer.status === 402)
+  assert.equal(minted.length, 50)
+  assert.equal(refused.length, 450)
+  for (const { json } of refused) {
+    assert.equal(json.error, 'insufficient_credits')
+    assert.equal(json.buy, `${harness.ctx.config.BASE_URL}/buy`)
+  }
+  assert.equal(new Set(minted.map((answer) => answer.json.credentialId)).size, 50)
+  assert.equal(await credentialsOf(agent), 50)
+  assert.equal(await balanceOf(agent), 0)
+  assert.equal(
+    await countOf("select count(*) as n from sessions where agent_id = $1 and status = 'sealed'", [
+      agent.agentId,
+    ]),
+    50,
+  )
+  assert.deepEqual(await faultsOfBooks(harness), [])
+  const { rows } = await harness.owner.query<{ type: string }>(
+    "select type from events where agent_id = $1 and type like 'credits.%' order by type",
+    [agent.agentId],
+  )
+  assert.deepEqual(
+    rows.map((row) => row.type),
+    ['credits.exhausted', 'credits.low'],
+  )
+})
+
+test('one session 100 times at once is one credential and one debit, byte for byte, and so it stays in the next month', async () => {
+  const agent = await harness.register('live')
+  await giveCredits(harness, agent, 5n)
+  const [sessionId = ''] = await makeSessions(agent, 1)
+  const hundred = () => Promise.all(Array.from({ length: 100 }, () => verify(agent, sessionId)))
+  const answers = await hundred()
+  const jwt = answers[0]?.json.pohf_jwt
+  assert.ok(answers.every((answer) => answer.status === 200 && answer.json.pohf_jwt === jwt))
+  assert.equal(answers.filter((answer) => answer.headers['idempotent-replayed'] === undefined).length, 1)
+  assert.equal(await balanceOf(agent), 4)
+  // To the last moments of the credential's 30 days: always another month, and its partition.
+  await harness.advance(29 * 86_400_000)
+  const later = await hundred()
+  assert.ok(later.every((answer) => answer.status === 200 && answer.json.pohf_jwt === jwt))
+  assert.ok(later.every((answer) => answer.headers['idempotent-replayed'] === 'true'))
+  assert.equal(await credentialsOf(agent), 1)
+  assert.equal(await balanceOf(agent), 4)
+})
+
+test('a session that was scored in one month is minted once in the next, however often it is asked for', async () => {
+  const agent = await harness.register('live')
+  await giveCredits(harness, agent, 5n)
+  const [sessionId = ''] = await makeSessions(agent, 1)
+  await harness.advance(32 * 86_400_000)
+  const answers = await Promise.all(Array.from({ length: 100 }, () => verify(agent, sessionId)))
+  assert.equal(new Set(answers.map((answer) => answer.json.pohf_jwt)).size, 1)
+  assert.equal(await balanceOf(agent), 4)
+  const { rows } = await harness.owner.query('select status from sessions where session_id = $1', [sessionId])
+  assert.deepEqual(rows, [{ status: 'sealed' }])
+})
+
+test('a stored credential is repeated at balance 0; without credits nothing is told about a session', async () => {
+  const agent = await harness.register('live')
+  await giveCredits(harness, agent, 1n)
+  const [sessionId = '', other = ''] = await makeSessions(agent, 2)
+  const first = await verify(agent, sessionId)
+  assert.equal(first.status, 200)
+  for (const unknown of [other, 'nothing', 'ses_test_pass']) {
+    const refused = await verify(agent, unknown)
+    assert.deepEqual([refused.status, refused.json.error], [402, 'insufficient_credits'])
+  }
+  const again = await verify(agent, sessionId)
+  assert.equal(again.json.pohf_jwt, first.json.pohf_jwt)
+  assert.equal(again.headers['idempotent-replayed'], 'true')
+})
+
+test('what an agent cannot pay for is not signed', async () => {
+  const agent = await harness.register('live')
+  await giveCredits(harness, agent, 2n)
+  const sessions = await makeSessions(agent, 60)
+  const before = signed()
+  await Promise.all(sessions.map((sessionId) => verify(agent, sessionId)))
+  // Two batches may be under way, and each may sign for the same two credits.
+  assert.ok(signed() - before <= 4, `${signed() - before} were signed for 2 credits`)
+  const empty = signed()
+  await Promise.all(sessions.map((sessionId) => verify(agent, sessionId)))
+  assert.equal(signed(), empty)
+})
+
+test('of two agents in one batch, each sees its own sessions alone and pays alone', async () => {
+  const [one, other] = [await harness.register('live'), await harness.register('live')]
+  await giveCredits(harness, one, 20n)
+  await giveCredits(harness, other, 20n)
+  const sessions = await makeSessions(one, 10)
+  const answers = await Promise.all(sessions.flatMap((id) => [verify(one, id), verify(other, id)]))
+  assert.deepEqual(
+    answers.map((answer) => answer.status),
+    sessions.flatMap(() => [200, 404]),
+  )
+  assert.deepEqual([await balanceOf(one), await balanceOf(other)], [10, 20])
+})
+
+test('64 calls at once cost a handful of statements, and one call alone is answered at once', async () => {
+  const agent = await harness.register('live')
+  await giveCredits(harness, agent, 100n)
+  const sessions = await makeSessions(agent, 65)
+  assert.equal((await verify(agent, sessions.pop() ?? '')).status, 200)
+  const before = harness.ctx.db.statements()
+  const answers = await Promise.all(sessions.map((sessionId) => verify(agent, sessionId)))
+  assert.ok(answers.every((answer) => answer.status === 200))
+  const used = harness.ctx.db.statements() - before
+  assert.ok(used <= 40, `${used} statements for 64 calls`)
+})
+
+test('a poison row fails alone: everybody else in its batch gets a credential', async () => {
+  const [victim, culprit] = [await harness.register('live'), await harness.register('live')]
+  await giveCredits(harness, victim, 100n)
+  await giveCredits(harness, culprit, 100n)
+  const good = await makeSessions(victim, 30)
+  const { sessionId: poison } = await makeView(harness, culprit, { sessionId: 'poison' })
+  await harness.owner.query(`
+    create function poisoned() returns trigger language plpgsql as $$
+    begin
+      if new.session_id = 'poison' then raise exception 'poison'; end if;
+      return new;
+    end $$;
+    create trigger poisoned before update on sessions for each row execute function poisoned()`)
+  try {
+    const answers = await Promise.all(
+      [...good.slice(0, 15), poison, ...good.slice(15)].map((sessionId) =>
+        verify(sessionId === poison ? culprit : victim, sessionId),
+      ),
+    )
+    assert.equal(answers[15]?.status, 500)
+    assert.deepEqual(
+      [...answers.slice(0, 15), ...answers.slice(16)].map((answer) => answer.status),
+      good.map(() => 200),
+    )
+    assert.deepEqual([await balanceOf(victim), await balanceOf(culprit)], [70, 100])
+  } finally {
+    await harness.owner.query('drop function poisoned cascade')
+  }
+  assert.equal((await verify(culprit, poison)).status, 200)
+  assert.deepEqual(await faultsOfBooks(harness), [])
+})
+
+test('a signer that is away fails the calls with 503 and spends nothing; then they succeed', async () => {
+  const agent = await harness.register('live')
+  await giveCredits(harness, agent, 10n)
+  const sessions = await makeSessions(agent, 10)
+  await harness.stopSigner()
+  const answers = await Promise.all(sessions.map((sessionId) => verify(agent, sessionId)))
+  assert.deepEqual([...new Set(answers.map((answer) => answer.json.error))], ['overloaded'])
+  await harness.startSigner()
+  assert.equal(await balanceOf(agent), 10)
+  assert.equal((await verify(agent, sessions[0] ?? '')).status, 200)
+})
+
+test('the program can write neither ledger nor mint by the parts of the mint', async () => {
+  const client = await harness.ctx.db.pool.connect()
+  try {
+    for (const statement of [
+      "select ledger_post_moves('spend', 'credit', '{}', '{}', '{}', '{}', '{}', '{}', '{}')",
+      "select ledger_hold('{}', '{}', '{}', 'credit')",
+      "select credits_spend('{}', '{}', '{}', '{}', '{}', '{}', '{}', '')",
+      "select credits_hold('{}', '{}')",
+    ])
+      await assert.rejects(client.query(statement), /permission denied/, statement)
+    const agent = await harness.register('live')
+    await client.query(`begin; set local "pohf.tenant" = '${agent.agentId}'`)
+    const row = `array['agt_foreign'], '{live}', '{binding}', '{x}', '{null}', '{false}', '{c}', '{binding}', array[now()],
+      array[now()], '{j}', '{"{}"}', '{null}', '{l}', '{1}', '{null}', '{e}', '{v}', '{"{}"}', '{n}', '1'`
+    await assert.rejects(client.query(`select credentials_mint(${row})`), /another tenant/)
+    await client.query('rollback')
+  } finally {
+    client.release()
+  }
+  const { rows } = await harness.owner.query(
+    "select rolcanlogin, rolbypassrls, rolsuper, pg_has_role('pohf_app', oid, 'member') as lent from pg_roles where rolname = 'pohf_mint'",
+  )
+  assert.deepEqual(rows, [{ rolcanlogin: false, rolbypassrls: false, rolsuper: false, lent: false }])
+})
+
+test('a mint that reads the balance and writes it later, without a lock, is found out', async () => {
+  const broken = await startHarness()
+  const { rows } = await broken.owner.query<{ text: string }>(
+    "select pg_get_functiondef('ledger_hold'::regproc) as text",
+  )
+  const definition = rows[0]?.text ?? ''
+  assert.match(definition, /for update of held/)
+  // The planted fault: no lock, a moment between reading and writing, and no constraint to catch what follows.
+  await broken.owner.query(definition.replace(/for update of held;/, '; perform pg_sleep(0.05);'))
+  await broken.owner.query('alter table ledger_accounts drop constraint ledger_balance_side')
+  const agent = await broken.register('live')
+  await giveCredits(broken, agent, 50n)
+  const sessions = await makeSessions(agent, 200, broken)
+  const answers = await rush(agent, sessions, 64, broken)
+  const minted = answers.filter((answer) => answer.status === 200).length
+  assert.ok(minted > 50, `only ${minted} were minted`)
+  assert.ok((await faultsOfBooks(broken)).includes('an account is on the wrong side of zero'))
+})

@@ -1,0 +1,87 @@
+import { encodeFunctionData, hashMessage, parseAbi, type Address, type Hex } from 'viem'
+import { z } from 'zod'
+import type { Ctx } from '../platform/context.ts'
+import { Refusal } from '../platform/errors.ts'
+import { send } from '../platform/outbound.ts'
+import { isContractNo } from './rules.ts'
+
+type Question = {
+  readonly url: string
+  readonly chainId: number
+  readonly wallet: string
+  readonly message: string
+  readonly signature: string
+}
+
+/** For all three questions together. */
+const timeoutMs = 2_000
+const answerBytesMax = 262_144
+/** EIP-1271 has no limit of its own; multi-signature wallets need some hundred thousand. */
+const gasMax = 5_000_000
+const magic = '0x1626ba7e'
+const abi = parseAbi(['function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)'])
+
+const reply = z.looseObject({
+  id: z.int(),
+  result: z.string().max(answerBytesMax).optional(),
+  error: z
+    .looseObject({ code: z.int(), message: z.string().max(10_000), data: z.unknown().optional() })
+    .optional(),
+})
+const replies = z.array(reply).length(3)
+
+const unreachable = () => new Refusal('chain_unreachable', { headers: { 'retry-after': '5' } })
+
+/** One POST with three questions: which chain this is, what code the wallet has, and what the code says. */
+const ask = async (question: Question): Promise<z.infer<typeof replies>> => {
+  const to = question.wallet as Address
+  const data = encodeFunctionData({
+    abi,
+    functionName: 'isValidSignature',
+    args: [hashMessage(question.message), question.signature as Hex],
+  })
+  const calls = [
+    { method: 'eth_chainId', params: [] },
+    { method: 'eth_getCode', params: [to, 'latest'] },
+    { method: 'eth_call', params: [{ to, data, gas: `0x${gasMax.toString(16)}` }, 'latest'] },
+  ]
+  const { status, body } = await send({
+    url: question.url,
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))),
+    timeoutMs,
+    responseBytesMax: answerBytesMax,
+    trust: 'operator',
+  })
+  if (status !== 200) throw new Error(`the node answered ${status}`)
+  return replies.parse(JSON.parse(body)).toSorted((a, b) => a.id - b.id)
+}
+
+/**
+ * Whether the wallet is a contract that calls the signature its own (EIP-1271). False is its clear no, or that
+ * there is no contract. Whatever is not clear is refused as unreachable: nothing is bound on a guess.
+ */
+export const askContract = async (ctx: Pick<Ctx, 'log'>, question: Question): Promise<boolean> => {
+  if (!/^0x([0-9a-fA-F]{2})+$/.test(question.signature)) return false
+  const { chainId } = question
+  const answers = await ask(question).catch((error: unknown) => {
+    // The address may hold the key of a node provider, so only the kind of fault is logged.
+    ctx.log.warn(
+      { chainId, fault: error instanceof Error ? error.name : 'unknown' },
+      'a chain was not reached',
+    )
+    throw unreachable()
+  })
+  const [chain, code, call] = answers
+  if (Number(chain?.result) !== chainId) {
+    ctx.log.error({ chainId }, 'EVM_RPC_URLS has the node of another chain under this id')
+    throw unreachable()
+  }
+  if (code?.result === undefined) throw unreachable()
+  // A wallet without code is held by a key, and its key has not signed.
+  if (code.result === '0x') return false
+  if (call?.result !== undefined) return call.result.toLowerCase() === magic.padEnd(66, '0')
+  if (call?.error && isContractNo(call.error)) return false
+  throw unreachable()
+}

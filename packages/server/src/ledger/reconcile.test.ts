@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { giveCredits } from '../../test/books.ts'
+import { startHarness, type Harness } from '../../test/harness.ts'
+import { makeView } from '../../test/views.ts'
+import * as operators from '../operators/index.ts'
+import { reconcile, type Comparison } from './index.ts'
+
+const harness = await startHarness()
+const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ann')
+type Agent = Awaited<ReturnType<Harness['register']>>
+
+const verify = async (agent: Agent) =>
+  harness.call('POST', '/api/agents/verify', {
+    key: agent.apiKey,
+    body: { sessionId: (await makeView(harness, agent)).sessionId },
+  })
+const check = async (query = '') => {
+  const answer = await harness.operate('GET', `/operator/ledger/check${query}`, { key: operatorKey })
+  assert.equal(answer.status, 200, answer.text)
+  return answer.json as {
+    ok: boolean
+    accounts: number
+    lines: number
+    driftTotal: number
+    drift: { agentId: string; finding: string; subject: string }[]
+  }
+}
+const findingsOf = async (agent: Agent, query = '') =>
+  (await check(query)).drift.filter((drift) => drift.agentId === agent.agentId).map((drift) => drift.finding)
+const richAgent = async (): Promise<Agent> => {
+  const agent = await harness.register('live')
+  await giveCredits(harness, agent, 20n)
+  assert.equal((await verify(agent)).status, 200)
+  return agent
+}
+/** Writes behind the program's back, and past the triggers that keep history. */
+const tamper = async (statement: string, parameters: unknown[]) => {
+  const client = await harness.owner.connect()
+  try {
+    await client.query('begin')
+    await client.query('set local session_replication_role = replica')
+    await client.query(statement, parameters)
+    await client.query('commit')
+  } finally {
+    client.release()
+  }
+}
+
+test('books that are in order are checked once: the next run reads only what is new', async () => {
+  const agent = await richAgent()
+  const first = await check()
+  assert.ok(first.ok && first.accounts >= 3 && first.lines >= 4)
+  assert.deepEqual(await check(), { ...first, accounts: 0, lines: 0 })
+  await verify(agent)
+  const next = await check()
+  assert.deepEqual([next.ok, next.accounts, next.lines], [true, 2, 2])
+  const whole = await check('?whole=1')
+  assert.ok(whole.ok && whole.lines >= first.lines + 2)
+})
+
+const planted: readonly {
+  name: string
+  finding: string
+  query?: string
+  plant: (agent: Agent) => Promise<() => Promise<void>>
+}[] = [
+  {
+    name: 'a balance that was changed by hand',
+    finding: 'balance_differs',
+    plant: async ({ agentId }) => {
+      const set = (by: number) =>
+        tamper(
+          "update ledger_accounts set balance = balance + $2 where agent_id = $1 and account = 'credits'",
+          [agentId, by],
+        )
+      await set(5)
+      return () => set(-5)
+    },
+  },
+  {
+    name: 'a line that is gone',
+    finding: 'lines_missing',
+    query: '?whole=1',
+    plant: async ({ agentId }) => {
+      await tamper('create table gone as select * from ledger_lines where false', [])
+      await tamper(
+        "with d as (delete from ledger_lines where agent_id = $1 and account = 'credits' and line_number = 2 returning *) insert into gone select * from d",
+        [agentId],
+      )
+      return () => tamper('insert into ledger_lines select * from gone', [])
+    },
+  },
+  {
+    name: 'a line whose amount was changed',
+    finding: 'chain_broken',
+    query: '?whole=1',
+    plant: async ({ agentId }) => {
+      const set = (by: number) =>
+        tamper(
+          "update ledger_lines set amount = amount + $2 where agent_id = $1 and account = 'credits' and line_number = 1",
+          [agentId, by],
+        )
+      await set(1)
+      return () => set(-1)
+    },
+  },
+  {
+    name: 'a credential that nothing was spent for',
+    finding: 'credential_debit',
+    plant: async ({ agentId }) => {
+      await tamper(
+        `insert into credentials (agent_id, credential_id, at, mode, kind, expires_at, jwt, answer, status_list, status_idx, charged)
+         values ($1, 'crd_unpaid', pohf_now(), 'live', 'view', pohf_now(), 'x', '{}', 'aa-live-1', 1, true)`,
+        [agentId],
+      )
+      return () => tamper("delete from credentials where credential_id = 'crd_unpaid'", [])
+    },
+  },
+  {
+    name: 'a debit without its credential',
+    finding: 'credential_debit',
+    plant: async ({ agentId }) => {
+      await tamper(
+        'create table lost as select * from credentials where agent_id = $1'.replace('$1', `'${agentId}'`),
+        [],
+      )
+      await tamper('delete from credentials where agent_id = $1', [agentId])
+      return () => tamper('insert into credentials select * from lost', [])
+    },
+  },
+]
+for (const { name, finding, query, plant } of planted) {
+  test(`planted drift is found, stops minting for its agent alone, and ends with its cause: ${name}`, async () => {
+    const [agent, other] = [await richAgent(), await richAgent()]
+    const stored = await makeView(harness, agent)
+    const call = () =>
+      harness.call('POST', '/api/agents/verify', { key: agent.apiKey, body: { sessionId: stored.sessionId } })
+    if (finding !== 'credential_debit') assert.equal((await call()).status, 200)
+    await check()
+    const mend = await plant(agent)
+    assert.ok((await findingsOf(agent, query)).includes(finding))
+    // A run that reads only what is new does not forget it.
+    assert.ok((await findingsOf(agent)).includes(finding))
+    const refused = await verify(agent)
+    assert.deepEqual([refused.status, refused.json.error], [503, 'overloaded'])
+    assert.equal(refused.headers['retry-after'], '60')
+    if (finding !== 'credential_debit')
+      assert.equal(
+        (await call()).headers['idempotent-replayed'],
+        'true',
+        'what was minted is still given out',
+      )
+    assert.equal((await verify(other)).status, 200)
+    assert.ok(harness.lines.some((line) => line.includes('do not add up') && line.includes(agent.agentId)))
+    const metrics = await harness.operate('GET', '/metrics')
+    assert.match(metrics.text, /^pohf_ledger_drift [1-9]/m)
+    await mend()
+    assert.deepEqual(await findingsOf(agent), [])
+    assert.equal((await verify(agent)).status, 200)
+  })
+}
+
+test('a book that does not sum to zero is found', async () => {
+  const agent = await richAgent()
+  await check()
+  // Lines and balance agree with each other; only the other side of the entry is missing.
+  await tamper(
+    `insert into ledger_lines (agent_id, mode, account, unit, line_number, at, entry_id, amount, balance_after)
+     select agent_id, mode, account, unit, line_count + 1, pohf_now(), 'ent_planted', 7, balance + 7 from ledger_accounts
+     where agent_id = $1 and account = 'credits'`,
+    [agent.agentId],
+  )
+  await tamper(
+    "update ledger_accounts set balance = balance + 7, line_count = line_count + 1 where agent_id = $1 and account = 'credits'",
+    [agent.agentId],
+  )
+  assert.deepEqual(await findingsOf(agent), ['book_uneven'])
+  assert.deepEqual(await findingsOf(agent), ['book_uneven'], 'it stays open')
+})
+
+test('another book can be compared: what it finds stops its agent, and what it no longer finds ends it', async () => {
+  const agent = await richAgent()
+  let missing = true
+  const spans: { from: Date; to: Date }[] = []
+  const cards: Comparison = {
+    name: 'card_event',
+    find: async (_tx, span) => {
+      spans.push(span)
+      return spans.length === 1
+        ? [
+            {
+              agentId: agent.agentId,
+              mode: 'live',
+              finding: 'card_event',
+              subject: 'evt_1',
+              detail: 'paid, and no credits were posted',
+            },
+          ]
+        : []
+    },
+    persists: async () => missing,
+  }
+  const { open } = await reconcile(harness.ctx, [cards])
+  assert.ok(open.some((drift) => drift.finding === 'card_event'))
+  assert.equal((await verify(agent)).status, 503)
+  missing = false
+  await reconcile(harness.ctx, [cards])
+  assert.equal((await verify(agent)).status, 200)
+  assert.ok(
+    spans.every((span, index) => index === 0 || span.from.getTime() <= (spans[index - 1]?.to.getTime() ?? 0)),
+  )
+})
+
+test('the worker runs it, and the command line shows it', async () => {
+  await harness.work()
+  assert.equal((await harness.operate('GET', '/operator/ledger/check')).status, 401)
+  assert.equal(
+    (await harness.operate('GET', '/operator/ledger/check?whole=yes', { key: operatorKey })).status,
+    400,
+  )
+})

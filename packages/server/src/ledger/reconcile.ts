@@ -1,0 +1,148 @@
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction, type Tx } from '../platform/db.ts'
+import type { Duty } from '../platform/worker.ts'
+import { driftOfAccount, driftOfBook, type AccountCheck, type Drift } from './rules.ts'
+import {
+  findAccountCheck,
+  findCompared,
+  findPageEnd,
+  insertCheckpoint,
+  insertDrift,
+  listAccountChecks,
+  listOpenDrift,
+  listUnevenBooks,
+  updateCompared,
+  updateDriftCleared,
+  type AccountKey,
+} from './store.ts'
+
+/** Part of the time of a comparison: from, inclusive, to, exclusive. */
+type Span = { readonly from: Date; readonly to: Date }
+
+/**
+ * A comparison of the ledger with another book: credentials with what was paid for them, card events with credits, a
+ * chain with purchases. Whoever owns the other book writes it, and app.ts hands it to the reconciler.
+ */
+export type Comparison = {
+  readonly name: string
+  /** What differs within this time, on either side. */
+  readonly find: (tx: Tx, span: Span) => Promise<readonly Drift[]>
+  /** Whether a difference that was found before is still there. */
+  readonly persists: (tx: Tx, drift: Drift) => Promise<boolean>
+}
+
+const everyMs = 60_000
+const accountsPerPage = 2_000
+const sliceMs = 10_000
+/** A long outage is caught up run by run: 90 slices are 15 minutes. */
+const slicesMax = 90
+/** A transaction writes the time of its begin and may commit so much later. */
+const overlapMs = 60_000
+
+type Checked = { readonly accounts: number; readonly lines: number; readonly drift: readonly Drift[] }
+
+const checkPage = async (
+  tx: Tx,
+  range: { readonly after: AccountKey | undefined; readonly upTo: AccountKey | undefined },
+  whole: boolean,
+): Promise<Checked> => {
+  const checks = await listAccountChecks(tx, range, whole)
+  const drift: Drift[] = []
+  for (const check of checks) {
+    const fault = driftOfAccount(check)
+    if (fault) drift.push(fault)
+    else await insertCheckpoint(tx, check)
+  }
+  const agentIds = [...new Set(checks.map((check) => check.agentId))]
+  drift.push(...(await listUnevenBooks(tx, agentIds)).map(driftOfBook))
+  return { accounts: checks.length, lines: checks.reduce((sum, check) => sum + check.lines, 0), drift }
+}
+
+/** Every account whose balance or number of lines is not what it was when it was last checked. */
+const checkAccounts = async (ctx: Ctx, whole: boolean): Promise<Checked> => {
+  const pages: Checked[] = []
+  for (let after: AccountKey | undefined; ;) {
+    const upTo: AccountKey | undefined = await inTransaction(ctx, 'system', (tx) =>
+      findPageEnd(tx, after, accountsPerPage),
+    )
+    const from = after
+    pages.push(await inTransaction(ctx, 'system', (tx) => checkPage(tx, { after: from, upTo }, whole)))
+    if (!upTo) break
+    after = upTo
+  }
+  return {
+    accounts: pages.reduce((sum, page) => sum + page.accounts, 0),
+    lines: pages.reduce((sum, page) => sum + page.lines, 0),
+    drift: pages.flatMap((page) => page.drift),
+  }
+}
+
+const compare = async (ctx: Ctx, comparison: Comparison): Promise<readonly Drift[]> => {
+  const { until, now } = await inTransaction(ctx, 'system', (tx) => findCompared(tx, comparison.name))
+  const drift: Drift[] = []
+  let from = (until ?? now).getTime() - overlapMs
+  for (let slices = 0; slices < slicesMax && from < now.getTime(); slices++) {
+    const span = { from: new Date(from), to: new Date(Math.min(from + sliceMs, now.getTime() + 1)) }
+    drift.push(...(await inTransaction(ctx, 'system', (tx) => comparison.find(tx, span))))
+    from = span.to.getTime()
+  }
+  await inTransaction(ctx, 'system', (tx) => updateCompared(tx, comparison.name, new Date(from)))
+  return drift
+}
+
+const wholeCheckOf = (tx: Tx, drift: Drift): Promise<AccountCheck | undefined> => {
+  const [account = '', unit = ''] = drift.subject.split(' ')
+  return findAccountCheck(tx, { agentId: drift.agentId, mode: drift.mode, account, unit })
+}
+
+const persists = async (tx: Tx, drift: Drift, comparisons: readonly Comparison[]): Promise<boolean> => {
+  const comparison = comparisons.find(({ name }) => name === drift.finding)
+  if (comparison) return comparison.persists(tx, drift)
+  if (drift.finding === 'book_uneven')
+    return (await listUnevenBooks(tx, [drift.agentId])).some(
+      (book) => driftOfBook(book).subject === drift.subject,
+    )
+  const check = await wholeCheckOf(tx, drift)
+  return check !== undefined && driftOfAccount(check) !== undefined
+}
+
+/** What has gone is cleared, and its agent mints again: whoever mended it need not say so. */
+const clearGone = async (ctx: Ctx, comparisons: readonly Comparison[]): Promise<void> => {
+  for (const drift of await inTransaction(ctx, 'system', listOpenDrift)) {
+    const cleared = await inTransaction(ctx, 'system', async (tx) => {
+      if (await persists(tx, drift, comparisons)) return false
+      await updateDriftCleared(tx, drift)
+      return true
+    })
+    if (cleared) ctx.log.warn({ ...drift }, 'books that did not add up do so again')
+  }
+}
+
+/**
+ * Checks what has changed since the last run: a balance is the sum of its lines, lines have no gaps, books sum to zero,
+ * and the ledger agrees with the books beside it. What does not add up stops minting for its agent, and is logged as an
+ * error. With `whole`, every line is read again from the first.
+ */
+export const reconcile = async (ctx: Ctx, comparisons: readonly Comparison[], whole = false) => {
+  const accounts = await checkAccounts(ctx, whole)
+  const drift = [...accounts.drift]
+  for (const comparison of comparisons) drift.push(...(await compare(ctx, comparison)))
+  for (const found of drift) {
+    if (await inTransaction(ctx, 'system', (tx) => insertDrift(tx, found)))
+      ctx.log.error({ ...found }, 'the books of an agent do not add up: it mints nothing until they do')
+  }
+  await clearGone(ctx, comparisons)
+  const open = await inTransaction(ctx, 'system', listOpenDrift)
+  ctx.metrics.ledgerDrift.set(open.length)
+  return { accounts: accounts.accounts, lines: accounts.lines, open }
+}
+
+/** The reconciler, every minute. Two workers at once do no harm: they find the same. */
+export const reconcileDuty = (ctx: Ctx, comparisons: readonly Comparison[]): Duty => ({
+  name: 'reconcile',
+  everyMs,
+  run: async () => {
+    await reconcile(ctx, comparisons)
+    return 0
+  },
+})

@@ -1,0 +1,8 @@
+import { route, type Route } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { operatorCheck } from './operator-check.ts'
+import type { Comparison } from './reconcile.ts'
+
+export const operatorRoutes = (ctx: Ctx, comparisons: readonly Comparison[]): Route[] => [
+  route('ledger.operator-check', (call) => operatorCheck(ctx, comparisons, call.query.whole === '1')),
+]

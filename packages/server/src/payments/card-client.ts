@@ -1,0 +1,80 @@
+import { Stripe } from 'stripe'
+import { send } from '../platform/outbound.ts'
+
+const answerBytesMax = 2_000_000
+/** One try of one request. The SDK tries once more where that is safe, so a caller waits about 13 s at most. */
+const timeoutMs = 6_000
+const retriesMax = 1
+
+type Response = Awaited<ReturnType<typeof send>>
+
+/** What the SDK sees of an answer. */
+class OutboundResponse extends Stripe.HttpClientResponse {
+  readonly #answer: Response
+  constructor(answer: Response) {
+    super(answer.status, answer.headers as Record<string, string>)
+    this.#answer = answer
+  }
+  override getRawResponse(): unknown {
+    return {}
+  }
+  override toStream(): never {
+    throw new Error('answers of the card provider are read whole')
+  }
+  override toJSON(): Promise<unknown> {
+    return Promise.resolve().then(() => this._parseResponseBody(this.#answer.body) as unknown)
+  }
+}
+
+/** Headers by which the SDK tells the provider about this machine. It needs none of them. */
+const untold: ReadonlySet<string> = new Set([
+  'user-agent',
+  'x-stripe-client-user-agent',
+  'x-stripe-client-telemetry',
+  'content-length',
+])
+
+/** The SDK's own way out, replaced by ours: there is one place that speaks to the network. */
+class OutboundClient extends Stripe.HttpClient {
+  override getClientName(): string {
+    return 'pohf'
+  }
+  override async makeRequest(
+    ...[host, port, path, method, headers, data, protocol]: Parameters<Stripe.HttpClient['makeRequest']>
+  ): Promise<OutboundResponse> {
+    if (method !== 'GET' && method !== 'POST') throw new Error(`${method} is not used`)
+    const told = Object.entries(headers).filter(([name]) => !untold.has(name.toLowerCase()))
+    const answer = await send({
+      url: `${protocol}://${host}:${port}${path}`,
+      method,
+      headers: {
+        ...Object.fromEntries(told.map(([name, value]) => [name, String(value)])),
+        'User-Agent': 'pohf',
+      },
+      ...(method === 'POST' ? { body: data } : {}),
+      timeoutMs,
+      responseBytesMax: answerBytesMax,
+      trust: 'operator',
+    }).catch((error: unknown) => {
+      throw error instanceof Error && error.name === 'TimeoutError'
+        ? Stripe.HttpClient.makeTimeoutError()
+        : error
+    })
+    return new OutboundResponse(answer)
+  }
+}
+
+/** The provider's SDK on our own way out. */
+export const makeClient = (options: { readonly secretKey: string; readonly apiBase: string }): Stripe => {
+  const url = new URL(options.apiBase)
+  const https = url.protocol === 'https:'
+  return new Stripe(options.secretKey, {
+    host: url.hostname,
+    port: url.port === '' ? (https ? 443 : 80) : Number(url.port),
+    protocol: https ? 'https' : 'http',
+    httpClient: new OutboundClient(),
+    timeout: timeoutMs,
+    maxNetworkRetries: retriesMax,
+    telemetry: false,
+  })
+}

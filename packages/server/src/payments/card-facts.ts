@@ -1,0 +1,162 @@
+import { z } from 'zod'
+
+/** What the provider is asked to tell us. Set the same list at its webhook endpoint. */
+export const cardEventTypes = [
+  'checkout.session.completed',
+  'checkout.session.async_payment_succeeded',
+  'checkout.session.async_payment_failed',
+  'checkout.session.expired',
+  'charge.refunded',
+  'charge.dispute.created',
+  'charge.dispute.closed',
+] as const
+type CardEventType = (typeof cardEventTypes)[number]
+
+/** How the session of a checkout stands. */
+export type SessionFact = {
+  readonly kind: 'session'
+  readonly sessionId: string
+  /** What we named it when we opened it; somebody else's sessions have none of ours. */
+  readonly checkoutId: string | undefined
+  readonly paymentId: string | undefined
+  readonly amountUsdCents: bigint | undefined
+  readonly standing: 'open' | 'paid' | 'processing' | 'failed' | 'expired'
+}
+/** How much of a payment was refunded in all. It only grows. */
+type RefundFact = {
+  readonly kind: 'refund'
+  readonly paymentId: string
+  readonly refundedUsdCents: bigint
+}
+export type DisputeState = 'inquiry' | 'open' | 'won' | 'lost'
+type DisputeFact = {
+  readonly kind: 'dispute'
+  readonly paymentId: string
+  readonly disputeId: string
+  readonly amountUsdCents: bigint
+  readonly state: DisputeState
+}
+export type CardFact = SessionFact | RefundFact | DisputeFact
+export type CardMessage = {
+  readonly eventId: string
+  readonly type: CardEventType
+  readonly saidAt: Date
+  readonly fact: CardFact
+}
+
+const id = z.string().min(1).max(255)
+const cents = z.int().min(0)
+/** An object, or its id alone: the provider sends either. */
+const idOrObject = z.union([id, z.looseObject({ id })])
+const idOf = (value: z.infer<typeof idOrObject>) => (typeof value === 'string' ? value : value.id)
+
+const session = z.looseObject({
+  id,
+  client_reference_id: z.string().max(255).nullish(),
+  payment_intent: z.union([id, z.looseObject({ id, status: z.string().optional() })]).nullish(),
+  amount_total: cents.nullish(),
+  currency: z.string().nullish(),
+  status: z.enum(['open', 'complete', 'expired']).nullish(),
+  payment_status: z.string(),
+})
+const charge = z.looseObject({ payment_intent: idOrObject, amount_refunded: cents, currency: z.string() })
+const dispute = z.looseObject({
+  id,
+  payment_intent: idOrObject,
+  amount: cents,
+  currency: z.string(),
+  status: z.string(),
+})
+const message = z.looseObject({
+  id,
+  type: z.enum(cardEventTypes),
+  created: z.int().min(0),
+  livemode: z.boolean(),
+  data: z.looseObject({ object: z.unknown() }),
+})
+
+/** A slow payment that came to nothing shows only on the payment itself. */
+const endedUnpaid = new Set(['requires_payment_method', 'canceled'])
+
+const standingOf = (given: z.infer<typeof session>): SessionFact['standing'] => {
+  if (given.payment_status === 'paid') return 'paid'
+  if (given.status === 'expired') return 'expired'
+  if (given.status !== 'complete') return 'open'
+  const payment = given.payment_intent
+  const failed = typeof payment === 'object' && payment !== null && endedUnpaid.has(payment.status ?? '')
+  return failed ? 'failed' : 'processing'
+}
+
+/** Reads a session, or undefined where it cannot be one of ours. */
+export const readSession = (object: unknown): SessionFact | undefined => {
+  const { data } = session.safeParse(object)
+  if (!data) return undefined
+  return {
+    kind: 'session',
+    sessionId: data.id,
+    checkoutId: data.client_reference_id ?? undefined,
+    paymentId: data.payment_intent ? idOf(data.payment_intent) : undefined,
+    amountUsdCents:
+      data.currency === 'usd' && typeof data.amount_total === 'number'
+        ? BigInt(data.amount_total)
+        : undefined,
+    standing: standingOf(data),
+  }
+}
+
+/** An inquiry moves no money; whatever is neither that nor closed holds the money back. */
+const disputeStateOf = (status: string): DisputeState => {
+  if (status === 'won' || status === 'lost') return status
+  return status.startsWith('warning_') ? 'inquiry' : 'open'
+}
+
+const factOf = (type: CardEventType, object: unknown): CardFact | undefined => {
+  if (type === 'charge.refunded') {
+    const { data } = charge.safeParse(object)
+    return data?.currency === 'usd'
+      ? {
+          kind: 'refund',
+          paymentId: idOf(data.payment_intent),
+          refundedUsdCents: BigInt(data.amount_refunded),
+        }
+      : undefined
+  }
+  if (type === 'charge.dispute.created' || type === 'charge.dispute.closed') {
+    const { data } = dispute.safeParse(object)
+    return data?.currency === 'usd'
+      ? {
+          kind: 'dispute',
+          disputeId: data.id,
+          paymentId: idOf(data.payment_intent),
+          amountUsdCents: BigInt(data.amount),
+          state: disputeStateOf(data.status),
+        }
+      : undefined
+  }
+  const fact = readSession(object)
+  // The name of the event says that it failed; the session in it only says that it is not paid.
+  return fact && type === 'checkout.session.async_payment_failed' && fact.standing !== 'paid'
+    ? { ...fact, standing: 'failed' }
+    : fact
+}
+
+/** Reads a message, or undefined where it is of no kind of ours, of another mode, or about other money. */
+export const readMessage = (event: unknown, livemode: boolean): CardMessage | undefined => {
+  const { data } = message.safeParse(event)
+  if (!data || data.livemode !== livemode) return undefined
+  const fact = factOf(data.type, data.data.object)
+  return fact && { eventId: data.id, type: data.type, saidAt: new Date(data.created * 1_000), fact }
+}
+
+type Taken = { readonly amountUsdCents: bigint; readonly refundedUsdCents: bigint }
+
+/** How much of a payment is gone: what was refunded, and what disputes hold back or have lost. Never more than all. */
+export const takenOf = (
+  { amountUsdCents, refundedUsdCents }: Taken,
+  disputes: readonly { readonly state: DisputeState; readonly amountUsdCents: bigint }[],
+): bigint => {
+  const gone = disputes
+    .filter(({ state }) => state === 'open' || state === 'lost')
+    .reduce((sum, one) => sum + one.amountUsdCents, refundedUsdCents)
+  return gone < amountUsdCents ? gone : amountUsdCents
+}

@@ -1,0 +1,137 @@
+import { Stripe } from 'stripe'
+import type { Ctx } from '../platform/context.ts'
+import { makeClient } from './card-client.ts'
+import { cardEventTypes, readMessage, readSession, type CardMessage, type SessionFact } from './card-facts.ts'
+
+/** The provider did not do what was asked. `answered` where it said so itself, with a fault of its own. */
+export class ProviderFault extends Error {
+  readonly answered: boolean
+  readonly busy: boolean
+  constructor(why: { readonly answered: boolean; readonly busy: boolean }) {
+    super('the card provider did not do what was asked')
+    this.answered = why.answered
+    this.busy = why.busy
+  }
+}
+
+type Wish = {
+  readonly checkoutId: string
+  readonly amountUsdCents: bigint
+  readonly description: string
+  readonly idempotencyKey: string
+}
+
+const nameCharsMax = 250
+/** At most 5,000 messages in one look. More are a flood, and the log says so. */
+const pageSize = 100
+const pagesMax = 50
+
+/** What may be said of a fault in the log: never what was sent, for the key is in it. */
+const wordsOf = (error: unknown) =>
+  error instanceof Stripe.errors.StripeError
+    ? { type: error.type, code: error.code, status: error.statusCode, providerRequestId: error.requestId }
+    : { type: error instanceof Error ? error.name : 'unknown' }
+
+/** The card provider, where one is set up. Every call leaves by platform/outbound.ts. */
+export const makeCardProvider = (ctx: Pick<Ctx, 'config' | 'log' | 'clock'>) => {
+  const { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: webhookSecret } = ctx.config
+  if (secretKey === undefined || webhookSecret === undefined) return undefined
+  const client = makeClient({ secretKey, apiBase: ctx.config.STRIPE_API_BASE })
+  const livemode = /^[sr]k_live_/.test(secretKey)
+
+  const asked = async <T>(what: string, call: () => Promise<T>): Promise<T> => {
+    try {
+      return await call()
+    } catch (error) {
+      ctx.log.warn({ what, ...wordsOf(error) }, 'the card provider did not do what was asked')
+      const status = error instanceof Stripe.errors.StripeError ? (error.statusCode ?? 0) : 0
+      throw new ProviderFault({ answered: status >= 500, busy: status === 409 })
+    }
+  }
+  const back = (checkoutId: string, how: string) =>
+    `${ctx.config.BASE_URL}/checkout/${checkoutId}?returned=${how}`
+
+  return {
+    livemode,
+    createSession: ({ checkoutId, amountUsdCents, description, idempotencyKey }: Wish) =>
+      asked('create a session', async () => {
+        const session = await client.checkout.sessions.create(
+          {
+            mode: 'payment',
+            client_reference_id: checkoutId,
+            line_items: [
+              {
+                quantity: 1,
+                price_data: {
+                  currency: 'usd',
+                  unit_amount: Number(amountUsdCents),
+                  product_data: { name: description.slice(0, nameCharsMax) },
+                },
+              },
+            ],
+            metadata: { checkout_id: checkoutId },
+            payment_intent_data: { metadata: { checkout_id: checkoutId } },
+            success_url: back(checkoutId, 'paid'),
+            cancel_url: back(checkoutId, 'cancelled'),
+          },
+          { idempotencyKey },
+        )
+        if (session.url === null) throw new Error('the session has no page')
+        return { sessionId: session.id, url: session.url }
+      }),
+    /** How a session stands; `unknown` where the provider has none of this name, so that nobody can pay it. */
+    findSession: (sessionId: string): Promise<SessionFact | 'unknown' | undefined> =>
+      asked('read a session', async () => {
+        try {
+          return readSession(
+            await client.checkout.sessions.retrieve(sessionId, { expand: ['payment_intent'] }),
+          )
+        } catch (error) {
+          if (error instanceof Stripe.errors.StripeError && error.code === 'resource_missing')
+            return 'unknown'
+          throw error
+        }
+      }),
+    expireSession: (sessionId: string): Promise<SessionFact | undefined> =>
+      asked('end a session', async () => readSession(await client.checkout.sessions.expire(sessionId))),
+    /** What the provider has said since then, oldest first, whether or not we heard it. */
+    listMessages: (since: Date): Promise<CardMessage[]> =>
+      asked('list what was said', async () => {
+        const messages: CardMessage[] = []
+        let after: string | undefined
+        for (let page = 0; page < pagesMax; page++) {
+          const { data, has_more: more } = await client.events.list({
+            types: [...cardEventTypes],
+            created: { gte: Math.floor(since.getTime() / 1_000) },
+            limit: pageSize,
+            ...(after === undefined ? {} : { starting_after: after }),
+          })
+          messages.push(...data.flatMap((event) => readMessage(event, livemode) ?? []))
+          after = data.at(-1)?.id
+          if (!more || after === undefined) return messages.toReversed()
+        }
+        ctx.log.error(
+          { messages: messages.length },
+          'the card provider has more messages than one look can hold',
+        )
+        return messages.toReversed()
+      }),
+    /** A message whose signature fits, or undefined. */
+    readSigned: (text: string, header: string | undefined): CardMessage | 'not ours' | undefined => {
+      try {
+        const event = client.webhooks.constructEvent(
+          text,
+          header ?? '',
+          webhookSecret,
+          undefined,
+          undefined,
+          ctx.clock.now().getTime(),
+        )
+        return readMessage(event, livemode) ?? 'not ours'
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
+export type CardProvider = NonNullable<ReturnType<typeof makeCardProvider>>

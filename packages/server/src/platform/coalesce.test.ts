@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { makeCoalescer, runBisected, type Outcome } from './coalesce.ts'
+
+/** A run that is held up until it is let go, and remembers what it was given. */
+const heldUp = () => {
+  const batches: number[][] = []
+  const gates: (() => void)[] = []
+  const run = async (items: readonly number[]): Promise<Outcome<number>[]> => {
+    batches.push([...items])
+    await new Promise<void>((resolve) => gates.push(resolve))
+    return items.map((item) => ({ value: item * 2 }))
+  }
+  return { batches, run, letGo: () => gates.shift()?.() }
+}
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+const full = () => new Error('full')
+
+test('one call alone leaves at once; what comes while two batches are under way leaves together', async () => {
+  const { batches, run, letGo } = heldUp()
+  const add = makeCoalescer({ run, batchMax: 3, inFlightMax: 2, waitingMax: 100, full })
+  const first = add(1)
+  await turn()
+  const second = add(2)
+  await turn()
+  assert.deepEqual(batches, [[1], [2]])
+  const rest = [3, 4, 5, 6].map(add)
+  await turn()
+  assert.deepEqual(batches, [[1], [2]], 'no third batch while two are under way')
+  letGo()
+  assert.equal(await first, 2)
+  await turn()
+  assert.deepEqual(batches, [[1], [2], [3, 4, 5]])
+  for (let n = 0; n < 3; n++) {
+    letGo()
+    await turn()
+  }
+  assert.equal(await second, 4)
+  assert.deepEqual(await Promise.all(rest), [6, 8, 10, 12])
+})
+
+test('who comes when too many wait is refused at once', async () => {
+  const { run, letGo } = heldUp()
+  const add = makeCoalescer({ run, batchMax: 1, inFlightMax: 1, waitingMax: 2, full })
+  const one = add(1)
+  await turn()
+  const waiting = [add(2), add(3)]
+  await assert.rejects(add(4), /full/)
+  for (let n = 0; n < 3; n++) {
+    letGo()
+    await turn()
+    await turn()
+  }
+  assert.deepEqual(await Promise.all([one, ...waiting]), [2, 4, 6])
+})
+
+test('each call gets its own outcome, and a run that throws fails its batch and no other', async () => {
+  const add = makeCoalescer<number, number>({
+    run: async (items) => {
+      if (items.includes(13)) throw new Error('unlucky')
+      return items.map((item) => (item < 0 ? { error: new Error('negative') } : { value: item }))
+    },
+    batchMax: 2,
+    inFlightMax: 1,
+    waitingMax: 10,
+    full,
+  })
+  const results = await Promise.allSettled([1, -1, 13, 4, 5].map(add))
+  assert.deepEqual(
+    results.map((result) => (result.status === 'fulfilled' ? result.value : String(result.reason))),
+    [1, 'Error: negative', 'Error: unlucky', 'Error: unlucky', 5],
+  )
+})
+
+test('of a batch that fails as a whole, only the items at fault fail; what is nobody’s fault is not tried again', async () => {
+  for (const poison of [[7], [0, 15], [3, 4, 5], []]) {
+    let runs = 0
+    const outcomes = await runBisected(
+      Array.from({ length: 16 }, (_, index) => index),
+      async (items) => {
+        runs += 1
+        if (items.some((item) => poison.includes(item))) throw new Error('poison')
+        return items.map((value) => ({ value }))
+      },
+      () => false,
+    )
+    const failed = outcomes.flatMap((outcome, index) => ('error' in outcome ? [index] : []))
+    assert.deepEqual(failed, poison)
+    assert.ok(runs <= 1 + poison.length * 8, `${runs} runs`)
+  }
+  let runs = 0
+  const away = await runBisected<number, number>(
+    [1, 2, 3],
+    async () => {
+      runs += 1
+      throw new Error('away')
+    },
+    (error) => error instanceof Error && error.message === 'away',
+  )
+  assert.equal(runs, 1)
+  assert.ok(away.every((outcome) => 'error' in outcome))
+})

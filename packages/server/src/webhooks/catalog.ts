@@ -1,0 +1,21 @@
+import { eventCatalogue, eventEnvelope } from '@pohf/protocol'
+import { z } from 'zod'
+
+const schemaOf = (schema: z.ZodType): Record<string, unknown> => {
+  const { $schema: _, ...body } = z.toJSONSchema(schema, { target: 'draft-2020-12' })
+  return body
+}
+
+const written = {
+  envelope: schemaOf(eventEnvelope),
+  events: [...eventCatalogue].map(([type, { summary, published, data, example }]) => ({
+    type,
+    summary,
+    published,
+    schema: schemaOf(data),
+    example: example as Record<string, unknown>,
+  })),
+}
+
+/** Every event with the JSON Schema of its data, the same for all. */
+export const catalog = async () => written

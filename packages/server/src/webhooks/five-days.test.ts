@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { eventEnvelope } from '@pohf/protocol'
+import { startHarness, type Harness } from '../../test/harness.ts'
+import { buildDuties } from '../app.ts'
+import { linkOf, startMailbox, subjectOf, textOf } from '../../test/mailbox.ts'
+import { answer, startReceiver } from '../../test/receiver.ts'
+import type { CaughtMail } from '../../dev/mail-catcher.ts'
+import { dayMs, endpointOf, happen, hourMs, subscribe } from '../../test/webhooks.ts'
+
+const mailbox = await startMailbox()
+after(() => mailbox.stop())
+const minuteMs = 60_000
+
+/** The duties that webhooks need, without the others: five days take many rounds. */
+const makeWork = (harness: Harness) => {
+  const names = new Set(['events', 'webhooks', 'webhook watch', 'mails'])
+  const duties = buildDuties(harness.ctx).filter(({ name }) => names.has(name))
+  assert.equal(duties.length, names.size)
+  return async (): Promise<void> => {
+    for (let round = 0, taken = 1; taken > 0 && round < 50; round++) {
+      taken = 0
+      for (const duty of duties) taken += await duty.run()
+    }
+  }
+}
+
+test('five days of failure: the schedule, three notices, the end, and one call that brings everything back', async (t) => {
+  const harness = await startHarness({ SMTP_URL: `smtp://127.0.0.1:${mailbox.smtpPort}` })
+  const owner = 'owner@example.com'
+  const agent = await harness.register('live', owner)
+  await harness.work()
+  const { token } = linkOf(mailbox.mails.at(-1))
+  await harness.call('POST', '/api/agents/email/confirm', { body: { token } })
+  const [broken, healthy] = [await startReceiver(answer(500)), await startReceiver()]
+  const { id } = await subscribe(harness, agent, `${broken.url}?token=hidden`, ['key.revoked'])
+  await subscribe(harness, agent, healthy.url, ['endpoint.failing', 'endpoint.disabled'])
+  const mails = () => mailbox.mails.filter((mail) => /webhook/i.test(subjectOf(mail)))
+
+  const startedAt = harness.ctx.clock.now()
+  const hoursSince = () => (harness.ctx.clock.now().getTime() - startedAt.getTime()) / hourMs
+  const work = makeWork(harness)
+  const expected = [await happen(harness, agent)]
+  await work()
+  const attempts: { hours: number; type: string }[] = []
+  const notices: { hours: number; subject: string }[] = []
+  const note = () => {
+    for (const { body } of broken.received.splice(0))
+      attempts.push({ hours: hoursSince(), type: eventEnvelope.parse(JSON.parse(body)).type })
+    for (const mail of mails().slice(notices.length))
+      notices.push({ hours: hoursSince(), subject: subjectOf(mail) })
+  }
+  note()
+  let disabledAfter = 0
+  for (let minutes = 0; disabledAfter === 0 && minutes < 6 * 24 * 60;) {
+    // Close steps at first, where the waits are short.
+    const step = minutes < 10 ? 1 : minutes < 60 ? 10 : 30
+    minutes += step
+    await harness.advance(step * minuteMs)
+    // Something happens on each day of the failure too.
+    if (minutes % (24 * 60) === 0 && minutes < 5 * 24 * 60) expected.push(await happen(harness, agent))
+    await work()
+    note()
+    if ((await endpointOf(harness, id))?.state === 'disabled') disabledAfter = hoursSince()
+  }
+
+  // The attempts of the first event, by the plan: 0, 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h, each a tenth off at most.
+  const { rows } = await harness.owner.query<{ hours: number }>(
+    `select extract(epoch from at - $2)::float / 3600 as hours from webhook_attempts where event_id = $1 order by at`,
+    [expected[0], startedAt],
+  )
+  const planned = [0, 5 / 3_600, 5 / 60, 0.5, 2, 5, 10, 14, 20, 24]
+  assert.equal(rows.length, 10)
+  for (const [index, { hours }] of rows.entries()) {
+    const wait = hours - (rows[index - 1]?.hours ?? 0)
+    const plan = planned[index] ?? 0
+    // A look comes up to 30 minutes late, the first ones one minute.
+    assert.ok(
+      wait >= plan * 0.9 - 0.02 && wait <= plan * 1.1 + (plan < 0.1 ? 0.02 : 0.6),
+      `attempt ${index + 1} after ${wait} h`,
+    )
+  }
+  assert.ok(disabledAfter >= 120 && disabledAfter < 121, `switched off after ${disabledAfter} h`)
+  assert.deepEqual(
+    notices.map(({ subject }) => subject.replace(/127\.0\.0\.1:\d+/, 'HOST')),
+    [
+      'Your webhook at HOST has failed for an hour',
+      'Your webhook at HOST has failed for a day',
+      'Your webhook at HOST was switched off',
+    ],
+  )
+  const [first, second, third] = notices
+  assert.ok(first && first.hours >= 1 && first.hours <= 1.5)
+  assert.ok(second && second.hours >= 24 && second.hours <= 24.5)
+  assert.ok(third && third.hours >= 120 && third.hours < 121)
+  // No silence of more than a day: what is not tried anyway is probed.
+  for (const [index, { hours }] of attempts.entries())
+    assert.ok(hours - (attempts[index - 1]?.hours ?? 0) <= 25, `nothing for a day before ${hours} h`)
+  assert.deepEqual(
+    healthy.received
+      .map(({ body }) => eventEnvelope.parse(JSON.parse(body)))
+      .map(({ type, data }) => [type, data['hours']]),
+    [
+      ['endpoint.failing', 1],
+      ['endpoint.failing', 24],
+      ['endpoint.disabled', undefined],
+    ],
+  )
+  for (const mail of mails()) {
+    assert.deepEqual(mail.to, [owner])
+    assert.ok(!mail.raw.includes('hidden'), 'the mail holds what follows the host')
+    assert.match(textOf(mail), new RegExp(`/console#/webhooks/${id}`))
+  }
+  const command = /pohf webhooks recover (\S+) --since (\S+)/.exec(
+    mails()[2] ? textOf(mails()[2] as CaughtMail) : '',
+  )
+  assert.equal(command?.[1], id)
+
+  // Days later, with more missed: mended, and one call with what the mail says.
+  await harness.advance(2 * dayMs)
+  expected.push(await happen(harness, agent))
+  await harness.work()
+  broken.respond = answer(204)
+  await harness.call('POST', `/api/agents/webhooks/${id}/recover`, {
+    key: agent.apiKey,
+    body: { since: command?.[2] },
+  })
+  await harness.work()
+  assert.deepEqual(broken.eventIds().toSorted(), expected.toSorted(), 'something was lost, or came twice')
+  assert.equal((await endpointOf(harness, id))?.state, 'enabled')
+  t.diagnostic(
+    `${attempts.length} attempts, ${expected.length} events, off after ${disabledAfter.toFixed(1)} h`,
+  )
+})
+
+test('an address that nobody confirmed is not written to', async () => {
+  const harness = await startHarness({ SMTP_URL: `smtp://127.0.0.1:${mailbox.smtpPort}` })
+  const agent = await harness.register('live', 'victim@example.com')
+  await harness.work()
+  const written = mailbox.mails.length
+  const gone = await startReceiver(answer(410))
+  await subscribe(harness, agent, gone.url)
+  await happen(harness, agent)
+  await harness.work()
+  assert.equal(gone.received.length, 1)
+  assert.equal(mailbox.mails.length, written)
+})
+
+test('one success ends the spell: notices start anew with the next failure', async () => {
+  const harness = await startHarness({ SMTP_URL: `smtp://127.0.0.1:${mailbox.smtpPort}` })
+  const agent = await harness.register('live', 'again@example.com')
+  await harness.work()
+  await harness.call('POST', '/api/agents/email/confirm', {
+    body: { token: linkOf(mailbox.mails.at(-1)).token },
+  })
+  const written = mailbox.mails.length
+  const receiver = await startReceiver(answer(500))
+  await subscribe(harness, agent, receiver.url, ['key.revoked'])
+  for (let spell = 1; spell <= 2; spell++) {
+    receiver.respond = answer(500)
+    await happen(harness, agent)
+    await harness.work()
+    await harness.advance(1.1 * hourMs)
+    await harness.work()
+    assert.equal(mailbox.mails.length, written + spell)
+    receiver.respond = answer(204)
+    await harness.advance(3 * hourMs)
+    await harness.work()
+    await harness.advance(30 * hourMs)
+    await harness.work()
+    assert.equal(mailbox.mails.length, written + spell)
+  }
+})

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { makeLanes } from './lanes.ts'
+import type { Claimed, Settled } from './queue/store.ts'
+import { makeTakenBook } from './taken.ts'
+
+const claimed = (endpointId: string, n: number): Claimed => ({
+  agentId: 'agt_a',
+  mode: 'test',
+  deliveryId: `dlv_${endpointId}_${n}`,
+  endpointId,
+  eventId: `evt_${n}`,
+  attempt: 1,
+  step: 1,
+  kind: 'event',
+  body: '{}',
+  url: 'https://hooks.example.com/',
+  secretsSealed: [],
+})
+const many = (endpointId: string, count: number) =>
+  Array.from({ length: count }, (_, n) => claimed(endpointId, n))
+const settle = () => new Promise((resolve) => setImmediate(resolve))
+
+/** Lanes whose sendings end when the test says so. */
+const open = (activeMax: number, perEndpoint: number) => {
+  const sending = new Map<string, () => void>()
+  const sent: string[] = []
+  const stale: string[] = []
+  const clock = { now: 0 }
+  const lanes = makeLanes({
+    activeMax,
+    perEndpoint,
+    waitMsMax: 1_000,
+    now: () => clock.now,
+    send: (one) => {
+      sent.push(one.deliveryId)
+      return new Promise<void>((resolve) => sending.set(one.deliveryId, resolve))
+    },
+    onStale: (claims) => void stale.push(...claims.map((one) => one.deliveryId)),
+  })
+  const end = async (id: string) => {
+    sending.get(id)?.()
+    sending.delete(id)
+    await settle()
+  }
+  return { lanes, sending, sent, stale, clock, end }
+}
+
+test('no endpoint has more than its share open, and a silent one holds up no other', async () => {
+  const { lanes, sending, sent, end } = open(10, 2)
+  lanes.add([...many('dead', 8), ...many('good', 8)])
+  assert.deepEqual(sent, ['dlv_dead_0', 'dlv_dead_1', 'dlv_good_0', 'dlv_good_1'])
+  for (let n = 0; n < 8; n++) await end(`dlv_good_${n}`)
+  assert.equal(sent.filter((id) => id.startsWith('dlv_good')).length, 8)
+  assert.deepEqual([...sending.keys()], ['dlv_dead_0', 'dlv_dead_1'])
+  assert.deepEqual([...lanes.held()], [['dead', 8]])
+})
+
+test('over all endpoints no more are open than there are places, and each that ends makes room', async () => {
+  const { lanes, sending, end } = open(3, 2)
+  lanes.add([...many('a', 4), ...many('b', 4)])
+  assert.equal(sending.size, 3)
+  assert.equal(lanes.heldCount(), 8)
+  await end('dlv_a_0')
+  assert.equal(sending.size, 3)
+  for (let step = 0; step < 8; step++) {
+    const [next] = sending.keys()
+    if (next !== undefined) await end(next)
+  }
+  assert.deepEqual([sending.size, lanes.heldCount()], [0, 0])
+})
+
+test('what waits can be taken back, of one endpoint or of all, and is not sent then', async () => {
+  const { lanes, sent, end } = open(10, 1)
+  lanes.add([...many('a', 3), ...many('b', 2)])
+  assert.deepEqual(
+    lanes.takeBack('a').map((one) => one.deliveryId),
+    ['dlv_a_1', 'dlv_a_2'],
+  )
+  assert.equal(lanes.takeBack().length, 1)
+  await end('dlv_a_0')
+  await end('dlv_b_0')
+  assert.deepEqual(sent, ['dlv_a_0', 'dlv_b_0'])
+  assert.equal(lanes.heldCount(), 0)
+})
+
+test('what has waited too long is given back with all behind it, not sent near the end of its lease', async () => {
+  const { lanes, sent, stale, clock, end } = open(10, 1)
+  lanes.add(many('a', 3))
+  clock.now = 1_001
+  await end('dlv_a_0')
+  assert.deepEqual(sent, ['dlv_a_0'])
+  assert.deepEqual(stale, ['dlv_a_1', 'dlv_a_2'])
+})
+
+const taken = (n: number): Settled => ({
+  claimed: claimed('a', n),
+  outcome: 'delivered',
+  reply: { status: 204, retryAfter: undefined },
+  durationMs: 1,
+})
+
+test('the first is written at once, what ends meanwhile together, and a failed batch fails its own only', async () => {
+  const batches: number[] = []
+  const gates: PromiseWithResolvers<void>[] = []
+  const book = makeTakenBook(async (batch) => {
+    batches.push(batch.length)
+    const gate = Promise.withResolvers<void>()
+    gates.push(gate)
+    await gate.promise
+  })
+  const first = book.write(taken(0))
+  const rest = Array.from({ length: 5 }, (_, n) => book.write(taken(n + 1)))
+  assert.deepEqual(batches, [1])
+  gates[0]?.reject(new Error('the database is away'))
+  await assert.rejects(first, /away/)
+  await settle()
+  assert.deepEqual(batches, [1, 5])
+  gates[1]?.resolve()
+  await Promise.all(rest)
+  const later = book.write(taken(9))
+  gates[2]?.resolve()
+  await later
+  assert.deepEqual(batches, [1, 5, 1])
+})

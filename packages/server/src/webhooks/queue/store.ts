@@ -1,0 +1,337 @@
+import { sql } from 'kysely'
+import type { Mode } from '@pohf/protocol'
+import { now, type Tenant, type Tx } from '../../platform/db.ts'
+import { claimGiven } from '../../platform/leases.ts'
+import type { Outcome, Reply } from './rules.ts'
+
+/** Endpoints that may want events of these agents, locked until the commit: one that is being switched off waits or is left out. */
+export const listEnabledEndpoints = async (tx: Tx, agentIds: readonly string[]) =>
+  tx
+    .selectFrom('webhook_endpoints')
+    .select(['agent_id', 'mode', 'endpoint_id', 'events'])
+    .where('agent_id', 'in', [...new Set(agentIds)])
+    .where('state', '=', 'enabled')
+    .orderBy('agent_id')
+    .orderBy('endpoint_id')
+    .forShare()
+    .execute()
+
+export type NewDelivery = {
+  readonly agentId: string
+  readonly mode: Mode
+  readonly endpointId: string
+  readonly eventId: string
+  readonly body: string
+  readonly kind?: 'event' | 'test' | 'probe'
+}
+/** Rows that one statement inserts: with bodies of 20 KB some 10 MB. */
+const insertMax = 500
+
+/** Queues events for endpoints; for those that have one already nothing happens. */
+export const insertDeliveries = async (tx: Tx, deliveries: readonly NewDelivery[]): Promise<string[]> => {
+  const ids: string[] = []
+  for (let from = 0; from < deliveries.length; from += insertMax) {
+    const rows = deliveries.slice(from, from + insertMax).map((one) => ({
+      agent_id: one.agentId,
+      mode: one.mode,
+      delivery_id: tx.ids.make('dlv_'),
+      endpoint_id: one.endpointId,
+      event_id: one.eventId,
+      body: one.body,
+      kind: one.kind ?? 'event',
+    }))
+    await tx
+      .insertInto('webhook_deliveries')
+      .values(rows)
+      .onConflict((conflict) => conflict.columns(['agent_id', 'mode', 'endpoint_id', 'event_id']).doNothing())
+      .execute()
+    ids.push(...rows.map((row) => row.delivery_id))
+  }
+  return ids
+}
+
+/** Takes up again a batch of what was given up since a time, and says how many. Tests and probes stay where they are. */
+export const updateDeadRevived = async (
+  tx: Tx,
+  endpoint: { readonly agentId: string; readonly endpointId: string },
+  batch: { readonly since: Date; readonly limit: number },
+): Promise<number> => {
+  const { numAffectedRows } = await sql`
+    update webhook_deliveries set state = 'pending', settled_at = null, due_at = pohf_now(), replays = replays + 1,
+      attempts_before = attempts
+    where (agent_id, delivery_id) in (
+      select agent_id, delivery_id from webhook_deliveries
+      where agent_id = ${endpoint.agentId} and endpoint_id = ${endpoint.endpointId} and state = 'dead'
+        and kind = 'event' and settled_at >= ${batch.since}
+      order by settled_at limit ${batch.limit} for update)`.execute(tx)
+  return Number(numAffectedRows ?? 0n)
+}
+
+/** A delivery that this worker holds until its lease ends; `attempt` is the fencing number. */
+export type Claimed = {
+  readonly agentId: Tenant
+  readonly mode: Mode
+  readonly deliveryId: string
+  readonly endpointId: string
+  readonly eventId: string
+  readonly attempt: number
+  /** The place of this attempt in the plan of waits, which a replay starts anew. */
+  readonly step: number
+  readonly kind: 'event' | 'test' | 'probe'
+  readonly body: string
+  readonly url: string
+  /** The present secret, and the one before it while that one signs too. */
+  readonly secretsSealed: readonly string[]
+}
+type ClaimedRow = {
+  agent_id: Tenant
+  mode: Mode
+  delivery_id: string
+  endpoint_id: string
+  event_id: string
+  attempts: number
+  attempts_before: number
+  kind: Claimed['kind']
+  body: string
+}
+
+/** Due rows that one claim looks at, so that a long queue does not make claiming slow. */
+const windowMax = 800
+
+type ClaimLimits = {
+  readonly limit: number
+  readonly leaseSeconds: number
+  readonly perEndpoint: number
+  readonly perFailingEndpoint: number
+  /** How many deliveries this worker has under way, by endpoint. */
+  readonly busy: ReadonlyMap<string, number>
+}
+
+/** Endpoints whose circuit breaker is open. */
+const listOpen = async (tx: Tx): Promise<string[]> => {
+  const rows = await tx
+    .selectFrom('webhook_endpoints')
+    .select('endpoint_id')
+    .where('open_until', '>', now())
+    .execute()
+  return rows.map((row) => row.endpoint_id)
+}
+
+/** The oldest due deliveries, a few of each endpoint: a receiver that never answers must not hold up the others. */
+const listCandidates = async (tx: Tx, limits: ClaimLimits) => {
+  const full = [...limits.busy].filter(([, count]) => count >= limits.perEndpoint).map(([id]) => id)
+  const closed = [...full, ...(await listOpen(tx))]
+  const { rows } = await sql<{ agent_id: string; delivery_id: string }>`
+    select agent_id, delivery_id from (
+      select due.agent_id, due.delivery_id, endpoint.failing_since, coalesce(busy.count, 0)
+        + row_number() over (partition by due.agent_id, due.endpoint_id order by due.due_at, due.event_id) as place
+      from (
+        select agent_id, delivery_id, endpoint_id, event_id, due_at from webhook_deliveries
+        where state = 'pending' and due_at <= pohf_now() and endpoint_id <> all (${closed}::text[])
+        order by due_at, event_id limit ${windowMax}) due
+      join webhook_endpoints endpoint using (agent_id, endpoint_id)
+      left join unnest(${[...limits.busy.keys()]}::text[], ${[...limits.busy.values()]}::int[]) busy(endpoint_id, count)
+        using (endpoint_id)) ranked
+    where place <= case when failing_since is null then ${limits.perEndpoint}::int else ${limits.perFailingEndpoint}::int end
+    limit ${limits.limit}`.execute(tx)
+  return rows
+}
+
+/**
+ * Means the same as state = 'pending', which the table checks, but names no partial index: a row that is looked up by
+ * its key must not be searched for among everything that waits.
+ */
+const unsettled = sql`settled_at is null`
+
+/** Claims due deliveries, oldest first. In one statement with its candidates PostgreSQL would read the whole queue. */
+export const claimDeliveries = async (tx: Tx, limits: ClaimLimits): Promise<Claimed[]> => {
+  const candidates = await listCandidates(tx, limits)
+  if (candidates.length === 0) return []
+  const rows = await claimGiven<ClaimedRow>(
+    tx,
+    { table: 'webhook_deliveries', id: 'delivery_id', only: unsettled, leaseSeconds: limits.leaseSeconds },
+    candidates.map((one) => ({ agentId: one.agent_id, id: one.delivery_id })),
+  )
+  if (rows.length === 0) return []
+  const targets = await tx
+    .selectFrom('webhook_endpoints')
+    .select(['agent_id', 'endpoint_id', 'url', 'secret_sealed', 'previous_sealed'])
+    .select(sql<boolean>`coalesce(previous_until > pohf_now(), false)`.as('previous_signs'))
+    .where('agent_id', 'in', [...new Set(rows.map((row) => row.agent_id))])
+    .where('endpoint_id', 'in', [...new Set(rows.map((row) => row.endpoint_id))])
+    .execute()
+  const byEndpoint = new Map(targets.map((target) => [`${target.agent_id} ${target.endpoint_id}`, target]))
+  // An update returns its rows in any order; started by their ids, which hold the time, fewer overtake each other.
+  const inOrder = rows.toSorted((a, b) => (a.event_id < b.event_id ? -1 : 1))
+  return inOrder.flatMap((row) => {
+    const target = byEndpoint.get(`${row.agent_id} ${row.endpoint_id}`)
+    if (!target) return []
+    return {
+      agentId: row.agent_id,
+      mode: row.mode,
+      deliveryId: row.delivery_id,
+      endpointId: row.endpoint_id,
+      eventId: row.event_id,
+      attempt: row.attempts,
+      step: row.attempts - row.attempts_before,
+      kind: row.kind,
+      body: row.body,
+      url: target.url,
+      secretsSealed: [
+        target.secret_sealed,
+        ...(target.previous_signs && target.previous_sealed !== null ? [target.previous_sealed] : []),
+      ],
+    }
+  })
+}
+
+export type Settled = {
+  readonly claimed: Claimed
+  readonly outcome: Outcome
+  readonly reply: Reply
+  readonly durationMs: number
+}
+
+/** Writes attempts into the log and into the figures of their endpoints' hours, in one statement. */
+export const insertAttempts = async (tx: Tx, settled: readonly Settled[]): Promise<void> => {
+  const column = <T>(read: (one: Settled) => T) => settled.map(read)
+  await sql`
+    with made as (
+      insert into webhook_attempts
+        (agent_id, mode, delivery_id, endpoint_id, event_id, attempt, outcome, status, fault, duration_ms)
+      select * from unnest(
+        ${column(({ claimed }) => claimed.agentId)}::text[], ${column(({ claimed }) => claimed.mode)}::text[],
+        ${column(({ claimed }) => claimed.deliveryId)}::text[], ${column(({ claimed }) => claimed.endpointId)}::text[],
+        ${column(({ claimed }) => claimed.eventId)}::text[], ${column(({ claimed }) => claimed.attempt)}::int[],
+        ${column(({ outcome }) => outcome)}::text[],
+        ${column(({ reply }) => ('status' in reply ? reply.status : null))}::int[],
+        ${column(({ reply }) => ('fault' in reply ? reply.fault : null))}::text[],
+        ${column(({ durationMs }) => Math.round(durationMs))}::int[])
+      returning agent_id, endpoint_id, outcome, duration_ms)
+    insert into webhook_health as health (agent_id, endpoint_id, hour, delivered, failed, duration_ms)
+    select agent_id, endpoint_id, date_trunc('hour', pohf_now(), 'UTC'),
+      count(*) filter (where outcome = 'delivered'), count(*) filter (where outcome <> 'delivered'), sum(duration_ms)
+    from made group by agent_id, endpoint_id order by agent_id, endpoint_id
+    on conflict (agent_id, endpoint_id, hour) do update set
+      delivered = health.delivered + excluded.delivered, failed = health.failed + excluded.failed,
+      duration_ms = health.duration_ms + excluded.duration_ms`.execute(tx)
+}
+
+/** Whether the claim still holds: not taken over, not settled by a switched-off endpoint. */
+export const findClaimHolds = async (tx: Tx, claimed: Claimed): Promise<boolean> => {
+  const row = await tx
+    .selectFrom('webhook_deliveries')
+    .select('delivery_id')
+    .where('agent_id', '=', claimed.agentId)
+    .where('delivery_id', '=', claimed.deliveryId)
+    .where('attempts', '=', claimed.attempt)
+    .where('state', '=', 'pending')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** The claims that still hold, locked one by one in the order of their keys. Why lateral: see platform/leases. */
+const heldOf = (claims: readonly Claimed[]) => {
+  const inOrder = claims.toSorted((a, b) =>
+    `${a.agentId} ${a.deliveryId}` < `${b.agentId} ${b.deliveryId}` ? -1 : 1,
+  )
+  return sql`
+    select found.agent_id, found.delivery_id
+    from unnest(${inOrder.map((one) => one.agentId)}::text[], ${inOrder.map((one) => one.deliveryId)}::text[],
+      ${inOrder.map((one) => one.attempt)}::int[]) given(agent_id, delivery_id, attempt),
+    lateral (
+      select agent_id, delivery_id from webhook_deliveries held
+      where held.agent_id = given.agent_id and held.delivery_id = given.delivery_id
+        and attempts = given.attempt and ${unsettled}
+      limit 1 for update) found`
+}
+
+/** Marks deliveries as taken, each if it is still this worker's to mark. */
+export const updateDeliveriesTaken = async (tx: Tx, taken: readonly Claimed[]): Promise<void> => {
+  await sql`
+    update webhook_deliveries delivery set state = 'delivered', settled_at = pohf_now()
+    from (${heldOf(taken)}) held
+    where delivery.agent_id = held.agent_id and delivery.delivery_id = held.delivery_id`.execute(tx)
+}
+
+/** Makes claims due again that their holder did not use. They keep their place in the plan of waits. */
+export const updateClaimsReturned = async (tx: Tx, claims: readonly Claimed[]): Promise<void> => {
+  await sql`
+    update webhook_deliveries delivery set due_at = pohf_now(), attempts_before = attempts_before + 1
+    from (${heldOf(claims)}) held
+    where delivery.agent_id = held.agent_id and delivery.delivery_id = held.delivery_id`.execute(tx)
+}
+
+export const updateDeliveryDead = async (tx: Tx, claimed: Claimed): Promise<void> => {
+  await tx
+    .updateTable('webhook_deliveries')
+    .set({ state: 'dead', settled_at: now() })
+    .where('agent_id', '=', claimed.agentId)
+    .where('delivery_id', '=', claimed.deliveryId)
+    .where('attempts', '=', claimed.attempt)
+    .where('state', '=', 'pending')
+    .execute()
+}
+
+export const updateDeliveryDue = async (tx: Tx, claimed: Claimed, waitMs: number): Promise<void> => {
+  await tx
+    .updateTable('webhook_deliveries')
+    .set({ due_at: sql<Date>`${now()} + make_interval(secs => ${waitMs / 1_000})` })
+    .where('agent_id', '=', claimed.agentId)
+    .where('delivery_id', '=', claimed.deliveryId)
+    .where('attempts', '=', claimed.attempt)
+    .where('state', '=', 'pending')
+    .execute()
+}
+
+/** Endpoints that answered well: touched only where they were failing, since every delivery comes by here. */
+export const updateEndpointsHealthy = async (tx: Tx, taken: readonly Claimed[]): Promise<void> => {
+  await sql`
+    update webhook_endpoints set failing_since = null, failures = 0, last_failure_at = null, open_until = null,
+      notices = 0, watch_at = null
+    where (agent_id, endpoint_id) in (
+      select agent_id, endpoint_id from webhook_endpoints
+      where (agent_id, endpoint_id) in (
+        select * from unnest(${taken.map((one) => one.agentId)}::text[], ${taken.map((one) => one.endpointId)}::text[]))
+        and failing_since is not null and state = 'enabled'
+      order by agent_id, endpoint_id for update)`.execute(tx)
+}
+
+/** Drops a batch of deliveries that were settled long ago and says how many. */
+export const deleteSettledDeliveries = async (
+  tx: Tx,
+  keep: { readonly days: number; readonly limit: number },
+): Promise<number> => {
+  const { numAffectedRows } = await sql`
+    delete from webhook_deliveries where (agent_id, delivery_id) in (
+      select agent_id, delivery_id from webhook_deliveries
+      where state <> 'pending' and settled_at < pohf_now() - make_interval(days => ${keep.days})
+      limit ${keep.limit} for update skip locked)`.execute(tx)
+  return Number(numAffectedRows ?? 0n)
+}
+
+/** Drops a batch of deliveries whose endpoint was deleted and says how many. */
+export const deleteOrphanedDeliveries = async (tx: Tx, limit: number): Promise<number> => {
+  const { numAffectedRows } = await sql`
+    delete from webhook_deliveries where (agent_id, delivery_id) in (
+      select delivery.agent_id, delivery.delivery_id from webhook_endpoints endpoint
+      join webhook_deliveries delivery using (agent_id, mode, endpoint_id)
+      where endpoint.state = 'deleted' limit ${limit} for update of delivery skip locked)`.execute(tx)
+  return Number(numAffectedRows ?? 0n)
+}
+
+/** Drops deleted endpoints that have no delivery left, and figures of hours a week ago. */
+export const deleteEmptied = async (tx: Tx, limit: number): Promise<void> => {
+  await sql`
+    delete from webhook_endpoints where (agent_id, endpoint_id) in (
+      select agent_id, endpoint_id from webhook_endpoints endpoint
+      where state = 'deleted' and not exists (
+        select from webhook_deliveries delivery
+        where delivery.agent_id = endpoint.agent_id and delivery.mode = endpoint.mode
+          and delivery.endpoint_id = endpoint.endpoint_id)
+      limit ${limit} for update skip locked)`.execute(tx)
+  await sql`
+    delete from webhook_health where (agent_id, endpoint_id, hour) in (
+      select agent_id, endpoint_id, hour from webhook_health where hour < pohf_now() - interval '7 days'
+      limit ${limit} for update skip locked)`.execute(tx)
+}

@@ -1,0 +1,34 @@
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction, readNow } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { listEvents } from '../platform/outbox.ts'
+import { readCursor, startOf, writeCursor } from './rules.ts'
+
+type Query = {
+  readonly since?: Date | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+const defaultLimit = 100
+
+/** The agent's events in their order. Who goes on with nextCursor misses none, also of those that commit late. */
+export const readEvents = async (ctx: Ctx, agent: Agent, query: Query) => {
+  const limit = query.limit ?? defaultLimit
+  const cursor = query.cursor === undefined ? undefined : readCursor(query.cursor)
+  if (query.cursor !== undefined && !cursor)
+    throw new Refusal('validation_failed', {
+      details: [{ path: 'query.cursor', code: 'invalid', message: 'must be a nextCursor of this endpoint' }],
+    })
+  return inTransaction(ctx, agent.agentId, async (tx) => {
+    const after = cursor ?? startOf(query.since, await readNow(tx))
+    const { agentId, mode } = agent
+    const found = await listEvents(tx, { agentId, mode, after, whole: true, limit: limit + 1 })
+    const page = found.slice(0, limit)
+    return {
+      events: page.map(({ envelope }) => envelope),
+      nextCursor: writeCursor(page.at(-1)?.position ?? after),
+      hasMore: found.length > limit,
+    }
+  })
+}

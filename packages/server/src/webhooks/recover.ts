@@ -1,0 +1,89 @@
+import { eventEnvelope, type Mode } from '@pohf/protocol'
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction, readNow } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { listEvents } from '../platform/outbox.ts'
+import type { Duty } from '../platform/worker.ts'
+import { unknownEndpoint } from './describe.ts'
+import { insertDeliveries, updateDeadRevived } from './queue/store.ts'
+import { checkPlaceFree } from './register.ts'
+import { bodyOf, isTooOldToRecover, isWanted, recoverDaysMax } from './rules.ts'
+import {
+  findEndpointLocked,
+  findRecovering,
+  updateEndpointEnabled,
+  updateRecovered,
+  updateRecovery,
+} from './store.ts'
+
+type Recovery = { readonly webhookId: string; readonly since: string }
+
+/**
+ * Switches an endpoint on, where it is off, and has the worker send everything since a time that it wanted and did
+ * not take: what was given up, and what happened while it was off.
+ */
+export const recover = async (ctx: Ctx, agent: Agent, { webhookId, since: text }: Recovery) => {
+  const since = new Date(text)
+  const key = { agentId: agent.agentId, endpointId: webhookId }
+  return inTransaction(ctx, agent.agentId, async (tx) => {
+    const endpoint = await findEndpointLocked(tx, agent, webhookId)
+    if (!endpoint) throw unknownEndpoint()
+    if (isTooOldToRecover(since, await readNow(tx)))
+      throw new Refusal('validation_failed', {
+        details: [
+          {
+            path: 'body.since',
+            code: 'too_small',
+            message: `must be at most ${recoverDaysMax} days ago; older events are at GET /api/agents/events`,
+          },
+        ],
+      })
+    if (endpoint.state === 'disabled') {
+      await checkPlaceFree(tx, agent.agentId)
+      await updateEndpointEnabled(tx, key)
+    }
+    return { id: webhookId, recoveringSince: (await updateRecovery(tx, key, since)).toISOString() }
+  })
+}
+
+/** Events that one step of a recovery goes through. */
+const stepMax = 200
+
+/**
+ * One step of one recovery: first what was given up since its time, whenever it had happened, then the events since
+ * its time. It needs no end: what happens from now on is fanned out to the endpoint, which is on, and the natural key
+ * of a delivery keeps anything from being queued twice.
+ */
+const step = async (ctx: Ctx): Promise<number> =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const endpoint = await findRecovering(tx)
+    if (!endpoint?.recover_since) return 0
+    const key = { agentId: endpoint.agent_id, endpointId: endpoint.endpoint_id }
+    const mode = endpoint.mode as Mode
+    const revived = await updateDeadRevived(tx, key, { since: endpoint.recover_since, limit: stepMax })
+    if (revived > 0) return revived
+    const found = await listEvents(tx, {
+      agentId: key.agentId,
+      mode,
+      after: { at: endpoint.recover_at, eventId: endpoint.recover_event_id ?? '' },
+      whole: false,
+      limit: stepMax,
+    })
+    const wanted = found
+      .map(({ envelope }) => eventEnvelope.parse(envelope))
+      .filter((envelope) => isWanted(endpoint, envelope))
+    await insertDeliveries(
+      tx,
+      wanted.map((envelope) => ({ ...key, mode, eventId: envelope.id, body: bodyOf(envelope) })),
+    )
+    await updateRecovered(tx, key, found.length < stepMax ? null : (found.at(-1)?.position ?? null))
+    // At least one, so that the worker asks again: the next step, or the next endpoint.
+    return found.length + 1
+  })
+
+export const recoveryDuty = (ctx: Ctx): Duty => ({
+  name: 'webhook recovery',
+  everyMs: 1_000,
+  run: () => step(ctx),
+})

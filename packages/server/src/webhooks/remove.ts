@@ -1,0 +1,13 @@
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { unknownEndpoint } from './describe.ts'
+import { findEndpointLocked, updateEndpointDeleted } from './store.ts'
+
+/** Deletes an endpoint: nothing more is sent to it, and its address and secrets are gone with the answer. */
+export const remove = async (ctx: Ctx, agent: Agent, endpointId: string) =>
+  inTransaction(ctx, agent.agentId, async (tx) => {
+    if (!(await findEndpointLocked(tx, agent, endpointId))) throw unknownEndpoint()
+    await updateEndpointDeleted(tx, { agentId: agent.agentId, endpointId })
+    return { id: endpointId, deleted: true as const }
+  })

@@ -1,0 +1,27 @@
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { switchedOff } from './send-test.ts'
+import {
+  findDeliveryLocked,
+  findEndpointLocked,
+  findEndpointOfDelivery,
+  updateDeliveryReplayed,
+} from './store.ts'
+
+const unknown = () => new Refusal('not_found', { message: 'You have no webhook delivery with this id.' })
+
+/** Sends one delivery again, whatever became of it: same id, same body, a new signature. */
+export const replay = async (ctx: Ctx, agent: Agent, deliveryId: string) =>
+  inTransaction(ctx, agent.agentId, async (tx) => {
+    const endpointId = await findEndpointOfDelivery(tx, agent, deliveryId)
+    // Endpoint first, then delivery, as everywhere.
+    const endpoint = endpointId === undefined ? undefined : await findEndpointLocked(tx, agent, endpointId)
+    const delivery = await findDeliveryLocked(tx, agent, deliveryId)
+    if (!endpoint || !delivery) throw unknown()
+    if (endpoint.state !== 'enabled') throw switchedOff()
+    // An attempt that is being made this moment is as good as a new one.
+    if (!delivery.underWay) await updateDeliveryReplayed(tx, agent.agentId, deliveryId)
+    return { id: deliveryId, eventId: delivery.event_id, state: 'pending' as const }
+  })

@@ -1,0 +1,44 @@
+import type { Mode } from '@pohf/protocol'
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction, type Tx } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { envelopeOf } from '../platform/outbox.ts'
+import { unknownEndpoint } from './describe.ts'
+import { insertDeliveries } from './queue/store.ts'
+import { bodyOf } from './rules.ts'
+import { findEndpointLocked, type EndpointKey } from './store.ts'
+
+/** Queues one test event for one endpoint, whatever it subscribed to. It is sent once and is in no list of events. */
+export const queueTest = async (
+  tx: Tx,
+  endpoint: EndpointKey & { readonly mode: Mode },
+  reason: 'requested' | 'probe',
+): Promise<{ deliveryId: string; eventId: string }> => {
+  const { agentId, mode, endpointId } = endpoint
+  const envelope = await envelopeOf(tx, {
+    agentId,
+    mode,
+    type: 'endpoint.test',
+    data: { endpointId, reason },
+  })
+  const kind = reason === 'probe' ? 'probe' : 'test'
+  const delivery = { agentId, mode, endpointId, eventId: envelope.id, body: bodyOf(envelope), kind } as const
+  const [deliveryId] = await insertDeliveries(tx, [delivery])
+  if (deliveryId === undefined) throw new Error('a test was not queued')
+  return { deliveryId, eventId: envelope.id }
+}
+
+export const switchedOff = () =>
+  new Refusal('forbidden', {
+    message:
+      'The endpoint is switched off. Switch it on with PATCH and {"enabled":true}, or with recover, which also sends what it missed.',
+  })
+
+export const sendTest = async (ctx: Ctx, agent: Agent, endpointId: string) =>
+  inTransaction(ctx, agent.agentId, async (tx) => {
+    const endpoint = await findEndpointLocked(tx, agent, endpointId)
+    if (!endpoint) throw unknownEndpoint()
+    if (endpoint.state !== 'enabled') throw switchedOff()
+    return queueTest(tx, { agentId: agent.agentId, mode: agent.mode, endpointId }, 'requested')
+  })

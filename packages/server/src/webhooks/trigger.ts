@@ -1,0 +1,20 @@
+import { events, type EventType } from '@pohf/protocol'
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { publish } from '../platform/outbox.ts'
+
+/** Publishes an event's example as if it had happened. Only in test mode, where nobody takes it for the truth. */
+export const trigger = async (ctx: Ctx, agent: Agent, type: EventType) => {
+  if (agent.mode !== 'test')
+    throw new Refusal('forbidden', {
+      message: 'Example events are for test keys. To try a live endpoint, send it a test event.',
+    })
+  return inTransaction(ctx, agent.agentId, async (tx) => {
+    const { agentId, mode } = agent
+    const data = events[type].data.parse(events[type].example)
+    const eventId = await publish(tx, { agentId, mode, type, subject: `example of ${type}`, data })
+    return { eventId, type }
+  })
+}

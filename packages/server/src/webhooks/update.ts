@@ -1,0 +1,43 @@
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction, type Tx } from '../platform/db.ts'
+import { describeOne, unknownEndpoint } from './describe.ts'
+import { checkUrl, checkPlaceFree } from './register.ts'
+import {
+  findEndpointLocked,
+  updateEndpoint,
+  updateEndpointDisabled,
+  updateEndpointEnabled,
+  type EndpointKey,
+} from './store.ts'
+
+type Change = {
+  readonly webhookId: string
+  readonly url?: string | undefined
+  readonly events?: readonly string[] | undefined
+  readonly enabled?: boolean | undefined
+}
+
+const switchOver = async (tx: Tx, key: EndpointKey, state: string, enabled: boolean | undefined) => {
+  if (enabled === true && state === 'disabled') {
+    await checkPlaceFree(tx, key.agentId)
+    await updateEndpointEnabled(tx, key)
+  }
+  if (enabled === false && state === 'enabled') await updateEndpointDisabled(tx, key, 'owner')
+}
+
+/** Changes an endpoint. What happens while it is off is not queued; a recovery sends it later. */
+export const update = async (ctx: Ctx, agent: Agent, change: Change) => {
+  if (change.url !== undefined) checkUrl(ctx, change.url)
+  const key = { agentId: agent.agentId, endpointId: change.webhookId }
+  return inTransaction(ctx, agent.agentId, async (tx) => {
+    const endpoint = await findEndpointLocked(tx, agent, change.webhookId)
+    if (!endpoint) throw unknownEndpoint()
+    await updateEndpoint(tx, key, {
+      ...(change.url === undefined ? {} : { url: new URL(change.url).href }),
+      ...(change.events === undefined ? {} : { events: [...new Set(change.events)] }),
+    })
+    await switchOver(tx, key, endpoint.state, change.enabled)
+    return describeOne(tx, agent, change.webhookId)
+  })
+}

@@ -1,0 +1,83 @@
+import type { Mode } from '@pohf/protocol'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction, readNow, type Tx } from '../platform/db.ts'
+import { queueMail } from '../platform/mail.ts'
+import { publish } from '../platform/outbox.ts'
+import type { Duty } from '../platform/worker.ts'
+import { noticeOf, watch, type Notice } from './rules.ts'
+import { queueTest } from './send-test.ts'
+import { listWatched, updateWatch, type EndpointKey } from './store.ts'
+
+/** The mail address of an agent, where its owner has confirmed it; nobody else is written to. */
+export type FindContact = (tx: Tx, agentId: string) => Promise<string | undefined>
+
+/** Queues the mail that tells an owner how an endpoint of theirs is doing. */
+export const mailNotice = async (
+  tx: Tx,
+  ctx: Ctx,
+  findContact: FindContact,
+  endpoint: EndpointKey & { readonly url: string; readonly failingSince: Date; readonly notice: Notice },
+): Promise<void> => {
+  const to = await findContact(tx, endpoint.agentId)
+  if (to === undefined) return
+  await queueMail(tx, ctx.secrets, {
+    agentId: endpoint.agentId,
+    to,
+    ...noticeOf({
+      endpointId: endpoint.endpointId,
+      host: new URL(endpoint.url).host,
+      since: endpoint.failingSince,
+      baseUrl: ctx.config.BASE_URL,
+      notice: endpoint.notice,
+    }),
+  })
+}
+
+const lookAt = async (
+  tx: Tx,
+  ctx: Ctx,
+  findContact: FindContact,
+  row: Awaited<ReturnType<typeof listWatched>>[number],
+): Promise<void> => {
+  const key = { agentId: row.agent_id, endpointId: row.endpoint_id }
+  const mode = row.mode as Mode
+  if (!row.failing_since || !row.last_failure_at)
+    return updateWatch(tx, key, { notices: row.notices, nextAt: null })
+  const failing = {
+    failingSince: row.failing_since,
+    lastFailureAt: row.last_failure_at,
+    notices: row.notices,
+  }
+  const due = watch(failing, await readNow(tx))
+  if (due.noticeHours !== undefined) {
+    const notice = { kind: 'failing', hours: due.noticeHours } as const
+    await mailNotice(tx, ctx, findContact, { ...key, url: row.url, failingSince: row.failing_since, notice })
+    await publish(tx, {
+      agentId: key.agentId,
+      mode,
+      type: 'endpoint.failing',
+      subject: key.endpointId,
+      data: {
+        endpointId: key.endpointId,
+        since: row.failing_since.toISOString(),
+        hours: due.noticeHours,
+      },
+    })
+  }
+  if (due.probe) await queueTest(tx, { ...key, mode }, 'probe')
+  await updateWatch(tx, key, due)
+}
+
+const batchMax = 50
+
+/** Looks after failing endpoints: tells their owners, and probes those that nothing else is sent to. */
+export const watchDuty = (ctx: Ctx, findContact: FindContact): Duty => ({
+  name: 'webhook watch',
+  everyMs: 5_000,
+  run: () =>
+    inTransaction(ctx, 'system', async (tx) => {
+      const rows = await listWatched(tx, batchMax)
+      for (const row of rows) await lookAt(tx, ctx, findContact, row)
+      return rows.length
+    }),
+})

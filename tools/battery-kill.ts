@@ -1,0 +1,33 @@
+// Kills api, signer, worker and PostgreSQL under load, and compares what was answered, stored, paid and delivered.
+// npm run battery:kill [-- --seconds 60 --clients 8 --seed 1 --json]
+import { loadavg } from 'node:os'
+import { parseArgs } from 'node:util'
+import { isSound, killLoop } from './kill-loop.ts'
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '60' },
+    clients: { type: 'string', default: '8' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    json: { type: 'boolean', default: false },
+  },
+})
+const findings = await killLoop({
+  seconds: Number(values.seconds),
+  clients: Number(values.clients),
+  seed: Number(values.seed),
+})
+const { faults, ...numbers } = findings
+console.table(numbers)
+console.log(
+  `load of the machine: ${loadavg()
+    .map((load) => load.toFixed(1))
+    .join(', ')}`,
+)
+for (const fault of faults.slice(0, 20)) console.log(`✗ ${fault}`)
+const enough = findings.kills >= Math.floor(Number(values.seconds) / 4) && findings.acknowledged > 0
+if (!enough) console.log('✗ too few kills, or nothing was acknowledged: this says nothing')
+const sound = isSound(findings) && enough
+console.log(sound ? '✓ nothing lost, nothing charged twice, everything delivered' : '✗ it does not add up')
+if (values.json) console.log(JSON.stringify(numbers))
+if (!sound) process.exitCode = 1

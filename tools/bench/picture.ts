@@ -1,0 +1,66 @@
+type Line = { readonly name: string; readonly points: readonly (readonly [number, number])[] }
+type Picture = {
+  readonly title: string
+  readonly xName: string
+  readonly yName: string
+  readonly lines: readonly Line[]
+}
+
+const [width, height, left, top, right, bottom] = [760, 420, 70, 50, 200, 50]
+const colours = ['#0b6e4f', '#c1440e', '#5c6b73', '#9a6d9e']
+const dashes = ['', '', '6 4', '6 4']
+
+const niceStep = (top: number): number => {
+  const raw = top / 5
+  const power = 10 ** Math.floor(Math.log10(raw))
+  return ([1, 2, 5, 10].find((step) => step * power >= raw) ?? 10) * power
+}
+
+const text = (at: readonly [number, number], words: string, more = ''): string =>
+  `<text x="${at[0].toFixed(1)}" y="${at[1].toFixed(1)}" ${more}>${words}</text>`
+
+/** Lines over a logarithmic x axis, as SVG that reads on light and dark. */
+export const drawLines = ({ title, xName, yName, lines }: Picture): string => {
+  const all = lines.flatMap((line) => line.points)
+  const xs = [...new Set(all.map(([x]) => x))].toSorted((a, b) => a - b)
+  const step = niceStep(Math.max(1, ...all.map(([, y]) => y)))
+  const yMax = step * Math.ceil(Math.max(1, ...all.map(([, y]) => y)) / step)
+  const [first = 1, last = 2] = [xs[0], xs.at(-1)]
+  const x = (value: number) =>
+    left +
+    ((Math.log2(value) - Math.log2(first)) / Math.max(1, Math.log2(last) - Math.log2(first))) *
+      (width - left - right)
+  const y = (value: number) => height - bottom - (value / yMax) * (height - top - bottom)
+  const ticks = Array.from({ length: Math.round(yMax / step) + 1 }, (_, n) => n * step)
+  const grid = ticks.map(
+    (value) =>
+      `<line x1="${left}" x2="${width - right}" y1="${y(value).toFixed(1)}" y2="${y(value).toFixed(1)}" stroke="#8886"/>` +
+      text([left - 8, y(value) + 4], value.toLocaleString('en'), 'text-anchor="end"'),
+  )
+  const marks = xs.map((value) =>
+    text([x(value), height - bottom + 20], String(value), 'text-anchor="middle"'),
+  )
+  const drawn = lines.map((line, index) => {
+    const colour = colours[index % colours.length]
+    const path = line.points.map(([a, b]) => `${x(a).toFixed(1)},${y(b).toFixed(1)}`).join(' ')
+    const key = top + 20 + index * 24
+    return (
+      `<polyline points="${path}" fill="none" stroke="${colour}" stroke-width="2.5" stroke-dasharray="${dashes[index % dashes.length]}"/>` +
+      line.points
+        .map(([a, b]) => `<circle cx="${x(a).toFixed(1)}" cy="${y(b).toFixed(1)}" r="3.5" fill="${colour}"/>`)
+        .join('') +
+      `<line x1="${width - right + 16}" x2="${width - right + 44}" y1="${key}" y2="${key}" stroke="${colour}" stroke-width="2.5" stroke-dasharray="${dashes[index % dashes.length]}"/>` +
+      text([width - right + 52, key + 4], line.name)
+    )
+  })
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}" font-family="system-ui, sans-serif" font-size="12" fill="#777">
+<title>${title}</title>
+${text([left, 26], title, 'font-size="16"')}
+${grid.join('\n')}
+${marks.join('\n')}
+${text([(left + width - right) / 2, height - 10], xName, 'text-anchor="middle"')}
+${text([left, 44], yName)}
+${drawn.join('\n')}
+</svg>
+`
+}

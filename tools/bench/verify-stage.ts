@@ -1,0 +1,270 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { Client } from 'pg'
+import { createDatabase, freePort, startCluster } from '../../packages/server/dev/cluster.ts'
+import { exited, run, untilReady } from '../processes.ts'
+import { cpuOfFamily, cpuOfProcess } from './cpu.ts'
+import { callFor } from './http-load.ts'
+
+const main = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url))
+export const agentsMany = 100
+const warmUpSeconds = 2
+
+/** One run of one side. Rates in verifies per second, CPU in microseconds for each, latencies in milliseconds. */
+export type Figures = {
+  readonly rate: number
+  readonly p50: number
+  readonly p99: number
+  readonly pgCpu: number
+  readonly apiCpu: number
+  readonly signerCpu: number
+}
+type Crowd = 'many' | 'hot'
+type Measured = { readonly crowd: Crowd; readonly connections: number; readonly seconds: number }
+
+const quantile = (values: readonly number[], share: number): number =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? NaN
+
+/** Sessions that were scored and wait to be verified, and what their agents can pay with. */
+const seedSql = {
+  purse: `insert into ledger_accounts (agent_id, mode, account, unit, balance) values
+    ($1, 'live', 'credits', 'credit', 1000000000), ($1, 'live', 'world:purchases', 'credit', -1000000000),
+    ($1, 'live', 'free:' || to_char(now() at time zone 'UTC', 'YYYY-MM'), 'credit', 0) on conflict do nothing`,
+  claims: `insert into session_claims (agent_id, mode, session_id, at)
+    select ($1::text[])[1 + k % cardinality($1)], 'live', $2 || k, date_trunc('second', now()) from generate_series(0, $3::int - 1) k`,
+  sessions: `insert into sessions (agent_id, session_id, at, mode, kind, status, ended_at, quality, verified, assurance,
+      scoring, components, telemetry, evidence, salt)
+    select c.agent_id, c.session_id, c.at, c.mode, 'view', 'scored', c.at, 0.91, true, 'low', 'attention-1',
+      '{"focus":0.97,"probe":0.8,"input":0.7,"gaze":null,"device":0.3,"history":0.5}'::jsonb,
+      jsonb_build_object('alg', 'sha-256', 'link', repeat('l', 43), 'root', repeat('r', 43), 'n', 9),
+      jsonb_build_array(jsonb_build_object('type', 'telemetry', 'alg', 'sha-256', 'hash', repeat('h', 43))), '\\x00'
+    from session_claims c where c.session_id like $1 || '%'`,
+}
+
+/** Enough for a machine ten times as fast; what is left over costs nothing. */
+const sessionsFor = ({ seconds, connections }: Measured) =>
+  Math.ceil((seconds + warmUpSeconds) * 9_000) + 200 * connections
+
+/** The function that the server calls, once for each transaction, with values as long as the server's. */
+const pgbenchScript = (crowd: Crowd, stride: number): string => `\\set i :i + 1
+\\set k :client_id + ${stride} * :i
+\\set a ${crowd === 'many' ? `:k % ${agentsMany}` : '0'}
+select outcome from credentials_mint(array['agt_pgbench' || :a], array['live'], array['session'], array[:prefix || :k], array[null]::text[],
+  array[true], array['crd_aa' || :prefix || :k], array['view'], array[date_trunc('second', now())],
+  array[now() + interval '30 days'], array[:jwt], array[:answer]::jsonb[], array[null]::bytea[], array['aa-live-1'], array[1],
+  array[:prefix || :k], array['ent_aa' || :prefix || :k], array['evt_aa' || :prefix || :k], array[:event]::jsonb[],
+  array['evt_ab' || :prefix || :k], '1.0.0');
+`
+
+/** A private PostgreSQL, the signer and one api process: no worker, for pgbench has none either. */
+const openServers = async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-bench-'))
+  // Vacuum would come at moments of its own and be counted to whoever runs then.
+  const settings = {
+    shared_buffers: '256MB',
+    max_connections: '400',
+    max_wal_size: '4GB',
+    autovacuum: 'off',
+  }
+  const cluster = await startCluster({ folder, settings })
+  const children: ChildProcess[] = []
+  const close = async () => {
+    for (const child of children) {
+      child.kill('SIGTERM')
+      await exited(child)
+    }
+    await cluster.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    const port = await freePort()
+    const env = {
+      ...process.env,
+      DATABASE_URL: await createDatabase(cluster, 'pohf'),
+      DATA_DIR: join(folder, 'secrets'),
+      PORT: String(port),
+      OPERATOR_PORT: String(await freePort()),
+      KEY_LIMIT_PER_MINUTE: '10000000',
+      LOG_LEVEL: 'warn',
+      NODE_ENV: 'production',
+    }
+    await run([main, 'migrate'], env)
+    for (const role of ['api', 'signer'])
+      children.push(spawn(process.execPath, [main, role], { env, stdio: ['ignore', 'ignore', 'inherit'] }))
+    await untilReady(`http://127.0.0.1:${port}`)
+    const [apiPid = 0, signerPid = 0] = children.map((child) => child.pid)
+    return { folder, cluster, port, apiPid, signerPid, databaseUrl: env.DATABASE_URL, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** The servers with agents and credits, ready to be measured. */
+export const openStage = async () => {
+  const servers = await openServers()
+  try {
+    return await furnish(servers)
+  } catch (error) {
+    await servers.close()
+    throw error
+  }
+}
+
+const furnish = async (servers: Awaited<ReturnType<typeof openServers>>) => {
+  const { folder, cluster, port, apiPid, signerPid } = servers
+  const client = new Client({ connectionString: servers.databaseUrl })
+  await client.connect()
+  await client.query(`set "pohf.tenant" = 'system'`)
+
+  const keys: string[] = []
+  const agents: string[] = []
+  for (let n = 0; n < agentsMany; n++) {
+    const response = await fetch(`http://127.0.0.1:${port}/api/agents/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'Bench', contactEmail: `b${n}@bench-${n}.example`, mode: 'live' }),
+    })
+    const { apiKey, agentId } = (await response.json()) as { apiKey: string; agentId: string }
+    keys.push(apiKey)
+    agents.push(agentId)
+  }
+  const pgbenchAgents = agents.map((_, n) => `agt_pgbench${n}`)
+  for (const agentId of [...agents, ...pgbenchAgents]) await client.query(seedSql.purse, [agentId])
+
+  let batches = 0
+  const seed = async (owners: readonly string[], count: number): Promise<string> => {
+    const prefix = `b${batches++}x`
+    await client.query(seedSql.claims, [[...owners], prefix, count])
+    await client.query(seedSql.sessions, [prefix])
+    await client.query('analyze session_claims')
+    await client.query('analyze sessions')
+    await client.query('checkpoint')
+    return prefix
+  }
+  const cpu = () => ({
+    pg: cpuOfFamily(cluster.process.pid ?? 0),
+    api: cpuOfProcess(apiPid),
+    signer: cpuOfProcess(signerPid),
+  })
+  const figuresOf = (
+    before: ReturnType<typeof cpu>,
+    seconds: number,
+    latencies: readonly number[],
+  ): Figures => {
+    const after = cpu()
+    const count = latencies.length
+    const used = (name: keyof typeof before) => (after[name] - before[name]) / count
+    return {
+      rate: count / seconds,
+      p50: quantile(latencies, 0.5),
+      p99: quantile(latencies, 0.99),
+      pgCpu: used('pg'),
+      apiCpu: used('api'),
+      signerCpu: used('signer'),
+    }
+  }
+  const countOf = async (text: string): Promise<number> =>
+    Number((await client.query<{ n: string }>(text)).rows[0]?.n)
+
+  const overHttp = async (wanted: Measured): Promise<Figures> => {
+    const owners = wanted.crowd === 'many' ? agents : agents.slice(0, 1)
+    const prefix = await seed(owners, sessionsFor(wanted))
+    const minted = await countOf('select count(*) as n from credentials')
+    let k = -1
+    const next = () => {
+      k += 1
+      const body = `{"sessionId":"${prefix}${k}"}`
+      const key = keys[k % owners.length] ?? ''
+      return `POST /api/agents/verify HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nauthorization: Bearer ${key}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+    }
+    const before = cpu()
+    const startedAt = performance.now()
+    const seen = await callFor({ port, connections: wanted.connections, seconds: wanted.seconds, next })
+    const figures = figuresOf(before, (performance.now() - startedAt) / 1_000, seen.latencies)
+    const after = await countOf('select count(*) as n from credentials')
+    if (seen.other > 0 || after - minted !== seen.answered)
+      throw new Error(
+        `${seen.other} calls were refused; ${seen.answered} answers, ${after - minted} credentials`,
+      )
+    return figures
+  }
+
+  const sample = async () => {
+    const prefix = await seed(agents.slice(0, 1), 1)
+    const response = await fetch(`http://127.0.0.1:${port}/api/agents/verify`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${keys[0]}` },
+      body: JSON.stringify({ sessionId: `${prefix}0` }),
+    })
+    const { pohf_jwt: jwt, vt: _, ...answer } = (await response.json()) as { pohf_jwt: string; vt: string }
+    const { rows } = await client.query<{ data: object }>(
+      "select data from events where type = 'credential.issued' limit 1",
+    )
+    return { jwt, answer: JSON.stringify(answer), event: JSON.stringify(rows[0]?.data) }
+  }
+  const shape = await sample()
+
+  const byPgbench = async (wanted: Measured): Promise<Figures> => {
+    const owners = wanted.crowd === 'many' ? pgbenchAgents : pgbenchAgents.slice(0, 1)
+    const prefix = await seed(owners, sessionsFor(wanted))
+    const logs = join(folder, prefix)
+    mkdirSync(logs)
+    const script = join(logs, 'script.sql')
+    writeFileSync(script, pgbenchScript(wanted.crowd, wanted.connections))
+    const given = { i: '-1', prefix, ...shape }
+    const child = spawn(
+      'pgbench',
+      [
+        '-nlMprepared',
+        '--host=127.0.0.1',
+        `--port=${cluster.port}`,
+        '--username=postgres',
+        `--client=${wanted.connections}`,
+        '--jobs=2',
+        `--time=${wanted.seconds + warmUpSeconds}`,
+        `--file=${script}`,
+        ...Object.entries(given).flatMap(([name, value]) => ['-D', `${name}=${value}`]),
+        'pohf',
+      ],
+      { cwd: logs, stdio: ['ignore', 'ignore', 'inherit'] },
+    )
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    // A fresh connection plans every statement once; what it costs then is not what a verify costs.
+    await setTimeout(warmUpSeconds * 1_000)
+    const before = cpu()
+    const from = Date.now() / 1_000
+    const status = await ended
+    const seconds = Date.now() / 1_000 - from
+    if (status !== 0) throw new Error(`pgbench ended with ${String(status)}`)
+    const latencies = readdirSync(logs)
+      .filter((name) => name.startsWith('pgbench_log'))
+      .flatMap((name) => readFileSync(join(logs, name), 'utf8').trim().split('\n'))
+      .map((line) => line.split(' ').map(Number))
+      .filter(([, , , , second = 0, micros = 0]) => second + micros / 1e6 >= from)
+      .map(([, , micros = 0]) => micros / 1_000)
+    return figuresOf(before, seconds, latencies)
+  }
+
+  /** What a verify leaves on disk in the tables that it writes, with their indexes, in bytes; dead rows count. */
+  const bytesPerVerify = async (): Promise<number> => {
+    const bytes = await countOf(`select sum(pg_total_relation_size(c.oid))::bigint as n from pg_class c
+      where c.relkind = 'r' and c.relname ~ '^(credential|ledger_|events|outbox)'`)
+    return bytes / (await countOf('select count(*) as n from credentials'))
+  }
+
+  return {
+    overHttp,
+    byPgbench,
+    bytesPerVerify,
+    close: async () => {
+      await client.end()
+      await servers.close()
+    },
+  }
+}
+export type Stage = Awaited<ReturnType<typeof openStage>>

@@ -1,0 +1,175 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { cpus, loadavg } from 'node:os'
+import { parseArgs } from 'node:util'
+import { agentsMany, openStage, type Figures, type Stage } from './verify-stage.ts'
+import { drawLines } from './picture.ts'
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
+const rounded = (value: number, digits = 3): number => Number(value.toFixed(digits))
+
+const sides = {
+  pgMany: (stage: Stage, seconds: number) => stage.byPgbench({ crowd: 'many', connections: 64, seconds }),
+  many64: (stage: Stage, seconds: number) => stage.overHttp({ crowd: 'many', connections: 64, seconds }),
+  pgHot: (stage: Stage, seconds: number) => stage.byPgbench({ crowd: 'hot', connections: 64, seconds }),
+  hot64: (stage: Stage, seconds: number) => stage.overHttp({ crowd: 'hot', connections: 64, seconds }),
+  many256: (stage: Stage, seconds: number) => stage.overHttp({ crowd: 'many', connections: 256, seconds }),
+} as const
+type Side = keyof typeof sides
+const names = Object.keys(sides) as Side[]
+type Round = Record<Side, Figures> & { readonly load: number }
+
+const cpuOf = ({ pgCpu, apiCpu, signerCpu }: Figures): number => pgCpu + apiCpu + signerCpu
+const cell = (value: number): string => (value < 10 ? value.toFixed(1) : value.toFixed(0))
+
+/** The ratios of one round. CPU is everything that either side used for one verify, client left out. */
+const ratiosOf = (round: Round) => {
+  return {
+    many64: rounded(round.many64.rate / round.pgMany.rate),
+    many256: rounded(round.many256.rate / round.pgMany.rate),
+    hot64: rounded(round.hot64.rate / round.pgHot.rate),
+    pgCpuRatio: rounded(round.many64.pgCpu / round.pgMany.pgCpu),
+    p99Ratio: rounded(round.many64.p99 / round.pgMany.p99),
+    cpuPerVerify: rounded(cpuOf(round.pgMany) / cpuOf(round.many64)),
+    cpuPerVerifyHot: rounded(cpuOf(round.pgHot) / cpuOf(round.hot64)),
+  }
+}
+type Ratios = ReturnType<typeof ratiosOf>
+
+const bars: Readonly<Record<'many64' | 'many256' | 'hot64' | 'pgCpuRatio' | 'p99Ratio', string>> = {
+  many64: '>= 0.9',
+  many256: '>= 1.2',
+  hot64: '>= 4',
+  pgCpuRatio: '<= 0.4',
+  p99Ratio: '<= 0.8',
+}
+
+const table = (rounds: readonly Round[]): string => {
+  const rows = rounds.flatMap((round, index) =>
+    names.map((side) => {
+      const { rate, p50, p99, pgCpu, apiCpu, signerCpu } = round[side]
+      return `| ${index + 1} | ${side} | ${[rate, p50, p99, pgCpu, apiCpu, signerCpu].map(cell).join(' | ')} | ${round.load.toFixed(1)} |`
+    }),
+  )
+  return [
+    '| round | run | verifies/s | p50 ms | p99 ms | PostgreSQL CPU µs | api CPU µs | signer CPU µs | load |',
+    '| --- | --- | --- | --- | --- | --- | --- | --- | --- |',
+    ...rows,
+  ].join('\n')
+}
+
+const ratioTable = (all: readonly Ratios[], medians: Ratios): string => {
+  const keys = Object.keys(medians) as (keyof Ratios)[]
+  const row = (name: string, ratios: Ratios) => `| ${name} | ${keys.map((key) => ratios[key]).join(' | ')} |`
+  return [
+    `| round | ${keys.join(' | ')} |`,
+    `| --- |${' --- |'.repeat(keys.length)}`,
+    ...all.map((ratios, index) => row(String(index + 1), ratios)),
+    row('**median**', medians),
+    `| goal | ${keys.map((key) => (key in bars ? bars[key as keyof typeof bars] : '')).join(' | ')} |`,
+  ].join('\n')
+}
+
+const connectionsDrawn = [1, 8, 32, 64, 128, 256] as const
+
+/** Throughput against connections, each point one run. pgbench has a process for each connection: it stops at 128. */
+const drawPicture = async (stage: Stage, seconds: number): Promise<string> => {
+  const lines = [
+    { name: 'verify, many agents', crowd: 'many', side: 'overHttp' },
+    { name: 'verify, one agent', crowd: 'hot', side: 'overHttp' },
+    { name: 'pgbench, many agents', crowd: 'many', side: 'byPgbench' },
+    { name: 'pgbench, one agent', crowd: 'hot', side: 'byPgbench' },
+  ] as const
+  const drawn: { name: string; points: (readonly [number, number])[] }[] = []
+  for (const { name, crowd, side } of lines) {
+    const points: (readonly [number, number])[] = []
+    for (const connections of connectionsDrawn)
+      points.push([connections, (await stage[side]({ crowd, connections, seconds })).rate])
+    drawn.push({ name, points })
+  }
+  return drawLines({
+    title: 'Verifies per second against connections',
+    xName: 'connections',
+    yName: 'verifies per second',
+    lines: drawn,
+  })
+}
+
+type Found = {
+  readonly rounds: readonly Round[]
+  readonly ratios: readonly Ratios[]
+  readonly medians: Ratios
+  readonly bytes: number
+  readonly seconds: number
+}
+
+const report = (day: string, found: Found): string => `# Verify against pgbench, ${day}
+
+\`POST /api/agents/verify\` over HTTP (key check, look-up, ES256 in the signer's process, journal, fsynced commit) beside
+pgbench, which calls the same SQL function once for each transaction with values of the same length. One machine:
+${cpus().length} cores, ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}. The load generator runs on it too. ${agentsMany} agents; "hot" is one agent.
+${found.rounds.length} rounds of ${found.seconds} s for each run, interleaved. No worker runs, autovacuum is off, \`LOG_LEVEL=warn\`. Sessions, their accounts and a checkpoint are made before each run.
+
+\`load\` is the machine's load average before the round: above ${cpus().length}, others took part of the machine. Rates then say little, for
+pgbench's 64 processes get a larger share than our four. CPU for each verify is the steadier figure: \`cpuPerVerify\` is pgbench's
+PostgreSQL time over all our time (PostgreSQL, api and signer), many agents; \`cpuPerVerifyHot\` the same for one agent.
+
+${ratioTable(found.ratios, found.medians)}
+
+![Verifies per second against connections](${day}-verify.svg)
+
+Bytes on disk for each verify, indexes and dead rows included: ${found.bytes.toFixed(0)}.
+
+## Every run
+
+${table(found.rounds)}
+`
+
+/** Verify over HTTP beside pgbench of the same SQL function, in turns. */
+export const verify = async () => {
+  const { values } = parseArgs({
+    args: process.argv.slice(2),
+    strict: false,
+    options: {
+      rounds: { type: 'string', default: '5' },
+      seconds: { type: 'string', default: '5' },
+      report: { type: 'boolean', default: false },
+    },
+  })
+  const [roundsWanted, seconds] = [Number(values.rounds), Number(values.seconds)]
+  const stage = await openStage()
+  try {
+    for (const side of ['many64', 'hot64'] as const) await sides[side](stage, 2)
+    const rounds: Round[] = []
+    for (let n = 0; n < roundsWanted; n++) {
+      const load = loadavg()[0] ?? NaN
+      const round: Partial<Record<Side, Figures>> = {}
+      for (const side of names) round[side] = await sides[side](stage, seconds)
+      rounds.push({ ...(round as Record<Side, Figures>), load })
+    }
+    const ratios = rounds.map(ratiosOf)
+    const medians = Object.fromEntries(
+      (Object.keys(ratios[0] ?? {}) as (keyof Ratios)[]).map((key) => [
+        key,
+        rounded(median(ratios.map((each) => each[key]))),
+      ]),
+    ) as Ratios
+    const bytes = await stage.bytesPerVerify()
+    console.log(
+      `${table(rounds)}\n\n${ratioTable(ratios, medians)}\n\n${bytes.toFixed(0)} bytes on disk for each verify`,
+    )
+    if (values.report === true) {
+      const day = new Date().toISOString().slice(0, 10)
+      const folder = new URL('../../docs/reports/', import.meta.url)
+      mkdirSync(folder, { recursive: true })
+      writeFileSync(new URL(`${day}-verify.svg`, folder), await drawPicture(stage, seconds))
+      writeFileSync(
+        new URL(`${day}-verify.md`, folder),
+        report(day, { rounds, ratios, medians, bytes, seconds }),
+      )
+    }
+    return { ...medians, rounds: ratios }
+  } finally {
+    await stage.close()
+  }
+}

@@ -1,0 +1,304 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { loadavg } from 'node:os'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { inTransaction } from '../../packages/server/src/platform/db.ts'
+import { send } from '../../packages/server/src/platform/outbound.ts'
+import { drainOutbox, publish } from '../../packages/server/src/platform/outbox.ts'
+import { startWorker } from '../../packages/server/src/platform/worker.ts'
+import * as webhooks from '../../packages/server/src/webhooks/index.ts'
+import { openStage, type Stage, type StageAgent } from '../webhook-stage.ts'
+
+type Arrival = { readonly path: string; readonly id: string; readonly at: number }
+const peers = new URL('../peers/', import.meta.url)
+
+const openReceiver = async () => {
+  const child: ChildProcess = fork(fileURLToPath(new URL('webhook-receiver.ts', import.meta.url)))
+  const next = <T>() => new Promise<T>((resolve) => child.once('message', (message) => resolve(message as T)))
+  const { port } = await next<{ port: number }>()
+  const ask = <T>(question: string): Promise<T> => {
+    const answer = next<T>()
+    child.send(question)
+    return answer
+  }
+  return {
+    url: (path: string) => `http://127.0.0.1:${port}${path}`,
+    count: async () => (await ask<{ count: number }>('count')).count,
+    take: async () => (await ask<{ arrivals: Arrival[] }>('take')).arrivals,
+    close: () => child.kill(),
+  }
+}
+type Receiver = Awaited<ReturnType<typeof openReceiver>>
+
+/** CPU seconds of PostgreSQL: of the process that listens, its children, and those that have ended. */
+const databaseCpuSeconds = (postmaster: number): number =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .reduce((sum, pid) => {
+      try {
+        const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ').map(Number) ?? []
+        const [own, ended] = [(fields[11] ?? 0) + (fields[12] ?? 0), (fields[13] ?? 0) + (fields[14] ?? 0)]
+        if (Number(pid) === postmaster) return sum + (own + ended) / 100
+        return fields[1] === postmaster ? sum + own / 100 : sum
+      } catch {
+        return sum
+      }
+    }, 0)
+
+const noContact = async () => undefined
+const quantile = (values: readonly number[], part: number): number =>
+  values.toSorted((a, b) => a - b)[Math.min(Math.floor(values.length * part), values.length - 1)] ??
+  Number.NaN
+const median = (values: readonly number[]) => quantile(values, 0.5)
+const rounded = (value: number, digits = 2) => Number(value.toFixed(digits))
+
+const endpointCount = 32
+
+/** Events of one agent with 32 endpoints, in few transactions: the queue is what is measured. */
+const fill = (stage: Stage, agent: StageAgent, deliveries: number): Promise<void> =>
+  inTransaction(stage.ctx, agent.agentId, async (tx) => {
+    for (let n = 0; n < deliveries / endpointCount; n++)
+      await publish(tx, {
+        agentId: agent.agentId,
+        mode: 'test',
+        type: 'credential.issued',
+        subject: `credential ${n}`,
+        data: { credentialId: `crd_${n}`, kind: 'view', quality: 0.8, sessionId: `ses_${n}` },
+      })
+  })
+
+const settled = async (stage: Stage): Promise<boolean> => {
+  const client = await stage.ctx.db.pool.connect()
+  try {
+    await client.query('begin; set local "pohf.tenant" = \'system\'')
+    const { rowCount } = await client.query("select from webhook_deliveries where state = 'pending' limit 1")
+    await client.query('commit')
+    return rowCount === 0
+  } finally {
+    client.release()
+  }
+}
+
+type Round = { readonly perSecond: number; readonly nodeCpuUs: number; readonly databaseCpuUs: number }
+
+const timed = async (stage: Stage, deliveries: number, work: () => Promise<void>): Promise<Round> => {
+  const cpu = process.cpuUsage()
+  const database = databaseCpuSeconds(stage.postmaster())
+  const startedAt = performance.now()
+  await work()
+  const seconds = (performance.now() - startedAt) / 1_000
+  const { user, system } = process.cpuUsage(cpu)
+  return {
+    perSecond: deliveries / seconds,
+    nodeCpuUs: (user + system) / deliveries,
+    databaseCpuUs: ((databaseCpuSeconds(stage.postmaster()) - database) * 1e6) / deliveries,
+  }
+}
+
+/** From queued deliveries to all of them taken and written down. */
+const drainOurs = async (stage: Stage, agent: StageAgent, deliveries: number): Promise<Round> => {
+  await fill(stage, agent, deliveries)
+  while ((await drainOutbox(stage.ctx, 'event', { within: webhooks.fanOut })) > 0);
+  const duty = webhooks.deliveryDuty(stage.ctx, noContact)
+  const round = await timed(stage, deliveries, async () => {
+    while ((await duty.run()) > 0);
+  })
+  if (!(await settled(stage))) throw new Error('something was not delivered')
+  return round
+}
+
+/** The same POSTs by the same sender from graphile-worker, with everything that it has for batches. */
+const drainGraphile = async (stage: Stage, receiver: Receiver, deliveries: number): Promise<Round> => {
+  const { Logger, makeWorkerUtils, run } = (await import(
+    new URL('node_modules/graphile-worker/dist/index.js', peers).href
+  )) as {
+    Logger: new (make: () => () => void) => object
+    makeWorkerUtils: (options: object) => Promise<{
+      migrate: () => Promise<void>
+      addJobs: (jobs: readonly object[]) => Promise<unknown>
+      release: () => Promise<void>
+      withPgClient: <T>(
+        work: (client: { query: (sql: string) => Promise<{ rowCount: number }> }) => T,
+      ) => Promise<T>
+    }>
+    run: (options: object) => Promise<{ stop: () => Promise<void> }>
+  }
+  const connectionString = stage.environment.DATABASE_URL
+  const logger = new Logger(() => () => undefined)
+  const utils = await makeWorkerUtils({ connectionString, logger })
+  await utils.migrate()
+  const body = JSON.stringify({ id: 'evt_x', type: 'credential.issued', data: { credentialId: 'crd_x' } })
+  for (let from = 0; from < deliveries; from += 500)
+    await utils.addJobs(
+      Array.from({ length: Math.min(500, deliveries - from) }, (_, n) => ({
+        identifier: 'deliver',
+        payload: { url: receiver.url(`/g/${n % endpointCount}`), body },
+      })),
+    )
+  const taskList = {
+    deliver: async (payload: unknown) => {
+      const { url, body: text } = payload as { url: string; body: string }
+      const request = {
+        url,
+        body: text,
+        method: 'POST',
+        timeoutMs: 15_000,
+        responseBytesMax: 65_536,
+      } as const
+      const headers = { 'content-type': 'application/json' }
+      await send({ ...request, headers, trust: 'user', allowLoopback: true })
+    },
+  }
+  const preset = {
+    worker: {
+      connectionString,
+      logger,
+      concurrentJobs: 128,
+      maxPoolSize: 10,
+      pollInterval: 100,
+      localQueue: { size: 500, refetchDelay: { durationMs: 10 } },
+      completeJobBatchDelay: 5,
+      failJobBatchDelay: 5,
+    },
+  }
+  let done = false
+  const round = await timed(stage, deliveries, async () => {
+    const runner = await run({ preset, taskList, noHandleSignals: true })
+    while (!done) {
+      await setTimeout(10)
+      done =
+        (
+          await utils.withPgClient((client) =>
+            client.query('select from graphile_worker._private_jobs limit 1'),
+          )
+        ).rowCount === 0
+    }
+    await runner.stop()
+  })
+  await utils.release()
+  return round
+}
+
+const bytesPerDelivery = async (stage: Stage, deliveries: number): Promise<number> => {
+  const { rows } = await stage.ctx.db.pool.query<{ bytes: bigint }>(
+    `select sum(pg_total_relation_size(oid))::bigint as bytes from pg_class
+     where relname ~ '^webhook_(deliveries|attempts|health)(_\\d|$)' and relkind = 'r'`,
+  )
+  return Number(rows[0]?.bytes ?? 0n) / deliveries
+}
+
+/** Our queue beside graphile-worker's, in rounds that take turns. */
+const drain = async (deliveries: number, rounds: number) => {
+  if (!existsSync(new URL('node_modules', peers)))
+    throw new Error('graphile-worker is not installed: npm ci --ignore-scripts --prefix tools/peers')
+  const stage = await openStage({ max_connections: '100' })
+  const receiver = await openReceiver()
+  const agent = await stage.register()
+  for (let n = 0; n < endpointCount; n++)
+    await stage.subscribe(agent, receiver.url(`/${n}`), ['credential.issued'])
+  await drainOurs(stage, agent, 320)
+  await drainGraphile(stage, receiver, 320)
+  const ours: Round[] = []
+  const theirs: Round[] = []
+  for (let round = 0; round < rounds; round++) {
+    ours.push(await drainOurs(stage, agent, deliveries))
+    theirs.push(await drainGraphile(stage, receiver, deliveries))
+  }
+  const bytes = await bytesPerDelivery(stage, 320 + deliveries * rounds)
+  receiver.close()
+  await stage.close()
+  const ratios = ours.map((round, index) => round.perSecond / (theirs[index]?.perSecond ?? Number.NaN))
+  return {
+    deliveriesEach: deliveries,
+    rounds,
+    oursPerSecond: rounded(median(ours.map((round) => round.perSecond)), 0),
+    graphilePerSecond: rounded(median(theirs.map((round) => round.perSecond)), 0),
+    ratio: rounded(median(ratios)),
+    ratioLow: rounded(Math.min(...ratios)),
+    ratioHigh: rounded(Math.max(...ratios)),
+    oursNodeCpuUs: rounded(median(ours.map((round) => round.nodeCpuUs)), 0),
+    graphileNodeCpuUs: rounded(median(theirs.map((round) => round.nodeCpuUs)), 0),
+    oursDatabaseCpuUs: rounded(median(ours.map((round) => round.databaseCpuUs)), 0),
+    graphileDatabaseCpuUs: rounded(median(theirs.map((round) => round.databaseCpuUs)), 0),
+    oursBytesStored: rounded(bytes, 0),
+  }
+}
+
+const agentsOfBlackout = 10
+
+/** Time from commit to arrival at healthy endpoints, with so many of 100 that never answer. */
+const latency = async (holes: number, seconds: number) => {
+  const stage = await openStage({ max_connections: '100' })
+  const receiver = await openReceiver()
+  const agents: StageAgent[] = []
+  for (let a = 0; a < agentsOfBlackout; a++) {
+    const agent = await stage.register()
+    agents.push(agent)
+    for (let e = 0; e < 10; e++) {
+      const isHole = e === 0 && a < holes
+      await stage.subscribe(agent, receiver.url(`/${isHole ? 'hole' : 'ok'}/${a}-${e}`), ['key.revoked'])
+    }
+  }
+  const worker = startWorker(stage.ctx, [
+    { name: 'events', everyMs: 500, run: () => drainOutbox(stage.ctx, 'event', { within: webhooks.fanOut }) },
+    webhooks.deliveryDuty(stage.ctx, noContact),
+    webhooks.watchDuty(stage.ctx, noContact),
+  ])
+  const committedAt = new Map<string, number>()
+  const end = performance.now() + seconds * 1_000
+  for (let n = 0; performance.now() < end; n++) {
+    const agent = agents[n % agents.length] as StageAgent
+    const id = await stage.happen(agent, `subject ${n}`)
+    committedAt.set(id, Date.now())
+    await setTimeout(80)
+  }
+  const healthy =
+    committedAt.size * 10 - [...committedAt.keys()].filter((_, n) => n % agents.length < holes).length
+  const arrivals: Arrival[] = []
+  for (let look = 0; look < 200 && arrivals.length < healthy; look++) {
+    arrivals.push(...(await receiver.take()).filter(({ path }) => path.startsWith('/ok/')))
+    await setTimeout(100)
+  }
+  receiver.close()
+  // Not stop(): what hangs in a hole would be waited for.
+  await Promise.race([worker.stop(), setTimeout(17_000)])
+  await stage.close()
+  const times = arrivals.map(({ id, at }) => at - (committedAt.get(id) ?? at))
+  return {
+    expected: healthy,
+    arrived: new Set(arrivals.map(({ id, path }) => `${id} ${path}`)).size,
+    p50Ms: rounded(median(times), 0),
+    p95Ms: rounded(quantile(times, 0.95), 0),
+  }
+}
+
+const compareBlackout = async (rounds: number, seconds: number) => {
+  const spells: ({ holes: number } & Awaited<ReturnType<typeof latency>>)[] = []
+  for (let round = 0; round < rounds; round++)
+    for (const holes of [0, 10]) spells.push({ holes, ...(await latency(holes, seconds)) })
+  console.table(spells)
+  const p95 = (holes: number) =>
+    median(spells.filter((spell) => spell.holes === holes).map((spell) => spell.p95Ms))
+  const figures = { baselineP95Ms: p95(0), blackholedP95Ms: p95(10), ratio: rounded(p95(10) / p95(0)) }
+  console.table(figures)
+  return { spells, ...figures }
+}
+
+/** Ours beside graphile-worker, then healthy receivers with and without ten of a hundred that never answer. */
+export const webhooksBench = async (): Promise<Readonly<Record<string, unknown>>> => {
+  const { values } = parseArgs({
+    allowPositionals: true,
+    options: {
+      short: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+      only: { type: 'string' },
+    },
+  })
+  const { short, only } = values
+  const queue = only === 'blackout' ? undefined : await drain(short ? 1_600 : 6_400, short ? 3 : 9)
+  if (queue) console.table(queue)
+  const blackout = only === 'queue' ? undefined : await compareBlackout(short ? 1 : 3, short ? 20 : 40)
+  return { queue, blackout, loadAverage: loadavg().map((load) => rounded(load)) }
+}

@@ -1,0 +1,178 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import type { ServerResponse } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { RolledBack, openReceivers, openStage, type Stage, type StageAgent } from './webhook-stage.ts'
+
+const main = fileURLToPath(new URL('../packages/server/src/main.ts', import.meta.url))
+
+export type Deaths = {
+  readonly seconds: number
+  /** Commits one event without its place in the outbox: to see that the loss is found. */
+  readonly plantLoss: boolean
+}
+export type Findings = {
+  readonly seconds: number
+  readonly workerKills: number
+  readonly databaseKills: number
+  readonly committed: number
+  readonly rolledBack: number
+  readonly unknownOutcomes: number
+  readonly expected: number
+  readonly arrived: number
+  readonly duplicates: number
+  readonly duplicatesPercent: number
+  readonly outOfOrderPercent: number
+  readonly drainSeconds: number
+  readonly faults: readonly string[]
+}
+
+const keepWorker = (env: NodeJS.ProcessEnv) => {
+  let stopping = false
+  let child: ChildProcess
+  const start = () => {
+    child = spawn(process.execPath, [main, 'worker'], { env, stdio: 'ignore' })
+    child.once('exit', () => stopping || start())
+  }
+  start()
+  return {
+    kill: () => child.kill('SIGKILL'),
+    stop: async () => {
+      stopping = true
+      child.kill('SIGKILL')
+      if (child.exitCode === null && child.signalCode === null)
+        await new Promise<void>((resolve) => child.once('exit', () => resolve()))
+    },
+  }
+}
+
+const agentCount = 4
+const endpointsEach = 3
+/** Of each agent the last endpoint is a bad one: a tenth of its answers are failures, some come late. */
+const answerAs = (path: string, response: ServerResponse): void => {
+  const bad = path.endsWith(`/${endpointsEach - 1}`)
+  if (!bad || Math.random() > 0.15) return void response.writeHead(204).end()
+  if (Math.random() < 0.66) return void response.writeHead(503).end()
+  void setTimeout(300).then(() => response.writeHead(204).end())
+}
+
+/** Writers that commit events one after another, about subjects in turn; some transactions fail on purpose. */
+const startWriters = (stage: Stage, agents: readonly StageAgent[]) => {
+  const committed = new Map<string, number>()
+  const rolledBack = new Set<string>()
+  const count = { unknown: 0 }
+  const end = new AbortController()
+  const write = async (agent: StageAgent, index: number) => {
+    for (let n = 0; !end.signal.aborted; n++) {
+      const subject = `subject ${n % 5} number ${String(n).padStart(6, '0')}`
+      try {
+        committed.set(await stage.happen(agent, subject, n % 17 === 0 ? 'rolled back' : 'committed'), index)
+      } catch (error) {
+        if (error instanceof RolledBack) rolledBack.add(error.eventId)
+        else count.unknown++
+      }
+      await setTimeout(25)
+    }
+  }
+  const all = Promise.all(agents.map(write))
+  return {
+    committed,
+    rolledBack,
+    count,
+    stop: async () => {
+      end.abort()
+      await all
+    },
+  }
+}
+
+/** Of the arrivals of one endpoint, in how many cases one came after a later one about the same subject. */
+const misplaced = (subjects: readonly string[]): number => {
+  const latest = new Map<string, string>()
+  let count = 0
+  for (const text of subjects) {
+    const [, subject = '', number = ''] = /^(subject \d+) number (\d+)$/.exec(text) ?? []
+    if (number < (latest.get(subject) ?? '')) count++
+    else latest.set(subject, number)
+  }
+  return count
+}
+
+const percent = (part: number, whole: number) => Math.round((part / Math.max(whole, 1)) * 10_000) / 100
+
+const until = async (deadlineMs: number, done: () => boolean): Promise<number> => {
+  const startedAt = performance.now()
+  while (!done() && performance.now() - startedAt < deadlineMs) await setTimeout(200)
+  return (performance.now() - startedAt) / 1_000
+}
+
+/** Kills two workers and PostgreSQL again and again under load, then counts what every endpoint was given. */
+export const killWebhooks = async ({ seconds, plantLoss }: Deaths): Promise<Findings> => {
+  const stage = await openStage()
+  const arrived = new Map<string, Map<string, number>>()
+  const subjects = new Map<string, string[]>()
+  const receivers = await openReceivers(answerAs, ({ path, eventId, body }) => {
+    const seen = arrived.get(path) ?? new Map<string, number>()
+    arrived.set(path, seen.set(eventId, (seen.get(eventId) ?? 0) + 1))
+    const { data } = JSON.parse(body) as { data: { keyId: string } }
+    if (seen.get(eventId) === 1) subjects.set(path, [...(subjects.get(path) ?? []), data.keyId])
+  })
+  const agents: StageAgent[] = []
+  for (let a = 0; a < agentCount; a++) {
+    const agent = await stage.register()
+    agents.push(agent)
+    for (let e = 0; e < endpointsEach; e++)
+      await stage.subscribe(agent, receivers.url(`/${a}/${e}`), ['key.revoked'])
+  }
+  const env = { ...process.env, ...stage.environment, LOG_LEVEL: 'silent' }
+  const workers = [keepWorker(env), keepWorker(env)]
+  const writers = startWriters(stage, agents)
+  const kills = { worker: 0, database: 0 }
+  const startedAt = performance.now()
+  const passed = () => (performance.now() - startedAt) / 1_000
+  while (passed() < seconds) {
+    // Long enough for a worker to start, claim and be in the middle of sending.
+    await setTimeout(1_500 + Math.random() * 2_500)
+    if (kills.worker % 4 === 3 && kills.database <= kills.worker / 4) {
+      kills.database++
+      await stage.killDatabase()
+    }
+    workers[kills.worker % 2]?.kill()
+    kills.worker++
+  }
+  await writers.stop()
+  const ran = passed()
+  if (plantLoss) writers.committed.set(await stage.happen(agents[0] as StageAgent, 'planted', 'lost'), 0)
+  const expected = writers.committed.size * endpointsEach
+  const missing = () =>
+    [...writers.committed].flatMap(([eventId, agent]) =>
+      Array.from({ length: endpointsEach }, (_, e) => `/${agent}/${e}`)
+        .filter((path) => !arrived.get(path)?.has(eventId))
+        .map((path) => `${eventId} never reached ${path}`),
+    )
+  // A lease of a killed worker lasts 60 s, and a failure waits up to five minutes for its third attempt.
+  const drainSeconds = await until(plantLoss ? 90_000 : 420_000, () => missing().length === 0)
+  await Promise.all(workers.map((worker) => worker.stop()))
+  const all = [...arrived.values()]
+  const distinct = all.reduce((sum, seen) => sum + seen.size, 0)
+  const total = all.reduce((sum, seen) => sum + [...seen.values()].reduce((a, b) => a + b, 0), 0)
+  const wrong = [...writers.rolledBack].filter((id) => all.some((seen) => seen.has(id)))
+  const disordered = [...subjects.values()].reduce((sum, list) => sum + misplaced(list), 0)
+  receivers.close()
+  await stage.close()
+  return {
+    seconds: Math.round(ran),
+    workerKills: kills.worker,
+    databaseKills: kills.database,
+    committed: writers.committed.size,
+    rolledBack: writers.rolledBack.size,
+    unknownOutcomes: writers.count.unknown,
+    expected,
+    arrived: distinct,
+    duplicates: total - distinct,
+    duplicatesPercent: percent(total - distinct, distinct),
+    outOfOrderPercent: percent(disordered, distinct),
+    drainSeconds: Math.round(drainSeconds),
+    faults: [...missing(), ...wrong.map((id) => `${id} was rolled back and delivered all the same`)],
+  }
+}

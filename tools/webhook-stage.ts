@@ -1,0 +1,123 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createDatabase, startCluster, type Cluster } from '../packages/server/dev/cluster.ts'
+import { buildApp, buildContext } from '../packages/server/src/app.ts'
+import { readConfig } from '../packages/server/src/platform/config.ts'
+import { inTransaction } from '../packages/server/src/platform/db.ts'
+import { makeLog } from '../packages/server/src/platform/log.ts'
+import { migrate } from '../packages/server/src/platform/migrate.ts'
+import { publish } from '../packages/server/src/platform/outbox.ts'
+
+export type StageAgent = { readonly agentId: `agt_${string}`; readonly apiKey: string }
+
+/** A database of its own with agents and endpoints, for measuring and breaking the worker. */
+export const openStage = async (settings: Readonly<Record<string, string>> = {}) => {
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-webhooks-'))
+  let cluster: Cluster = await startCluster({ folder: folder, settings })
+  const databaseUrl = await createDatabase(cluster, 'pohf')
+  await migrate(databaseUrl)
+  const environment = {
+    DATABASE_URL: databaseUrl,
+    DATA_DIR: join(folder, 'secrets'),
+    BASE_URL: 'http://127.0.0.1:3000',
+    DATABASE_WAIT_SECONDS: '5',
+  }
+  const log = makeLog('silent')
+  const ctx = buildContext({ config: readConfig(environment), log, name: 'pohf-battery' })
+  const { api } = buildApp(ctx)
+  const call = async <T>(method: 'GET' | 'POST', url: string, payload?: object, key?: string): Promise<T> => {
+    const answer = await api.inject({
+      method,
+      url,
+      headers: { 'content-type': 'application/json', ...(key ? { authorization: `Bearer ${key}` } : {}) },
+      ...(payload ? { payload: JSON.stringify(payload) } : {}),
+    })
+    if (answer.statusCode !== 200) throw new Error(`${url}: ${answer.body}`)
+    return answer.json() as T
+  }
+  return {
+    ctx,
+    environment,
+    postmaster: () => cluster.process.pid ?? 0,
+    register: () =>
+      call<StageAgent>('POST', '/api/agents/register', {
+        name: 'Battery',
+        contactEmail: 'battery@example.com',
+        mode: 'test',
+      }),
+    subscribe: (agent: StageAgent, url: string, events: readonly string[]) =>
+      call<{ id: string }>('POST', '/api/agents/webhooks', { url, events }, agent.apiKey),
+    /** One event about a subject, in a transaction of its own that commits, fails after the event, or loses it. */
+    happen: (agent: StageAgent, subject: string, end: 'committed' | 'rolled back' | 'lost' = 'committed') =>
+      inTransaction(ctx, agent.agentId, async (tx) => {
+        const { agentId } = agent
+        const data = { keyId: subject }
+        const id = await publish(tx, { agentId, mode: 'test', type: 'key.revoked', subject, data })
+        if (end === 'rolled back') throw new RolledBack(id)
+        if (end === 'lost') await tx.deleteFrom('outbox').where('agent_id', '=', agentId).execute()
+        return id
+      }),
+    /** kill -9 of the whole of PostgreSQL; it is back when the promise is fulfilled. */
+    killDatabase: async () => {
+      const { port } = cluster
+      cluster.process.kill('SIGKILL')
+      for (let tries = 0; ; tries++) {
+        try {
+          // Its children need a moment to notice and to let go of the shared memory.
+          cluster = await startCluster({ folder: folder, port, settings })
+          return
+        } catch (error) {
+          if (tries > 100) throw error
+          await new Promise((resolve) => setTimeout(resolve, 100))
+        }
+      }
+    },
+    close: async () => {
+      await api.close()
+      await ctx.db.pool.end()
+      await cluster.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+export type Stage = Awaited<ReturnType<typeof openStage>>
+
+/** What a transaction that must not count ends with; it names the event that nobody may hear of. */
+export class RolledBack extends Error {
+  readonly eventId: string
+  constructor(eventId: string) {
+    super('rolled back')
+    this.eventId = eventId
+  }
+}
+
+type Arrival = { readonly path: string; readonly eventId: string; readonly at: number; readonly body: string }
+
+/** One listener that plays many receivers, told apart by their paths. */
+export const openReceivers = async (
+  respond: (path: string, response: ServerResponse) => void,
+  onArrival: (arrival: Arrival) => void,
+) => {
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('error', () => undefined)
+    request.on('end', () => {
+      const path = request.url ?? ''
+      const body = Buffer.concat(chunks).toString('utf8')
+      onArrival({ path, eventId: String(request.headers['webhook-id']), at: performance.now(), body })
+      respond(path, response)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: (path: string) => `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`,
+    close: () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
