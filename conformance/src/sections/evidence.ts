@@ -1,6 +1,7 @@
 import { at, booleanAt, expectAbsent, expectEqual, expectThat, fractionAt, textAt } from '../expect.ts'
 import { invent, mintMember, strangerAgent, testAgent, type Agent } from '../fixtures.ts'
 import { expectObject, expectRefusal, expectSomeRefusal, expectStatus, type Answer } from '../http.ts'
+import { makePasskey } from '../passkey.ts'
 import { refusesInput, type Section, type Statement } from '../statement.ts'
 import type { World } from '../world.ts'
 
@@ -112,7 +113,7 @@ const askNonce = (world: World, agent: Agent): Promise<Answer> =>
 const nonceFor = async (world: World, agent: Agent): Promise<string> =>
   textAt((await askNonce(world, agent)).body, 'nonce')
 
-const attestWith = (world: World, agent: Agent, body: Readonly<Record<string, string>>): Promise<Answer> =>
+const attestWith = (world: World, agent: Agent, body: Readonly<Record<string, unknown>>): Promise<Answer> =>
   world.http.post(
     '/api/agents/attest/verify',
     { method: 'webauthn', subjectRef: invent('device'), ...body },
@@ -249,8 +250,27 @@ export const attestation: Section = {
       id: 'attest.device-claim',
       title: 'an attested device adds a device claim to the credential of its subject',
       needs: [attest, challenge, personhood, jwks],
-      todo: 'waits for a published form of the evidence field, so that an outsider can attest a device',
-      run: async () => undefined,
+      run: async (world) => {
+        const agent = await testAgent(world)
+        const memberId = invent('member')
+        // The issuer of any credential is the service's own origin, where every agent's passkeys may be made.
+        const [issuer] = textAt(
+          await (await mintMember(world, agent, { memberId: invent('member') })).claims(),
+          'iss',
+        ).split('/test')
+        const { body } = await askNonce(world, agent)
+        const credential = makePasskey(textAt(body, 'challengeB64url'), new URL(issuer ?? '').origin)
+        const attested = await attestWith(world, agent, {
+          nonce: textAt(body, 'nonce'),
+          subjectRef: memberId,
+          evidence: { credential },
+        })
+        expectStatus(attested, 200)
+        expectEqual(at(attested.body, 'attested'), true, 'attested')
+        const claims = await (await mintMember(world, agent, { memberId })).claims()
+        expectEqual(at(claims, 'device.method'), 'webauthn', 'device.method')
+        expectEqual(at(claims, 'device.assurance'), textAt(attested.body, 'assurance'), 'device.assurance')
+      },
     },
   ],
 }

@@ -193,6 +193,18 @@ for (const [step, description] of Object.entries(steps))
         reason: options.reason,
       }),
     )
+remote(program.command('members').description('people who enrolled').command('erase <agentId> <memberId>'))
+  .description('delete the person behind a member, with everything that is held of them')
+  .requiredOption('--reason <text>', 'why: goes into the audit log, so name nobody')
+  .option('--mode <mode>', 'live or test', 'live')
+  .action((agentId: string, memberId: string, options) =>
+    operatorCall(
+      options,
+      'POST',
+      `/operator/agents/${encodeURIComponent(agentId)}/members/${encodeURIComponent(memberId)}/erase`,
+      { mode: options.mode, reason: options.reason },
+    ),
+  )
 program
   .command('sessions')
   .description('what pages recorded')

@@ -21,7 +21,11 @@ const server = createServer((request, response) => {
   const page = parts.pages.find((candidate) => candidate.path === path)
   void (async () => {
     if (page) {
-      const { mediaType, text, headers } = await page.handler({ params: {}, query: {} })
+      const { mediaType, text, headers } = await page.handler({
+        params: {},
+        query: {},
+        header: () => undefined,
+      })
       return response.writeHead(200, { 'content-type': mediaType, ...headers }).end(text)
     }
     const answer = await parts.harness?.call('GET', path)

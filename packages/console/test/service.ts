@@ -22,7 +22,11 @@ export const openService = async () => {
     const path = request.url ?? ''
     const page = parts.pages.find((candidate) => candidate.path === path)
     if (page) {
-      const { mediaType, text, headers } = await page.handler({ params: {}, query: {} })
+      const { mediaType, text, headers } = await page.handler({
+        params: {},
+        query: {},
+        header: () => undefined,
+      })
       return void response.writeHead(200, { 'content-type': mediaType, ...headers }).end(text)
     }
     if (path.startsWith('/api/') && behaviour.api === 'down') return void request.socket.destroy()

@@ -35,7 +35,11 @@ export const openStage = async () => {
     }
     const page = pages.find((candidate) => candidate.path === path)
     if (!page) return void response.writeHead(404).end()
-    const { mediaType, text, headers, status } = await page.handler({ params: {}, query: {} })
+    const { mediaType, text, headers, status } = await page.handler({
+      params: {},
+      query: {},
+      header: () => undefined,
+    })
     response.writeHead(status ?? 200, { 'content-type': mediaType, ...headers }).end(text)
   }
   const server = createServer((request, response) => {

@@ -15,6 +15,11 @@ const keyRecord = z.object({
 })
 const mailToken = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'must be the token of the mailed link')
 
+const origin = z
+  .string()
+  .max(200)
+  .regex(/^https?:\/\/[a-z0-9.-]+(:\d{1,5})?$/, 'must be an origin such as https://example.com')
+
 export const register = operation({
   summary: 'Get an API key.',
   limit: 'register',
@@ -22,6 +27,58 @@ export const register = operation({
   body: z.object({ name: text(200), contactEmail: z.email().max(254), mode: z.enum(modes).default('live') }),
   response: z.object({ apiKey, agentId: z.string(), mode: z.enum(modes) }),
 })
+/** Whose devices may vouch for this agent's people. What is not listed is refused. */
+export const attestationSettings = z.object({
+  webauthn: z
+    .object({
+      origins: z.array(origin).max(20).default([]),
+      rpIds: z
+        .array(
+          z
+            .string()
+            .max(253)
+            .regex(/^[a-z0-9.-]+$/, 'must be a host name'),
+        )
+        .max(20)
+        .default([]),
+    })
+    .prefault({}),
+  playIntegrity: z
+    .object({
+      packages: z
+        .array(
+          z.object({
+            name: z
+              .string()
+              .max(256)
+              .regex(/^[A-Za-z0-9_.]+$/, 'must be a package name'),
+            certificateDigests: z
+              .array(z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'must be SHA-256 as base64url'))
+              .min(1)
+              .max(8),
+          }),
+        )
+        .max(20)
+        .default([]),
+    })
+    .prefault({}),
+  appAttest: z
+    .object({
+      appIds: z
+        .array(
+          z
+            .string()
+            .max(256)
+            .regex(/^[A-Z0-9]{10}\.[A-Za-z0-9.-]+$/, 'must be TEAMID.bundle.id'),
+        )
+        .max(20)
+        .default([]),
+      allowTestFlight: z.boolean().default(false),
+    })
+    .prefault({}),
+})
+export type AttestationSettings = z.output<typeof attestationSettings>
+
 export const profile = operation({
   summary: 'Read your own record.',
   response: z.object({
@@ -31,22 +88,16 @@ export const profile = operation({
     contactEmail: z.string(),
     emailConfirmedAt: instant().nullable(),
     allowedOrigins: z.array(z.string()),
+    attestation: attestationSettings,
     createdAt: instant(),
   }),
 })
 export const profileUpdate = operation({
-  summary: 'Change name or allowed origins.',
+  summary: 'Change name, allowed origins, or whose devices may vouch.',
   body: z.object({
     name: text(200).optional(),
-    allowedOrigins: z
-      .array(
-        z
-          .string()
-          .max(200)
-          .regex(/^https?:\/\/[a-z0-9.-]+(:\d{1,5})?$/, 'must be an origin such as https://example.com'),
-      )
-      .max(50)
-      .optional(),
+    allowedOrigins: z.array(origin).max(50).optional(),
+    attestation: attestationSettings.optional(),
   }),
   response: profile.response,
 })

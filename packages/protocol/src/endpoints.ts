@@ -4,6 +4,7 @@ import * as credits from './credits.ts'
 import * as discovery from './discovery.ts'
 import type { Endpoint } from './endpoint.ts'
 import * as evidence from './evidence.ts'
+import * as members from './members.ts'
 import * as operators from './operators.ts'
 import * as partners from './partners.ts'
 import * as sessions from './sessions.ts'
@@ -68,6 +69,21 @@ export const additions = [
   { id: 'sessions.finish', method: 'POST', path: '/api/sessions/{sessionId}/finish', auth: 'public', status: 'built', ...sessions.finish },
   { id: 'sessions.read', method: 'GET', path: '/api/agents/sessions/{sessionId}', auth: 'bearer', scope: 'evidence', status: 'built', ...sessions.read },
   { id: 'sessions.chunks', method: 'GET', path: '/api/agents/sessions/{sessionId}/chunks', auth: 'bearer', scope: 'evidence', status: 'built', ...sessions.chunks },
+  { id: 'members.create', method: 'POST', path: '/api/agents/members', auth: 'bearer', scope: 'evidence', status: 'built', ...members.create },
+  { id: 'members.list', method: 'GET', path: '/api/agents/members', auth: 'bearer', scope: 'evidence', status: 'built', ...members.list },
+  { id: 'members.read', method: 'GET', path: '/api/agents/members/{memberId}', auth: 'bearer', scope: 'evidence', status: 'built', ...members.read },
+  { id: 'members.act-once', method: 'POST', path: '/api/agents/members/{memberId}/acts', auth: 'bearer', scope: 'evidence', status: 'built', ...members.actOnce },
+  { id: 'members.passkey-options', method: 'POST', path: '/api/members/passkey-options', auth: 'public', status: 'built', ...members.passkeyOptions },
+  { id: 'members.enrol', method: 'POST', path: '/api/members/enrol', auth: 'public', status: 'built', ...members.enrol },
+  { id: 'members.attention', method: 'POST', path: '/api/members/attention', auth: 'public', status: 'built', ...members.attention },
+  { id: 'members.sign-in', method: 'POST', path: '/api/members/sign-in', auth: 'public', status: 'built', ...members.signIn },
+  { id: 'members.sign-out', method: 'POST', path: '/api/members/sign-out', auth: 'public', status: 'built', ...members.signOut },
+  { id: 'members.me', method: 'GET', path: '/api/members/me', auth: 'public', status: 'built', ...members.me },
+  { id: 'members.export', method: 'GET', path: '/api/members/me/export', auth: 'public', status: 'built', ...members.exportAll },
+  { id: 'members.withdraw', method: 'POST', path: '/api/members/me/withdraw', auth: 'public', status: 'built', ...members.withdraw },
+  { id: 'members.erase', method: 'POST', path: '/api/members/me/erase', auth: 'public', status: 'built', ...members.erase },
+  { id: 'members.proof-add', method: 'POST', path: '/api/members/me/proofs', auth: 'public', status: 'built', ...members.proofAdd },
+  { id: 'members.passkey-add', method: 'POST', path: '/api/members/me/passkeys', auth: 'public', status: 'built', ...members.passkeyAdd },
   { id: 'evidence.test-session', method: 'POST', path: '/api/test/sessions', auth: 'bearer', scope: 'evidence', status: 'built', ...evidence.testSession },
   { id: 'webhooks.list', method: 'GET', path: '/api/agents/webhooks', auth: 'bearer', scope: 'webhooks', status: 'built', ...webhooks.list },
   { id: 'webhooks.update', method: 'PATCH', path: '/api/agents/webhooks/{webhookId}', auth: 'bearer', scope: 'webhooks', status: 'built', ...webhooks.update },
@@ -102,6 +118,7 @@ export const operatorEndpoints = [
   { id: 'credentials.operator-suspend', method: 'POST', path: '/operator/credentials/{credentialId}/suspend', auth: 'operator', status: 'built', ...credentials.operatorSuspend },
   { id: 'credentials.operator-reinstate', method: 'POST', path: '/operator/credentials/{credentialId}/reinstate', auth: 'operator', status: 'built', ...credentials.operatorReinstate },
   { id: 'signing.keys-check', method: 'GET', path: '/operator/keys/check', auth: 'operator', status: 'built', ...operators.signingKeysCheck },
+  { id: 'members.operator-erase', method: 'POST', path: '/operator/agents/{agentId}/members/{memberId}/erase', auth: 'operator', status: 'built', ...members.operatorErase },
   { id: 'credits.operator-check', method: 'GET', path: '/operator/credits/check', auth: 'operator', status: 'built', ...operators.creditsCheck },
   { id: 'ledger.operator-check', method: 'GET', path: '/operator/ledger/check', auth: 'operator', status: 'built', ...operators.ledgerCheck },
   { id: 'partners.payout-list', method: 'GET', path: '/operator/payouts', auth: 'operator', status: 'built', ...partners.payoutList },

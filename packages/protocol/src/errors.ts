@@ -69,6 +69,24 @@ export const errorCatalogue = {
     'The header is not base64 of a JSON payment payload of a known version.',
     'Encode the signed EIP-3009 authorization as x402 says, version 1 or 2.',
   ),
+  passkey_refused: entry(
+    400,
+    'This passkey could not be checked.',
+    'It was made for another site or another request, its time was over, nobody was verified with it, or it is unknown here.',
+    'Try again. If it fails again, use another passkey or a recovery code.',
+  ),
+  proof_refused: entry(
+    400,
+    'This proof could not be checked.',
+    'The issuer does not stand behind it, or it was made for somebody else.',
+    'Ask the issuer for a new proof, over the signal that GET /api/members/me shows.',
+  ),
+  sign_in_required: entry(
+    401,
+    'Please sign in first.',
+    'This shows or changes what belongs to one person, and nobody is signed in in this browser.',
+    'Sign in with your passkey, or with a recovery code.',
+  ),
   card_signature_invalid: entry(
     400,
     'The signature of this message does not fit.',

@@ -80,6 +80,17 @@ export const events = {
     { memberId: id, credentialId: id, wallet: z.string(), chainId: z.number().nullable() },
     { memberId, credentialId, wallet: '0x00000000000000000000000000000000000000aa', chainId: 8_453 },
   ),
+  'member.enrolled': event(
+    'A person whom you invited enrolled.',
+    { memberId: id, uniqueness: z.string() },
+    { memberId, uniqueness: 'device' },
+  ),
+  'member.withdrawn': event('A member took the consent back.', { memberId: id }, { memberId }),
+  'member.erased': event(
+    'A member was erased. Delete what you hold of this person too.',
+    { memberId: id },
+    { memberId },
+  ),
   'session.scored': event(
     'A session was scored as human.',
     { sessionId: id, quality: count },
@@ -90,7 +101,7 @@ export const events = {
     { sessionId: id, quality: count, reasons: z.array(z.string()) },
     { sessionId, quality: 0.2, reasons: ['low_quality'] },
   ),
-  'device.attested': planned(
+  'device.attested': event(
     'A device proved itself.',
     { subjectRef: id, method: z.string(), assurance: z.string() },
     { subjectRef: 'anna', method: 'webauthn', assurance: 'hardware' },

@@ -5,6 +5,7 @@ import * as credentials from './credentials/index.ts'
 import * as credits from './credits/index.ts'
 import * as discovery from './discovery/index.ts'
 import * as evidence from './evidence/index.ts'
+import * as members from './members/index.ts'
 import * as ledger from './ledger/index.ts'
 import * as operators from './operators/index.ts'
 import * as signing from './signing/index.ts'
@@ -82,6 +83,15 @@ const healthPages = (ctx: Ctx, signer: signing.Signer, isStopping: () => boolean
   },
 ]
 
+/** An agent's allowed pages, and ours: people enrol there, whatever origins the agent lists. */
+const findSiteWith =
+  (ownOrigin: string): sessions.FindSite =>
+  async (tx, agentId) => {
+    const site = await agents.findSite(tx, agentId)
+    if (!site || site.allowedOrigins.length === 0) return site
+    return { ...site, allowedOrigins: [...site.allowedOrigins, ownOrigin] }
+  }
+
 export type App = {
   readonly api: FastifyInstance
   readonly operator: FastifyInstance
@@ -98,8 +108,11 @@ const comparisons: readonly ledger.Comparison[] = [
   credits.cardComparison,
 ]
 
-/** The composition root: every module mounted, in the order of the specification. */
-export const buildApp = (ctx: Ctx): App => {
+/**
+ * The composition root: every module mounted, in the order of the specification. `issuers` are plug-ins: whom a
+ * deployment trusts outside to tell one human from another.
+ */
+export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = []): App => {
   let stopping = false
   const authenticator = agents.makeAuthenticator(ctx)
   const authenticate = {
@@ -112,6 +125,16 @@ export const buildApp = (ctx: Ctx): App => {
   const paymentsDesk = payments.makePayments(ctx, provider)
   const { isEmailConfirmed, findOrigin } = agents
   const creditsDesk = credits.makeCredits(ctx, { isEmailConfirmed, findOrigin })
+  const trust = evidence.loadDeviceTrust(ctx.config, ctx.clock.now())
+  const forget = [evidence.forgetEvidence, credentials.forgetCredentials, work.forgetCompletions]
+  const membersDeps = {
+    ctx,
+    judge: evidence.makePasskeyJudge(trust),
+    findName: agents.findName,
+    issuers,
+    tell: evidence.listMemberTraces,
+    forget,
+  }
   const routes = [
     ...agents.routes(ctx, authenticator),
     ...credits.routes(ctx, { credits: creditsDesk, payments: paymentsDesk }),
@@ -122,11 +145,12 @@ export const buildApp = (ctx: Ctx): App => {
       credits: creditsDesk,
       findWorkRef: work.findWorkRef,
     }),
-    ...evidence.routes(ctx),
     ...sessions.routes(ctx, {
-      findSite: agents.findSite,
+      findSite: findSiteWith(members.originOf(ctx.config).origin),
       onClosed: evidence.makeScoring(ctx).onClosed,
     }),
+    ...members.routes(membersDeps),
+    ...evidence.routes(ctx, { ctx, trust, findSettings: agents.findAttestationSettings }),
     ...tracking.routes(ctx),
     ...work.routes(ctx, {
       findMode: agents.findMode,
@@ -159,6 +183,7 @@ export const buildApp = (ctx: Ctx): App => {
       ...discovery.pages(ctx),
       ...discovery.consolePages(ctx.config.BASE_URL),
       ...discovery.tagPages(),
+      ...members.pages(membersDeps),
     ],
     authenticate,
     admission,
@@ -180,6 +205,7 @@ export const buildApp = (ctx: Ctx): App => {
         listStored: credentials.listStoredCredentials,
       }),
       ...credentials.operatorRoutes(ctx, operators.audit),
+      ...members.operatorRoutes({ ctx, audit: operators.audit, forget }),
       ...credits.operatorRoutes(ctx),
       ...ledger.operatorRoutes(ctx, comparisons),
       ...partners.operatorRoutes(ctx, operators.audit),
@@ -201,7 +227,11 @@ export const buildApp = (ctx: Ctx): App => {
   return {
     api,
     operator,
-    start: () => work.seed(ctx),
+    start: async () => {
+      if ((await trust).capped)
+        ctx.log.warn('ATTEST_ROOTS_FILE is set: what its roots vouch for counts as software, no more')
+      await work.seed(ctx)
+    },
     stopTaking: () => {
       stopping = true
     },
@@ -229,6 +259,11 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
     ledger.reconcileDuty(ctx, comparisons),
     tracking.retentionDuty(ctx),
     webhooks.retentionDuty(ctx),
-    maintenanceDuty(ctx, [agents.deleteOldMailTokens, evidence.deleteOldNonces]),
+    maintenanceDuty(ctx, [
+      agents.deleteOldMailTokens,
+      members.deleteOldCeremonies,
+      evidence.deleteOldNonces,
+      evidence.deleteOldAttestations,
+    ]),
   ]
 }

@@ -18,6 +18,17 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'free_plan_places',
   // The operator offers the same work to every agent.
   'workflows',
+  // A person belongs to no agent; each agent has a member of its own. Row-level security shows them to the system alone.
+  'people',
+  'person_passkeys',
+  'person_logins',
+  'person_recovery_codes',
+  'person_proofs',
+  'passkey_challenges',
+  'consents',
+  'nullifiers',
+  // An invitation is looked up by the hash of its link.
+  'enrolment_links',
   // A message of the card provider may come before its checkout is known: then it is nobody's yet.
   'card_payments',
   'card_disputes',

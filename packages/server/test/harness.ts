@@ -10,6 +10,7 @@ import { Client, Pool } from 'pg'
 import type { Mode } from '@pohf/protocol'
 import { createDatabase } from '../dev/cluster.ts'
 import { buildApp, buildContext, buildDuties } from '../src/app.ts'
+import type { ExternalIssuer } from '../src/members/index.ts'
 import { readConfig, readSignerConfig } from '../src/platform/config.ts'
 import { makeLog } from '../src/platform/log.ts'
 import * as signing from '../src/signing/index.ts'
@@ -65,7 +66,10 @@ const parse = (text: string): unknown => {
 }
 
 /** The whole server in this process, on its own database, with a clock that tests set. */
-export const startHarness = async (environment: Record<string, string> = {}) => {
+export const startHarness = async (
+  environment: Record<string, string> = {},
+  issuers: readonly ExternalIssuer[] = [],
+) => {
   const { url, drop } = await makeDatabase()
   const dataDir = mkdtempSync(join(tmpdir(), 'pohf-data-'))
   const lines: string[] = []
@@ -102,7 +106,7 @@ export const startHarness = async (environment: Record<string, string> = {}) => 
     return { keyring, server, lines }
   }
   let signer: Awaited<ReturnType<typeof openSigner>> | undefined = await openSigner()
-  const app = buildApp(ctx)
+  const app = buildApp(ctx, issuers)
   await Promise.all([app.api.ready(), app.operator.ready(), app.start()])
   /** The owner's connection: for looking behind the program's back. */
   const owner = new Pool({ connectionString: url, max: 2 })

@@ -56,7 +56,11 @@ export const openStage = async () => {
     const { url = '', method, headers } = request
     const script = scripts.find((page) => page.path === url)
     if (script) {
-      const { text, mediaType, headers: own } = await script.handler({ params: {}, query: {} })
+      const {
+        text,
+        mediaType,
+        headers: own,
+      } = await script.handler({ params: {}, query: {}, header: () => undefined })
       return void response.writeHead(200, { 'content-type': mediaType, ...own }).end(text)
     }
     const body = await bodyOf(request)

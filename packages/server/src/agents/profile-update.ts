@@ -2,13 +2,9 @@ import type { Agent } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
 import { inTransaction } from '../platform/db.ts'
 import { readProfile } from './profile.ts'
-import { updateAgent } from './store.ts'
+import { updateAgent, type AgentChange } from './store.ts'
 
-export const profileUpdate = async (
-  ctx: Ctx,
-  agent: Agent,
-  change: { name?: string | undefined; allowedOrigins?: string[] | undefined },
-) =>
+export const profileUpdate = async (ctx: Ctx, agent: Agent, change: AgentChange) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
     await updateAgent(tx, agent.agentId, change)
     return readProfile(tx, agent.agentId)

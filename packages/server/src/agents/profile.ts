@@ -1,3 +1,4 @@
+import { attestationSettings } from '@pohf/protocol'
 import type { Agent } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
 import { inTransaction, type Tx } from '../platform/db.ts'
@@ -15,6 +16,7 @@ export const readProfile = async (tx: Tx, agentId: string) => {
     contactEmail: row.contact_email,
     emailConfirmedAt: row.email_confirmed_at?.toISOString() ?? null,
     allowedOrigins: row.allowed_origins,
+    attestation: attestationSettings.parse(row.attestation),
     createdAt: row.created_at.toISOString(),
   }
 }

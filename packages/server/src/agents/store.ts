@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Mode, Scope } from '@pohf/protocol'
+import { attestationSettings, type AttestationSettings, type Mode, type Scope } from '@pohf/protocol'
 import { now, type Tx } from '../platform/db.ts'
 
 type NewAgent = {
@@ -31,6 +31,7 @@ const agentColumns = [
   'contact_email',
   'email_confirmed_at',
   'allowed_origins',
+  'attestation',
   'created_at',
   'suspended_at',
 ] as const
@@ -69,6 +70,27 @@ export const findOrigin = async (
     .where('agent_id', '=', agentId)
     .executeTakeFirst()
   return row && { contactEmail: row.contact_email, networkTag: row.network_tag }
+}
+
+/** Whose devices may vouch for an agent's people. */
+export const findAttestationSettings = async (tx: Tx, agentId: string): Promise<AttestationSettings> => {
+  const row = await tx
+    .selectFrom('agents')
+    .select('attestation')
+    .where('agent_id', '=', agentId)
+    .executeTakeFirstOrThrow()
+  return attestationSettings.parse(row.attestation)
+}
+
+/** What an agent calls itself. */
+export const findName = async (tx: Tx, agentId: string): Promise<string | undefined> => {
+  const row = await tx
+    .selectFrom('agents')
+    .select('name')
+    .where('agent_id', '=', agentId)
+    .where('suspended_at', 'is', null)
+    .executeTakeFirst()
+  return row?.name
 }
 
 /** The mode of an agent that may act; undefined where there is none. */
@@ -116,17 +138,19 @@ export const listConfirmedAgentsByEmail = async (tx: Tx, contactEmail: string, l
     .limit(limit)
     .execute()
 
-export const updateAgent = async (
-  tx: Tx,
-  agentId: string,
-  change: { name?: string | undefined; allowedOrigins?: string[] | undefined },
-): Promise<void> => {
-  if (change.name === undefined && change.allowedOrigins === undefined) return
+export type AgentChange = {
+  readonly name?: string | undefined
+  readonly allowedOrigins?: string[] | undefined
+  readonly attestation?: AttestationSettings | undefined
+}
+export const updateAgent = async (tx: Tx, agentId: string, change: AgentChange): Promise<void> => {
+  if (Object.values(change).every((value) => value === undefined)) return
   await tx
     .updateTable('agents')
     .set({
       ...(change.name === undefined ? {} : { name: change.name }),
       ...(change.allowedOrigins === undefined ? {} : { allowed_origins: change.allowedOrigins }),
+      ...(change.attestation === undefined ? {} : { attestation: JSON.stringify(change.attestation) }),
     })
     .where('agent_id', '=', agentId)
     .execute()

@@ -5,7 +5,7 @@ import { inTransaction, readNow, type Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import { publish } from '../platform/outbox.ts'
 import { evidenceItem, resolveSession, simulatedAttention } from '../evidence/index.ts'
-import { memberOf } from '../members/index.ts'
+import { resolveMember } from '../members/index.ts'
 import { mint, repeatOf, type Deps } from './mint.ts'
 import { frameClaims, normalisePaymentRef, pairwiseSubject, railOf } from './rules.ts'
 import { findStored, insertPaymentBinding } from './store.ts'
@@ -39,13 +39,13 @@ const sessionHuman = async (tx: Tx, agent: Agent, sessionId: string): Promise<Hu
   }
 }
 
-const memberHuman = (agent: Agent, memberId: string): Human => {
-  const member = requireEnrolled(memberOf(agent.mode, memberId))
+const memberHuman = async (tx: Tx, agent: Agent, memberId: string): Promise<Human> => {
+  const member = requireEnrolled(await resolveMember(tx, agent, memberId))
   return {
     by: 'member',
     ref: memberId,
     person: memberId,
-    quality: simulatedAttention().quality,
+    quality: member.simulated ? simulatedAttention().quality : member.attention.quality,
     simulated: member.simulated,
   }
 }
@@ -54,7 +54,7 @@ const memberHuman = (agent: Agent, memberId: string): Human => {
 const humansOf = async (tx: Tx, deps: Deps, agent: Agent, input: Input): Promise<Human[]> => {
   const humans: Human[] = []
   if (input.sessionId !== undefined) humans.push(await sessionHuman(tx, agent, input.sessionId))
-  if (input.memberId !== undefined) humans.push(memberHuman(agent, input.memberId))
+  if (input.memberId !== undefined) humans.push(await memberHuman(tx, agent, input.memberId))
   if (input.workRef !== undefined) {
     const work = await deps.findWorkRef(tx, { agentId: agent.agentId, mode: agent.mode, ref: input.workRef })
     const person = work?.humanRef ?? (agent.mode === 'test' ? input.workRef : undefined)

@@ -47,6 +47,18 @@ export const frameClaims = ({ baseUrl, mode, kind, at }: Frame) => {
 export const isFresh = (mintedAt: Date, expiresAt: Date, at: Date): boolean =>
   at.getTime() < mintedAt.getTime() + ((expiresAt.getTime() - mintedAt.getTime()) * 2) / 3
 
+type DeviceProof = { readonly method: string; readonly assurance: string; readonly attestedAt: Date }
+export const deviceClaim = (device: DeviceProof | undefined) =>
+  device === undefined
+    ? {}
+    : {
+        device: {
+          method: device.method,
+          assurance: device.assurance,
+          attested_at: Math.floor(device.attestedAt.getTime() / 1_000),
+        },
+      }
+
 type Rail = NonNullable<CredentialClaims['binding']>['rail']
 const hex64 = '0x[0-9a-f]{64}'
 /** How a reference of each rail is written. Any other text is rail `other`: taken as it is, never looked up. */

@@ -104,6 +104,40 @@ export const insertMinted = async (tx: Tx, rows: readonly MintRow[]): Promise<Mi
   return outcomes.map(({ outcome }) => outcome)
 }
 
+type Erased = {
+  readonly agentId: string
+  readonly mode: Mode
+  readonly memberId: string
+  readonly sessionIds: readonly string[]
+}
+/**
+ * Erasure: the salts that open the evidence, and whose act a credential was. The credentials themselves stay as they
+ * were signed: they name the person by a code that nothing leads back from.
+ */
+export const forgetCredentials = async (tx: Tx, erased: Erased): Promise<void> => {
+  const { agentId, mode, memberId, sessionIds } = erased
+  await sql`
+    with forgotten as (
+      delete from credential_claims
+      where agent_id = ${agentId} and mode = ${mode} and act = 'personhood'
+        and (reference = ${memberId} or starts_with(reference, ${`${memberId} `}))
+      returning credential_id, at
+    ), sealed as (
+      select credential_id, at from credential_claims
+      where agent_id = ${agentId} and mode = ${mode} and act = 'session' and reference = any(${[...sessionIds]}::text[])
+    )
+    update credentials c set salt = null
+    from (select * from forgotten union select * from sealed) f
+    where c.agent_id = ${agentId} and c.credential_id = f.credential_id and c.at = f.at`.execute(tx)
+  await tx
+    .updateTable('payment_bindings')
+    .set({ human_ref: 'erased' })
+    .where('agent_id', '=', agentId)
+    .where('mode', '=', mode)
+    .where('human_ref', '=', memberId)
+    .execute()
+}
+
 type NewState = {
   readonly agentId: string
   readonly credentialId: string

@@ -11,6 +11,7 @@ import {
   type Draft,
   type Signed,
 } from './mint.ts'
+import { sessionStandings, type SessionStanding } from './standing.ts'
 import { insertMinted, listStored, type ActKey, type Stored } from './store.ts'
 import {
   draftOf,
@@ -42,6 +43,7 @@ type Seen = {
   readonly asked: Asked
   readonly stored: Stored | undefined
   readonly session: Session | undefined
+  readonly standing: SessionStanding | undefined
 }
 type Result = Outcome<Verified>
 
@@ -67,9 +69,19 @@ const look = async (deps: Deps, batch: readonly Asked[]) => {
       tx,
       keys.map(({ agentId, mode, reference }) => ({ agentId, mode, sessionId: reference })),
     )
+    const acts = batch.flatMap(({ agent }, index) => {
+      const session = sessions[index]
+      return session ? [{ agent, session }] : []
+    })
+    const standings = new Map(
+      (await sessionStandings(tx, acts)).map((standing, index) => [acts[index]?.session, standing]),
+    )
     return {
       at: await readNow(tx),
-      seen: batch.map((asked, index): Seen => ({ asked, stored: stored[index], session: sessions[index] })),
+      seen: batch.map((asked, index): Seen => {
+        const session = sessions[index]
+        return { asked, stored: stored[index], session, standing: session && standings.get(session) }
+      }),
       allowances: liveAgents.length === 0 ? undefined : await deps.credits.seeAllowances(tx, liveAgents),
     }
   })
@@ -112,12 +124,13 @@ const wantedOf = (deps: Deps, seen: Seen, at: Date): Wanted => {
   const { asked, stored } = seen
   const session = requireVerified(seen.session)
   requireChallenge(session, asked.input.challenge)
+  if (!seen.standing) throw new Error('a session without what stands behind it')
   return {
     seen,
     session,
     draft: {
       key: keyOf(asked),
-      ...draftOf(deps, asked.agent, session, at),
+      ...draftOf(deps, { agent: asked.agent, session, standing: seen.standing, at }),
       sessionId: session.sessionId,
       charged: true,
       replaces: stored?.credentialId,

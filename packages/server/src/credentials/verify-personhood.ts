@@ -4,17 +4,16 @@ import { Refusal } from '../platform/errors.ts'
 import { publish } from '../platform/outbox.ts'
 import {
   consumeWalletNonce,
-  evidenceItem,
   findWalletChallenge,
   proveByContract,
   proveByKey,
-  simulatedAttention,
   type BoundWallet,
   type WalletProof,
 } from '../evidence/index.ts'
-import { memberOf, type Member } from '../members/index.ts'
+import { resolveMember, type Member } from '../members/index.ts'
 import { mint, repeatOf, requireAllowance, type Deps } from './mint.ts'
 import { frameClaims, isFresh, pairwiseSubject } from './rules.ts'
+import { memberStanding, type Enrolled } from './standing.ts'
 import { findStored } from './store.ts'
 
 type Input = {
@@ -42,14 +41,18 @@ const walletProofOf = (input: Input): WalletProof | undefined => {
   })
 }
 
-type Enrolled = Extract<Member, { status: 'enrolled' }>
-
 /** Refuses a member who is unknown, not enrolled, double or banned. */
 export const requireEnrolled = (member: Member | undefined): Enrolled => {
   if (!member) throw new Refusal('not_found', { message: 'No such member.' })
   if (member.status === 'refused') {
     throw new Refusal('member_not_enrolled', {
-      details: [{ path: 'body.memberId', code: member.reason, message: `the member is ${member.reason}` }],
+      details: [
+        {
+          path: 'body.memberId',
+          code: member.reason,
+          message: `the member is ${member.reason.replaceAll('_', ' ')}`,
+        },
+      ],
     })
   }
   return member
@@ -85,12 +88,18 @@ const proveWallet = async (
   return bound ?? proveByContract(deps.ctx, challenge, proof)
 }
 
-const draftOf = async (tx: Tx, deps: Deps, { agent, memberId, member, wallet }: Subject) => {
+const draftOf = async (tx: Tx, deps: Deps, subject: Subject) => {
+  const { agent, memberId, member, wallet } = subject
   const at = await readNow(tx)
   const frame = frameClaims({ baseUrl: deps.ctx.config.BASE_URL, mode: agent.mode, kind: 'personhood', at })
   const credentialId = deps.ctx.ids.make('crd_')
   const salt = Buffer.from(deps.ctx.ids.token(), 'base64url')
-  const { quality, scoring } = simulatedAttention()
+  const { quality, scoring, assurance, checkedAt, evidence, claim } = await memberStanding(
+    tx,
+    subject,
+    at,
+    salt,
+  )
   return {
     claims: {
       ...frame,
@@ -98,12 +107,16 @@ const draftOf = async (tx: Tx, deps: Deps, { agent, memberId, member, wallet }: 
       sub: pairwiseSubject(deps.ctx.secrets.derive('pairwise'), agent.agentId, memberId),
       agent: agent.agentId,
       event_at: frame.iat,
-      assurance: 'low' as const,
+      assurance,
       quality,
       scoring,
       uniqueness: member.uniqueness,
-      evidence: [evidenceItem(salt, 'simulated', { member: memberId })],
-      personhood: { methods: [...member.methods], checked_at: frame.iat },
+      evidence,
+      ...claim,
+      personhood: {
+        methods: [...member.methods],
+        checked_at: Math.floor(checkedAt.getTime() / 1_000),
+      },
       ...(wallet === undefined ? {} : walletClaims(wallet)),
     },
     answer: {
@@ -111,7 +124,7 @@ const draftOf = async (tx: Tx, deps: Deps, { agent, memberId, member, wallet }: 
       quality,
       credentialId,
       kind: 'personhood' as const,
-      assurance: 'low' as const,
+      assurance,
       expiresAt: new Date(frame.exp * 1_000).toISOString(),
       uniqueness: member.uniqueness,
       methods: [...member.methods],
@@ -135,7 +148,7 @@ export const verifyPersonhood = async (deps: Deps, agent: Agent, input: Input) =
       return { repeat: repeatOf<Awaited<ReturnType<typeof draftOf>>['answer']>(stored) }
     }
     await requireAllowance(tx, deps, agent)
-    const member = requireEnrolled(memberOf(agent.mode, input.memberId))
+    const member = requireEnrolled(await resolveMember(tx, agent, input.memberId))
     const draft = await draftOf(tx, deps, { agent, memberId: input.memberId, member, wallet: bound })
     return { draft, replaces: stored?.credentialId, simulated: member.simulated }
   })

@@ -6,6 +6,7 @@ import { resolveSession } from '../evidence/index.ts'
 import { makeViewToken, type Session } from '../sessions/index.ts'
 import type { Deps, WithToken } from './mint.ts'
 import { frameClaims, kindOfSession, pairwiseSubject } from './rules.ts'
+import type { SessionStanding } from './standing.ts'
 
 type Input = { readonly sessionId: string; readonly challenge?: string | undefined }
 
@@ -61,7 +62,6 @@ const sessionClaims = (deps: Deps, agent: Agent, session: Session) => ({
   ),
   agent: agent.agentId,
   event_at: Math.floor((session.endedAt ?? session.at).getTime() / 1_000),
-  assurance: session.assurance ?? ('low' as const),
   ...(session.quality === null ? {} : { quality: session.quality }),
   ...(session.components === null ? {} : { components: { ...session.components } }),
   flags: [...session.flags],
@@ -72,8 +72,14 @@ const sessionClaims = (deps: Deps, agent: Agent, session: Session) => ({
   ...(session.jkt === null ? {} : { cnf: { jkt: session.jkt } }),
 })
 
+type Shown = {
+  readonly agent: Agent
+  readonly session: Session
+  readonly standing: SessionStanding
+  readonly at: Date
+}
 /** The credential of a session, ready to be signed. */
-export const draftOf = (deps: Deps, agent: Agent, session: Session, at: Date) => {
+export const draftOf = (deps: Deps, { agent, session, standing, at }: Shown) => {
   const kind = kindOfSession[session.kind]
   const credentialId = deps.ctx.ids.make('crd_')
   const frame = frameClaims({
@@ -86,6 +92,8 @@ export const draftOf = (deps: Deps, agent: Agent, session: Session, at: Date) =>
     ...frame,
     jti: credentialId,
     ...sessionClaims(deps, agent, session),
+    ...standing.claim,
+    assurance: standing.assurance,
     ...kindClaim(session),
   }
   return {

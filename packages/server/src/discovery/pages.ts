@@ -8,6 +8,9 @@ import { llmsText } from './llms-text.ts'
 /** The look is one stylesheet, which the console owns; it is served as it is written, so that no build is needed. */
 const assets: Record<string, { readonly file: string; readonly mediaType: string }> = {
   'pohf.css': { file: '../../../console/src/look/pohf.css', mediaType: 'text/css; charset=utf-8' },
+  'enrol.js': { file: '../../assets/enrol.js', mediaType: 'text/javascript; charset=utf-8' },
+  'me.js': { file: '../../assets/me.js', mediaType: 'text/javascript; charset=utf-8' },
+  'passkey.js': { file: '../../assets/passkey.js', mediaType: 'text/javascript; charset=utf-8' },
   'checkout-page.js': { file: '../../assets/checkout-page.js', mediaType: 'text/javascript; charset=utf-8' },
   'token-page.js': { file: '../../assets/token-page.js', mediaType: 'text/javascript; charset=utf-8' },
 }

@@ -16,7 +16,7 @@ test('before the scripts are built they say how to build them', async () => {
     pages.map((page) => page.path),
     ['/tag.js', '/check.js'],
   )
-  const answer = await pages[0]?.handler({ params: {}, query: {} })
+  const answer = await pages[0]?.handler({ params: {}, query: {}, header: () => undefined })
   assert.equal(answer?.status, 503)
   assert.match(answer?.text ?? '', /npm run build/)
 })

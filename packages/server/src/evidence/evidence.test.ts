@@ -154,12 +154,12 @@ test('an attestation nonce works once, for its own agent, for five minutes', asy
   assert.equal((await attest(late.nonce)).json.error, 'nonce_expired')
 })
 
-test('evidence is not believed while no verifier is built', async () => {
+test('evidence that cannot be read is not believed', async () => {
   const { nonce } = await challenge()
   assert.deepEqual((await attest(nonce, { evidence: { attestationObject: 'x' } })).json, {
     attested: false,
     assurance: 'none',
-    reason: 'method_not_supported_yet',
+    reason: 'evidence_malformed',
   })
 })
 

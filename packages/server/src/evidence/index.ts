@@ -1,7 +1,17 @@
 export { routes } from './routes.ts'
 export { resolveSession, simulatedAttention } from './sandbox.ts'
 export { makeScoring } from './score-session.ts'
-export { deleteOldNonces } from './store.ts'
+export {
+  deleteOldAttestations,
+  deleteOldNonces,
+  findDevice,
+  findDevices,
+  listMemberTraces,
+  type Device,
+} from './store.ts'
+export { forgetEvidence } from './forget.ts'
+export { makePasskeyJudge } from './passkey-judge.ts'
+export { loadDeviceTrust } from './attestation-trust.ts'
 export { recordTaskSession } from './task-session.ts'
 export {
   consumeWalletNonce,
@@ -12,3 +22,4 @@ export {
   type WalletProof,
 } from './wallet.ts'
 export { evidenceItem } from './proof.ts'
+export { assuranceOf, isHardware } from './rules.ts'

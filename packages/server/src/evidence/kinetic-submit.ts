@@ -4,12 +4,12 @@ import type { Agent } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
-import { memberOf } from '../members/index.ts'
+import { resolveMember } from '../members/index.ts'
 import { insertScoredSession } from '../sessions/index.ts'
 import { evidenceItem } from './proof.ts'
 import { publishScored } from './publish-scored.ts'
-import { isPlausibleMove, photoKey } from './rules.ts'
-import { findPresence, insertPhotoHash, insertPresence, updatePresence } from './store.ts'
+import { assuranceOf, isHardware, isPlausibleMove, photoKey } from './rules.ts'
+import { findDevice, findPresence, insertPhotoHash, insertPresence, updatePresence } from './store.ts'
 
 type Submission = {
   readonly memberId: string
@@ -40,22 +40,37 @@ export const kineticSubmit = async (ctx: Ctx, agent: Agent, input: Submission) =
       if (!(await insertPhotoHash(tx, { agentId: agent.agentId, mode: agent.mode, hash, sessionId })))
         throw new Refusal('photo_hash_used')
     }
-    const member = memberOf(agent.mode, input.memberId)
-    const vouched = member?.status === 'enrolled'
+    const member = await resolveMember(tx, agent, input.memberId)
+    const shown = await findDevice(tx, {
+      agentId: agent.agentId,
+      mode: agent.mode,
+      subjects: [input.memberId],
+    })
+    const enrolled = member?.status === 'enrolled' ? member : undefined
+    const real = enrolled?.simulated === false ? enrolled : undefined
+    const attested = isHardware(shown?.assurance)
+    const vouched = enrolled !== undefined || attested
+    const history = real?.history ?? { good: 0, bad: 0 }
+    const assurance = assuranceOf({
+      member: real !== undefined,
+      device: shown?.assurance,
+      history,
+      external: real?.uniqueness === 'external',
+    })
     const flags = await placeFlags(tx, agent, input)
-    const device = vouched ? deviceScores.passkey : deviceScores.none
+    const device = attested ? deviceScores.attested : enrolled ? deviceScores.passkey : deviceScores.none
     const components = {
       focus: null,
       probe: null,
       input: null,
       gaze: null,
       device,
-      history: historyScore(0, 0),
+      history: historyScore(history.good, history.bad),
     }
     const simulated = agent.mode === 'test'
     const hasPlace = input.lat !== undefined && input.lng !== undefined
     const evidenced = simulated || hasPlace || input.photoHash !== undefined
-    const verdict = judgePresence({ components, flags, vouched, attested: false, evidenced })
+    const verdict = judgePresence({ components, flags, vouched, attested, evidenced })
     const salt = Buffer.from(ctx.ids.token(), 'base64url')
     await insertScoredSession(
       tx,
@@ -66,7 +81,7 @@ export const kineticSubmit = async (ctx: Ctx, agent: Agent, input: Submission) =
         memberRef: input.memberId,
         source: input.source,
         ...verdict,
-        assurance: 'low',
+        assurance,
         scoring: rulesVersion,
         components,
         flags,
@@ -87,7 +102,7 @@ export const kineticSubmit = async (ctx: Ctx, agent: Agent, input: Submission) =
       status: 'scored',
       quality: verdict.quality,
       verified: verdict.verified,
-      assurance: 'low' as const,
+      assurance,
       flags: [...flags],
       components,
     }

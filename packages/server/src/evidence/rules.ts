@@ -1,3 +1,7 @@
+import type { Assurance } from '@pohf/protocol'
+import { historyScore } from '@pohf/scorer'
+import type { DeviceAssurance } from './attestation.ts'
+
 export type Place = { readonly lat: number; readonly lng: number }
 const earthRadiusKm = 6_371
 const radians = (degrees: number) => (degrees * Math.PI) / 180
@@ -37,6 +41,9 @@ export const photoKey = (photoHash: string): string => {
 
 export const nonceMinutes = 5
 
+/** How long an attestation speaks for its device. Play says how things stand at the moment, so it ages fast. */
+export const attestationDays = { webauthn: 30, app_attest: 30, play_integrity: 1 } as const
+
 type WalletText = {
   readonly baseUrl: string
   readonly nonce: string
@@ -70,4 +77,25 @@ export const walletMessage = (text: WalletText): string => {
   return [...head, `URI: ${text.baseUrl}`, 'Version: 1', `Chain ID: ${text.chainId ?? 1}`, ...times].join(
     '\n',
   )
+}
+
+/** A key that only software vouches for can be made by any script. */
+export const isHardware = (device: DeviceAssurance | undefined): boolean =>
+  device === 'hardware' || device === 'hardware_strong'
+
+type Behind = {
+  /** An enrolled member with a passkey. */
+  readonly member: boolean
+  /** What a device proved, at best. */
+  readonly device: DeviceAssurance | undefined
+  readonly history: { readonly good: number; readonly bad: number }
+  readonly external: boolean
+}
+/** Three good checks and no bad one; a bad one takes three more good ones to outweigh. */
+const historyMin = 0.7
+/** What is shown by more than the session alone. A key of software raises nothing. */
+export const assuranceOf = ({ member, device, history, external }: Behind): Assurance => {
+  const hardware = isHardware(device)
+  if (external || (hardware && historyScore(history.good, history.bad) >= historyMin)) return 'high'
+  return member || hardware ? 'substantial' : 'low'
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { now, type Tx } from '../platform/db.ts'
+import type { DeviceAssurance, DeviceKey } from './attestation.ts'
 import type { Place } from './rules.ts'
 
 type NoncePurpose = 'wallet' | 'attest'
@@ -176,6 +177,64 @@ export const deleteSketches = async (
     .execute()
 }
 
+/** What is held of a member besides sessions: the last place and the devices. */
+export const listMemberTraces = async (
+  tx: Tx,
+  member: { readonly agentId: string; readonly mode: Mode; readonly memberId: string },
+) => {
+  const { agentId, mode, memberId } = member
+  const places = await tx
+    .selectFrom('presences')
+    .select(['lat', 'lng', 'at'])
+    .where('agent_id', '=', agentId)
+    .where('mode', '=', mode)
+    .where('member_ref', '=', memberId)
+    .execute()
+  const devices = await tx
+    .selectFrom('device_attestations')
+    .select(['method', 'assurance', 'attested_at', 'expires_at'])
+    .where('agent_id', '=', agentId)
+    .where('mode', '=', mode)
+    .where('subject_ref', '=', memberId)
+    .execute()
+  const deviceKeys = await tx
+    .selectFrom('device_keys')
+    .select(['method', 'key_id', 'counter', 'created_at'])
+    .where('agent_id', '=', agentId)
+    .where('mode', '=', mode)
+    .where('subject_ref', '=', memberId)
+    .limit(100)
+    .execute()
+  return {
+    places,
+    devices,
+    deviceKeys: deviceKeys.map((key) => ({ ...key, counter: Number(key.counter) })),
+  }
+}
+
+/** Erasure: the last place, the devices and the open nonces of a member and of its sessions. */
+export const deleteMemberTraces = async (
+  tx: Tx,
+  member: { readonly agentId: string; readonly mode: Mode; readonly memberId: string },
+  subjects: readonly string[],
+): Promise<void> => {
+  const { agentId, mode, memberId } = member
+  await tx
+    .deleteFrom('presences')
+    .where('agent_id', '=', agentId)
+    .where('mode', '=', mode)
+    .where('member_ref', '=', memberId)
+    .execute()
+  await tx.deleteFrom('nonces').where('agent_id', '=', agentId).where('member_ref', '=', memberId).execute()
+  for (const table of ['device_keys', 'device_attestations'] as const)
+    await tx
+      .deleteFrom(table)
+      .where('agent_id', '=', agentId)
+      .where('mode', '=', mode)
+      .where('subject_ref', 'in', [...subjects])
+      .execute()
+}
+
 type AttentionKey = { readonly agentId: string; readonly mode: Mode; readonly sessionId: string }
 /** Uses a recorded session up for one completion; false where another did. */
 export const insertAttentionClaim = async (tx: Tx, key: AttentionKey, usedBy: string): Promise<boolean> => {
@@ -185,4 +244,166 @@ export const insertAttentionClaim = async (tx: Tx, key: AttentionKey, usedBy: st
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst()
   return result.numInsertedOrUpdatedRows === 1n
+}
+
+type DeviceOwner = {
+  readonly agentId: string
+  readonly mode: Mode
+  readonly method: string
+  readonly subjectRef: string
+}
+export const findDeviceKey = async (
+  tx: Tx,
+  owner: DeviceOwner,
+  keyId: string,
+): Promise<DeviceKey | undefined> => {
+  const row = await tx
+    .selectFrom('device_keys')
+    .select(['public_key', 'counter', 'assurance'])
+    .where('agent_id', '=', owner.agentId)
+    .where('mode', '=', owner.mode)
+    .where('method', '=', owner.method)
+    .where('key_id', '=', keyId)
+    .where('subject_ref', '=', owner.subjectRef)
+    .executeTakeFirst()
+  return (
+    row && {
+      keyId,
+      publicKey: row.public_key,
+      counter: Number(row.counter),
+      assurance: row.assurance as DeviceAssurance,
+    }
+  )
+}
+
+/** True where the key is new. */
+export const insertDeviceKey = async (tx: Tx, owner: DeviceOwner, key: DeviceKey): Promise<boolean> => {
+  const result = await tx
+    .insertInto('device_keys')
+    .values({
+      agent_id: owner.agentId,
+      mode: owner.mode,
+      method: owner.method,
+      key_id: key.keyId,
+      subject_ref: owner.subjectRef,
+      public_key: key.publicKey,
+      counter: BigInt(key.counter),
+      assurance: key.assurance,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return result.numInsertedOrUpdatedRows === 1n
+}
+
+/** Moves the counter of this subject's key on; false where it is another's, or stands there already. Some never count. */
+export const updateDeviceCounter = async (tx: Tx, owner: DeviceOwner, key: DeviceKey): Promise<boolean> => {
+  const result = await tx
+    .updateTable('device_keys')
+    .set({ counter: BigInt(key.counter) })
+    .where('agent_id', '=', owner.agentId)
+    .where('mode', '=', owner.mode)
+    .where('method', '=', owner.method)
+    .where('key_id', '=', key.keyId)
+    .where('subject_ref', '=', owner.subjectRef)
+    .where((where) =>
+      where.or([
+        where('counter', '<', BigInt(key.counter)),
+        where.and([where('counter', '=', 0n), where.val(key.counter === 0)]),
+      ]),
+    )
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}
+
+export const updateDeviceAttestation = async (
+  tx: Tx,
+  owner: DeviceOwner,
+  attestation: { readonly assurance: DeviceAssurance; readonly days: number },
+): Promise<void> => {
+  const fresh = {
+    assurance: attestation.assurance,
+    attested_at: now(),
+    expires_at: sql<Date>`pohf_now() + make_interval(days => ${attestation.days})`,
+  }
+  await tx
+    .insertInto('device_attestations')
+    .values({
+      agent_id: owner.agentId,
+      mode: owner.mode,
+      subject_ref: owner.subjectRef,
+      method: owner.method,
+      ...fresh,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['agent_id', 'mode', 'subject_ref', 'method']).doUpdateSet(fresh),
+    )
+    .execute()
+}
+
+export type Device = {
+  readonly method: string
+  readonly assurance: Exclude<DeviceAssurance, 'none'>
+  readonly attestedAt: Date
+}
+/** The best attestation that speaks now for one of these subjects; undefined where none does. */
+export const findDevice = async (
+  tx: Tx,
+  key: { readonly agentId: string; readonly mode: Mode; readonly subjects: readonly string[] },
+): Promise<Device | undefined> => {
+  if (key.subjects.length === 0) return undefined
+  const row = await tx
+    .selectFrom('device_attestations')
+    .select(['method', 'assurance', 'attested_at'])
+    .where('agent_id', '=', key.agentId)
+    .where('mode', '=', key.mode)
+    .where('subject_ref', 'in', [...key.subjects])
+    .where('expires_at', '>', now())
+    .orderBy(sql`array_position(array['hardware_strong', 'hardware', 'software'], assurance)`)
+    .orderBy('attested_at', 'desc')
+    .executeTakeFirst()
+  return (
+    row && {
+      method: row.method,
+      assurance: row.assurance as Device['assurance'],
+      attestedAt: row.attested_at,
+    }
+  )
+}
+
+/** The same for many at once, each by its own agent, so the transaction is the system's. */
+export const findDevices = async (
+  tx: Tx,
+  keys: readonly { readonly agentId: string; readonly mode: Mode; readonly subjects: readonly string[] }[],
+): Promise<(Device | undefined)[]> => {
+  const asked = keys.flatMap(({ agentId, mode, subjects }, place) =>
+    subjects.map((subject) => ({ place, agentId, mode, subject })),
+  )
+  if (asked.length === 0) return []
+  const { rows } = await sql<{
+    place: number
+    method: string
+    assurance: Device['assurance']
+    attested_at: Date
+  }>`
+    select distinct on (k.place) k.place, d.method, d.assurance, d.attested_at
+    from unnest(${asked.map((one) => one.place)}::int[], ${asked.map((one) => one.agentId)}::text[],
+      ${asked.map((one) => one.mode)}::text[], ${asked.map((one) => one.subject)}::text[])
+      as k(place, agent_id, mode, subject_ref)
+    join device_attestations d on d.agent_id = k.agent_id and d.mode = k.mode and d.subject_ref = k.subject_ref
+    where d.expires_at > pohf_now()
+    order by k.place, array_position(array['hardware_strong', 'hardware', 'software'], d.assurance), d.attested_at desc`.execute(
+    tx,
+  )
+  const found = new Map(
+    rows.map(({ place, method, assurance, attested_at: attestedAt }) => [
+      place,
+      { method, assurance, attestedAt },
+    ]),
+  )
+  return keys.map((_, place) => found.get(place))
+}
+
+/** Attestations whose time is over. */
+export const deleteOldAttestations = async (tx: Tx): Promise<void> => {
+  await sql`delete from device_attestations where expires_at < pohf_now()`.execute(tx)
 }

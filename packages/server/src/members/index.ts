@@ -1,1 +1,7 @@
-export { memberOf, type Member } from './rules.ts'
+export type { ExternalIssuer } from './external.ts'
+export type { PasskeyJudge } from './passkeys.ts'
+export { pages } from './pages.ts'
+export { resolveMember } from './resolve-member.ts'
+export { operatorRoutes, routes } from './routes.ts'
+export { originOf, type Member } from './rules.ts'
+export { deleteOldCeremonies } from './store.ts'

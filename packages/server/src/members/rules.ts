@@ -1,23 +1,108 @@
+import { createHmac } from 'node:crypto'
 import type { Mode } from '@pohf/protocol'
+
+/** The words that people agree to. A change of their meaning is a new version, and everybody is asked again. */
+export const consentVersion = '2026-11'
+export const linkDays = 7
+export const loginHours = 12
+export const challengeMinutes = 5
+export const recoveryCodesCount = 8
+/** Past this a person is asked to look again: who was attentive half a year ago says little of today. */
+export const attentionDaysMax = 180
+
+export type PasskeyAssurance = 'software' | 'hardware' | 'hardware_strong'
+export type Uniqueness = 'none' | 'account' | 'device' | 'attested' | 'external'
+
+/** How sure it is that this member is nobody else's second self: by an issuer outside, or by the best passkey. */
+export const uniquenessOf = (
+  passkeys: readonly PasskeyAssurance[],
+  issuers: readonly string[],
+): Uniqueness => {
+  if (issuers.length > 0) return 'external'
+  if (passkeys.length === 0) return 'none'
+  return passkeys.some((assurance) => assurance !== 'software') ? 'attested' : 'device'
+}
+
+const order: readonly PasskeyAssurance[] = ['software', 'hardware', 'hardware_strong']
+export const bestOf = (passkeys: readonly PasskeyAssurance[]): PasskeyAssurance | undefined =>
+  order.findLast((assurance) => passkeys.includes(assurance))
+
+type Site = { readonly BASE_URL: string; readonly loopback: boolean }
+/** Where people enrol. Passkeys need a name, so on this machine alone it is localhost and never an address. */
+export const originOf = ({
+  BASE_URL,
+  loopback,
+}: Site): { readonly origin: string; readonly rpId: string } => {
+  const url = new URL(BASE_URL)
+  if (loopback) url.hostname = 'localhost'
+  return { origin: url.origin, rpId: url.hostname }
+}
+
+type Membership = { readonly agentId: string; readonly mode: Mode; readonly memberId: string }
+/** What an attention check of this member carries, so that nobody brings a session that was recorded for something else. */
+export const attentionChallenge = (key: Buffer, member: Membership): string =>
+  `att_${createHmac('sha256', key).update([member.agentId, member.mode, member.memberId].join('\0')).digest('base64url')}`
+
+/** What a proof from outside must cover, so that it is this person's. */
+export const signalOf = (key: Buffer, personId: string): string =>
+  createHmac('sha256', key).update(personId).digest('base64url')
+
+/** One human, one act, one code: fields with their lengths, so that no two lists read alike. */
+export const nullifierOf = (key: Buffer, fields: readonly string[]): Buffer =>
+  fields
+    .reduce(
+      (mac, field) => mac.update(`${Buffer.byteLength(field)}:`).update(field),
+      createHmac('sha256', key),
+    )
+    .digest()
+
+/** 78 random bits in groups of four, without letters that look alike. */
+const alphabet = '23456789abcdefghjkmnpqrstvwxyz'
+export const recoveryCodeOf = (random: Buffer): string =>
+  Array.from(random.subarray(0, 16), (byte) => alphabet[byte % alphabet.length])
+    .join('')
+    .replaceAll(/(.{4})(?=.)/g, '$1-')
+export const normaliseCode = (code: string): string => code.toLowerCase().replaceAll(/[^0-9a-z]/g, '')
+
+const cookieName = '__Host-pohf_me'
+export const loginCookie = (token: string): string =>
+  `${cookieName}=${token}; Path=/; Max-Age=${loginHours * 3_600}; Secure; HttpOnly; SameSite=Strict`
+export const noCookie = `${cookieName}=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Strict`
+export const readCookie = (header: string | undefined): string | undefined =>
+  /(?:^|;\s*)__Host-pohf_me=([A-Za-z0-9_-]{43})(?:;|$)/.exec(header ?? '')?.[1]
 
 /** What is known of a member. `refused` says why no personhood credential may be minted. */
 export type Member =
   | {
       readonly status: 'enrolled'
-      readonly simulated: boolean
+      readonly simulated: true
       readonly methods: readonly string[]
       readonly uniqueness: 'none'
     }
-  | { readonly status: 'refused'; readonly reason: 'duplicate' | 'banned' }
+  | {
+      readonly status: 'enrolled'
+      readonly simulated: false
+      readonly methods: readonly string[]
+      readonly uniqueness: Uniqueness
+      readonly attention: Attention
+      readonly passkey: { readonly assurance: PasskeyAssurance; readonly at: Date }
+      readonly history: { readonly good: number; readonly bad: number }
+    }
+  | { readonly status: 'refused'; readonly reason: Refused }
+type Attention = {
+  readonly sessionId: string
+  readonly quality: number
+  readonly scoring: string
+  readonly at: Date
+}
+type Refused = 'duplicate' | 'banned' | 'invited' | 'consented' | 'withdrawn' | 'attention_too_old'
 
 const refusals = new Map<string, 'duplicate' | 'banned'>([
   ['mem_test_duplicate', 'duplicate'],
   ['mem_test_banned', 'banned'],
 ])
-
-/** The member behind an id; undefined where there is none. */
-export const memberOf = (mode: Mode, memberId: string): Member | undefined => {
-  if (mode === 'live') return undefined
+/** To a test key any text is a simulated person; a few named ids are refused, so that refusal can be tried. */
+export const simulatedMember = (memberId: string): Member => {
   const reason = refusals.get(memberId)
   if (reason) return { status: 'refused', reason }
   return { status: 'enrolled', simulated: true, methods: ['simulated'], uniqueness: 'none' }

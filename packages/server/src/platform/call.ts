@@ -89,6 +89,7 @@ export type Page = {
   readonly handler: (request: {
     readonly params: Record<string, string>
     readonly query: Record<string, string>
+    header(name: string): string | undefined
   }) => Promise<PageAnswer>
 }
 export type PageAnswer = {

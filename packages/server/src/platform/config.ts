@@ -42,6 +42,8 @@ const host = (description: string) =>
     .default('127.0.0.1')
     .meta({ description })
 
+const path = (description: string) => z.string().min(1).max(4_096).optional().meta({ description })
+
 /** One schema for every setting, read once. Only DATABASE_URL is required; every default is safe. */
 export const settings = z.object({
   DATABASE_URL: z
@@ -172,6 +174,19 @@ export const settings = z.object({
     1_000,
     3,
     'Agents registered from one network that hold the free plan. Off where the limits per address are off.',
+  ),
+  ATTEST_ROOTS_FILE: path(
+    'Certificates (PEM) to trust about devices instead of the shipped ones of Apple and FIDO. They make nothing better than software unless ATTEST_ALLOW_CUSTOM_ROOTS is on.',
+  ),
+  ATTEST_ALLOW_CUSTOM_ROOTS: z
+    .enum(['on', 'off'])
+    .default('off')
+    .meta({ description: 'Whether what ATTEST_ROOTS_FILE vouches for counts in full.' }),
+  ATTEST_FIDO_METADATA_FILE: path(
+    'The FIDO metadata (MDS3) as downloaded. Without it no security key is better than software.',
+  ),
+  ATTEST_PLAY_KEYS_FILE: path(
+    'JSON: for each Android package the keys that open its Play Integrity tokens, {"com.example": {"decryptionKey": …, "verificationKey": …}}, base64.',
   ),
   PAYOUT_APPROVAL: z
     .enum(['on', 'off'])

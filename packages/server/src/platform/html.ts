@@ -36,11 +36,11 @@ export const pageHeaders = {
 }
 
 /** A whole page in the house's look. Scripts come only from our own files, so the policy stays strict. */
-export const pageOf = (title: string, body: Html, status = 200): PageAnswer => ({
+export const pageOf = (title: string, body: Html, status = 200, lang = 'en'): PageAnswer => ({
   status,
   mediaType: 'text/html; charset=utf-8',
   text: html`<!doctype html>
-    <html lang="en">
+    <html lang="${lang}">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />

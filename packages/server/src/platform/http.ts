@@ -5,7 +5,7 @@ import type { Admission } from './admission.ts'
 import type { Agent, Handler, Operator, Page, Route } from './call.ts'
 import type { Ctx } from './context.ts'
 import { Refusal } from './errors.ts'
-import { addHeaders, matchersOf } from './http-headers.ts'
+import { addHeaders, headerOf, matchersOf } from './http-headers.ts'
 import { addBodyParser, authenticateRequest, callOf, unknownFields, type Authenticate } from './http-input.ts'
 import { addErrors, runOnce, sendWritten, writeAnswer, writeRouterError } from './http-output.ts'
 import type { Verdict } from './limits.ts'
@@ -76,6 +76,7 @@ export const mountPage = (app: FastifyInstance, page: Page): void => {
     const answer = await page.handler({
       params: request.params as Record<string, string>,
       query: request.query as Record<string, string>,
+      header: (name) => headerOf(request, name),
     })
     reply.headers(answer.headers ?? {})
     if (isKnown(request.headers['if-none-match'], answer.headers?.['etag'])) return reply.code(304).send()

@@ -231,3 +231,13 @@ export const measureOutbox = async (ctx: Ctx): Promise<void> => {
   for (const topic of topics)
     ctx.metrics.outboxAge.set({ topic }, rows.find((row) => row.topic === topic)?.seconds ?? 0)
 }
+
+/** Erasure: what was told about a subject is emptied; that something was told stays. */
+export const forgetEvents = async (tx: Tx, agentId: string, subject: string): Promise<void> => {
+  await tx
+    .updateTable('events')
+    .set({ subject: 'erased', data: '{}' })
+    .where('agent_id', '=', agentId)
+    .where('subject', '=', subject)
+    .execute()
+}

@@ -26,6 +26,7 @@ export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 export interface Agents {
   agent_id: string;
   allowed_origins: Generated<string[]>;
+  attestation: Generated<Json>;
   contact_email: string;
   created_at: Generated<Timestamp>;
   email_confirmed_at: Timestamp | null;
@@ -105,6 +106,15 @@ export interface Checkouts {
   taken_usd_cents: Generated<bigint>;
 }
 
+export interface Consents {
+  act: string;
+  at: Generated<Timestamp>;
+  consent_ref: string;
+  language: string;
+  seq: number;
+  version: string;
+}
+
 export interface ConversionClaims {
   agent_id: string;
   idempotency_key: string;
@@ -158,6 +168,36 @@ export interface CredentialStates {
   reason: string;
   seq: number;
   state: string;
+}
+
+export interface DeviceAttestations {
+  agent_id: string;
+  assurance: string;
+  attested_at: Timestamp;
+  expires_at: Timestamp;
+  method: string;
+  mode: string;
+  subject_ref: string;
+}
+
+export interface DeviceKeys {
+  agent_id: string;
+  assurance: string;
+  counter: bigint;
+  created_at: Generated<Timestamp>;
+  key_id: string;
+  method: string;
+  mode: string;
+  public_key: Buffer;
+  subject_ref: string;
+}
+
+export interface EnrolmentLinks {
+  agent_id: string;
+  expires_at: Timestamp;
+  member_id: string;
+  mode: string;
+  token_hash: Buffer;
 }
 
 export interface Events {
@@ -286,6 +326,35 @@ export interface MailTokens {
   used_at: Timestamp | null;
 }
 
+export interface MemberAttention {
+  agent_id: string;
+  at: Generated<Timestamp>;
+  member_id: string;
+  mode: string;
+  session_id: string;
+}
+
+export interface Members {
+  agent_id: string;
+  attention_at: Timestamp | null;
+  attention_quality: number | null;
+  attention_scoring: string | null;
+  attention_session: string | null;
+  bad_checks: Generated<number>;
+  consent_ref: string | null;
+  consented_at: Timestamp | null;
+  created_at: Generated<Timestamp>;
+  external_ref: string | null;
+  good_checks: Generated<number>;
+  member_id: string;
+  methods: Generated<string[]>;
+  mode: string;
+  passkey_assurance: string | null;
+  person_id: string | null;
+  status: Generated<string>;
+  uniqueness: Generated<string>;
+}
+
 export interface Nonces {
   agent_id: string;
   chain_id: bigint | null;
@@ -296,6 +365,11 @@ export interface Nonces {
   purpose: string;
   used_at: Timestamp | null;
   wallet: string | null;
+}
+
+export interface Nullifiers {
+  at: Generated<Timestamp>;
+  nullifier: Buffer;
 }
 
 export interface OperatorAudit {
@@ -362,6 +436,13 @@ export interface PartnerConversions {
   user_ref: string;
 }
 
+export interface PasskeyChallenges {
+  bound_to: string;
+  challenge: string;
+  expires_at: Timestamp;
+  purpose: string;
+}
+
 export interface PaymentBindings {
   agent_id: string;
   human_ref: string;
@@ -385,6 +466,40 @@ export interface PayoutRequests {
   stars: bigint;
   state: Generated<string>;
   user_ref: string;
+}
+
+export interface People {
+  created_at: Generated<Timestamp>;
+  person_id: string;
+}
+
+export interface PersonLogins {
+  expires_at: Timestamp;
+  person_id: string;
+  token_hash: Buffer;
+}
+
+export interface PersonPasskeys {
+  assurance: string;
+  counter: bigint;
+  created_at: Generated<Timestamp>;
+  credential_id: string;
+  person_id: string;
+  public_key: Buffer;
+  synced: boolean;
+  used_at: Generated<Timestamp>;
+}
+
+export interface PersonProofs {
+  at: Generated<Timestamp>;
+  code_hash: Buffer;
+  issuer: string;
+  person_id: string;
+}
+
+export interface PersonRecoveryCodes {
+  code_hash: Buffer;
+  person_id: string;
 }
 
 export interface PhotoHashes {
@@ -674,11 +789,15 @@ export interface DB {
   card_events: CardEvents;
   card_payments: CardPayments;
   checkouts: Checkouts;
+  consents: Consents;
   conversion_claims: ConversionClaims;
   conversions: Conversions;
   credential_claims: CredentialClaims;
   credential_states: CredentialStates;
   credentials: Credentials;
+  device_attestations: DeviceAttestations;
+  device_keys: DeviceKeys;
+  enrolment_links: EnrolmentLinks;
   events: Events;
   forward_orders: ForwardOrders;
   free_plan_grants: FreePlanGrants;
@@ -692,14 +811,23 @@ export interface DB {
   ledger_entries: LedgerEntries;
   ledger_lines: LedgerLines;
   mail_tokens: MailTokens;
+  member_attention: MemberAttention;
+  members: Members;
   nonces: Nonces;
+  nullifiers: Nullifiers;
   operator_audit: OperatorAudit;
   operators: Operators;
   orders: Orders;
   outbox: Outbox;
   partner_conversions: PartnerConversions;
+  passkey_challenges: PasskeyChallenges;
   payment_bindings: PaymentBindings;
   payout_requests: PayoutRequests;
+  people: People;
+  person_logins: PersonLogins;
+  person_passkeys: PersonPasskeys;
+  person_proofs: PersonProofs;
+  person_recovery_codes: PersonRecoveryCodes;
   photo_hashes: PhotoHashes;
   platform_migrations: PlatformMigrations;
   platform_partitioned: PlatformPartitioned;

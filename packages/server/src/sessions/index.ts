@@ -1,3 +1,4 @@
+export type { FindSite } from './create.ts'
 export { duties } from './duties.ts'
 export { readRecords, type OpenedSession } from './open-records.ts'
 export { routes } from './routes.ts'
@@ -13,12 +14,15 @@ export {
 } from './rules.ts'
 export {
   findSession,
+  forgetSession,
   findSessions,
   findViewSummary,
   insertScoredSession,
   insertUnscoredSession,
   listClosed,
+  listSessionsOfMember,
   listViews,
+  updateSessionMember,
   updateSessionScored,
   type SessionKey,
 } from './store.ts'

@@ -181,6 +181,60 @@ export const insertScoredSession = async (tx: Tx, key: SessionKey, measured: Mea
   return true
 }
 
+/** Says whose act a session was, once it is known. */
+export const updateSessionMember = async (tx: Tx, place: SessionPlace, memberRef: string): Promise<void> => {
+  await tx
+    .updateTable('sessions')
+    .set({ member_ref: memberRef })
+    .where('agent_id', '=', place.agentId)
+    .where('mode', '=', place.mode)
+    .where('session_id', '=', place.sessionId)
+    .where('at', '=', place.at)
+    .where('member_ref', 'is', null)
+    .execute()
+}
+
+const ofMemberMax = 500
+/** What a member did, newest first. */
+export const listSessionsOfMember = async (
+  tx: Tx,
+  member: { readonly agentId: string; readonly mode: Mode; readonly memberId: string },
+): Promise<Session[]> => {
+  const rows = await tx
+    .selectFrom('sessions')
+    .select(columns)
+    .where('agent_id', '=', member.agentId)
+    .where('mode', '=', member.mode)
+    .where('member_ref', '=', member.memberId)
+    .orderBy('at', 'desc')
+    .limit(ofMemberMax)
+    .execute()
+  return rows.map(sessionOf)
+}
+
+/** Erasure: what was recorded, what opens it, and whose it was. Hashes and figures stay, and say nothing of anybody. */
+export const forgetSession = async (tx: Tx, place: SessionPlace): Promise<void> => {
+  await sql`select session_forget_records(${place.agentId}, ${place.sessionId}, ${place.at})`.execute(tx)
+  await tx
+    .deleteFrom('session_keys')
+    .where('agent_id', '=', place.agentId)
+    .where('session_id', '=', place.sessionId)
+    .execute()
+  await tx
+    .deleteFrom('session_recorders')
+    .where('agent_id', '=', place.agentId)
+    .where('session_id', '=', place.sessionId)
+    .execute()
+  await tx
+    .updateTable('sessions')
+    .set({ member_ref: null, challenge: null, salt: null })
+    .where('agent_id', '=', place.agentId)
+    .where('mode', '=', place.mode)
+    .where('session_id', '=', place.sessionId)
+    .where('at', '=', place.at)
+    .execute()
+}
+
 type ViewPage = {
   readonly agentId: string
   readonly mode: Mode

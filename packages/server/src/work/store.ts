@@ -225,3 +225,17 @@ export const insertCompletion = async (tx: Tx, completion: NewCompletion): Promi
     })
     .execute()
 }
+
+/** Erasure: whose completions they were, and what was answered. */
+export const forgetCompletions = async (
+  tx: Tx,
+  member: { readonly agentId: string; readonly mode: Mode; readonly memberId: string },
+): Promise<void> => {
+  await tx
+    .updateTable('task_completions')
+    .set({ member_ref: null, answer: null })
+    .where('agent_id', '=', member.agentId)
+    .where('mode', '=', member.mode)
+    .where('member_ref', '=', member.memberId)
+    .execute()
+}

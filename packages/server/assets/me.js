@@ -1,0 +1,51 @@
+// The page of one's own data: sign in, add a passkey, take consent back, delete everything.
+import { callOurs, createPasskey, signInByPasskey } from './passkey.js'
+
+const root = document.getElementById('me')
+const words = JSON.parse(root.dataset.words)
+const result = root.querySelector('.result')
+const page = {
+  words,
+  say: (text) => {
+    result.textContent = text
+  },
+}
+const { language } = root.dataset
+const reload = () => location.reload()
+
+const acts = {
+  'sign-in': () => signInByPasskey(page).then(reload),
+  recover: (form) => callOurs(page, 'sign-in', { recoveryCode: form.elements.code.value }).then(reload),
+  'sign-out': () => callOurs(page, 'sign-out', {}).then(reload),
+  'add-passkey': async () => {
+    await callOurs(page, 'me/passkeys', { credential: await createPasskey(page) })
+    reload()
+  },
+  withdraw: (form) => callOurs(page, 'me/withdraw', { memberId: form.dataset.member, language }).then(reload),
+  erase: async (form) => {
+    if (!form.elements.sure.checked) throw new Error(words.sureFirst)
+    await callOurs(page, 'me/erase', { confirm: 'delete everything' })
+    root.replaceChildren(result)
+    page.say(words.erased)
+    result.focus()
+  },
+}
+
+async function act(form) {
+  const button = form.querySelector('button')
+  button.disabled = true
+  page.say(words.wait)
+  try {
+    await acts[form.dataset.act](form)
+  } catch (error) {
+    page.say(error.message)
+    result.focus()
+  }
+  button.disabled = false
+}
+
+for (const form of root.querySelectorAll('form'))
+  form.addEventListener('submit', (event) => {
+    event.preventDefault()
+    void act(form)
+  })

@@ -1,0 +1,103 @@
+import type { Assurance } from '@pohf/protocol'
+import type { Agent } from '../platform/call.ts'
+import type { Tx } from '../platform/db.ts'
+import {
+  assuranceOf,
+  evidenceItem,
+  findDevice,
+  findDevices,
+  isHardware,
+  simulatedAttention,
+  type Device,
+} from '../evidence/index.ts'
+import { resolveMember, type Member } from '../members/index.ts'
+import type { Session } from '../sessions/index.ts'
+import { deviceClaim } from './rules.ts'
+
+const noHistory = { good: 0, bad: 0 }
+
+export type Enrolled = Extract<Member, { status: 'enrolled' }>
+type Subject = { readonly agent: Agent; readonly memberId: string; readonly member: Enrolled }
+
+/** What stands behind a member: in the sandbox a played check, else passkey, device and the last attention check. */
+export const memberStanding = async (
+  tx: Tx,
+  { agent, memberId, member }: Subject,
+  at: Date,
+  salt: Buffer,
+) => {
+  const { agentId, mode } = agent
+  const shown = await findDevice(tx, { agentId, mode, subjects: [memberId] })
+  if (member.simulated) {
+    const { quality, scoring } = simulatedAttention()
+    return {
+      quality,
+      scoring,
+      assurance: assuranceOf({
+        member: false,
+        device: shown?.assurance,
+        history: noHistory,
+        external: false,
+      }),
+      checkedAt: at,
+      evidence: [evidenceItem(salt, 'simulated', { member: memberId })],
+      claim: deviceClaim(shown),
+    }
+  }
+  const { attention, passkey, history, uniqueness } = member
+  const own = { method: 'webauthn', assurance: passkey.assurance, attestedAt: passkey.at }
+  const device = shown && (isHardware(shown.assurance) || !isHardware(own.assurance)) ? shown : own
+  const external = uniqueness === 'external'
+  return {
+    quality: attention.quality,
+    scoring: attention.scoring,
+    assurance: assuranceOf({ member: true, device: device.assurance, history, external }),
+    checkedAt: attention.at,
+    evidence: [evidenceItem(salt, 'telemetry', { member: memberId, session: attention.sessionId })],
+    claim: deviceClaim(device),
+  }
+}
+
+/** A page says whose task it was, and pages say anything; elsewhere the agent or the person did. */
+const memberOf = (session: Session): string | undefined =>
+  session.memberRef === null || session.kind === 'task' ? undefined : session.memberRef
+
+export type SessionStanding = {
+  readonly assurance: Assurance
+  readonly claim: ReturnType<typeof deviceClaim>
+}
+type Act = { readonly agent: Agent; readonly session: Session }
+
+const standingOf = async (
+  tx: Tx,
+  { agent, session }: Act,
+  device: Device | undefined,
+): Promise<SessionStanding> => {
+  const memberId = memberOf(session)
+  const member = memberId === undefined ? undefined : await resolveMember(tx, agent, memberId)
+  const real = member?.status === 'enrolled' && !member.simulated ? member : undefined
+  return {
+    assurance: assuranceOf({
+      member: real !== undefined,
+      device: device?.assurance,
+      history: real?.history ?? noHistory,
+      external: real?.uniqueness === 'external',
+    }),
+    claim: deviceClaim(device),
+  }
+}
+
+/** What stands behind sessions besides themselves: devices, in one look for all, and members, for the few that have one. */
+export const sessionStandings = async (tx: Tx, acts: readonly Act[]): Promise<SessionStanding[]> => {
+  const devices = await findDevices(
+    tx,
+    acts.map(({ agent, session }) => {
+      const memberId = memberOf(session)
+      const subjects = [session.sessionId, ...(memberId === undefined ? [] : [memberId])]
+      return { agentId: agent.agentId, mode: agent.mode, subjects }
+    }),
+  )
+  const standings: SessionStanding[] = []
+  for (const [index, act] of acts.entries()) standings.push(await standingOf(tx, act, devices[index]))
+  return standings
+}

@@ -1,0 +1,125 @@
+import { readFileSync } from 'node:fs'
+import { X509Certificate } from 'node:crypto'
+import { MetadataService, SettingsService, type MetadataStatement } from '@simplewebauthn/server'
+import { compactVerify, decodeProtectedHeader } from 'jose'
+import { z } from 'zod'
+import type { Config } from '../platform/config.ts'
+import { chainFault } from './certificates.ts'
+import type { PlayKeys } from './play-integrity.ts'
+import type { LevelOf } from './webauthn.ts'
+
+/** Whom we believe about devices, loaded once at the start. */
+export type DeviceTrust = {
+  readonly appleRoots: readonly X509Certificate[]
+  readonly levelOf: LevelOf
+  readonly playKeysOf: (packageName: string) => PlayKeys | undefined
+  /** Roots of the operator's own, not allowed to count in full: everything they vouch for is software. */
+  readonly capped: boolean
+}
+
+/** Apple's App Attestation Root CA, valid from 2020-03-18 to 2045-03-15. */
+const appleRootPem = `-----BEGIN CERTIFICATE-----
+MIICITCCAaegAwIBAgIQC/O+DvHN0uD7jG5yH2IXmDAKBggqhkjOPQQDAzBSMSYw
+JAYDVQQDDB1BcHBsZSBBcHAgQXR0ZXN0YXRpb24gUm9vdCBDQTETMBEGA1UECgwK
+QXBwbGUgSW5jLjETMBEGA1UECAwKQ2FsaWZvcm5pYTAeFw0yMDAzMTgxODMyNTNa
+Fw00NTAzMTUwMDAwMDBaMFIxJjAkBgNVBAMMHUFwcGxlIEFwcCBBdHRlc3RhdGlv
+biBSb290IENBMRMwEQYDVQQKDApBcHBsZSBJbmMuMRMwEQYDVQQIDApDYWxpZm9y
+bmlhMHYwEAYHKoZIzj0CAQYFK4EEACIDYgAERTHhmLW07ATaFQIEVwTtT4dyctdh
+NbJhFs/Ii2FdCgAHGbpphY3+d8qjuDngIN3WVhQUBHAoMeQ/cLiP1sOUtgjqK9au
+Yen1mMEvRq9Sk3Jm5X8U62H+xTD3FE9TgS41o0IwQDAPBgNVHRMBAf8EBTADAQH/
+MB0GA1UdDgQWBBSskRBTM72+aEH/pwyp5frq5eWKoTAOBgNVHQ8BAf8EBAMCAQYw
+CgYIKoZIzj0EAwMDaAAwZQIwQgFGnByvsiVbpTKwSga0kP0e8EeDS4+sQmTvb7vn
+53O5+FRXgeLhpJ06ysC5PrOyAjEAp5U4xDgEgllF7En3VcE3iexZZtKeYnpqtijV
+oyFraWVIyd/dganmrduC1bmTBGwD
+-----END CERTIFICATE-----`
+
+const pemPattern = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
+const certificatesIn = (pem: string): X509Certificate[] =>
+  (pem.match(pemPattern) ?? []).slice(0, 32).map((one) => new X509Certificate(one))
+
+const withdrawn: ReadonlySet<string> = new Set([
+  'REVOKED',
+  'USER_VERIFICATION_BYPASS',
+  'ATTESTATION_KEY_COMPROMISE',
+  'USER_KEY_REMOTE_COMPROMISE',
+  'USER_KEY_PHYSICAL_COMPROMISE',
+])
+const metadata = z.object({
+  entries: z
+    .array(
+      z.object({
+        aaguid: z.string().optional(),
+        metadataStatement: z.record(z.string(), z.unknown()).optional(),
+        statusReports: z.array(z.object({ status: z.string() })).max(1_000),
+      }),
+    )
+    .max(10_000),
+})
+
+/** Reads the FIDO metadata file: a token signed under one of the roots. */
+const readMetadata = async (text: string, roots: readonly X509Certificate[], at: Date) => {
+  const { x5c = [] } = decodeProtectedHeader(text.trim()) as { x5c?: string[] }
+  const chain = x5c.slice(0, 8).map((der) => new X509Certificate(Buffer.from(der, 'base64')))
+  const [leaf] = chain
+  const fault = chainFault(chain, roots, at)
+  if (!leaf || fault)
+    throw new Error(`The FIDO metadata is not signed under a trusted root: ${fault ?? 'no chain'}.`)
+  const { payload } = await compactVerify(text.trim(), leaf.publicKey, { algorithms: ['RS256', 'ES256'] })
+  return metadata.parse(JSON.parse(new TextDecoder().decode(payload)))
+}
+
+const levelIn = (reports: readonly { readonly status: string }[]): number =>
+  Math.max(0, ...reports.map(({ status }) => Number(/^FIDO_CERTIFIED_L([123])/.exec(status)?.[1] ?? 0)))
+
+const loadLevels = async (file: string | undefined, roots: readonly X509Certificate[], at: Date) => {
+  const entries =
+    file === undefined ? [] : (await readMetadata(readFileSync(file, 'utf8'), roots, at)).entries
+  const good = entries.flatMap(({ aaguid, metadataStatement, statusReports }) =>
+    aaguid === undefined || !metadataStatement || statusReports.some(({ status }) => withdrawn.has(status))
+      ? []
+      : [{ aaguid, statement: metadataStatement, level: levelIn(statusReports) }],
+  )
+  // The library keeps one list per process and holds chains against it. Unknown models pass there, as software.
+  await MetadataService.initialize({
+    mdsServers: [],
+    statements: good.map(({ statement }) => statement as unknown as MetadataStatement),
+    verificationMode: 'permissive',
+  })
+  return new Map(good.map(({ aaguid, level }) => [aaguid, level]))
+}
+
+const playKeysFile = z.record(
+  z.string().max(256),
+  z.object({ decryptionKey: z.base64().max(64), verificationKey: z.base64().max(512) }),
+)
+const loadPlayKeys = (file: string | undefined): ReadonlyMap<string, PlayKeys> => {
+  if (file === undefined) return new Map()
+  const read = playKeysFile.parse(JSON.parse(readFileSync(file, 'utf8')))
+  return new Map(
+    Object.entries(read).map(([name, keys]) => [
+      name,
+      {
+        decryptionKey: Buffer.from(keys.decryptionKey, 'base64'),
+        verificationKey: Buffer.from(keys.verificationKey, 'base64'),
+      },
+    ]),
+  )
+}
+
+/** Loads what the settings name; the shipped roots where they name none. A file that cannot be trusted ends the start. */
+export const loadDeviceTrust = async (config: Config, at: Date): Promise<DeviceTrust> => {
+  const own =
+    config.ATTEST_ROOTS_FILE === undefined
+      ? undefined
+      : certificatesIn(readFileSync(config.ATTEST_ROOTS_FILE, 'utf8'))
+  if (own?.length === 0) throw new Error('ATTEST_ROOTS_FILE holds no certificate.')
+  const fidoRoots = own ?? SettingsService.getRootCertificates({ identifier: 'mds' }).flatMap(certificatesIn)
+  const levels = await loadLevels(config.ATTEST_FIDO_METADATA_FILE, fidoRoots, at)
+  const playKeys = loadPlayKeys(config.ATTEST_PLAY_KEYS_FILE)
+  return {
+    appleRoots: own ?? certificatesIn(appleRootPem),
+    levelOf: (aaguid) => levels.get(aaguid),
+    playKeysOf: (packageName) => playKeys.get(packageName),
+    capped: own !== undefined && config.ATTEST_ALLOW_CUSTOM_ROOTS === 'off',
+  }
+}

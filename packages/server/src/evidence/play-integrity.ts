@@ -1,0 +1,89 @@
+import { createPublicKey } from 'node:crypto'
+import { compactDecrypt, compactVerify } from 'jose'
+import { z } from 'zod'
+import { demand, type Attested, type DeviceAssurance } from './attestation.ts'
+
+export type PlayKeys = {
+  /** AES key of 32 bytes. */
+  readonly decryptionKey: Buffer
+  /** P-256 public key, DER. */
+  readonly verificationKey: Buffer
+}
+export type PlayTrust = {
+  readonly keysOf: (packageName: string) => PlayKeys | undefined
+  /** The apps that may vouch, with the digests of their signing certificates, base64url. */
+  readonly packages: readonly { readonly name: string; readonly certificateDigests: readonly string[] }[]
+  readonly at: Date
+}
+type Evidence = {
+  readonly integrityToken: string
+  readonly packageName: string
+  readonly requestType: 'classic' | 'standard'
+  readonly challenge: string
+}
+
+const verdict = z.object({
+  requestDetails: z.object({
+    requestPackageName: z.string(),
+    nonce: z.string().optional(),
+    requestHash: z.string().optional(),
+    timestampMillis: z.union([z.string().regex(/^\d{1,16}$/), z.int()]),
+  }),
+  appIntegrity: z.object({
+    appRecognitionVerdict: z.string(),
+    packageName: z.string().optional(),
+    certificateSha256Digest: z.array(z.string()).max(16).optional(),
+  }),
+  deviceIntegrity: z.object({ deviceRecognitionVerdict: z.array(z.string()).max(16).default([]) }).default({
+    deviceRecognitionVerdict: [],
+  }),
+  accountDetails: z.object({ appLicensingVerdict: z.string() }).optional(),
+})
+
+const ageMsMax = 5 * 60_000
+/** A phone's clock may be a little ahead of ours. */
+const aheadMsMax = 60_000
+
+const open = async (token: string, keys: PlayKeys) => {
+  const { plaintext } = await compactDecrypt(token, keys.decryptionKey, {
+    keyManagementAlgorithms: ['A256KW'],
+    contentEncryptionAlgorithms: ['A256GCM'],
+  })
+  const publicKey = createPublicKey({ key: keys.verificationKey, format: 'der', type: 'spki' })
+  const { payload } = await compactVerify(plaintext, publicKey, { algorithms: ['ES256'] })
+  return verdict.parse(JSON.parse(new TextDecoder().decode(payload)))
+}
+
+const levels: readonly (readonly [label: string, assurance: DeviceAssurance])[] = [
+  ['MEETS_STRONG_INTEGRITY', 'hardware_strong'],
+  ['MEETS_DEVICE_INTEGRITY', 'hardware'],
+  ['MEETS_BASIC_INTEGRITY', 'software'],
+]
+
+/** An app on an Android device, vouched for by Google Play in a token that only the app's owner can open. */
+export const verifyPlayIntegrity = async (evidence: Evidence, trust: PlayTrust): Promise<Attested> => {
+  const app = trust.packages.find(({ name }) => name === evidence.packageName)
+  const keys = trust.keysOf(evidence.packageName)
+  if (!app || !keys) return { attested: false, reason: 'app_unknown' }
+  const token = await open(evidence.integrityToken, keys).catch(() => undefined)
+  if (!token) return { attested: false, reason: 'token_unreadable' }
+  const { requestDetails: request, appIntegrity, deviceIntegrity, accountDetails } = token
+  demand(request.requestPackageName === app.name, 'app_unknown')
+  const bound = evidence.requestType === 'classic' ? request.nonce : request.requestHash
+  demand(bound === evidence.challenge, 'challenge_mismatch')
+  const ageMs = trust.at.getTime() - Number(request.timestampMillis)
+  demand(ageMs <= ageMsMax && ageMs >= -aheadMsMax, 'token_stale')
+  demand(appIntegrity.appRecognitionVerdict === 'PLAY_RECOGNIZED', 'app_not_from_store')
+  demand(appIntegrity.packageName === app.name, 'app_unknown')
+  const digests = appIntegrity.certificateSha256Digest ?? []
+  demand(
+    digests.length > 0 && digests.every((digest) => app.certificateDigests.includes(digest)),
+    'app_signer_unknown',
+  )
+  demand(accountDetails?.appLicensingVerdict !== 'UNLICENSED', 'app_unlicensed')
+  const labels = deviceIntegrity.deviceRecognitionVerdict
+  demand(!labels.includes('MEETS_VIRTUAL_INTEGRITY'), 'device_virtual')
+  const level = levels.find(([label]) => labels.includes(label))
+  if (!level) return { attested: false, reason: 'device_unrecognised' }
+  return { attested: true, assurance: level[1] }
+}

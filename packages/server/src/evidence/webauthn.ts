@@ -1,0 +1,83 @@
+import {
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+  type AuthenticationResponseJSON,
+  type RegistrationResponseJSON,
+} from '@simplewebauthn/server'
+import { decodeAttestationObject } from '@simplewebauthn/server/helpers'
+import { demand, type Attested, type DeviceAssurance, type DeviceKey } from './attestation.ts'
+
+export type Relying = {
+  readonly origins: readonly string[]
+  readonly rpIds: readonly string[]
+  /** Whether a finger, a face or a PIN must stand behind it, and not only a touch. */
+  readonly verifiesUser: boolean
+}
+/** The certification of a model by its AAGUID; undefined where no trusted statement names it. */
+export type LevelOf = (aaguid: string) => number | undefined
+
+type Info = {
+  readonly aaguid: string
+  readonly credentialDeviceType: string
+  readonly userVerified: boolean
+  readonly attestationObject: Uint8Array<ArrayBuffer>
+}
+/**
+ * Only a device-bound key of a model that the metadata names is more than software. The library holds a certificate
+ * chain against the model's roots; a statement without one is the key speaking for itself, under any AAGUID it likes.
+ */
+const assuranceOf = (info: Info, levelOf: LevelOf): DeviceAssurance => {
+  const chain: unknown = decodeAttestationObject(info.attestationObject).get('attStmt').get('x5c')
+  const vouched = Array.isArray(chain) && chain.length > 0 && info.credentialDeviceType === 'singleDevice'
+  const level = vouched ? levelOf(info.aaguid) : undefined
+  if (level === undefined || level < 1) return 'software'
+  return level >= 2 && info.userVerified ? 'hardware_strong' : 'hardware'
+}
+
+type Created = { readonly credential: RegistrationResponseJSON; readonly challenge: string }
+
+/** A new passkey or security key. Its attestation counts only against trusted metadata. */
+export const verifyNewPasskey = async (
+  { credential, challenge }: Created,
+  relying: Relying,
+  levelOf: LevelOf,
+): Promise<Attested> => {
+  const result = await verifyRegistrationResponse({
+    response: credential,
+    expectedChallenge: challenge,
+    expectedOrigin: [...relying.origins],
+    expectedRPID: [...relying.rpIds],
+    requireUserVerification: relying.verifiesUser,
+  }).catch(() => undefined)
+  if (!result?.verified) return { attested: false, reason: 'passkey_refused' }
+  const info = result.registrationInfo
+  const assurance = assuranceOf(info, levelOf)
+  const key: DeviceKey = {
+    keyId: info.credential.id,
+    publicKey: Buffer.from(info.credential.publicKey),
+    counter: info.credential.counter,
+    assurance,
+  }
+  return { attested: true, assurance, key, synced: info.credentialDeviceType === 'multiDevice' }
+}
+
+type Used = { readonly credential: AuthenticationResponseJSON; readonly challenge: string }
+
+/** A signature by a passkey that is known. A counter that stands still is a copied key, unless it never counted. */
+export const verifyKnownPasskey = async (
+  { credential, challenge }: Used,
+  known: DeviceKey,
+  relying: Relying,
+): Promise<Attested> => {
+  const result = await verifyAuthenticationResponse({
+    response: credential,
+    expectedChallenge: challenge,
+    expectedOrigin: [...relying.origins],
+    expectedRPID: [...relying.rpIds],
+    credential: { id: known.keyId, publicKey: new Uint8Array(known.publicKey), counter: known.counter },
+    requireUserVerification: relying.verifiesUser,
+  }).catch(() => undefined)
+  demand(result?.verified === true, 'passkey_refused')
+  const counter = result?.authenticationInfo.newCounter ?? known.counter
+  return { attested: true, assurance: known.assurance, key: { ...known, counter } }
+}

@@ -1,0 +1,26 @@
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { resolveMember } from './resolve-member.ts'
+import { nullifierOf } from './rules.ts'
+import { findMember, insertNullifier } from './store.ts'
+
+type Input = { readonly memberId: string; readonly action: string }
+
+/** Lets one human do one act once, whichever member they are at the time. The code tells nobody who it was. */
+export const actOnce = async (ctx: Ctx, agent: Agent, { memberId, action }: Input) =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const { agentId, mode } = agent
+    const member = await resolveMember(tx, agent, memberId)
+    if (!member) throw new Refusal('not_found', { message: 'No such member.' })
+    if (member.status === 'refused')
+      throw new Refusal('member_not_enrolled', {
+        details: [{ path: 'path.memberId', code: member.reason, message: 'this member cannot act now' }],
+      })
+    const known = await findMember(tx, { agentId, mode, memberId })
+    const person = known?.personId ?? `simulated ${memberId}`
+    const nullifier = nullifierOf(ctx.secrets.derive('nullifier'), [agentId, mode, action, person])
+    const first = await insertNullifier(tx, nullifier)
+    return { action, first, nullifier: nullifier.toString('base64url') }
+  })

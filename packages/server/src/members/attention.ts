@@ -1,0 +1,77 @@
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction, type Tx } from '../platform/db.ts'
+import { Refusal, type Detail } from '../platform/errors.ts'
+import { publish } from '../platform/outbox.ts'
+import { findSession, updateSessionMember, type Session } from '../sessions/index.ts'
+import { requireInvited } from './invitation.ts'
+import { requireOwnPage, requireSignedIn, type FromPage } from './login.ts'
+import { attentionChallenge } from './rules.ts'
+import { insertAttention, updateMemberAttended, updateMemberFailed, type MemberRow } from './store.ts'
+
+type Input = { readonly token: string; readonly sessionId: string }
+
+const requireConsent = (member: MemberRow, personId: string): void => {
+  if (member.personId === personId && (member.status === 'consented' || member.status === 'enrolled')) return
+  throw new Refusal('member_not_enrolled', {
+    message: 'Agree first; then the check counts.',
+    details: [{ path: 'body.token', code: 'consent_missing', message: 'the person has not agreed yet' }],
+  })
+}
+
+/** Refuses a session that is not this member's check, in the order of its life. */
+const requireOwnCheck = (session: Session | undefined, challenge: string): Session => {
+  if (!session || session.challenge !== challenge)
+    throw new Refusal('not_found', { message: 'This check was not made for this invitation.' })
+  if (session.status === 'expired') throw new Refusal('session_expired')
+  if (session.status === 'open' || session.status === 'closed')
+    throw new Refusal('session_not_ready', { headers: { 'retry-after': '1' } })
+  return session
+}
+
+const keep = async (tx: Tx, member: MemberRow, session: Session): Promise<Detail[] | undefined> => {
+  const key = { agentId: member.agentId, mode: member.mode, sessionId: session.sessionId }
+  if (!(await insertAttention(tx, member, session.sessionId)))
+    return [{ path: 'body.sessionId', code: 'session_used', message: 'this check was counted before' }]
+  await updateSessionMember(tx, { ...key, at: session.at }, member.memberId)
+  if (session.verified !== true) {
+    await updateMemberFailed(tx, member)
+    return session.reasons.map((reason) => ({
+      path: 'session',
+      code: reason,
+      message: reason.replaceAll('_', ' '),
+    }))
+  }
+  await updateMemberAttended(tx, member, {
+    sessionId: session.sessionId,
+    quality: session.quality ?? 0,
+    scoring: session.scoring ?? '',
+    at: session.endedAt ?? session.at,
+  })
+  if (member.status !== 'enrolled')
+    await publish(tx, {
+      agentId: member.agentId,
+      mode: member.mode,
+      subject: member.memberId,
+      type: 'member.enrolled',
+      data: { memberId: member.memberId, uniqueness: member.uniqueness },
+    })
+  return undefined
+}
+
+/** Ties a finished check to the member, once. One that does not show a human is remembered, and refused. */
+export const attention = async (ctx: Ctx, page: FromPage, input: Input) => {
+  requireOwnPage(ctx, page)
+  const { member, session, faults } = await inTransaction(ctx, 'system', async (tx) => {
+    const personId = await requireSignedIn(tx, page)
+    const found = await requireInvited(tx, input.token)
+    requireConsent(found, personId)
+    const key = { agentId: found.agentId, mode: found.mode, sessionId: input.sessionId }
+    const check = requireOwnCheck(
+      await findSession(tx, key),
+      attentionChallenge(ctx.secrets.derive('attention'), found),
+    )
+    return { member: found, session: check, faults: await keep(tx, found, check) }
+  })
+  if (faults) throw new Refusal('session_rejected', { details: faults })
+  return { status: 'enrolled' as const, quality: session.quality ?? 0, uniqueness: member.uniqueness }
+}

@@ -1,0 +1,21 @@
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { hashKey } from '../platform/keys.ts'
+import { linkDays, originOf } from './rules.ts'
+import { insertLink, insertMember } from './store.ts'
+
+/** Invites a person. The same reference is the same member, with a new link. */
+export const create = async (ctx: Ctx, agent: Agent, input: { readonly externalRef?: string | undefined }) =>
+  inTransaction(ctx, agent.agentId, async (tx) => {
+    const made = { agentId: agent.agentId, mode: agent.mode, memberId: ctx.ids.make('mem_') }
+    const member = await insertMember(tx, made, input.externalRef)
+    const token = ctx.ids.token()
+    const expiresAt = await insertLink(tx, member, { hash: hashKey(token), days: linkDays })
+    return {
+      memberId: member.memberId,
+      enrolUrl: `${originOf(ctx.config).origin}/m/${token}`,
+      expiresAt: expiresAt.toISOString(),
+      status: member.status,
+    }
+  })

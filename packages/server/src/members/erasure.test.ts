@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { verifyCredential, type Fetch } from '@pohf/verify'
+import * as operators from '../operators/index.ts'
+import { startHarness } from '../../test/harness.ts'
+import { enrolPerson, invite, openBrowser, registerPaying } from '../../test/member.ts'
+import { undeclaredTables, findBytes } from '../../test/people.ts'
+import { createPasskey, makePasskey } from '../../test/passkey-maker.ts'
+import { assertRefusal } from '../../test/refusal.ts'
+
+const harness = await startHarness()
+const live = await registerPaying(harness, 'live', 'first@example.com')
+const other = await registerPaying(harness, 'live', 'second@example.com')
+const post = (path: string, body: unknown, key = live.apiKey) => harness.call('POST', path, { key, body })
+
+const inProcess: Fetch = async (url) => {
+  const answer = await harness.call('GET', new URL(url).pathname)
+  return new Response(answer.text, { status: answer.status })
+}
+const policy = {
+  kinds: ['personhood', 'presence', 'view'],
+  minAssurance: 'low',
+  minQuality: 0,
+  status: 'require',
+  allowTest: false,
+} as const
+const verifies = async (jwt: string): Promise<boolean> =>
+  (
+    await verifyCredential(jwt, {
+      issuer: harness.ctx.config.BASE_URL,
+      policy,
+      fetch: inProcess,
+      clock: () => harness.ctx.clock.now(),
+    })
+  ).ok
+
+/** A person who did all that leaves a trace: two agents, a check, a presence with a place, a device, credentials. */
+const liveAPerson = async (externalRef: string, lat = 12.34) => {
+  const first = await enrolPerson(harness, live, { externalRef })
+  // In life minutes lie between two acts; here they are moved apart, so that no second is shared by chance.
+  await harness.advance(60_000)
+  const second = await enrolPerson(harness, other, { browser: first.browser })
+  const { memberId } = first
+  await harness.advance(60_000)
+  const { nonce, challengeB64url } = (await post('/api/agents/attest/challenge', {})).json
+  const device = makePasskey()
+  const origin = new URL(harness.ctx.config.BASE_URL).origin
+  const credential = createPasskey(device, { challenge: challengeB64url, origin }, { fmt: 'none' })
+  await post('/api/agents/attest/verify', {
+    method: 'webauthn',
+    nonce,
+    subjectRef: memberId,
+    evidence: { credential },
+  })
+  const place = { source: 'geo_photo', lat, lng: 56.78, photoHash: `photo ${externalRef}` }
+  const presence = (await post('/api/kinetic/submit', { memberId, ...place })).json
+  await harness.advance(60_000)
+  const own = (await post('/api/agents/verify-personhood', { memberId })).json.pohf_jwt
+  await harness.advance(60_000)
+  const jwts = [
+    own,
+    (await post('/api/agents/verify-personhood', { memberId: second.memberId }, other.apiKey)).json.pohf_jwt,
+    (await post('/api/agents/verify', { sessionId: presence.sessionId })).json.pohf_jwt,
+    (await post('/api/agents/verify', { sessionId: first.sessionId })).json.pohf_jwt,
+  ] as string[]
+  for (const jwt of jwts) assert.ok(jwt)
+  await harness.work()
+  const read = async (text: string) =>
+    (await harness.owner.query(text, [memberId])).rows[0] as Record<string, unknown>
+  const { person_id: personId } = await read('select person_id from members where member_id = $1')
+  const { salt } = await read('select salt from sessions where member_ref = $1')
+  const { sealed } = await read(
+    'select sealed from session_keys k join members m on m.attention_session = k.session_id where m.member_id = $1',
+  )
+  const { ciphertext } = await read(
+    'select ciphertext from session_chunks c join members m on m.attention_session = c.session_id where m.member_id = $1',
+  )
+  const traces: Record<string, string | Buffer> = {
+    person: String(personId),
+    'passkey id': first.passkey.id.toString('base64url'),
+    'passkey key': Buffer.from(first.passkey.publicKey.export({ format: 'jwk' }).x ?? '', 'base64url'),
+    'device id': device.id.toString('base64url'),
+    reference: externalRef,
+    'session salt': salt as Buffer,
+    'session key': String(sealed),
+    recording: (ciphertext as Buffer).subarray(0, 64),
+    cookie: first.browser.cookie() ?? '',
+    place: String(lat),
+  }
+  return { first, second, jwts, traces, memberIds: [first.memberId, second.memberId] }
+}
+
+test('every table says what it holds of a person', async () => {
+  assert.deepEqual(await undeclaredTables(harness.owner), [])
+  await harness.owner.query('create table planted (id int)')
+  assert.deepEqual(await undeclaredTables(harness.owner), ['planted'])
+  await harness.owner.query('drop table planted')
+})
+
+test('after a person has deleted everything, a search of the whole database finds nothing, and every credential verifies', async () => {
+  const { first, jwts, traces, memberIds } = await liveAPerson('customer-erased-by-self', 34.56)
+  for (const [name, trace] of Object.entries(traces))
+    if (name !== 'cookie')
+      assert.notDeepEqual(
+        await findBytes(harness.owner, trace),
+        [],
+        `${name} is not found before: a blind search`,
+      )
+  const before = await Promise.all(jwts.map(verifies))
+  assert.deepEqual(
+    before,
+    jwts.map(() => true),
+  )
+
+  assertRefusal(await first.browser.post('me/erase', { confirm: 'yes' }), 400, 'validation_failed')
+  const erased = await first.browser.post('me/erase', { confirm: 'delete everything' })
+  assert.deepEqual([erased.status, erased.json], [200, { erased: true, memberships: 2 }])
+  assert.match(String(erased.headers['set-cookie']), /Max-Age=0/)
+  await harness.work()
+
+  for (const [name, trace] of Object.entries(traces))
+    assert.deepEqual(await findBytes(harness.owner, trace), [], name)
+  // The agents are told whom to forget, by the id that each of them gave. Those notices age out.
+  for (const memberId of memberIds)
+    assert.deepEqual(await findBytes(harness.owner, memberId), ['events'], 'only the notice of the erasure')
+  assert.deepEqual(await Promise.all(jwts.map(verifies)), before)
+
+  assertRefusal(await post('/api/agents/verify-personhood', { memberId: memberIds[0] }), 404, 'not_found')
+  assertRefusal(await first.browser.get('me'), 401, 'sign_in_required')
+  const challenge = (await first.browser.post('passkey-options', { purpose: 'sign_in' })).json
+  assert.ok(challenge.publicKey)
+  assertRefusal(await first.browser.signIn(first.passkey), 400, 'passkey_refused')
+
+  await harness.advance(150 * 86_400_000)
+  await harness.owner.query('select pohf_maintain_partitions()')
+  for (const memberId of memberIds) assert.deepEqual(await findBytes(harness.owner, memberId), [])
+})
+
+test('an operator erases the person behind a member; the audit log names nobody', async () => {
+  const { traces, memberIds, jwts } = await liveAPerson('customer-erased-by-operator', 23.45)
+  const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
+  const path = `/operator/agents/${live.agentId}/members/${memberIds[0]}/erase`
+  const body = { mode: 'live', reason: 'asked by letter' }
+  const done = await harness.operate('POST', path, { key: operatorKey, body })
+  assert.deepEqual([done.status, done.json], [200, { erased: true, memberships: 2 }])
+  assertRefusal(await harness.operate('POST', path, { key: operatorKey, body }), 404, 'not_found')
+  for (const [name, trace] of Object.entries(traces))
+    assert.deepEqual(await findBytes(harness.owner, trace), [], name)
+  assert.deepEqual(
+    await Promise.all(jwts.map(verifies)),
+    jwts.map(() => true),
+  )
+  const { rows } = await harness.owner.query(
+    "select target, details from operator_audit where action = 'member.erase'",
+  )
+  assert.deepEqual(rows, [
+    { target: live.agentId, details: { mode: 'live', memberships: 2, reason: 'asked by letter' } },
+  ])
+})
+
+test('a person sees and takes along all that is held, and nothing of others', async () => {
+  const stranger = await enrolPerson(harness, live, { externalRef: 'somebody else' })
+  const { first, second, memberIds } = await liveAPerson('customer-export')
+  const { json } = await first.browser.get('me')
+  assert.deepEqual(
+    json.memberships.map((one: { memberId: string }) => one.memberId).toSorted(),
+    memberIds.toSorted(),
+  )
+  assert.equal(json.passkeys.length, 1)
+  assert.equal(json.recoveryCodesLeft, 8)
+  const file = await first.browser.get('me/export')
+  assert.match(String(file.headers['content-disposition']), /attachment; filename="pohf-my-data.json"/)
+  const ids = file.json.recordings.map((one: { sessionId: string }) => one.sessionId)
+  assert.deepEqual(ids.toSorted(), [first.sessionId, second.sessionId].toSorted())
+  assert.ok(file.json.recordings[0].records[0].chunk.includes('"seq":1'))
+  const [besides] = file.json.besides.filter((one: { memberId: string }) => one.memberId === first.memberId)
+  assert.deepEqual([besides.places.length, besides.devices.length, besides.deviceKeys.length], [1, 1, 1])
+  for (const foreign of [stranger.memberId, stranger.sessionId, 'somebody else'])
+    assert.ok(!file.text.includes(foreign), foreign)
+})
+
+test('consent is withdrawn from one agent alone, is never rewritten, and can be given again', async () => {
+  const { first, second } = await liveAPerson('customer-withdraws')
+  const body = { memberId: first.memberId, language: 'de' }
+  assert.equal((await first.browser.post('me/withdraw', body)).json.status, 'withdrawn')
+  assert.equal((await first.browser.post('me/withdraw', body)).json.status, 'withdrawn')
+  await harness.advance(70 * 86_400_000)
+  const refused = await post('/api/agents/verify-personhood', { memberId: first.memberId })
+  assert.equal(refused.json.details[0].code, 'withdrawn')
+  assert.equal(
+    (await post('/api/agents/verify-personhood', { memberId: second.memberId }, other.apiKey)).status,
+    200,
+  )
+  const { token } = await invite(harness, live.apiKey, 'customer-withdraws')
+  await first.browser.signIn(first.passkey)
+  const again = await first.browser.post('enrol', { token, consentVersion: '2026-11', language: 'en' })
+  assert.equal(again.json.status, 'enrolled')
+  const { json } = await first.browser.get('me')
+  const mine = json.memberships.find((one: { memberId: string }) => one.memberId === first.memberId)
+  assert.deepEqual(
+    mine.consents.map((one: { act: string }) => one.act),
+    ['given', 'withdrawn', 'given'],
+  )
+  await assert.rejects(harness.owner.query("update consents set act = 'given'"), /append-only/)
+  const unknown = { memberId: 'mem_none', language: 'en' }
+  assertRefusal(await first.browser.post('me/withdraw', unknown), 404, 'not_found')
+})
+
+test('a second passkey opens the same person', async () => {
+  const { browser, memberId } = await enrolPerson(harness, live)
+  const spare = makePasskey()
+  const { challenge } = (await browser.post('passkey-options', { purpose: 'create' })).json.publicKey
+  const credential = createPasskey(spare, { challenge, origin: browser.origin }, { fmt: 'none' })
+  assert.equal((await browser.post('me/passkeys', { credential })).status, 200)
+  assertRefusal(await browser.post('me/passkeys', { credential }), 400, 'passkey_refused')
+  const phone = openBrowser(harness)
+  assert.equal((await phone.signIn(spare)).status, 200)
+  assert.equal((await phone.get('me')).json.memberships[0].memberId, memberId)
+})
+
+test('two agents cannot tell that they have the same person', async () => {
+  const { first, second } = await liveAPerson('customer-two-agents')
+  const seenBy = async (agent: typeof live, memberId: string) => {
+    const { rows } = await harness.owner.query(
+      "select data, subject from events where agent_id = $1 and (subject = $2 or data::text like '%' || $2 || '%')",
+      [agent.agentId, memberId],
+    )
+    const answers = [
+      await harness.call('GET', `/api/agents/members/${memberId}`, { key: agent.apiKey }),
+      await post('/api/agents/verify-personhood', { memberId }, agent.apiKey),
+    ]
+    const claims = JSON.parse(
+      Buffer.from(answers[1]?.json.pohf_jwt.split('.')[1], 'base64url').toString(),
+    ) as object
+    return [claims, rows, ...answers.map((one) => one.json)]
+  }
+  /** Every text and number that could name somebody: long ones, for short ones are shared by many. */
+  const valuesOf = (value: unknown): string[] => {
+    if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(valuesOf)
+    return typeof value === 'string' || typeof value === 'number' ? [String(value)] : []
+  }
+  // What thousands share: words of the vocabulary, the issuer and its status list, figures of a few digits.
+  const common =
+    /^(personhood|substantial|enrolled|device|passkey|attention|webauthn|software|sha-256|telemetry|[\d.]{1,5}|rules-[\w.+-]+|https?:.*)$/
+  const telling = (a: readonly string[], b: readonly string[]) =>
+    a.filter((value) => b.includes(value) && !common.test(value))
+  const one = valuesOf(await seenBy(live, first.memberId))
+  const two = valuesOf(await seenBy(other, second.memberId))
+  assert.ok(one.length > 20 && two.length > 20, 'saw nothing to compare')
+  assert.deepEqual(telling(one, two), [])
+  assert.deepEqual(telling([...one, 'psu_planted'], [...two, 'psu_planted']), ['psu_planted'])
+})

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { test } from 'node:test'
+import { startHarness } from '../../test/harness.ts'
+import { enrolPerson, registerPaying } from '../../test/member.ts'
+import { findBytes } from '../../test/people.ts'
+import { assertRefusal } from '../../test/refusal.ts'
+import type { ExternalIssuer } from './index.ts'
+
+/** An issuer for the test: whoever knows its key can say that a signal belongs to a human of that number. */
+const issuerKey = 'held by the issuer alone'
+const sealOf = (human: string, signal: string) =>
+  createHmac('sha256', issuerKey).update(`${human} ${signal}`).digest('base64url')
+const office: ExternalIssuer = {
+  name: 'office',
+  judge: async (proof, signal) => {
+    const { human, seal } = proof as { human: string; seal: string }
+    return seal === sealOf(human, signal) ? human : undefined
+  },
+}
+
+const harness = await startHarness({}, [office])
+const live = await registerPaying(harness, 'live', 'external@example.com')
+const personhood = async (memberId: string) =>
+  (await harness.call('POST', '/api/agents/verify-personhood', { key: live.apiKey, body: { memberId } })).json
+
+test('an issuer outside makes a person unique across devices: one human there is one person here', async () => {
+  const one = await enrolPerson(harness, live)
+  const two = await enrolPerson(harness, live)
+  const signalOf = async ({ browser }: typeof one) => (await browser.get('me')).json.signal as string
+  const human = 'citizen-0815'
+  const good = { human, seal: sealOf(human, await signalOf(one)) }
+
+  const show = (who: typeof one, proof: unknown, issuer = 'office') =>
+    who.browser.post('me/proofs', { issuer, proof })
+  assertRefusal(await show(one, good, 'nobody'), 404, 'not_found')
+  assertRefusal(await show(one, { human, seal: 'forged' }), 400, 'proof_refused')
+  assertRefusal(await show(two, good), 400, 'proof_refused')
+  assert.equal((await show(one, good)).status, 200)
+  assert.equal((await show(one, good)).status, 200, 'again is no harm')
+  const twice = await show(two, { human, seal: sealOf(human, await signalOf(two)) })
+  assertRefusal(twice, 409, 'member_not_enrolled')
+  assert.equal(twice.json.details[0].code, 'duplicate')
+
+  const minted = await personhood(one.memberId)
+  assert.deepEqual(
+    [minted.uniqueness, minted.assurance, minted.methods],
+    ['external', 'high', ['passkey', 'attention', 'external:office']],
+  )
+  assert.equal((await personhood(two.memberId)).uniqueness, 'device')
+  assert.deepEqual(
+    await findBytes(harness.owner, human),
+    [],
+    'the code of the issuer is kept as a keyed hash',
+  )
+  const held = (await one.browser.get('me')).json.proofs
+  assert.deepEqual([held.length, held[0].issuer], [1, 'office'])
+
+  await one.browser.post('me/erase', { confirm: 'delete everything' })
+  const { rows } = await harness.owner.query('select from person_proofs')
+  assert.equal(rows.length, 0)
+})

@@ -1,0 +1,15 @@
+import type { Tx } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { hashKey } from '../platform/keys.ts'
+import { findLink, findMember, type MemberRow } from './store.ts'
+
+/** The member whom a link invites. */
+export const requireInvited = async (tx: Tx, token: string): Promise<MemberRow> => {
+  const key = await findLink(tx, hashKey(token))
+  const member = key && (await findMember(tx, key))
+  if (!member)
+    throw new Refusal('not_found', {
+      message: 'This link is unknown or too old. Ask whoever sent it for a new one.',
+    })
+  return member
+}

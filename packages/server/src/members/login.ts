@@ -1,0 +1,34 @@
+import type { Ctx } from '../platform/context.ts'
+import type { Tx } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { hashKey } from '../platform/keys.ts'
+import { loginCookie, loginHours, originOf, readCookie } from './rules.ts'
+import { findLogin, insertLogin } from './store.ts'
+
+/** What a page of ours sends along: where it was, and who is signed in. */
+export type FromPage = { readonly origin: string | undefined; readonly cookie: string | undefined }
+
+/** Refuses a write that another site's page sent with our cookie. */
+export const requireOwnPage = (ctx: Ctx, page: FromPage): void => {
+  if (page.origin === originOf(ctx.config).origin) return
+  throw new Refusal('forbidden', { message: 'Only our own pages may do this.' })
+}
+
+/** The person who is signed in; undefined where nobody is. */
+export const findSignedIn = async (tx: Tx, page: FromPage): Promise<string | undefined> => {
+  const token = readCookie(page.cookie)
+  return token === undefined ? undefined : findLogin(tx, hashKey(token))
+}
+
+export const requireSignedIn = async (tx: Tx, page: FromPage): Promise<string> => {
+  const personId = await findSignedIn(tx, page)
+  if (personId === undefined) throw new Refusal('sign_in_required')
+  return personId
+}
+
+/** Signs a person in; gives the header that tells the browser. */
+export const signPersonIn = async (tx: Tx, personId: string): Promise<Record<string, string>> => {
+  const token = tx.ids.token()
+  await insertLogin(tx, personId, hashKey(token), loginHours)
+  return { 'set-cookie': loginCookie(token) }
+}

@@ -1,0 +1,76 @@
+import { inTransaction, type Tx } from '../platform/db.ts'
+import { listSessionsOfMember, type Session } from '../sessions/index.ts'
+import type { MembersDeps } from './enrol.ts'
+import { requireSignedIn, type FromPage } from './login.ts'
+import { signalOf } from './rules.ts'
+import {
+  countRecoveryCodes,
+  listConsents,
+  listMemberships,
+  listPasskeys,
+  listProofs,
+  type MemberRow,
+} from './store.ts'
+
+const shownSession = (session: Session) => ({
+  sessionId: session.sessionId,
+  kind: session.kind,
+  at: session.at.toISOString(),
+  status: session.status,
+  verified: session.verified,
+  quality: session.quality,
+  flags: [...session.flags],
+  credentialId: session.credentialId,
+})
+
+const shownMembership = async (tx: Tx, deps: Pick<MembersDeps, 'findName'>, member: MemberRow) => ({
+  agentId: member.agentId,
+  agentName: (await deps.findName(tx, member.agentId)) ?? null,
+  mode: member.mode,
+  memberId: member.memberId,
+  externalRef: member.externalRef,
+  status: member.status,
+  uniqueness: member.uniqueness,
+  methods: [...member.methods],
+  checkedAt: member.attention?.at.toISOString() ?? null,
+  quality: member.attention?.quality ?? null,
+  goodChecks: member.good,
+  failedChecks: member.bad,
+  consents:
+    member.consentRef === null
+      ? []
+      : (await listConsents(tx, member.consentRef)).map(({ at, act, version, language }) => ({
+          at: at.toISOString(),
+          act,
+          version,
+          language,
+        })),
+  sessions: (await listSessionsOfMember(tx, member)).map(shownSession),
+})
+
+/** All that is held of a person, in the order in which it came to be. */
+export const readPerson = async (tx: Tx, deps: Pick<MembersDeps, 'findName'>, personId: string) => {
+  const memberships = []
+  for (const member of await listMemberships(tx, personId))
+    memberships.push(await shownMembership(tx, deps, member))
+  return {
+    passkeys: (await listPasskeys(tx, personId)).map((passkey) => ({
+      id: passkey.credentialId,
+      createdAt: passkey.createdAt.toISOString(),
+      usedAt: passkey.usedAt.toISOString(),
+      assurance: passkey.assurance,
+      synced: passkey.synced,
+    })),
+    proofs: (await listProofs(tx, personId)).map(({ issuer, at }) => ({ issuer, at: at.toISOString() })),
+    recoveryCodesLeft: await countRecoveryCodes(tx, personId),
+    memberships,
+  }
+}
+export type Held = Awaited<ReturnType<typeof readPerson>>
+
+export const me = async (deps: MembersDeps, page: FromPage) =>
+  inTransaction(deps.ctx, 'system', async (tx) => {
+    const personId = await requireSignedIn(tx, page)
+    const signal = signalOf(deps.ctx.secrets.derive('external'), personId)
+    return { ...(await readPerson(tx, deps, personId)), signal }
+  })

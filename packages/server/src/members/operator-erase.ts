@@ -1,0 +1,31 @@
+import type { Audit, Operator } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { deleteMember, findMember } from './store.ts'
+import { erasePerson, type Forget } from './erase-person.ts'
+
+type Input = {
+  readonly agentId: string
+  readonly memberId: string
+  readonly mode: 'live' | 'test'
+  readonly reason: string
+}
+export type Erasing = { readonly ctx: Ctx; readonly audit: Audit; readonly forget: readonly Forget[] }
+
+/** Deletes the person behind a member, who asked for it by other ways than the page. The audit log names nobody. */
+export const operatorErase = async ({ ctx, audit, forget }: Erasing, operator: Operator, input: Input) =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const { agentId, mode, memberId, reason } = input
+    const member = await findMember(tx, { agentId, mode, memberId })
+    if (!member) throw new Refusal('not_found', { message: 'No such member.' })
+    if (member.personId === null) await deleteMember(tx, member)
+    const memberships = member.personId === null ? 1 : await erasePerson(tx, forget, member.personId)
+    await audit(tx, {
+      operatorId: operator.operatorId,
+      action: 'member.erase',
+      target: agentId,
+      details: { mode, memberships, reason },
+    })
+    return { erased: true as const, memberships }
+  })

@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction, type Tx } from '../platform/db.ts'
+import { requireInvited } from './invitation.ts'
+import { findSignedIn, requireOwnPage, requireSignedIn, type FromPage } from './login.ts'
+import { challengeMinutes, originOf } from './rules.ts'
+import { insertChallenge, listPasskeys } from './store.ts'
+
+type Input = { readonly purpose: 'create' | 'sign_in'; readonly token?: string | undefined }
+
+/** Whose new passkey a challenge is for: an invited person's first, or a further one of whoever is signed in. */
+export const boundToOf = (whose: { readonly personId: string } | { readonly token: string }): string =>
+  'personId' in whose
+    ? `person ${whose.personId}`
+    : `link ${createHash('sha256').update(whose.token).digest('base64url')}`
+export const boundToNobody = 'anybody'
+
+const whoseOf = async (tx: Tx, page: FromPage, token: string | undefined) => {
+  const signedIn = await findSignedIn(tx, page)
+  if (signedIn !== undefined) return { personId: signedIn }
+  if (token === undefined) return { personId: await requireSignedIn(tx, page) }
+  await requireInvited(tx, token)
+  return { token }
+}
+
+/** ES256, EdDSA and RS256: what authenticators of today speak. */
+const algorithms = [-7, -8, -257]
+
+/** What the browser is asked for. User verification is required: a finger, a face or a PIN of the person. */
+export const passkeyOptions = async (ctx: Ctx, page: FromPage, input: Input) => {
+  requireOwnPage(ctx, page)
+  const { rpId } = originOf(ctx.config)
+  const challenge = ctx.ids.token()
+  const timeout = challengeMinutes * 60_000
+  return inTransaction(ctx, 'system', async (tx) => {
+    if (input.purpose === 'sign_in') {
+      await insertChallenge(tx, { challenge, purpose: 'sign_in', boundTo: boundToNobody }, challengeMinutes)
+      return { publicKey: { challenge, rpId, timeout, userVerification: 'required', allowCredentials: [] } }
+    }
+    const whose = await whoseOf(tx, page, input.token)
+    const known = 'personId' in whose ? await listPasskeys(tx, whose.personId) : []
+    await insertChallenge(tx, { challenge, purpose: 'create', boundTo: boundToOf(whose) }, challengeMinutes)
+    return {
+      publicKey: {
+        challenge,
+        timeout,
+        rp: { id: rpId, name: 'PoHF' },
+        // The handle is new each time and stored nowhere: it must not tell who the person is.
+        user: { id: ctx.ids.token(), name: 'PoHF', displayName: 'PoHF' },
+        pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
+        excludeCredentials: known.map(({ credentialId }) => ({ type: 'public-key', id: credentialId })),
+        authenticatorSelection: {
+          residentKey: 'required',
+          requireResidentKey: true,
+          userVerification: 'required',
+        },
+        attestation: 'direct',
+      },
+    }
+  })
+}

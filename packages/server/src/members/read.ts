@@ -1,0 +1,24 @@
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { findMember, type MemberRow } from './store.ts'
+
+/** What an agent is shown: nothing that another agent is shown too. */
+export const shownToAgent = (member: MemberRow) => ({
+  memberId: member.memberId,
+  externalRef: member.externalRef,
+  status: member.status,
+  uniqueness: member.uniqueness,
+  methods: [...member.methods],
+  checkedAt: member.attention?.at.toISOString() ?? null,
+  quality: member.attention?.quality ?? null,
+  createdAt: member.createdAt.toISOString(),
+})
+
+export const read = async (ctx: Ctx, agent: Agent, memberId: string) =>
+  inTransaction(ctx, agent.agentId, async (tx) => {
+    const member = await findMember(tx, { agentId: agent.agentId, mode: agent.mode, memberId })
+    if (!member) throw new Refusal('not_found', { message: 'No such member.' })
+    return shownToAgent(member)
+  })

@@ -1,0 +1,28 @@
+import type { Mode } from '@pohf/protocol'
+import { readNow, type Tx } from '../platform/db.ts'
+import { attentionDaysMax, simulatedMember, type Member } from './rules.ts'
+import { findMember } from './store.ts'
+
+/** The member behind an id, as its agent may know it; undefined where there is none. */
+export const resolveMember = async (
+  tx: Tx,
+  agent: { readonly agentId: string; readonly mode: Mode },
+  memberId: string,
+): Promise<Member | undefined> => {
+  const found = await findMember(tx, { agentId: agent.agentId, mode: agent.mode, memberId })
+  if (!found) return agent.mode === 'test' ? simulatedMember(memberId) : undefined
+  if (found.status !== 'enrolled') return { status: 'refused', reason: found.status }
+  const { attention, passkeyAssurance, consentedAt } = found
+  if (!attention || !passkeyAssurance || !consentedAt) throw new Error('an enrolled member without proofs')
+  const ageMs = (await readNow(tx)).getTime() - attention.at.getTime()
+  if (ageMs > attentionDaysMax * 86_400_000) return { status: 'refused', reason: 'attention_too_old' }
+  return {
+    status: 'enrolled',
+    simulated: false,
+    methods: found.methods,
+    uniqueness: found.uniqueness,
+    attention,
+    passkey: { assurance: passkeyAssurance, at: consentedAt },
+    history: { good: found.good, bad: found.bad },
+  }
+}

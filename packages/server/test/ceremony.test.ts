@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { after, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import axeCore from 'axe-core'
+import type { Page } from 'playwright-core'
+import { verifyCredential, type Fetch } from '@pohf/verify'
+import type { ProbeTruth } from '@pohf/protocol/telemetry'
+import { findChromium, launch } from '../../console/test/browser.ts'
+import { isTagBuilt } from '../src/discovery/tag.ts'
+import { truthOf } from '../src/sessions/probes.ts'
+import type { RecordingState } from '../src/sessions/recording.ts'
+import { startHarness } from './harness.ts'
+import { invite, registerPaying } from './member.ts'
+
+// Whole ceremonies in a real browser: the page, the passkey of a virtual authenticator, the questions, the credential.
+
+const chromium = findChromium()
+const skip = 'missing' in chromium ? chromium.missing : false
+if (!skip && !isTagBuilt())
+  execFileSync(process.execPath, [fileURLToPath(new URL('../../tag/build.ts', import.meta.url))])
+
+/** The address of the service is part of its settings, so its port is chosen before it starts. */
+const freePort = (): Promise<number> =>
+  new Promise((resolve) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const address = probe.address()
+      probe.close(() => resolve(typeof address === 'object' ? (address?.port ?? 0) : 0))
+    })
+  })
+const port = await freePort()
+const harness = await startHarness({ PORT: String(port), ATTEST_ALLOW_CUSTOM_ROOTS: 'off' })
+await harness.app.api.listen({ host: '127.0.0.1', port })
+const browser = 'path' in chromium ? await launch(chromium.path) : undefined
+after(() => browser?.close())
+
+const issuer = harness.ctx.config.BASE_URL
+const inProcess: Fetch = async (url) => {
+  const answer = await harness.call('GET', new URL(url).pathname)
+  return new Response(answer.text, { status: answer.status })
+}
+
+/** Where set, pictures of every state are put there, to be looked at. */
+const picturesFolder = process.env['POHF_PICTURES']
+const lookAt = async (page: Page, name: string): Promise<void> => {
+  await page.evaluate(axeCore.source)
+  const found = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
+    '(async () => (await axe.run()).violations)()',
+  )
+  assert.deepEqual(
+    found.map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`),
+    [],
+    name,
+  )
+  const isWide = await page.evaluate<boolean>(
+    'document.documentElement.scrollWidth > document.documentElement.clientWidth',
+  )
+  assert.equal(isWide, false, `${name} scrolls sideways`)
+  if (!picturesFolder) return
+  mkdirSync(picturesFolder, { recursive: true })
+  await page.screenshot({ path: `${picturesFolder}/${name}.png`, fullPage: true })
+}
+
+type View = { readonly width: number; readonly dark: boolean; readonly locale?: string }
+type Authenticator = { readonly transport: 'internal' | 'usb'; readonly direct: boolean }
+
+/** A browser of one person: it says that nobody drives it, as a person's does. */
+const openPerson = async (view: View, authenticator: Authenticator) => {
+  assert.ok(browser)
+  const context = await browser.newContext({
+    viewport: { width: view.width, height: 800 },
+    colorScheme: view.dark ? 'dark' : 'light',
+    locale: view.locale ?? 'en-GB',
+    userAgent:
+      'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36',
+  })
+  await context.addInitScript('Object.defineProperty(Navigator.prototype, "webdriver", { get: () => false })')
+  const page = await context.newPage()
+  const devtools = await context.newCDPSession(page)
+  await devtools.send('WebAuthn.enable')
+  await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: authenticator.transport,
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+  if (!authenticator.direct)
+    // The page asks for attestation; this person's browser declines it, as most do.
+    await context.addInitScript(
+      `const create = CredentialsContainer.prototype.create; CredentialsContainer.prototype.create = function (options) { return create.call(this, { publicKey: { ...options.publicKey, attestation: 'none' } }) }`,
+    )
+  return { context, page }
+}
+
+const truthNow = async (): Promise<ProbeTruth | undefined> => {
+  const { rows } = await harness.owner.query<{ state: RecordingState }>(
+    "select state from session_recorders where status = 'open' order by at desc limit 1",
+  )
+  const open = rows[0]?.state.schedule.open
+  return open ? truthOf(open.probe) : undefined
+}
+
+/** Answers the questions with the keyboard alone, as the page offers it. */
+const answerByKeyboard = async (page: Page): Promise<void> => {
+  const answered = new Set<string>()
+  for (let look = 0; look < 1_200; look += 1) {
+    const state = await page.evaluate<string>(
+      `(() => { const dialog = document.querySelector('pohf-check')?.shadowRoot.querySelector('dialog'); return dialog ? dialog.className + (dialog.querySelector('.bar.runs') ? ' runs' : '') : 'closed' })()`,
+    )
+    if (state === 'closed') return
+    const truth = state.endsWith(' runs') ? await truthNow() : undefined
+    if (truth && !answered.has(truth.id) && truth.kind === 'choose') {
+      await sleep(600)
+      await page.keyboard.press(String(truth.choice + 1))
+      answered.add(truth.id)
+    }
+    await sleep(60)
+  }
+  throw new Error('the questions do not end')
+}
+
+const enrolInBrowser = async (page: Page, enrolUrl: string, name: string): Promise<string[]> => {
+  await page.goto(enrolUrl)
+  await lookAt(page, `${name}-1-consent`)
+  const submit = page.locator('#step-consent button.main')
+  await submit.click()
+  await page.locator('.result:not(:empty)').waitFor()
+  assert.equal(await page.locator('#step-consent').isVisible(), true, 'nothing goes on without a yes')
+  // Keyboard alone from here on.
+  await page.locator('input[name=agree]').focus()
+  await page.keyboard.press('Space')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await page.locator('#step-codes').waitFor()
+  const codes = ((await page.locator('.codes').textContent()) ?? '').split('\n')
+  await lookAt(page, `${name}-2-codes`)
+  await page.keyboard.press('Tab')
+  await page.locator('#step-codes button').focus()
+  await page.keyboard.press('Enter')
+  await page.locator('#step-check pohf-check').waitFor()
+  await lookAt(page, `${name}-3-check`)
+  await page.locator('pohf-check button.btn').focus()
+  await page.keyboard.press('Enter')
+  await page.locator('pohf-check dialog .actions button').nth(1).focus()
+  await page.keyboard.press('Enter')
+  await answerByKeyboard(page)
+  await page.locator('#step-done:visible').waitFor({ timeout: 20_000 })
+  await lookAt(page, `${name}-4-done`)
+  return codes
+}
+
+const agent = await registerPaying(harness, 'live', 'shop@example.com')
+
+const scenes: readonly (readonly [string, View, Authenticator])[] = [
+  ['phone-light', { width: 320, dark: false }, { transport: 'internal', direct: false }],
+  ['desk-dark', { width: 1280, dark: true }, { transport: 'usb', direct: true }],
+]
+for (const [name, view, authenticator] of scenes)
+  test(
+    `${name}: a person enrols in Chromium (${authenticator.transport}, ${authenticator.direct ? 'direct' : 'none'}), and @pohf/verify believes the credential`,
+    { skip },
+    async () => {
+      const { context, page } = await openPerson(view, authenticator)
+      const faults: string[] = []
+      page.on('pageerror', (error) => faults.push(error.message))
+      const { memberId, enrolUrl } = await invite(harness, agent.apiKey)
+      const codes = await enrolInBrowser(page, enrolUrl, name)
+      assert.equal(codes.length, 8)
+      const cookies = await context.cookies()
+      const login = cookies.find((cookie) => cookie.name === '__Host-pohf_me')
+      assert.deepEqual(
+        [login?.secure, login?.httpOnly, login?.sameSite, login?.path],
+        [true, true, 'Strict', '/'],
+      )
+      const minted = await harness.call('POST', '/api/agents/verify-personhood', {
+        key: agent.apiKey,
+        body: { memberId },
+      })
+      assert.equal(minted.status, 200, minted.text)
+      const result = await verifyCredential(minted.json.pohf_jwt, {
+        issuer,
+        fetch: inProcess,
+        policy: {
+          kinds: ['personhood'],
+          minAssurance: 'substantial',
+          minQuality: 0.6,
+          status: 'if-present',
+          allowTest: false,
+        },
+      })
+      assert.ok(result.ok, result.ok ? '' : result.message)
+      // The certificate of the virtual key is of a maker that nobody trusts: it counts as software.
+      assert.deepEqual(
+        [result.claims['uniqueness'], (result.claims['device'] as { assurance: string }).assurance],
+        ['device', 'software'],
+      )
+      await page.getByRole('link', { name: /delete what we hold/ }).click()
+      await page.getByText(memberId).waitFor()
+      await lookAt(page, `${name}-5-me`)
+      const download = page.waitForEvent('download')
+      await page.getByRole('link', { name: 'Download everything' }).click()
+      assert.equal((await download).suggestedFilename(), 'pohf-my-data.json')
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByRole('button', { name: 'Sign in with your passkey' }).waitFor()
+      await lookAt(page, `${name}-6-sign-in`)
+      await page.getByRole('button', { name: 'Sign in with your passkey' }).click()
+      await page.getByRole('button', { name: 'Withdraw from this application' }).click()
+      await page.locator('.chip.stop').waitFor()
+      await page.getByRole('button', { name: 'Delete everything about me' }).click()
+      await page.locator('.result:not(:empty)').waitFor()
+      await page.getByRole('checkbox').check()
+      await page.getByRole('button', { name: 'Delete everything about me' }).click()
+      await page.getByText('We hold nothing about you any more').waitFor()
+      await lookAt(page, `${name}-7-erased`)
+      const gone = await harness.call('GET', `/api/agents/members/${memberId}`, { key: agent.apiKey })
+      assert.equal(gone.status, 404)
+      assert.deepEqual(faults, [])
+      await context.close()
+    },
+  )
+
+test('the page speaks the language of the browser, and the switch decides', { skip }, async () => {
+  const { context, page } = await openPerson(
+    { width: 320, dark: true, locale: 'de-AT' },
+    { transport: 'internal', direct: false },
+  )
+  const { enrolUrl } = await invite(harness, agent.apiKey)
+  await page.goto(enrolUrl)
+  assert.equal(await page.locator('html').getAttribute('lang'), 'de')
+  await lookAt(page, 'german-phone-dark')
+  await page.getByRole('link', { name: 'English' }).click()
+  assert.equal(await page.locator('html').getAttribute('lang'), 'en')
+  assert.match((await page.locator('h1').textContent()) ?? '', /person/)
+  await page.goto(`${new URL(enrolUrl).origin}/m/none`)
+  await lookAt(page, 'german-link-gone')
+  await context.close()
+})

@@ -1,0 +1,115 @@
+import type { Pool } from 'pg'
+
+/** What erasure does with what a table holds of a person. */
+type Holds =
+  /** No column is about a person whom we enrol. */
+  | 'nothing'
+  /** Rows of the person are deleted. */
+  | 'deleted'
+  /** The row stays; what led to the person is emptied. */
+  | 'emptied'
+  /** Stays, and leads to nobody once the rest is gone. */
+  | 'anonymous'
+  /** Short-lived; goes by itself. */
+  | 'ages out'
+
+/** Every table, and what it holds of a person. A new table without a line here fails a test. */
+const declarations: Readonly<Record<string, Holds>> = {
+  agents: 'nothing',
+  api_key_hashes: 'nothing',
+  api_keys: 'nothing',
+  attention_claims: 'anonymous',
+  card_disputes: 'nothing',
+  card_events: 'nothing',
+  card_payments: 'nothing',
+  checkouts: 'nothing',
+  consents: 'anonymous',
+  conversion_claims: 'anonymous',
+  conversions: 'anonymous',
+  credential_claims: 'deleted',
+  credential_states: 'nothing',
+  credentials: 'emptied',
+  device_attestations: 'deleted',
+  device_keys: 'deleted',
+  enrolment_links: 'deleted',
+  events: 'emptied',
+  forward_orders: 'nothing',
+  free_plan_grants: 'nothing',
+  free_plan_places: 'nothing',
+  idempotency_keys: 'ages out',
+  ledger_accounts: 'nothing',
+  ledger_checkpoints: 'nothing',
+  ledger_claims: 'nothing',
+  ledger_compared: 'nothing',
+  ledger_drift: 'nothing',
+  ledger_entries: 'nothing',
+  ledger_lines: 'nothing',
+  mail_tokens: 'nothing',
+  member_attention: 'deleted',
+  members: 'deleted',
+  nonces: 'deleted',
+  nullifiers: 'anonymous',
+  operator_audit: 'nothing',
+  operators: 'nothing',
+  orders: 'nothing',
+  outbox: 'ages out',
+  partner_conversions: 'nothing',
+  passkey_challenges: 'deleted',
+  payment_bindings: 'emptied',
+  payout_requests: 'nothing',
+  people: 'deleted',
+  person_logins: 'deleted',
+  person_passkeys: 'deleted',
+  person_proofs: 'deleted',
+  person_recovery_codes: 'deleted',
+  photo_hashes: 'anonymous',
+  platform_migrations: 'nothing',
+  platform_partitioned: 'nothing',
+  presences: 'deleted',
+  session_chunks: 'deleted',
+  session_claims: 'anonymous',
+  session_keys: 'deleted',
+  session_recorders: 'deleted',
+  sessions: 'emptied',
+  status_blocks: 'nothing',
+  status_entries: 'nothing',
+  status_lists: 'nothing',
+  stroke_sketches: 'deleted',
+  task_completions: 'emptied',
+  task_token_claims: 'ages out',
+  track_event_claims: 'anonymous',
+  track_events: 'anonymous',
+  track_views: 'anonymous',
+  vhh_epochs: 'nothing',
+  webhook_attempts: 'ages out',
+  webhook_deliveries: 'ages out',
+  webhook_endpoints: 'nothing',
+  webhook_health: 'nothing',
+  workflows: 'nothing',
+}
+
+const tablesOf = async (owner: Pool): Promise<string[]> => {
+  const { rows } = await owner.query<{ name: string }>(
+    "select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1",
+  )
+  return rows.map(({ name }) => name)
+}
+export const undeclaredTables = async (owner: Pool): Promise<string[]> =>
+  (await tablesOf(owner)).filter((name) => !Object.hasOwn(declarations, name))
+
+/** The tables in which these bytes stand anywhere, as text, as binary, or as base64 of binary. */
+export const findBytes = async (owner: Pool, bytes: string | Buffer): Promise<string[]> => {
+  const forms =
+    typeof bytes === 'string'
+      ? [bytes, Buffer.from(bytes).toString('hex')]
+      : [bytes.toString('hex'), bytes.toString('base64url'), bytes.toString('base64')]
+  const found: string[] = []
+  for (const table of await tablesOf(owner)) {
+    const { rowCount } = await owner.query(
+      `select from "${table}" t where exists (select from unnest($1::text[]) f where position(f in t::text) > 0) limit 1`,
+      [forms],
+    )
+    if ((rowCount ?? 0) > 0) found.push(table)
+  }
+  return found
+}
