@@ -9,7 +9,16 @@ const [baseUrl = '', site = '', count = '', seconds = ''] = process.argv.slice(2
 const agent = new Agent({ keepAlive: true, maxSockets: 2_000 })
 const sha256 = (bytes: Uint8Array | string): Buffer => createHash('sha256').update(bytes).digest()
 
-const tally = { chunks: 0, refused: 0, failed: 0, bytesUp: 0, bytesDown: 0, probes: 0, finished: 0 }
+const tally = {
+  chunks: 0,
+  toldToWait: 0,
+  refused: 0,
+  failed: 0,
+  bytesUp: 0,
+  bytesDown: 0,
+  probes: 0,
+  finished: 0,
+}
 const latencies: number[] = []
 
 const post = (path: string, body: unknown): Promise<{ status: number; json: unknown }> =>
@@ -86,6 +95,8 @@ const environment = {
   coalesces: true,
 }
 
+const triesMax = 5
+
 const send = async (page: Page, ms: number, isLast: boolean): Promise<void> => {
   const [seq, t1] = [page.seq + 1, page.clock + ms]
   const chunk = JSON.stringify({
@@ -104,7 +115,13 @@ const send = async (page: Page, ms: number, isLast: boolean): Promise<void> => {
   )
   const startedAt = performance.now()
   const path = `/api/sessions/${page.sessionId}/${isLast ? 'finish' : 'telemetry'}`
-  const { status, json } = await post(path, { chunk, signature })
+  let { status, json } = await post(path, { chunk, signature })
+  // As a page does: what was not taken is sent again, byte for byte.
+  for (let again = 1; status === 503 && again <= triesMax; again += 1) {
+    tally.toldToWait += 1
+    await setTimeout(2_000 * again)
+    ;({ status, json } = await post(path, { chunk, signature }))
+  }
   if (status !== 200) {
     tally.refused += 1
     throw new Error(`refused: ${JSON.stringify(json)}`)

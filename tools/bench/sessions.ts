@@ -46,6 +46,7 @@ const cpuMsOf = (pid: number): number => {
 
 type Played = {
   readonly chunks: number
+  readonly toldToWait: number
   readonly refused: number
   readonly failed: number
   readonly finished: number
@@ -128,6 +129,7 @@ export const sessions = async () => {
       chunksPerSecond: round(played.chunks / wallSeconds),
       probes: played.probes,
       finished: played.finished,
+      toldToWait: played.toldToWait,
       refused: played.refused,
       failed: played.failed,
       chunkMs: { p50: round(played.p50), p99: round(played.p99), max: round(played.max) },

@@ -196,6 +196,7 @@ const chainFlags = (records: readonly ReadRecord[]): FlagName[] => {
 
 const skewShareMax = 0.1
 const skewMsMax = 2_000
+const isFar = (apart: number, longer: number) => apart > skewMsMax && apart > skewShareMax * longer
 /** The least delay among the last chunks tells clocks apart; one of them may have waited for the network. */
 const lastChunks = 3
 const isSkewed = (records: readonly ReadRecord[]): boolean => {
@@ -204,7 +205,6 @@ const isSkewed = (records: readonly ReadRecord[]): boolean => {
     lead: chunk.t1 - (receivedAt - start),
     longer: Math.max(chunk.t1, receivedAt - start),
   }))
-  const isFar = (apart: number, longer: number) => apart > skewMsMax && apart > skewShareMax * longer
   return (
     leads.some(({ lead, longer }) => isFar(lead, longer)) ||
     (leads.length > 0 && leads.slice(-lastChunks).every(({ lead, longer }) => isFar(-lead, longer)))
