@@ -357,15 +357,15 @@ export const updateAsked = async (tx: Tx, key: RowKey): Promise<void> => {
     .execute()
 }
 
+const paidQuery = (tx: Tx, purpose: 'credits' | 'order') =>
+  rowQuery(tx).where('mode', '=', 'live').where('state', '=', 'completed').where('purpose', '=', purpose)
+
 /** Paid live checkouts of a purpose in the order of their ids, for checking them against what was posted. */
 export const listPaidCheckouts = async (
   tx: Tx,
   page: { readonly purpose: 'credits' | 'order'; readonly after: string; readonly limit: number },
 ) => {
-  const rows = await rowQuery(tx)
-    .where('mode', '=', 'live')
-    .where('state', '=', 'completed')
-    .where('purpose', '=', page.purpose)
+  const rows = await paidQuery(tx, page.purpose)
     .where('checkout_id', '>', page.after)
     .orderBy('checkout_id')
     .limit(page.limit)
@@ -379,10 +379,7 @@ export const listPaidBetween = async (
   tx: Tx,
   span: { readonly purpose: 'credits' | 'order'; readonly from: Date; readonly to: Date },
 ) => {
-  const rows = await rowQuery(tx)
-    .where('mode', '=', 'live')
-    .where('state', '=', 'completed')
-    .where('purpose', '=', span.purpose)
+  const rows = await paidQuery(tx, span.purpose)
     .where('paid_at', '>=', span.from)
     .where('paid_at', '<', span.to)
     .limit(paidBetweenMax)
