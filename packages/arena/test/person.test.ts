@@ -53,7 +53,7 @@ const startedHere = (): string[] =>
 
 test(
   'a page that does not open leaves nothing behind, no process and no file',
-  { skip: missing.length > 0, timeout: 60_000 },
+  { skip: missing.length > 0, timeout: 180_000 },
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'pohf-nothing-'))
     const before = process.env['TMPDIR']

@@ -17,6 +17,8 @@ import { type Hand, passCheck, type Rectangle } from './check.ts'
 
 const screen = { width: 1_366, height: 768 } as const
 const startMsMax = 60_000
+/** One attempt; a busy browser is asked again. */
+const connectMsMax = 20_000
 const chromiumPath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium'
 
 /** What is missing on this machine to play a person; empty where nothing is. */
@@ -201,18 +203,21 @@ const connect = async (port: number, { url, signal }: PersonOptions) => {
   const deadline = performance.now() + startMsMax
   while (performance.now() < deadline) {
     if (signal?.aborted) break
-    const isUp = await fetch(`http://127.0.0.1:${port}/json/version`).then(
+    const asking = { signal: AbortSignal.timeout(5_000) }
+    const isUp = await fetch(`http://127.0.0.1:${port}/json/version`, asking).then(
       (response) => response.ok,
       () => false,
     )
     if (isUp) {
-      const browser = await chromium.connectOverCDP(`http://127.0.0.1:${port}`, { timeout: startMsMax })
+      const browser = await chromium
+        .connectOverCDP(`http://127.0.0.1:${port}`, { timeout: connectMsMax })
+        .catch(() => undefined)
       const page = browser
-        .contexts()[0]
+        ?.contexts()[0]
         ?.pages()
         .find((one) => one.url().startsWith(url))
-      if (page) return { browser, page }
-      await browser.close()
+      if (browser && page) return { browser, page }
+      await browser?.close()
     }
     await sleep(200)
   }
