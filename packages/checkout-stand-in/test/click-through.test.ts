@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import axeCore from 'axe-core'
 import type { Page } from 'playwright-core'
-import { findChromium, launch } from '../../console/test/browser.ts'
+import { findChromium, launch, violationsOf } from '../../console/test/browser.ts'
 import { startCardHarness } from '../../server/test/card.ts'
 
 const chromium = findChromium()
@@ -38,15 +37,7 @@ const inBrowser = (name: string, view: View, body: (opened: Opened) => Promise<v
 
 const shots = process.env['POHF_SHOTS']
 const look = async (page: Page, name: string, view: View): Promise<void> => {
-  await page.evaluate(axeCore.source)
-  const found = await page.evaluate<{ id: string; help: string; nodes: { html: string }[] }[]>(
-    '(async () => (await axe.run()).violations)()',
-  )
-  assert.deepEqual(
-    found.map(({ id, help, nodes }) => `${id}: ${help} ${nodes[0]?.html ?? ''}`),
-    [],
-    name,
-  )
+  assert.deepEqual(await violationsOf(page), [], name)
   const overflow = await page.evaluate<number>(
     'document.documentElement.scrollWidth - document.documentElement.clientWidth',
   )

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
-import { chromium, type Browser } from 'playwright-core'
+import axeCore from 'axe-core'
+import { chromium, type Browser, type Page } from 'playwright-core'
 
 const places = [
   process.env['CHROMIUM_PATH'],
@@ -30,3 +31,12 @@ export const launch = (path: string): Promise<Browser> =>
       '--no-first-run',
     ],
   })
+
+/** What axe finds wrong with the page as it stands, each with the first element it is about. */
+export const violationsOf = async (page: Page): Promise<string[]> => {
+  await page.evaluate(axeCore.source)
+  const found = await page.evaluate<{ id: string; help: string; nodes: { html: string }[] }[]>(
+    '(async () => (await axe.run()).violations)()',
+  )
+  return found.map(({ id, help, nodes }) => `${id}: ${help} ${nodes[0]?.html ?? ''}`)
+}

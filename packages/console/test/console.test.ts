@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { after, test, type TestContext } from 'node:test'
-import axeCore from 'axe-core'
 import type { Page } from 'playwright-core'
 import { answer, startReceiver } from '../../server/test/receiver.ts'
 import { happen, newAgent, subscribe, type Agent } from '../../server/test/webhooks.ts'
-import { findChromium, launch } from './browser.ts'
+import { findChromium, launch, violationsOf } from './browser.ts'
 import { openService } from './service.ts'
 
 const chromium = findChromium()
@@ -53,13 +52,6 @@ const signIn = async (page: Page, key: string): Promise<void> => {
   await page.fill('#key', key)
   await page.click('text=Open the console')
   await page.waitForSelector('main h1')
-}
-const axe = async (page: Page): Promise<string[]> => {
-  await page.evaluate(axeCore.source)
-  const found = await page.evaluate<{ id: string; help: string; nodes: { html: string }[] }[]>(
-    '(async () => (await axe.run()).violations)()',
-  )
-  return found.map(({ id, help, nodes }) => `${id}: ${help} ${nodes[0]?.html ?? ''}`)
 }
 const says = (page: Page, text: string | RegExp) => page.locator('main', { hasText: text }).waitFor()
 
@@ -232,7 +224,7 @@ for (const width of [320, 1280]) {
             mkdirSync(folder, { recursive: true })
             await page.screenshot({ path: `${folder}/${name}-${width}-${colorScheme}.png`, fullPage: true })
           }
-          assert.deepEqual(await axe(page), [], name)
+          assert.deepEqual(await violationsOf(page), [], name)
           assert.ok(
             (await page.evaluate<number>('document.documentElement.scrollWidth')) <= width,
             `${name} scrolls sideways`,

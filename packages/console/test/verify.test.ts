@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, test, type TestContext } from 'node:test'
-import axeCore from 'axe-core'
 import type { Page } from 'playwright-core'
 import { makeIssuer } from '../../verify/test/issuer.ts'
-import { findChromium, launch } from './browser.ts'
+import { findChromium, launch, violationsOf } from './browser.ts'
 import { openStage, scenes } from './stage.ts'
 
 const chromium = findChromium()
@@ -55,13 +54,6 @@ const check = async (page: Page, jwt: string): Promise<void> => {
   await page.waitForSelector('.chips')
 }
 const chipOf = (page: Page) => page.textContent('.chips .chip')
-const axe = async (page: Page): Promise<string[]> => {
-  await page.evaluate(axeCore.source)
-  const found = await page.evaluate<{ id: string; help: string; nodes: { html: string }[] }[]>(
-    '(async () => (await axe.run()).violations)()',
-  )
-  return found.map(({ id, help, nodes }) => `${id}: ${help} ${nodes[0]?.html ?? ''}`)
-}
 
 inBrowser('each state is named, and only what the issuer signed is shown', async ({ page, stage }) => {
   for (const [name, jwt, chip] of scenes(stage.issuer, makeIssuer('https://other.example'))) {
@@ -184,7 +176,7 @@ for (const width of [320, 1280]) {
       `axe finds nothing, and nothing is wider than the page: ${width} px, ${colorScheme}`,
       async ({ page, stage }) => {
         const look = async (name: string) => {
-          assert.deepEqual(await axe(page), [], name)
+          assert.deepEqual(await violationsOf(page), [], name)
           assert.ok(
             (await page.evaluate<number>('document.documentElement.scrollWidth')) <= width,
             `${name} scrolls sideways`,

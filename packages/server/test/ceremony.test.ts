@@ -5,11 +5,10 @@ import { createServer } from 'node:net'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import axeCore from 'axe-core'
 import type { Page } from 'playwright-core'
 import { verifyCredential, type Fetch } from '@pohf/verify'
 import type { ProbeTruth } from '@pohf/protocol/telemetry'
-import { findChromium, launch } from '../../console/test/browser.ts'
+import { findChromium, launch, violationsOf } from '../../console/test/browser.ts'
 import { isTagBuilt } from '../src/discovery/tag.ts'
 import { truthOf } from '../src/sessions/probes.ts'
 import type { RecordingState } from '../src/sessions/recording.ts'
@@ -46,15 +45,7 @@ const inProcess: Fetch = async (url) => {
 /** Where set, pictures of every state are put there, to be looked at. */
 const picturesFolder = process.env['POHF_PICTURES']
 const lookAt = async (page: Page, name: string): Promise<void> => {
-  await page.evaluate(axeCore.source)
-  const found = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
-    '(async () => (await axe.run()).violations)()',
-  )
-  assert.deepEqual(
-    found.map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`),
-    [],
-    name,
-  )
+  assert.deepEqual(await violationsOf(page), [], name)
   const isWide = await page.evaluate<boolean>(
     'document.documentElement.scrollWidth > document.documentElement.clientWidth',
   )

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
-import axeCore from 'axe-core'
 import type { Page } from 'playwright-core'
+import { violationsOf } from '../../console/test/browser.ts'
 
 /** Where set, pictures of every state are put there, to be looked at. */
 const picturesFolder = process.env['POHF_PICTURES']
@@ -13,15 +13,7 @@ export const lookAt = async (page: Page, name: string): Promise<void> => {
     await page.screenshot({ path: `${picturesFolder}/${name}.png`, fullPage: true })
   }
   // Not through a script element: the page's policy would forbid it.
-  await page.evaluate(axeCore.source)
-  const found = await page.evaluate<{ id: string; help: string; nodes: { html: string }[] }[]>(
-    '(async () => (await axe.run()).violations)()',
-  )
-  assert.deepEqual(
-    found.map(({ id, help, nodes }) => `${id}: ${help} ${nodes[0]?.html ?? ''}`),
-    [],
-    name,
-  )
+  assert.deepEqual(await violationsOf(page), [], name)
   const wide = await page.evaluate<string[]>(`
     document.documentElement.scrollWidth <= document.documentElement.clientWidth ? [] :
       [...document.querySelectorAll('body *')].filter((one) => one.getBoundingClientRect().right > innerWidth).map((one) => one.outerHTML.slice(0, 120)).slice(0, 3)`)
