@@ -79,6 +79,7 @@ export const additions = [
   { id: 'members.sign-in', method: 'POST', path: '/api/members/sign-in', auth: 'public', status: 'built', ...members.signIn },
   { id: 'members.sign-out', method: 'POST', path: '/api/members/sign-out', auth: 'public', status: 'built', ...members.signOut },
   { id: 'members.me', method: 'GET', path: '/api/members/me', auth: 'public', status: 'built', ...members.me },
+  { id: 'members.recording', method: 'GET', path: '/api/members/me/sessions/{sessionId}/chunks', auth: 'public', status: 'built', ...members.recording },
   { id: 'members.export', method: 'GET', path: '/api/members/me/export', auth: 'public', status: 'built', ...members.exportAll },
   { id: 'members.withdraw', method: 'POST', path: '/api/members/me/withdraw', auth: 'public', status: 'built', ...members.withdraw },
   { id: 'members.erase', method: 'POST', path: '/api/members/me/erase', auth: 'public', status: 'built', ...members.erase },

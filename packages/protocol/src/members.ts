@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { operation } from './endpoint.ts'
 import { uniquenessLevels } from './credentials.ts'
 import { modes } from './ids.ts'
+import { recordedChunks } from './sessions.ts'
 import { instant, json, queryInteger, reference, text, unitInterval } from './fields.ts'
 
 const memberStatuses = ['invited', 'consented', 'enrolled', 'withdrawn'] as const
@@ -180,6 +181,12 @@ export const me = operation({
       )
       .max(1_000),
   }),
+})
+export const recording = operation({
+  summary: 'A recording of the person who is signed in, chunk by chunk.',
+  limit: 'tasks',
+  errors: ['not_found', 'sign_in_required'],
+  ...recordedChunks,
 })
 export const exportAll = operation({
   summary: 'The same as one JSON file, with the recordings opened.',

@@ -58,6 +58,7 @@ export const operations = [
   { id: 'members.sign-in', method: 'POST', path: '/api/members/sign-in', keyed: false },
   { id: 'members.sign-out', method: 'POST', path: '/api/members/sign-out', keyed: false },
   { id: 'members.me', method: 'GET', path: '/api/members/me', keyed: false },
+  { id: 'members.recording', method: 'GET', path: '/api/members/me/sessions/{sessionId}/chunks', keyed: false },
   { id: 'members.export', method: 'GET', path: '/api/members/me/export', keyed: false },
   { id: 'members.withdraw', method: 'POST', path: '/api/members/me/withdraw', keyed: false },
   { id: 'members.erase', method: 'POST', path: '/api/members/me/erase', keyed: false },

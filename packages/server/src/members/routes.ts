@@ -13,6 +13,7 @@ import { passkeyAdd } from './passkey-add.ts'
 import { passkeyOptions } from './passkey-options.ts'
 import { proofAdd } from './proof-add.ts'
 import { read } from './read.ts'
+import { recording } from './recording.ts'
 import { signIn } from './sign-in.ts'
 import { signOut } from './sign-out.ts'
 import { withdraw } from './withdraw.ts'
@@ -35,6 +36,7 @@ export const routes = (deps: MembersDeps): Route[] => {
     route('members.sign-in', (call) => signIn(deps, pageOf(call), call.body)),
     route('members.sign-out', (call) => signOut(ctx, pageOf(call))),
     route('members.me', (call) => me(deps, pageOf(call))),
+    route('members.recording', (call) => recording(deps, pageOf(call), { ...call.params, ...call.query })),
     route('members.export', (call) => exportAll(deps, pageOf(call))),
     route('members.withdraw', (call) => withdraw(deps, pageOf(call), call.body)),
     route('members.erase', (call) => erase(deps, pageOf(call))),

@@ -5,6 +5,7 @@ export type Language = (typeof languages)[number]
 
 /** Every text of the pages for people, in one table for each language. `{agent}` and the like are filled in. */
 const en = {
+  language: 'en' as Language,
   name: 'English',
   enrolTitle: 'Show once that you are a person',
   enrolLead:
@@ -88,6 +89,8 @@ const en = {
     human: 'a person',
     notHuman: 'not counted',
     open: 'not finished',
+    replay: 'Look at it',
+    replayOf: 'recording of {when}',
     kinds: { view: 'questions', work: 'work', task: 'task', presence: 'presence at a place' },
     withdraw: 'Withdraw from this application',
     passkeys: 'Your passkeys',
@@ -113,6 +116,7 @@ const en = {
 export type Words = typeof en
 
 const de: Words = {
+  language: 'de',
   name: 'Deutsch',
   enrolTitle: 'Zeigen Sie einmal, dass Sie ein Mensch sind',
   enrolLead:
@@ -200,6 +204,8 @@ const de: Words = {
     human: 'ein Mensch',
     notHuman: 'nicht gezählt',
     open: 'nicht beendet',
+    replay: 'Ansehen',
+    replayOf: 'Aufzeichnung vom {when}',
     kinds: { view: 'Fragen', work: 'Arbeit', task: 'Aufgabe', presence: 'Anwesenheit an einem Ort' },
     withdraw: 'Bei dieser Anwendung zurücknehmen',
     passkeys: 'Ihre Passkeys',
