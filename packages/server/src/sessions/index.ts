@@ -23,6 +23,7 @@ export {
   listClosed,
   listSessionsOfMember,
   listViews,
+  ofMemberMax,
   updateSessionMember,
   updateSessionScored,
   type SessionKey,
