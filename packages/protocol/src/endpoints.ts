@@ -84,6 +84,7 @@ export const additions = [
   { id: 'members.withdraw', method: 'POST', path: '/api/members/me/withdraw', auth: 'public', status: 'built', ...members.withdraw },
   { id: 'members.erase', method: 'POST', path: '/api/members/me/erase', auth: 'public', status: 'built', ...members.erase },
   { id: 'members.proof-add', method: 'POST', path: '/api/members/me/proofs', auth: 'public', status: 'built', ...members.proofAdd },
+  { id: 'members.codes-renew', method: 'POST', path: '/api/members/me/recovery-codes', auth: 'public', status: 'built', ...members.codesRenew },
   { id: 'members.passkey-add', method: 'POST', path: '/api/members/me/passkeys', auth: 'public', status: 'built', ...members.passkeyAdd },
   { id: 'evidence.test-session', method: 'POST', path: '/api/test/sessions', auth: 'bearer', scope: 'evidence', status: 'built', ...evidence.testSession },
   { id: 'webhooks.list', method: 'GET', path: '/api/agents/webhooks', auth: 'bearer', scope: 'webhooks', status: 'built', ...webhooks.list },

@@ -59,11 +59,9 @@ export const create = operation({
     kind: z.enum(sessionKinds).optional(),
     workflowId: reference(128).optional(),
     challenge: text(128).optional(),
-    language: text(35)
-      .optional()
-      .meta({
-        description: 'Of the questions that are asked in words: en or de. Another is answered in English.',
-      }),
+    language: text(35).optional().meta({
+      description: 'Of the questions that are asked in words: en or de. Another is answered in English.',
+    }),
     key: z.object({ kty: z.literal('EC'), crv: z.literal('P-256'), x: base64url(32), y: base64url(32) }),
   }),
   response: z.object({ sessionId: z.string(), nonce: base64url(32), receipt, expiresAt: instant() }),

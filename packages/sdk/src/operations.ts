@@ -63,6 +63,7 @@ export const operations = [
   { id: 'members.withdraw', method: 'POST', path: '/api/members/me/withdraw', keyed: false },
   { id: 'members.erase', method: 'POST', path: '/api/members/me/erase', keyed: false },
   { id: 'members.proof-add', method: 'POST', path: '/api/members/me/proofs', keyed: false },
+  { id: 'members.codes-renew', method: 'POST', path: '/api/members/me/recovery-codes', keyed: false },
   { id: 'members.passkey-add', method: 'POST', path: '/api/members/me/passkeys', keyed: false },
   { id: 'evidence.test-session', method: 'POST', path: '/api/test/sessions', keyed: true },
   { id: 'webhooks.list', method: 'GET', path: '/api/agents/webhooks', keyed: true },

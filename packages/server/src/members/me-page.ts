@@ -160,8 +160,16 @@ const passkeysPart = (words: Words, held: Held): Html => {
           </div>
         </dl>`,
     )}
+    <form data-act="add-passkey"><button class="btn" type="submit">${me.addPasskey}</button></form>
+    <h2>${me.codes}</h2>
     <p>${fill(me.codesLeft, { count: String(held.recoveryCodesLeft) })}</p>
-    <form data-act="add-passkey"><button class="btn" type="submit">${me.addPasskey}</button></form>`
+    <form data-act="renew-codes"><button class="btn" type="submit">${me.renewCodes}</button></form>
+    <section id="new-codes" class="card pad flow" hidden>
+      <h3 tabindex="-1">${words.codesTitle}</h3>
+      <p>${me.renewed} ${words.codesLead}</p>
+      <pre class="codes"></pre>
+      <p><button class="btn main" type="button">${words.codesKept}</button></p>
+    </section>`
 }
 
 const erasePart = ({ me }: Words): Html =>

@@ -1,6 +1,7 @@
 import { route, type Call, type EndpointId, type Route } from '../platform/call.ts'
 import { actOnce } from './act-once.ts'
 import { attention } from './attention.ts'
+import { codesRenew } from './codes-renew.ts'
 import { create } from './create.ts'
 import { erase } from './erase.ts'
 import { exportAll } from './export.ts'
@@ -41,6 +42,7 @@ export const routes = (deps: MembersDeps): Route[] => {
     route('members.withdraw', (call) => withdraw(deps, pageOf(call), call.body)),
     route('members.erase', (call) => erase(deps, pageOf(call))),
     route('members.proof-add', (call) => proofAdd(deps, pageOf(call), call.body)),
+    route('members.codes-renew', (call) => codesRenew(deps, pageOf(call), call.body.credential)),
     route('members.passkey-add', (call) => passkeyAdd(deps, pageOf(call), call.body.credential)),
   ]
 }
