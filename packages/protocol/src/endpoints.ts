@@ -131,6 +131,7 @@ export const operatorEndpoints = [
   { id: 'agents.operator-list', method: 'GET', path: '/operator/agents', auth: 'operator', status: 'built', ...operators.agentsList },
   { id: 'agents.operator-suspend', method: 'POST', path: '/operator/agents/{agentId}/suspend', auth: 'operator', status: 'built', ...operators.agentSuspend },
   { id: 'signing.keys-list', method: 'GET', path: '/operator/keys', auth: 'operator', status: 'built', ...operators.signingKeysList },
+  { id: 'signing.keys-onchain', method: 'GET', path: '/operator/keys/onchain', auth: 'operator', status: 'built', ...operators.signingKeysOnchain },
   { id: 'signing.keys-rotate', method: 'POST', path: '/operator/keys/rotate', auth: 'operator', status: 'built', ...operators.signingKeysRotate },
   { id: 'signing.keys-revoke', method: 'POST', path: '/operator/keys/{kid}/revoke', auth: 'operator', status: 'built', ...operators.signingKeysRevoke },
   { id: 'credentials.operator-revoke', method: 'POST', path: '/operator/credentials/{credentialId}/revoke', auth: 'operator', status: 'built', ...credentials.operatorRevoke },
