@@ -13,6 +13,9 @@ import * as tracking from './tracking.ts'
 import * as vhh from './vhh.ts'
 import * as webhooks from './webhooks.ts'
 import * as work from './work.ts'
+import * as workOperators from './work-operators.ts'
+import * as workOrders from './work-orders.ts'
+import * as worker from './worker.ts'
 
 /** THE TABLE: every endpoint of the specification, in its order. `id` is the file that holds the operation. */
 // prettier-ignore
@@ -79,12 +82,28 @@ export const additions = [
   { id: 'members.sign-in', method: 'POST', path: '/api/members/sign-in', auth: 'public', status: 'built', ...members.signIn },
   { id: 'members.sign-out', method: 'POST', path: '/api/members/sign-out', auth: 'public', status: 'built', ...members.signOut },
   { id: 'members.me', method: 'GET', path: '/api/members/me', auth: 'public', status: 'built', ...members.me },
+  { id: 'members.recording', method: 'GET', path: '/api/members/me/sessions/{sessionId}/chunks', auth: 'public', status: 'built', ...members.recording },
   { id: 'members.export', method: 'GET', path: '/api/members/me/export', auth: 'public', status: 'built', ...members.exportAll },
   { id: 'members.withdraw', method: 'POST', path: '/api/members/me/withdraw', auth: 'public', status: 'built', ...members.withdraw },
   { id: 'members.erase', method: 'POST', path: '/api/members/me/erase', auth: 'public', status: 'built', ...members.erase },
   { id: 'members.proof-add', method: 'POST', path: '/api/members/me/proofs', auth: 'public', status: 'built', ...members.proofAdd },
+  { id: 'members.codes-renew', method: 'POST', path: '/api/members/me/recovery-codes', auth: 'public', status: 'built', ...members.codesRenew },
   { id: 'members.passkey-add', method: 'POST', path: '/api/members/me/passkeys', auth: 'public', status: 'built', ...members.passkeyAdd },
   { id: 'evidence.test-session', method: 'POST', path: '/api/test/sessions', auth: 'bearer', scope: 'evidence', status: 'built', ...evidence.testSession },
+  { id: 'work.orders-list', method: 'GET', path: '/api/agents/orders', auth: 'bearer', scope: 'work', status: 'planned', ...workOrders.ordersList },
+  { id: 'work.order-read', method: 'GET', path: '/api/agents/orders/{orderId}', auth: 'bearer', scope: 'work', status: 'planned', ...workOrders.orderRead },
+  { id: 'work.order-results', method: 'GET', path: '/api/agents/orders/{orderId}/results', auth: 'bearer', scope: 'work', status: 'planned', ...workOrders.orderResults },
+  { id: 'work.order-cancel', method: 'POST', path: '/api/agents/orders/{orderId}/cancel', auth: 'bearer', scope: 'work', status: 'planned', ...workOrders.orderCancel },
+  { id: 'work.unit-accept', method: 'POST', path: '/api/agents/orders/{orderId}/units/{n}/accept', auth: 'bearer', scope: 'work', status: 'planned', ...workOrders.unitAccept },
+  { id: 'work.unit-reject', method: 'POST', path: '/api/agents/orders/{orderId}/units/{n}/reject', auth: 'bearer', scope: 'work', status: 'planned', ...workOrders.unitReject },
+  { id: 'work.worker-tasks', method: 'GET', path: '/api/work/tasks', auth: 'public', status: 'planned', ...worker.workerTasks },
+  { id: 'work.worker-claim', method: 'POST', path: '/api/work/claim', auth: 'public', status: 'planned', ...worker.workerClaim },
+  { id: 'work.worker-assignment', method: 'GET', path: '/api/work/assignments/{assignmentId}', auth: 'public', status: 'planned', ...worker.workerAssignment },
+  { id: 'work.worker-deliver', method: 'POST', path: '/api/work/assignments/{assignmentId}/deliver', auth: 'public', status: 'planned', ...worker.workerDeliver },
+  { id: 'work.worker-return', method: 'POST', path: '/api/work/assignments/{assignmentId}/return', auth: 'public', status: 'planned', ...worker.workerReturn },
+  { id: 'work.worker-appeal', method: 'POST', path: '/api/work/assignments/{assignmentId}/appeal', auth: 'public', status: 'planned', ...worker.workerAppeal },
+  { id: 'work.worker-earnings', method: 'GET', path: '/api/work/earnings', auth: 'public', status: 'planned', ...worker.workerEarnings },
+  { id: 'work.worker-payout', method: 'POST', path: '/api/work/payout', auth: 'public', status: 'planned', ...worker.workerPayout },
   { id: 'webhooks.list', method: 'GET', path: '/api/agents/webhooks', auth: 'bearer', scope: 'webhooks', status: 'built', ...webhooks.list },
   { id: 'webhooks.update', method: 'PATCH', path: '/api/agents/webhooks/{webhookId}', auth: 'bearer', scope: 'webhooks', status: 'built', ...webhooks.update },
   { id: 'webhooks.remove', method: 'DELETE', path: '/api/agents/webhooks/{webhookId}', auth: 'bearer', scope: 'webhooks', status: 'built', ...webhooks.remove },
@@ -121,12 +140,24 @@ export const operatorEndpoints = [
   { id: 'signing.keys-check', method: 'GET', path: '/operator/keys/check', auth: 'operator', status: 'built', ...operators.signingKeysCheck },
   { id: 'members.operator-erase', method: 'POST', path: '/operator/agents/{agentId}/members/{memberId}/erase', auth: 'operator', status: 'built', ...members.operatorErase },
   { id: 'credits.operator-check', method: 'GET', path: '/operator/credits/check', auth: 'operator', status: 'built', ...operators.creditsCheck },
+  { id: 'payments.operator-refunds', method: 'GET', path: '/operator/refunds', auth: 'operator', status: 'built', ...payments.operatorRefunds },
+  { id: 'payments.operator-refund', method: 'POST', path: '/operator/refunds', auth: 'operator', status: 'built', ...payments.operatorRefund },
+  { id: 'payments.operator-refund-retry', method: 'POST', path: '/operator/refunds/{refundId}/retry', auth: 'operator', status: 'built', ...payments.operatorRefundRetry },
   { id: 'ledger.operator-check', method: 'GET', path: '/operator/ledger/check', auth: 'operator', status: 'built', ...operators.ledgerCheck },
   { id: 'partners.payout-list', method: 'GET', path: '/operator/payouts', auth: 'operator', status: 'built', ...partners.payoutList },
   { id: 'partners.payout-review', method: 'POST', path: '/operator/payouts/{requestId}/review', auth: 'operator', status: 'built', ...partners.payoutReview },
   { id: 'partners.payout-approve', method: 'POST', path: '/operator/payouts/{requestId}/approve', auth: 'operator', status: 'built', ...partners.payoutApprove },
   { id: 'partners.payout-pay', method: 'POST', path: '/operator/payouts/{requestId}/pay', auth: 'operator', status: 'built', ...partners.payoutPay },
   { id: 'partners.payout-reject', method: 'POST', path: '/operator/payouts/{requestId}/reject', auth: 'operator', status: 'built', ...partners.payoutReject },
+  { id: 'work.operator-workflows', method: 'GET', path: '/operator/workflows', auth: 'operator', status: 'planned', ...workOperators.operatorWorkflows },
+  { id: 'work.operator-workflow-write', method: 'POST', path: '/operator/workflows/{workflowId}', auth: 'operator', status: 'planned', ...workOperators.operatorWorkflowWrite },
+  { id: 'work.operator-workflow-retire', method: 'POST', path: '/operator/workflows/{workflowId}/retire', auth: 'operator', status: 'planned', ...workOperators.operatorWorkflowRetire },
+  { id: 'work.operator-orders', method: 'GET', path: '/operator/orders', auth: 'operator', status: 'planned', ...workOperators.operatorOrders },
+  { id: 'work.operator-offer-accept', method: 'POST', path: '/operator/agents/{agentId}/orders/{orderId}/accept', auth: 'operator', status: 'planned', ...workOperators.operatorOfferAccept },
+  { id: 'work.operator-offer-decline', method: 'POST', path: '/operator/agents/{agentId}/orders/{orderId}/decline', auth: 'operator', status: 'planned', ...workOperators.operatorOfferDecline },
+  { id: 'work.operator-appeals', method: 'GET', path: '/operator/appeals', auth: 'operator', status: 'planned', ...workOperators.operatorAppeals },
+  { id: 'work.operator-appeal-decide', method: 'POST', path: '/operator/appeals/{assignmentId}/decide', auth: 'operator', status: 'planned', ...workOperators.operatorAppealDecide },
+  { id: 'work.operator-produce', method: 'POST', path: '/operator/work/produce', auth: 'operator', status: 'planned', ...workOperators.operatorProduce },
 ] as const satisfies readonly Endpoint[]
 
 export const endpoints: readonly Endpoint[] = [...specification, ...additions]

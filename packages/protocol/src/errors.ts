@@ -250,6 +250,12 @@ export const errorCatalogue = {
     'Fewer Stars are available than asked for.',
     'Ask for at most the available balance.',
   ),
+  order_conflict: entry(
+    409,
+    'This cannot be done in the state that the work is in now.',
+    'Somebody was faster, a deadline passed, or the step does not follow from this state.',
+    'Read it again and look at its status.',
+  ),
   price_above_max: entry(
     409,
     'The price is above maxPriceUsd.',

@@ -207,6 +207,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
       ...credentials.operatorRoutes(ctx, operators.audit),
       ...members.operatorRoutes({ ctx, audit: operators.audit, forget }),
       ...credits.operatorRoutes(ctx),
+      ...payments.operatorRoutes(ctx, { audit: operators.audit, settlers }),
       ...ledger.operatorRoutes(ctx, comparisons),
       ...partners.operatorRoutes(ctx, operators.audit),
     ],
@@ -230,6 +231,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
     start: async () => {
       if ((await trust).capped)
         ctx.log.warn('ATTEST_ROOTS_FILE is set: what its roots vouch for counts as software, no more')
+      await agents.ensureHouseAgents(ctx)
       await work.seed(ctx)
     },
     stopTaking: () => {

@@ -1,0 +1,142 @@
+import { z } from 'zod'
+import { operation } from './endpoint.ts'
+import { instant, json, queryInteger, text, unitInterval, usd } from './fields.ts'
+import { modes } from './ids.ts'
+import { answerForm, inputForm } from './work-forms.ts'
+import { rejectReasons } from './work-orders.ts'
+import { orderStates } from './work.ts'
+
+/** An item whose right answer is known. It looks like any other unit and is paid like one. */
+const goldItem = z.object({ input: json(16_384), answer: json(16_384) })
+
+const workflowTerms = z.object({
+  title: text(200),
+  description: text(2_000),
+  steps: z.array(text(500)).min(1).max(50),
+  estMinutes: z.int().min(1).max(10_000),
+  rewardStars: z.int().min(0).max(1_000_000),
+  webcamBonus: z.int().min(0).max(1_000_000),
+  datasetOptin: z.boolean(),
+  category: z.string().regex(/^[a-z][a-z0-9_]{0,39}$/),
+  priceUsd: usd(),
+  inputForm,
+  answerForm,
+  gold: z.array(goldItem).max(100),
+})
+const workflowId = z.string().regex(/^wf_[a-z0-9_]{1,64}$/)
+
+export const operatorWorkflows = operation({
+  summary: 'Every workflow, with its forms and gold items.',
+  response: z.object({
+    workflows: z
+      .array(
+        workflowTerms.extend({
+          workflowId: z.string(),
+          active: z.boolean(),
+          stock: z.record(z.enum(modes), z.int().min(0)),
+        }),
+      )
+      .max(1_000),
+  }),
+})
+export const operatorWorkflowWrite = operation({
+  summary: 'Offer a workflow, or change what is offered. Orders that stand keep their terms.',
+  params: z.object({ workflowId }),
+  body: workflowTerms,
+  response: z.object({ workflowId: z.string(), active: z.boolean() }),
+})
+export const operatorWorkflowRetire = operation({
+  summary: 'Stop offering a workflow. Orders that stand are finished.',
+  errors: ['not_found'],
+  params: z.object({ workflowId }),
+  response: z.object({ workflowId: z.string(), active: z.boolean() }),
+})
+const operatorOrder = z.object({
+  agentId: z.string(),
+  mode: z.enum(modes),
+  orderId: z.string(),
+  status: z.enum(orderStates),
+  taskType: z.string(),
+  instructions: z.string().nullable(),
+  items: z.int().min(0),
+  quantity: z.int(),
+  totalUsd: usd(),
+  createdAt: instant(),
+  fundedAt: instant().nullable(),
+  waitsForOperator: z.boolean(),
+})
+export const operatorOrders = operation({
+  summary: 'Orders of all agents, newest first; with waiting=1 those that wait for an operator.',
+  query: z.object({
+    waiting: z.enum(['0', '1']).optional(),
+    after: text(128).optional(),
+    limit: queryInteger(1, 100).optional(),
+  }),
+  response: z.object({ orders: z.array(operatorOrder).max(100), nextCursor: z.string().nullable() }),
+})
+const offerParams = z.object({ agentId: text(64), orderId: text(128) })
+export const operatorOfferAccept = operation({
+  summary: 'Take a custom order on: name what people shall do, and what a unit pays them.',
+  errors: ['not_found', 'order_conflict'],
+  params: offerParams,
+  body: z.object({
+    mode: z.enum(modes),
+    title: text(200),
+    steps: z.array(text(500)).min(1).max(50),
+    estMinutes: z.int().min(1).max(10_000),
+    rewardStars: z.int().min(0).max(1_000_000),
+    answerForm,
+  }),
+  response: operatorOrder,
+})
+export const operatorOfferDecline = operation({
+  summary: 'Decline an offer. What was paid goes back.',
+  errors: ['not_found', 'order_conflict'],
+  params: offerParams,
+  body: z.object({ mode: z.enum(modes), reason: text(500) }),
+  response: operatorOrder,
+})
+export const operatorAppeals = operation({
+  summary: 'Appeals that wait for a decision, oldest first.',
+  query: z.object({ limit: queryInteger(1, 100).optional() }),
+  response: z.object({
+    appeals: z
+      .array(
+        z.object({
+          assignmentId: z.string(),
+          agentId: z.string(),
+          mode: z.enum(modes),
+          orderId: z.string(),
+          n: z.int().min(1),
+          title: z.string(),
+          instructions: z.string().nullable(),
+          input: z.unknown(),
+          answer: z.unknown(),
+          quality: unitInterval().nullable(),
+          rejection: z.object({ reason: z.enum(rejectReasons), note: z.string().nullable() }),
+          text: z.string(),
+          at: instant(),
+        }),
+      )
+      .max(100),
+  }),
+})
+export const operatorAppealDecide = operation({
+  summary: 'Decide an appeal: the person is paid, or the no of the buyer stands.',
+  errors: ['not_found', 'order_conflict'],
+  params: z.object({ assignmentId: text(64) }),
+  body: z.object({ decision: z.enum(['accepted', 'refused']), reason: text(1_000) }),
+  response: z.object({ assignmentId: z.string(), decision: z.enum(['accepted', 'refused']) }),
+})
+export const operatorProduce = operation({
+  summary: 'Have units of a workflow made at your own cost, to be sold from stock.',
+  errors: ['not_found'],
+  body: z.object({
+    workflowId: text(128),
+    mode: z.enum(modes),
+    quantity: z.int().min(1).max(10_000),
+    items: z.array(json(16_384)).max(1_000).optional(),
+    instructions: text(4_000).optional(),
+  }),
+  response: z.object({ orderId: z.string(), quantity: z.int(), costUsd: usd() }),
+})

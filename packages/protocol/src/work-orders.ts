@@ -1,0 +1,133 @@
+import { z } from 'zod'
+import { operation } from './endpoint.ts'
+import { instant, queryInteger, text, unitInterval, usd } from './fields.ts'
+import { orderStates } from './work.ts'
+
+/**
+ * open: waits for a person. claimed: a person works on it. delivered: the buyer may look and say yes or no until
+ * `reviewUntil`, then it counts as accepted. rejected: the buyer said no; the person may appeal until `appealUntil`.
+ * appealed: an operator decides. accepted: paid. refused: the no stands, the money goes back. cancelled: never done,
+ * the money goes back.
+ */
+export const unitStates = [
+  'open',
+  'claimed',
+  'delivered',
+  'accepted',
+  'rejected',
+  'appealed',
+  'refused',
+  'cancelled',
+] as const
+
+export const rejectReasons = [
+  'wrong_answer',
+  'instructions_not_followed',
+  'incomplete',
+  'low_effort',
+  'other',
+] as const
+
+const orderParams = z.object({ orderId: text(128) })
+const unitParams = z.object({ orderId: text(128), n: queryInteger(1, 10_000) })
+
+const orderRecord = z.object({
+  orderId: z.string(),
+  status: z.enum(orderStates),
+  taskType: z.string(),
+  workflowId: z.string().nullable(),
+  custom: z.boolean(),
+  /** The price is the buyer's; an operator must accept it before work starts. */
+  waitsForOperator: z.boolean(),
+  quantity: z.int(),
+  unitPriceUsd: usd(),
+  totalUsd: usd(),
+  callbackRef: z.string().nullable(),
+  createdAt: instant(),
+  expiresAt: instant(),
+  fundedAt: instant().nullable(),
+  /** How many units stand in each state. */
+  units: z.record(z.enum(unitStates), z.int().min(0)),
+  escrow: z.object({
+    status: z.enum(['unfunded', 'held', 'released', 'refunded']),
+    heldUsd: usd(),
+    paidUsd: usd(),
+    returnedUsd: usd(),
+  }),
+})
+
+const unit = z.object({
+  n: z.int().min(1),
+  status: z.enum(unitStates),
+  input: z.unknown(),
+  answer: z.unknown().meta({ description: 'Null until it is delivered.' }),
+  credential: z.object({ credentialId: z.string(), pohf_jwt: z.string() }).nullable(),
+  sessionId: z.string().nullable(),
+  quality: unitInterval().nullable(),
+  deliveredAt: instant().nullable(),
+  reviewUntil: instant().nullable(),
+  appealUntil: instant().nullable(),
+  rejection: z
+    .object({ reason: z.enum(rejectReasons), note: z.string().nullable(), at: instant() })
+    .nullable(),
+  appeal: z
+    .object({
+      text: z.string(),
+      at: instant(),
+      decision: z.enum(['accepted', 'refused']).nullable(),
+      decisionReason: z.string().nullable(),
+    })
+    .nullable(),
+})
+
+export const ordersList = operation({
+  summary: 'Your orders, newest first.',
+  query: z.object({
+    status: z.enum(orderStates).optional(),
+    after: text(128).optional(),
+    limit: queryInteger(1, 100).optional(),
+  }),
+  response: z.object({ orders: z.array(orderRecord).max(100), nextCursor: z.string().nullable() }),
+})
+export const orderRead = operation({
+  summary: 'One of your orders.',
+  errors: ['not_found'],
+  params: orderParams,
+  response: orderRecord,
+})
+export const orderResults = operation({
+  summary: 'The units of an order with their answers and credentials, as JSON or CSV.',
+  errors: ['not_found'],
+  params: orderParams,
+  query: z.object({
+    format: z.enum(['json', 'csv']).optional(),
+    after: queryInteger(0, 10_000).optional(),
+    limit: queryInteger(1, 1_000).optional(),
+  }),
+  alsoMediaType: 'text/csv',
+  response: z.object({
+    orderId: z.string(),
+    status: z.enum(orderStates),
+    units: z.array(unit).max(1_000),
+    nextCursor: z.int().nullable(),
+  }),
+})
+export const orderCancel = operation({
+  summary: 'Cancel what nobody works on yet. The money of those units goes back.',
+  errors: ['not_found', 'order_conflict'],
+  params: orderParams,
+  response: orderRecord,
+})
+export const unitAccept = operation({
+  summary: 'Accept a delivered unit: the person is paid.',
+  errors: ['not_found', 'order_conflict'],
+  params: unitParams,
+  response: unit,
+})
+export const unitReject = operation({
+  summary: 'Reject a delivered unit. The person sees why and may appeal.',
+  errors: ['not_found', 'order_conflict'],
+  params: unitParams,
+  body: z.object({ reason: z.enum(rejectReasons), note: text(1_000).optional() }),
+  response: unit,
+})

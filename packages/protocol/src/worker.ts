@@ -1,0 +1,140 @@
+import { z } from 'zod'
+import { operation } from './endpoint.ts'
+import { instant, json, text, unitInterval } from './fields.ts'
+import { modes } from './ids.ts'
+import { answerForm, inputForm } from './work-forms.ts'
+import { rejectReasons } from './work-orders.ts'
+
+/**
+ * claimed: work on it. delivered: waits for the buyer. accepted: paid. rejected: the buyer said no, an appeal is open.
+ * appealed: an operator looks. refused: not paid. not_verified: the recording did not show an attentive person, not
+ * paid. returned: given back. ran_out: not delivered in time.
+ */
+export const assignmentStates = [
+  'claimed',
+  'delivered',
+  'accepted',
+  'rejected',
+  'appealed',
+  'refused',
+  'not_verified',
+  'returned',
+  'ran_out',
+] as const
+
+const task = z.object({
+  workflowId: z.string(),
+  mode: z.enum(modes),
+  title: z.string(),
+  description: z.string(),
+  category: z.string(),
+  estMinutes: z.number(),
+  rewardStars: z.int(),
+  available: z.int().min(1).meta({ description: 'How many units wait, at most 100 are counted.' }),
+})
+const assignmentSummary = z.object({
+  assignmentId: z.string(),
+  workflowId: z.string().nullable(),
+  mode: z.enum(modes),
+  title: z.string(),
+  status: z.enum(assignmentStates),
+  rewardStars: z.int(),
+  claimedAt: instant(),
+  dueAt: instant(),
+  deliveredAt: instant().nullable(),
+  quality: unitInterval().nullable(),
+  /** Why it was not paid, in the service's words. */
+  reasons: z.array(z.string()).max(32),
+  rejection: z.object({ reason: z.enum(rejectReasons), note: z.string().nullable() }).nullable(),
+  appealUntil: instant().nullable(),
+  appeal: z
+    .object({
+      text: z.string(),
+      decision: z.enum(['accepted', 'refused']).nullable(),
+      decisionReason: z.string().nullable(),
+    })
+    .nullable(),
+})
+const assignment = assignmentSummary.extend({
+  /** What the recording must carry: POST /api/sessions with kind work. */
+  site: z.string(),
+  challenge: z.string(),
+  instructions: z.string().nullable(),
+  steps: z.array(z.string()),
+  estMinutes: z.number(),
+  inputForm,
+  input: z.unknown(),
+  answerForm,
+  answer: z.unknown().meta({ description: 'Null until it is delivered.' }),
+})
+const assignmentParams = z.object({ assignmentId: text(64) })
+
+export const workerTasks = operation({
+  summary: 'The work that waits for the person who is signed in.',
+  limit: 'tasks',
+  errors: ['sign_in_required', 'member_not_enrolled'],
+  response: z.object({
+    tasks: z.array(task).max(200),
+    /** The unit that the person works on now. */
+    current: assignmentSummary.nullable(),
+  }),
+})
+export const workerClaim = operation({
+  summary: 'Take a unit of work.',
+  limit: 'tasks',
+  errors: ['sign_in_required', 'forbidden', 'member_not_enrolled', 'out_of_stock', 'order_conflict'],
+  body: z.object({ workflowId: text(128), mode: z.enum(modes) }),
+  response: assignment,
+})
+export const workerAssignment = operation({
+  summary: 'One unit that the person took.',
+  limit: 'tasks',
+  errors: ['sign_in_required', 'not_found'],
+  params: assignmentParams,
+  response: assignment,
+})
+export const workerDeliver = operation({
+  summary: 'Hand in the answer, with the recording of the work.',
+  limit: 'tasks',
+  errors: ['sign_in_required', 'forbidden', 'not_found', 'order_conflict', 'session_not_ready'],
+  params: assignmentParams,
+  body: z.object({ sessionId: text(128), answer: json(65_536) }),
+  response: assignment,
+})
+export const workerReturn = operation({
+  summary: 'Give a unit back undone.',
+  limit: 'tasks',
+  errors: ['sign_in_required', 'forbidden', 'not_found', 'order_conflict'],
+  params: assignmentParams,
+  response: assignmentSummary,
+})
+export const workerAppeal = operation({
+  summary: 'Ask an operator to look at a rejection.',
+  limit: 'tasks',
+  errors: ['sign_in_required', 'forbidden', 'not_found', 'order_conflict'],
+  params: assignmentParams,
+  body: z.object({ text: text(2_000) }),
+  response: assignmentSummary,
+})
+const book = z.object({
+  mode: z.enum(modes),
+  /** Earned, and not yet the person's to take out. */
+  vestingStars: z.int().min(0),
+  vestedStars: z.int().min(0),
+  heldStars: z.int().min(0).meta({ description: 'In payout requests that are not paid yet.' }),
+  paidStars: z.int().min(0),
+  nextVestsAt: instant().nullable(),
+})
+export const workerEarnings = operation({
+  summary: 'What the person earned, and the work behind it.',
+  limit: 'tasks',
+  errors: ['sign_in_required'],
+  response: z.object({ books: z.array(book).max(2), assignments: z.array(assignmentSummary).max(200) }),
+})
+export const workerPayout = operation({
+  summary: 'Ask for Stars to be paid out. People review it.',
+  limit: 'tasks',
+  errors: ['sign_in_required', 'forbidden', 'insufficient_stars'],
+  body: z.object({ mode: z.enum(modes), stars: z.int().min(1).max(1_000_000_000) }),
+  response: z.object({ requestId: z.string(), status: z.string() }),
+})
