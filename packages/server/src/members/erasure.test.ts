@@ -6,6 +6,7 @@ import { startHarness } from '../../test/harness.ts'
 import { enrolPerson, invite, openBrowser, registerPaying } from '../../test/member.ts'
 import { findBytes, findInFiles, undeclaredTables } from '../../test/people.ts'
 import { createPasskey, makePasskey } from '../../test/passkey-maker.ts'
+import { strokesOf } from '../../test/person.ts'
 import { startReceiver } from '../../test/receiver.ts'
 import { assertRefusal } from '../../test/refusal.ts'
 import { subscribe } from '../../test/webhooks.ts'
@@ -43,7 +44,8 @@ const claimsOf = (jwt: string) => JSON.parse(Buffer.from(jwt.split('.')[1] ?? ''
 
 /** A person who did all that leaves a trace: two agents, a check, a presence with a place, a device, credentials, a payment. */
 const liveAPerson = async (externalRef: string, lat = 12.34) => {
-  const first = await enrolPerson(harness, live, { externalRef })
+  const strokes = strokesOf(100 + invoices)
+  const first = await enrolPerson(harness, live, { externalRef, strokes })
   // In life minutes lie between two acts; here they are moved apart, so that no second is shared by chance.
   await harness.advance(60_000)
   const second = await enrolPerson(harness, other, { browser: first.browser })
@@ -84,6 +86,9 @@ const liveAPerson = async (externalRef: string, lat = 12.34) => {
   const { ciphertext } = await read(
     'select ciphertext from session_chunks c join members m on m.attention_session = c.session_id where m.member_id = $1',
   )
+  const { sketch } = await read(
+    'select sketch from stroke_sketches s join members m on m.attention_session = s.session_id where m.member_id = $1',
+  )
   const traces: Record<string, string | Buffer> = {
     person: String(personId),
     'passkey id': first.passkey.id.toString('base64url'),
@@ -93,6 +98,7 @@ const liveAPerson = async (externalRef: string, lat = 12.34) => {
     'session salt': salt as Buffer,
     'session key': String(sealed),
     recording: (ciphertext as Buffer).subarray(0, 64),
+    'shape of a stroke': sketch as Buffer,
     cookie: first.browser.cookie() ?? '',
     // As a row writes it; the number alone would be found in any second.
     place: `${lat},56.78`,
