@@ -112,8 +112,12 @@ const fail = (error: unknown, json: boolean | undefined): void => {
   const reason = error.cause instanceof PohfError ? error.cause.code : known.code
   const { charged, purchaseId } = known
   console.error(`${error.message} (${reason})`)
-  console.error({ no: 'Nothing was charged.', unknown: '', yes: 'The wallet was charged.' }[charged])
-  if (charged === 'unknown') console.error(`Ask again with: pohf buy --resume '${purchaseId}'`)
+  const next = {
+    no: 'Nothing was charged.',
+    unknown: `Ask again with: pohf buy --resume '${purchaseId}'`,
+    yes: 'The wallet was charged.',
+  }
+  console.error(next[charged])
   if (json)
     console.log(JSON.stringify({ ok: false, error: reason, message: error.message, charged, purchaseId }))
   process.exitCode = exitCodes[charged]

@@ -61,6 +61,8 @@ export type Buyer = {
 }
 
 const waitSecondsMax = 30
+/** The service takes no authorization that ends sooner than this. */
+const settleMs = 20_000
 const purchaseIdMax = 512
 const answersMax = 1_000
 
@@ -216,7 +218,7 @@ const serviceOf = (settings: ServiceSettings) => {
         throw new PurchaseError('refused', verdict.error.message, { purchaseId, cause: verdict.error })
       if (isLate || signal?.aborted) break
       const seconds = Math.min(waitSecondsMax, answer?.retryAfterSeconds ?? 2 ** Math.min(attempt - 1, 3))
-      const why = verdict.is === 'open' ? verdict.why : verdict.error.message
+      const why = verdict.is === 'open' ? verdict.why : verdict.error.code
       await onProgress?.({ step: 'waiting', purchaseId, seconds, why })
       await wait(Math.max(0, Math.min(seconds * 1_000, endsAt - Date.now())))
     }
@@ -279,11 +281,12 @@ export const createBuyer = (settings: BuyerSettings): Buyer => {
     const signature = await settings.wallet.signTypedData(data).catch((error: unknown) => {
       throw new PurchaseError('not_signed', 'The wallet did not sign.', { purchaseId, cause: error })
     })
-    const usefulUntilMs = Number(data.message.validBefore) * 1_000
-    await onProgress?.({ step: 'signed', purchaseId, validBefore: new Date(usefulUntilMs) })
+    const endsAtMs = Number(data.message.validBefore) * 1_000
+    await onProgress?.({ step: 'signed', purchaseId, validBefore: new Date(endsAtMs) })
 
     const headers = { 'x-payment': paymentHeader(terms, data, signature), 'x-purchase-id': purchaseId }
     const question = (stop: AbortSignal | undefined) => service.ask(method, url, { headers, signal: stop })
+    const usefulUntilMs = endsAtMs - settleMs
     return service.untilFinal({ purchaseId, question, judge: judgePaid, usefulUntilMs }, options)
   }
   return { buy, resume: (purchaseId, options) => resumeAt(service, purchaseId, options) }
