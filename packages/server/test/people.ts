@@ -36,6 +36,8 @@ const declarations: Readonly<Record<string, Holds>> = {
   forward_orders: 'nothing',
   free_plan_grants: 'nothing',
   free_plan_places: 'nothing',
+  gas_keys: 'nothing',
+  gas_transactions: 'nothing',
   idempotency_keys: 'ages out',
   ledger_accounts: 'nothing',
   ledger_checkpoints: 'nothing',
@@ -66,6 +68,8 @@ const declarations: Readonly<Record<string, Holds>> = {
   platform_migrations: 'nothing',
   platform_partitioned: 'nothing',
   presences: 'deleted',
+  // What was answered is bought; the credential names the person by a code that nothing leads back from.
+  purchases: 'anonymous',
   session_chunks: 'deleted',
   session_claims: 'anonymous',
   session_keys: 'deleted',
@@ -86,6 +90,7 @@ const declarations: Readonly<Record<string, Holds>> = {
   webhook_endpoints: 'nothing',
   webhook_health: 'nothing',
   workflows: 'nothing',
+  x402_payments: 'nothing',
 }
 
 const tablesOf = async (owner: Pool): Promise<string[]> => {

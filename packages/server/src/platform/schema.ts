@@ -21,6 +21,8 @@ export type JsonPrimitive = boolean | number | string | null;
 
 export type JsonValue = JsonArray | JsonObject | JsonPrimitive;
 
+export type Numeric = ColumnType<string, number | string, number | string>;
+
 export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
 export interface Agents {
@@ -54,6 +56,27 @@ export interface ApiKeys {
   replaced_by: string | null;
   revoked_at: Timestamp | null;
   scopes: string[];
+}
+
+export interface Assignments {
+  agent_id: string;
+  assignment_id: string;
+  challenge: string;
+  claimed_at: Generated<Timestamp>;
+  due_at: Timestamp;
+  flags: Generated<string[]>;
+  gold_right: boolean | null;
+  item: number | null;
+  mode: string;
+  n: number;
+  order_id: string;
+  person_id: string | null;
+  quality: number | null;
+  reasons: Generated<string[]>;
+  reward_stars: number;
+  session_id: string | null;
+  status: Generated<string>;
+  task_id: string;
 }
 
 export interface AttentionClaims {
@@ -241,6 +264,28 @@ export interface FreePlanPlaces {
   tag: string;
 }
 
+export interface GasKeys {
+  address: string;
+  balance_wei: Numeric | null;
+  chain_id: bigint;
+  last_used_at: Timestamp | null;
+  low: Generated<boolean>;
+  mined_nonce: bigint;
+  next_nonce: bigint;
+}
+
+export interface GasTransactions {
+  address: string;
+  attempt: number;
+  chain_id: bigint;
+  created_at: Generated<Timestamp>;
+  hash: string;
+  max_fee_wei: Numeric;
+  nonce: bigint;
+  raw: string;
+  reference: string;
+}
+
 export interface IdempotencyKeys {
   agent_id: string;
   body: string | null;
@@ -399,6 +444,7 @@ export interface Orders {
   checkout_id: string | null;
   checkout_url: string | null;
   created_at: Generated<Timestamp>;
+  decline_reason: string | null;
   expires_at: Timestamp;
   funded_at: Timestamp | null;
   instructions: string | null;
@@ -407,11 +453,44 @@ export interface Orders {
   mode: string;
   offer: boolean;
   order_id: string;
+  purpose: Generated<string>;
   quantity: number;
   status: Generated<string>;
   task_type: string;
+  terms: Json | null;
   total_usd_cents: bigint;
   workflow_id: string | null;
+}
+
+export interface OrderUnits {
+  agent_id: string;
+  answer: Json | null;
+  appeal_text: string | null;
+  appeal_until: Timestamp | null;
+  appealed_at: Timestamp | null;
+  created_at: Generated<Timestamp>;
+  credential_id: string | null;
+  decision: string | null;
+  decision_reason: string | null;
+  delivered_at: Timestamp | null;
+  ended_at: Timestamp | null;
+  house_pays: Generated<boolean>;
+  item: number | null;
+  mode: string;
+  n: number;
+  open_until: Timestamp;
+  order_id: string;
+  price_usd_cents: bigint;
+  quality: number | null;
+  reject_note: string | null;
+  reject_reason: string | null;
+  rejected_at: Timestamp | null;
+  review_until: Timestamp | null;
+  session_id: string | null;
+  status: Generated<string>;
+  stock: string | null;
+  task_id: string | null;
+  worker_ref: string | null;
 }
 
 export interface Outbox {
@@ -530,6 +609,30 @@ export interface Presences {
   lng: number;
   member_ref: string;
   mode: string;
+}
+
+export interface Purchases {
+  agent_id: string;
+  amount_usdc_micro: bigint;
+  attempts: Generated<number>;
+  changed_at: Generated<Timestamp>;
+  created_at: Generated<Timestamp>;
+  credential_id: string | null;
+  due_at: Timestamp | null;
+  frozen: Json | null;
+  mode: string;
+  needs_wallet: Generated<boolean>;
+  network: string;
+  payer: string;
+  purchase_id: string;
+  reason: string | null;
+  refund_transaction_hash: string | null;
+  response: string | null;
+  secret_hash: Buffer;
+  state: Generated<string>;
+  transaction_hash: string | null;
+  unit_ref: string | null;
+  workflow_id: string;
 }
 
 export interface SessionChunks {
@@ -765,13 +868,37 @@ export interface WebhookHealth {
   hour: Timestamp;
 }
 
+export interface WorkerEarnings {
+  agent_id: string;
+  flagged: Generated<boolean>;
+  mode: string;
+  n: number;
+  order_id: string;
+  stars: bigint;
+  status: Generated<string>;
+  vests_at: Timestamp;
+  worker: string;
+}
+
+export interface WorkerStanding {
+  golds: Generated<number>;
+  golds_right: Generated<number>;
+  mode: string;
+  paused_until: Timestamp | null;
+  person_id: string;
+  task_id: string;
+}
+
 export interface Workflows {
   active: Generated<boolean>;
+  answer_form: Generated<Json>;
   category: string;
   created_at: Generated<Timestamp>;
   dataset_optin: Generated<boolean>;
   description: string;
   est_minutes: number;
+  gold: Generated<Json>;
+  input_form: Generated<Json>;
   price_usd_cents: bigint;
   reward_stars: number;
   steps: string[];
@@ -780,10 +907,33 @@ export interface Workflows {
   workflow_id: string;
 }
 
+export interface X402Payments {
+  asset: string;
+  block_number: bigint | null;
+  chain_id: bigint;
+  changed_at: Generated<Timestamp>;
+  created_at: Generated<Timestamp>;
+  finalized_at: Timestamp | null;
+  form: string;
+  from_block: bigint;
+  looked_at: Timestamp | null;
+  nonce: string;
+  pay_to: string;
+  payer: string;
+  reference: string;
+  signature: string;
+  state: Generated<string>;
+  transaction_hash: string | null;
+  valid_after: bigint;
+  valid_before: bigint;
+  value_micro: bigint;
+}
+
 export interface DB {
   agents: Agents;
   api_key_hashes: ApiKeyHashes;
   api_keys: ApiKeys;
+  assignments: Assignments;
   attention_claims: AttentionClaims;
   card_disputes: CardDisputes;
   card_events: CardEvents;
@@ -802,6 +952,8 @@ export interface DB {
   forward_orders: ForwardOrders;
   free_plan_grants: FreePlanGrants;
   free_plan_places: FreePlanPlaces;
+  gas_keys: GasKeys;
+  gas_transactions: GasTransactions;
   idempotency_keys: IdempotencyKeys;
   ledger_accounts: LedgerAccounts;
   ledger_checkpoints: LedgerCheckpoints;
@@ -817,6 +969,7 @@ export interface DB {
   nullifiers: Nullifiers;
   operator_audit: OperatorAudit;
   operators: Operators;
+  order_units: OrderUnits;
   orders: Orders;
   outbox: Outbox;
   partner_conversions: PartnerConversions;
@@ -832,6 +985,7 @@ export interface DB {
   platform_migrations: PlatformMigrations;
   platform_partitioned: PlatformPartitioned;
   presences: Presences;
+  purchases: Purchases;
   session_chunks: SessionChunks;
   session_claims: SessionClaims;
   session_keys: SessionKeys;
@@ -851,5 +1005,8 @@ export interface DB {
   webhook_deliveries: WebhookDeliveries;
   webhook_endpoints: WebhookEndpoints;
   webhook_health: WebhookHealth;
+  worker_earnings: WorkerEarnings;
+  worker_standing: WorkerStanding;
   workflows: Workflows;
+  x402_payments: X402Payments;
 }
