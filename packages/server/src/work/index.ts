@@ -1,4 +1,4 @@
-export { cardSettler } from './order-paid.ts'
+export { makeCardSettler } from './order-paid.ts'
 export type { WorkerDeps } from './deps.ts'
 export { countPurchasable, findWorkRef } from './references.ts'
 export { duties } from './duties.ts'

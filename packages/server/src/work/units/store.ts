@@ -289,6 +289,22 @@ export const updateUnitRefused = async (tx: Tx, key: UnitKey): Promise<void> => 
   await oneUnit(tx, key).set({ status: 'refused', ended_at: now() }).execute()
 }
 
+export const updateUnitHousePays = async (tx: Tx, key: UnitKey): Promise<void> => {
+  await oneUnit(tx, key).set({ house_pays: true }).execute()
+}
+
+/** All units of an order in these states; an order has at most 10,000. */
+export const listUnitsIn = async (tx: Tx, key: OrderKey, states: readonly UnitState[]): Promise<Unit[]> => {
+  const rows = await selectUnits(tx)
+    .where('agent_id', '=', key.agentId)
+    .where('mode', '=', key.mode)
+    .where('order_id', '=', key.orderId)
+    .where('status', 'in', [...states])
+    .orderBy('n')
+    .execute()
+  return rows.map(unitOf)
+}
+
 /** Ends every unit that waits, and says how much money that frees. */
 export const updateOpenCancelled = async (
   tx: Tx,
