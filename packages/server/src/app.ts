@@ -244,6 +244,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
       ...payments.operatorRoutes(ctx, { audit: operators.audit, settlers: settlersOf(ctx) }),
       ...ledger.operatorRoutes(ctx, comparisons),
       ...partners.operatorRoutes(ctx, operators.audit),
+      ...work.operatorRoutes({ ctx, audit: operators.audit, books: booksOf(ctx) }),
     ],
     pages: [
       ...health,
@@ -286,7 +287,7 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
     ...(sendMail
       ? [{ name: 'mails', everyMs: 500, run: () => drainOutbox(ctx, 'mail', { before: sendMail }) }]
       : []),
-    ...work.duties(ctx),
+    ...work.duties(ctx, booksOf(ctx)),
     ...sessions.duties(ctx),
     ...payments.duties(ctx, { provider: payments.makeCardProvider(ctx), settlers: settlersOf(ctx) }),
     ...evidence.makeScoring(ctx).duties,

@@ -93,16 +93,20 @@ export const findAssignment = async (tx: Tx, assignmentId: string): Promise<Assi
   const row = await selectAssignments(tx).where('assignment_id', '=', assignmentId).executeTakeFirst()
   return row && assignmentOf(row)
 }
-/** Who has a unit in hand, or answered it; locked. */
-export const findHolderForUpdate = async (tx: Tx, unit: UnitKey): Promise<Assignment | undefined> => {
-  const row = await selectAssignments(tx)
+const holderQuery = (tx: Tx, unit: UnitKey) =>
+  selectAssignments(tx)
     .where('agent_id', '=', unit.agentId)
     .where('mode', '=', unit.mode)
     .where('order_id', '=', unit.orderId)
     .where('n', '=', unit.n)
     .where('status', 'not in', ['not_verified', 'returned', 'ran_out'])
-    .forUpdate()
-    .executeTakeFirst()
+/** Who has a unit in hand, or answered it. */
+export const findHolder = async (tx: Tx, unit: UnitKey): Promise<Assignment | undefined> => {
+  const row = await holderQuery(tx, unit).executeTakeFirst()
+  return row && assignmentOf(row)
+}
+export const findHolderForUpdate = async (tx: Tx, unit: UnitKey): Promise<Assignment | undefined> => {
+  const row = await holderQuery(tx, unit).forUpdate().executeTakeFirst()
   return row && assignmentOf(row)
 }
 /** What the person works on now. */
