@@ -128,6 +128,7 @@ const settlersOf = (ctx: Ctx): payments.Settlers => ({
 const comparisons: readonly ledger.Comparison[] = [
   credentials.debitComparison({ listPosted: ledger.listPosted, listUnposted: ledger.listUnposted }),
   credits.cardComparison,
+  work.escrowComparison,
 ]
 
 /**
