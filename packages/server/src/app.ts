@@ -230,6 +230,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
       ...credentials.operatorRoutes(ctx, operators.audit),
       ...members.operatorRoutes({ ctx, audit: operators.audit, forget }),
       ...credits.operatorRoutes(ctx),
+      ...payments.operatorRoutes(ctx, { audit: operators.audit, settlers }),
       ...ledger.operatorRoutes(ctx, comparisons),
       ...partners.operatorRoutes(ctx, operators.audit),
       ...work.operatorRoutes(ctx, operators.audit, chainDesk),

@@ -32,6 +32,7 @@ const deploymentWide: ReadonlySet<string> = new Set([
   // A message of the card provider may come before its checkout is known: then it is nobody's yet.
   'card_payments',
   'card_disputes',
+  'card_refund_facts',
   'card_events',
   // An authorization counts once for the whole deployment, and gas is the operator's.
   'x402_payments',

@@ -1,5 +1,5 @@
 import { balanceOf, InsufficientBalance, post, type Line } from '../ledger/index.ts'
-import type { PaidCheckout, Settler } from '../payments/index.ts'
+import { requestRefund, type PaidCheckout, type Settler, type TakenChange } from '../payments/index.ts'
 import type { Tx } from '../platform/db.ts'
 import { publish } from '../platform/outbox.ts'
 import { cardAccounts, escrowOf, escrowReversal } from './rules.ts'
@@ -24,7 +24,7 @@ const notice = (key: OrderKey, status: string) => ({
   data: { orderId: key.orderId, status },
 })
 
-/** An order that waits for its money is funded. Money for one that does not is held until an operator gives it back. */
+/** An order that waits for its money is funded. Money for one that does not goes back to the card. */
 const paid = async (tx: Tx, checkout: PaidCheckout): Promise<void> => {
   const key = keyOf(checkout)
   const order = await findOrderForUpdate(tx, key)
@@ -37,13 +37,29 @@ const paid = async (tx: Tx, checkout: PaidCheckout): Promise<void> => {
     reference: checkout.checkoutId,
     lines: move(cardAccounts.world, to, checkout.amountUsdCents),
   })
-  if (repeated || !funds) return
+  if (repeated) return
+  if (!funds) {
+    await requestRefund(
+      tx,
+      {
+        agentId: key.agentId,
+        mode: key.mode,
+        checkoutId: checkout.checkoutId,
+        amountUsdCents: checkout.amountUsdCents,
+        reference: `unused ${checkout.checkoutId}`,
+        reason: 'the order no longer waited for its money',
+      },
+      cardSettler,
+    )
+    return
+  }
   await updateOrderStatus(tx, key, 'funded')
   await publish(tx, { ...notice(key, 'funded'), type: 'order.funded' })
 }
 
-/** Takes the money out of escrow; what was paid on to somebody already is owed by the buyer. */
-const takeOut = async (tx: Tx, checkout: PaidCheckout, amount: bigint, reference: string): Promise<void> => {
+/** Takes the money out of where it is; what was paid on to somebody already is owed by the buyer. */
+const takeOut = async (tx: Tx, checkout: PaidCheckout, change: TakenChange): Promise<void> => {
+  const amount = change.afterUsdCents - change.beforeUsdCents
   const { agentId, mode } = checkout
   const book = { agentId, mode, unit: 'usd_cent' } as const
   const escrow = escrowOf(checkout.reference)
@@ -52,9 +68,9 @@ const takeOut = async (tx: Tx, checkout: PaidCheckout, amount: bigint, reference
       escrow: await balanceOf(tx, { ...book, account: escrow }),
       unused: await balanceOf(tx, { ...book, account: cardAccounts.unused }),
     }
-    const lines = escrowReversal(escrow, amount, held)
+    const lines = escrowReversal(escrow, { amount, own: change.ownUsdCents }, held)
     try {
-      await post(tx, { agentId, mode, kind: 'order_reversal', reference, lines })
+      await post(tx, { agentId, mode, kind: 'order_reversal', reference: change.reference, lines })
       return
     } catch (error) {
       if (!(error instanceof InsufficientBalance) || tries >= attemptsMax) throw error
@@ -69,7 +85,7 @@ export const cardSettler: Settler = {
     const key = keyOf(checkout)
     const order = await findOrderForUpdate(tx, key)
     const delta = change.afterUsdCents - change.beforeUsdCents
-    if (delta > 0n) await takeOut(tx, checkout, delta, change.reference)
+    if (delta > 0n) await takeOut(tx, checkout, change)
     // A dispute that was won gives money back to an order that may be over: an operator decides.
     else
       await post(tx, {
@@ -84,4 +100,6 @@ export const cardSettler: Settler = {
     await updateOrderStatus(tx, key, 'refunded')
     await publish(tx, { ...notice(key, 'refunded'), type: 'order.refunded' })
   },
+  spare: (tx, { agentId, mode }) =>
+    balanceOf(tx, { agentId, mode, unit: 'usd_cent', account: cardAccounts.unused }),
 }
