@@ -151,12 +151,12 @@ export const events = {
     status: 'refunded',
   }),
   'order.expired': planned('An order was not paid in time.', orderStep, { orderId, status: 'expired' }),
-  'purchase.settled': planned(
+  'purchase.settled': event(
     'A purchase over HTTP 402 was paid and its credential minted.',
     { purchaseId: id, workflowId: id, txHash: z.string(), credentialId: id },
     { purchaseId, workflowId: 'wf_test_ok', txHash: `0x${'ab'.repeat(32)}`, credentialId },
   ),
-  'purchase.failed': planned(
+  'purchase.failed': event(
     'The payment of a purchase did not settle; nothing was charged.',
     { purchaseId: id, workflowId: id, reason: z.string() },
     { purchaseId, workflowId: 'wf_test_ok', reason: 'settlement failed' },

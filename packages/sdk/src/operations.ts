@@ -66,6 +66,8 @@ export const operations = [
   { id: 'members.codes-renew', method: 'POST', path: '/api/members/me/recovery-codes', keyed: false },
   { id: 'members.passkey-add', method: 'POST', path: '/api/members/me/passkeys', keyed: false },
   { id: 'evidence.test-session', method: 'POST', path: '/api/test/sessions', keyed: true },
+  { id: 'work.purchase-read', method: 'GET', path: '/api/agent/purchases/{purchaseId}', keyed: false },
+  { id: 'work.purchases-list', method: 'GET', path: '/api/agents/purchases', keyed: true },
   { id: 'webhooks.list', method: 'GET', path: '/api/agents/webhooks', keyed: true },
   { id: 'webhooks.update', method: 'PATCH', path: '/api/agents/webhooks/{webhookId}', keyed: true },
   { id: 'webhooks.remove', method: 'DELETE', path: '/api/agents/webhooks/{webhookId}', keyed: true },
