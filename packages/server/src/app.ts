@@ -144,6 +144,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
       statusIndexes: credentials.makeStatusIndexes(ctx, signer),
       credits: creditsDesk,
       findWorkRef: work.findWorkRef,
+      findCardPayment: paymentsDesk.findCardPayment,
     }),
     ...sessions.routes(ctx, {
       findSite: findSiteWith(members.originOf(ctx.config).origin),
