@@ -181,6 +181,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
     statusIndexes,
     credits: creditsDesk,
     findWorkRef: work.findWorkRef,
+    findCardPayment: paymentsDesk.findCardPayment,
   }
   const workerDeps: work.WorkerDeps = {
     ctx,
