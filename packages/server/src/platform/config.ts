@@ -365,7 +365,9 @@ const payToFaults = (given: Record<string, string | undefined>): string[] =>
 
 /** What no single setting shows: whoever submits payments, the chain itself must be asked about them. */
 const settlementFaults = (given: Record<string, string | undefined>): string[] => {
-  const submitters = ['X402_GAS_KEYS_FILE', 'X402_FACILITATOR_URL'].filter((name) => given[name] !== undefined)
+  const submitters = ['X402_GAS_KEYS_FILE', 'X402_FACILITATOR_URL'].filter(
+    (name) => given[name] !== undefined,
+  )
   return [
     ...(submitters.length > 1 ? ['X402_GAS_KEYS_FILE and X402_FACILITATOR_URL exclude each other'] : []),
     ...(submitters.length > 0 && given['X402_CHAIN_RPC'] === undefined
