@@ -224,6 +224,30 @@ test('a buyer that gives up says that the end is open, and resume finds it', wit
   assert.equal(wallet.asked.length, 1)
 })
 
+test('202 is waited for as the service asks, with the same authorization, and never called a failure', async () => {
+  const stop = new AbortController()
+  const waits: number[] = []
+  const payments = new Set<string | null>()
+  const steps: Progress[] = []
+  const through: typeof fetch = (input, init) => {
+    payments.add(new Headers(init?.headers).get('x-payment'))
+    return fetch(input, init)
+  }
+  const wait = async (ms: number) => {
+    if (waits.push(ms) === 3) stop.abort()
+  }
+  const wallet = makeWallet()
+  const buyer = createBuyer({ baseUrl, wallet, maxUsd: 1, fetch: through, wait })
+  const options = { signal: stop.signal, onProgress: (progress: Progress) => void steps.push(progress) }
+  await assert.rejects(buyer.buy('wf_test_settle_timeout', options), failsWith('open', 'unknown'))
+  assert.equal(waits.length, 3)
+  assert.ok(waits.every((ms) => ms >= 1_000 && ms === waits[0]))
+  // The question without payment, and one payment.
+  assert.equal(payments.size, 2)
+  assert.equal(wallet.asked.length, 1)
+  assert.ok(steps.some((progress) => progress.step === 'waiting' && /uncertain/.test(progress.why)))
+})
+
 test(
   'an empty wallet, a settlement that fails and an unknown purchase are told, and nothing is charged',
   withChain,
