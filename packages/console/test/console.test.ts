@@ -39,7 +39,7 @@ const inBrowser = (
     })
     try {
       const agent = await newAgent(service.harness)
-      await page.goto(`${service.url}/console`)
+      await page.goto(`${service.url}/console#/webhooks`)
       await page.waitForSelector('#key')
       await body({ page, service, agent }, context)
       assert.deepEqual(faults, [], 'the page ran without a fault and within its policy')
@@ -63,7 +63,7 @@ inBrowser('the key stays in the memory of the tab, and only the public API is as
   const stored = await page.evaluate<unknown>(
     '[document.cookie, localStorage.length, sessionStorage.length, location.href]',
   )
-  assert.deepEqual(stored, ['', 0, 0, `${service.url}/console`])
+  assert.deepEqual(stored, ['', 0, 0, `${service.url}/console#/webhooks`])
   const calls = service.asked.filter(({ key }) => key !== undefined)
   assert.ok(calls.length > 0)
   for (const { url, key, cookie } of calls) {
