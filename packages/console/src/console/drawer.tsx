@@ -40,3 +40,9 @@ export const Drawer = (given: {
     </dialog>
   )
 }
+
+/** After an act that takes the thing out of the list: back to the list, where the outcome is told. */
+export const leaveDrawer = (href: string): void => {
+  location.hash = href
+  document.querySelector('main')?.focus()
+}

@@ -52,7 +52,7 @@ export const countIn = (order: Order, ...states: readonly UnitState[]): number =
   states.reduce((sum, state) => sum + (order.units[state] ?? 0), 0)
 
 /** Units about which nothing more will change. */
-export const countDone = (order: Order): number => countIn(order, 'accepted', 'refused', 'cancelled')
+const countDone = (order: Order): number => countIn(order, 'accepted', 'refused', 'cancelled')
 
 /** The first line of the list: what waits for whoever reads it. */
 export const headlineOf = (orders: readonly Order[]): string => {
