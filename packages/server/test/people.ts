@@ -18,6 +18,7 @@ const declarations: Readonly<Record<string, Holds>> = {
   agents: 'nothing',
   api_key_hashes: 'nothing',
   api_keys: 'nothing',
+  assignments: 'emptied',
   attention_claims: 'anonymous',
   card_disputes: 'nothing',
   card_events: 'nothing',
@@ -51,6 +52,7 @@ const declarations: Readonly<Record<string, Holds>> = {
   nullifiers: 'anonymous',
   operator_audit: 'nothing',
   operators: 'nothing',
+  order_units: 'emptied',
   orders: 'nothing',
   outbox: 'ages out',
   partner_conversions: 'nothing',
@@ -85,6 +87,8 @@ const declarations: Readonly<Record<string, Holds>> = {
   webhook_deliveries: 'ages out',
   webhook_endpoints: 'nothing',
   webhook_health: 'nothing',
+  worker_earnings: 'anonymous',
+  worker_standing: 'deleted',
   workflows: 'nothing',
 }
 

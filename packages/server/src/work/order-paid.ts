@@ -1,9 +1,10 @@
 import { balanceOf, InsufficientBalance, post, type Line } from '../ledger/index.ts'
 import type { PaidCheckout, Settler } from '../payments/index.ts'
 import type { Tx } from '../platform/db.ts'
-import { publish } from '../platform/outbox.ts'
+import { findOrderForUpdate, updateOrderStatus, type Order, type OrderKey } from './orders/store.ts'
 import { cardAccounts, escrowOf, escrowReversal } from './rules.ts'
-import { findOrderForUpdate, updateOrderStatus, type OrderKey } from './store.ts'
+import { moveOrder, tellOrder } from './units/steps.ts'
+import { insertUnits } from './units/store.ts'
 
 /** The first refusal by the ledger locks the accounts, so the second look at them is the last. */
 const attemptsMax = 3
@@ -17,29 +18,49 @@ const move = (from: string, to: string, amount: bigint): Line[] => [
   { account: from, unit: 'usd_cent', amount: -amount },
   { account: to, unit: 'usd_cent', amount },
 ]
-const notice = (key: OrderKey, status: string) => ({
-  agentId: key.agentId,
-  mode: key.mode,
-  subject: key.orderId,
-  data: { orderId: key.orderId, status },
-})
 
-/** An order that waits for its money is funded. Money for one that does not is held until an operator gives it back. */
+type Payment = {
+  /** Names the payment for ever. */
+  readonly reference: string
+  readonly amountUsdCents: bigint
+  /** Where the money comes from: a card, unless the operator pays. */
+  readonly from?: string
+}
+/** The money is there: it goes into escrow, and the order into units. The order is locked and waits for it. */
+export const fundOrder = async (tx: Tx, order: Order, payment: Payment): Promise<void> => {
+  await post(tx, {
+    agentId: order.agentId,
+    mode: order.mode,
+    kind: 'order_payment',
+    reference: payment.reference,
+    lines: move(payment.from ?? cardAccounts.world, escrowOf(order.orderId), payment.amountUsdCents),
+  })
+  // People find it by its workflow, or, once an operator has named what is to be done, by itself.
+  const taskId = order.terms && !order.waitsForOperator ? (order.workflowId ?? order.orderId) : null
+  await insertUnits(tx, order, {
+    quantity: order.quantity,
+    totalUsdCents: order.totalUsdCents,
+    items: order.itemCount,
+    taskId,
+  })
+  await moveOrder(tx, order, 'funded')
+}
+
+/** An order that waits for its money is funded. Money for one that does not is held until it is given back. */
 const paid = async (tx: Tx, checkout: PaidCheckout): Promise<void> => {
   const key = keyOf(checkout)
   const order = await findOrderForUpdate(tx, key)
-  const funds = order?.status === 'created'
-  const to = funds ? escrowOf(key.orderId) : cardAccounts.unused
-  const { repeated } = await post(tx, {
+  if (order?.status === 'created') {
+    await fundOrder(tx, order, { reference: checkout.checkoutId, amountUsdCents: checkout.amountUsdCents })
+    return
+  }
+  await post(tx, {
     agentId: key.agentId,
     mode: key.mode,
     kind: 'order_payment',
     reference: checkout.checkoutId,
-    lines: move(cardAccounts.world, to, checkout.amountUsdCents),
+    lines: move(cardAccounts.world, cardAccounts.unused, checkout.amountUsdCents),
   })
-  if (repeated || !funds) return
-  await updateOrderStatus(tx, key, 'funded')
-  await publish(tx, { ...notice(key, 'funded'), type: 'order.funded' })
 }
 
 /** Takes the money out of escrow; what was paid on to somebody already is owed by the buyer. */
@@ -82,6 +103,6 @@ export const cardSettler: Settler = {
     if (order?.status !== 'funded' || change.afterUsdCents < checkout.amountUsdCents) return
     await updateOrderStatus(tx, key, 'cancelled')
     await updateOrderStatus(tx, key, 'refunded')
-    await publish(tx, { ...notice(key, 'refunded'), type: 'order.refunded' })
+    await tellOrder(tx, key, 'refunded')
   },
 }
