@@ -33,6 +33,7 @@ export const inBrowser = (
       reducedMotion: 'reduce',
       acceptDownloads: true,
     })
+    session.setDefaultTimeout(15_000)
     const page = await session.newPage()
     const faults: string[] = []
     page.on('pageerror', (error) => faults.push(error.message))

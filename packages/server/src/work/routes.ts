@@ -47,9 +47,7 @@ const workerRoutes = (deps: WorkerDeps): Route[] => [
   route('work.worker-assignment', (call) =>
     workerAssignment(deps.ctx, pageOf(call), call.params.assignmentId),
   ),
-  route('work.worker-deliver', (call) =>
-    workerDeliver(deps, pageOf(call), { ...call.params, ...call.body }),
-  ),
+  route('work.worker-deliver', (call) => workerDeliver(deps, pageOf(call), { ...call.params, ...call.body })),
   route('work.worker-return', (call) => workerReturn(deps.ctx, pageOf(call), call.params.assignmentId)),
   route('work.worker-appeal', (call) =>
     workerAppeal(deps.ctx, pageOf(call), { ...call.params, ...call.body }),

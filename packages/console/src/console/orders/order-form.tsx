@@ -1,4 +1,4 @@
-import type { InputForm, Workflow } from '@pohf/protocol'
+import type { Workflow } from '@pohf/protocol'
 import { useState } from 'preact/hooks'
 import { troubleOf, type Api, type Trouble } from '../api.ts'
 import { useLoaded } from '../load.ts'
@@ -7,7 +7,6 @@ import { hrefOf } from '../place.ts'
 import { counted } from '../time.ts'
 import { itemHintOf, itemsOf, usdOf } from './words.ts'
 
-type Offered = Workflow & { readonly inputForm?: InputForm }
 type Ordered = { readonly orderId: string }
 
 /** The choice that is no workflow: the task in the buyer's own words. */
@@ -18,9 +17,9 @@ const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 const curlOf = (origin: string, body: object): string =>
   `curl -s ${origin}/api/agents/order \\
   -H "Authorization: Bearer $POHF_KEY" \\
-  --json ${quoted(JSON.stringify(body, null, 1).replaceAll('\n', '\n    '))}`
+  --json ${quoted(JSON.stringify(body, null, 2).replaceAll('\n', '\n  '))}`
 
-const Fields = (given: { api: Api; workflows: readonly Offered[] }) => {
+const Fields = (given: { api: Api; workflows: readonly Workflow[] }) => {
   const { api, workflows } = given
   const [chosen, setChosen] = useState(workflows[0]?.id ?? ownWords)
   const [task, setTask] = useState('')
@@ -164,7 +163,7 @@ const Fields = (given: { api: Api; workflows: readonly Offered[] }) => {
 /** Orders work. Workflows are public, so they are read as anybody would. */
 export const OrderForm = ({ api }: { api: Api }) => {
   const loaded = useLoaded(
-    () => api.call<{ workflows: Offered[] }>('GET', '/api/workflows/available'),
+    () => api.call<{ workflows: Workflow[] }>('GET', '/api/workflows/available'),
     'workflows',
   )
   if (loaded.value) return <Fields api={api} workflows={loaded.value.workflows} />

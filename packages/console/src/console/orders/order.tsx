@@ -8,6 +8,7 @@ import { Bones, Commands, Outcome, Sure, TroubleNote } from '../parts.tsx'
 import { hrefOf } from '../place.ts'
 import { dated } from '../time.ts'
 import { downloadCsv } from './csv.ts'
+import { useTitles } from './titles.ts'
 import { UnitDrawer } from './unit.tsx'
 import { Units, unitsMax, type UnitsPage } from './units.tsx'
 import { countIn, isStage, orderWords, stageNames, stages, stateOf, usdOf } from './words.ts'
@@ -45,7 +46,7 @@ const Escrow = ({ order }: { order: Order }) => {
       <p class="muted gap">
         {status === 'unfunded'
           ? 'Nothing is paid in yet.'
-          : `${usdOf(order.totalUsd)} were paid in. Every cent of it is in one of these:`}
+          : `${usdOf(order.totalUsd)} was paid in. Every cent of it is in one of these:`}
       </p>
       <dl class="bars money">
         {rows.map(([name, amount, tone]) => (
@@ -82,7 +83,7 @@ const Facts = ({ order }: { order: Order }) => (
           {order.quantity.toLocaleString('en')} at {usdOf(order.unitPriceUsd)}
         </dd>
       </div>
-      {order.workflowId === null || order.workflowId === order.taskType ? null : (
+      {order.workflowId === null ? null : (
         <div>
           <dt>Workflow</dt>
           <dd>
@@ -121,14 +122,19 @@ const Pay = ({ api, order, acting }: { api: Api; order: Order; acting: Acting })
       class="btn main"
       disabled={acting.busy}
       onClick={() =>
-        void acting.act('The payment page is ready.', async () => {
-          const { orderId } = order
-          const made = await api.call<{ checkoutUrl: string }>('POST', '/api/agents/order/fund', { orderId })
-          setCheckoutUrl(made.checkoutUrl)
-        })
+        void acting.act(
+          api.mode === 'test' ? 'In test mode nobody pays: it is funded.' : 'The payment page is ready.',
+          async () => {
+            const { orderId } = order
+            const made = await api.call<{ checkoutUrl: string }>('POST', '/api/agents/order/fund', {
+              orderId,
+            })
+            setCheckoutUrl(made.checkoutUrl)
+          },
+        )
       }
     >
-      Pay {usdOf(order.totalUsd)} and start
+      {api.mode === 'test' ? 'Fund it, in test mode for nothing' : `Pay ${usdOf(order.totalUsd)} and start`}
     </button>
   ) : (
     <a class="btn main" href={checkoutUrl} target="_blank" rel="noopener noreferrer">
@@ -194,6 +200,7 @@ export const OrderView = (given: { api: Api; issuer: string; id: string; query: 
   const order = loaded.value?.order ?? last
   if (order !== last) setLast(order)
   const acting = useAct(loaded.again)
+  const titleOf = useTitles(api)
   const n = unit !== undefined && /^\d{1,5}$/.test(unit) ? Number(unit) : undefined
   const units: readonly OrderUnit[] = loaded.value?.page.units ?? []
   const hrefWith = (next: number | undefined) =>
@@ -207,7 +214,7 @@ export const OrderView = (given: { api: Api; issuer: string; id: string; query: 
       {!order && loaded.slow ? <Bones /> : null}
       {order ? (
         <>
-          <h1 class="address">{order.taskType}</h1>
+          <h1 class="address">{titleOf(order.taskType)}</h1>
           <p class="lead muted">
             <span class={`chip ${orderWords[order.status].tone}`}>{orderWords[order.status].word}</span>{' '}
             {stateOf(order, Date.now())}

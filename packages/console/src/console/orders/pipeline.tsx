@@ -5,21 +5,23 @@ import { Bones, TroubleNote } from '../parts.tsx'
 import { hrefOf } from '../place.ts'
 import { ago, counted } from '../time.ts'
 import { OrderForm } from './order-form.tsx'
+import { useTitles } from './titles.ts'
 import { UnitBar } from './unit-bar.tsx'
 import { countIn, headlineOf, isStage, orderWords, stageNames, stages, usdOf, type Stage } from './words.ts'
 
+type TitleOf = (taskType: string) => string
 type Page = { readonly orders: readonly Order[]; readonly nextCursor: string | null }
 
 /** As many as a column shows; the rest is behind its head. */
 const columnMax = 12
 
-const Ticket = ({ order, now }: { order: Order; now: number }) => {
+const Ticket = ({ order, titleOf, now }: { order: Order; titleOf: TitleOf; now: number }) => {
   const review = countIn(order, 'delivered')
   return (
     <li class="card ticket">
       <p class="address">
         <a href={hrefOf(['orders', order.orderId])}>
-          <b>{order.taskType}</b>
+          <b>{titleOf(order.taskType)}</b>
         </a>
       </p>
       <p class="small muted num">
@@ -35,7 +37,9 @@ const Ticket = ({ order, now }: { order: Order; now: number }) => {
   )
 }
 
-const Column = ({ stage, orders, now }: { stage: Stage; orders: readonly Order[]; now: number }) => {
+type Listed = { readonly orders: readonly Order[]; readonly titleOf: TitleOf; readonly now: number }
+
+const Column = ({ stage, orders, titleOf, now }: Listed & { readonly stage: Stage }) => {
   const here = orders.filter(({ status }) => status === stage)
   return (
     <section class={`column ${here.length === 0 ? 'none' : ''}`} aria-labelledby={`stage-${stage}`}>
@@ -46,7 +50,7 @@ const Column = ({ stage, orders, now }: { stage: Stage; orders: readonly Order[]
       {here.length === 0 ? null : (
         <ul class="plainlist stack">
           {here.slice(0, columnMax).map((order) => (
-            <Ticket key={order.orderId} order={order} now={now} />
+            <Ticket key={order.orderId} order={order} titleOf={titleOf} now={now} />
           ))}
         </ul>
       )}
@@ -80,7 +84,7 @@ const Tiles = ({ orders, isAll }: { orders: readonly Order[]; isAll: boolean }) 
   )
 }
 
-const OrderRows = ({ orders, now }: { orders: readonly Order[]; now: number }) => (
+const OrderRows = ({ orders, titleOf, now }: Listed) => (
   <table>
     <thead>
       <tr>
@@ -101,7 +105,7 @@ const OrderRows = ({ orders, now }: { orders: readonly Order[]; now: number }) =
       {orders.map((order) => (
         <tr key={order.orderId}>
           <th scope="row" class="address">
-            <a href={hrefOf(['orders', order.orderId])}>{order.taskType}</a>
+            <a href={hrefOf(['orders', order.orderId])}>{titleOf(order.taskType)}</a>
           </th>
           <td>
             <span class={`chip ${orderWords[order.status].tone}`}>{orderWords[order.status].word}</span>
@@ -115,7 +119,7 @@ const OrderRows = ({ orders, now }: { orders: readonly Order[]; now: number }) =
   </table>
 )
 
-const Ended = ({ orders, now }: { orders: readonly Order[]; now: number }) => {
+const Ended = ({ orders, titleOf, now }: Listed) => {
   const ended = orders.filter(({ status }) => !isStage(status))
   if (ended.length === 0) return null
   const counts = (['cancelled', 'refunded', 'expired'] as const)
@@ -125,7 +129,7 @@ const Ended = ({ orders, now }: { orders: readonly Order[]; now: number }) => {
   return (
     <details class="card pad ended">
       <summary>Ended before their end: {counts.join(', ')}</summary>
-      <OrderRows orders={ended} now={now} />
+      <OrderRows orders={ended} titleOf={titleOf} now={now} />
     </details>
   )
 }
@@ -133,6 +137,7 @@ const Ended = ({ orders, now }: { orders: readonly Order[]; now: number }) => {
 /** Where every order stands, from left to right. */
 export const PipelineView = ({ api }: { api: Api }) => {
   const loaded = useLoaded(() => api.call<Page>('GET', '/api/agents/orders?limit=100'), 'pipeline')
+  const titleOf = useTitles(api)
   const now = Date.now()
   const orders = loaded.value?.orders
   return (
@@ -159,10 +164,10 @@ export const PipelineView = ({ api }: { api: Api }) => {
           )}
           <div class="pipeline">
             {stages.map((stage) => (
-              <Column key={stage} stage={stage} orders={orders} now={now} />
+              <Column key={stage} stage={stage} orders={orders} titleOf={titleOf} now={now} />
             ))}
           </div>
-          <Ended orders={orders} now={now} />
+          <Ended orders={orders} titleOf={titleOf} now={now} />
         </>
       ) : null}
     </>
@@ -178,6 +183,7 @@ export const StageView = ({ api, query }: { api: Api; query: URLSearchParams }) 
   const wanted = new URLSearchParams({ limit: '100', status: state, ...(after ? { after } : {}) })
   const address = `/api/agents/orders?${wanted.toString()}`
   const loaded = useLoaded(() => api.call<Page>('GET', address), address)
+  const titleOf = useTitles(api)
   const page = loaded.value
   const name = isStage(state as OrderState) ? stageNames[state as Stage] : (known.get(state)?.word ?? state)
   return (
@@ -193,7 +199,7 @@ export const StageView = ({ api, query }: { api: Api; query: URLSearchParams }) 
       {page === undefined && loaded.slow ? <Bones /> : null}
       {page && page.orders.length > 0 ? (
         <section class="card pad" aria-label="Orders">
-          <OrderRows orders={page.orders} now={Date.now()} />
+          <OrderRows orders={page.orders} titleOf={titleOf} now={Date.now()} />
         </section>
       ) : null}
       {page && page.nextCursor !== null ? (

@@ -91,12 +91,18 @@ export const stateOf = (order: Order, now: number): string => {
     case 'completed':
       return `All is decided: ${countIn(order, 'accepted')} accepted, ${countIn(order, 'refused')} refused, ${countIn(order, 'cancelled')} cancelled.`
     case 'cancelled':
-      return 'It was cancelled before anything was paid.'
+      return cancelledOf(order)
     case 'refunded':
       return `It ended early, and ${usdOf(order.escrow.returnedUsd)} went back.`
     case 'expired':
       return `Nobody paid until ${order.expiresAt.slice(0, 10)}, so it ended. Order again if you still want it.`
   }
+}
+
+const cancelledOf = (order: Order): string => {
+  if (order.fundedAt === null) return 'It was cancelled before anything was paid.'
+  const left = countIn(order, 'claimed', 'delivered', 'rejected', 'appealed')
+  return `It was cancelled, and ${usdOf(order.escrow.returnedUsd)} went back.${left > 0 ? ` ${counted(left, 'unit', 'units')} that people had begun ${left === 1 ? 'goes' : 'go'} on.` : ''}`
 }
 
 /** What a unit's state means, and what next. */
