@@ -34,11 +34,28 @@ const labelOf = (name: string): string => {
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
+type Field = { readonly name: string; readonly label: string }
+type Given = {
+  readonly value: unknown
+  readonly label: string
+  /** The form it was filled in by, where it is known: its words, and its order. */
+  readonly fields?: readonly Field[] | undefined
+}
+
+/** The parts in the order of the form; what the form does not name follows. */
+const ordered = (value: object, fields: readonly Field[]): [string, unknown][] => {
+  const place = new Map(fields.map(({ name }, index) => [name, index]))
+  return Object.entries(value).toSorted(
+    ([a], [b]) => (place.get(a) ?? fields.length) - (place.get(b) ?? fields.length),
+  )
+}
+
 /** Whatever somebody sent or answered. Text by others is only ever text. */
-export const Value = ({ value, label }: { value: unknown; label: string }) => {
+export const Value = ({ value, label, fields = [] }: Given) => {
   const line = lineOf(value)
   if (line !== undefined) return <Line text={line} />
-  const entries = Object.entries(value as object).map(([name, part]) => [name, lineOf(part)] as const)
+  const labels = new Map(fields.map((field) => [field.name, field.label]))
+  const entries = ordered(value as object, fields).map(([name, part]) => [name, lineOf(part)] as const)
   if (Array.isArray(value) || entries.length > 30 || entries.some(([, part]) => part === undefined))
     return (
       <pre tabIndex={0} aria-label={label}>
@@ -49,7 +66,7 @@ export const Value = ({ value, label }: { value: unknown; label: string }) => {
     <dl class="values">
       {entries.map(([name, part]) => (
         <div key={name}>
-          <dt>{labelOf(name)}</dt>
+          <dt>{labels.get(name) ?? labelOf(name)}</dt>
           <dd>
             <Line text={part ?? ''} />
           </dd>

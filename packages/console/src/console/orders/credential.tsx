@@ -62,7 +62,7 @@ export const Credential = ({ jwt, issuer }: { jwt: string; issuer: string }) => 
           </div>
         </dl>
       ) : null}
-      <p class="small">
+      <p class="small gap">
         <a href={`/verify#${jwt}`} target="_blank" rel="noopener">
           What it does not prove
         </a>

@@ -8,7 +8,7 @@ import { Bones, Commands, Outcome, Sure, TroubleNote } from '../parts.tsx'
 import { hrefOf } from '../place.ts'
 import { dated } from '../time.ts'
 import { downloadCsv } from './csv.ts'
-import { useTitles } from './titles.ts'
+import { titleOf, useOffered } from './offered.ts'
 import { UnitDrawer } from './unit.tsx'
 import { Units, unitsMax, type UnitsPage } from './units.tsx'
 import { countIn, isStage, orderWords, stageNames, stages, stateOf, usdOf } from './words.ts'
@@ -200,7 +200,7 @@ export const OrderView = (given: { api: Api; issuer: string; id: string; query: 
   const order = loaded.value?.order ?? last
   if (order !== last) setLast(order)
   const acting = useAct(loaded.again)
-  const titleOf = useTitles(api)
+  const offered = useOffered(api)
   const n = unit !== undefined && /^\d{1,5}$/.test(unit) ? Number(unit) : undefined
   const units: readonly OrderUnit[] = loaded.value?.page.units ?? []
   const hrefWith = (next: number | undefined) =>
@@ -214,7 +214,7 @@ export const OrderView = (given: { api: Api; issuer: string; id: string; query: 
       {!order && loaded.slow ? <Bones /> : null}
       {order ? (
         <>
-          <h1 class="address">{titleOf(order.taskType)}</h1>
+          <h1 class="address">{titleOf(offered, order.taskType)}</h1>
           <p class="lead muted">
             <span class={`chip ${orderWords[order.status].tone}`}>{orderWords[order.status].word}</span>{' '}
             {stateOf(order, Date.now())}
@@ -244,6 +244,7 @@ export const OrderView = (given: { api: Api; issuer: string; id: string; query: 
               api={api}
               issuer={issuer}
               order={order}
+              workflow={offered.get(order.workflowId ?? '')}
               n={n}
               before={units.findLast((one) => one.n < n)?.n}
               next={units.find((one) => one.n > n)?.n}

@@ -5,23 +5,22 @@ import { Bones, TroubleNote } from '../parts.tsx'
 import { hrefOf } from '../place.ts'
 import { ago, counted } from '../time.ts'
 import { OrderForm } from './order-form.tsx'
-import { useTitles } from './titles.ts'
+import { titleOf, useOffered, type Offered } from './offered.ts'
 import { UnitBar } from './unit-bar.tsx'
 import { countIn, headlineOf, isStage, orderWords, stageNames, stages, usdOf, type Stage } from './words.ts'
 
-type TitleOf = (taskType: string) => string
 type Page = { readonly orders: readonly Order[]; readonly nextCursor: string | null }
 
 /** As many as a column shows; the rest is behind its head. */
 const columnMax = 12
 
-const Ticket = ({ order, titleOf, now }: { order: Order; titleOf: TitleOf; now: number }) => {
+const Ticket = ({ order, offered, now }: { order: Order; offered: Offered; now: number }) => {
   const review = countIn(order, 'delivered')
   return (
     <li class="card ticket">
       <p class="address">
         <a href={hrefOf(['orders', order.orderId])}>
-          <b>{titleOf(order.taskType)}</b>
+          <b>{titleOf(offered, order.taskType)}</b>
         </a>
       </p>
       <p class="small muted num">
@@ -37,9 +36,9 @@ const Ticket = ({ order, titleOf, now }: { order: Order; titleOf: TitleOf; now: 
   )
 }
 
-type Listed = { readonly orders: readonly Order[]; readonly titleOf: TitleOf; readonly now: number }
+type Listed = { readonly orders: readonly Order[]; readonly offered: Offered; readonly now: number }
 
-const Column = ({ stage, orders, titleOf, now }: Listed & { readonly stage: Stage }) => {
+const Column = ({ stage, orders, offered, now }: Listed & { readonly stage: Stage }) => {
   const here = orders.filter(({ status }) => status === stage)
   return (
     <section class={`column ${here.length === 0 ? 'none' : ''}`} aria-labelledby={`stage-${stage}`}>
@@ -50,7 +49,7 @@ const Column = ({ stage, orders, titleOf, now }: Listed & { readonly stage: Stag
       {here.length === 0 ? null : (
         <ul class="plainlist stack">
           {here.slice(0, columnMax).map((order) => (
-            <Ticket key={order.orderId} order={order} titleOf={titleOf} now={now} />
+            <Ticket key={order.orderId} order={order} offered={offered} now={now} />
           ))}
         </ul>
       )}
@@ -65,8 +64,9 @@ const Column = ({ stage, orders, titleOf, now }: Listed & { readonly stage: Stag
 
 const Tiles = ({ orders, isAll }: { orders: readonly Order[]; isAll: boolean }) => {
   const sum = (of: (order: Order) => number) => orders.reduce((total, order) => total + of(order), 0)
+  const review = sum((order) => countIn(order, 'delivered'))
   const tiles: readonly (readonly [name: string, value: string, note: string])[] = [
-    ['To review', String(sum((order) => countIn(order, 'delivered'))), 'units'],
+    ['To review', String(review), review === 1 ? 'unit' : 'units'],
     ['In escrow', usdOf(sum(({ escrow }) => escrow.heldUsd)), 'held for work'],
     ['Paid', usdOf(sum(({ escrow }) => escrow.paidUsd)), 'for accepted units'],
     ['Returned', usdOf(sum(({ escrow }) => escrow.returnedUsd)), 'not used'],
@@ -84,13 +84,13 @@ const Tiles = ({ orders, isAll }: { orders: readonly Order[]; isAll: boolean }) 
   )
 }
 
-const OrderRows = ({ orders, titleOf, now }: Listed) => (
+const OrderRows = ({ orders, offered, now }: Listed) => (
   <table>
     <thead>
       <tr>
         <th scope="col">Order</th>
         <th scope="col">State</th>
-        <th scope="col" class="num">
+        <th scope="col" class="num wide-only">
           Units
         </th>
         <th scope="col" class="num">
@@ -105,12 +105,12 @@ const OrderRows = ({ orders, titleOf, now }: Listed) => (
       {orders.map((order) => (
         <tr key={order.orderId}>
           <th scope="row" class="address">
-            <a href={hrefOf(['orders', order.orderId])}>{titleOf(order.taskType)}</a>
+            <a href={hrefOf(['orders', order.orderId])}>{titleOf(offered, order.taskType)}</a>
           </th>
           <td>
             <span class={`chip ${orderWords[order.status].tone}`}>{orderWords[order.status].word}</span>
           </td>
-          <td class="num">{order.quantity.toLocaleString('en')}</td>
+          <td class="num wide-only">{order.quantity.toLocaleString('en')}</td>
           <td class="num">{usdOf(order.totalUsd).replace('$', '')}</td>
           <td class="num wide-only">{ago(order.createdAt, now)}</td>
         </tr>
@@ -119,7 +119,7 @@ const OrderRows = ({ orders, titleOf, now }: Listed) => (
   </table>
 )
 
-const Ended = ({ orders, titleOf, now }: Listed) => {
+const Ended = ({ orders, offered, now }: Listed) => {
   const ended = orders.filter(({ status }) => !isStage(status))
   if (ended.length === 0) return null
   const counts = (['cancelled', 'refunded', 'expired'] as const)
@@ -129,7 +129,7 @@ const Ended = ({ orders, titleOf, now }: Listed) => {
   return (
     <details class="card pad ended">
       <summary>Ended before their end: {counts.join(', ')}</summary>
-      <OrderRows orders={ended} titleOf={titleOf} now={now} />
+      <OrderRows orders={ended} offered={offered} now={now} />
     </details>
   )
 }
@@ -137,7 +137,7 @@ const Ended = ({ orders, titleOf, now }: Listed) => {
 /** Where every order stands, from left to right. */
 export const PipelineView = ({ api }: { api: Api }) => {
   const loaded = useLoaded(() => api.call<Page>('GET', '/api/agents/orders?limit=100'), 'pipeline')
-  const titleOf = useTitles(api)
+  const offered = useOffered(api)
   const now = Date.now()
   const orders = loaded.value?.orders
   return (
@@ -164,10 +164,10 @@ export const PipelineView = ({ api }: { api: Api }) => {
           )}
           <div class="pipeline">
             {stages.map((stage) => (
-              <Column key={stage} stage={stage} orders={orders} titleOf={titleOf} now={now} />
+              <Column key={stage} stage={stage} orders={orders} offered={offered} now={now} />
             ))}
           </div>
-          <Ended orders={orders} titleOf={titleOf} now={now} />
+          <Ended orders={orders} offered={offered} now={now} />
         </>
       ) : null}
     </>
@@ -183,7 +183,7 @@ export const StageView = ({ api, query }: { api: Api; query: URLSearchParams }) 
   const wanted = new URLSearchParams({ limit: '100', status: state, ...(after ? { after } : {}) })
   const address = `/api/agents/orders?${wanted.toString()}`
   const loaded = useLoaded(() => api.call<Page>('GET', address), address)
-  const titleOf = useTitles(api)
+  const offered = useOffered(api)
   const page = loaded.value
   const name = isStage(state as OrderState) ? stageNames[state as Stage] : (known.get(state)?.word ?? state)
   return (
@@ -199,7 +199,7 @@ export const StageView = ({ api, query }: { api: Api; query: URLSearchParams }) 
       {page === undefined && loaded.slow ? <Bones /> : null}
       {page && page.orders.length > 0 ? (
         <section class="card pad" aria-label="Orders">
-          <OrderRows orders={page.orders} titleOf={titleOf} now={Date.now()} />
+          <OrderRows orders={page.orders} offered={offered} now={Date.now()} />
         </section>
       ) : null}
       {page && page.nextCursor !== null ? (

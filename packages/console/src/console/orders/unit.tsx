@@ -1,4 +1,4 @@
-import type { Order, OrderUnit, RejectReason } from '@pohf/protocol'
+import type { Order, OrderUnit, RejectReason, Workflow } from '@pohf/protocol'
 import { useEffect, useState } from 'preact/hooks'
 import { CopyId } from '../../look/copy-id.tsx'
 import { useAct, type Acting } from '../act.ts'
@@ -154,8 +154,15 @@ const Replay = ({ api, sessionId }: { api: Api; sessionId: string }) => {
   )
 }
 
-const Body = (given: { api: Api; issuer: string; order: Order; unit: OrderUnit; acting: Acting }) => {
-  const { api, issuer, order, unit, acting } = given
+const Body = (given: {
+  api: Api
+  issuer: string
+  order: Order
+  workflow: Workflow | undefined
+  unit: OrderUnit
+  acting: Acting
+}) => {
+  const { api, issuer, order, workflow, unit, acting } = given
   const now = Date.now()
   return (
     <>
@@ -164,13 +171,13 @@ const Body = (given: { api: Api; issuer: string; order: Order; unit: OrderUnit; 
       {unit.answer === null || unit.answer === undefined ? null : (
         <section aria-labelledby="answer">
           <h3 id="answer">Answer</h3>
-          <Value value={unit.answer} label="Answer" />
+          <Value value={unit.answer} label="Answer" fields={workflow?.answerForm} />
         </section>
       )}
       {unit.input === null || unit.input === undefined ? null : (
         <section aria-labelledby="input">
           <h3 id="input">What you asked</h3>
-          <Value value={unit.input} label="Input" />
+          <Value value={unit.input} label="Input" fields={workflow?.inputForm} />
         </section>
       )}
       {unit.status === 'delivered' ? <Decide api={api} order={order} unit={unit} acting={acting} /> : null}
@@ -212,6 +219,7 @@ type Given = {
   readonly api: Api
   readonly issuer: string
   readonly order: Order
+  readonly workflow: Workflow | undefined
   readonly n: number
   readonly before: number | undefined
   readonly next: number | undefined
@@ -255,7 +263,17 @@ export const UnitDrawer = (given: Given) => {
       {loaded.trouble ? <TroubleNote trouble={loaded.trouble} onRetry={loaded.again} /> : null}
       {unit === undefined && loaded.slow ? <Bones /> : null}
       {unit === null ? <p class="muted">This order has no unit {n}.</p> : null}
-      {unit ? <Body key={n} api={api} issuer={issuer} order={order} unit={unit} acting={acting} /> : null}
+      {unit ? (
+        <Body
+          key={n}
+          api={api}
+          issuer={issuer}
+          order={order}
+          workflow={given.workflow}
+          unit={unit}
+          acting={acting}
+        />
+      ) : null}
     </Drawer>
   )
 }
