@@ -120,7 +120,10 @@ const findTokens: work.FindTokens = async (tx, { agentId, mode }, sessionIds) =>
 }
 
 /** What each purpose of a card payment does when its money comes or goes. */
-const settlers: payments.Settlers = { credits: credits.cardSettler, order: work.cardSettler }
+const settlersOf = (ctx: Ctx): payments.Settlers => ({
+  credits: credits.cardSettler,
+  order: work.makeCardSettler(booksOf(ctx)),
+})
 /** What the ledger is compared with, besides itself. */
 const comparisons: readonly ledger.Comparison[] = [
   credentials.debitComparison({ listPosted: ledger.listPosted, listUnposted: ledger.listUnposted }),
@@ -188,7 +191,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
       findTokens,
       recordTaskSession: evidence.recordTaskSession,
     }),
-    ...payments.routes(ctx, { provider, settlers }),
+    ...payments.routes(ctx, { provider, settlers: settlersOf(ctx) }),
     ...webhooks.routes(ctx),
     ...partners.routes(ctx),
     ...signing.routes(signer),
@@ -238,8 +241,10 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
       ...credentials.operatorRoutes(ctx, operators.audit),
       ...members.operatorRoutes({ ctx, audit: operators.audit, forget }),
       ...credits.operatorRoutes(ctx),
+      ...payments.operatorRoutes(ctx, { audit: operators.audit, settlers: settlersOf(ctx) }),
       ...ledger.operatorRoutes(ctx, comparisons),
       ...partners.operatorRoutes(ctx, operators.audit),
+      ...work.operatorRoutes({ ctx, audit: operators.audit, books: booksOf(ctx) }),
     ],
     pages: [
       ...health,
@@ -283,9 +288,9 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
     ...(sendMail
       ? [{ name: 'mails', everyMs: 500, run: () => drainOutbox(ctx, 'mail', { before: sendMail }) }]
       : []),
-    ...work.duties(ctx),
+    ...work.duties(ctx, booksOf(ctx)),
     ...sessions.duties(ctx),
-    ...payments.duties(ctx, { provider: payments.makeCardProvider(ctx), settlers }),
+    ...payments.duties(ctx, { provider: payments.makeCardProvider(ctx), settlers: settlersOf(ctx) }),
     ...evidence.makeScoring(ctx).duties,
     vhh.epochDuty(ctx, signer),
     credentials.statusDuty(ctx, signer),

@@ -36,6 +36,7 @@ const deploymentWide: ReadonlySet<string> = new Set([
   // A message of the card provider may come before its checkout is known: then it is nobody's yet.
   'card_payments',
   'card_disputes',
+  'card_refund_facts',
   'card_events',
   // A status list mixes the credentials of all agents of a mode: a place in it must not tell whose it is.
   'status_lists',

@@ -23,6 +23,8 @@ const declarations: Readonly<Record<string, Holds>> = {
   card_disputes: 'nothing',
   card_events: 'nothing',
   card_payments: 'nothing',
+  card_refund_facts: 'nothing',
+  card_refunds: 'nothing',
   checkouts: 'nothing',
   consents: 'anonymous',
   conversion_claims: 'anonymous',

@@ -12,7 +12,11 @@ const mediaTypes: Readonly<Record<string, string>> = {
 }
 
 /** Address and file of every page that the console builds for the public listener. */
-const entries = { '/verify': 'verify.html', '/console': 'console.html' } as const
+const entries = {
+  '/verify': 'verify.html',
+  '/console': 'console.html',
+  '/me/recording': 'recording.html',
+} as const
 /** The same for the operators' listener, in a folder of its own. */
 const operatorFile = 'operator/operator.html'
 

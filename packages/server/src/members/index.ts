@@ -1,6 +1,7 @@
 export type { ExternalIssuer } from './external.ts'
 export type { PasskeyJudge } from './passkeys.ts'
 export { pages } from './pages.ts'
+export { humanCode } from './human-code.ts'
 export { resolveMember } from './resolve-member.ts'
 export { operatorRoutes, routes } from './routes.ts'
 export { requireOwnPage, requireSignedIn, type FromPage } from './login.ts'

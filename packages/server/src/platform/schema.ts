@@ -106,6 +106,31 @@ export interface CardPayments {
   refunded_usd_cents: Generated<bigint>;
 }
 
+export interface CardRefundFacts {
+  amount_usd_cents: bigint;
+  payment_id: string;
+  provider_refund_id: string;
+  state: string;
+}
+
+export interface CardRefunds {
+  agent_id: string;
+  amount_usd_cents: bigint;
+  attempts: Generated<number>;
+  changed_at: Generated<Timestamp>;
+  checkout_id: string;
+  created_at: Generated<Timestamp>;
+  fault: string | null;
+  mode: string;
+  next_at: Generated<Timestamp>;
+  provider_key: Generated<number>;
+  provider_refund_id: string | null;
+  reason: string;
+  reference: string;
+  refund_id: string;
+  state: Generated<string>;
+}
+
 export interface Checkouts {
   agent_id: string;
   amount_usd_cents: bigint;
@@ -114,6 +139,7 @@ export interface Checkouts {
   created_at: Generated<Timestamp>;
   description: string;
   expires_at: Timestamp;
+  given_usd_cents: Generated<bigint>;
   mode: string;
   paid_at: Timestamp | null;
   payment_id: string | null;
@@ -869,6 +895,8 @@ export interface DB {
   card_disputes: CardDisputes;
   card_events: CardEvents;
   card_payments: CardPayments;
+  card_refund_facts: CardRefundFacts;
+  card_refunds: CardRefunds;
   checkouts: Checkouts;
   consents: Consents;
   conversion_claims: ConversionClaims;

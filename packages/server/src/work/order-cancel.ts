@@ -4,7 +4,8 @@ import { inTransaction } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import { findOrder, findOrderForUpdate } from './orders/store.ts'
 import { showOrder } from './show-order.ts'
-import { moveOrder, returnMoney } from './units/steps.ts'
+import { returnMoney } from './orders/money.ts'
+import { moveOrder } from './orders/steps.ts'
 import { updateOpenCancelled } from './units/store.ts'
 
 /** Nothing new begins for this order. What people have in hand, or delivered, goes its way and is paid. */
@@ -19,8 +20,8 @@ export const orderCancel = (ctx: Ctx, agent: Agent, orderId: string) =>
         message: `This order is ${order.status}: nothing of it waits to be done.`,
       })
     const { usdCents } = await updateOpenCancelled(tx, key)
-    await returnMoney(tx, order, { usdCents, reference: orderId })
     await moveOrder(tx, key, 'cancelled')
+    await returnMoney(tx, order, { usdCents, reference: orderId, reason: 'the order was cancelled' })
     const after = await findOrder(tx, key)
     if (!after) throw new Error('an order vanished')
     return showOrder(tx, after)

@@ -1,19 +1,15 @@
-import { balanceOf, InsufficientBalance, post, type Line } from '../ledger/index.ts'
+import { post, type Line } from '../ledger/index.ts'
+import { balanceOf } from '../ledger/index.ts'
 import type { PaidCheckout, Settler } from '../payments/index.ts'
 import type { Tx } from '../platform/db.ts'
-import { findOrderForUpdate, updateOrderStatus, type Order, type OrderKey } from './orders/store.ts'
-import { cardAccounts, escrowOf, escrowReversal } from './rules.ts'
-import { moveOrder, tellOrder } from './units/steps.ts'
+import type { Books } from './deps.ts'
+import { endRefunded, giveBack, keyOf, takeOut } from './orders/money.ts'
+import { moveOrder } from './orders/steps.ts'
+import { findOrderForUpdate, type Order } from './orders/store.ts'
+import { cardAccounts, escrowOf } from './rules.ts'
+import { stopOrder, takeStarsBack } from './units/stop.ts'
 import { insertUnits } from './units/store.ts'
 
-/** The first refusal by the ledger locks the accounts, so the second look at them is the last. */
-const attemptsMax = 3
-
-const keyOf = ({ agentId, mode, reference }: PaidCheckout): OrderKey => ({
-  agentId,
-  mode,
-  orderId: reference,
-})
 const move = (from: string, to: string, amount: bigint): Line[] => [
   { account: from, unit: 'usd_cent', amount: -amount },
   { account: to, unit: 'usd_cent', amount },
@@ -46,53 +42,40 @@ export const fundOrder = async (tx: Tx, order: Order, payment: Payment): Promise
   await moveOrder(tx, order, 'funded')
 }
 
-/** An order that waits for its money is funded. Money for one that does not is held until it is given back. */
+/** An order that waits for its money is funded. Money for one that does not goes back to the card. */
 const paid = async (tx: Tx, checkout: PaidCheckout): Promise<void> => {
-  const key = keyOf(checkout)
-  const order = await findOrderForUpdate(tx, key)
+  const order = await findOrderForUpdate(tx, keyOf(checkout))
+  const { agentId, mode, checkoutId, amountUsdCents } = checkout
   if (order?.status === 'created') {
-    await fundOrder(tx, order, { reference: checkout.checkoutId, amountUsdCents: checkout.amountUsdCents })
+    await fundOrder(tx, order, { reference: checkoutId, amountUsdCents })
     return
   }
-  await post(tx, {
-    agentId: key.agentId,
-    mode: key.mode,
+  const { repeated } = await post(tx, {
+    agentId,
+    mode,
     kind: 'order_payment',
-    reference: checkout.checkoutId,
-    lines: move(cardAccounts.world, cardAccounts.unused, checkout.amountUsdCents),
+    reference: checkoutId,
+    lines: move(cardAccounts.world, cardAccounts.unused, amountUsdCents),
   })
+  if (repeated) return
+  await giveBack(
+    tx,
+    { agentId, mode, checkoutId, amountUsdCents },
+    { reference: `unused ${checkoutId}`, reason: 'the order no longer waited for its money' },
+  )
 }
 
-/** Takes the money out of escrow; what was paid on to somebody already is owed by the buyer. */
-const takeOut = async (tx: Tx, checkout: PaidCheckout, amount: bigint, reference: string): Promise<void> => {
-  const { agentId, mode } = checkout
-  const book = { agentId, mode, unit: 'usd_cent' } as const
-  const escrow = escrowOf(checkout.reference)
-  for (let tries = 1; ; tries++) {
-    const held = {
-      escrow: await balanceOf(tx, { ...book, account: escrow }),
-      unused: await balanceOf(tx, { ...book, account: cardAccounts.unused }),
-    }
-    const lines = escrowReversal(escrow, amount, held)
-    try {
-      await post(tx, { agentId, mode, kind: 'order_reversal', reference, lines })
-      return
-    } catch (error) {
-      if (!(error instanceof InsufficientBalance) || tries >= attemptsMax) throw error
-    }
-  }
-}
-
-/** What a card payment does to an order: it is funded once, and ends where all its money is taken back before work began. */
-export const cardSettler: Settler = {
+/**
+ * What a card payment does to an order: it is funded once. Money that is taken back without our asking stops it: what
+ * waits ends, what people have in hand is for an operator to pay, and Stars that are not theirs yet are taken back.
+ */
+export const makeCardSettler = (books: Books): Settler => ({
   paid,
   taken: async (tx, checkout, change) => {
     const key = keyOf(checkout)
-    const order = await findOrderForUpdate(tx, key)
     const delta = change.afterUsdCents - change.beforeUsdCents
-    if (delta > 0n) await takeOut(tx, checkout, delta, change.reference)
-    // A dispute that was won gives money back to an order that may be over: an operator decides.
-    else
+    if (delta <= 0n) {
+      // A dispute that was won gives money back to an order that may be over: an operator decides.
       await post(tx, {
         agentId: key.agentId,
         mode: key.mode,
@@ -100,9 +83,15 @@ export const cardSettler: Settler = {
         reference: change.reference,
         lines: move(cardAccounts.world, cardAccounts.unused, -delta),
       })
-    if (order?.status !== 'funded' || change.afterUsdCents < checkout.amountUsdCents) return
-    await updateOrderStatus(tx, key, 'cancelled')
-    await updateOrderStatus(tx, key, 'refunded')
-    await tellOrder(tx, key, 'refunded')
+      return
+    }
+    const order = await findOrderForUpdate(tx, key)
+    const stops = order !== undefined && delta > change.ownUsdCents
+    if (stops) await stopOrder(tx, order, change.reference)
+    const owedUsdCents = await takeOut(tx, checkout, change)
+    if (stops) await takeStarsBack(tx, books, order, owedUsdCents)
+    await endRefunded(tx, checkout, change)
   },
-}
+  spare: (tx, { agentId, mode }) =>
+    balanceOf(tx, { agentId, mode, unit: 'usd_cent', account: cardAccounts.unused }),
+})

@@ -7,7 +7,7 @@ import { findOrder, updateOrderBegun } from './orders/store.ts'
 import { findAssignment, findCurrent, insertAssignment } from './people/store.ts'
 import { showAssignment } from './show-assignment.ts'
 import { challengeOf, claimMinutesOf, workerOf } from './units/rules.ts'
-import { tellOrder } from './units/steps.ts'
+import { tellOrder } from './orders/steps.ts'
 import { claimUnit, type Unit } from './units/store.ts'
 
 type Wish = { readonly workflowId: string; readonly mode: Mode; readonly address: string }

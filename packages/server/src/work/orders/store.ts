@@ -59,6 +59,7 @@ const columns = [
   'created_at',
   'expires_at',
   'funded_at',
+  'checkout_id',
   'checkout_url',
   'checkout_expires_at',
   'terms',
@@ -97,8 +98,9 @@ const orderOf = (row: Row) => ({
   itemCount: row.item_count,
   isOver: row.is_over,
   checkout:
-    row.checkout_url !== null && row.checkout_expires_at !== null
+    row.checkout_id !== null && row.checkout_url !== null && row.checkout_expires_at !== null
       ? {
+          checkoutId: row.checkout_id,
           checkoutUrl: row.checkout_url,
           expiresAt: row.checkout_expires_at,
           isOpen: row.checkout_is_open,

@@ -93,16 +93,20 @@ export const findAssignment = async (tx: Tx, assignmentId: string): Promise<Assi
   const row = await selectAssignments(tx).where('assignment_id', '=', assignmentId).executeTakeFirst()
   return row && assignmentOf(row)
 }
-/** Who has a unit in hand, or answered it; locked. */
-export const findHolderForUpdate = async (tx: Tx, unit: UnitKey): Promise<Assignment | undefined> => {
-  const row = await selectAssignments(tx)
+const holderQuery = (tx: Tx, unit: UnitKey) =>
+  selectAssignments(tx)
     .where('agent_id', '=', unit.agentId)
     .where('mode', '=', unit.mode)
     .where('order_id', '=', unit.orderId)
     .where('n', '=', unit.n)
     .where('status', 'not in', ['not_verified', 'returned', 'ran_out'])
-    .forUpdate()
-    .executeTakeFirst()
+/** Who has a unit in hand, or answered it. */
+export const findHolder = async (tx: Tx, unit: UnitKey): Promise<Assignment | undefined> => {
+  const row = await holderQuery(tx, unit).executeTakeFirst()
+  return row && assignmentOf(row)
+}
+export const findHolderForUpdate = async (tx: Tx, unit: UnitKey): Promise<Assignment | undefined> => {
+  const row = await holderQuery(tx, unit).forUpdate().executeTakeFirst()
   return row && assignmentOf(row)
 }
 /** What the person works on now. */
@@ -222,6 +226,51 @@ export const updateEarning = async (
     .where('n', '=', unit.n)
     .execute()
 }
+/** What the units of an order earned, with their prices, the newest first; locked. What the operator paid is left out. */
+export const listEarnings = async (
+  tx: Tx,
+  key: Omit<UnitKey, 'n'>,
+): Promise<(Earning & { readonly status: string; readonly priceUsdCents: bigint })[]> => {
+  const rows = await tx
+    .selectFrom('worker_earnings as earned')
+    .innerJoin('order_units as unit', (join) =>
+      join
+        .onRef('unit.agent_id', '=', 'earned.agent_id')
+        .onRef('unit.mode', '=', 'earned.mode')
+        .onRef('unit.order_id', '=', 'earned.order_id')
+        .onRef('unit.n', '=', 'earned.n'),
+    )
+    .select([
+      'earned.agent_id',
+      'earned.mode',
+      'earned.order_id',
+      'earned.n',
+      'earned.worker',
+      'earned.stars',
+    ])
+    .select(['earned.status', 'unit.price_usd_cents'])
+    .where('earned.agent_id', '=', key.agentId)
+    .where('earned.mode', '=', key.mode)
+    .where('earned.order_id', '=', key.orderId)
+    .where('earned.status', '<>', 'taken_back')
+    .where('earned.flagged', '=', false)
+    .where('unit.house_pays', '=', false)
+    .orderBy('unit.ended_at', 'desc')
+    .forUpdate('earned')
+    .execute()
+  return rows.map((row) => ({ ...earningOf(row), status: row.status, priceUsdCents: row.price_usd_cents }))
+}
+export const updateEarningFlagged = async (tx: Tx, unit: UnitKey): Promise<void> => {
+  await tx
+    .updateTable('worker_earnings')
+    .set({ flagged: true })
+    .where('agent_id', '=', unit.agentId)
+    .where('mode', '=', unit.mode)
+    .where('order_id', '=', unit.orderId)
+    .where('n', '=', unit.n)
+    .execute()
+}
+
 /** When the next Stars of this account are the person's. */
 export const findNextVesting = async (tx: Tx, worker: string, mode: Mode): Promise<Date | null> => {
   const row = await tx

@@ -2,13 +2,13 @@ import { post } from '../../ledger/index.ts'
 import type { Tx } from '../../platform/db.ts'
 import { publish } from '../../platform/outbox.ts'
 import type { Books } from '../deps.ts'
-import { findOrderForUpdate, updateOrderStatus, type Order, type OrderKey } from '../orders/store.ts'
+import { returnMoney } from '../orders/money.ts'
+import { moveOrder } from '../orders/steps.ts'
+import { findOrderForUpdate, type Order } from '../orders/store.ts'
 import { findHolderForUpdate, insertEarning, updateAssignment, type Assignment } from '../people/store.ts'
-import type { OrderState } from '../rules.ts'
 import {
   housePaymentLines,
   paymentLines,
-  returnLines,
   starLines,
   unitReference,
   vestingDays,
@@ -39,27 +39,12 @@ export const lockUnit = async (tx: Tx, key: UnitKey): Promise<Locked | undefined
   return unit && { order, unit, holder: await findHolderForUpdate(tx, key) }
 }
 
-const aboutOrder = (key: OrderKey) => ({ agentId: key.agentId, mode: key.mode, subject: key.orderId })
 const aboutUnit = (unit: Unit) => ({
-  ...aboutOrder(unit),
+  agentId: unit.agentId,
+  mode: unit.mode,
+  subject: unit.orderId,
   data: { orderId: unit.orderId, n: unit.n, credentialId: unit.credentialId ?? '' },
 })
-
-type Told = Extract<
-  OrderState,
-  'funded' | 'in_progress' | 'delivered' | 'completed' | 'cancelled' | 'refunded' | 'expired'
->
-export const tellOrder = async (tx: Tx, key: OrderKey, status: Told): Promise<void> => {
-  await publish(tx, {
-    ...aboutOrder(key),
-    type: `order.${status}`,
-    data: { orderId: key.orderId, status },
-  })
-}
-export const moveOrder = async (tx: Tx, key: OrderKey, status: Told): Promise<void> => {
-  await updateOrderStatus(tx, key, status)
-  await tellOrder(tx, key, status)
-}
 
 /** Brings the order to where its units are. It must be locked. */
 export const refreshOrder = async (tx: Tx, order: Order): Promise<void> => {
@@ -76,22 +61,6 @@ export const refreshOrder = async (tx: Tx, order: Order): Promise<void> => {
   }
   if (status === 'delivered' && !has('open', 'claimed', 'delivered', 'rejected', 'appealed'))
     await moveOrder(tx, order, 'completed')
-}
-
-/** Money that units no longer need leaves the escrow. */
-export const returnMoney = async (
-  tx: Tx,
-  order: Order,
-  back: { readonly usdCents: bigint; readonly reference: string },
-): Promise<void> => {
-  if (back.usdCents === 0n) return
-  await post(tx, {
-    agentId: order.agentId,
-    mode: order.mode,
-    kind: 'unit_return',
-    reference: back.reference,
-    lines: returnLines(order.orderId, back.usdCents, order.purpose !== 'buyer'),
-  })
 }
 
 /** The buyer's money becomes ours and the person's; once for each unit, or the transaction fails. */
@@ -168,6 +137,7 @@ export const refuseUnit = async (tx: Tx, { order, unit, holder }: Locked): Promi
     await returnMoney(tx, order, {
       usdCents: unit.priceUsdCents,
       reference: unitReference(order.orderId, unit.n),
+      reason: 'a unit was refused',
     })
   await publish(tx, { ...aboutUnit(unit), type: 'order.unit_refused' })
   await refreshOrder(tx, order)
@@ -204,6 +174,7 @@ export const freeUnit = async (tx: Tx, { order, unit, holder }: Locked, freed: F
   await returnMoney(tx, order, {
     usdCents: unit.priceUsdCents,
     reference: unitReference(order.orderId, unit.n),
+    reason: 'a unit of an order that is over was not done',
   })
   await refreshOrder(tx, order)
 }
