@@ -273,6 +273,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
     ],
     pages: [
       ...health,
+      ...discovery.operatorPages(ctx.config.BASE_URL),
       {
         path: '/metrics',
         handler: async () => {
