@@ -1,6 +1,7 @@
 export { cardSettler } from './order-paid.ts'
 export { countPurchasable, findWorkRef } from './references.ts'
 export { duties } from './duties.ts'
+export { pages } from './pages.ts'
 export { routes } from './routes.ts'
 export { seed } from './seed.ts'
 export { listWorkflows } from './store.ts'
