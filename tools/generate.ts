@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { contractsFile } from '../packages/chain/src/compile.ts'
 import { endpoints, errorCatalogue, errorCodes, openApiDocument } from '../packages/protocol/src/index.ts'
 import { createDatabase, startCluster } from '../packages/server/dev/cluster.ts'
 import { settings } from '../packages/server/src/platform/config.ts'
@@ -67,6 +68,7 @@ const schemaTypes = async (): Promise<string> => {
 const wanted = new Map<string, string>([
   ['docs/openapi.json', `${JSON.stringify(openApiDocument(), null, 2)}\n`],
   ['docs/config.md', configPage()],
+  ['packages/chain/src/contracts.ts', contractsFile()],
   ['packages/sdk/src/operations.ts', sdkOperations()],
   ['packages/server/src/platform/schema.ts', await schemaTypes()],
   ...errorCodes.map((code): [string, string] => [`docs/errors/${code}.md`, errorPage(code)]),

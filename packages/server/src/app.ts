@@ -231,6 +231,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
     start: async () => {
       if ((await trust).capped)
         ctx.log.warn('ATTEST_ROOTS_FILE is set: what its roots vouch for counts as software, no more')
+      await agents.ensureHouseAgents(ctx)
       await work.seed(ctx)
     },
     stopTaking: () => {

@@ -1,9 +1,8 @@
-import { useCallback, useEffect, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
+import { Replay } from '../../../console/src/replay/replay.tsx'
+import type { Story } from '../../../console/src/replay/story.ts'
 import { Audit } from './audit.tsx'
 import { openSession, type Opened } from './open.ts'
-import { Replay } from './replay.tsx'
-import type { Story } from './story.ts'
-import { Timeline } from './timeline.tsx'
 
 type Phase =
   | { readonly name: 'loading' }
@@ -14,20 +13,6 @@ const statusWords: Readonly<Record<string, string>> = {
   closed: 'It was recorded to its end and waits for its score.',
   scored: 'It was scored.',
   sealed: 'It was scored, and a credential was signed for it.',
-}
-
-const Film = ({ story }: { story: Story }) => {
-  const [t, setT] = useState(story.ms)
-  const onTime = useCallback((next: number) => setT(next), [])
-  return (
-    <section class="card pad" aria-labelledby="film">
-      <h2 class="h3" id="film">
-        What you did
-      </h2>
-      <Replay story={story} t={t} onTime={onTime} />
-      <Timeline story={story} t={t} />
-    </section>
-  )
 }
 
 const Recorded = ({ story }: { story: Story }) => (
@@ -102,7 +87,12 @@ export const SessionPage = ({ sessionId }: { sessionId: string }) => {
           <p class="muted gap">
             {statusWords[phase.opened.session.status] ?? ''} This page shows everything that was kept of it.
           </p>
-          <Film story={phase.opened.story} />
+          <section class="card pad" aria-labelledby="film">
+            <h2 class="h3" id="film">
+              What you did
+            </h2>
+            <Replay story={phase.opened.story} />
+          </section>
           <Recorded story={phase.opened.story} />
           <Audit opened={phase.opened} />
         </>

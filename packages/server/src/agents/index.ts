@@ -1,4 +1,5 @@
 export { makeAuthenticator } from './authenticate.ts'
+export { ensureHouseAgents, houseAgentId } from './house.ts'
 export { pages } from './pages.ts'
 export { operatorRoutes, routes } from './routes.ts'
 export { deleteOldMailTokens } from './store.ts'

@@ -10,17 +10,24 @@ type NewAgent = {
   mailDomain: string
   networkTag: string
 }
+const agentValues = (agent: NewAgent) => ({
+  agent_id: agent.agentId,
+  mode: agent.mode,
+  name: agent.name,
+  contact_email: agent.contactEmail,
+  mail_domain: agent.mailDomain,
+  network_tag: agent.networkTag,
+})
 export const insertAgent = async (tx: Tx, agent: NewAgent): Promise<void> => {
+  await tx.insertInto('agents').values(agentValues(agent)).execute()
+}
+
+/** Leaves a row that is there as it is. */
+export const insertAgentOnce = async (tx: Tx, agent: NewAgent): Promise<void> => {
   await tx
     .insertInto('agents')
-    .values({
-      agent_id: agent.agentId,
-      mode: agent.mode,
-      name: agent.name,
-      contact_email: agent.contactEmail,
-      mail_domain: agent.mailDomain,
-      network_tag: agent.networkTag,
-    })
+    .values(agentValues(agent))
+    .onConflict((conflict) => conflict.column('agent_id').doNothing())
     .execute()
 }
 

@@ -5,10 +5,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { compile, startChain } from '@pohf/chain'
 import { decodeJwt } from 'jose'
+import { encodeAbiParameters, type Address } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { serverRoot } from '../../test/architecture.ts'
-import { compile, startChain } from '../../test/chain.ts'
 import { startHarness } from '../../test/harness.ts'
 
 /** Stands where a node should be; each test sets what it does. */
@@ -31,7 +32,8 @@ after(() => {
 const faultyUrl = `http://127.0.0.1:${(faulty.address() as AddressInfo).port}`
 
 const chainId = 84_532
-const chain = await startChain(chainId)
+const chain = await startChain({ chainId })
+after(() => chain?.stop())
 const harness = await startHarness({
   EVM_RPC_URLS: `${chain ? `${chainId}=${chain.url},10=${chain.url},` : ''}7=${faultyUrl},8=http://127.0.0.1:9`,
 })
@@ -144,7 +146,13 @@ contract SaysTrue { function isValidSignature(bytes32, bytes calldata) external 
 contract Chatty { function isValidSignature(bytes32, bytes calldata) external pure returns (bytes4, bytes32) { return (0x1626ba7e, bytes32(uint(1))); } }
 contract Misplaced { function isValidSignature(bytes32, bytes calldata) external pure returns (uint) { return 0x1626ba7e; } }`
 
-const onChain = (name: string, body: (here: NonNullable<typeof chain>) => Promise<void>): void =>
+const contracts = compile(source)
+type Here = NonNullable<typeof chain>
+const deploy = async (here: Here, name: string, of?: Address): Promise<Address> => {
+  const parameters = of === undefined ? '0x' : encodeAbiParameters([{ type: 'address' }], [of])
+  return (await here.deploy(contracts[name]?.bytecode ?? '0x', parameters)).address
+}
+const onChain = (name: string, body: (here: Here) => Promise<void>): void =>
   void test(name, { skip: chain ? false : 'npm has no anvil for this system' }, async () => {
     assert.ok(chain)
     await body(chain)
@@ -153,12 +161,11 @@ const onChain = (name: string, body: (here: NonNullable<typeof chain>) => Promis
 onChain(
   'a contract speaks for its wallet: yes binds; no, a revert, a burner and every odd answer do not',
   async (here) => {
-    const contracts = compile(source)
     const sign = async (wallet: string, by = owner) => {
       const { nonce, message } = await challenge({ wallet, chainId })
       return { wallet, walletSig: await by.signMessage({ message }), walletNonce: nonce }
     }
-    const own = await here.deploy(contracts['Owned'] ?? '', owner.address)
+    const own = await deploy(here, 'Owned', owner.address)
     const answer = await bind({ memberId: 'contract', ...(await sign(own)) })
     assert.equal(answer.status, 200, answer.text)
     const claims = claimsOf(answer.json.pohf_jwt)
@@ -177,7 +184,7 @@ onChain(
     assert.equal((await bind(proof)).status, 200, 'a no uses nothing up')
     assert.equal((await bind(proof)).json.error, 'nonce_used')
     for (const name of ['Reverts', 'Burns', 'Breaks', 'Silent', 'SaysTrue', 'Chatty', 'Misplaced']) {
-      const refused = await bind(await sign(await here.deploy(contracts[name] ?? '')))
+      const refused = await bind(await sign(await deploy(here, name)))
       assert.equal(refused.status, 400, `${name}: ${refused.text}`)
       assert.equal(refused.json.error, 'wallet_signature_invalid', name)
     }
@@ -189,7 +196,7 @@ onChain(
 onChain(
   'a contract is asked only on the chain that the signed text names, and only a node of that chain is believed',
   async (here) => {
-    const own = await here.deploy(compile(source)['Owned'] ?? '', owner.address)
+    const own = await deploy(here, 'Owned', owner.address)
     const on = async (body: object) => {
       const { nonce, message } = await challenge(body)
       return bind({ wallet: own, walletSig: await owner.signMessage({ message }), walletNonce: nonce })
@@ -207,7 +214,7 @@ onChain(
 )
 
 onChain('who could not pay makes us ask no chain', async (here) => {
-  const own = await here.deploy(compile(source)['Owned'] ?? '', owner.address)
+  const own = await deploy(here, 'Owned', owner.address)
   const poor = await harness.register('live')
   const { json } = await harness.call('POST', '/api/agents/wallet/challenge', {
     key: poor.apiKey,

@@ -27,7 +27,7 @@ export const isPlausibleMove = (from: Place & { at: Date }, to: Place & { at: Da
 /** Whether a node says that the contract itself failed, by a revert or for want of gas, and not the node. */
 export const isContractNo = (error: { readonly code: number; readonly message: string }): boolean =>
   error.code === 3 ||
-  /revert|out of gas|outofgas|opcode|invalid ?jump|stack (over|under)flow/i.test(error.message)
+  /revert|out of gas|outofgas|oog|opcode|invalid ?jump|stack (over|under)flow/i.test(error.message)
 const hex32 = /^(?:0x|sha-?256[:=-])?([0-9a-f]{64})$/i
 const base64Of32 = /^(?:sha-?256[:=-])?([A-Za-z0-9+/_-]{43})=?$/i
 /** One photo, one key: a SHA-256 is the same in hex and base64, in capitals and with a prefix; other text stands for itself. */

@@ -8,7 +8,7 @@ import {
   type TelemetryRecord,
 } from '@pohf/protocol/telemetry'
 
-type Point = { readonly t: number; readonly x: number; readonly y: number }
+export type Point = { readonly t: number; readonly x: number; readonly y: number }
 export type Span = { readonly from: number; readonly to: number }
 export type Question = {
   readonly n: number

@@ -1,0 +1,184 @@
+import type { JSX } from 'preact'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { Point, Story } from './story.ts'
+import { fill, type ReplayWords } from './words.ts'
+
+/** The last so many milliseconds are drawn strongly, like a comet's tail. */
+const tailMs = 700
+const speeds = [0.5, 1, 2, 4] as const
+/** Who wants no motion sees whole seconds, one after the other. */
+const calmStepMs = 1_000
+
+const wantsCalm = (): boolean => matchMedia('(prefers-reduced-motion: reduce)').matches
+const windowOf = ({ environment }: Story) => ({
+  width: environment?.width || 1_280,
+  height: environment?.height || 720,
+})
+
+const paint = (canvas: HTMLCanvasElement, story: Story, points: readonly Point[], t: number): void => {
+  const context = canvas.getContext('2d')
+  if (!context) return
+  const ratio = devicePixelRatio || 1
+  canvas.width = canvas.clientWidth * ratio
+  canvas.height = canvas.clientHeight * ratio
+  const scale = canvas.width / windowOf(story).width
+  const style = getComputedStyle(canvas)
+  const colour = (name: string) => style.getPropertyValue(name)
+  const stroke = (from: number, to: number, lineWidth: number, name: string) => {
+    context.strokeStyle = colour(name)
+    context.lineWidth = lineWidth * ratio
+    context.lineJoin = context.lineCap = 'round'
+    context.beginPath()
+    for (const run of story.path) {
+      let isDrawing = false
+      for (const point of run) {
+        if (point.t < from || point.t > to) continue
+        if (isDrawing) context.lineTo(point.x * scale, point.y * scale)
+        else context.moveTo(point.x * scale, point.y * scale)
+        isDrawing = true
+      }
+    }
+    context.stroke()
+  }
+  const disc = ({ x, y }: { x: number; y: number }, radius: number, name: string, isFull: boolean) => {
+    context.beginPath()
+    context.arc(x * scale, y * scale, radius * ratio, 0, 2 * Math.PI)
+    context.lineWidth = 1.5 * ratio
+    context.strokeStyle = context.fillStyle = colour(name)
+    if (isFull) context.fill()
+    else context.stroke()
+  }
+  stroke(0, Infinity, 1, '--line')
+  stroke(0, t, 1.5, '--ink-3')
+  if (!wantsCalm()) stroke(t - tailMs, t, 2.5, '--plot-2')
+  for (const press of story.presses) if (press.t <= t) disc(press, 5, '--ink-3', false)
+  const here = points.findLast((point) => point.t <= t)
+  if (here) disc(here, 4, '--plot-2', true)
+  context.font = `600 ${11 * ratio}px system-ui`
+  context.textAlign = 'center'
+  context.textBaseline = 'middle'
+  for (const { n, at, result, answeredAt } of story.questions) {
+    if (!at || answeredAt === null || answeredAt > t) continue
+    disc(at, 10, result === 'hit' ? '--seal' : '--warn', true)
+    context.fillStyle = colour('--card')
+    context.fillText(String(n), at.x * scale, at.y * scale)
+  }
+}
+
+/** Moves time on while it plays; gives how to begin and to hold. */
+const usePlaying = (story: Story, t: number, onTime: (t: number) => void) => {
+  const [playing, setPlaying] = useState(false)
+  const [speed, setSpeed] = useState<number>(1)
+  const now = useRef(t)
+  now.current = t
+  useEffect(() => {
+    if (!playing) return undefined
+    const isCalm = wantsCalm()
+    let last = performance.now()
+    let at = now.current
+    let frame = requestAnimationFrame(function step(stamp) {
+      at += (stamp - last) * speed
+      last = stamp
+      const shown = isCalm ? Math.floor(at / calmStepMs) * calmStepMs : at
+      if (at >= story.ms) onTime(story.ms)
+      else if (shown > now.current) onTime(shown)
+      if (at < story.ms) frame = requestAnimationFrame(step)
+      else setPlaying(false)
+    })
+    return () => cancelAnimationFrame(frame)
+  }, [playing, speed, story, onTime])
+  const toggle = () => {
+    if (!playing && t >= story.ms) onTime(0)
+    setPlaying(!playing)
+  }
+  return { playing, hold: () => setPlaying(false), toggle, speed, setSpeed }
+}
+
+type Given = {
+  readonly story: Story
+  readonly words: ReplayWords
+  readonly t: number
+  readonly onTime: (t: number) => void
+}
+
+const Picture = ({ story, words, t }: Omit<Given, 'onTime'>) => {
+  const canvas = useRef<HTMLCanvasElement>(null)
+  const points = useMemo(() => story.path.flat(), [story])
+  const now = useRef(t)
+  now.current = t
+  useEffect(() => {
+    const repaint = () => canvas.current && paint(canvas.current, story, points, now.current)
+    repaint()
+    const scheme = matchMedia('(prefers-color-scheme: dark)')
+    addEventListener('resize', repaint)
+    scheme.addEventListener('change', repaint)
+    return () => {
+      removeEventListener('resize', repaint)
+      scheme.removeEventListener('change', repaint)
+    }
+  }, [story, points, t])
+  if (points.length === 0) return <p class="quiet">{words.noPointer}</p>
+  const { width, height } = windowOf(story)
+  const isAway = !story.inView.some(({ from, to }) => from <= t && t <= to)
+  return (
+    <div class={isAway ? 'screen away' : 'screen'}>
+      <canvas
+        ref={canvas}
+        class="film"
+        style={{ '--ratio': Math.min(4, Math.max(0.4, width / height)) } as JSX.CSSProperties}
+        role="img"
+        aria-label={fill(words.path, { points: points.length, presses: story.presses.length })}
+      />
+      {isAway && <p class="chip warn">{words.away}</p>}
+    </div>
+  )
+}
+
+/** The window of the visit with the pointer's path in it, and what plays it. */
+export const Film = ({ story, words, t, onTime }: Given) => {
+  const { playing, hold, toggle, speed, setSpeed } = usePlaying(story, t, onTime)
+  const seconds = (ms: number): string =>
+    (ms / 1_000).toLocaleString(words.locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 })
+  return (
+    <>
+      <Picture story={story} words={words} t={t} />
+      <div class="player" role="group" aria-label={words.player}>
+        <button type="button" class="btn" onClick={toggle}>
+          {playing ? words.pause : words.play}
+        </button>
+        <input
+          type="range"
+          min={0}
+          max={story.ms}
+          step={50}
+          value={t}
+          aria-label={words.time}
+          aria-valuetext={fill(words.timeValue, { at: seconds(t), of: seconds(story.ms) })}
+          onInput={(event) => {
+            hold()
+            onTime(Number(event.currentTarget.value))
+          }}
+          onKeyDown={(event) => {
+            if (event.key !== ' ') return
+            event.preventDefault()
+            toggle()
+          }}
+        />
+        <span class="num faint">
+          {seconds(t)} / {seconds(story.ms)} s
+        </span>
+        <select
+          aria-label={words.speed}
+          value={speed}
+          onChange={(event) => setSpeed(Number(event.currentTarget.value))}
+        >
+          {speeds.map((one) => (
+            <option key={one} value={one}>
+              {one.toLocaleString(words.locale)} ×
+            </option>
+          ))}
+        </select>
+      </div>
+    </>
+  )
+}
