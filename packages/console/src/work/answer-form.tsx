@@ -57,6 +57,12 @@ const Group = ({ given, kind, children }: { given: Given; kind: string; children
 
 type Option = { readonly value: unknown; readonly text: string }
 
+/** So many stand side by side where there is room for all, and where there is not. */
+const columnsOf = (count: number) => ({
+  '--all': count,
+  '--half': count > 6 ? Math.ceil(count / 2) : count,
+})
+
 const Options = ({ given, options, look }: { given: Given; options: readonly Option[]; look: string }) => {
   const { field, value, onValue } = given
   const isMany = field.type === 'many'
@@ -65,7 +71,7 @@ const Options = ({ given, options, look }: { given: Given; options: readonly Opt
     // In the order of the form, whatever the order of pressing.
     onValue(options.map((one) => one.value).filter((one) => (one === option ? on : chosen.includes(one))))
   return (
-    <div class={`options ${look}`}>
+    <div class={`options ${look}`} style={columnsOf(options.length)}>
       {options.map((option, index) => (
         <label key={option.text} class="option">
           <input

@@ -3,7 +3,7 @@ import { call, failedOf, type Failed } from './api.ts'
 import { dateText, momentText, starsText, worthText } from './figures.ts'
 import { instead, useLoaded } from './load.tsx'
 import { hrefOf, Title, Trouble, type Page } from './parts.tsx'
-import { chipOf } from './states.ts'
+import { chipOf, payOf } from './states.ts'
 import type { Book, Earnings, Payout, Summary } from './wire.ts'
 import { fill, type Words } from './words.ts'
 
@@ -69,7 +69,7 @@ const PayoutForm = ({
 }
 
 const BookCard = ({ page, book, onPayout }: { page: Page; book: Book; onPayout: () => void }) => {
-  const { words, language } = page
+  const { words, locale } = page
   const [asked, setAsked] = useState<Payout>()
   const isTest = book.mode === 'test'
   const rows = [
@@ -92,12 +92,12 @@ const BookCard = ({ page, book, onPayout }: { page: Page; book: Book; onPayout: 
           <div key={name} class={name}>
             <dt>{words.earnings[name]}</dt>
             <dd class="num">{starsText(words, stars)}</dd>
-            <dd class="num muted small">{isTest ? '' : worthText(stars, language)}</dd>
+            <dd class="num muted small">{isTest ? '' : worthText(stars, locale)}</dd>
           </div>
         ))}
       </dl>
       {book.nextVestsAt === null ? null : (
-        <p class="muted">{fill(words.earnings.nextVests, { date: dateText(book.nextVestsAt, language) })}</p>
+        <p class="muted">{fill(words.earnings.nextVests, { date: dateText(book.nextVestsAt, locale) })}</p>
       )}
       {isTest ? <p class="muted small">{words.earnings.payoutTest}</p> : null}
       {asked ? (
@@ -119,21 +119,15 @@ const BookCard = ({ page, book, onPayout }: { page: Page; book: Book; onPayout: 
   )
 }
 
-const Line = ({ page: { words, language }, one }: { page: Page; one: Summary }) => (
+const Line = ({ page: { words, locale }, one }: { page: Page; one: Summary }) => (
   <li>
-    <a
-      class="row"
-      href={hrefOf(`/work/${encodeURIComponent(one.assignmentId)}`)}
-      aria-label={`${fill(words.earnings.open, { title: one.title })}: ${words.status[one.status]}, ${starsText(words, one.rewardStars)}, ${momentText(one.deliveredAt ?? one.claimedAt, language)}`}
-    >
+    <a class="row" href={hrefOf(`/work/${encodeURIComponent(one.assignmentId)}`)}>
       <span class="what">
         <b>{one.title}</b>
-        <span class="small muted num">{momentText(one.deliveredAt ?? one.claimedAt, language)}</span>
+        <span class="small muted num">{momentText(one.deliveredAt ?? one.claimedAt, locale)}</span>
       </span>
       <span class="sum">
-        <span class={`num ${one.status === 'accepted' ? '' : 'muted'}`}>
-          {starsText(words, one.rewardStars)}
-        </span>
+        <span class={`num ${one.status === 'accepted' ? '' : 'muted'}`}>{starsText(words, payOf(one))}</span>
         <span class={`chip ${chipOf(one.status)}`}>{words.status[one.status]}</span>
       </span>
     </a>

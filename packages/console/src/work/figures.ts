@@ -3,11 +3,13 @@ import { fill, type Words } from './words.ts'
 /** Stars are hundredths of a dollar. */
 const starsPerUsd = 100
 
-export const starsText = (words: Words, stars: number): string =>
-  stars === 1 ? words.starsOne : fill(words.stars, { n: stars.toLocaleString(document.documentElement.lang) })
+const localeOf = (): string => document.documentElement.lang
 
-export const worthText = (stars: number, language: string): string =>
-  `${(stars / starsPerUsd).toLocaleString(language, { minimumFractionDigits: 2, maximumFractionDigits: 2 })} USD`
+export const starsText = (words: Words, stars: number): string =>
+  stars === 1 ? words.starsOne : fill(words.stars, { n: stars.toLocaleString(localeOf()) })
+
+export const worthText = (stars: number, locale: string): string =>
+  `${(stars / starsPerUsd).toLocaleString(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2 })} USD`
 
 export const minutesText = (words: Words, minutes: number): string =>
   minutes < 1 ? words.minutesLess : fill(words.minutes, { n: Math.round(minutes) })
@@ -24,11 +26,11 @@ export const durationText = ({ duration }: Words, ms: number): string => {
 
 export const countText = (n: number, one: string, many: string): string => (n === 1 ? one : fill(many, { n }))
 
-export const dateText = (instant: string, language: string): string =>
-  new Date(instant).toLocaleDateString(language, { day: 'numeric', month: 'long', year: 'numeric' })
+export const dateText = (instant: string, locale: string): string =>
+  new Date(instant).toLocaleDateString(locale, { day: 'numeric', month: 'long', year: 'numeric' })
 
-export const momentText = (instant: string, language: string): string =>
-  new Date(instant).toLocaleString(language, {
+export const momentText = (instant: string, locale: string): string =>
+  new Date(instant).toLocaleString(locale, {
     day: 'numeric',
     month: 'short',
     hour: '2-digit',

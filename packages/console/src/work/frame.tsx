@@ -12,7 +12,7 @@ export const Frame = ({
   children: ComponentChildren
 }) => (
   <>
-    <header class="top">
+    <div class="top">
       <nav aria-label={words.menu.label}>
         <a href={hrefOf('/work')} {...(place === 'list' ? { 'aria-current': 'page' as const } : {})}>
           {words.menu.list}
@@ -25,7 +25,7 @@ export const Frame = ({
         </a>
         <a href={hrefOf('/me')}>{words.menu.me}</a>
       </nav>
-    </header>
+    </div>
     <main class="work">{children}</main>
   </>
 )

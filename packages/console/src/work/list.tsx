@@ -10,8 +10,7 @@ const refreshMs = 30_000
 /** The service counts no further. */
 const countMax = 100
 
-const waitsText = ({ list }: Words, n: number): string =>
-  n >= countMax ? fill(list.waitsMany, { n: countMax }) : countText(n, list.waitsOne, list.waits)
+const waitsText = (n: number): string => (n >= countMax ? `${countMax}+` : String(n))
 
 const taskPath = (assignmentId: string): string => hrefOf(`/work/${encodeURIComponent(assignmentId)}`)
 
@@ -30,15 +29,7 @@ const Current = ({ words, current }: { words: Words; current: Summary }) => (
   </section>
 )
 
-const TaskCard = ({
-  page: { words, language },
-  task,
-  barred,
-}: {
-  page: Page
-  task: Task
-  barred: boolean
-}) => {
+const TaskCard = ({ page: { words, locale }, task, barred }: { page: Page; task: Task; barred: boolean }) => {
   const [busy, setBusy] = useState(false)
   const [failed, setFailed] = useState<Failed>()
   const take = async () => {
@@ -69,7 +60,7 @@ const TaskCard = ({
           <dd>
             <b class="num">{starsText(words, task.rewardStars)}</b>
             {task.mode === 'live' ? (
-              <span class="small muted num"> {worthText(task.rewardStars, language)}</span>
+              <span class="small muted num"> {worthText(task.rewardStars, locale)}</span>
             ) : null}
           </dd>
         </div>
@@ -79,7 +70,7 @@ const TaskCard = ({
         </div>
         <div>
           <dt>{words.list.left}</dt>
-          <dd class="num">{waitsText(words, task.available)}</dd>
+          <dd class="num">{waitsText(task.available)}</dd>
         </div>
       </dl>
       {failed ? <Trouble words={words} failed={failed} /> : null}

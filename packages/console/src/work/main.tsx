@@ -13,7 +13,9 @@ const [, , rest] = location.pathname.split('/')
 if (root) {
   // Whoever reads English loads no German.
   const words = language === 'de' ? (await import('./words-de.ts')).german : english
-  const page = { words, language }
+  // The person's own way to write dates and numbers, where it is of the page's language.
+  const locale = navigator.languages.find((one) => one.startsWith(language)) ?? language
+  const page = { words, locale }
   const place = rest === undefined || rest === '' ? 'list' : rest === 'earnings' ? 'earnings' : 'task'
   root.replaceChildren()
   render(

@@ -2,8 +2,8 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { Failed } from './api.ts'
 import { fill, type Words } from './words.ts'
 
-/** What every part of a page is given. */
-export type Page = { readonly words: Words; readonly language: string }
+/** What every part of a page is given: its texts, and how numbers and dates are written. */
+export type Page = { readonly words: Words; readonly locale: string }
 
 /** An address of ours in the language that was chosen. */
 export const hrefOf = (path: string): string => {

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { call, failedOf, serverNow, type Failed } from './api.ts'
 import { momentText, qualityName, starsText, worthText } from './figures.ts'
 import { hrefOf, Title, Trouble, type Page } from './parts.tsx'
-import { chipOf } from './states.ts'
+import { chipOf, payOf } from './states.ts'
 import type { Assignment, Summary } from './wire.ts'
 import { fill, type Words } from './words.ts'
 
@@ -41,26 +41,26 @@ const Reasons = ({ words, reasons }: { words: Words; reasons: readonly string[] 
     </section>
   )
 
-const Facts = ({ page: { words, language }, assignment }: { page: Page; assignment: Assignment }) => {
-  const { quality, deliveredAt, rewardStars, mode, status } = assignment
-  const pays = !['not_verified', 'refused', 'returned', 'ran_out'].includes(status)
+const Facts = ({ page: { words, locale }, assignment }: { page: Page; assignment: Assignment }) => {
+  const { quality, deliveredAt, mode, status } = assignment
+  const pay = payOf(assignment)
   return (
     <dl class="card pad facts">
       <div>
         <dt>{words.result.paid}</dt>
         <dd class="num">
-          {starsText(words, pays ? rewardStars : 0)}
-          {mode === 'live' ? ` · ${worthText(pays ? rewardStars : 0, language)}` : ''}{' '}
+          {starsText(words, pay)}
+          {mode === 'live' ? ` · ${worthText(pay, locale)}` : ''}{' '}
           <span class={`chip ${chipOf(status)}`}>{words.status[status]}</span>
         </dd>
       </div>
       {quality === null ? null : (
         <div>
           <dt>{words.result.quality}</dt>
-          <dd class="num meter">
+          <dd class={`num meter ${qualityName(quality)}`}>
             <span class="track" style={{ '--v': `${Math.round(quality * 100)}%` }} aria-hidden="true" />
             {fill(words.result.qualityOf, {
-              n: quality.toLocaleString(language, { maximumFractionDigits: 2 }),
+              n: quality.toLocaleString(locale, { maximumFractionDigits: 2 }),
             })}
             , {words.result.qualityWords[qualityName(quality)]}
           </dd>
@@ -68,7 +68,7 @@ const Facts = ({ page: { words, language }, assignment }: { page: Page; assignme
       )}
       <div>
         <dt>{deliveredAt === null ? words.result.taken : words.result.handedIn}</dt>
-        <dd class="num">{momentText(deliveredAt ?? assignment.claimedAt, language)}</dd>
+        <dd class="num">{momentText(deliveredAt ?? assignment.claimedAt, locale)}</dd>
       </div>
     </dl>
   )
@@ -77,7 +77,8 @@ const Facts = ({ page: { words, language }, assignment }: { page: Page; assignme
 const valueText = ({ result }: Words, value: unknown): string => {
   if (value === undefined || value === null) return result.empty
   if (typeof value === 'boolean') return value ? result.yes : result.no
-  return Array.isArray(value) ? value.map(String).join(', ') : String(value as string | number)
+  if (Array.isArray(value)) return value.map(String).join(', ')
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : JSON.stringify(value)
 }
 
 const YourAnswer = ({ words, assignment }: { words: Words; assignment: Assignment }) => {
@@ -117,7 +118,7 @@ const Rejection = ({ words, assignment: { rejection } }: { words: Words; assignm
   )
 
 const AppealForm = ({
-  page: { words, language },
+  page: { words, locale },
   assignment,
   onAgain,
 }: {
@@ -150,7 +151,7 @@ const AppealForm = ({
   return (
     <form class="card pad stack" onSubmit={(event) => void send(event)} noValidate>
       <h2 class="h3">{words.result.appealTitle}</h2>
-      <p class="muted">{fill(words.result.appealLead, { until: momentText(appealUntil, language) })}</p>
+      <p class="muted">{fill(words.result.appealLead, { until: momentText(appealUntil, locale) })}</p>
       <label for="appeal">{words.result.appealLabel}</label>
       <textarea
         id="appeal"

@@ -110,7 +110,7 @@ type Progress = { readonly done: number; readonly of: number }
 type Phase = 'brief' | 'opening' | 'working' | 'handing'
 
 const Brief = ({
-  page: { words, language },
+  page: { words, locale },
   assignment,
   busy,
   ended,
@@ -137,7 +137,7 @@ const Brief = ({
     ) : null}
     <p class="lead num">
       {starsText(words, assignment.rewardStars)}
-      {assignment.mode === 'live' ? ` (${worthText(assignment.rewardStars, language)})` : ''},{' '}
+      {assignment.mode === 'live' ? ` (${worthText(assignment.rewardStars, locale)})` : ''},{' '}
       {minutesText(words, assignment.estMinutes)}
       {assignment.mode === 'test' ? <span class="chip test">{words.test}</span> : null}
     </p>
@@ -154,11 +154,9 @@ const Brief = ({
       </h2>
       <p class="muted">{words.task.recorded}</p>
       <p class="muted">{words.task.stay}</p>
-    </section>
-    <div class="act">
-      <button type="button" class="btn main wide" disabled={busy} onClick={() => onBegin(false)}>
-        {busy ? words.task.opening : words.task.begin}
-      </button>
+      <p class="muted" id="words-why">
+        {words.task.beginWordsWhy}
+      </p>
       <button
         type="button"
         class="btn wide"
@@ -168,10 +166,7 @@ const Brief = ({
       >
         {words.task.beginWords}
       </button>
-      <p class="small muted" id="words-why">
-        {words.task.beginWordsWhy}
-      </p>
-    </div>
+    </section>
   </>
 )
 
@@ -337,10 +332,20 @@ const Claimed = ({
           hasDraft={Object.keys(values).length > 0}
           onBegin={begin}
         />
-        <p class="small muted num">
-          <TimeLeft words={words} dueAt={assignment.dueAt} onOver={onAgain} />
-        </p>
         <div>{giveBack}</div>
+        <div class="act">
+          <p class="small muted num">
+            <TimeLeft words={words} dueAt={assignment.dueAt} onOver={onAgain} />
+          </p>
+          <button
+            type="button"
+            class="btn main wide"
+            disabled={phase === 'opening'}
+            onClick={() => begin(false)}
+          >
+            {phase === 'opening' ? words.task.opening : words.task.begin}
+          </button>
+        </div>
       </>
     )
   return (
