@@ -16,7 +16,12 @@ await build({
     modulePreload: { polyfill: false },
     target: 'es2022',
     rolldownOptions: {
-      input: { verify: here('verify.html'), console: here('console.html'), work: here('work.html') },
+      input: {
+        verify: here('verify.html'),
+        console: here('console.html'),
+        recording: here('recording.html'),
+        work: here('work.html'),
+      },
     },
   },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },

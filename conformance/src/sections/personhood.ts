@@ -181,7 +181,6 @@ export const personhoodCheck: Section = {
       title: 'a bound wallet also gets what a contract needs to answer isVerifiedHuman()',
       needs: [personhood, challenge],
       decided: true,
-      todo: 'waits for the on-chain token (onchain: payload, r, s, keyId) in the answer',
       run: async (world) => {
         const onchain = recordAt((await sharedWallet(world)).minted.answer.body, 'onchain')
         for (const name of ['payload', 'r', 's', 'keyId']) textAt(onchain, name)

@@ -1,3 +1,4 @@
 export { startChain, usdcAddress, type Account, type Chain } from './chain.ts'
 export { compile, contractsFile } from './compile.ts'
-export { SilentDollar, TestDollar } from './contracts.ts'
+export { HumanRegistry, TestDollar } from './contracts.ts'
+export { deployRegistry, headerOf, tokenType, type Jwk, type Onchain, type Registry } from './registry.ts'

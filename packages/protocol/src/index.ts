@@ -25,12 +25,20 @@ export { openApiDocument, operationIdOf } from './openapi.ts'
 export {
   assurances,
   credentialKinds,
+  keyPurposes,
   rails,
   uniquenessLevels,
   type Assurance,
   type CredentialKind,
 } from './credentials.ts'
-export { credentialClaims, lifetimeDays, testLifetimeDays, type CredentialClaims } from './claims.ts'
+export {
+  credentialClaims,
+  lifetimeDays,
+  onchainClaims,
+  testLifetimeDays,
+  type CredentialClaims,
+  type OnchainClaims,
+} from './claims.ts'
 export { freeSealsPerMonth, packNames, packs, type PackName } from './credits.ts'
 export { deviceAssurances, sandboxProfiles } from './evidence.ts'
 export { payoutStates, type PayoutState } from './partners.ts'

@@ -1,12 +1,13 @@
 // `npm run dev`: everything a developer needs, on this machine, from nothing.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { startStandIn, type StandIn } from '@pohf/checkout-stand-in'
 import { ConfigFaults, readConfig, type Config } from '../src/platform/config.ts'
+import { buildPages } from './build-pages.ts'
 import { createDatabase, freePort, startCluster } from './cluster.ts'
 import { startMailCatcher } from './mail-catcher.ts'
 
@@ -74,32 +75,6 @@ const waitFor = async (url: string, server: ChildProcess): Promise<void> => {
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
   throw new Error(`${url} did not get ready within 60 s`)
-}
-
-/** Builds a package where its output is missing or older than its sources. A failure costs only what it builds. */
-const buildPackage = async (name: string, built: string, sources: readonly string[]): Promise<void> => {
-  const folder = fileURLToPath(new URL(`../../${name}/`, import.meta.url))
-  const paths = globSync(['build.ts', 'src/**/*', ...sources], { cwd: folder })
-  const newest = Math.max(...paths.map((path) => statSync(join(folder, path)).mtimeMs))
-  const output = join(folder, 'dist', built)
-  if (existsSync(output) && statSync(output).mtimeMs > newest) return
-  const child = spawn(process.execPath, [join(folder, 'build.ts')], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
-  const code = await new Promise<number>((resolve) => child.once('exit', (status) => resolve(status ?? 1)))
-  if (code !== 0) say(`  ! ${name} did not build; everything but that works`)
-}
-const buildPages = async (): Promise<void> => {
-  await Promise.all([
-    buildPackage('console', 'verify.html', ['*.html', '../verify/src/*.ts']),
-    buildPackage('tag', 'check.js', ['../protocol/src/telemetry.ts']),
-    buildPackage('demo', 'session.html', [
-      '*.html',
-      '../console/src/look/*.css',
-      '../protocol/src/telemetry.ts',
-      '../verify/src/*.ts',
-    ]),
-  ])
 }
 
 /** The same test agent at every start: its key rests beside the other secrets. */
@@ -198,7 +173,8 @@ const dev = async (): Promise<void> => {
       ? { url: given, stop: async () => undefined }
       : await step('PostgreSQL', () => openDatabase(early.DATA_DIR))
     stops.push(database.stop)
-    await step('pages and scripts', buildPages)
+    const unbuilt = await step('pages and scripts', () => buildPages(['console', 'tag', 'demo']))
+    for (const name of unbuilt) say(`  ! ${name} did not build; everything but that works`)
     const catcher = process.env['SMTP_URL']
       ? undefined
       : await step('mail catcher', async () => startMailCatcher({ smtp: await freePort(), http: 0 }))

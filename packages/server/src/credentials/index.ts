@@ -1,6 +1,7 @@
 export { debitComparison } from './debits.ts'
+export { makeWorkMint, type WorkMint } from './mint-work.ts'
 export { operatorRoutes, routes } from './routes.ts'
 export { statusDuty } from './status-build.ts'
 export { makeStatusIndexes } from './status-indexes.ts'
-export { listStoredCredentials } from './store.ts'
+export { listStored, listStoredCredentials } from './store.ts'
 export { forgetCredentials } from './store.ts'

@@ -173,7 +173,10 @@ test('a person sees and takes along all that is held, and nothing of others', as
   const ids = file.json.recordings.map((one: { sessionId: string }) => one.sessionId)
   assert.deepEqual(ids.toSorted(), [first.sessionId, second.sessionId].toSorted())
   assert.ok(file.json.recordings[0].records[0].chunk.includes('"seq":1'))
-  const [besides] = file.json.besides.filter((one: { memberId: string }) => one.memberId === first.memberId)
+  const { besides } = file.json.memberships.find(
+    (one: { memberId: string }) => one.memberId === first.memberId,
+  )
+  assert.equal(file.json.sessions.length, 3)
   assert.deepEqual([besides.places.length, besides.devices.length, besides.deviceKeys.length], [1, 1, 1])
   for (const foreign of [stranger.memberId, stranger.sessionId, 'somebody else'])
     assert.ok(!file.text.includes(foreign), foreign)

@@ -3,7 +3,8 @@ export { makeCardProvider } from './card-provider.ts'
 export { makePayments, type Payments } from './checkout.ts'
 export { duties } from './duties.ts'
 export { pages } from './pages.ts'
-export { routes } from './routes.ts'
+export { requestRefund } from './request-refund.ts'
+export { operatorRoutes, routes } from './routes.ts'
 export {
   findPaidCheckout,
   listPaidBetween,

@@ -56,6 +56,28 @@ export interface ApiKeys {
   scopes: string[];
 }
 
+export interface Assignments {
+  agent_id: string;
+  assignment_id: string;
+  challenge: string;
+  claimed_at: Generated<Timestamp>;
+  due_at: Timestamp;
+  flags: Generated<string[]>;
+  gold_right: boolean | null;
+  item: number | null;
+  mode: string;
+  n: number;
+  order_id: string;
+  person_id: string | null;
+  quality: number | null;
+  reasons: Generated<string[]>;
+  reward_stars: number;
+  session_id: string | null;
+  status: Generated<string>;
+  task_id: string;
+  worker: string;
+}
+
 export interface AttentionClaims {
   agent_id: string;
   mode: string;
@@ -84,6 +106,31 @@ export interface CardPayments {
   refunded_usd_cents: Generated<bigint>;
 }
 
+export interface CardRefundFacts {
+  amount_usd_cents: bigint;
+  payment_id: string;
+  provider_refund_id: string;
+  state: string;
+}
+
+export interface CardRefunds {
+  agent_id: string;
+  amount_usd_cents: bigint;
+  attempts: Generated<number>;
+  changed_at: Generated<Timestamp>;
+  checkout_id: string;
+  created_at: Generated<Timestamp>;
+  fault: string | null;
+  mode: string;
+  next_at: Generated<Timestamp>;
+  provider_key: Generated<number>;
+  provider_refund_id: string | null;
+  reason: string;
+  reference: string;
+  refund_id: string;
+  state: Generated<string>;
+}
+
 export interface Checkouts {
   agent_id: string;
   amount_usd_cents: bigint;
@@ -92,6 +139,7 @@ export interface Checkouts {
   created_at: Generated<Timestamp>;
   description: string;
   expires_at: Timestamp;
+  given_usd_cents: Generated<bigint>;
   mode: string;
   paid_at: Timestamp | null;
   payment_id: string | null;
@@ -399,6 +447,7 @@ export interface Orders {
   checkout_id: string | null;
   checkout_url: string | null;
   created_at: Generated<Timestamp>;
+  decline_reason: string | null;
   expires_at: Timestamp;
   funded_at: Timestamp | null;
   instructions: string | null;
@@ -407,11 +456,44 @@ export interface Orders {
   mode: string;
   offer: boolean;
   order_id: string;
+  purpose: Generated<string>;
   quantity: number;
   status: Generated<string>;
   task_type: string;
+  terms: Json | null;
   total_usd_cents: bigint;
   workflow_id: string | null;
+}
+
+export interface OrderUnits {
+  agent_id: string;
+  answer: Json | null;
+  appeal_text: string | null;
+  appeal_until: Timestamp | null;
+  appealed_at: Timestamp | null;
+  created_at: Generated<Timestamp>;
+  credential_id: string | null;
+  decision: string | null;
+  decision_reason: string | null;
+  delivered_at: Timestamp | null;
+  ended_at: Timestamp | null;
+  house_pays: Generated<boolean>;
+  item: number | null;
+  mode: string;
+  n: number;
+  open_until: Timestamp;
+  order_id: string;
+  price_usd_cents: bigint;
+  quality: number | null;
+  reject_note: string | null;
+  reject_reason: string | null;
+  rejected_at: Timestamp | null;
+  review_until: Timestamp | null;
+  session_id: string | null;
+  status: Generated<string>;
+  stock: string | null;
+  task_id: string | null;
+  worker_ref: string | null;
 }
 
 export interface Outbox {
@@ -765,13 +847,37 @@ export interface WebhookHealth {
   hour: Timestamp;
 }
 
+export interface WorkerEarnings {
+  agent_id: string;
+  flagged: Generated<boolean>;
+  mode: string;
+  n: number;
+  order_id: string;
+  stars: bigint;
+  status: Generated<string>;
+  vests_at: Timestamp;
+  worker: string;
+}
+
+export interface WorkerStanding {
+  golds: Generated<number>;
+  golds_right: Generated<number>;
+  mode: string;
+  paused_until: Timestamp | null;
+  person_id: string;
+  task_id: string;
+}
+
 export interface Workflows {
   active: Generated<boolean>;
+  answer_form: Generated<Json>;
   category: string;
   created_at: Generated<Timestamp>;
   dataset_optin: Generated<boolean>;
   description: string;
   est_minutes: number;
+  gold: Generated<Json>;
+  input_form: Generated<Json>;
   price_usd_cents: bigint;
   reward_stars: number;
   steps: string[];
@@ -784,10 +890,13 @@ export interface DB {
   agents: Agents;
   api_key_hashes: ApiKeyHashes;
   api_keys: ApiKeys;
+  assignments: Assignments;
   attention_claims: AttentionClaims;
   card_disputes: CardDisputes;
   card_events: CardEvents;
   card_payments: CardPayments;
+  card_refund_facts: CardRefundFacts;
+  card_refunds: CardRefunds;
   checkouts: Checkouts;
   consents: Consents;
   conversion_claims: ConversionClaims;
@@ -817,6 +926,7 @@ export interface DB {
   nullifiers: Nullifiers;
   operator_audit: OperatorAudit;
   operators: Operators;
+  order_units: OrderUnits;
   orders: Orders;
   outbox: Outbox;
   partner_conversions: PartnerConversions;
@@ -851,5 +961,7 @@ export interface DB {
   webhook_deliveries: WebhookDeliveries;
   webhook_endpoints: WebhookEndpoints;
   webhook_health: WebhookHealth;
+  worker_earnings: WorkerEarnings;
+  worker_standing: WorkerStanding;
   workflows: Workflows;
 }
