@@ -36,12 +36,15 @@ const bodyOf = async (request: IncomingMessage): Promise<string> => {
  * The whole service at an address that passkeys are bound to, with pages built from the sources as they are now. The
  * line to the API can be cut, for one kind of call or for all.
  */
-export const openWorkStage = async (environment: Record<string, string> = {}) => {
+export const openWorkStage = async (
+  /** Settings of what must know the address first, as a card provider does. */
+  settingsAt: (url: string) => Promise<Record<string, string>> = async () => ({}),
+) => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-work-'))
   const [pages, scripts] = [buildInto(folder, 'console'), buildInto(folder, 'tag')]
   const port = await freePort()
   const url = `http://localhost:${port}`
-  const harness = await startHarness({ PORT: String(port), ...environment })
+  const harness = await startHarness({ PORT: String(port), ...(await settingsAt(url)) })
   const line = { cut: undefined as RegExp | undefined }
   const served: Served[] = [
     ...consolePages(url, pages),
@@ -74,7 +77,7 @@ export const openWorkStage = async (environment: Record<string, string> = {}) =>
     response.writeHead(answered.statusCode, answered.headers).end(answered.rawPayload)
   }
   const server = createServer((request, response) => void answer(request, response))
-  await new Promise<void>((resolve) => server.listen(port, 'localhost', resolve))
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   after(() => {
     server.closeAllConnections()
     server.close()
@@ -82,4 +85,3 @@ export const openWorkStage = async (environment: Record<string, string> = {}) =>
   })
   return { url, harness, line }
 }
-export type WorkStage = Awaited<ReturnType<typeof openWorkStage>>
