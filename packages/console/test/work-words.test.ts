@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { flagCaps } from '@pohf/scorer'
 import { errorCatalogue } from '@pohf/protocol'
 import { answerOf, faultOf } from '../src/work/fields.ts'
+import type { AnswerField } from '../src/work/wire.ts'
 import { german } from '../src/work/words-de.ts'
 import { english } from '../src/work/words.ts'
 
@@ -55,11 +56,11 @@ test('what a worker can be refused with is in the language of the page', () => {
   }
 })
 
-const fields = {
+const fields: Readonly<Record<'line' | 'many' | 'yes', AnswerField>> = {
   line: { name: 'line', label: 'Line', type: 'line', required: true, maxLength: 5 },
   many: { name: 'many', label: 'Many', type: 'many', required: false, options: ['a', 'b'] },
   yes: { name: 'yes', label: 'Yes?', type: 'yes_no', required: true },
-} as const
+}
 
 test('a field is missing, too long or fine; no is an answer, and white space is none', () => {
   assert.equal(faultOf(fields.line, { line: '   ' }), 'missing')

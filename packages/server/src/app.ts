@@ -128,6 +128,7 @@ const settlersOf = (ctx: Ctx): payments.Settlers => ({
 const comparisons: readonly ledger.Comparison[] = [
   credentials.debitComparison({ listPosted: ledger.listPosted, listUnposted: ledger.listUnposted }),
   credits.cardComparison,
+  work.escrowComparison,
 ]
 
 /**
@@ -245,6 +246,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
       ...payments.operatorRoutes(ctx, { audit: operators.audit, settlers: settlersOf(ctx) }),
       ...ledger.operatorRoutes(ctx, comparisons),
       ...partners.operatorRoutes(ctx, operators.audit),
+      ...work.operatorRoutes({ ctx, audit: operators.audit, books: booksOf(ctx) }),
     ],
     pages: [
       ...health,
@@ -287,7 +289,7 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
     ...(sendMail
       ? [{ name: 'mails', everyMs: 500, run: () => drainOutbox(ctx, 'mail', { before: sendMail }) }]
       : []),
-    ...work.duties(ctx),
+    ...work.duties(ctx, booksOf(ctx)),
     ...sessions.duties(ctx),
     ...payments.duties(ctx, { provider: payments.makeCardProvider(ctx), settlers: settlersOf(ctx) }),
     ...evidence.makeScoring(ctx).duties,

@@ -248,7 +248,7 @@ const find = async (page: Page, tell: (line: string) => void, selector: string):
   const element = page.locator(selector).first()
   await element.waitFor({ timeout: startMsMax })
   for (let turns = 0; turns < 80; turns += 1) {
-    const { box, seen, below } = await element.evaluate<Sight>(sightOf)
+    const { box, seen, below } = (await element.evaluate(sightOf)) as Sight
     if (seen) return box
     tell(`click ${below ? 5 : 4}`)
     // A wheel's step is drawn out over some frames.

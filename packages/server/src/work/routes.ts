@@ -4,6 +4,15 @@ import { route, type Call, type EndpointId, type Route } from '../platform/call.
 import type { Ctx } from '../platform/context.ts'
 import type { WorkerDeps } from './deps.ts'
 import { order } from './order.ts'
+import { operatorAppealDecide } from './operator-appeal-decide.ts'
+import { operatorAppeals } from './operator-appeals.ts'
+import { operatorOfferAccept } from './operator-offer-accept.ts'
+import { operatorOfferDecline } from './operator-offer-decline.ts'
+import { operatorOrders } from './operator-orders.ts'
+import { operatorProduce, type Operating } from './operator-produce.ts'
+import { operatorWorkflowRetire } from './operator-workflow-retire.ts'
+import { operatorWorkflowWrite } from './operator-workflow-write.ts'
+import { operatorWorkflows } from './operator-workflows.ts'
 import { orderCancel } from './order-cancel.ts'
 import { orderFund } from './order-fund.ts'
 import { orderRead } from './order-read.ts'
@@ -94,3 +103,28 @@ export const routes = (ctx: Ctx, handed: Handed): Route[] => [
   ),
   ...workerRoutes(handed),
 ]
+
+export const operatorRoutes = (operating: Operating): Route[] => {
+  const { ctx } = operating
+  return [
+    route('work.operator-workflows', () => operatorWorkflows(ctx)),
+    route('work.operator-workflow-write', (call) =>
+      operatorWorkflowWrite(operating, call.operator, { ...call.params, ...call.body }),
+    ),
+    route('work.operator-workflow-retire', (call) =>
+      operatorWorkflowRetire(operating, call.operator, call.params.workflowId),
+    ),
+    route('work.operator-orders', (call) => operatorOrders(ctx, call.query)),
+    route('work.operator-offer-accept', (call) =>
+      operatorOfferAccept(operating, call.operator, { ...call.params, ...call.body }),
+    ),
+    route('work.operator-offer-decline', (call) =>
+      operatorOfferDecline(operating, call.operator, { ...call.params, ...call.body }),
+    ),
+    route('work.operator-appeals', (call) => operatorAppeals(ctx, call.query.limit)),
+    route('work.operator-appeal-decide', (call) =>
+      operatorAppealDecide(operating, call.operator, { ...call.params, ...call.body }),
+    ),
+    route('work.operator-produce', (call) => operatorProduce(operating, call.operator, call.body)),
+  ]
+}

@@ -95,6 +95,11 @@ export const updateWorkflowRetired = async (tx: Tx, workflowId: string): Promise
   return numUpdatedRows === 1n
 }
 
+export const findWorkflow = async (tx: Tx, workflowId: string): Promise<OfferedWorkflow | undefined> => {
+  const row = await selectWorkflows(tx).where('workflow_id', '=', workflowId).executeTakeFirst()
+  return row && workflowOf(row)
+}
+
 /** The workflow of this id, else the cheapest of this category; undefined where the text names neither. */
 export const findWorkflowFor = async (tx: Tx, taskType: string): Promise<OfferedWorkflow | undefined> => {
   const row = await selectWorkflows(tx)

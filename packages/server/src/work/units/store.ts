@@ -185,6 +185,14 @@ export const claimUnit = async (
   return row && findUnit(tx, { agentId: row.agent_id, mode: wish.mode, orderId: row.order_id, n: row.n })
 }
 
+/** Takes the one unit of an order that was made for this person. */
+export const claimUnitOf = async (tx: Tx, key: OrderKey): Promise<Unit | undefined> => {
+  await oneUnit(tx, { ...key, n: 1 })
+    .set({ status: 'claimed' })
+    .execute()
+  return findUnit(tx, { ...key, n: 1 })
+}
+
 /** What waits for this person: how many units of each task, at most so many of each are counted. */
 export const listOpenTasks = async (
   tx: Tx,
@@ -321,6 +329,21 @@ export const updateOpenCancelled = async (
   return rows[0] ?? { count: 0, usdCents: 0n }
 }
 
+/** Ends every unit of an order that nobody took in time. `firstN` names the batch: no unit ends twice. */
+export const updateOverdueCancelled = async (
+  tx: Tx,
+  key: OrderKey,
+): Promise<{ readonly firstN: number | null; readonly usdCents: bigint }> => {
+  const { rows } = await sql<{ firstN: number | null; usdCents: bigint }>`
+    with ended as (
+      update order_units set status = 'cancelled', ended_at = pohf_now()
+      where agent_id = ${key.agentId} and mode = ${key.mode} and order_id = ${key.orderId} and status = 'open'
+        and open_until <= pohf_now()
+      returning n, price_usd_cents)
+    select min(n) as "firstN", coalesce(sum(price_usd_cents), 0)::bigint as "usdCents" from ended`.execute(tx)
+  return rows[0] ?? { firstN: null, usdCents: 0n }
+}
+
 type KeyRow = { agent_id: string; mode: Mode; order_id: string; n: number }
 const keyOf = (row: KeyRow): UnitKey => ({
   agentId: row.agent_id,
@@ -348,4 +371,66 @@ export const listAppealed = async (tx: Tx, limit: number): Promise<Unit[]> => {
     .limit(limit)
     .execute()
   return rows.map(unitOf)
+}
+
+type OnShelf = UnitKey & { readonly answer: unknown; readonly sessionId: string }
+/** Takes the oldest unit off the shelf; what others look at is passed over. */
+export const takeFromShelf = async (tx: Tx, taskId: string, mode: Mode): Promise<OnShelf | undefined> => {
+  const { rows } = await sql<KeyRow & { answer: unknown; session_id: string }>`
+    update order_units unit set stock = 'taken' from (
+      select agent_id, mode, order_id, n from order_units
+      where task_id = ${taskId} and mode = ${mode} and stock = 'shelf'
+      order by ended_at limit 1 for update skip locked) taken
+    where unit.agent_id = taken.agent_id and unit.mode = taken.mode and unit.order_id = taken.order_id
+      and unit.n = taken.n
+    returning unit.agent_id, unit.mode, unit.order_id, unit.n, unit.answer, unit.session_id`.execute(tx)
+  const [row] = rows
+  return row && { ...keyOf(row), answer: row.answer, sessionId: row.session_id }
+}
+/** Where a unit that was taken goes: back, or away for good. False where it was not taken. */
+export const updateStock = async (tx: Tx, key: UnitKey, stock: 'shelf' | 'sold'): Promise<boolean> => {
+  const { numUpdatedRows } = await oneUnit(tx, key)
+    .set({ stock })
+    .where('stock', '=', 'taken')
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+/** How many units of each task are on the shelf. */
+export const countShelf = async (
+  tx: Tx,
+): Promise<{ readonly taskId: string; readonly mode: Mode; readonly count: number }[]> => {
+  const { rows } = await sql<{ taskId: string; mode: Mode; count: number }>`
+    select task_id as "taskId", mode, count(*)::int as count from order_units
+    where stock = 'shelf' group by task_id, mode`.execute(tx)
+  return rows
+}
+
+export type HeldOrder = OrderKey & { readonly usdCents: bigint }
+/** Orders of which a unit began or ended within this time, with the money of those that have not ended. */
+export const listChangedOrders = async (
+  tx: Tx,
+  span: { readonly from: Date; readonly to: Date },
+): Promise<HeldOrder[]> => {
+  const { rows } = await sql<HeldOrder>`
+    select agent_id as "agentId", mode, order_id as "orderId",
+      coalesce(sum(price_usd_cents) filter (where ended_at is null and not house_pays), 0)::bigint as "usdCents"
+    from order_units where (agent_id, mode, order_id) in (
+      select agent_id, mode, order_id from order_units where created_at >= ${span.from} and created_at < ${span.to}
+      union
+      select agent_id, mode, order_id from order_units where ended_at >= ${span.from} and ended_at < ${span.to})
+    group by agent_id, mode, order_id`.execute(tx)
+  return rows
+}
+/** The money of an order's units that have not ended. */
+export const sumHeld = async (tx: Tx, key: OrderKey): Promise<bigint> => {
+  const row = await tx
+    .selectFrom('order_units')
+    .select(sql<bigint>`coalesce(sum(price_usd_cents), 0)::bigint`.as('held'))
+    .where('agent_id', '=', key.agentId)
+    .where('mode', '=', key.mode)
+    .where('order_id', '=', key.orderId)
+    .where('ended_at', 'is', null)
+    .where('house_pays', '=', false)
+    .executeTakeFirstOrThrow()
+  return row.held
 }
