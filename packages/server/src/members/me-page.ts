@@ -10,7 +10,9 @@ type Act = Membership['sessions'][number]
 
 /** Minutes in UTC: the same for everybody, and no script is needed to read it. */
 const timeOf = (instant: string): Html =>
-  html`<time datetime="${instant}">${instant.slice(0, 10)} ${instant.slice(11, 16)} UTC</time>`
+  html`<time datetime="${instant}"
+    ><span>${instant.slice(0, 10)}</span> <span>${instant.slice(11, 16)} UTC</span></time
+  >`
 
 const scriptWords = (words: Words): string => {
   const { wait, waitDevice, failed, me } = words
