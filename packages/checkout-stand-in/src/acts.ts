@@ -1,5 +1,11 @@
-import type { Book, Dispute, Payment, Session } from './book.ts'
+import type { Book, Dispute, Payment, Refund, Session } from './book.ts'
 import type { Deliverer } from './deliver.ts'
+
+type RefundWish = {
+  readonly amount?: number | undefined
+  readonly metadata?: Readonly<Record<string, string>>
+  readonly slow?: boolean
+}
 
 /** What can happen to money, by whoever makes it happen: the page, the API or a test. */
 export const makeActs = (book: Book, deliverer: Deliverer) => {
@@ -51,22 +57,34 @@ export const makeActs = (book: Book, deliverer: Deliverer) => {
       return true
     },
     /** Gives back so much, or all that is left; undefined where that is too much. */
-    refund: (payment: Payment, amount = payment.amount - payment.refunded): object | undefined => {
+    refund: (payment: Payment, wish: RefundWish = {}): Refund | undefined => {
+      const { amount = payment.amount - payment.refunded } = wish
       const possible =
         payment.status === 'succeeded' && amount > 0 && amount <= payment.amount - payment.refunded
       if (!possible) return undefined
       payment.refunded += amount
-      tell('charge.refunded', book.writeCharge(payment))
-      return {
+      const refund: Refund = {
         id: book.id('re_'),
-        object: 'refund',
+        paymentId: payment.id,
         amount,
-        charge: payment.chargeId,
+        metadata: wish.metadata ?? {},
         created: book.seconds(),
-        currency: 'usd',
-        payment_intent: payment.id,
-        status: 'succeeded',
+        status: wish.slow === true ? 'pending' : 'succeeded',
       }
+      book.keep(book.refunds, refund.id, refund)
+      tell('refund.created', book.writeRefund(refund))
+      tell('charge.refunded', book.writeCharge(payment))
+      return refund
+    },
+    /** How a refund ends: a slow one arrives, or the bank sends the money back, however late. */
+    endRefund: (refund: Refund, succeeded: boolean): boolean => {
+      if (refund.status === 'failed' || (succeeded && refund.status === 'succeeded')) return false
+      refund.status = succeeded ? 'succeeded' : 'failed'
+      const payment = book.payments.get(refund.paymentId)
+      if (payment && !succeeded) payment.refunded -= refund.amount
+      tell('refund.updated', book.writeRefund(refund))
+      if (!succeeded) tell('refund.failed', book.writeRefund(refund))
+      return true
     },
     dispute: (payment: Payment, amount = payment.amount, inquiry = false): Dispute => {
       const dispute: Dispute = {

@@ -50,7 +50,11 @@ export type ApiRequest = {
 }
 
 /** As much of the provider's API as the server's SDK calls. */
-export const makeApi = (book: Book, acts: Acts, secretKey: string) => {
+export const makeApi = (
+  parts: { readonly book: Book; readonly acts: Acts; readonly slowRefunds: () => boolean },
+  secretKey: string,
+) => {
+  const { book, acts, slowRefunds } = parts
   const createSession = (form: Form): Reply => {
     const item = at(form, 'line_items', '0')
     const successUrl = textAt(form, 'success_url')
@@ -115,11 +119,53 @@ export const makeApi = (book: Book, acts: Acts, secretKey: string) => {
     const paymentId = textAt(form, 'payment_intent') ?? ''
     const payment = book.payments.get(paymentId)
     if (!payment) return missing('payment_intent', paymentId)
+    if (payment.status === 'succeeded' && payment.refunded === payment.amount)
+      return invalid(`Charge ${payment.chargeId} has already been refunded.`, {
+        code: 'charge_already_refunded',
+      })
     const amount = textAt(form, 'amount')
-    const made = acts.refund(payment, amount === undefined ? undefined : Number(amount))
+    const made = acts.refund(payment, {
+      amount: amount === undefined ? undefined : Number(amount),
+      metadata: metadataOf(form, 'metadata'),
+      slow: slowRefunds(),
+    })
     return made
-      ? { status: 200, body: made }
+      ? { status: 200, body: book.writeRefund(made) }
       : invalid('Refund amount is greater than unrefunded amount on charge', { param: 'amount' })
+  }
+  const listRefunds = (query: Form): Reply => {
+    const of = textAt(query, 'payment_intent')
+    const limit = Math.min(Number(textAt(query, 'limit') ?? '10'), listMax)
+    const found = [...book.refunds.values()]
+      .filter(({ paymentId }) => of === undefined || paymentId === of)
+      .toReversed()
+    return {
+      status: 200,
+      body: {
+        object: 'list',
+        url: '/v1/refunds',
+        has_more: found.length > limit,
+        data: found.slice(0, limit).map((one) => book.writeRefund(one)),
+      },
+    }
+  }
+  const readPayment = (id: string, query: Form): Reply => {
+    const payment = book.payments.get(id)
+    return payment
+      ? { status: 200, body: book.writePayment(payment, listAt(query, 'expand').includes('latest_charge')) }
+      : missing('payment_intent', id)
+  }
+  const readCharge = (id: string): Reply => {
+    const payment = [...book.payments.values()].find(({ chargeId }) => chargeId === id)
+    return payment ? { status: 200, body: book.writeCharge(payment) } : missing('charge', id)
+  }
+  const readRefund = (id: string): Reply => {
+    const found = book.refunds.get(id)
+    return found ? { status: 200, body: book.writeRefund(found) } : missing('refund', id)
+  }
+  const readOne = (kind: string, id: string, query: Form): Reply => {
+    if (kind === 'refunds') return readRefund(id)
+    return kind === 'charges' ? readCharge(id) : readPayment(id, query)
   }
 
   const act = (request: ApiRequest): Reply => {
@@ -128,7 +174,9 @@ export const makeApi = (book: Book, acts: Acts, secretKey: string) => {
     const query = readForm(request.query)
     if (path === '/v1/checkout/sessions' && method === 'POST') return createSession(form)
     if (path === '/v1/events' && method === 'GET') return listEvents(query)
-    if (path === '/v1/refunds' && method === 'POST') return refund(form)
+    if (path === '/v1/refunds') return method === 'POST' ? refund(form) : listRefunds(query)
+    const [, kind = '', named = ''] = /^\/v1\/(refunds|payment_intents|charges)\/([^/]+)$/.exec(path) ?? []
+    if (kind !== '' && method === 'GET') return readOne(kind, named, query)
     const [, id = '', step] = /^\/v1\/checkout\/sessions\/([^/]+)(\/expire)?$/.exec(path) ?? []
     if (id === '' || (method === 'GET') === (step !== undefined))
       return fault(404, {
@@ -139,8 +187,15 @@ export const makeApi = (book: Book, acts: Acts, secretKey: string) => {
     if (!session) return missing('checkout.session', id)
     if (step !== undefined && !acts.expire(session))
       return invalid(`Only Checkout Sessions with a status in ["open"] can be expired.`)
-    const expand = listAt(query, 'expand').includes('payment_intent')
-    return { status: 200, body: book.writeSession(session, expand) }
+    const expand = new Set(listAt(query, 'expand'))
+    const payment =
+      expand.has('payment_intent') || expand.has('payment_intent.latest_charge')
+        ? book.payments.get(session.paymentId ?? '')
+        : undefined
+    const written = book.writeSession(session)
+    if (!payment) return { status: 200, body: written }
+    const whole = book.writePayment(payment, expand.has('payment_intent.latest_charge'))
+    return { status: 200, body: { ...written, payment_intent: whole } }
   }
 
   const answers = new Map<string, { readonly print: string; readonly reply: Reply | 'under way' }>()
@@ -171,7 +226,7 @@ export const makeApi = (book: Book, acts: Acts, secretKey: string) => {
     return reply
   }
 
-  return async (request: ApiRequest, before: () => Promise<Reply | undefined>): Promise<Reply> => {
+  const answer = async (request: ApiRequest, before: () => Promise<Reply | undefined>): Promise<Reply> => {
     const given = /^Bearer (\S+)$/.exec(request.header('authorization') ?? '')?.[1] ?? ''
     const reply =
       given === secretKey
@@ -191,4 +246,5 @@ export const makeApi = (book: Book, acts: Acts, secretKey: string) => {
       },
     }
   }
+  return { answer, forgetKeys: () => answers.clear() }
 }

@@ -24,6 +24,14 @@ export type Payment = {
   status: 'processing' | 'succeeded' | 'requires_payment_method'
   refunded: number
 }
+export type Refund = {
+  readonly id: string
+  readonly paymentId: string
+  readonly amount: number
+  readonly metadata: Readonly<Record<string, string>>
+  readonly created: number
+  status: 'pending' | 'succeeded' | 'failed'
+}
 export type Dispute = {
   readonly id: string
   readonly paymentId: string
@@ -56,44 +64,43 @@ export const makeBook = (address: () => string) => {
   const sessions = new Map<string, Session>()
   const payments = new Map<string, Payment>()
   const disputes = new Map<string, Dispute>()
+  const refunds = new Map<string, Refund>()
   const events = new Map<string, StoredEvent>()
   let offsetMs = 0
   const seconds = () => Math.floor((Date.now() + offsetMs) / 1_000)
 
-  const writePayment = (payment: Payment) => ({
+  const writePayment = (payment: Payment, expandCharge = false) => ({
     id: payment.id,
     object: 'payment_intent',
     amount: payment.amount,
     amount_received: payment.status === 'succeeded' ? payment.amount : 0,
     created: payment.created,
     currency: 'usd',
-    latest_charge: payment.status === 'succeeded' ? payment.chargeId : null,
+    latest_charge:
+      payment.status !== 'succeeded' ? null : expandCharge ? writeCharge(payment) : payment.chargeId,
     livemode: false,
     metadata: payment.metadata,
     status: payment.status,
   })
-  const writeSession = (session: Session, expandPayment = false) => {
-    const payment = session.paymentId === null ? undefined : payments.get(session.paymentId)
-    return {
-      id: session.id,
-      object: 'checkout.session',
-      amount_subtotal: session.amount,
-      amount_total: session.amount,
-      cancel_url: session.cancelUrl,
-      client_reference_id: session.clientReferenceId,
-      created: session.created,
-      currency: 'usd',
-      expires_at: session.expiresAt,
-      livemode: false,
-      metadata: session.metadata,
-      mode: 'payment',
-      payment_intent: expandPayment && payment ? writePayment(payment) : session.paymentId,
-      payment_status: session.paymentStatus,
-      status: session.status,
-      success_url: session.successUrl,
-      url: session.status === 'open' ? `${address()}/pay/${session.id}` : null,
-    }
-  }
+  const writeSession = (session: Session) => ({
+    id: session.id,
+    object: 'checkout.session',
+    amount_subtotal: session.amount,
+    amount_total: session.amount,
+    cancel_url: session.cancelUrl,
+    client_reference_id: session.clientReferenceId,
+    created: session.created,
+    currency: 'usd',
+    expires_at: session.expiresAt,
+    livemode: false,
+    metadata: session.metadata,
+    mode: 'payment',
+    payment_intent: session.paymentId,
+    payment_status: session.paymentStatus,
+    status: session.status,
+    success_url: session.successUrl,
+    url: session.status === 'open' ? `${address()}/pay/${session.id}` : null,
+  })
   const writeCharge = (payment: Payment) => ({
     id: payment.chargeId,
     object: 'charge',
@@ -101,12 +108,26 @@ export const makeBook = (address: () => string) => {
     amount_refunded: payment.refunded,
     created: payment.created,
     currency: 'usd',
+    disputed: [...disputes.values()].some(({ paymentId }) => paymentId === payment.id),
     livemode: false,
     metadata: payment.metadata,
     paid: payment.status === 'succeeded',
     payment_intent: payment.id,
     refunded: payment.refunded === payment.amount,
     status: payment.status === 'succeeded' ? 'succeeded' : 'pending',
+  })
+  const writeRefund = (refund: Refund) => ({
+    id: refund.id,
+    object: 'refund',
+    amount: refund.amount,
+    charge: payments.get(refund.paymentId)?.chargeId ?? null,
+    created: refund.created,
+    currency: 'usd',
+    ...(refund.status === 'failed' ? { failure_reason: 'expired_or_canceled_card' } : {}),
+    metadata: refund.metadata,
+    payment_intent: refund.paymentId,
+    reason: null,
+    status: refund.status,
   })
   const writeDispute = (dispute: Dispute) => ({
     id: dispute.id,
@@ -126,14 +147,16 @@ export const makeBook = (address: () => string) => {
     sessions,
     payments,
     disputes,
+    refunds,
     events,
     id,
     seconds,
     /** Everything but the answers to idempotency keys, as text. */
-    dump: (): string => JSON.stringify([sessions, payments, disputes, events].map((map) => [...map])),
+    dump: (): string =>
+      JSON.stringify([sessions, payments, disputes, events, refunds].map((map) => [...map])),
     load: (text: string): void => {
       const parts = JSON.parse(text) as [string, never][][]
-      for (const [index, map] of [sessions, payments, disputes, events].entries())
+      for (const [index, map] of [sessions, payments, disputes, events, refunds].entries())
         for (const [name, value] of parts[index] ?? []) map.set(name, value)
     },
     setClock: (ms: number) => {
@@ -143,6 +166,7 @@ export const makeBook = (address: () => string) => {
     writeSession,
     writePayment,
     writeCharge,
+    writeRefund,
     writeDispute,
     /** Writes down that something happened, with the object as it is now. */
     makeEvent: (type: string, object: object): StoredEvent => {

@@ -12,6 +12,12 @@ export type State = {
     readonly clientReferenceId: string
     readonly paymentId: string | null
   }[]
+  readonly refunds: readonly {
+    readonly id: string
+    readonly paymentId: string
+    readonly amount: number
+    readonly status: string
+  }[]
   readonly events: readonly { readonly id: string; readonly type: string }[]
   readonly deliveries: readonly { readonly eventId: string; readonly status: number }[]
 }

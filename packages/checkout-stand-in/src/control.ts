@@ -3,7 +3,12 @@ import type { Book, StoredEvent } from './book.ts'
 import type { Deliverer, Manner } from './deliver.ts'
 
 /** How the API misbehaves, for so many calls. `cut` acts and hangs up; `hang` neither acts nor answers. */
-export type Misbehaviour = { kind: 'none' | 'error' | 'cut' | 'hang' | 'slow'; calls: number }
+export type Misbehaviour = {
+  kind: 'none' | 'error' | 'cut' | 'hang' | 'slow'
+  calls: number
+  /** Refunds stay pending until a test ends them. */
+  slowRefunds: boolean
+}
 
 type Input = Readonly<Record<string, unknown>>
 type Answer = { readonly status: number; readonly body: object }
@@ -16,10 +21,15 @@ const numberIn = (input: Input, name: string): number | undefined => {
 
 /** What tests may make happen. Nothing of it is reachable from the page or the provider's API. */
 export const makeControl = (
-  parts: { readonly book: Book; readonly acts: Acts; readonly deliverer: Deliverer },
+  parts: {
+    readonly book: Book
+    readonly acts: Acts
+    readonly deliverer: Deliverer
+    readonly forgetKeys: () => void
+  },
   misbehaviour: Misbehaviour,
 ) => {
-  const { book, acts, deliverer } = parts
+  const { book, acts, deliverer, forgetKeys } = parts
 
   const forSession = (id: string, step: string, input: Input): Answer => {
     const session = book.sessions.get(id)
@@ -38,7 +48,10 @@ export const makeControl = (
     const payment = book.payments.get(id)
     if (!payment) return { status: 404, body: { why: 'no such payment' } }
     const amount = numberIn(input, 'amount')
-    if (step === 'refund') return acts.refund(payment, amount) ? done() : refused('that is too much')
+    if (step === 'refund') {
+      const made = acts.refund(payment, { amount })
+      return made ? done({ refund: made.id }) : refused('that is too much')
+    }
     if (step === 'dispute')
       return done({ dispute: acts.dispute(payment, amount, input['inquiry'] === true).id })
     return { status: 404, body: { why: 'no such step' } }
@@ -51,9 +64,15 @@ export const makeControl = (
     acts.closeDispute(dispute, how)
     return done()
   }
+  const endRefund = (id: string, input: Input): Answer => {
+    const refund = book.refunds.get(id)
+    if (!refund) return { status: 404, body: { why: 'no such refund' } }
+    return acts.endRefund(refund, input['succeeded'] === true) ? done() : refused(`it is ${refund.status}`)
+  }
   const setManner = (input: Input): Answer => {
     const manner: Manner = deliverer.manner
     if (typeof input['hold'] === 'boolean') manner.hold = input['hold']
+    if (typeof input['slowRefunds'] === 'boolean') misbehaviour.slowRefunds = input['slowRefunds']
     manner.copies = Math.min(100, numberIn(input, 'copies') ?? manner.copies)
     manner.delayMs = Math.min(60_000, numberIn(input, 'delayMs') ?? manner.delayMs)
     return done(manner)
@@ -81,6 +100,7 @@ export const makeControl = (
     if (first === 'sessions') return forSession(id, step, input)
     if (first === 'payments') return forPayment(id, step, input)
     if (first === 'disputes' && step === 'close') return closeDispute(id, input)
+    if (first === 'refunds' && step === 'end') return endRefund(id, input)
     if (first === 'manner') return setManner(input)
     if (first === 'deliver') return deliver(input)
     if (first === 'clock') {
@@ -88,7 +108,9 @@ export const makeControl = (
       return done()
     }
     if (first === 'forget') {
-      book.events.clear()
+      // What was said, or the keys of questions, which the real one keeps for a day.
+      if (input['keys'] === true) forgetKeys()
+      else book.events.clear()
       return done()
     }
     if (first === 'misbehave') {
@@ -101,6 +123,7 @@ export const makeControl = (
       return done({
         sessions: [...book.sessions.values()],
         payments: [...book.payments.values()],
+        refunds: [...book.refunds.values()],
         events: [...book.events.values()].map(({ id: eventId, type, created }) => ({
           id: eventId,
           type,

@@ -51,9 +51,10 @@ export const startServer = async (options: Options): Promise<{ url: string; stop
   if (options.file !== undefined && existsSync(options.file)) book.load(readFileSync(options.file, 'utf8'))
   const deliverer = makeDeliverer(book, { url: options.webhookUrl, secret: options.webhookSecret })
   const acts = makeActs(book, deliverer)
-  const api = makeApi(book, acts, options.secretKey)
-  const misbehaviour: Misbehaviour = { kind: 'none', calls: 0 }
-  const control = makeControl({ book, acts, deliverer }, misbehaviour)
+  const misbehaviour: Misbehaviour = { kind: 'none', calls: 0, slowRefunds: false }
+  const api = makeApi({ book, acts, slowRefunds: () => misbehaviour.slowRefunds }, options.secretKey)
+  const { forgetKeys } = api
+  const control = makeControl({ book, acts, deliverer, forgetKeys }, misbehaviour)
 
   const nextMisbehaviour = (): Misbehaviour['kind'] => {
     if (misbehaviour.calls < 1) return 'none'
@@ -69,7 +70,7 @@ export const startServer = async (options: Options): Promise<{ url: string; stop
     const body = await readBody(request)
     const kind = nextMisbehaviour()
     if (kind === 'hang') return
-    const reply = await api(
+    const reply = await api.answer(
       {
         method: request.method ?? '',
         path: target.pathname,

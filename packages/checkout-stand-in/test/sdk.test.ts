@@ -98,18 +98,54 @@ void test('an idempotency key gives the first answer again, and refuses another 
   assert.deepEqual(together.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
 })
 
+void test('a slow refund ends either way, and a failed one can be made again', async () => {
+  await standIn.control('manner', { slowRefunds: true })
+  const { id } = await client.checkout.sessions.create(wish(1_000))
+  const { payment } = await standIn.control<{ payment: string }>(`sessions/${id}/pay`)
+  const slow = await client.refunds.create({ payment_intent: payment })
+  assert.equal(slow.status, 'pending')
+  await assert.rejects(
+    client.refunds.create({ payment_intent: payment }),
+    refusedWith({ code: 'charge_already_refunded' }),
+  )
+  await standIn.control(`refunds/${slow.id}/end`, { succeeded: true })
+  assert.equal((await client.refunds.retrieve(slow.id)).status, 'succeeded')
+  await standIn.control(`refunds/${slow.id}/end`, { succeeded: false })
+  assert.equal((await client.refunds.retrieve(slow.id)).failure_reason, 'expired_or_canceled_card')
+  assert.notEqual((await client.refunds.create({ payment_intent: payment })).id, slow.id)
+  await standIn.control('manner', { slowRefunds: false })
+  // The next test counts what the shop hears from then on.
+  for (let look = 0; look < 200 && heard.length < 8; look++)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  heard.length = 0
+})
+
 void test('the SDK takes its messages as signed, lists them, and refunds', async () => {
   const { id } = await client.checkout.sessions.create(wish(1_000))
   const { payment } = await standIn.control<{ payment: string }>(`sessions/${id}/pay`)
   const paid = await client.checkout.sessions.retrieve(id, { expand: ['payment_intent'] })
   assert.ok(typeof paid.payment_intent === 'object' && paid.payment_intent?.status === 'succeeded')
-  const refund = await client.refunds.create({ payment_intent: payment, amount: 500 })
+  const refund = await client.refunds.create({
+    payment_intent: payment,
+    amount: 500,
+    metadata: { refund_id: 'rfd_1' },
+  })
   assert.equal(refund.status, 'succeeded')
+  assert.equal((await client.refunds.retrieve(refund.id)).metadata?.['refund_id'], 'rfd_1')
+  const refunds = await client.refunds.list({ payment_intent: payment })
+  assert.deepEqual(
+    refunds.data.map(({ id: refundId, amount }) => [refundId, amount]),
+    [[refund.id, 500]],
+  )
+  const whole = await client.paymentIntents.retrieve(payment, { expand: ['latest_charge'] })
+  assert.ok(typeof whole.latest_charge === 'object' && whole.latest_charge?.amount_refunded === 500)
+  await assert.rejects(client.refunds.retrieve('re_none'), refusedWith({ code: 'resource_missing' }))
+  await assert.rejects(client.paymentIntents.retrieve('pi_none'), refusedWith({ code: 'resource_missing' }))
   await assert.rejects(
     client.refunds.create({ payment_intent: payment, amount: 1_501 }),
     refusedWith({ statusCode: 400 }),
   )
-  for (let look = 0; look < 200 && heard.length < 3; look++)
+  for (let look = 0; look < 200 && heard.length < 4; look++)
     await new Promise((resolve) => setTimeout(resolve, 20))
   const types = heard.map(
     ({ body, signature }) =>

@@ -17,6 +17,7 @@ export const idPrefixes = {
   fwd_: { name: 'forward order', long: false },
   opr_: { name: 'operator', long: false },
   chk_: { name: 'checkout', long: true },
+  rfd_: { name: 'refund', long: false },
   asg_: { name: 'assignment of work', long: true },
   ent_: { name: 'ledger entry', long: false },
 } as const

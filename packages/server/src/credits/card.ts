@@ -68,4 +68,6 @@ export const cardSettler: Settler = {
     await postPurchase(tx, { agentId, mode, pack: packOf(checkout.reference), reference: checkoutId })
   },
   taken,
+  // Whatever is given back, the credits go with it.
+  spare: async (_tx, checkout) => checkout.amountUsdCents,
 }

@@ -1,6 +1,15 @@
 import type { Ctx } from '../platform/context.ts'
 import { inTransaction, type Tx } from '../platform/db.ts'
-import { takenOf, type CardFact, type CardMessage, type SessionFact } from './card-facts.ts'
+import type { Mode } from '@pohf/protocol'
+import { refundedOf, takenOf, type CardFact, type CardMessage, type SessionFact } from './card-facts.ts'
+import type { RefundStateFact } from './refunds/rules.ts'
+import {
+  findRefundOfFact,
+  listRefundFacts,
+  sumRefundsAsked,
+  updateRefundByFact,
+  upsertRefundFact,
+} from './refunds/store.ts'
 import type { CheckoutState } from './rules.ts'
 import {
   findCardEvent,
@@ -19,7 +28,7 @@ import {
 /** A checkout whose money arrived, for the module that wanted it paid. */
 export type PaidCheckout = {
   readonly agentId: string
-  readonly mode: 'live'
+  readonly mode: Mode
   readonly checkoutId: string
   readonly reference: string
   readonly amountUsdCents: bigint
@@ -28,26 +37,55 @@ export type PaidCheckout = {
 export type TakenChange = {
   readonly beforeUsdCents: bigint
   readonly afterUsdCents: bigint
+  /** How much of the growth answers refunds that we asked for ourselves (`requestRefund`). */
+  readonly ownUsdCents: bigint
   /** Names this change for ever. */
   readonly reference: string
 }
-/** What the module behind a purpose does about money; app.ts hands it down. Both join the transaction. */
+/** What the module behind a purpose does about money; app.ts hands it down. All join the transaction. */
 export type Settler = {
   readonly paid: (tx: Tx, checkout: PaidCheckout) => Promise<void>
   readonly taken: (tx: Tx, checkout: PaidCheckout, change: TakenChange) => Promise<void>
+  /** How much of this agent's money an operator may give back by hand: nothing stands on it. */
+  readonly spare: (tx: Tx, checkout: PaidCheckout) => Promise<bigint>
 }
 export type Settlers = Readonly<Record<'credits' | 'order', Settler>>
 
 /** `waiting`: true, but its payment is not known yet. `unmatched`: speaks of a checkout that it does not fit. */
 export type Outcome = 'applied' | 'known' | 'waiting' | 'unmatched' | 'ignored'
 
-const paidOf = (row: CheckoutRow): PaidCheckout => ({
+export const paidOf = (row: CheckoutRow): PaidCheckout => ({
   agentId: row.agentId,
-  mode: 'live',
+  mode: row.mode,
   checkoutId: row.checkoutId,
   reference: row.reference,
   amountUsdCents: row.amountUsdCents,
 })
+
+const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)
+
+/** Posts that so much is taken back in all; what we asked for ourselves is told apart. */
+export const postTaken = async (
+  tx: Tx,
+  settler: Settler,
+  row: CheckoutRow,
+  afterUsdCents: bigint,
+): Promise<void> => {
+  const growth = afterUsdCents - row.takenUsdCents
+  const asked = await sumRefundsAsked(tx, row)
+  const unanswered = asked > row.givenUsdCents ? asked - row.givenUsdCents : 0n
+  const ownUsdCents = growth > 0n ? least(growth, unanswered) : 0n
+  await settler.taken(tx, paidOf(row), {
+    beforeUsdCents: row.takenUsdCents,
+    afterUsdCents,
+    ownUsdCents,
+    reference: `${row.checkoutId} ${row.takenRevision + 1}`,
+  })
+  await updateTaken(tx, row, {
+    takenUsdCents: afterUsdCents,
+    givenUsdCents: least(row.givenUsdCents + ownUsdCents, asked),
+  })
+}
 
 /** Brings what is posted to what the facts say is left of the payment. */
 const settleTaken = async (
@@ -57,14 +95,11 @@ const settleTaken = async (
   payment: { readonly paymentId: string; readonly refundedUsdCents: bigint },
 ): Promise<Outcome> => {
   const disputes = await listDisputes(tx, payment.paymentId)
-  const after = takenOf({ ...payment, amountUsdCents: row.amountUsdCents }, disputes)
+  const refunds = await listRefundFacts(tx, payment.paymentId)
+  const refundedUsdCents = refundedOf(payment.refundedUsdCents, refunds)
+  const after = takenOf({ refundedUsdCents, amountUsdCents: row.amountUsdCents }, disputes)
   if (after === row.takenUsdCents) return 'known'
-  await settlers[row.purpose].taken(tx, paidOf(row), {
-    beforeUsdCents: row.takenUsdCents,
-    afterUsdCents: after,
-    reference: `${row.checkoutId} ${row.takenRevision + 1}`,
-  })
-  await updateTaken(tx, row, after)
+  await postTaken(tx, settlers[row.purpose], row, after)
   return 'applied'
 }
 
@@ -104,14 +139,25 @@ const settleUnpaid = async (tx: Tx, fact: SessionFact): Promise<Outcome> => {
   return 'applied'
 }
 
+/** Keeps how a refund stands; one of our own goes on by it. Says whether anything was new. */
+const noteRefund = async (tx: Tx, fact: RefundStateFact): Promise<boolean> => {
+  const { state, isNew } = await upsertRefundFact(tx, fact)
+  const own = await findRefundOfFact(tx, fact)
+  if (!own || own.mode !== 'live') return isNew
+  return (await updateRefundByFact(tx, own, { ...fact, state })) || isNew
+}
+
 /** Makes one fact count, whatever came before it and however often it is said. */
 export const applyFact = async (tx: Tx, settlers: Settlers, fact: CardFact): Promise<Outcome> => {
   if (fact.kind === 'session')
     return fact.standing === 'paid' ? settlePaid(tx, settlers, fact) : settleUnpaid(tx, fact)
   const payment = await upsertPayment(tx, fact.paymentId, fact.kind === 'refund' ? fact.refundedUsdCents : 0n)
   if (fact.kind === 'dispute') await upsertDispute(tx, fact)
+  const isNew = fact.kind === 'refund_state' && (await noteRefund(tx, fact))
   const row = await findCheckoutOfPaymentForUpdate(tx, fact.paymentId)
-  return row ? settleTaken(tx, settlers, row, payment) : 'waiting'
+  if (!row) return 'waiting'
+  const outcome = await settleTaken(tx, settlers, row, payment)
+  return isNew ? 'applied' : outcome
 }
 
 /** Takes in one message of the provider, once, and keeps what came of it. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { RefundState, RefundStateFact } from './refunds/rules.ts'
 
 /** What the provider is asked to tell us. Set the same list at its webhook endpoint. */
 export const cardEventTypes = [
@@ -7,6 +8,9 @@ export const cardEventTypes = [
   'checkout.session.async_payment_failed',
   'checkout.session.expired',
   'charge.refunded',
+  'refund.created',
+  'refund.updated',
+  'refund.failed',
   'charge.dispute.created',
   'charge.dispute.closed',
 ] as const
@@ -36,7 +40,7 @@ type DisputeFact = {
   readonly amountUsdCents: bigint
   readonly state: DisputeState
 }
-export type CardFact = SessionFact | RefundFact | DisputeFact
+export type CardFact = SessionFact | RefundFact | RefundStateFact | DisputeFact
 export type CardMessage = {
   readonly eventId: string
   readonly type: CardEventType
@@ -60,6 +64,14 @@ const session = z.looseObject({
   payment_status: z.string(),
 })
 const charge = z.looseObject({ payment_intent: idOrObject, amount_refunded: cents, currency: z.string() })
+const refund = z.looseObject({
+  id,
+  payment_intent: idOrObject,
+  amount: cents,
+  currency: z.string(),
+  status: z.string(),
+  metadata: z.record(z.string(), z.string().max(500)).nullish(),
+})
 const dispute = z.looseObject({
   id,
   payment_intent: idOrObject,
@@ -104,6 +116,22 @@ export const readSession = (object: unknown): SessionFact | undefined => {
   }
 }
 
+/** Reads a refund, or undefined where it is about other money. */
+export const readRefund = (object: unknown): RefundStateFact | undefined => {
+  const { data } = refund.safeParse(object)
+  if (data?.currency !== 'usd') return undefined
+  const { status } = data
+  return {
+    kind: 'refund_state',
+    paymentId: idOf(data.payment_intent),
+    providerRefundId: data.id,
+    refundId: data.metadata?.['refund_id'],
+    amountUsdCents: BigInt(data.amount),
+    state:
+      status === 'succeeded' ? status : status === 'failed' || status === 'canceled' ? 'failed' : 'pending',
+  }
+}
+
 /** An inquiry moves no money; whatever is neither that nor closed holds the money back. */
 const disputeStateOf = (status: string): DisputeState => {
   if (status === 'won' || status === 'lost') return status
@@ -121,6 +149,8 @@ const factOf = (type: CardEventType, object: unknown): CardFact | undefined => {
         }
       : undefined
   }
+  if (type === 'refund.created' || type === 'refund.updated' || type === 'refund.failed')
+    return readRefund(object)
   if (type === 'charge.dispute.created' || type === 'charge.dispute.closed') {
     const { data } = dispute.safeParse(object)
     return data?.currency === 'usd'
@@ -146,6 +176,83 @@ export const readMessage = (event: unknown, livemode: boolean): CardMessage | un
   if (!data || data.livemode !== livemode) return undefined
   const fact = factOf(data.type, data.data.object)
   return fact && { eventId: data.id, type: data.type, saidAt: new Date(data.created * 1_000), fact }
+}
+
+/** How a payment stands, for whoever wants to rely on it. */
+export type CardStanding =
+  /** None of this account, or of another kind. */
+  | 'foreign'
+  | { readonly settled: true; readonly paymentId: string; readonly usdCents: bigint | undefined }
+  | { readonly settled: false; readonly code: string; readonly why: string }
+
+const chargeStanding = z.looseObject({
+  amount_refunded: cents,
+  disputed: z.boolean(),
+  status: z.string(),
+  payment_intent: idOrObject.nullish(),
+  amount: cents,
+  currency: z.string(),
+})
+const paymentStanding = z.looseObject({
+  id,
+  status: z.string(),
+  amount_received: cents,
+  currency: z.string(),
+  latest_charge: chargeStanding.nullish(),
+})
+const sessionStanding = z.looseObject({
+  payment_status: z.string(),
+  payment_intent: paymentStanding.nullish(),
+})
+const unsettled = (code: string, why: string) => ({ settled: false, code, why }) as const
+const usdOf = (amount: number, currency: string) => (currency === 'usd' ? BigInt(amount) : undefined)
+
+const readChargeStanding = (object: unknown): CardStanding => {
+  const given = chargeStanding.parse(object)
+  if (given.amount_refunded > 0) return unsettled('refunded', 'it was refunded, at least in part')
+  if (given.disputed) return unsettled('disputed', 'it is disputed, or was')
+  if (given.status !== 'succeeded') return unsettled('unpaid', 'the money has not arrived')
+  if (!given.payment_intent) return 'foreign'
+  return {
+    settled: true,
+    paymentId: idOf(given.payment_intent),
+    usdCents: usdOf(given.amount, given.currency),
+  }
+}
+const readPaymentStanding = (object: unknown): CardStanding => {
+  const given = paymentStanding.parse(object)
+  if (given.status !== 'succeeded' || given.amount_received === 0 || !given.latest_charge)
+    return unsettled('unpaid', 'the money has not arrived')
+  const charge = readChargeStanding({ ...given.latest_charge, payment_intent: given.id })
+  return typeof charge === 'object' && charge.settled
+    ? { ...charge, usdCents: usdOf(given.amount_received, given.currency) }
+    : charge
+}
+/** Reads how an object of the provider stands, read with its payment and charge; `kind` is the beginning of its id. */
+export const readStanding = (kind: string, object: unknown): CardStanding => {
+  if (kind === 'pi') return readPaymentStanding(object)
+  if (kind !== 'cs') return readChargeStanding(object)
+  const given = sessionStanding.parse(object)
+  if (given.payment_status !== 'paid' || !given.payment_intent)
+    return unsettled('unpaid', 'the money has not arrived')
+  return readPaymentStanding(given.payment_intent)
+}
+
+/**
+ * What was refunded and stays refunded: the largest sum that was named, less what the bank sent back. Whether the
+ * provider lowers its sum then is not said anywhere, so the refunds that are known to stand are counted beside it.
+ */
+export const refundedOf = (
+  refundedUsdCents: bigint,
+  refunds: readonly { readonly state: RefundState; readonly amountUsdCents: bigint }[],
+): bigint => {
+  const sumOf = (failed: boolean) =>
+    refunds
+      .filter(({ state }) => (state === 'failed') === failed)
+      .reduce((sum, one) => sum + one.amountUsdCents, 0n)
+  const left = refundedUsdCents - sumOf(true)
+  const standing = sumOf(false)
+  return left > standing ? left : standing
 }
 
 type Taken = { readonly amountUsdCents: bigint; readonly refundedUsdCents: bigint }

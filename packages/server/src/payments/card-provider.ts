@@ -1,16 +1,29 @@
 import { Stripe } from 'stripe'
 import type { Ctx } from '../platform/context.ts'
 import { makeClient } from './card-client.ts'
-import { cardEventTypes, readMessage, readSession, type CardMessage, type SessionFact } from './card-facts.ts'
+import {
+  cardEventTypes,
+  readMessage,
+  readRefund,
+  readSession,
+  readStanding,
+  type CardMessage,
+  type CardStanding,
+  type SessionFact,
+} from './card-facts.ts'
+import type { RefundStateFact } from './refunds/rules.ts'
 
 /** The provider did not do what was asked. `answered` where it said so itself, with a fault of its own. */
 export class ProviderFault extends Error {
   readonly answered: boolean
   readonly busy: boolean
-  constructor(why: { readonly answered: boolean; readonly busy: boolean }) {
+  /** Its own word for a no that stays a no: the same question gets the same answer. */
+  readonly refusal: string | undefined
+  constructor(status: number, code: string | undefined) {
     super('the card provider did not do what was asked')
-    this.answered = why.answered
-    this.busy = why.busy
+    this.answered = status >= 500
+    this.busy = status === 409
+    this.refusal = [400, 402, 404].includes(status) ? (code ?? 'refused').slice(0, 100) : undefined
   }
 }
 
@@ -32,6 +45,18 @@ const wordsOf = (error: unknown) =>
     ? { type: error.type, code: error.code, status: error.statusCode, providerRequestId: error.requestId }
     : { type: error instanceof Error ? error.name : 'unknown' }
 
+type RefundWish = {
+  readonly refundId: string
+  readonly paymentId: string
+  readonly amountUsdCents: bigint
+  readonly idempotencyKey: string
+}
+const refundOf = (object: unknown): RefundStateFact => {
+  const fact = readRefund(object)
+  if (!fact) throw new Error('the refund cannot be read')
+  return fact
+}
+
 /** The card provider, where one is set up. Every call leaves by platform/outbound.ts. */
 export const makeCardProvider = (ctx: Pick<Ctx, 'config' | 'log' | 'clock'>) => {
   const { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: webhookSecret } = ctx.config
@@ -45,7 +70,7 @@ export const makeCardProvider = (ctx: Pick<Ctx, 'config' | 'log' | 'clock'>) => 
     } catch (error) {
       ctx.log.warn({ what, ...wordsOf(error) }, 'the card provider did not do what was asked')
       const status = error instanceof Stripe.errors.StripeError ? (error.statusCode ?? 0) : 0
-      throw new ProviderFault({ answered: status >= 500, busy: status === 409 })
+      throw new ProviderFault(status, error instanceof Stripe.errors.StripeError ? error.code : undefined)
     }
   }
   const back = (checkoutId: string, how: string) =>
@@ -92,8 +117,52 @@ export const makeCardProvider = (ctx: Pick<Ctx, 'config' | 'log' | 'clock'>) => 
           throw error
         }
       }),
+    /** How a payment stands, by the id of itself (`pi_`), its session (`cs_`) or its charge (`ch_`, `py_`). */
+    findPayment: (paymentRef: string): Promise<CardStanding> =>
+      asked('look a payment up', async () => {
+        const kind = paymentRef.slice(0, 2)
+        try {
+          const object =
+            kind === 'pi'
+              ? await client.paymentIntents.retrieve(paymentRef, { expand: ['latest_charge'] })
+              : kind === 'cs'
+                ? await client.checkout.sessions.retrieve(paymentRef, {
+                    expand: ['payment_intent', 'payment_intent.latest_charge'],
+                  })
+                : await client.charges.retrieve(paymentRef)
+          return readStanding(kind, object)
+        } catch (error) {
+          if (error instanceof Stripe.errors.StripeError && error.code === 'resource_missing')
+            return 'foreign'
+          throw error
+        }
+      }),
     expireSession: (sessionId: string): Promise<SessionFact | undefined> =>
       asked('end a session', async () => readSession(await client.checkout.sessions.expire(sessionId))),
+    createRefund: ({ refundId, paymentId, amountUsdCents, idempotencyKey }: RefundWish) =>
+      asked('refund', async () =>
+        refundOf(
+          await client.refunds.create(
+            {
+              payment_intent: paymentId,
+              amount: Number(amountUsdCents),
+              reason: 'requested_by_customer',
+              metadata: { refund_id: refundId },
+            },
+            { idempotencyKey },
+          ),
+        ),
+      ),
+    /** The refund that carries our name, where an earlier question made it and its answer was lost. */
+    findOwnRefund: (paymentId: string, refundId: string): Promise<RefundStateFact | undefined> =>
+      asked('look for a refund', async () => {
+        const { data } = await client.refunds.list({ payment_intent: paymentId, limit: pageSize })
+        return data
+          .flatMap((one) => readRefund(one) ?? [])
+          .find((one) => one.refundId === refundId && one.state !== 'failed')
+      }),
+    findRefund: (providerRefundId: string): Promise<RefundStateFact> =>
+      asked('read a refund', async () => refundOf(await client.refunds.retrieve(providerRefundId))),
     /** What the provider has said since then, oldest first, whether or not we heard it. */
     listMessages: (since: Date): Promise<CardMessage[]> =>
       asked('list what was said', async () => {

@@ -3,6 +3,7 @@ import { inTransaction } from '../platform/db.ts'
 import type { Duty } from '../platform/worker.ts'
 import { applyFact, applyMessage, type Settlers } from './card-apply.ts'
 import { ProviderFault, type CardProvider } from './card-provider.ts'
+import { sendRefunds } from './send-refunds.ts'
 import {
   deleteOldCardEvents,
   findLastCardEvent,
@@ -79,6 +80,11 @@ export const duties = (
     },
     ...(provider
       ? [
+          {
+            name: 'card refunds',
+            everyMs: 5_000,
+            run: () => sendRefunds(ctx, { provider, settlers }),
+          },
           {
             name: 'open card checkouts',
             everyMs: 60_000,

@@ -1,8 +1,11 @@
-import { route, type Route } from '../platform/call.ts'
+import { route, type Audit, type Route } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
 import type { Settlers } from './card-apply.ts'
 import type { CardProvider } from './card-provider.ts'
 import { cardWebhook } from './card-webhook.ts'
+import { operatorRefund } from './operator-refund.ts'
+import { operatorRefundRetry } from './operator-refund-retry.ts'
+import { operatorRefunds } from './operator-refunds.ts'
 
 export const routes = (
   ctx: Ctx,
@@ -10,5 +13,16 @@ export const routes = (
 ): Route[] => [
   route('payments.card-webhook', (call) =>
     cardWebhook(ctx, parts, { text: call.rawBody, signature: call.header('stripe-signature') }),
+  ),
+]
+
+export const operatorRoutes = (
+  ctx: Ctx,
+  parts: { readonly audit: Audit; readonly settlers: Settlers },
+): Route[] => [
+  route('payments.operator-refunds', (call) => operatorRefunds(ctx, call.query)),
+  route('payments.operator-refund', (call) => operatorRefund(ctx, parts, call.operator, call.body)),
+  route('payments.operator-refund-retry', (call) =>
+    operatorRefundRetry(ctx, parts, call.operator, call.params.refundId),
   ),
 ]

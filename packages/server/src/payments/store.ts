@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Mode } from '@pohf/protocol'
 import { now, type Tx } from '../platform/db.ts'
 import type { Outcome } from './card-apply.ts'
 import type { CardMessage, DisputeState } from './card-facts.ts'
@@ -141,7 +142,7 @@ export const updateProviderAttempt = async (tx: Tx, key: RowKey, attempt: number
 export type CheckoutRow = {
   readonly agentId: string
   readonly checkoutId: string
-  readonly mode: string
+  readonly mode: Mode
   readonly purpose: 'credits' | 'order'
   readonly reference: string
   readonly state: CheckoutState
@@ -150,19 +151,20 @@ export type CheckoutRow = {
   readonly paymentId: string | null
   readonly takenUsdCents: bigint
   readonly takenRevision: number
+  readonly givenUsdCents: bigint
 }
 const rowQuery = (tx: Tx) =>
   tx
     .selectFrom('checkouts')
     .select(['agent_id', 'checkout_id', 'mode', 'purpose', 'reference', 'state', 'amount_usd_cents'])
-    .select(['provider_session_id', 'payment_id', 'taken_usd_cents', 'taken_revision'])
+    .select(['provider_session_id', 'payment_id', 'taken_usd_cents', 'taken_revision', 'given_usd_cents'])
 const rowOf = (
   row: Awaited<ReturnType<ReturnType<typeof rowQuery>['executeTakeFirst']>>,
 ): CheckoutRow | undefined =>
   row && {
     agentId: row.agent_id,
     checkoutId: row.checkout_id,
-    mode: row.mode,
+    mode: row.mode as Mode,
     purpose: row.purpose as 'credits' | 'order',
     reference: row.reference,
     state: row.state as CheckoutState,
@@ -171,11 +173,13 @@ const rowOf = (
     paymentId: row.payment_id,
     takenUsdCents: row.taken_usd_cents,
     takenRevision: row.taken_revision,
+    givenUsdCents: row.given_usd_cents,
   }
+// Not the strongest lock: a refund that is asked for refers to its checkout, under the lock of what was paid for.
 export const findCheckoutForUpdate = async (tx: Tx, checkoutId: string) =>
-  rowOf(await rowQuery(tx).where('checkout_id', '=', checkoutId).forUpdate().executeTakeFirst())
+  rowOf(await rowQuery(tx).where('checkout_id', '=', checkoutId).forNoKeyUpdate().executeTakeFirst())
 export const findCheckoutOfPaymentForUpdate = async (tx: Tx, paymentId: string) =>
-  rowOf(await rowQuery(tx).where('payment_id', '=', paymentId).forUpdate().executeTakeFirst())
+  rowOf(await rowQuery(tx).where('payment_id', '=', paymentId).forNoKeyUpdate().executeTakeFirst())
 
 export const updateCheckoutPaid = async (
   tx: Tx,
@@ -213,11 +217,15 @@ export const updateCheckoutState = async (
 export const updateTaken = async (
   tx: Tx,
   row: RowKey & { readonly takenRevision: number },
-  takenUsdCents: bigint,
+  after: { readonly takenUsdCents: bigint; readonly givenUsdCents: bigint },
 ): Promise<void> => {
   await tx
     .updateTable('checkouts')
-    .set({ taken_usd_cents: takenUsdCents, taken_revision: row.takenRevision + 1 })
+    .set({
+      taken_usd_cents: after.takenUsdCents,
+      given_usd_cents: after.givenUsdCents,
+      taken_revision: row.takenRevision + 1,
+    })
     .where('agent_id', '=', row.agentId)
     .where('checkout_id', '=', row.checkoutId)
     .execute()

@@ -21,6 +21,8 @@ export type JsonPrimitive = boolean | number | string | null;
 
 export type JsonValue = JsonArray | JsonObject | JsonPrimitive;
 
+export type Numeric = ColumnType<string, number | string, number | string>;
+
 export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
 export interface Agents {
@@ -56,6 +58,28 @@ export interface ApiKeys {
   scopes: string[];
 }
 
+export interface Assignments {
+  agent_id: string;
+  assignment_id: string;
+  challenge: string;
+  claimed_at: Generated<Timestamp>;
+  due_at: Timestamp;
+  flags: Generated<string[]>;
+  gold_right: boolean | null;
+  item: number | null;
+  mode: string;
+  n: number;
+  order_id: string;
+  person_id: string | null;
+  quality: number | null;
+  reasons: Generated<string[]>;
+  reward_stars: number;
+  session_id: string | null;
+  status: Generated<string>;
+  task_id: string;
+  worker: string;
+}
+
 export interface AttentionClaims {
   agent_id: string;
   mode: string;
@@ -84,6 +108,31 @@ export interface CardPayments {
   refunded_usd_cents: Generated<bigint>;
 }
 
+export interface CardRefundFacts {
+  amount_usd_cents: bigint;
+  payment_id: string;
+  provider_refund_id: string;
+  state: string;
+}
+
+export interface CardRefunds {
+  agent_id: string;
+  amount_usd_cents: bigint;
+  attempts: Generated<number>;
+  changed_at: Generated<Timestamp>;
+  checkout_id: string;
+  created_at: Generated<Timestamp>;
+  fault: string | null;
+  mode: string;
+  next_at: Generated<Timestamp>;
+  provider_key: Generated<number>;
+  provider_refund_id: string | null;
+  reason: string;
+  reference: string;
+  refund_id: string;
+  state: Generated<string>;
+}
+
 export interface Checkouts {
   agent_id: string;
   amount_usd_cents: bigint;
@@ -92,6 +141,7 @@ export interface Checkouts {
   created_at: Generated<Timestamp>;
   description: string;
   expires_at: Timestamp;
+  given_usd_cents: Generated<bigint>;
   mode: string;
   paid_at: Timestamp | null;
   payment_id: string | null;
@@ -239,6 +289,28 @@ export interface FreePlanPlaces {
   kind: string;
   place: number;
   tag: string;
+}
+
+export interface GasKeys {
+  address: string;
+  balance_wei: Numeric | null;
+  chain_id: bigint;
+  last_used_at: Timestamp | null;
+  low: Generated<boolean>;
+  mined_nonce: bigint;
+  next_nonce: bigint;
+}
+
+export interface GasTransactions {
+  address: string;
+  attempt: number;
+  chain_id: bigint;
+  created_at: Generated<Timestamp>;
+  hash: string;
+  max_fee_wei: Numeric;
+  nonce: bigint;
+  raw: string;
+  reference: string;
 }
 
 export interface IdempotencyKeys {
@@ -399,6 +471,7 @@ export interface Orders {
   checkout_id: string | null;
   checkout_url: string | null;
   created_at: Generated<Timestamp>;
+  decline_reason: string | null;
   expires_at: Timestamp;
   funded_at: Timestamp | null;
   instructions: string | null;
@@ -407,11 +480,44 @@ export interface Orders {
   mode: string;
   offer: boolean;
   order_id: string;
+  purpose: Generated<string>;
   quantity: number;
   status: Generated<string>;
   task_type: string;
+  terms: Json | null;
   total_usd_cents: bigint;
   workflow_id: string | null;
+}
+
+export interface OrderUnits {
+  agent_id: string;
+  answer: Json | null;
+  appeal_text: string | null;
+  appeal_until: Timestamp | null;
+  appealed_at: Timestamp | null;
+  created_at: Generated<Timestamp>;
+  credential_id: string | null;
+  decision: string | null;
+  decision_reason: string | null;
+  delivered_at: Timestamp | null;
+  ended_at: Timestamp | null;
+  house_pays: Generated<boolean>;
+  item: number | null;
+  mode: string;
+  n: number;
+  open_until: Timestamp;
+  order_id: string;
+  price_usd_cents: bigint;
+  quality: number | null;
+  reject_note: string | null;
+  reject_reason: string | null;
+  rejected_at: Timestamp | null;
+  review_until: Timestamp | null;
+  session_id: string | null;
+  status: Generated<string>;
+  stock: string | null;
+  task_id: string | null;
+  worker_ref: string | null;
 }
 
 export interface Outbox {
@@ -530,6 +636,30 @@ export interface Presences {
   lng: number;
   member_ref: string;
   mode: string;
+}
+
+export interface Purchases {
+  agent_id: string;
+  amount_usdc_micro: bigint;
+  attempts: Generated<number>;
+  changed_at: Generated<Timestamp>;
+  created_at: Generated<Timestamp>;
+  credential_id: string | null;
+  due_at: Timestamp | null;
+  frozen: Json | null;
+  mode: string;
+  needs_wallet: Generated<boolean>;
+  network: string;
+  payer: string;
+  purchase_id: string;
+  reason: string | null;
+  refund_transaction_hash: string | null;
+  response: string | null;
+  secret_hash: Buffer;
+  state: Generated<string>;
+  transaction_hash: string | null;
+  unit_ref: string | null;
+  workflow_id: string;
 }
 
 export interface SessionChunks {
@@ -765,13 +895,37 @@ export interface WebhookHealth {
   hour: Timestamp;
 }
 
+export interface WorkerEarnings {
+  agent_id: string;
+  flagged: Generated<boolean>;
+  mode: string;
+  n: number;
+  order_id: string;
+  stars: bigint;
+  status: Generated<string>;
+  vests_at: Timestamp;
+  worker: string;
+}
+
+export interface WorkerStanding {
+  golds: Generated<number>;
+  golds_right: Generated<number>;
+  mode: string;
+  paused_until: Timestamp | null;
+  person_id: string;
+  task_id: string;
+}
+
 export interface Workflows {
   active: Generated<boolean>;
+  answer_form: Generated<Json>;
   category: string;
   created_at: Generated<Timestamp>;
   dataset_optin: Generated<boolean>;
   description: string;
   est_minutes: number;
+  gold: Generated<Json>;
+  input_form: Generated<Json>;
   price_usd_cents: bigint;
   reward_stars: number;
   steps: string[];
@@ -780,14 +934,39 @@ export interface Workflows {
   workflow_id: string;
 }
 
+export interface X402Payments {
+  asset: string;
+  block_number: bigint | null;
+  chain_id: bigint;
+  changed_at: Generated<Timestamp>;
+  created_at: Generated<Timestamp>;
+  finalized_at: Timestamp | null;
+  form: string;
+  from_block: bigint;
+  looked_at: Timestamp | null;
+  nonce: string;
+  pay_to: string;
+  payer: string;
+  reference: string;
+  signature: string;
+  state: Generated<string>;
+  transaction_hash: string | null;
+  valid_after: bigint;
+  valid_before: bigint;
+  value_micro: bigint;
+}
+
 export interface DB {
   agents: Agents;
   api_key_hashes: ApiKeyHashes;
   api_keys: ApiKeys;
+  assignments: Assignments;
   attention_claims: AttentionClaims;
   card_disputes: CardDisputes;
   card_events: CardEvents;
   card_payments: CardPayments;
+  card_refund_facts: CardRefundFacts;
+  card_refunds: CardRefunds;
   checkouts: Checkouts;
   consents: Consents;
   conversion_claims: ConversionClaims;
@@ -802,6 +981,8 @@ export interface DB {
   forward_orders: ForwardOrders;
   free_plan_grants: FreePlanGrants;
   free_plan_places: FreePlanPlaces;
+  gas_keys: GasKeys;
+  gas_transactions: GasTransactions;
   idempotency_keys: IdempotencyKeys;
   ledger_accounts: LedgerAccounts;
   ledger_checkpoints: LedgerCheckpoints;
@@ -817,6 +998,7 @@ export interface DB {
   nullifiers: Nullifiers;
   operator_audit: OperatorAudit;
   operators: Operators;
+  order_units: OrderUnits;
   orders: Orders;
   outbox: Outbox;
   partner_conversions: PartnerConversions;
@@ -832,6 +1014,7 @@ export interface DB {
   platform_migrations: PlatformMigrations;
   platform_partitioned: PlatformPartitioned;
   presences: Presences;
+  purchases: Purchases;
   session_chunks: SessionChunks;
   session_claims: SessionClaims;
   session_keys: SessionKeys;
@@ -851,5 +1034,8 @@ export interface DB {
   webhook_deliveries: WebhookDeliveries;
   webhook_endpoints: WebhookEndpoints;
   webhook_health: WebhookHealth;
+  worker_earnings: WorkerEarnings;
+  worker_standing: WorkerStanding;
   workflows: Workflows;
+  x402_payments: X402Payments;
 }

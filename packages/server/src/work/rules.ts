@@ -50,7 +50,7 @@ export const priceOf = (asked: Asked): Price | undefined => {
   return { totalUsdCents: capUsdCents, offer: true }
 }
 
-/** Where card money of orders is, in US cents: outside, waiting for an operator, owed to us. */
+/** Where card money of orders is, in US cents: outside, to be given back, owed to us. */
 export const cardAccounts = {
   world: 'world:card',
   unused: 'unused:card',
@@ -60,14 +60,18 @@ export const escrowOf = (orderId: string): string => `escrow:${orderId}`
 
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 
-/** The lines of taking a payment back: from escrow first, then what is unused, and the rest is owed. */
+/**
+ * The lines of taking a payment back: our own refunds from what was put aside for them, then from escrow, then what
+ * else is unused, and the rest is owed.
+ */
 export const escrowReversal = (
   escrow: string,
-  amount: bigint,
+  { amount, own }: { readonly amount: bigint; readonly own: bigint },
   held: { readonly escrow: bigint; readonly unused: bigint },
 ): Line[] => {
-  const fromEscrow = least(held.escrow, amount)
-  const fromUnused = least(held.unused, amount - fromEscrow)
+  const aside = least(held.unused, own)
+  const fromEscrow = least(held.escrow, amount - aside)
+  const fromUnused = aside + least(held.unused - aside, amount - aside - fromEscrow)
   const lines: Line[] = [
     { account: escrow, unit: 'usd_cent', amount: -fromEscrow },
     { account: cardAccounts.unused, unit: 'usd_cent', amount: -fromUnused },

@@ -1,0 +1,35 @@
+import type { Audit, Operator } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import type { Settlers } from './card-apply.ts'
+import { findRefundForUpdate, updateRefundWantedAgain } from './refunds/store.ts'
+import { readSpare } from './spare.ts'
+import { findCheckoutForUpdate } from './store.ts'
+
+/** Has a failed refund tried again. One that was made after all is found by its name first: nothing is given twice. */
+export const operatorRefundRetry = async (
+  ctx: Ctx,
+  parts: { readonly audit: Audit; readonly settlers: Settlers },
+  operator: Operator,
+  refundId: string,
+) =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const row = await findRefundForUpdate(tx, refundId)
+    if (!row) throw new Refusal('not_found')
+    if (row.state !== 'failed')
+      throw new Refusal('forbidden', {
+        message: `Only a failed refund is tried again. This one is ${row.state}.`,
+      })
+    const checkout = await findCheckoutForUpdate(tx, row.checkoutId)
+    if (!checkout || (await readSpare(tx, parts.settlers, checkout)) < row.amountUsdCents)
+      throw new Refusal('forbidden', { message: 'The money of this refund is no longer here.' })
+    await updateRefundWantedAgain(tx, row)
+    await parts.audit(tx, {
+      operatorId: operator.operatorId,
+      action: 'refund.retried',
+      target: refundId,
+      details: { agentId: row.agentId, fault: row.fault ?? '' },
+    })
+    return { refundId, state: 'wanted' as const }
+  })

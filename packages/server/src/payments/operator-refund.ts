@@ -1,0 +1,55 @@
+import type { Audit, Operator } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import type { Settlers } from './card-apply.ts'
+import { requestRefund } from './request-refund.ts'
+import { readSpare } from './spare.ts'
+import { findCheckoutForUpdate } from './store.ts'
+
+type Input = {
+  readonly checkoutId: string
+  readonly amountUsdCents?: number | undefined
+  readonly reason: string
+}
+/** An operator gives card money back: all that may be given of this checkout, or a part. */
+export const operatorRefund = async (
+  ctx: Ctx,
+  parts: { readonly audit: Audit; readonly settlers: Settlers },
+  operator: Operator,
+  input: Input,
+) =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const row = await findCheckoutForUpdate(tx, input.checkoutId)
+    if (!row || row.state !== 'completed') throw new Refusal('not_found')
+    const spare = await readSpare(tx, parts.settlers, row)
+    const amountUsdCents = input.amountUsdCents === undefined ? spare : BigInt(input.amountUsdCents)
+    if (spare === 0n || amountUsdCents > spare)
+      throw new Refusal('forbidden', {
+        message: `${Number(spare) / 100} USD of this checkout can be given back now. The rest is in use, on its way back, or gone.`,
+      })
+    const made = await requestRefund(
+      tx,
+      {
+        agentId: row.agentId,
+        mode: row.mode,
+        checkoutId: row.checkoutId,
+        amountUsdCents,
+        reference: `operator ${tx.ids.make('rfd_')}`,
+        reason: input.reason,
+      },
+      parts.settlers[row.purpose],
+    )
+    await parts.audit(tx, {
+      operatorId: operator.operatorId,
+      action: 'refund.wanted',
+      target: made.refundId,
+      details: {
+        agentId: row.agentId,
+        checkoutId: row.checkoutId,
+        amountUsdCents: amountUsdCents.toString(),
+        reason: input.reason,
+      },
+    })
+    return { ...made, amountUsd: Number(amountUsdCents) / 100 }
+  })

@@ -1,0 +1,39 @@
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import type { OwnRefundState } from './refunds/rules.ts'
+import { listRefunds } from './refunds/store.ts'
+
+type Query = {
+  readonly state?: OwnRefundState | undefined
+  readonly agentId?: string | undefined
+  readonly after?: string | undefined
+  readonly limit?: number | undefined
+}
+
+/** What was to be given back, and how it stands. */
+export const operatorRefunds = async (ctx: Ctx, query: Query) => {
+  const rows = await inTransaction(ctx, 'system', (tx) =>
+    listRefunds(tx, {
+      state: query.state,
+      agentId: query.agentId,
+      after: query.after ?? '',
+      limit: query.limit ?? 50,
+    }),
+  )
+  return {
+    refunds: rows.map((row) => ({
+      refundId: row.refundId,
+      agentId: row.agentId,
+      mode: row.mode,
+      checkoutId: row.checkoutId,
+      amountUsd: Number(row.amountUsdCents) / 100,
+      reason: row.reason,
+      state: row.state,
+      providerRefundId: row.providerRefundId,
+      attempts: row.attempts,
+      fault: row.fault,
+      createdAt: row.createdAt.toISOString(),
+      changedAt: row.changedAt.toISOString(),
+    })),
+  }
+}

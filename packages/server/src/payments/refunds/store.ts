@@ -1,0 +1,340 @@
+import { sql } from 'kysely'
+import type { Mode } from '@pohf/protocol'
+import { now, type Tx } from '../../platform/db.ts'
+import {
+  laterState,
+  nextOwnState,
+  refundAttemptsMax,
+  refundLookSeconds,
+  refundWaitSeconds,
+  type OwnRefundState,
+  type RefundState,
+  type RefundStateFact,
+} from './rules.ts'
+
+/** What a module wants given back. */
+export type RefundWish = {
+  readonly agentId: string
+  readonly mode: Mode
+  readonly checkoutId: string
+  readonly amountUsdCents: bigint
+  /** Names the wish for ever: asked again under it, nothing more is given. */
+  readonly reference: string
+  readonly reason: string
+}
+export type RefundRow = RefundWish & {
+  readonly refundId: string
+  readonly state: OwnRefundState
+  readonly providerRefundId: string | null
+  readonly providerKey: number
+  readonly attempts: number
+  readonly fault: string | null
+  readonly createdAt: Date
+  readonly changedAt: Date
+}
+type RowKey = { readonly agentId: string; readonly refundId: string }
+
+const columns = [
+  'agent_id',
+  'refund_id',
+  'mode',
+  'checkout_id',
+  'reference',
+  'amount_usd_cents',
+  'reason',
+  'state',
+  'provider_refund_id',
+  'provider_key',
+  'attempts',
+  'fault',
+  'created_at',
+  'changed_at',
+] as const
+const query = (tx: Tx) => tx.selectFrom('card_refunds').select(columns)
+type Selected = NonNullable<Awaited<ReturnType<ReturnType<typeof query>['executeTakeFirst']>>>
+const rowOf = (row: Selected): RefundRow => ({
+  agentId: row.agent_id,
+  refundId: row.refund_id,
+  mode: row.mode as Mode,
+  checkoutId: row.checkout_id,
+  reference: row.reference,
+  amountUsdCents: row.amount_usd_cents,
+  reason: row.reason,
+  state: row.state as OwnRefundState,
+  providerRefundId: row.provider_refund_id,
+  providerKey: row.provider_key,
+  attempts: row.attempts,
+  fault: row.fault,
+  createdAt: row.created_at,
+  changedAt: row.changed_at,
+})
+
+/** The new wish, or undefined where one of this reference stands. */
+export const insertRefund = async (
+  tx: Tx,
+  refundId: string,
+  wish: RefundWish,
+): Promise<RefundRow | undefined> => {
+  const row = await tx
+    .insertInto('card_refunds')
+    .values({
+      agent_id: wish.agentId,
+      refund_id: refundId,
+      mode: wish.mode,
+      checkout_id: wish.checkoutId,
+      reference: wish.reference,
+      amount_usd_cents: wish.amountUsdCents,
+      reason: wish.reason,
+    })
+    .onConflict((conflict) => conflict.columns(['agent_id', 'mode', 'reference']).doNothing())
+    .returning(columns)
+    .executeTakeFirst()
+  return row && rowOf(row)
+}
+
+export const findRefundByReference = async (
+  tx: Tx,
+  key: Pick<RefundWish, 'agentId' | 'mode' | 'reference'>,
+): Promise<RefundRow | undefined> => {
+  const row = await query(tx)
+    .where('agent_id', '=', key.agentId)
+    .where('mode', '=', key.mode)
+    .where('reference', '=', key.reference)
+    .executeTakeFirst()
+  return row && rowOf(row)
+}
+
+export const findRefundForUpdate = async (tx: Tx, refundId: string): Promise<RefundRow | undefined> => {
+  const row = await query(tx).where('refund_id', '=', refundId).forUpdate().executeTakeFirst()
+  return row && rowOf(row)
+}
+
+/** Ours that a message of the provider speaks of: by the provider's name, else by the name that we gave it. */
+export const findRefundOfFact = async (
+  tx: Tx,
+  fact: Pick<RefundStateFact, 'providerRefundId' | 'refundId'>,
+): Promise<RefundRow | undefined> => {
+  const row = await query(tx)
+    .where((where) =>
+      where.or([
+        where('provider_refund_id', '=', fact.providerRefundId),
+        ...(fact.refundId === undefined ? [] : [where('refund_id', '=', fact.refundId)]),
+      ]),
+    )
+    .orderBy(sql`provider_refund_id is not distinct from ${fact.providerRefundId}`, 'desc')
+    .limit(1)
+    .forUpdate()
+    .executeTakeFirst()
+  return row && rowOf(row)
+}
+
+const setState = async (
+  tx: Tx,
+  key: RowKey,
+  state: OwnRefundState,
+  more: { readonly provider_refund_id?: string | null; readonly fault?: string | null } = {},
+): Promise<void> => {
+  await tx
+    .updateTable('card_refunds')
+    .set({ state, ...more })
+    .where('agent_id', '=', key.agentId)
+    .where('refund_id', '=', key.refundId)
+    .execute()
+}
+
+/** A sandbox refund has no provider: it is done as soon as it is posted. */
+export const updateTestRefundDone = (tx: Tx, key: RowKey): Promise<void> => setState(tx, key, 'done')
+
+export const updateRefundFailed = (tx: Tx, key: RowKey, fault: string): Promise<void> =>
+  setState(tx, key, 'failed', { fault })
+
+/** One of our own goes on by what the provider says of it. Says whether it did. */
+export const updateRefundByFact = async (
+  tx: Tx,
+  own: RefundRow,
+  fact: Pick<RefundStateFact, 'providerRefundId' | 'state'>,
+): Promise<boolean> => {
+  const to = nextOwnState(own, fact)
+  if (to === undefined) return false
+  if (to === 'failed') {
+    await setState(tx, own, 'failed', { fault: 'sent_back' })
+    return true
+  }
+  // The provider speaks of it, so it was sent, whether or not its answer reached us.
+  if (own.state !== 'sent') {
+    await setState(tx, own, 'sent', { provider_refund_id: fact.providerRefundId, fault: null })
+    await tx
+      .updateTable('card_refunds')
+      .set({ next_at: sql<Date>`pohf_now() + make_interval(secs => ${refundLookSeconds})` })
+      .where('agent_id', '=', own.agentId)
+      .where('refund_id', '=', own.refundId)
+      .execute()
+  }
+  if (to === 'done') await setState(tx, own, 'done')
+  return true
+}
+
+/** Tries a failed one again from the beginning, under a key that the provider does not know. */
+export const updateRefundWantedAgain = async (tx: Tx, row: RefundRow): Promise<void> => {
+  await tx
+    .updateTable('card_refunds')
+    .set({
+      state: 'wanted',
+      provider_refund_id: null,
+      provider_key: row.providerKey + 1,
+      attempts: 0,
+      next_at: now(),
+    })
+    .where('agent_id', '=', row.agentId)
+    .where('refund_id', '=', row.refundId)
+    .execute()
+}
+
+/**
+ * Takes a batch that is due and puts off its next turn at once: whoever dies with it loses nothing, and no other
+ * process asks meanwhile. Those under way are looked at for a month.
+ */
+export const claimDueRefunds = async (tx: Tx, limit: number) => {
+  const { rows } = await sql<{ agent_id: string; refund_id: string }>`
+    update card_refunds set
+      attempts = case state when 'wanted' then least(attempts + 1, 1000) else attempts end,
+      next_at = pohf_now() + make_interval(secs => case state when 'wanted'
+        then least(${refundWaitSeconds(Number.MAX_SAFE_INTEGER)}::float8, ${refundWaitSeconds(0)} * power(2, least(attempts, 12)))
+        else ${refundLookSeconds} end)
+    where (agent_id, refund_id) in (
+      select agent_id, refund_id from card_refunds
+      where next_at <= pohf_now() and mode = 'live'
+        and (state = 'wanted' or (state = 'sent' and created_at > pohf_now() - interval '30 days'))
+      order by next_at limit ${limit} for update skip locked)
+    returning agent_id, refund_id`.execute(tx)
+  const claimed: { refund: RefundRow; paymentId: string }[] = []
+  for (const { agent_id: agentId, refund_id: refundId } of rows) {
+    const row = await query(tx)
+      .where('agent_id', '=', agentId)
+      .where('refund_id', '=', refundId)
+      .executeTakeFirstOrThrow()
+    const checkout = await tx
+      .selectFrom('checkouts')
+      .select('payment_id')
+      .where('agent_id', '=', agentId)
+      .where('checkout_id', '=', row.checkout_id)
+      .executeTakeFirstOrThrow()
+    if (checkout.payment_id === null) throw new Error('a refund of what no provider was paid for')
+    claimed.push({ refund: rowOf(row), paymentId: checkout.payment_id })
+  }
+  return claimed
+}
+
+/** The last try came to nothing: the next question may need another key, or it was the last. Says whether it was. */
+export const updateRefundTried = async (
+  tx: Tx,
+  row: RefundRow,
+  tried: { readonly fault: string; readonly newKey: boolean },
+): Promise<'again' | 'given up'> => {
+  await tx
+    .updateTable('card_refunds')
+    .set({ fault: tried.fault, provider_key: Math.min(1_000, row.providerKey + (tried.newKey ? 1 : 0)) })
+    .where('agent_id', '=', row.agentId)
+    .where('refund_id', '=', row.refundId)
+    .where('state', '=', 'wanted')
+    .execute()
+  if (row.attempts < refundAttemptsMax) return 'again'
+  const { numUpdatedRows } = await tx
+    .updateTable('card_refunds')
+    .set({ state: 'failed', fault: 'given_up' })
+    .where('agent_id', '=', row.agentId)
+    .where('refund_id', '=', row.refundId)
+    .where('state', '=', 'wanted')
+    .executeTakeFirst()
+  return numUpdatedRows === 1n ? 'given up' : 'again'
+}
+
+/** What we asked to be given back of a checkout and did not fail. */
+export const sumRefundsAsked = async (
+  tx: Tx,
+  key: { readonly agentId: string; readonly checkoutId: string },
+): Promise<bigint> => {
+  const { rows } = await sql<{ asked: bigint }>`
+    select coalesce(sum(amount_usd_cents), 0)::bigint as asked from card_refunds
+    where agent_id = ${key.agentId} and checkout_id = ${key.checkoutId} and state <> 'failed'`.execute(tx)
+  return rows[0]?.asked ?? 0n
+}
+
+/** Two operators must not give the same money back by two checkouts of one agent. */
+export const lockSpare = async (tx: Tx, agentId: string): Promise<void> => {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`card_spare ${agentId}`}, 0))`.execute(tx)
+}
+
+/** What an agent is still to be given back: asked for, and not yet heard of by a message that moved money. */
+export const sumRefundsOpen = async (
+  tx: Tx,
+  key: { readonly agentId: string; readonly mode: Mode },
+): Promise<bigint> => {
+  const { rows } = await sql<{ open: bigint }>`
+    select coalesce(sum(greatest(r.asked - c.given_usd_cents, 0)), 0)::bigint as open
+    from (select checkout_id, sum(amount_usd_cents) as asked from card_refunds
+      where agent_id = ${key.agentId} and mode = ${key.mode} and state <> 'failed' group by checkout_id) r
+    join checkouts c on c.agent_id = ${key.agentId} and c.checkout_id = r.checkout_id
+    where c.purpose = 'order'`.execute(tx)
+  return rows[0]?.open ?? 0n
+}
+
+/** Keeps how a refund stands, by the later of what was said, and says how that is and whether it is new. */
+export const upsertRefundFact = async (
+  tx: Tx,
+  fact: RefundStateFact,
+): Promise<{ state: RefundState; isNew: boolean }> => {
+  const known = await tx
+    .selectFrom('card_refund_facts')
+    .select('state')
+    .where('provider_refund_id', '=', fact.providerRefundId)
+    .executeTakeFirst()
+  const state = laterState(known?.state as RefundState | undefined, fact.state)
+  if (known?.state === state) return { state, isNew: false }
+  const { providerRefundId, paymentId, amountUsdCents } = fact
+  await tx
+    .insertInto('card_refund_facts')
+    .values({
+      provider_refund_id: providerRefundId,
+      payment_id: paymentId,
+      amount_usd_cents: amountUsdCents,
+      state,
+    })
+    .onConflict((conflict) => conflict.column('provider_refund_id').doUpdateSet({ state }))
+    .execute()
+  return { state, isNew: true }
+}
+
+export const listRefundFacts = async (tx: Tx, paymentId: string) => {
+  const rows = await tx
+    .selectFrom('card_refund_facts')
+    .select(['provider_refund_id', 'state', 'amount_usd_cents'])
+    .where('payment_id', '=', paymentId)
+    .execute()
+  return rows.map((row) => ({
+    providerRefundId: row.provider_refund_id,
+    state: row.state as RefundState,
+    amountUsdCents: row.amount_usd_cents,
+  }))
+}
+
+/** Wishes in the order in which they came. */
+export const listRefunds = async (
+  tx: Tx,
+  page: {
+    readonly state: OwnRefundState | undefined
+    readonly agentId: string | undefined
+    readonly after: string
+    readonly limit: number
+  },
+): Promise<RefundRow[]> => {
+  const { state, agentId } = page
+  const rows = await query(tx)
+    .where('refund_id', '>', page.after)
+    .$if(state !== undefined, (narrow) => narrow.where('state', '=', state ?? ''))
+    .$if(agentId !== undefined, (narrow) => narrow.where('agent_id', '=', agentId ?? ''))
+    .orderBy('refund_id')
+    .limit(page.limit)
+    .execute()
+  return rows.map(rowOf)
+}

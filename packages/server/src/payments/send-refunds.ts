@@ -1,0 +1,79 @@
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { applyFact, type Settlers } from './card-apply.ts'
+import { ProviderFault, type CardProvider } from './card-provider.ts'
+import {
+  claimDueRefunds,
+  findRefundForUpdate,
+  updateRefundByFact,
+  updateRefundFailed,
+  updateRefundTried,
+  type RefundRow,
+} from './refunds/store.ts'
+import type { RefundStateFact } from './refunds/rules.ts'
+
+const batchMax = 20
+
+type Parts = { readonly provider: CardProvider; readonly settlers: Settlers }
+
+const alarm = (ctx: Ctx, { refundId, agentId, checkoutId }: RefundRow, fault: string): void =>
+  ctx.log.error(
+    { refundId, agentId, checkoutId, fault },
+    'card money could not be given back and is still here: pohf refunds list --state failed',
+  )
+
+/** What an earlier question made, where its answer was lost; else a new one. The provider keeps a key for a day only. */
+const ask = async (
+  provider: CardProvider,
+  refund: RefundRow,
+  paymentId: string,
+): Promise<RefundStateFact> => {
+  const { refundId, providerKey, amountUsdCents } = refund
+  const first = refund.attempts === 1 && providerKey === 1
+  const earlier = first ? undefined : await provider.findOwnRefund(paymentId, refundId)
+  const idempotencyKey = providerKey === 1 ? refundId : `${refundId}.${providerKey}`
+  return earlier ?? provider.createRefund({ refundId, paymentId, amountUsdCents, idempotencyKey })
+}
+
+const sendOne = async (ctx: Ctx, provider: CardProvider, refund: RefundRow, paymentId: string) => {
+  try {
+    const { providerRefundId } = await ask(provider, refund, paymentId)
+    // Only that it is under way: what it did to the money, the provider's message says.
+    await inTransaction(ctx, 'system', async (tx) => {
+      const row = await findRefundForUpdate(tx, refund.refundId)
+      if (row?.state === 'wanted') await updateRefundByFact(tx, row, { providerRefundId, state: 'pending' })
+    })
+  } catch (error) {
+    if (!(error instanceof ProviderFault)) throw error
+    const { refusal } = error
+    const came = await inTransaction(ctx, 'system', async (tx) => {
+      const row = await findRefundForUpdate(tx, refund.refundId)
+      // A message may have been faster than the answer.
+      if (row?.state !== 'wanted') return 'again'
+      if (refusal === undefined)
+        return updateRefundTried(tx, row, { fault: 'not_reached', newKey: error.answered })
+      await updateRefundFailed(tx, row, refusal)
+      return 'given up'
+    })
+    if (came === 'given up') alarm(ctx, refund, refusal ?? 'given_up')
+  }
+}
+
+const lookAt = async (ctx: Ctx, { provider, settlers }: Parts, refund: RefundRow): Promise<void> => {
+  const fact = await provider.findRefund(refund.providerRefundId ?? '')
+  await inTransaction(ctx, 'system', (tx) => applyFact(tx, settlers, fact))
+  if (fact.state === 'failed') alarm(ctx, refund, 'sent_back')
+}
+
+/** Asks the provider for refunds that are wanted, and how those stand that have been under way for a while. */
+export const sendRefunds = async (ctx: Ctx, parts: Parts): Promise<number> => {
+  const due = await inTransaction(ctx, 'system', (tx) => claimDueRefunds(tx, batchMax))
+  for (const { refund, paymentId } of due) {
+    if (refund.state === 'wanted') await sendOne(ctx, parts.provider, refund, paymentId)
+    else
+      await lookAt(ctx, parts, refund).catch((error: unknown) => {
+        if (!(error instanceof ProviderFault)) throw error
+      })
+  }
+  return due.length
+}
