@@ -3,7 +3,7 @@ import type { CredentialClaims } from '@pohf/protocol'
 type Rail = NonNullable<CredentialClaims['binding']>['rail']
 
 /** Where a payment can be looked up; `none` where nobody here can. */
-export type PaymentTarget =
+type PaymentTarget =
   | { readonly kind: 'transfer'; readonly chainId: number; readonly hash: string; readonly log?: number }
   | { readonly kind: 'card'; readonly id: string }
   | { readonly kind: 'own'; readonly id: string }
