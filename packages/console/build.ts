@@ -15,7 +15,13 @@ await build({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     target: 'es2022',
-    rolldownOptions: { input: { verify: here('verify.html'), console: here('console.html') } },
+    rolldownOptions: {
+      input: {
+        verify: here('verify.html'),
+        console: here('console.html'),
+        recording: here('recording.html'),
+      },
+    },
   },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
 })

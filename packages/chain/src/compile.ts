@@ -67,7 +67,7 @@ export const compile = (source: string): Readonly<Record<string, Compiled>> => {
   )
 }
 
-const names = ['TestDollar', 'SilentDollar'] as const
+const names = ['HumanRegistry', 'TestDollar', 'SilentDollar'] as const
 
 /** The compiled contracts as a TypeScript file, so that nobody needs the compiler to start a chain. */
 export const contractsFile = (): string => {

@@ -89,7 +89,10 @@ export const credentialClaims = z
         'says more of a payment than was looked up',
       )
       .optional(),
-    purchase: z.strictObject({ id: z.string(), workflow: z.string() }).optional(),
+    /** `payer`: the wallet that bought it, so that a credential shown by another is known for what it is. */
+    purchase: z
+      .strictObject({ id: z.string(), workflow: z.string(), payer: z.string(), transaction: z.string() })
+      .optional(),
   })
   .refine((claims) => claims[claims.kind] !== undefined, 'lacks the object named after its kind')
   .refine(
@@ -120,3 +123,26 @@ export const lifetimeDays = {
   purchase: 365,
 } as const
 export const testLifetimeDays = 7
+
+/**
+ * What goes to a chain, where everybody reads it for ever: a wallet, a code of its human, and how long. The order is part
+ * of it: a contract reads the first four claims by their places. `test` stands first, so that no contract reads further.
+ */
+export const onchainClaims = z
+  .strictObject({
+    test: z.literal(true).optional(),
+    wallet: z.string().regex(/^0x[0-9a-f]{40}$/),
+    nul: z.string().regex(/^0x[0-9a-f]{64}$/),
+    iat: z.int().min(1_000_000_000).max(9_999_999_999),
+    exp: z.int().min(1_000_000_000).max(9_999_999_999),
+    /** Only for the wallet of a contract: elsewhere its address may be another's. */
+    chain: z.int().min(1).max(Number.MAX_SAFE_INTEGER).optional(),
+    iss: z.url().max(512),
+  })
+  .refine((claims) => (claims.test === true) === claims.iss.endsWith('/test'), 'test and issuer disagree')
+  .refine(
+    (claims) =>
+      claims.exp - claims.iat === (claims.test ? testLifetimeDays : lifetimeDays.personhood) * 86_400,
+    'lives as long as the personhood credential beside it',
+  )
+export type OnchainClaims = z.infer<typeof onchainClaims>

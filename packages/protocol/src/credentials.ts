@@ -8,9 +8,12 @@ export type CredentialKind = (typeof credentialKinds)[number]
 export const assurances = ['low', 'substantial', 'high'] as const
 export type Assurance = (typeof assurances)[number]
 export const uniquenessLevels = ['none', 'account', 'device', 'attested', 'external'] as const
+export const keyPurposes = ['live', 'test', 'status', 'epoch', 'onchain', 'onchain-test'] as const
 export const rails = ['card', 'usdc', 'x402', 'mpp', 'ousd', 'agentpay', 'other'] as const
 
 const evmAddress = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'must be an EVM address')
+
+const hex32 = z.string().regex(/^0x[0-9a-f]{64}$/)
 
 const telemetry = z.object({ alg: z.string(), link: z.string(), root: z.string(), n: z.int().min(0) })
 export const credentialResponse = z.object({
@@ -72,6 +75,18 @@ export const verifyPersonhood = operation({
   response: credentialResponse.extend({
     uniqueness: z.enum(uniquenessLevels),
     methods: z.array(z.string()).max(16),
+    onchain: z
+      .object({
+        payload: z.string().meta({ description: 'The claims as they were signed, in base64url.' }),
+        r: hex32,
+        s: hex32,
+        keyId: hex32.meta({ description: 'The 32 bytes of the kid.' }),
+      })
+      .optional()
+      .meta({
+        description:
+          'With a wallet: what bind(keyId, payload, r, s) of the HumanRegistry contract takes. Anyone may send it.',
+      }),
   }),
 })
 export const bindTransaction = operation({
@@ -123,7 +138,7 @@ export const jwks = operation({
         alg: z.literal('ES256'),
         use: z.literal('sig'),
         pohf_purpose: z
-          .enum(['live', 'test', 'status', 'epoch'])
+          .enum(keyPurposes)
           .meta({ description: 'What the key signs. Believe a live credential only under a live key.' }),
       }),
     ),
@@ -149,6 +164,10 @@ const stateChange = {
     mode: z.enum(modes),
     state: z.enum(['issued', 'suspended', 'revoked']),
     statusUri: z.url().optional(),
+    registry: z.object({ nullifier: hex32, revoke: z.string() }).optional().meta({
+      description:
+        'Where the credential came with a token for chains: the human’s code, and the call by which the owner of the registry contract puts them out there too.',
+    }),
   }),
 } as const
 export const operatorRevoke = operation({ summary: 'Revoke a credential for good.', ...stateChange })

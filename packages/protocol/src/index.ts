@@ -25,15 +25,24 @@ export { openApiDocument, operationIdOf } from './openapi.ts'
 export {
   assurances,
   credentialKinds,
+  keyPurposes,
   rails,
   uniquenessLevels,
   type Assurance,
   type CredentialKind,
 } from './credentials.ts'
-export { credentialClaims, lifetimeDays, testLifetimeDays, type CredentialClaims } from './claims.ts'
+export {
+  credentialClaims,
+  lifetimeDays,
+  onchainClaims,
+  testLifetimeDays,
+  type CredentialClaims,
+  type OnchainClaims,
+} from './claims.ts'
 export { freeSealsPerMonth, packNames, packs, type PackName } from './credits.ts'
 export { deviceAssurances, sandboxProfiles } from './evidence.ts'
 export { payoutStates, type PayoutState } from './partners.ts'
+export { purchaseStates } from './purchases.ts'
 export { type MetricsRow } from './tracking.ts'
 export { type Epoch } from './vhh.ts'
 export { orderStates, type PaymentRequirement, type Workflow } from './work.ts'

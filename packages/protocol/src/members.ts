@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { operation } from './endpoint.ts'
 import { uniquenessLevels } from './credentials.ts'
 import { modes } from './ids.ts'
+import { recordedChunks } from './sessions.ts'
 import { instant, json, queryInteger, reference, text, unitInterval } from './fields.ts'
 
 const memberStatuses = ['invited', 'consented', 'enrolled', 'withdrawn'] as const
@@ -63,12 +64,16 @@ const token = text(128)
 /** What a browser's credential gives as JSON. */
 const passkey = json(65_536)
 
+const recoveryCodes = z.array(z.string()).max(10)
+
 export const passkeyOptions = operation({
   summary: 'What the browser needs to make a passkey, or to use one.',
   limit: 'tasks',
   errors: ['not_found', 'sign_in_required', 'forbidden'],
   body: z.object({
-    purpose: z.enum(['create', 'sign_in']),
+    purpose: z.enum(['create', 'sign_in', 'confirm']).meta({
+      description: 'confirm: whoever is signed in shows a passkey once more, for an act that needs it.',
+    }),
     /** Of the invitation; needed to make the first passkey. */
     token: token.optional(),
   }),
@@ -88,11 +93,7 @@ export const enrol = operation({
     status: z.enum(memberStatuses),
     site: z.string(),
     challenge: z.string().meta({ description: 'What the attention check must carry.' }),
-    recoveryCodes: z
-      .array(z.string())
-      .max(10)
-      .optional()
-      .meta({ description: 'Shown once, with the first passkey.' }),
+    recoveryCodes: recoveryCodes.optional().meta({ description: 'Shown once, with the first passkey.' }),
   }),
 })
 export const signIn = operation({
@@ -181,6 +182,12 @@ export const me = operation({
       .max(1_000),
   }),
 })
+export const recording = operation({
+  summary: 'A recording of the person who is signed in, chunk by chunk.',
+  limit: 'tasks',
+  errors: ['not_found', 'sign_in_required'],
+  ...recordedChunks,
+})
 export const exportAll = operation({
   summary: 'The same as one JSON file, with the recordings opened.',
   limit: 'tasks',
@@ -207,6 +214,14 @@ export const passkeyAdd = operation({
   errors: ['sign_in_required', 'forbidden', 'passkey_refused'],
   body: z.object({ credential: passkey }),
   response: z.object({ added: z.literal(true) }),
+})
+export const codesRenew = operation({
+  summary: 'New recovery codes; the old ones stop working. A passkey confirms it.',
+  limit: 'tasks',
+  showsSecret: true,
+  errors: ['sign_in_required', 'forbidden', 'passkey_refused'],
+  body: z.object({ credential: passkey }),
+  response: z.object({ recoveryCodes: recoveryCodes.meta({ description: 'Shown once.' }) }),
 })
 export const proofAdd = operation({
   summary: 'Add the proof of an issuer outside that tells one human from another.',

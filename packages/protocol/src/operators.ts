@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { keyPurposes } from './credentials.ts'
 import { operation } from './endpoint.ts'
 import { instant, queryInstant, queryInteger, text } from './fields.ts'
 import { modes } from './ids.ts'
@@ -100,7 +101,7 @@ export const ledgerCheck = operation({
   }),
 })
 
-const keyPurpose = z.enum(['live', 'test', 'status', 'epoch'])
+const keyPurpose = z.enum(keyPurposes)
 export const signingKeysList = operation({
   summary: 'List the signing keys and their states.',
   response: z.object({
@@ -115,6 +116,28 @@ export const signingKeysList = operation({
         removeAt: instant(),
       }),
     ),
+  }),
+})
+const hex = z.string().regex(/^0x[0-9a-f]+$/)
+export const signingKeysOnchain = operation({
+  summary: 'What the registry contract must be told of the keys that sign for chains.',
+  response: z.object({
+    keys: z
+      .array(
+        z.object({
+          kid: z.string(),
+          state: z.string(),
+          activeFrom: instant(),
+          keyId: hex,
+          x: hex,
+          y: hex,
+          notAfter: z.int().meta({ description: 'Seconds since 1970: when its last token has expired.' }),
+          header: hex,
+          addKey: hex.meta({ description: 'The call data of addKey(x, y, notAfter, header).' }),
+          revokeKey: hex.meta({ description: 'The call data of revokeKey(keyId).' }),
+        }),
+      )
+      .max(1_000),
   }),
 })
 export const signingKeysRotate = operation({

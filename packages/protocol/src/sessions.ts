@@ -59,6 +59,9 @@ export const create = operation({
     kind: z.enum(sessionKinds).optional(),
     workflowId: reference(128).optional(),
     challenge: text(128).optional(),
+    language: text(35).optional().meta({
+      description: 'Of the questions that are asked in words: en or de. Another is answered in English.',
+    }),
     key: z.object({ kty: z.literal('EC'), crv: z.literal('P-256'), x: base64url(32), y: base64url(32) }),
   }),
   response: z.object({ sessionId: z.string(), nonce: base64url(32), receipt, expiresAt: instant() }),
@@ -134,9 +137,8 @@ export const read = operation({
     credentialId: z.string().nullable(),
   }),
 })
-export const chunks = operation({
-  summary: 'Open recorded chunks of a session, each with its proof against the committed root.',
-  errors: ['not_found'],
+/** How recorded chunks are read: by the agent, and by the person whose they are. */
+export const recordedChunks = {
   params: sessionParams,
   query: z.object({ from: queryInteger(1, 2_000).optional(), limit: queryInteger(1, 100).optional() }),
   response: z.object({
@@ -163,4 +165,9 @@ export const chunks = operation({
       .max(100),
     nextFrom: z.int().nullable(),
   }),
+}
+export const chunks = operation({
+  summary: 'Open recorded chunks of a session, each with its proof against the committed root.',
+  errors: ['not_found'],
+  ...recordedChunks,
 })

@@ -1,5 +1,5 @@
 // The page of one's own data: sign in, add a passkey, take consent back, delete everything.
-import { callOurs, createPasskey, signInByPasskey } from './passkey.js'
+import { callOurs, createPasskey, signInByPasskey, usePasskey } from './passkey.js'
 
 const root = document.getElementById('me')
 const words = JSON.parse(root.dataset.words)
@@ -20,6 +20,17 @@ const acts = {
   'add-passkey': async () => {
     await callOurs(page, 'me/passkeys', { credential: await createPasskey(page) })
     reload()
+  },
+  'renew-codes': async (form) => {
+    const credential = await usePasskey(page, 'confirm')
+    const { recoveryCodes } = await callOurs(page, 'me/recovery-codes', { credential })
+    const section = document.getElementById('new-codes')
+    section.querySelector('.codes').textContent = recoveryCodes.join('\n')
+    section.querySelector('button').addEventListener('click', reload, { once: true })
+    form.hidden = true
+    section.hidden = false
+    section.querySelector('h3').focus()
+    page.say('')
   },
   withdraw: (form) => callOurs(page, 'me/withdraw', { memberId: form.dataset.member, language }).then(reload),
   erase: async (form) => {

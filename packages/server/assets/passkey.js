@@ -67,9 +67,9 @@ export async function createPasskey(page, token) {
   }
 }
 
-/** Signs in with a passkey of this device. */
-export async function signInByPasskey(page) {
-  const { publicKey } = await callOurs(page, 'passkey-options', { purpose: 'sign_in' })
+/** What a passkey of this device signs for `sign_in` or `confirm`, as JSON. */
+export async function usePasskey(page, purpose) {
+  const { publicKey } = await callOurs(page, 'passkey-options', { purpose })
   const used = await ask(page, () =>
     navigator.credentials.get({
       publicKey: {
@@ -79,7 +79,7 @@ export async function signInByPasskey(page) {
       },
     }),
   )
-  const credential = {
+  return {
     id: used.id,
     rawId: used.id,
     type: used.type,
@@ -90,5 +90,8 @@ export async function signInByPasskey(page) {
       signature: toText(used.response.signature),
     },
   }
-  await callOurs(page, 'sign-in', { credential })
+}
+
+export async function signInByPasskey(page) {
+  await callOurs(page, 'sign-in', { credential: await usePasskey(page, 'sign_in') })
 }

@@ -1,12 +1,14 @@
 // `npm run dev`: everything a developer needs, on this machine, from nothing.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { startStandIn, type StandIn } from '@pohf/checkout-stand-in'
 import { ConfigFaults, readConfig, type Config } from '../src/platform/config.ts'
+import { buildPages } from './build-pages.ts'
+import { openChain, type DevChain } from './chain.ts'
 import { createDatabase, freePort, startCluster } from './cluster.ts'
 import { startMailCatcher } from './mail-catcher.ts'
 
@@ -76,32 +78,6 @@ const waitFor = async (url: string, server: ChildProcess): Promise<void> => {
   throw new Error(`${url} did not get ready within 60 s`)
 }
 
-/** Builds a package where its output is missing or older than its sources. A failure costs only what it builds. */
-const buildPackage = async (name: string, built: string, sources: readonly string[]): Promise<void> => {
-  const folder = fileURLToPath(new URL(`../../${name}/`, import.meta.url))
-  const paths = globSync(['build.ts', 'src/**/*', ...sources], { cwd: folder })
-  const newest = Math.max(...paths.map((path) => statSync(join(folder, path)).mtimeMs))
-  const output = join(folder, 'dist', built)
-  if (existsSync(output) && statSync(output).mtimeMs > newest) return
-  const child = spawn(process.execPath, [join(folder, 'build.ts')], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
-  const code = await new Promise<number>((resolve) => child.once('exit', (status) => resolve(status ?? 1)))
-  if (code !== 0) say(`  ! ${name} did not build; everything but that works`)
-}
-const buildPages = async (): Promise<void> => {
-  await Promise.all([
-    buildPackage('console', 'verify.html', ['*.html', '../verify/src/*.ts']),
-    buildPackage('tag', 'check.js', ['../protocol/src/telemetry.ts']),
-    buildPackage('demo', 'session.html', [
-      '*.html',
-      '../console/src/look/*.css',
-      '../protocol/src/telemetry.ts',
-      '../verify/src/*.ts',
-    ]),
-  ])
-}
-
 /** The same test agent at every start: its key rests beside the other secrets. */
 const seedAgent = async (config: Config): Promise<{ apiKey: string; agentId: string }> => {
   const file = join(config.DATA_DIR, 'dev-agent.json')
@@ -153,7 +129,23 @@ const openCheckoutStandIn = (early: Config): Promise<StandIn> | undefined =>
       })
     : undefined
 
-type Places = { readonly demo: string; readonly mails: string; readonly checkout: string }
+/** A chain that a developer has set up is used as it is. */
+const openLocalChain = async (early: Config): Promise<DevChain | string> => {
+  if (process.argv.includes('--no-chain')) return 'none: --no-chain'
+  if (early.X402_CHAIN_RPC !== undefined) return 'none: your X402_CHAIN_RPC is used'
+  try {
+    return (await openChain(early)) ?? 'none: npm has no anvil for this system'
+  } catch (error) {
+    return `none: anvil does not run here (${error instanceof Error ? error.message.slice(0, 200) : 'unknown'})`
+  }
+}
+
+type Places = {
+  readonly demo: string
+  readonly mails: string
+  readonly checkout: string
+  readonly chain: string
+}
 const printWelcome = (config: Config, apiKey: string, places: Places): void => {
   say(`
 PoHF is ready.
@@ -164,6 +156,7 @@ PoHF is ready.
   Operators      http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}
   Mails          ${places.mails}
   Card stand-in  ${places.checkout}
+  Chain          ${places.chain}
   OpenAPI        ${config.BASE_URL}/openapi.json
   Database       ${config.DATABASE_URL}
   Test key       ${apiKey}
@@ -198,15 +191,19 @@ const dev = async (): Promise<void> => {
       ? { url: given, stop: async () => undefined }
       : await step('PostgreSQL', () => openDatabase(early.DATA_DIR))
     stops.push(database.stop)
-    await step('pages and scripts', buildPages)
+    const unbuilt = await step('pages and scripts', () => buildPages(['console', 'tag', 'demo']))
+    for (const name of unbuilt) say(`  ! ${name} did not build; everything but that works`)
     const catcher = process.env['SMTP_URL']
       ? undefined
       : await step('mail catcher', async () => startMailCatcher({ smtp: await freePort(), http: 0 }))
     if (catcher) stops.push(catcher.stop)
     const standIn = await step('checkout stand-in', async () => openCheckoutStandIn(early))
     if (standIn) stops.push(standIn.stop)
+    const chain = await step('local chain', () => openLocalChain(early))
+    if (typeof chain !== 'string') stops.push(chain.stop)
     const environment: NodeJS.ProcessEnv = {
       LOG_LEVEL: 'warn',
+      ...(typeof chain === 'string' ? {} : chain.settings),
       ...process.env,
       DATABASE_URL: database.url,
       ...(catcher ? { SMTP_URL: `smtp://127.0.0.1:${catcher.smtpPort}` } : {}),
@@ -227,6 +224,7 @@ const dev = async (): Promise<void> => {
       return child
     })
     server.once('exit', stopNow)
+    const told = typeof chain === 'string' ? chain : await chain.introduce(`http://127.0.0.1:${config.PORT}`)
     const { apiKey, agentId } = await step('test agent', () => seedAgent(config))
     const demo = await step('sample site', () =>
       startDemo({ POHF_URL: config.BASE_URL, POHF_SITE: agentId, POHF_KEY: apiKey, PORT: '0' }),
@@ -235,6 +233,7 @@ const dev = async (): Promise<void> => {
     printWelcome(config, apiKey, {
       demo: demo.url,
       mails: catcher ? `http://127.0.0.1:${catcher.httpPort}` : 'sent by your SMTP_URL',
+      chain: told,
       checkout: standIn?.url ?? 'none: your STRIPE_SECRET_KEY is used',
     })
   } catch (error) {

@@ -27,6 +27,10 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'passkey_challenges',
   'consents',
   'nullifiers',
+  // Who works on what: it names people, so no agent reads it, although it names the agent whose unit it is.
+  'assignments',
+  'worker_earnings',
+  'worker_standing',
   // An invitation is looked up by the hash of its link.
   'enrolment_links',
   // A message of the card provider may come before its checkout is known: then it is nobody's yet.
@@ -34,6 +38,10 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'card_disputes',
   'card_refund_facts',
   'card_events',
+  // An authorization counts once for the whole deployment, and gas is the operator's.
+  'x402_payments',
+  'gas_keys',
+  'gas_transactions',
   // A status list mixes the credentials of all agents of a mode: a place in it must not tell whose it is.
   'status_lists',
   'status_blocks',

@@ -1,26 +1,24 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import { verifyCredential, type Fetch } from '@pohf/verify'
 import type { ProbeTruth } from '@pohf/protocol/telemetry'
 import { findChromium, launch, violationsOf } from '../../console/test/browser.ts'
-import { isTagBuilt } from '../src/discovery/tag.ts'
+import { buildPages } from '../dev/build-pages.ts'
 import { truthOf } from '../src/sessions/probes.ts'
 import type { RecordingState } from '../src/sessions/recording.ts'
 import { startHarness } from './harness.ts'
+import { wordsOf, type Words } from '../src/members/words.ts'
 import { invite, registerPaying } from './member.ts'
 
 // Whole ceremonies in a real browser: the page, the passkey of a virtual authenticator, the questions, the credential.
 
 const chromium = findChromium()
 const skip = 'missing' in chromium ? chromium.missing : false
-if (!skip && !isTagBuilt())
-  execFileSync(process.execPath, [fileURLToPath(new URL('../../tag/build.ts', import.meta.url))])
+if (!skip) assert.deepEqual(await buildPages(['tag', 'console']), [])
 
 /** The address of the service is part of its settings, so its port is chosen before it starts. */
 const freePort = (): Promise<number> =>
@@ -98,16 +96,18 @@ const truthNow = async (): Promise<ProbeTruth | undefined> => {
   return open ? truthOf(open.probe) : undefined
 }
 
-/** Answers the questions with the keyboard alone, as the page offers it. */
-const answerByKeyboard = async (page: Page): Promise<void> => {
+/** Answers the questions with the keyboard alone, as the page offers it; gives what was asked. */
+const answerByKeyboard = async (page: Page): Promise<string[]> => {
+  const asked: string[] = []
   const answered = new Set<string>()
   for (let look = 0; look < 1_200; look += 1) {
     const state = await page.evaluate<string>(
       `(() => { const dialog = document.querySelector('pohf-check')?.shadowRoot.querySelector('dialog'); return dialog ? dialog.className + (dialog.querySelector('.bar.runs') ? ' runs' : '') : 'closed' })()`,
     )
-    if (state === 'closed') return
+    if (state === 'closed') return asked
     const truth = state.endsWith(' runs') ? await truthNow() : undefined
     if (truth && !answered.has(truth.id) && truth.kind === 'choose') {
+      asked.push((await page.locator('pohf-check dialog h2').textContent()) ?? '')
       await sleep(600)
       await page.keyboard.press(String(truth.choice + 1))
       answered.add(truth.id)
@@ -117,7 +117,12 @@ const answerByKeyboard = async (page: Page): Promise<void> => {
   throw new Error('the questions do not end')
 }
 
-const enrolInBrowser = async (page: Page, enrolUrl: string, name: string): Promise<string[]> => {
+const enrolInBrowser = async (
+  page: Page,
+  enrolUrl: string,
+  words: Words,
+  name: string,
+): Promise<string[]> => {
   await page.goto(enrolUrl)
   await lookAt(page, `${name}-1-consent`)
   const submit = page.locator('#step-consent button.main')
@@ -137,11 +142,17 @@ const enrolInBrowser = async (page: Page, enrolUrl: string, name: string): Promi
   await page.keyboard.press('Enter')
   await page.locator('#step-check pohf-check').waitFor()
   await lookAt(page, `${name}-3-check`)
-  await page.locator('pohf-check button.btn').focus()
+  const check = page.locator('pohf-check')
+  assert.equal(await check.locator('.box').getAttribute('lang'), words.language)
+  await check.locator('button.btn').focus()
   await page.keyboard.press('Enter')
+  await lookAt(page, `${name}-3-ask`)
   await page.locator('pohf-check dialog .actions button').nth(1).focus()
   await page.keyboard.press('Enter')
-  await answerByKeyboard(page)
+  const asked = await answerByKeyboard(page)
+  assert.ok(asked.length >= 3)
+  for (const text of asked)
+    assert.match(text, words.language === 'de' ? /^Wählen Sie das Wort „/ : /^Choose the word “/)
   await page.locator('#step-done:visible').waitFor({ timeout: 20_000 })
   await lookAt(page, `${name}-4-done`)
   return codes
@@ -152,17 +163,45 @@ const agent = await registerPaying(harness, 'live', 'shop@example.com')
 const scenes: readonly (readonly [string, View, Authenticator])[] = [
   ['phone-light', { width: 320, dark: false }, { transport: 'internal', direct: false }],
   ['desk-dark', { width: 1280, dark: true }, { transport: 'usb', direct: true }],
+  [
+    'german-desk-light',
+    { width: 1280, dark: false, locale: 'de-DE' },
+    { transport: 'internal', direct: true },
+  ],
+  ['german-phone-dark', { width: 375, dark: true, locale: 'de-AT' }, { transport: 'usb', direct: false }],
 ]
+
+/** The person looks at the recording of the check, with the keyboard alone. */
+const lookAtRecording = async (page: Page, words: Words, name: string): Promise<void> => {
+  await page.getByRole('link', { name: words.me.replay }).first().focus()
+  await page.keyboard.press('Enter')
+  const slider = page.getByRole('slider')
+  await slider.waitFor()
+  assert.equal(await page.locator('html').getAttribute('lang'), words.language)
+  await page.emulateMedia({ reducedMotion: 'reduce' })
+  await lookAt(page, `${name}-6-recording`)
+  await slider.focus()
+  await page.keyboard.press('Home')
+  assert.equal(await slider.inputValue(), '0')
+  await page.keyboard.press('Space')
+  await page.getByText(/^[1-9][.,]0 \/ /).waitFor()
+  await page.keyboard.press('Space')
+  const rows = page.locator('tbody tr')
+  assert.ok((await rows.count()) >= 3, 'the questions of the check')
+  await page.goBack()
+  await page.getByRole('link', { name: words.me.replay }).first().waitFor()
+}
 for (const [name, view, authenticator] of scenes)
   test(
     `${name}: a person enrols in Chromium (${authenticator.transport}, ${authenticator.direct ? 'direct' : 'none'}), and @pohf/verify believes the credential`,
     { skip },
     async () => {
       const { context, page } = await openPerson(view, authenticator)
+      const words = wordsOf(view.locale?.startsWith('de') ? 'de' : 'en')
       const faults: string[] = []
       page.on('pageerror', (error) => faults.push(error.message))
       const { memberId, enrolUrl } = await invite(harness, agent.apiKey)
-      const codes = await enrolInBrowser(page, enrolUrl, name)
+      const codes = await enrolInBrowser(page, enrolUrl, words, name)
       assert.equal(codes.length, 8)
       const cookies = await context.cookies()
       const login = cookies.find((cookie) => cookie.name === '__Host-pohf_me')
@@ -192,24 +231,33 @@ for (const [name, view, authenticator] of scenes)
         [result.claims['uniqueness'], (result.claims['device'] as { assurance: string }).assurance],
         ['device', 'software'],
       )
-      await page.getByRole('link', { name: /delete what we hold/ }).click()
+      await page.getByRole('link', { name: words.seeData }).click()
       await page.getByText(memberId).waitFor()
       await lookAt(page, `${name}-5-me`)
+      await lookAtRecording(page, words, name)
+      await page.getByRole('button', { name: words.me.renewCodes }).focus()
+      await page.keyboard.press('Enter')
+      await page.getByText(words.me.renewed).waitFor()
+      const renewed = ((await page.locator('.codes').textContent()) ?? '').split('\n')
+      assert.deepEqual([renewed.length, renewed.some((code) => codes.includes(code))], [8, false])
+      await lookAt(page, `${name}-5-new-codes`)
+      await page.getByRole('button', { name: words.codesKept }).click()
+      await page.locator('#new-codes').waitFor({ state: 'hidden' })
       const download = page.waitForEvent('download')
-      await page.getByRole('link', { name: 'Download everything' }).click()
+      await page.getByRole('link', { name: words.me.download }).click()
       assert.equal((await download).suggestedFilename(), 'pohf-my-data.json')
-      await page.getByRole('button', { name: 'Sign out' }).click()
-      await page.getByRole('button', { name: 'Sign in with your passkey' }).waitFor()
-      await lookAt(page, `${name}-6-sign-in`)
-      await page.getByRole('button', { name: 'Sign in with your passkey' }).click()
-      await page.getByRole('button', { name: 'Withdraw from this application' }).click()
+      await page.getByRole('button', { name: words.me.signOut }).click()
+      await page.getByRole('button', { name: words.me.signIn }).waitFor()
+      await lookAt(page, `${name}-7-sign-in`)
+      await page.getByRole('button', { name: words.me.signIn }).click()
+      await page.getByRole('button', { name: words.me.withdraw }).click()
       await page.locator('.chip.stop').waitFor()
-      await page.getByRole('button', { name: 'Delete everything about me' }).click()
+      await page.getByRole('button', { name: words.me.erase }).click()
       await page.locator('.result:not(:empty)').waitFor()
       await page.getByRole('checkbox').check()
-      await page.getByRole('button', { name: 'Delete everything about me' }).click()
-      await page.getByText('We hold nothing about you any more').waitFor()
-      await lookAt(page, `${name}-7-erased`)
+      await page.getByRole('button', { name: words.me.erase }).click()
+      await page.getByText(words.me.erased).waitFor()
+      await lookAt(page, `${name}-8-erased`)
       const gone = await harness.call('GET', `/api/agents/members/${memberId}`, { key: agent.apiKey })
       assert.equal(gone.status, 404)
       assert.deepEqual(faults, [])

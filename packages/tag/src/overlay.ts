@@ -183,7 +183,13 @@ export const runCheck = (check: Check): Promise<Outcome> => {
     heardAt = movedAt = performance.now()
     clearInterval(watch)
     watch = setInterval(lookAfter, 500)
-    void start({ ...check.options, element: dialog, consent: true, ...hooksOf(isMine) }).then(
+    void start({
+      ...check.options,
+      language: check.lang,
+      element: dialog,
+      consent: true,
+      ...hooksOf(isMine),
+    }).then(
       (running) => {
         if (!isMine()) return running.stop()
         if (check.isTrapped()) running.honeypot()

@@ -13,6 +13,8 @@ export type Options = {
   readonly challenge?: string
   /** What the person looks at; without it the whole page counts. */
   readonly element?: Element
+  /** Of the questions that are asked in words. */
+  readonly language?: string
   /** Where the service is; without it, where the script came from. */
   readonly baseUrl?: string
   /** That the person was asked and agreed. Needed where the browser sends Global Privacy Control. */
@@ -74,12 +76,16 @@ const requireAble = ({ baseUrl = ownOrigin, consent }: Options): string => {
 /** Begins to record. Before this nothing is listened to, stored or sent; after `finish` or `stop` nothing is any more. */
 export const start = async (options: Options): Promise<Session> => {
   const baseUrl = requireAble(options)
-  const { site, kind = 'view', workflowId, challenge } = options
+  const { site, kind = 'view', workflowId, challenge, language } = options
   const ending = new AbortController()
   const post = makePost({ baseUrl, signal: ending.signal, onLost: (lost) => options.onLost?.(lost) })
 
   const key = await makeKey()
-  const opened = await post<Created>('/api/sessions', { site, kind, workflowId, challenge, key: key.jwk }, 3)
+  const opened = await post<Created>(
+    '/api/sessions',
+    { site, kind, workflowId, challenge, language, key: key.jwk },
+    3,
+  )
   const { sessionId } = opened
   const zero = performance.now()
   const sign = await openChain(key, { ...opened, action: { site, kind, workflowId, challenge } })

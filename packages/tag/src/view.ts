@@ -123,7 +123,7 @@ export const makeView = (words: Words, lang: string) => {
         'stuck',
         { title: words.stuck, lead: given.isRequired ? `${text} ${words.closeNext}` : text },
         [],
-        button(words.tryAgain, on.again, 'main'),
+        button(words.again, on.again, 'main'),
         button(given.isRequired ? words.close : words.without, on.leave),
       )
       title.focus()

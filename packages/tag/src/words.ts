@@ -40,7 +40,6 @@ const en = {
   stuckLost: 'The connection is gone. We keep trying, and go on from here when it is back.',
   stuckSlow: 'The service answers, but no question came for 10 seconds.',
   stuckAway: 'No question was answered for a while. Start again when you have a moment.',
-  tryAgain: 'Try again',
   without: 'Go on without the check',
   close: 'Close',
   closeNext: 'This site asks for the check. You can come back to it at any time.',
@@ -59,14 +58,69 @@ const en = {
 }
 export type Words = typeof en
 
-const tables: ReadonlyMap<string, Words> = new Map([['en', en]])
+const de: Words = {
+  button: 'Bestätigen, dass Sie ein Mensch sind',
+  idle: 'Etwa 15 Sekunden. Nichts wird aufgezeichnet, bevor Sie beginnen.',
+  running: 'Die Prüfung läuft.',
+  done: 'Prüfung beendet.',
+  doneNext: 'Sie geht mit dem Formular mit.',
+  failed: 'Die Prüfung wurde nicht beendet.',
+  offline: 'Sie sind offline.',
+  offlineNext: 'Die Prüfung braucht eine Verbindung.',
+  again: 'Noch einmal versuchen',
+  missing: 'Bitte bestätigen, dass Sie ein Mensch sind.',
+
+  askTitle: 'Drei kurze Fragen',
+  askLead:
+    'Etwa 15 Sekunden. Drücken Sie jedes Mal auf den Ring mit der Lücke. Das zeigt der Seite, dass ein Mensch hier ist.',
+  recorded:
+    'Aufgezeichnet wird, bis die Prüfung endet: wie Sie sich auf der Seite bewegen und rollen und wann Sie Tasten drücken. Nie, was Sie tippen, was die Seite sagt oder wer Sie sind. {host} bekommt es.',
+  privacy:
+    'Ihr Browser bittet, keine Daten weiterzugeben. Das ist für uns ein Nein, außer Sie stimmen hier zu, nur für diese Prüfung.',
+  start: 'Beginnen',
+  agree: 'Ich stimme zu, beginnen',
+  agreeAlternative: 'Ich stimme zu und benutze keinen Zeiger',
+  alternative: 'Ich benutze keinen Zeiger',
+  notNow: 'Nicht jetzt',
+  leave: 'Prüfung verlassen',
+
+  opening: 'Einen Moment …',
+  question: 'Frage {n} von {of}',
+  more: 'Noch ein paar: Frage {n} von {of}',
+  wait: 'Gleich …',
+  point: 'Drücken Sie auf den Ring mit der Lücke.',
+  picture: 'Ein Bild mit Ringen. Einer hat eine Lücke.',
+  took: 'Danke.',
+  missed: 'Zu spät, macht nichts …',
+  keys: 'Drücken Sie eine Zahl, oder Tab und Enter.',
+  ending: 'Danke. Gleich fertig …',
+
+  stuck: 'Das dauert zu lange.',
+  stuckLost: 'Die Verbindung ist weg. Wir versuchen es weiter. Ist sie wieder da, geht es hier weiter.',
+  stuckSlow: 'Seit 10 Sekunden kam keine Frage.',
+  stuckAway: 'Eine Weile kam keine Antwort. Beginnen Sie neu, wenn es passt.',
+  without: 'Ohne Prüfung weiter',
+  close: 'Schließen',
+  closeNext: 'Diese Seite verlangt die Prüfung. Sie können jederzeit zurückkommen.',
+
+  why: {
+    skipped: 'Sie gingen ohne sie weiter. Die Seite fragt vielleicht wieder.',
+    left: 'Sie gingen vor dem Ende. Nichts davon wird benutzt.',
+    unreachable: 'Der Dienst antwortet nicht. Prüfen Sie die Verbindung und versuchen Sie es noch einmal.',
+    session_expired: 'Es dauerte zu lange. Versuchen Sie es noch einmal.',
+    unsupported: 'Dieser Browser kann es nicht, oder die Seite hat kein HTTPS. Ein neuerer kann es.',
+    not_found: 'Diese Seite ist nicht für die Prüfung eingerichtet. Sagen Sie es der Seite.',
+    forbidden: 'Diese Seite darf die Prüfung nicht benutzen. Sagen Sie es der Seite.',
+    rate_limited: 'Zu viele Prüfungen von hier. Warten Sie eine Minute und versuchen Sie es noch einmal.',
+  },
+  whyElse: 'Bei uns ging etwas schief. Versuchen Sie es noch einmal.',
+}
 
 /** The texts in the language nearest to the element's own, and which one that is. */
-export const wordsFor = (element: Element): { lang: string; words: Words } => {
-  const wanted = element.closest('[lang]')?.getAttribute('lang')?.slice(0, 2).toLowerCase() ?? ''
-  const words = tables.get(wanted)
-  return words ? { lang: wanted, words } : { lang: 'en', words: en }
-}
+export const wordsFor = (element: Element): { lang: string; words: Words } =>
+  /^de\b/i.test(element.closest<HTMLElement>('[lang]')?.lang ?? '')
+    ? { lang: 'de', words: de }
+    : { lang: 'en', words: en }
 
 export const fill = (text: string, values: Readonly<Record<string, string | number>>): string =>
   text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))

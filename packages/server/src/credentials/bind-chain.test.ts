@@ -76,7 +76,7 @@ onChain(
       rail: 'usdc',
       assurance: 'verified',
       human: 'member',
-      human_ref: ada.memberId,
+      human_ref: decodeJwt(json.pohf_jwt).sub,
       amount: '2.5',
       currency: 'USDC',
       payee: shop,

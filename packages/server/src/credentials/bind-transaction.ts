@@ -228,11 +228,14 @@ const draftOf = (deps: Deps, agent: Agent, { human, payment, settled, at }: Boun
   }
   // Where nobody looked, the reference is what the agent says it is.
   const assurance = agent.mode === 'test' ? 'test' : looked ? 'verified' : 'asserted'
-  const document = { paymentRef, human: human.ref, ...looked }
+  const sub = pairwiseSubject(deps.ctx.secrets.derive('pairwise'), agent.agentId, human.person)
+  // A signed document cannot be changed: it names a member by the code from which nothing leads back after erasure.
+  const humanRef = human.by === 'member' ? sub : human.ref
+  const document = { paymentRef, human: humanRef, ...looked }
   const claims: Omit<CredentialClaims, 'status'> = {
     ...frame,
     jti: credentialId,
-    sub: pairwiseSubject(deps.ctx.secrets.derive('pairwise'), agent.agentId, human.person),
+    sub,
     agent: agent.agentId,
     event_at: frame.iat,
     assurance: 'low',
@@ -243,7 +246,7 @@ const draftOf = (deps: Deps, agent: Agent, { human, payment, settled, at }: Boun
         type: human.simulated ? 'simulated' : 'payment',
       },
     ],
-    binding: { payment_ref: paymentRef, rail, assurance, human: human.by, human_ref: human.ref, ...looked },
+    binding: { payment_ref: paymentRef, rail, assurance, human: human.by, human_ref: humanRef, ...looked },
   }
   return {
     claims,

@@ -72,7 +72,7 @@ const readers: ReadonlyMap<string, Reader> = new Map([
   ['usdc', readTransfer],
   ['ousd', anyOf(readTransfer, readAsIs(solanaForm))],
   ['x402', anyOf(readOwn(/^pur_[a-z0-9]{6,64}$/), readTransfer)],
-  ['card', anyOf(after('stripe', readCardId), readOwn(/^ord_[a-z0-9]{6,64}$/))],
+  ['card', anyOf(after('stripe', readCardId), readOwn(/^ord_[a-z0-9]{6,64}(?:\/[1-9][0-9]{0,4})?$/))],
   [
     'mpp',
     anyOf(

@@ -10,8 +10,9 @@ import {
   type BoundWallet,
   type WalletProof,
 } from '../evidence/index.ts'
-import { resolveMember, type Member } from '../members/index.ts'
+import { humanCode, resolveMember, type Member } from '../members/index.ts'
 import { mint, repeatOf, requireAllowance, type Deps } from './mint.ts'
+import { signOnchain } from './onchain.ts'
 import { frameClaims, isFresh, pairwiseSubject } from './rules.ts'
 import { memberStanding, type Enrolled } from './standing.ts'
 import { findStored } from './store.ts'
@@ -133,7 +134,11 @@ const draftOf = async (tx: Tx, deps: Deps, subject: Subject) => {
   }
 }
 
-/** Spends one credit and mints a personhood credential; with a proven wallet it names the wallet. */
+type Told = Awaited<ReturnType<typeof draftOf>>['answer'] & {
+  readonly onchain?: Awaited<ReturnType<typeof signOnchain>>
+}
+
+/** Spends one credit and mints a personhood credential; with a proven wallet it names the wallet, and a contract can be told. */
 export const verifyPersonhood = async (deps: Deps, agent: Agent, input: Input) => {
   const proof = walletProofOf(input)
   const reference = proof ? `${input.memberId} ${proof.wallet.toLowerCase()}` : input.memberId
@@ -145,24 +150,32 @@ export const verifyPersonhood = async (deps: Deps, agent: Agent, input: Input) =
     // A fresh signature proves the wallet; it does not undo a revocation.
     if (stored?.state === 'revoked') throw new Refusal('credential_revoked')
     if (stored && !proof && isFresh(stored.mintedAt, stored.expiresAt, stored.now)) {
-      return { repeat: repeatOf<Awaited<ReturnType<typeof draftOf>>['answer']>(stored) }
+      return { repeat: repeatOf<Told>(stored) }
     }
     await requireAllowance(tx, deps, agent)
     const member = requireEnrolled(await resolveMember(tx, agent, input.memberId))
     const draft = await draftOf(tx, deps, { agent, memberId: input.memberId, member, wallet: bound })
-    return { draft, replaces: stored?.credentialId, simulated: member.simulated }
+    const who = { agentId: agent.agentId, mode: agent.mode, memberId: input.memberId }
+    const human = bound && (await humanCode(tx, deps.ctx.secrets, 'registry', who))
+    return { draft, human, replaces: stored?.credentialId, simulated: member.simulated }
   })
   if (looked.repeat) return looked.repeat
-  const { draft, replaces, simulated } = looked
+  const { draft, human, replaces, simulated } = looked
+  const { mode } = agent
+  const onchain = bound &&
+    human && {
+      onchain: await signOnchain(deps.signer, { mode, claims: draft.claims, wallet: bound, human }),
+    }
   const full = {
     key,
     ...draft,
+    answer: { ...draft.answer, ...onchain },
     replaces,
     simulated,
     sessionId: null,
     charged: true,
   }
-  return mint(deps, full, async (tx) => {
+  return mint<Told>(deps, full, async (tx) => {
     const { jti: credentialId } = draft.claims
     const about = { agentId: agent.agentId, mode: agent.mode, subject: input.memberId }
     await publish(tx, {

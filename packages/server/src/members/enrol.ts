@@ -2,28 +2,18 @@ import { Answer } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
 import { inTransaction, type Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
-import { hashKey } from '../platform/keys.ts'
 import type { Forget } from './erase-person.ts'
 import type { ExternalIssuer } from './external.ts'
 import { requireInvited } from './invitation.ts'
 import { findSignedIn, requireOwnPage, requireSignedIn, signPersonIn, type FromPage } from './login.ts'
 import { boundToOf } from './passkey-options.ts'
 import { challengeIn, type Passkey, type PasskeyJudge } from './passkeys.ts'
-import {
-  attentionChallenge,
-  bestOf,
-  consentVersion,
-  normaliseCode,
-  originOf,
-  recoveryCodeOf,
-  recoveryCodesCount,
-  uniquenessOf,
-} from './rules.ts'
+import { makeRecoveryCodes } from './recovery-codes.ts'
+import { attentionChallenge, bestOf, consentVersion, originOf, uniquenessOf } from './rules.ts'
 import {
   insertConsent,
   insertPasskey,
   insertPerson,
-  insertRecoveryCodes,
   listMemberships,
   listPasskeys,
   listProofs,
@@ -98,14 +88,7 @@ const makePerson = async (tx: Tx, passkey: Passkey) => {
   const personId = tx.ids.token()
   await insertPerson(tx, personId)
   await addPasskey(tx, personId, passkey)
-  const codes = Array.from({ length: recoveryCodesCount }, () =>
-    recoveryCodeOf(Buffer.from(tx.ids.token(), 'base64url')),
-  )
-  await insertRecoveryCodes(
-    tx,
-    personId,
-    codes.map((code) => hashKey(normaliseCode(code))),
-  )
+  const codes = await makeRecoveryCodes(tx, personId)
   return { personId, codes, headers: await signPersonIn(tx, personId) }
 }
 

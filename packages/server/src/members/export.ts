@@ -1,32 +1,102 @@
 import { Answer } from '../platform/call.ts'
-import { inTransaction, readNow } from '../platform/db.ts'
-import { readRecords } from '../sessions/index.ts'
+import { inTransaction, readNow, type Tx } from '../platform/db.ts'
+import { listSessionsOfMember, ofMemberMax, readRecords, type Session } from '../sessions/index.ts'
 import type { MembersDeps } from './enrol.ts'
 import { requireSignedIn, type FromPage } from './login.ts'
-import { readPerson } from './me.ts'
+import { readBasics, shownMembership, shownSession } from './me.ts'
+import { listMemberships, type MemberRow } from './store.ts'
 
-/** So many of the newest recordings go into one file; a recording is at most a few megabytes. */
-const recordingsMax = 50
+/** 500,000 acts in one membership: nobody has so many. A bound all the same. */
+const pagesMax = 1_000
 
-/** Everything that is held of a person in one file, the recordings opened. */
-export const exportAll = async (deps: MembersDeps, page: FromPage) =>
-  inTransaction(deps.ctx, 'system', async (tx) => {
-    const held = await readPerson(tx, deps, await requireSignedIn(tx, page))
-    const recordings = []
-    const acts = held.memberships.flatMap(({ agentId, mode, sessions }) =>
-      sessions.map(({ sessionId }) => ({ agentId, mode, sessionId })),
-    )
-    for (const act of acts.slice(0, recordingsMax)) {
-      const opened = await readRecords(tx, deps.ctx, act)
-      if (opened) recordings.push({ sessionId: act.sessionId, records: opened.records })
+/** The pieces of a JSON array, one item on a line. */
+async function* arrayOf(items: AsyncIterable<unknown>): AsyncGenerator<string> {
+  let before = '[\n'
+  for await (const item of items) {
+    yield `${before}${JSON.stringify(item)}`
+    before = ',\n'
+  }
+  yield before === '[\n' ? '[]' : '\n]'
+}
+
+/** Every act of a membership, however many there are: a page at a time, each in a transaction of its own. */
+async function* sessionsOf({ ctx }: MembersDeps, member: MemberRow): AsyncGenerator<Session> {
+  let last: string | undefined
+  for (let page = 0; page < pagesMax; page += 1) {
+    const before = last
+    const sessions = await inTransaction(ctx, 'system', (tx) => listSessionsOfMember(tx, member, before))
+    yield* sessions
+    last = sessions.at(-1)?.sessionId
+    if (sessions.length < ofMemberMax) return
+  }
+}
+
+async function* membershipsOf(deps: MembersDeps, members: readonly MemberRow[]): AsyncGenerator<unknown> {
+  for (const member of members) {
+    const { agentId, mode, memberId } = member
+    const [shown, besides] = await inTransaction(deps.ctx, 'system', async (tx) => [
+      await shownMembership(tx, deps, member),
+      await deps.tell(tx, { agentId, mode, memberId }),
+    ])
+    yield { ...shown, besides }
+  }
+}
+
+async function* actsOf(deps: MembersDeps, members: readonly MemberRow[]): AsyncGenerator<unknown> {
+  for (const member of members)
+    for await (const session of sessionsOf(deps, member))
+      yield { memberId: member.memberId, ...shownSession(session) }
+}
+
+/** At most one recording, of four megabytes, is in memory. */
+async function* recordingsOf(deps: MembersDeps, members: readonly MemberRow[]): AsyncGenerator<unknown> {
+  const { ctx } = deps
+  for (const member of members)
+    for await (const { sessionId } of sessionsOf(deps, member)) {
+      const { agentId, mode } = member
+      const opened = await inTransaction(ctx, 'system', (tx) =>
+        readRecords(tx, ctx, { agentId, mode, sessionId }),
+      )
+      if (opened) yield { sessionId, records: opened.records }
     }
-    const besides = []
-    for (const { agentId, mode, memberId } of held.memberships)
-      besides.push({ memberId, ...(await deps.tell(tx, { agentId, mode, memberId })) })
-    const exportedAt = (await readNow(tx)).toISOString()
-    const text = `${JSON.stringify({ format: 'pohf-person/1', exportedAt, ...held, besides, recordings }, null, 2)}\n`
-    return new Answer(undefined, {
-      raw: { mediaType: 'application/json; charset=utf-8', text },
-      headers: { 'content-disposition': 'attachment; filename="pohf-my-data.json"' },
-    })
+}
+
+type Begun = {
+  readonly exportedAt: string
+  readonly basics: Awaited<ReturnType<typeof readBasics>>
+  readonly members: readonly MemberRow[]
+}
+const begin = async (tx: Tx, page: FromPage): Promise<Begun> => {
+  const personId = await requireSignedIn(tx, page)
+  return {
+    exportedAt: (await readNow(tx)).toISOString(),
+    basics: await readBasics(tx, personId),
+    members: await listMemberships(tx, personId),
+  }
+}
+
+async function* write(deps: MembersDeps, { exportedAt, basics, members }: Begun): AsyncGenerator<string> {
+  try {
+    yield JSON.stringify({ format: 'pohf-person/2', exportedAt, ...basics }).slice(0, -1)
+    yield ',\n"memberships": '
+    yield* arrayOf(membershipsOf(deps, members))
+    yield ',\n"sessions": '
+    yield* arrayOf(actsOf(deps, members))
+    yield ',\n"recordings": '
+    yield* arrayOf(recordingsOf(deps, members))
+    yield '\n}\n'
+  } catch (error) {
+    // The answer has begun: all that is left is to cut it off, which every reader of JSON notices.
+    deps.ctx.log.error({ err: error }, 'an export was cut off')
+    throw error
+  }
+}
+
+/** Everything that is held of a person in one file, the recordings opened. It is sent while it is read. */
+export const exportAll = async (deps: MembersDeps, page: FromPage) => {
+  const begun = await inTransaction(deps.ctx, 'system', (tx) => begin(tx, page))
+  return new Answer(undefined, {
+    stream: { mediaType: 'application/json; charset=utf-8', pieces: write(deps, begun) },
+    headers: { 'content-disposition': 'attachment; filename="pohf-my-data.json"' },
   })
+}

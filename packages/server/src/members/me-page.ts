@@ -51,7 +51,18 @@ const outcomeOf = (words: Words, act: Act): Html => {
   return html`${act.verified ? words.me.human : words.me.notHuman} <span class="num">${quality}</span>`
 }
 
-const actsOf = (words: Words, acts: readonly Act[]): Html =>
+/** What was recorded in a browser and to its end can be looked at. */
+const isRecorded = ({ kind, status }: Act): boolean =>
+  kind !== 'presence' && status !== 'open' && status !== 'expired'
+
+const replayLink = ({ me }: Words, language: Language, act: Act): Html =>
+  html`<a href="/me/recording?id=${act.sessionId}&lang=${language}"
+    >${me.replay}<span class="hidden"
+      >: ${fill(me.replayOf, { when: act.at.slice(0, 16).replace('T', ' ') })}</span
+    ></a
+  >`
+
+const actsOf = (words: Words, language: Language, acts: readonly Act[]): Html =>
   acts.length === 0
     ? html`<p>${words.me.noActs}</p>`
     : html`<table>
@@ -60,6 +71,7 @@ const actsOf = (words: Words, acts: readonly Act[]): Html =>
             <th scope="col">${words.me.when}</th>
             <th scope="col">${words.me.what}</th>
             <th scope="col">${words.me.outcome}</th>
+            <td></td>
           </tr>
         </thead>
         <tbody>
@@ -69,6 +81,7 @@ const actsOf = (words: Words, acts: readonly Act[]): Html =>
                 <td>${timeOf(act.at)}</td>
                 <td>${words.me.kinds[act.kind]}</td>
                 <td>${outcomeOf(words, act)}</td>
+                <td>${isRecorded(act) ? replayLink(words, language, act) : ''}</td>
               </tr>`,
           )}
         </tbody>
@@ -76,7 +89,7 @@ const actsOf = (words: Words, acts: readonly Act[]): Html =>
 
 const chips = { enrolled: 'ok', consented: 'warn', invited: 'warn', withdrawn: 'stop' } as const
 
-const membershipCard = (words: Words, member: Membership): Html => {
+const membershipCard = (words: Words, language: Language, member: Membership): Html => {
   const { me } = words
   return html`<article class="card pad flow">
     <h3>
@@ -116,7 +129,7 @@ const membershipCard = (words: Words, member: Membership): Html => {
       )}
     </dl>
     <h4>${me.acts}</h4>
-    ${actsOf(words, member.sessions)}
+    ${actsOf(words, language, member.sessions)}
     ${
       member.status === 'withdrawn'
         ? ''
@@ -147,8 +160,16 @@ const passkeysPart = (words: Words, held: Held): Html => {
           </div>
         </dl>`,
     )}
+    <form data-act="add-passkey"><button class="btn" type="submit">${me.addPasskey}</button></form>
+    <h2>${me.codes}</h2>
     <p>${fill(me.codesLeft, { count: String(held.recoveryCodesLeft) })}</p>
-    <form data-act="add-passkey"><button class="btn" type="submit">${me.addPasskey}</button></form>`
+    <form data-act="renew-codes"><button class="btn" type="submit">${me.renewCodes}</button></form>
+    <section id="new-codes" class="card pad flow" hidden>
+      <h3 tabindex="-1">${words.codesTitle}</h3>
+      <p>${me.renewed} ${words.codesLead}</p>
+      <pre class="codes"></pre>
+      <p><button class="btn main" type="button">${words.codesKept}</button></p>
+    </section>`
 }
 
 const erasePart = ({ me }: Words): Html =>
@@ -176,6 +197,6 @@ export const mePage = (words: Words, language: Language, held: Held): PageAnswer
         <form data-act="sign-out"><button class="btn" type="submit">${words.me.signOut}</button></form>
       </div>
       <h2>${words.me.applications}</h2>
-      ${held.memberships.map((member) => membershipCard(words, member))} ${passkeysPart(words, held)}
-      ${erasePart(words)}`,
+      ${held.memberships.map((member) => membershipCard(words, language, member))}
+      ${passkeysPart(words, held)} ${erasePart(words)}`,
   )

@@ -12,7 +12,7 @@ import {
   type MemberRow,
 } from './store.ts'
 
-const shownSession = (session: Session) => ({
+export const shownSession = (session: Session) => ({
   sessionId: session.sessionId,
   kind: session.kind,
   at: session.at.toISOString(),
@@ -23,7 +23,7 @@ const shownSession = (session: Session) => ({
   credentialId: session.credentialId,
 })
 
-const shownMembership = async (tx: Tx, deps: Pick<MembersDeps, 'findName'>, member: MemberRow) => ({
+export const shownMembership = async (tx: Tx, deps: Pick<MembersDeps, 'findName'>, member: MemberRow) => ({
   agentId: member.agentId,
   agentName: (await deps.findName(tx, member.agentId)) ?? null,
   mode: member.mode,
@@ -45,26 +45,30 @@ const shownMembership = async (tx: Tx, deps: Pick<MembersDeps, 'findName'>, memb
           version,
           language,
         })),
-  sessions: (await listSessionsOfMember(tx, member)).map(shownSession),
 })
 
-/** All that is held of a person, in the order in which it came to be. */
+/** What is held of a person, besides memberships and what was recorded in them. */
+export const readBasics = async (tx: Tx, personId: string) => ({
+  passkeys: (await listPasskeys(tx, personId)).map((passkey) => ({
+    id: passkey.credentialId,
+    createdAt: passkey.createdAt.toISOString(),
+    usedAt: passkey.usedAt.toISOString(),
+    assurance: passkey.assurance,
+    synced: passkey.synced,
+  })),
+  proofs: (await listProofs(tx, personId)).map(({ issuer, at }) => ({ issuer, at: at.toISOString() })),
+  recoveryCodesLeft: await countRecoveryCodes(tx, personId),
+})
+
+/** All that is held of a person, in the order in which it came to be; of each membership the newest acts. */
 export const readPerson = async (tx: Tx, deps: Pick<MembersDeps, 'findName'>, personId: string) => {
   const memberships = []
   for (const member of await listMemberships(tx, personId))
-    memberships.push(await shownMembership(tx, deps, member))
-  return {
-    passkeys: (await listPasskeys(tx, personId)).map((passkey) => ({
-      id: passkey.credentialId,
-      createdAt: passkey.createdAt.toISOString(),
-      usedAt: passkey.usedAt.toISOString(),
-      assurance: passkey.assurance,
-      synced: passkey.synced,
-    })),
-    proofs: (await listProofs(tx, personId)).map(({ issuer, at }) => ({ issuer, at: at.toISOString() })),
-    recoveryCodesLeft: await countRecoveryCodes(tx, personId),
-    memberships,
-  }
+    memberships.push({
+      ...(await shownMembership(tx, deps, member)),
+      sessions: (await listSessionsOfMember(tx, member)).map(shownSession),
+    })
+  return { ...(await readBasics(tx, personId)), memberships }
 }
 export type Held = Awaited<ReturnType<typeof readPerson>>
 

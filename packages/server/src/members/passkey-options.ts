@@ -6,7 +6,10 @@ import { findSignedIn, requireOwnPage, requireSignedIn, type FromPage } from './
 import { challengeMinutes, originOf } from './rules.ts'
 import { insertChallenge, listPasskeys } from './store.ts'
 
-type Input = { readonly purpose: 'create' | 'sign_in'; readonly token?: string | undefined }
+type Input = {
+  readonly purpose: 'create' | 'sign_in' | 'confirm'
+  readonly token?: string | undefined
+}
 
 /** Whose new passkey a challenge is for: an invited person's first, or a further one of whoever is signed in. */
 export const boundToOf = (whose: { readonly personId: string } | { readonly token: string }): string =>
@@ -23,6 +26,9 @@ const whoseOf = async (tx: Tx, page: FromPage, token: string | undefined) => {
   return { token }
 }
 
+const listOf = (passkeys: readonly { readonly credentialId: string }[]) =>
+  passkeys.map(({ credentialId }) => ({ type: 'public-key', id: credentialId }))
+
 /** ES256, EdDSA and RS256: what authenticators of today speak. */
 const algorithms = [-7, -8, -257]
 
@@ -37,6 +43,13 @@ export const passkeyOptions = async (ctx: Ctx, page: FromPage, input: Input) => 
       await insertChallenge(tx, { challenge, purpose: 'sign_in', boundTo: boundToNobody }, challengeMinutes)
       return { publicKey: { challenge, rpId, timeout, userVerification: 'required', allowCredentials: [] } }
     }
+    if (input.purpose === 'confirm') {
+      const personId = await requireSignedIn(tx, page)
+      const allowCredentials = listOf(await listPasskeys(tx, personId))
+      const boundTo = boundToOf({ personId })
+      await insertChallenge(tx, { challenge, purpose: 'confirm', boundTo }, challengeMinutes)
+      return { publicKey: { challenge, rpId, timeout, userVerification: 'required', allowCredentials } }
+    }
     const whose = await whoseOf(tx, page, input.token)
     const known = 'personId' in whose ? await listPasskeys(tx, whose.personId) : []
     await insertChallenge(tx, { challenge, purpose: 'create', boundTo: boundToOf(whose) }, challengeMinutes)
@@ -48,7 +61,7 @@ export const passkeyOptions = async (ctx: Ctx, page: FromPage, input: Input) => 
         // The handle is new each time and stored nowhere: it must not tell who the person is.
         user: { id: ctx.ids.token(), name: 'PoHF', displayName: 'PoHF' },
         pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
-        excludeCredentials: known.map(({ credentialId }) => ({ type: 'public-key', id: credentialId })),
+        excludeCredentials: listOf(known),
         authenticatorSelection: {
           residentKey: 'required',
           requireResidentKey: true,

@@ -1,6 +1,7 @@
 import { route, type Call, type EndpointId, type Route } from '../platform/call.ts'
 import { actOnce } from './act-once.ts'
 import { attention } from './attention.ts'
+import { codesRenew } from './codes-renew.ts'
 import { create } from './create.ts'
 import { erase } from './erase.ts'
 import { exportAll } from './export.ts'
@@ -13,6 +14,7 @@ import { passkeyAdd } from './passkey-add.ts'
 import { passkeyOptions } from './passkey-options.ts'
 import { proofAdd } from './proof-add.ts'
 import { read } from './read.ts'
+import { recording } from './recording.ts'
 import { signIn } from './sign-in.ts'
 import { signOut } from './sign-out.ts'
 import { withdraw } from './withdraw.ts'
@@ -35,10 +37,12 @@ export const routes = (deps: MembersDeps): Route[] => {
     route('members.sign-in', (call) => signIn(deps, pageOf(call), call.body)),
     route('members.sign-out', (call) => signOut(ctx, pageOf(call))),
     route('members.me', (call) => me(deps, pageOf(call))),
+    route('members.recording', (call) => recording(deps, pageOf(call), { ...call.params, ...call.query })),
     route('members.export', (call) => exportAll(deps, pageOf(call))),
     route('members.withdraw', (call) => withdraw(deps, pageOf(call), call.body)),
     route('members.erase', (call) => erase(deps, pageOf(call))),
     route('members.proof-add', (call) => proofAdd(deps, pageOf(call), call.body)),
+    route('members.codes-renew', (call) => codesRenew(deps, pageOf(call), call.body.credential)),
     route('members.passkey-add', (call) => passkeyAdd(deps, pageOf(call), call.body.credential)),
   ]
 }

@@ -194,7 +194,7 @@ export const findLink = async (tx: Tx, hash: Buffer): Promise<MemberKey | undefi
 
 type Challenge = {
   readonly challenge: string
-  readonly purpose: 'create' | 'sign_in'
+  readonly purpose: 'create' | 'sign_in' | 'confirm'
   readonly boundTo: string
 }
 export const insertChallenge = async (tx: Tx, challenge: Challenge, minutes: number): Promise<void> => {
@@ -330,6 +330,9 @@ export const insertRecoveryCodes = async (
     .insertInto('person_recovery_codes')
     .values(hashes.map((hash) => ({ code_hash: hash, person_id: personId })))
     .execute()
+}
+export const deleteRecoveryCodes = async (tx: Tx, personId: string): Promise<void> => {
+  await tx.deleteFrom('person_recovery_codes').where('person_id', '=', personId).execute()
 }
 /** Uses a recovery code up, and names its person. */
 export const takeRecoveryCode = async (tx: Tx, hash: Buffer): Promise<string | undefined> => {

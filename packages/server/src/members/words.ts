@@ -5,6 +5,7 @@ export type Language = (typeof languages)[number]
 
 /** Every text of the pages for people, in one table for each language. `{agent}` and the like are filled in. */
 const en = {
+  language: 'en' as Language,
   name: 'English',
   enrolTitle: 'Show once that you are a person',
   enrolLead:
@@ -88,6 +89,8 @@ const en = {
     human: 'a person',
     notHuman: 'not counted',
     open: 'not finished',
+    replay: 'Look at it',
+    replayOf: 'recording of {when}',
     kinds: { view: 'questions', work: 'work', task: 'task', presence: 'presence at a place' },
     withdraw: 'Withdraw from this application',
     passkeys: 'Your passkeys',
@@ -96,7 +99,10 @@ const en = {
     copies: 'Copies',
     synced: 'may be on several of your devices',
     bound: 'on one device only',
-    codesLeft: 'Recovery codes left: {count}.',
+    codes: 'Recovery codes',
+    codesLeft: '{count} are left. Each lets you in once if your passkey is lost.',
+    renewCodes: 'Make new recovery codes',
+    renewed: 'The old codes do not work any more.',
     addPasskey: 'Add another passkey',
     eraseTitle: 'Delete everything',
     goes: 'At once: passkeys, logins, codes, recordings and their keys, shapes of your motion, places, devices, and every id that an application has for you.',
@@ -113,6 +119,7 @@ const en = {
 export type Words = typeof en
 
 const de: Words = {
+  language: 'de',
   name: 'Deutsch',
   enrolTitle: 'Zeigen Sie einmal, dass Sie ein Mensch sind',
   enrolLead:
@@ -200,6 +207,8 @@ const de: Words = {
     human: 'ein Mensch',
     notHuman: 'nicht gezählt',
     open: 'nicht beendet',
+    replay: 'Ansehen',
+    replayOf: 'Aufzeichnung vom {when}',
     kinds: { view: 'Fragen', work: 'Arbeit', task: 'Aufgabe', presence: 'Anwesenheit an einem Ort' },
     withdraw: 'Bei dieser Anwendung zurücknehmen',
     passkeys: 'Ihre Passkeys',
@@ -208,7 +217,10 @@ const de: Words = {
     copies: 'Kopien',
     synced: 'kann auf mehreren Ihrer Geräte sein',
     bound: 'nur auf einem Gerät',
-    codesLeft: 'Übrige Wiederherstellungscodes: {count}.',
+    codes: 'Wiederherstellungscodes',
+    codesLeft: '{count} sind übrig. Jeder lässt Sie einmal hinein, wenn Ihr Passkey verloren ist.',
+    renewCodes: 'Neue Wiederherstellungscodes anlegen',
+    renewed: 'Die alten Codes gelten nicht mehr.',
     addPasskey: 'Weiteren Passkey anlegen',
     eraseTitle: 'Alles löschen',
     goes: 'Sofort: Passkeys, Anmeldungen, Codes, Aufzeichnungen und ihre Schlüssel, Formen Ihrer Bewegung, Orte, Geräte und jede Kennung, die eine Anwendung für Sie hat.',

@@ -65,6 +65,8 @@ export class Answer<T> {
     readonly headers?: Readonly<Record<string, string>>
     /** Sent as it is, in place of the JSON body. */
     readonly raw?: { readonly mediaType: string; readonly text: string }
+    /** The same in pieces, for what is too large to be held: each is made when the one before was taken. */
+    readonly stream?: { readonly mediaType: string; readonly pieces: AsyncIterable<string> }
   }
   constructor(body: T, options: Answer<T>['options'] = {}) {
     this.body = body

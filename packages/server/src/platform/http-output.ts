@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '@pohf/protocol'
 import { Answer } from './call.ts'
@@ -12,9 +13,9 @@ export type Written = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly mediaType: string
-  readonly body: string
-  readonly json: boolean
-}
+} & (
+  { readonly json: true; readonly body: string } | { readonly json: false; readonly body: string | Readable }
+)
 export type Exchange = { readonly ctx: Ctx; readonly endpoint: Endpoint; readonly request: Incoming }
 
 const jsonType = 'application/json; charset=utf-8'
@@ -22,8 +23,10 @@ const jsonType = 'application/json; charset=utf-8'
 /** Writes a result, stripped to its schema: a field that the table does not know never leaves. */
 export const writeAnswer = (endpoint: Endpoint, result: unknown): Written => {
   const answer = result instanceof Answer ? result : new Answer(result)
-  const { status = 200, headers = {}, raw } = answer.options
+  const { status = 200, headers = {}, raw, stream } = answer.options
   if (raw) return { status, headers, mediaType: raw.mediaType, body: raw.text, json: false }
+  if (stream)
+    return { status, headers, mediaType: stream.mediaType, body: Readable.from(stream.pieces), json: false }
   const schema = status === 200 ? endpoint.response : endpoint.also?.[status]
   if (!schema) throw new Error(`${endpoint.id} answered ${status}, which the table does not know`)
   return { status, headers, mediaType: jsonType, body: JSON.stringify(schema.parse(answer.body)), json: true }
@@ -81,10 +84,10 @@ export const runOnce = async (exchange: Exchange, run: () => Promise<Written>): 
     answer = writeRefusal(ctx, request.id, error)
   }
   // A challenge or a pending state asks for the next call, which may carry the same key.
-  const kept = answer.json && answer.status !== 202 && !(answer.status === 402 && endpoint.also?.[402])
+  const isPassing = answer.status === 202 || (answer.status === 402 && endpoint.also?.[402] !== undefined)
   const sealWith = endpoint.showsSecret && answer.status === 200 ? { sealWith: request.keyText } : {}
   // The act is done: where its answer cannot be kept, the slot stays taken, so that a repeat at once does not act again.
-  if (kept) await completeIdempotent(ctx, slot, { ...answer, ...sealWith })
+  if (answer.json && !isPassing) await completeIdempotent(ctx, slot, { ...answer, ...sealWith })
   else await releaseIdempotent(ctx, slot)
   return answer
 }

@@ -1,44 +1,39 @@
 import type { Agent } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
+import { inTransaction, type Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import { openSubjectKey, recordKey } from './records.ts'
-import { findRecorded, listStored } from './store.ts'
+import { findRecorded, listStored, type SessionKey } from './store.ts'
 import { proofOf } from './tree.ts'
 
 type Page = { readonly from?: number | undefined; readonly limit?: number | undefined }
 const limitDefault = 20
 
-/** Recorded chunks of a session of this agent, each with its key and its proof. */
-export const chunks = async (ctx: Ctx, agent: Agent, sessionId: string, page: Page) => {
-  const key = { agentId: agent.agentId, mode: agent.mode, sessionId }
-  const from = page.from ?? 1
-  const limit = page.limit ?? limitDefault
-  const found = await inTransaction(ctx, agent.agentId, async (tx) => {
-    const recorded = await findRecorded(tx, key)
-    if (!recorded || recorded.sealedKey === null) return recorded && { ...recorded, stored: [] }
-    return { ...recorded, stored: await listStored(tx, { ...key, at: recorded.session.at }, { from, limit }) }
-  })
-  if (!found)
+/** Recorded chunks of a session that has ended, each with its key and its proof; none once the raw data is gone. */
+export const readChunks = async (tx: Tx, ctx: Ctx, key: SessionKey, page: Page) => {
+  const recorded = await findRecorded(tx, key)
+  if (!recorded)
     throw new Refusal('not_found', { message: 'No such session, or it was not recorded to its end.' })
-  const { session, telemetry, sealedKey, stored, leaves } = found
+  const { session, telemetry, sealedKey, leaves } = recorded
+  const slice = { from: page.from ?? 1, limit: page.limit ?? limitDefault }
   const subjectKey = sealedKey === null ? undefined : openSubjectKey(ctx.secrets, sealedKey)
+  const stored = subjectKey ? await listStored(tx, { ...key, at: session.at }, slice) : []
   const opened = subjectKey
     ? stored.map(({ seq, ciphertext }) => ({
         seq,
         ciphertext: ciphertext.toString('base64url'),
-        key: recordKey(subjectKey, sessionId, seq).toString('base64url'),
+        key: recordKey(subjectKey, key.sessionId, seq).toString('base64url'),
         proof: proofOf(leaves, seq - 1).map((hash) => hash.toString('base64url')),
       }))
     : []
   const last = opened.at(-1)?.seq
   return {
-    sessionId,
+    sessionId: key.sessionId,
     telemetry,
     opening: {
-      nonce: found.nonce,
-      key: found.key,
-      site: agent.agentId,
+      nonce: recorded.nonce,
+      key: recorded.key,
+      site: key.agentId,
       kind: session.kind,
       workflowId: session.workflowId,
       challenge: session.challenge,
@@ -47,3 +42,9 @@ export const chunks = async (ctx: Ctx, agent: Agent, sessionId: string, page: Pa
     nextFrom: last !== undefined && last < leaves.length ? last + 1 : null,
   }
 }
+
+/** Recorded chunks of a session of this agent. */
+export const chunks = async (ctx: Ctx, agent: Agent, sessionId: string, page: Page) =>
+  inTransaction(ctx, agent.agentId, (tx) =>
+    readChunks(tx, ctx, { agentId: agent.agentId, mode: agent.mode, sessionId }, page),
+  )

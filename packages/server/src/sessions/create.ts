@@ -3,6 +3,7 @@ import type { Ctx } from '../platform/context.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import { firstLinkOf, packKey, readKey, thumbprintOf, type PublicJwk } from './chain.ts'
+import { languageOf } from './probes.ts'
 import { beginRecording, receiptOf } from './recording.ts'
 import { sealSubjectKey } from './records.ts'
 import { clientOf, minutesOf } from './rules.ts'
@@ -19,6 +20,7 @@ type Input = {
   readonly kind?: (typeof sessionKinds)[number] | undefined
   readonly workflowId?: string | undefined
   readonly challenge?: string | undefined
+  readonly language?: string | undefined
   readonly key: PublicJwk
 }
 
@@ -57,7 +59,7 @@ export const create = async (ctx: Ctx, findSite: FindSite, input: Input, headers
     const action = { site: agentId, kind, workflowId: input.workflowId, challenge: input.challenge }
     const link = firstLinkOf({ sessionId, nonce, jkt }, action)
     const chance = { token: ctx.ids.token(), draw: ctx.ids.fraction(), seed: ctx.ids.token() }
-    const state = beginRecording(link, at.getTime(), chance)
+    const state = beginRecording(link, at.getTime(), { chance, language: languageOf(input.language) })
     const expiresAt = new Date(at.getTime() + minutesOf[kind] * 60_000)
     const publicKey = packKey(input.key)
     await insertRecording(tx, {

@@ -1,3 +1,4 @@
+export { readChunks } from './chunks.ts'
 export type { FindSite } from './create.ts'
 export { duties } from './duties.ts'
 export { readRecords, type OpenedSession } from './open-records.ts'
@@ -22,6 +23,7 @@ export {
   listClosed,
   listSessionsOfMember,
   listViews,
+  ofMemberMax,
   updateSessionMember,
   updateSessionScored,
   type SessionKey,

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { inflateSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import type { ReadRecord, TelemetryEvent } from '@pohf/protocol/telemetry'
-import { drawPoint, showProbe, truthOf } from './probes.ts'
+import { drawPoint, languageOf, showProbe, truthOf } from './probes.ts'
 import { followRecord, nextMsOf, scheduleFrom, type Schedule } from './schedule.ts'
 
 const [width, height] = [320, 200]
@@ -107,6 +107,22 @@ test('a choosing probe says one of its four words', () => {
     choices.add(truth.choice)
   }
   assert.equal(choices.size, 4)
+})
+
+test('a choosing probe in German asks for the same place, in German', () => {
+  const vocabulary = new Set<string>()
+  for (let n = 0; n < 300; n++) {
+    const probe = { kind: 'choose', seed: `german ${n}` } as const
+    const [german, english] = [showProbe(probe, languageOf('de-AT')), showProbe(probe, languageOf('fr'))]
+    const truth = truthOf(probe)
+    assert.ok(german.kind === 'choose' && english.kind === 'choose' && truth.kind === 'choose')
+    assert.equal(german.say, `Wählen Sie das Wort „${german.choices[truth.choice]}“.`)
+    assert.equal(new Set(german.choices).size, 4)
+    assert.ok(english.say.includes(`“${english.choices[truth.choice]}”`))
+    for (const word of german.choices) vocabulary.add(word)
+  }
+  assert.equal(vocabulary.size, 40)
+  assert.ok(!vocabulary.has(''))
 })
 
 /** What a page would send at this time for a probe that was asked by the receipt before. */

@@ -177,18 +177,35 @@ export const drawPoint = (seed: string): Buffer => {
   return encodePng({ width, height, palette, pixels })
 }
 
-/** Short words that are read, heard and told apart easily. */
-const words =
-  'apple bread chair cloud dance eagle flame glass green horse house juice knife lemon light metal mouse music night ocean paper piano plant queen river rough sheep shirt smile snake stone sugar table tiger train uncle water wheel winter yellow'.split(
-    ' ',
-  )
+/** Short words that are read, heard and told apart easily; in the same order and number in each language. */
+const vocabularies = {
+  en: {
+    ask: (word: string) => `Choose the word “${word}”.`,
+    words:
+      'apple bread chair cloud dance eagle flame glass green horse house juice knife lemon light metal mouse music night ocean paper piano plant queen river rough sheep shirt smile snake stone sugar table tiger train uncle water wheel winter yellow',
+  },
+  de: {
+    ask: (word: string) => `Wählen Sie das Wort „${word}“.`,
+    words:
+      'Apfel Brot Stuhl Wolke Tanz Adler Flamme Glas grün Pferd Haus Saft Messer Zitrone Licht Metall Maus Musik Nacht Meer Papier Klavier Pflanze Königin Fluss rau Schaf Hemd Lächeln Schlange Stein Zucker Tisch Tiger Zug Onkel Wasser Rad Winter gelb',
+  },
+} as const
+export type Language = keyof typeof vocabularies
+const wordCount = vocabularies.en.words.split(' ').length
 const choiceCount = 4
 
+/** The language of questions in words: the one asked for where we have it, else English. */
+export const languageOf = (tag: string | undefined): Language =>
+  tag?.slice(0, 2).toLowerCase() === 'de' ? 'de' : 'en'
+
+/** Which words, by their number, and which of them is right: the same in every language. */
 const choiceOf = (seed: string) => {
   const draw = drawsOf(seed, 'words', 64)
-  const choices = shuffled(words, draw).slice(0, choiceCount)
-  const choice = Math.floor(draw() * choiceCount)
-  return { choices, choice, word: choices[choice] ?? '' }
+  const numbers = shuffled(
+    Array.from({ length: wordCount }, (_, n) => n),
+    draw,
+  ).slice(0, choiceCount)
+  return { numbers, choice: Math.floor(draw() * choiceCount) }
 }
 
 /** Tells nothing about the seed. */
@@ -201,11 +218,13 @@ export const truthOf = ({ kind, seed }: ProbeSeed): ProbeTruth =>
     : { id: idOf(seed), kind, choice: choiceOf(seed).choice, ...probeWindows.choose }
 
 /** What the page is given. */
-export const showProbe = ({ kind, seed }: ProbeSeed): Probe => {
+export const showProbe = ({ kind, seed }: ProbeSeed, language: Language = 'en'): Probe => {
   const id = idOf(seed)
   if (kind === 'choose') {
-    const { choices, word } = choiceOf(seed)
-    return { id, kind, say: `Choose the word “${word}”.`, choices, windowMs: probeWindows.choose.toMs }
+    const { ask, words } = vocabularies[language]
+    const { numbers, choice } = choiceOf(seed)
+    const choices = numbers.map((n) => words.split(' ')[n] ?? '')
+    return { id, kind, say: ask(choices[choice] ?? ''), choices, windowMs: probeWindows.choose.toMs }
   }
   const image = `data:image/png;base64,${drawPoint(seed).toString('base64')}`
   return { id, kind, image, width, height, windowMs: probeWindows.point.toMs }

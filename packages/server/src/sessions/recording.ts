@@ -1,7 +1,7 @@
 import type { Mode, Receipt } from '@pohf/protocol'
 import type { TelemetryRecord } from '@pohf/protocol/telemetry'
 import { chainFrom, judgeChunk, type Chain, type Rule, type SignedChunk } from './chain.ts'
-import { showProbe, truthOf } from './probes.ts'
+import { showProbe, truthOf, type Language } from './probes.ts'
 import type { RecordedKind } from './rules.ts'
 import { followRecord, nextMsOf, scheduleFrom, type ProbeSeed, type Schedule } from './schedule.ts'
 
@@ -20,6 +20,8 @@ export type RecordingState = {
   readonly schedule: Schedule
   /** Rules broken in signed chunks, each named once. */
   readonly faults: readonly Rule[]
+  /** Of questions in words. A recording that an older version began has none: English. */
+  readonly language?: Language
 }
 
 export type Recording = {
@@ -41,24 +43,29 @@ export type Chance = { readonly token: string; readonly draw: number; readonly s
 const shortToken = (token: string): string =>
   Buffer.from(token, 'base64url').subarray(0, 16).toString('base64url')
 
-export const beginRecording = (link: string, at: number, chance: Chance): RecordingState => {
+export const beginRecording = (
+  link: string,
+  at: number,
+  { chance, language }: { readonly chance: Chance; readonly language: Language },
+): RecordingState => {
   const schedule = scheduleFrom(at, chance.draw)
   return {
     chain: chainFrom(link),
     given: { at, token: shortToken(chance.token), nextMs: nextMsOf(schedule, at), probe: null },
     schedule,
     faults: [],
+    language,
   }
 }
 
 /** The receipt of a state, the same each time it is asked for. */
-export const receiptOf = ({ chain, given, schedule }: RecordingState): Receipt => ({
+export const receiptOf = ({ chain, given, schedule, language }: RecordingState): Receipt => ({
   seq: chain.seq,
   at: given.at,
   token: given.token,
   nextMs: given.nextMs,
   progress: { done: schedule.done, of: schedule.of },
-  probe: given.probe && showProbe(given.probe),
+  probe: given.probe && showProbe(given.probe, language),
 })
 
 type Step =

@@ -194,21 +194,21 @@ export const updateSessionMember = async (tx: Tx, place: SessionPlace, memberRef
     .execute()
 }
 
-const ofMemberMax = 500
-/** What a member did, newest first. */
+export const ofMemberMax = 500
+/** What a member did, newest first, for ids begin with their time; a page at a time, those below `before`. */
 export const listSessionsOfMember = async (
   tx: Tx,
   member: { readonly agentId: string; readonly mode: Mode; readonly memberId: string },
+  before?: string,
 ): Promise<Session[]> => {
-  const rows = await tx
+  let query = tx
     .selectFrom('sessions')
     .select(columns)
     .where('agent_id', '=', member.agentId)
     .where('mode', '=', member.mode)
     .where('member_ref', '=', member.memberId)
-    .orderBy('at', 'desc')
-    .limit(ofMemberMax)
-    .execute()
+  if (before !== undefined) query = query.where('session_id', '<', before)
+  const rows = await query.orderBy('session_id', 'desc').limit(ofMemberMax).execute()
   return rows.map(sessionOf)
 }
 

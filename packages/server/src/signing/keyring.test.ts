@@ -4,11 +4,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { keyPurposes } from '@pohf/protocol'
 import * as fc from 'fast-check'
 import { decodeProtectedHeader } from 'jose'
 import { fileBackend, type Backend } from './backend.ts'
 import { openKeyring } from './keyring.ts'
-import { keyPurposes, type KeyRecord } from './rules.ts'
+import { publishAheadMs, type KeyRecord } from './rules.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
@@ -52,7 +53,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 6,
     arbitrary: fc.record({ act: fc.constant('wait' as const), hours: fc.integer({ min: 1, max: 900 }) }),
   },
-  { weight: 2, arbitrary: fc.record({ act: fc.constant('rotate' as const), purpose: fc.nat(3) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ act: fc.constant('rotate' as const), purpose: fc.nat(keyPurposes.length - 1) }),
+  },
   { weight: 1, arbitrary: fc.record({ act: fc.constant('revoke' as const), pick: fc.nat(50) }) },
   { weight: 1, arbitrary: fc.constant({ act: 'restart' as const }) },
 )
@@ -75,7 +79,7 @@ const holds = (
     if (before.state === 'removed' || before.state === 'revoked') assert.equal(key.state, before.state)
     if (before.state === 'retired') assert.ok(!['pending', 'active'].includes(key.state), 'no way back')
     if (before.state === 'pending' && key.state === 'active' && !revokedNow)
-      assert.ok(now - key.createdAt >= dayMs, 'published a day before it signs')
+      assert.ok(now - key.createdAt >= publishAheadMs(key.purpose), 'published long enough before it signs')
     // A look follows every change, so it retired when it was first seen retired.
     if (before.state === 'active' && key.state === 'retired')
       assert.equal(key.removeAt, now + (365 + 30) * dayMs, 'verifies as long as a credential may live')
@@ -88,7 +92,7 @@ const holds = (
   if (seen.size > 0 && !revokedNow) assert.ok(fresh.every((key) => key.state === 'pending'))
 }
 
-test('whatever happens when: one key signs per purpose, is known a day before, and no kid returns', () => {
+test('whatever happens when: one key signs per purpose, is known long enough before, and no kid returns', () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 25 }), (steps) => {
       const folder = mkdtempSync(join(tmpdir(), 'pohf-keyring-'))
@@ -142,6 +146,33 @@ test('the first key of a purpose signs at once; its successor is shown a day and
   now = start + 29 * dayMs
   assert.deepEqual([kidNow(), shown()], [first, 2])
   now = start + 30 * dayMs
+  assert.notEqual(kidNow(), first)
+})
+
+test('the key for chains signs for a year, and its successor is shown a month before', () => {
+  let now = start
+  const keyring = openAt(makeFolder(), { now: () => new Date(now) })
+  const kidNow = () => {
+    const iat = Math.floor(now / 1_000)
+    return decodeProtectedHeader(
+      keyring.signTyped('pohf-onchain+jwt', {
+        wallet: `0x${'ab'.repeat(20)}`,
+        nul: `0x${'cd'.repeat(32)}`,
+        iat,
+        exp: iat + 90 * 86_400,
+        iss: 'https://example.com',
+      }),
+    ).kid
+  }
+  const first = kidNow()
+  const shown = () => keyring.list().filter((key) => key.purpose === 'onchain').length
+  now = start + 334 * dayMs
+  assert.deepEqual([kidNow(), shown()], [first, 1])
+  now = start + 335 * dayMs
+  assert.deepEqual([kidNow(), shown()], [first, 2])
+  now = start + 364 * dayMs
+  assert.deepEqual([kidNow(), shown()], [first, 2])
+  now = start + 365 * dayMs
   assert.notEqual(kidNow(), first)
 })
 

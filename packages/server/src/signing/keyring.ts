@@ -1,13 +1,14 @@
 import { createPublicKey, verify, type KeyObject } from 'node:crypto'
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { keyPurposes } from '@pohf/protocol'
 import type { Clock } from '../platform/clock.ts'
 import type { Backend } from './backend.ts'
 import { openJournal, readJournalPage, type Journal, type JournalSpan } from './journal.ts'
 import {
   activeKey,
   advance,
-  keyPurposes,
+  headerOf,
   lint,
   nextActivation,
   payloadHash,
@@ -124,7 +125,7 @@ export const openKeyring = ({ folder, backend, clock, ...parts }: Parts) => {
       return {
         job,
         key,
-        input: `${encode({ alg: 'ES256', typ: job.typ, kid: key.kid })}.${encode(job.payload)}`,
+        input: `${headerOf(job.typ, key.kid)}.${encode(job.payload)}`,
       }
     })
     journalOf().append(
@@ -147,8 +148,9 @@ export const openKeyring = ({ folder, backend, clock, ...parts }: Parts) => {
       ),
     signTyped: (typ: Typ, payload: unknown): string => {
       if (!Object.hasOwn(typedPayloads, typ)) throw new Error('no such type')
-      const { purpose, schema } = typedPayloads[typ]
+      const { purposeOf, schema } = typedPayloads[typ]
       const checked = schema.parse(payload)
+      const purpose = purposeOf(checked)
       const [jws] = signJobs([
         { purpose, typ, id: `${typ}:${payloadHash(checked).slice(0, 16)}`, payload: checked },
       ])
@@ -171,11 +173,11 @@ export const openKeyring = ({ folder, backend, clock, ...parts }: Parts) => {
         removeAt: key.removeAt,
       }))
     },
-    /** Makes the successor of a key now; it signs after it has been published for a day. */
+    /** Makes the successor of a key now; it signs once it has been published long enough. */
     rotate: (purpose: KeyPurpose) => {
       tick()
       const pending = records.find((key) => key.purpose === purpose && key.state === 'pending')
-      return (pending ?? add(purpose, now() + publishAheadMs)).kid
+      return (pending ?? add(purpose, now() + publishAheadMs(purpose))).kid
     },
     /**
      * A key that is in wrong hands leaves at once. If it was signing, its successor takes over without notice:

@@ -40,6 +40,14 @@ const statusList = {
   status_list: { bits: 2, lst: 'eNo' },
 }
 
+const onchain = {
+  wallet: `0x${'ab'.repeat(20)}`,
+  nul: `0x${'cd'.repeat(32)}`,
+  iat: 1_800_000_000,
+  exp: 1_800_000_000 + 90 * 86_400,
+  iss: 'https://pohf.example',
+}
+
 /** Speaks to the socket as somebody who has taken over the api would. */
 const ask = (question: unknown): Promise<{ id: number; result?: unknown; error?: string } | 'closed'> =>
   new Promise((resolve) => {
@@ -58,6 +66,32 @@ const journaled = () => readJournal(join(keysDir, 'journal')).length
 test('well-formed claims are signed', async () => {
   const answer = await ask({ op: 'sign', batch: [claims] })
   assert.ok(answer !== 'closed' && Array.isArray(answer.result), JSON.stringify(answer))
+})
+
+const signed = async (payload: object) => {
+  const answer = await ask({ op: 'sign-typed', typ: 'pohf-onchain+jwt', payload })
+  assert.ok(answer !== 'closed' && typeof answer.result === 'string', JSON.stringify(answer))
+  const [header = '', body = ''] = answer.result
+    .split('.')
+    .map((part) => Buffer.from(part, 'base64url').toString('utf8'))
+  const { kid, typ } = JSON.parse(header) as { kid: string; typ: string }
+  assert.equal(typ, 'pohf-onchain+jwt')
+  return { kid, text: body }
+}
+
+test('a token for chains begins with its four claims, whatever order they came in, and its test twin with test', async () => {
+  const { wallet, nul, iat, exp } = onchain
+  const begin = `{"wallet":"${wallet}","nul":"${nul}","iat":${iat},"exp":${exp},`
+  const live = await signed(Object.fromEntries(Object.entries({ ...onchain, chain: 8_453 }).toReversed()))
+  assert.equal(live.text, `${begin}"chain":8453,"iss":"https://pohf.example"}`)
+  const test = await signed({
+    ...onchain,
+    exp: iat + 7 * 86_400,
+    iss: 'https://pohf.example/test',
+    test: true,
+  })
+  assert.ok(test.text.startsWith('{"test":true,"wallet":'), test.text)
+  assert.notEqual(test.kid, live.kid)
 })
 
 const refusals: readonly (readonly [string, unknown])[] = [
@@ -81,6 +115,20 @@ const refusals: readonly (readonly [string, unknown])[] = [
     { op: 'sign-typed', typ: 'statuslist+jwt', payload: { ...statusList, a: 1 } },
   ],
   ['claims as a status list', { op: 'sign-typed', typ: 'statuslist+jwt', payload: claims }],
+  ...(
+    [
+      ['more in it', { sub: `psu_${'a'.repeat(32)}` }],
+      ['a wallet in capitals', { wallet: `0x${'AB'.repeat(20)}` }],
+      ['a longer life', { exp: onchain.exp + 1 }],
+      ['a time of eleven digits', { iat: 10_000_000_000, exp: 10_000_000_000 + 90 * 86_400 }],
+      ['the test issuer', { iss: 'https://pohf.example/test' }],
+      ['the word test and the live issuer', { test: true }],
+      ['no code of a human', { nul: undefined }],
+    ] as const
+  ).map(([name, change]): readonly [string, unknown] => [
+    `a token for chains with ${name}`,
+    { op: 'sign-typed', typ: 'pohf-onchain+jwt', payload: { ...onchain, ...change } },
+  ]),
   ['an unknown operation', { op: 'export' }],
   ['an unknown purpose', { op: 'rotate', purpose: 'root' }],
   [

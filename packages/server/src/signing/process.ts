@@ -1,9 +1,10 @@
 import { chmodSync, rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
+import { keyPurposes } from '@pohf/protocol'
 import { z } from 'zod'
 import type { Logger } from '../platform/log.ts'
 import type { Keyring } from './keyring.ts'
-import { keyPurposes, type KeyPurpose, type Typ } from './rules.ts'
+import type { KeyPurpose, Typ } from './rules.ts'
 
 /** One line of JSON each way. A line longer than this ends the connection. */
 const lineBytesMax = 8_388_608

@@ -2,6 +2,7 @@ import { route, type Audit, type Route } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
 import { jwks } from './jwks.ts'
 import { keysCheck, type ListStored } from './keys-check.ts'
+import { keysOnchain } from './keys-onchain.ts'
 import { keysList } from './keys-list.ts'
 import { keysRevoke } from './keys-revoke.ts'
 import { keysRotate } from './keys-rotate.ts'
@@ -17,6 +18,7 @@ export const operatorRoutes = (
   handed: { readonly audit: Audit; readonly listStored: ListStored },
 ): Route[] => [
   route('signing.keys-list', () => keysList(signer)),
+  route('signing.keys-onchain', () => keysOnchain(signer)),
   route('signing.keys-check', (call) =>
     keysCheck(ctx, { signer, listStored: handed.listStored }, call.query),
   ),

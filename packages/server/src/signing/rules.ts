@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto'
-import { credentialClaims, lifetimeDays, testLifetimeDays, type CredentialClaims } from '@pohf/protocol'
+import {
+  credentialClaims,
+  keyPurposes,
+  lifetimeDays,
+  onchainClaims,
+  testLifetimeDays,
+  type CredentialClaims,
+} from '@pohf/protocol'
 import { z } from 'zod'
 import { canonicalJson } from '../platform/canonical.ts'
 
@@ -37,13 +44,12 @@ export const rawSignature = (der: Buffer): Buffer => {
   return raw
 }
 
-export const keyPurposes = ['live', 'test', 'status', 'epoch'] as const
 export type KeyPurpose = (typeof keyPurposes)[number]
 
 /** Everything but credentials has its own `typ`, its own key and its own shape. */
 export const typedPayloads = {
   'statuslist+jwt': {
-    purpose: 'status',
+    purposeOf: () => 'status',
     schema: z.strictObject({
       iss: z.url(),
       sub: z.url(),
@@ -54,11 +60,23 @@ export const typedPayloads = {
     }),
   },
   'vhh-epoch+jwt': {
-    purpose: 'epoch',
+    purposeOf: () => 'epoch',
     schema: z.looseObject({ iss: z.url(), iat: z.int(), code: z.string(), epoch: z.string() }),
   },
-} as const satisfies Record<string, { purpose: KeyPurpose; schema: z.ZodType }>
+  'pohf-onchain+jwt': {
+    // The registry is never told of the test key: what it signs cannot reach a chain.
+    purposeOf: (payload) => (payload['test'] === true ? 'onchain-test' : 'onchain'),
+    schema: onchainClaims,
+  },
+} as const satisfies Record<
+  string,
+  { purposeOf: (payload: Readonly<Record<string, unknown>>) => KeyPurpose; schema: z.ZodType }
+>
 export type Typ = keyof typeof typedPayloads
+
+/** The first part of everything that is signed: three members, in this order. */
+export const headerOf = (typ: string, kid: string): string =>
+  Buffer.from(JSON.stringify({ alg: 'ES256', typ, kid })).toString('base64url')
 
 type PublicJwk = {
   readonly kty: 'EC'
@@ -97,13 +115,24 @@ export type KeyRecord = {
   readonly removeAt: number
 }
 
-/** Verifiers cache keys for minutes, some for a day: a key is shown this long before it signs. */
-export const publishAheadMs = dayMs
-const activeMs = 30 * dayMs
+/**
+ * Verifiers cache keys for minutes, some for a day: a key is shown this long before it signs. A contract must be told of
+ * each key by its owner, who may have to wait for others and for a timelock: that takes longer and is done rarely.
+ */
+const usual = { aheadMs: dayMs, activeMs: 30 * dayMs }
+const periods: Readonly<Record<KeyPurpose, typeof usual>> = {
+  live: usual,
+  test: usual,
+  status: usual,
+  epoch: usual,
+  onchain: { aheadMs: 30 * dayMs, activeMs: 365 * dayMs },
+  'onchain-test': usual,
+}
+export const publishAheadMs = (purpose: KeyPurpose): number => periods[purpose].aheadMs
 /** The longest credential lives 365 days; a month more for slow clocks and disputes. */
 const keepRetiredMs = (365 + 30) * dayMs
 /** The successor is made this long before it is needed. */
-const prepareAheadMs = publishAheadMs + 6 * 3_600_000
+const prepareAheadMs = (purpose: KeyPurpose) => publishAheadMs(purpose) + 6 * 3_600_000
 
 /** A published key says what it is used for: a stolen test key must not be able to speak for people. */
 export type PublishedJwk = PublicJwk & { readonly pohf_purpose: KeyPurpose }
@@ -124,8 +153,8 @@ export const nextActivation = (
   const active = activeKey(keys, purpose)
   const pending = keys.some((key) => key.purpose === purpose && key.state === 'pending')
   if (!active) return pending ? undefined : now
-  return !pending && active.activeUntil - now <= prepareAheadMs
-    ? Math.max(active.activeUntil, now + publishAheadMs)
+  return !pending && active.activeUntil - now <= prepareAheadMs(purpose)
+    ? Math.max(active.activeUntil, now + publishAheadMs(purpose))
     : undefined
 }
 
@@ -137,6 +166,7 @@ type NewKey = {
 }
 export const recordOf = ({ purpose, made, activeFrom, now }: NewKey): KeyRecord => {
   const jwk = publicJwkOf(made)
+  const { activeMs } = periods[purpose]
   return {
     kid: jwk.kid,
     purpose,
@@ -157,7 +187,8 @@ export const advance = (keys: readonly KeyRecord[], now: number): KeyRecord[] =>
   )
   const succeeded = new Set(due.map((key) => key.purpose))
   return keys.map((key) => {
-    if (due.includes(key)) return { ...key, state: 'active', activeFrom: now, activeUntil: now + activeMs }
+    if (due.includes(key))
+      return { ...key, state: 'active', activeFrom: now, activeUntil: now + periods[key.purpose].activeMs }
     if (key.state === 'active' && succeeded.has(key.purpose))
       return { ...key, state: 'retired', removeAt: now + keepRetiredMs }
     if (key.state === 'retired' && key.removeAt <= now) return { ...key, state: 'removed' }

@@ -1,0 +1,92 @@
+import {
+  BaseError,
+  ContractFunctionRevertedError,
+  createPublicClient,
+  createWalletClient,
+  encodeAbiParameters,
+  http,
+  toHex,
+  type Address,
+  type Hex,
+} from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import type { Account, Chain } from './chain.ts'
+import { HumanRegistry } from './contracts.ts'
+
+/** What `verify-personhood` answers beside a credential with a wallet. */
+export type Onchain = { readonly payload: string; readonly r: Hex; readonly s: Hex; readonly keyId: Hex }
+/** A key as the issuer's JWKS has it. */
+export type Jwk = { readonly kid: string; readonly x: string; readonly y: string }
+
+export const tokenType = 'pohf-onchain+jwt'
+const hexOf = (base64url: string): Hex => toHex(Buffer.from(base64url, 'base64url'))
+/** The first part of every token of a key: three members, in this order. */
+export const headerOf = (kid: string): string =>
+  Buffer.from(JSON.stringify({ alg: 'ES256', typ: tokenType, kid })).toString('base64url')
+
+/** The name of the contract's own error; any other failure goes on. */
+const refusalOf = (error: unknown): string => {
+  const cause =
+    error instanceof BaseError
+      ? error.walk((each) => each instanceof ContractFunctionRevertedError)
+      : undefined
+  const name = cause instanceof ContractFunctionRevertedError ? cause.data?.errorName : undefined
+  if (name === undefined) throw error
+  return name
+}
+
+/** Speaks to a registry on a local chain, as its owner or as anyone. */
+export const openRegistry = (chain: Chain, address: Address) => {
+  const transport = http(chain.url)
+  const reader = createPublicClient({ transport, pollingInterval: 20 })
+  const at = { address, abi: HumanRegistry.abi } as const
+  const [anyone] = chain.gasAccounts
+
+  /** Sends one call; the gas that it took, or the name of the error. */
+  const send = async (
+    functionName: 'addKey' | 'bind' | 'revokeKey' | 'revoke' | 'transferOwnership' | 'acceptOwnership',
+    args: readonly unknown[],
+    by: Account,
+  ): Promise<number | string> => {
+    const account = privateKeyToAccount(by.privateKey)
+    // The compiler cannot follow six signatures at once; the tests see every one of them.
+    const blockTag = 'pending' as const
+    const call = { ...at, functionName, args, account, blockTag } as Parameters<
+      typeof reader.simulateContract
+    >[0]
+    try {
+      await reader.simulateContract(call)
+    } catch (error) {
+      return refusalOf(error)
+    }
+    const wallet = createWalletClient({ transport, account })
+    const hash = await wallet.writeContract({ ...call, account, chain: null })
+    const receipt = await reader.waitForTransactionReceipt({ hash })
+    if (receipt.status !== 'success') throw new Error(`${functionName} was reverted in its block`)
+    return Number(receipt.gasUsed)
+  }
+  return {
+    address,
+    addKey: ({ kid, x, y }: Jwk, notAfter: number, by = chain.owner) =>
+      send('addKey', [hexOf(x), hexOf(y), notAfter, toHex(headerOf(kid))], by),
+    bind: ({ keyId, payload, r, s }: Onchain, by: Account = anyone) =>
+      send('bind', [keyId, toHex(payload), r, s], by),
+    revokeKey: (kid: string, by = chain.owner) => send('revokeKey', [hexOf(kid)], by),
+    revoke: (nullifier: Hex, by = chain.owner) => send('revoke', [nullifier], by),
+    transferOwnership: (to: Address, by = chain.owner) => send('transferOwnership', [to], by),
+    acceptOwnership: (by: Account) => send('acceptOwnership', [], by),
+    isVerifiedHuman: (wallet: Address) =>
+      reader.readContract({ ...at, functionName: 'isVerifiedHuman', args: [wallet] }),
+    humanOf: (wallet: Address) => reader.readContract({ ...at, functionName: 'humanOf', args: [wallet] }),
+    numberOf: (kid: string) => reader.readContract({ ...at, functionName: 'numberOf', args: [hexOf(kid)] }),
+    owner: () => reader.readContract({ ...at, functionName: 'owner' }),
+  }
+}
+export type Registry = ReturnType<typeof openRegistry>
+
+/** Puts a registry on a local chain. Tests bring other code, to see that a guard is needed. */
+export const deployRegistry = async (chain: Chain, code: Hex = HumanRegistry.bytecode) => {
+  const owner = encodeAbiParameters([{ type: 'address' }], [chain.owner.address])
+  const { address, gasUsed } = await chain.deploy(code, owner)
+  return { ...openRegistry(chain, address), deployGas: gasUsed }
+}

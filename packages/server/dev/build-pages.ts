@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process'
+import { existsSync, globSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** What each package builds its pages from, besides its own sources, and a file that it makes. */
+const packages = {
+  console: {
+    built: 'verify.html',
+    sources: ['*.html', '../verify/src/*.ts', '../protocol/src/telemetry.ts'],
+  },
+  tag: { built: 'check.js', sources: ['../protocol/src/telemetry.ts'] },
+  demo: {
+    built: 'session.html',
+    sources: [
+      '*.html',
+      '../console/src/{look,replay}/*',
+      '../protocol/src/telemetry.ts',
+      '../verify/src/*.ts',
+    ],
+  },
+} as const
+type PackageName = keyof typeof packages
+
+/** Builds a package where its output is missing or older than its sources; false where that failed. */
+const buildPackage = async (name: PackageName): Promise<boolean> => {
+  const { built, sources } = packages[name]
+  const folder = fileURLToPath(new URL(`../../${name}/`, import.meta.url))
+  const paths = globSync(['build.ts', 'src/**/*', ...sources], { cwd: folder })
+  const newest = Math.max(...paths.map((path) => statSync(join(folder, path)).mtimeMs))
+  const output = join(folder, 'dist', built)
+  if (existsSync(output) && statSync(output).mtimeMs > newest) return true
+  const child = spawn(process.execPath, [join(folder, 'build.ts')], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  return (await new Promise<number>((resolve) => child.once('exit', (status) => resolve(status ?? 1)))) === 0
+}
+
+/** Builds what is missing or old, and names what did not build. */
+export const buildPages = async (names: readonly PackageName[]): Promise<PackageName[]> => {
+  const built = await Promise.all(names.map(buildPackage))
+  return names.filter((_, index) => built[index] === false)
+}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startHarness } from '../../test/harness.ts'
+import { enrolPerson, openBrowser, registerPaying, type PersonBrowser } from '../../test/member.ts'
+import { createPasskey, makePasskey, usePasskey, type Passkey } from '../../test/passkey-maker.ts'
+import { assertRefusal } from '../../test/refusal.ts'
+
+const harness = await startHarness()
+const live = await registerPaying(harness, 'live', 'one@example.com')
+
+const confirmBy = async (browser: PersonBrowser, passkey: Passkey) => {
+  const { challenge } = (await browser.post('passkey-options', { purpose: 'confirm' })).json.publicKey
+  return usePasskey(passkey, { challenge, origin: browser.origin, flags: 5, counter: 0 })
+}
+const renew = async (browser: PersonBrowser, passkey: Passkey) =>
+  browser.post('me/recovery-codes', { credential: await confirmBy(browser, passkey) })
+
+test('new recovery codes replace the old ones, which stop working at once', async () => {
+  const { browser, passkey, recoveryCodes } = await enrolPerson(harness, live)
+  const renewed = await renew(browser, passkey)
+  assert.equal(renewed.status, 200, renewed.text)
+  const codes: string[] = renewed.json.recoveryCodes
+  assert.equal(new Set([...codes, ...recoveryCodes]).size, 16)
+  assert.equal((await browser.get('me')).json.recoveryCodesLeft, 8)
+  const phone = openBrowser(harness)
+  for (const recoveryCode of recoveryCodes)
+    assertRefusal(await phone.post('sign-in', { recoveryCode }), 400, 'passkey_refused')
+  assert.equal((await phone.post('sign-in', { recoveryCode: codes[0] })).status, 200)
+  assert.ok(!(await phone.get('me')).text.includes(codes[1] ?? ''), 'codes are shown once')
+})
+
+test('a login is not enough for new codes: the passkey of this very person confirms, now and once', async () => {
+  const { browser, passkey } = await enrolPerson(harness, live)
+  const stranger = await enrolPerson(harness, live)
+  const refused = async (credential: unknown) =>
+    assertRefusal(await browser.post('me/recovery-codes', { credential }), 400, 'passkey_refused')
+  await refused({})
+  // Signed for something else: to sign in, or as somebody else.
+  const { challenge } = (await browser.post('passkey-options', { purpose: 'sign_in' })).json.publicKey
+  await refused(usePasskey(passkey, { challenge, origin: browser.origin, flags: 5, counter: 0 }))
+  await refused(await confirmBy(stranger.browser, passkey))
+  await refused(await confirmBy(browser, stranger.passkey))
+  await refused(await confirmBy(browser, makePasskey()))
+  const late = await confirmBy(browser, passkey)
+  await harness.advance(6 * 60_000)
+  await refused(late)
+  const once = await confirmBy(browser, passkey)
+  assert.equal((await browser.post('me/recovery-codes', { credential: once })).status, 200)
+  await refused(once)
+  assertRefusal(
+    await openBrowser(harness).post('passkey-options', { purpose: 'confirm' }),
+    401,
+    'sign_in_required',
+  )
+  const body = { credential: await confirmBy(browser, passkey) }
+  assertRefusal(await openBrowser(harness).post('me/recovery-codes', body), 401, 'sign_in_required')
+  assertRefusal(await browser.post('me/recovery-codes', body, 'https://evil.example'), 403, 'forbidden')
+})
+
+test('who came back by a code makes a passkey first, and then new codes', async () => {
+  const { recoveryCodes } = await enrolPerson(harness, live)
+  const phone = openBrowser(harness)
+  await phone.post('sign-in', { recoveryCode: recoveryCodes[0] })
+  const spare = makePasskey()
+  const { challenge } = (await phone.post('passkey-options', { purpose: 'create' })).json.publicKey
+  const credential = createPasskey(spare, { challenge, origin: phone.origin }, { fmt: 'none' })
+  assert.equal((await phone.post('me/passkeys', { credential })).status, 200)
+  assert.equal((await renew(phone, spare)).status, 200)
+  assert.equal((await phone.get('me')).json.recoveryCodesLeft, 8)
+})

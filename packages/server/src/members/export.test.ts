@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startHarness } from '../../test/harness.ts'
+import { enrolPerson, openBrowser, registerPaying } from '../../test/member.ts'
+import { play } from '../../test/person.ts'
+import { assertRefusal } from '../../test/refusal.ts'
+
+const harness = await startHarness()
+const live = await registerPaying(harness, 'live', 'one@example.com')
+
+/** Acts that were not recorded, as many as are asked for, at times of their own and some at the same. */
+const plantActs = (memberId: string, count: number) =>
+  harness.owner.query(
+    `with made as (
+       insert into session_claims (agent_id, mode, session_id, at)
+       select $1, 'live', 'ses_planted_' || lpad(n::text, 6, '0'), pohf_now() - (n / 3) * interval '1 second'
+       from generate_series(1, $3::int) n returning agent_id, session_id, at)
+     insert into sessions (agent_id, mode, session_id, at, kind, status, member_ref)
+     select agent_id, 'live', session_id, at, 'view', 'expired', $2 from made`,
+    [live.agentId, memberId, count],
+  )
+
+test('a file holds every act and every recording, however many there are, and comes in pieces', async () => {
+  const { browser, memberId, sessionId } = await enrolPerson(harness, live)
+  const played = [sessionId]
+  for (let n = 0; n < 50; n += 1) {
+    const one = await play(harness, { site: live.agentId })
+    played.push(one.sessionId)
+  }
+  await harness.owner.query('update sessions set member_ref = $1 where session_id = any($2)', [
+    memberId,
+    played,
+  ])
+  await plantActs(memberId, 1_203)
+  const file = await browser.get('me/export')
+  assert.equal(file.status, 200)
+  assert.equal(file.headers['content-length'], undefined, 'it was all made before it was sent')
+  const ids = (list: { sessionId: string }[]) => list.map((one) => one.sessionId)
+  assert.deepEqual(ids(file.json.recordings).toSorted(), played.toSorted())
+  for (const { records } of file.json.recordings) assert.ok(records.length >= 2)
+  const acts = ids(file.json.sessions)
+  assert.deepEqual([acts.length, new Set(acts).size], [1_203 + 51, 1_203 + 51])
+  assert.equal((await browser.get('me')).json.memberships[0].sessions.length, 500)
+})
+
+test('nobody who is not signed in gets a file', async () => {
+  assertRefusal(await openBrowser(harness).get('me/export'), 401, 'sign_in_required')
+})

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { checkChunks } from '@pohf/verify'
+import { startHarness } from '../../test/harness.ts'
+import { enrolPerson, invite, openBrowser, registerPaying } from '../../test/member.ts'
+import { makePasskey } from '../../test/passkey-maker.ts'
+import { openRecorder } from '../../test/recorder.ts'
+import { assertRefusal } from '../../test/refusal.ts'
+
+const harness = await startHarness()
+const live = await registerPaying(harness, 'live', 'one@example.com')
+const chunksOf = (sessionId: string, query = '') => `me/sessions/${sessionId}/chunks${query}`
+
+test('a person opens a recording of their own, page by page, and it holds', async () => {
+  const { browser, sessionId } = await enrolPerson(harness, live)
+  const first = await browser.get(chunksOf(sessionId, '?limit=2'))
+  assert.equal(first.status, 200, first.text)
+  assert.deepEqual(
+    first.json.chunks.map(({ seq }: { seq: number }) => seq),
+    [1, 2],
+  )
+  assert.equal(first.json.nextFrom, 3)
+  const { json } = await browser.get(chunksOf(sessionId, '?limit=100'))
+  const whole = await checkChunks(json)
+  assert.ok(whole.ok && whole.records.length === json.telemetry.n)
+  // The very same call of the agent gives the same.
+  const agents = await harness.call('GET', `/api/agents/sessions/${sessionId}/chunks?limit=100`, {
+    key: live.apiKey,
+  })
+  assert.deepEqual(json, agents.json)
+})
+
+test('a recording of somebody else is unknown, and nobody who is not signed in sees any', async () => {
+  const owner = await enrolPerson(harness, live)
+  const stranger = await enrolPerson(harness, live)
+  assertRefusal(await stranger.browser.get(chunksOf(owner.sessionId)), 404, 'not_found')
+  assertRefusal(await stranger.browser.get(chunksOf('ses_none')), 404, 'not_found')
+  assertRefusal(await openBrowser(harness).get(chunksOf(owner.sessionId)), 401, 'sign_in_required')
+  assertRefusal(await owner.browser.get(chunksOf(owner.sessionId, '?limit=101')), 400, 'validation_failed')
+})
+
+test('an unfinished recording opens to nobody: its questions are not answered yet', async () => {
+  const browser = openBrowser(harness)
+  const { token, memberId } = await invite(harness, live.apiKey)
+  const { site, challenge } = (await browser.agree(token, makePasskey())).json
+  const recorder = await openRecorder({ send: harness.call, site, challenge })
+  await harness.advance(2_000)
+  await recorder.chunk({ t1: 2_000, events: [['f', 5, 1, 1, 100]] })
+  await harness.owner.query('update sessions set member_ref = $1 where session_id = $2', [
+    memberId,
+    recorder.sessionId,
+  ])
+  assertRefusal(await browser.get(chunksOf(recorder.sessionId)), 404, 'not_found')
+})
+
+test('when its time is over the recording is gone; the rest of it stays to be seen', async () => {
+  const { browser, sessionId, passkey } = await enrolPerson(harness, live)
+  await harness.advance(31 * 86_400_000)
+  await harness.work()
+  await browser.signIn(passkey)
+  const { json, status } = await browser.get(chunksOf(sessionId))
+  assert.deepEqual([status, json.chunks, json.nextFrom], [200, [], null])
+  assert.ok((await browser.get('me')).text.includes(sessionId))
+})

@@ -1,0 +1,24 @@
+import { inTransaction } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { findSessions, readChunks } from '../sessions/index.ts'
+import type { MembersDeps } from './enrol.ts'
+import { requireSignedIn, type FromPage } from './login.ts'
+import { listMemberships } from './store.ts'
+
+type Input = {
+  readonly sessionId: string
+  readonly from?: number | undefined
+  readonly limit?: number | undefined
+}
+
+/** A recording of the person who is signed in, to be opened in their browser. Another's is unknown here. */
+export const recording = async ({ ctx }: MembersDeps, page: FromPage, { sessionId, ...slice }: Input) =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const memberships = await listMemberships(tx, await requireSignedIn(tx, page))
+    const keys = memberships.map(({ agentId, mode }) => ({ agentId, mode, sessionId }))
+    const found = await findSessions(tx, keys)
+    const index = memberships.findIndex(({ memberId }, at) => found[at]?.memberRef === memberId)
+    const key = keys[index]
+    if (!key) throw new Refusal('not_found', { message: 'You have no such recording.' })
+    return readChunks(tx, ctx, key, slice)
+  })

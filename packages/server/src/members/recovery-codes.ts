@@ -1,0 +1,17 @@
+import type { Tx } from '../platform/db.ts'
+import { hashKey } from '../platform/keys.ts'
+import { normaliseCode, recoveryCodeOf, recoveryCodesCount } from './rules.ts'
+import { insertRecoveryCodes } from './store.ts'
+
+/** Makes the codes for the day when the passkey is lost. Only hashes are kept. */
+export const makeRecoveryCodes = async (tx: Tx, personId: string): Promise<string[]> => {
+  const codes = Array.from({ length: recoveryCodesCount }, () =>
+    recoveryCodeOf(Buffer.from(tx.ids.token(), 'base64url')),
+  )
+  await insertRecoveryCodes(
+    tx,
+    personId,
+    codes.map((code) => hashKey(normaliseCode(code))),
+  )
+  return codes
+}

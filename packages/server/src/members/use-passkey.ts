@@ -1,0 +1,37 @@
+import { inTransaction, type Tx } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import type { MembersDeps } from './enrol.ts'
+import { challengeIn } from './passkeys.ts'
+import { originOf } from './rules.ts'
+import { findPasskey, takeChallenge, updatePasskeyUsed } from './store.ts'
+
+type Used = {
+  readonly credential: unknown
+  readonly purpose: 'sign_in' | 'confirm'
+  readonly boundTo: string
+}
+
+const idOf = (credential: unknown): string => {
+  const { id } = (credential ?? {}) as { id?: unknown }
+  return typeof id === 'string' && id.length <= 1_400 ? id : ''
+}
+
+/** Checks a passkey that was used just now, and does the work for its person in the transaction that counts the use. */
+export const withPasskey = async <T>(
+  { ctx, judge }: MembersDeps,
+  { credential, purpose, boundTo }: Used,
+  work: (tx: Tx, personId: string) => Promise<T>,
+): Promise<T> => {
+  const challenge = challengeIn(credential)
+  if (challenge === undefined) throw new Refusal('passkey_refused')
+  const known = await inTransaction(ctx, 'system', async (tx) => {
+    const taken = await takeChallenge(tx, { challenge, purpose, boundTo })
+    return taken ? findPasskey(tx, idOf(credential)) : undefined
+  })
+  const counter = known && (await judge.used(credential, known, { challenge, ...originOf(ctx.config) }))
+  if (!known || counter === undefined) throw new Refusal('passkey_refused')
+  return inTransaction(ctx, 'system', async (tx) => {
+    if (!(await updatePasskeyUsed(tx, known.credentialId, counter))) throw new Refusal('passkey_refused')
+    return work(tx, known.personId)
+  })
+}

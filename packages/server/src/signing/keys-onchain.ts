@@ -1,0 +1,37 @@
+import { lifetimeDays } from '@pohf/protocol'
+import { encodeFunctionData, parseAbi, toHex } from 'viem'
+import { headerOf } from './rules.ts'
+import type { Signer } from './sign.ts'
+
+const abi = parseAbi([
+  'function addKey(bytes32 x, bytes32 y, uint40 notAfter, bytes header)',
+  'function revokeKey(bytes32 keyId)',
+])
+const hexOf = (base64url: string) => toHex(Buffer.from(base64url, 'base64url'))
+
+/** What the owner of a registry sends to it, for every key that is published. The test key is not among them. */
+export const keysOnchain = async (signer: Signer) => {
+  const published = new Map((await signer.publicKeys()).map((key) => [key.kid, key]))
+  return {
+    keys: (await signer.list()).flatMap((key) => {
+      const jwk = published.get(key.kid)
+      if (key.purpose !== 'onchain' || !jwk) return []
+      const [keyId, x, y] = [hexOf(key.kid), hexOf(jwk.x), hexOf(jwk.y)]
+      // The last token that it signs may be bound as long as it is good.
+      const notAfter = Math.ceil(key.activeUntil / 1_000) + lifetimeDays.personhood * 86_400
+      const header = toHex(headerOf('pohf-onchain+jwt', key.kid))
+      return {
+        kid: key.kid,
+        state: key.state,
+        activeFrom: new Date(key.activeFrom).toISOString(),
+        keyId,
+        x,
+        y,
+        notAfter,
+        header,
+        addKey: encodeFunctionData({ abi, functionName: 'addKey', args: [x, y, notAfter, header] }),
+        revokeKey: encodeFunctionData({ abi, functionName: 'revokeKey', args: [keyId] }),
+      }
+    }),
+  }
+}
