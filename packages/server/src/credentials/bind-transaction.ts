@@ -8,7 +8,7 @@ import { evidenceItem, resolveSession, simulatedAttention } from '../evidence/in
 import { resolveMember } from '../members/index.ts'
 import { mint, repeatOf, type Deps } from './mint.ts'
 import { lookUpPayment, type FindCardPayment } from './payment-look-up.ts'
-import { parsePaymentRef, type PaymentRef } from './payment-ref.ts'
+import { parsePaymentRef, publicPurchaseId, type PaymentRef } from './payment-ref.ts'
 import { notSettled, type Settled } from './payment-settled.ts'
 import { frameClaims, pairwiseSubject } from './rules.ts'
 import { findCredentialSession, findStored, insertPaymentBinding } from './store.ts'
@@ -158,7 +158,9 @@ type Bound = {
 }
 
 /** Ties a verified human to a payment reference. Spends no credit. */
-export const bindTransaction = async (deps: BindDeps, caller: Agent, input: Input) => {
+export const bindTransaction = async (deps: BindDeps, caller: Agent, given: Input) => {
+  const input: Input =
+    given.workRef === undefined ? given : { ...given, workRef: publicPurchaseId(given.workRef) }
   // The one exception to "mode comes from the key": `test: true` writes this binding, and only it, as test.
   const agent: Agent = input.test === true ? { ...caller, mode: 'test' } : caller
   requireAnchors(input)

@@ -36,6 +36,12 @@ const good: readonly (readonly [text: string, rail: string, target: object, ref?
   ['agentpay:mastercard:MCC-0001', 'agentpay', { kind: 'none' }],
   // Written otherwise, the same payment.
   [
+    'x402:pur_aa01h2xcejqtf2.s3cret',
+    'x402',
+    { kind: 'own', id: 'pur_aa01h2xcejqtf2' },
+    'x402:pur_aa01h2xcejqtf2',
+  ],
+  [
     'pi_3MtwBwLkdIwHu7ix',
     'card',
     { kind: 'card', id: 'pi_3MtwBwLkdIwHu7ix' },
