@@ -195,7 +195,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
   const routes = [
     ...agents.routes(ctx, authenticator),
     ...credits.routes(ctx, { credits: creditsDesk, payments: paymentsDesk }),
-    ...credentials.routes(credentialsDeps),
+    ...credentials.routes({ ...credentialsDeps, findCardPayment: paymentsDesk.findCardPayment }),
     ...sessions.routes(ctx, {
       findSite: findSiteWith(members.originOf(ctx.config).origin),
       onClosed: evidence.makeScoring(ctx).onClosed,
