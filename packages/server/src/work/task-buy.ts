@@ -86,9 +86,11 @@ const isProven = (purchase: Purchase, buying: Buying, given: string | undefined)
   if (purchase.workflowId !== buying.workflowId)
     throw new Refusal('purchase_conflict', { message: 'The payment was for another task.' })
   if (given !== undefined) {
-    if (isSecretOf(given, purchase.secretHash)) return true
-    throw new Refusal('purchase_conflict')
+    if (!isSecretOf(given, purchase.secretHash)) throw new Refusal('purchase_conflict')
+    // Whoever saw the payment in a block before us could take out an id for it.
+    return !purchase.needsWallet
   }
+  if (purchase.needsWallet) return false
   return buying.agent?.agentId === purchase.agentId && buying.agent.mode === purchase.mode
 }
 
