@@ -262,7 +262,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
       ...agents.operatorRoutes(ctx, authenticator, operators.audit),
       ...signing.operatorRoutes(ctx, signer, {
         audit: operators.audit,
-        listStored: credentials.listStoredCredentials,
+        listStored: credentials.listSigned,
       }),
       ...credentials.operatorRoutes(ctx, operators.audit),
       ...members.operatorRoutes({ ctx, audit: operators.audit, forget }),
