@@ -137,8 +137,8 @@ export const buy = async (workflowId: string | undefined, given: Given): Promise
       if (given.resume !== undefined) return resumePurchase(service, given.resume, options)
       if (workflowId === undefined)
         return wrong('Say what to buy, or which purchase to resume: pohf buy wf_test_ok')
-      const wallet = walletOf(given.keyFile)
       const networks = networksOf(given.network)
+      const wallet = walletOf(given.keyFile)
       return createBuyer({ ...service, wallet, maxUsd, networks, payTo: given.payTo }).buy(
         workflowId,
         options,

@@ -49,7 +49,8 @@ const program = new Command('pohf').description('Proof that a human did it.').sh
 program
   .command('dev')
   .description('run everything on this machine, for development')
-  .action(() => become('dev/dev.ts'))
+  .option('--no-chain', 'without a local chain: nothing can be bought with a wallet')
+  .action((options: { chain: boolean }) => become('dev/dev.ts', options.chain ? [] : ['--no-chain']))
 program
   .command('start')
   .description('run the service from the environment')

@@ -30,6 +30,8 @@ const since = '2026-01-01T00:00:00.000Z'
 const reason = 'reported by its holder'
 const order = { orderId: id, taskType: z.string(), quantity: count, status: z.string() }
 const orderStep = { orderId: id, status: z.string() }
+const unitStep = { orderId: id, n: count, credentialId: id }
+const unitExample = { orderId, n: 1, credentialId }
 
 /** The whole catalogue: ids and states, never telemetry. Names are only ever added. */
 export const events = {
@@ -139,18 +141,30 @@ export const events = {
     status: 'created',
   }),
   'order.funded': event('An order was paid into escrow.', orderStep, { orderId, status: 'funded' }),
-  'order.in_progress': planned('People work on an order.', orderStep, { orderId, status: 'in_progress' }),
-  'order.delivered': planned('All units of an order are done.', orderStep, { orderId, status: 'delivered' }),
-  'order.completed': planned('An order was accepted and paid out.', orderStep, {
+  'order.in_progress': event('People work on an order.', orderStep, { orderId, status: 'in_progress' }),
+  'order.delivered': event('All units of an order are done.', orderStep, { orderId, status: 'delivered' }),
+  'order.completed': event('Every unit of an order has come to its end.', orderStep, {
     orderId,
     status: 'completed',
   }),
-  'order.cancelled': planned('An order was cancelled.', orderStep, { orderId, status: 'cancelled' }),
+  'order.cancelled': event('An order was cancelled.', orderStep, { orderId, status: 'cancelled' }),
   'order.refunded': event('The payment of an order was taken back; no work is done for it.', orderStep, {
     orderId,
     status: 'refunded',
   }),
-  'order.expired': planned('An order was not paid in time.', orderStep, { orderId, status: 'expired' }),
+  'order.expired': event('An order was not paid in time, or nobody took it.', orderStep, {
+    orderId,
+    status: 'expired',
+  }),
+  'order.unit_delivered': event('A unit of an order was answered; look at it.', unitStep, unitExample),
+  'order.unit_accepted': event('A unit was accepted, and the person is paid.', unitStep, unitExample),
+  'order.unit_rejected': event(
+    'A unit was rejected. The person may appeal.',
+    { ...unitStep, reason: z.string() },
+    { ...unitExample, reason: 'incomplete' },
+  ),
+  'order.unit_appealed': event('The person asks an operator to look at a rejection.', unitStep, unitExample),
+  'order.unit_refused': event('A rejection stands. The money of the unit goes back.', unitStep, unitExample),
   'purchase.settled': event(
     'A purchase over HTTP 402 was paid and its credential minted.',
     { purchaseId: id, workflowId: id, txHash: z.string(), credentialId: id },

@@ -53,6 +53,8 @@ export const testSession = operation({
   body: z.object({
     /** An attentive person at a keyboard unless said otherwise. */
     profile: z.enum(sandboxProfiles).optional(),
+    /** A view unless said otherwise; `work` hands in a unit of work in the sandbox. */
+    kind: z.enum(['view', 'work']).optional(),
     challenge: text(128).optional(),
   }),
   response: z.object({

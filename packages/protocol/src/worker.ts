@@ -96,7 +96,15 @@ export const workerAssignment = operation({
 export const workerDeliver = operation({
   summary: 'Hand in the answer, with the recording of the work.',
   limit: 'tasks',
-  errors: ['sign_in_required', 'forbidden', 'not_found', 'order_conflict', 'session_not_ready'],
+  errors: [
+    'sign_in_required',
+    'forbidden',
+    'member_not_enrolled',
+    'not_found',
+    'order_conflict',
+    'session_expired',
+    'session_not_ready',
+  ],
   params: assignmentParams,
   body: z.object({ sessionId: text(128), answer: json(65_536) }),
   response: assignment,

@@ -97,6 +97,9 @@ create index order_units_ending on order_units (open_until) where status = 'open
 create index order_units_review on order_units (review_until) where status = 'delivered';
 create index order_units_appeal on order_units (appeal_until) where status = 'rejected';
 create index order_units_appealed on order_units (appealed_at) where status = 'appealed';
+-- What the escrow is compared by.
+create index on order_units (created_at);
+create index on order_units (ended_at) where ended_at is not null;
 create index order_units_held on order_units (agent_id, mode, order_id, status);
 create index order_units_shelf on order_units (task_id, mode, ended_at) where stock = 'shelf';
 
@@ -155,6 +158,8 @@ create table assignments (
   status text not null default 'claimed' check (status in ('claimed', 'delivered', 'accepted', 'rejected', 'appealed',
     'refused', 'not_verified', 'returned', 'ran_out')),
   reward_stars int not null check (reward_stars >= 0),
+  -- Whose account it is paid into: a code that leads to nobody by itself.
+  worker text not null,
   challenge text not null,
   claimed_at timestamptz not null default pohf_now(),
   due_at timestamptz not null,
@@ -192,8 +197,10 @@ begin
     ('rejected', 'appealed'), ('rejected', 'refused'), ('appealed', 'accepted'), ('appealed', 'refused')) then
     raise exception 'an assignment cannot go from % to %', old.status, new.status using errcode = 'check_violation';
   end if;
-  if (old.assignment_id, old.mode, old.agent_id, old.order_id, old.n, old.item, old.task_id, old.reward_stars)
-    is distinct from (new.assignment_id, new.mode, new.agent_id, new.order_id, new.n, new.item, new.task_id, new.reward_stars)
+  if (old.assignment_id, old.mode, old.agent_id, old.order_id, old.n, old.item, old.task_id, old.reward_stars,
+      old.worker)
+    is distinct from (new.assignment_id, new.mode, new.agent_id, new.order_id, new.n, new.item, new.task_id,
+      new.reward_stars, new.worker)
     or (new.person_id is not null and old.person_id is distinct from new.person_id) then
     raise exception 'the terms of an assignment never change' using errcode = 'check_violation';
   end if;
@@ -245,3 +252,6 @@ create table worker_standing (
   primary key (person_id, mode, task_id)
 );
 call pohf_hide_from_agents('worker_standing');
+
+-- Payouts of people who work are found by whose they are.
+create index payout_requests_of_user on payout_requests (agent_id, mode, user_ref);

@@ -1,4 +1,4 @@
-import { endpoints, operatorEndpoints } from '@pohf/protocol'
+import { endpoints, operatorEndpoints, type Mode } from '@pohf/protocol'
 import type { FastifyInstance } from 'fastify'
 import * as agents from './agents/index.ts'
 import * as credentials from './credentials/index.ts'
@@ -100,13 +100,36 @@ export type App = {
   readonly stopTaking: () => void
 }
 
+/** Where the Stars of people who work are: in the operator's book, on the accounts that payouts draw from. */
+const booksOf = (ctx: Ctx) => ({
+  houseOf: (mode: Mode) => agents.houseAgentId(ctx.config, mode),
+  starsAccountOf: partners.userAccountOf,
+})
+/** The signed credentials of an agent's sessions. */
+const findTokens: work.FindTokens = async (tx, { agentId, mode }, sessionIds) => {
+  const stored = await credentials.listStored(
+    tx,
+    sessionIds.map((reference) => ({ agentId, mode, act: 'session', reference })),
+  )
+  return new Map(
+    sessionIds.flatMap((sessionId, index) => {
+      const found = stored[index]
+      return found ? [[sessionId, found.jwt]] : []
+    }),
+  )
+}
+
 /** What each purpose of a card payment does when its money comes or goes. */
-const settlers: payments.Settlers = { credits: credits.cardSettler, order: work.cardSettler }
+const settlersOf = (ctx: Ctx): payments.Settlers => ({
+  credits: credits.cardSettler,
+  order: work.makeCardSettler(booksOf(ctx)),
+})
 /** What the ledger is compared with, besides itself. */
 const comparisons: readonly ledger.Comparison[] = [
   credentials.debitComparison({ listPosted: ledger.listPosted, listUnposted: ledger.listUnposted }),
   credits.cardComparison,
   work.purchaseComparison,
+  work.escrowComparison,
 ]
 
 /** What brings paid purchases to their end; undefined where nothing settles. The api and the worker each have one. */
@@ -152,16 +175,27 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
   const purchaseMint = credentials.makePurchaseMint({ ctx, signer, statusIndexes })
   const chainDesk = payments.makeSettlement(ctx)
   const till = makeTill(ctx, { settlement: chainDesk, mint: purchaseMint })
+  const credentialsDeps = {
+    ctx,
+    signer,
+    statusIndexes,
+    credits: creditsDesk,
+    findWorkRef: work.findWorkRef,
+    findCardPayment: paymentsDesk.findCardPayment,
+  }
+  const workerDeps: work.WorkerDeps = {
+    ctx,
+    ...booksOf(ctx),
+    mintWork: credentials.makeWorkMint(credentialsDeps),
+    findNetwork: async (tx, agentId) => (await findOrigin(tx, agentId))?.networkTag,
+    networkOf: (address) => agents.networkTagOf(ctx, address),
+    requestPayout: partners.requestPayout,
+    starsHeldOf: partners.findPayoutSums,
+  }
   const routes = [
     ...agents.routes(ctx, authenticator),
     ...credits.routes(ctx, { credits: creditsDesk, payments: paymentsDesk }),
-    ...credentials.routes({
-      ctx,
-      signer,
-      statusIndexes,
-      credits: creditsDesk,
-      findWorkRef: work.findWorkRef,
-    }),
+    ...credentials.routes(credentialsDeps),
     ...sessions.routes(ctx, {
       findSite: findSiteWith(members.originOf(ctx.config).origin),
       onClosed: evidence.makeScoring(ctx).onClosed,
@@ -170,13 +204,15 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
     ...evidence.routes(ctx, { ctx, trust, findSettings: agents.findAttestationSettings }),
     ...tracking.routes(ctx),
     ...work.routes(ctx, {
+      ...workerDeps,
+      payments: paymentsDesk,
       findMode: agents.findMode,
-      openCheckout: paymentsDesk.openCheckout,
+      findTokens,
       recordTaskSession: evidence.recordTaskSession,
       shop: till && work.makeShop(till),
       houseAgentId: (mode) => agents.houseAgentId(ctx.config, mode),
     }),
-    ...payments.routes(ctx, { provider, settlers }),
+    ...payments.routes(ctx, { provider, settlers: settlersOf(ctx) }),
     ...webhooks.routes(ctx),
     ...partners.routes(ctx),
     ...signing.routes(signer),
@@ -230,10 +266,10 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
       ...credentials.operatorRoutes(ctx, operators.audit),
       ...members.operatorRoutes({ ctx, audit: operators.audit, forget }),
       ...credits.operatorRoutes(ctx),
-      ...payments.operatorRoutes(ctx, { audit: operators.audit, settlers }),
+      ...payments.operatorRoutes(ctx, { audit: operators.audit, settlers: settlersOf(ctx) }),
       ...ledger.operatorRoutes(ctx, comparisons),
       ...partners.operatorRoutes(ctx, operators.audit),
-      ...work.operatorRoutes(ctx, operators.audit, chainDesk),
+      ...work.operatorRoutes({ ctx, audit: operators.audit, books: booksOf(ctx) }, chainDesk),
     ],
     pages: [
       ...health,
@@ -281,10 +317,10 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
     ...(sendMail
       ? [{ name: 'mails', everyMs: 500, run: () => drainOutbox(ctx, 'mail', { before: sendMail }) }]
       : []),
-    ...work.duties(ctx),
+    ...work.duties(ctx, booksOf(ctx)),
     ...(till ? work.purchaseDuties(till) : []),
     ...sessions.duties(ctx),
-    ...payments.duties(ctx, { provider: payments.makeCardProvider(ctx), settlers }),
+    ...payments.duties(ctx, { provider: payments.makeCardProvider(ctx), settlers: settlersOf(ctx) }),
     ...evidence.makeScoring(ctx).duties,
     vhh.epochDuty(ctx, signer),
     credentials.statusDuty(ctx, signer),

@@ -27,6 +27,10 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'passkey_challenges',
   'consents',
   'nullifiers',
+  // Who works on what: it names people, so no agent reads it, although it names the agent whose unit it is.
+  'assignments',
+  'worker_earnings',
+  'worker_standing',
   // An invitation is looked up by the hash of its link.
   'enrolment_links',
   // A message of the card provider may come before its checkout is known: then it is nobody's yet.

@@ -1,6 +1,7 @@
 export { makeAuthenticator } from './authenticate.ts'
 export { ensureHouseAgents, houseAgentId } from './house.ts'
 export { pages } from './pages.ts'
+export { networkTagOf } from './register.ts'
 export { operatorRoutes, routes } from './routes.ts'
 export { deleteOldMailTokens } from './store.ts'
 export { findEmailConfirmed as isEmailConfirmed, findOrigin } from './store.ts'

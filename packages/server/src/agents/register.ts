@@ -16,14 +16,16 @@ type Registration = {
   readonly address: string
 }
 
+/** The network that a call came from, as a keyed hash: it tells two apart and leads to none. */
+export const networkTagOf = (ctx: Ctx, address: string): string =>
+  createHmac('sha256', ctx.secrets.derive('network')).update(addressKey(address)).digest('base64url')
+
 /** Makes an agent with one key that has every scope, and mails the confirmation link. */
 export const register = async (ctx: Ctx, input: Registration) =>
   inTransaction(ctx, 'system', async (tx) => {
     const agentId = ctx.ids.make('agt_')
     const contactEmail = normaliseEmail(input.contactEmail)
-    const networkTag = createHmac('sha256', ctx.secrets.derive('network'))
-      .update(addressKey(input.address))
-      .digest('base64url')
+    const networkTag = networkTagOf(ctx, input.address)
     await insertAgent(tx, {
       agentId,
       mode: input.mode,

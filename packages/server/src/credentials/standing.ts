@@ -66,7 +66,7 @@ export type SessionStanding = {
   readonly assurance: Assurance
   readonly claim: ReturnType<typeof deviceClaim>
 }
-type Act = { readonly agent: Agent; readonly session: Session }
+type Act = { readonly agent: Pick<Agent, 'mode'> & { readonly agentId: string }; readonly session: Session }
 
 const standingOf = async (
   tx: Tx,

@@ -1,3 +1,4 @@
+import type { Mode } from '@pohf/protocol'
 import { Answer, type Agent } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
 import { inTransaction } from '../platform/db.ts'
@@ -54,7 +55,7 @@ const kindClaim = (session: Session) => {
 }
 
 /** Everything a session's credential says. */
-const sessionClaims = (deps: Deps, agent: Agent, session: Session) => ({
+const sessionClaims = (deps: Deps, agent: Minting, session: Session) => ({
   sub: pairwiseSubject(
     deps.ctx.secrets.derive('pairwise'),
     agent.agentId,
@@ -72,8 +73,10 @@ const sessionClaims = (deps: Deps, agent: Agent, session: Session) => ({
   ...(session.jkt === null ? {} : { cnf: { jkt: session.jkt } }),
 })
 
+/** For whom a credential is made. */
+type Minting = { readonly agentId: string; readonly mode: Mode }
 type Shown = {
-  readonly agent: Agent
+  readonly agent: Minting
   readonly session: Session
   readonly standing: SessionStanding
   readonly at: Date

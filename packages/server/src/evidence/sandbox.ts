@@ -19,17 +19,21 @@ const namedStates = new Map<string, 'open' | 'expired'>([
 /** What the scorer says of the attentive person: the sandbox's answer where only a member is named. */
 export const simulatedAttention = () => scoreProfile('human')
 
+type Simulated = {
+  readonly profile: Profile
+  readonly kind?: 'view' | 'work'
+  readonly challenge?: string | undefined
+}
 /** Stores a simulated act, scored, unless its id was used before. */
 export const storeSimulated = async (
   tx: Tx,
   key: ScoredKey,
-  profile: Profile,
-  challenge?: string,
+  { profile, kind = 'view', challenge }: Simulated,
 ): Promise<void> => {
   const { quality, verified, reasons, assurance, scoring, components, flags } = scoreProfile(profile)
   const salt = Buffer.from(tx.ids.token(), 'base64url')
   const stored = await insertScoredSession(tx, key, {
-    kind: 'view',
+    kind,
     simulated: true,
     challenge,
     quality,
@@ -58,6 +62,6 @@ export const resolveSession = async (
   if (found || agent.mode === 'live' || sessionId === 'ses_test_unknown') return found
   const status = namedStates.get(sessionId)
   if (status) await insertUnscoredSession(tx, key, { kind: 'view', status, simulated: true })
-  else await storeSimulated(tx, key, namedProfiles.get(sessionId) ?? 'human', challenge)
+  else await storeSimulated(tx, key, { profile: namedProfiles.get(sessionId) ?? 'human', challenge })
   return findSession(tx, key)
 }

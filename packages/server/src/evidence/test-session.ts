@@ -5,17 +5,25 @@ import { Refusal } from '../platform/errors.ts'
 import { storeSimulated } from './sandbox.ts'
 import { scoreProfile, type Profile } from './simulated.ts'
 
-type Input = { readonly profile?: Profile | undefined; readonly challenge?: string | undefined }
+type Input = {
+  readonly profile?: Profile | undefined
+  readonly kind?: 'view' | 'work' | undefined
+  readonly challenge?: string | undefined
+}
 
 /** Makes a session that nobody had, so that each outcome can be built against. */
-export const testSession = async (ctx: Ctx, agent: Agent, { profile = 'human', challenge }: Input) => {
+export const testSession = async (
+  ctx: Ctx,
+  agent: Agent,
+  { profile = 'human', kind = 'view', challenge }: Input,
+) => {
   if (agent.mode === 'live')
     throw new Refusal('forbidden', {
       message: 'Only a test key makes simulated sessions. Use a svc_test_ key.',
     })
   const sessionId = ctx.ids.make('ses_')
   await inTransaction(ctx, agent.agentId, (tx) =>
-    storeSimulated(tx, { agentId: agent.agentId, mode: agent.mode, sessionId }, profile, challenge),
+    storeSimulated(tx, { agentId: agent.agentId, mode: agent.mode, sessionId }, { profile, kind, challenge }),
   )
   const { quality, verified, assurance, scoring, flags, reasons, components } = scoreProfile(profile)
   const verdict = {

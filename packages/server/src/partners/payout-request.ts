@@ -1,3 +1,4 @@
+import type { Mode } from '@pohf/protocol'
 import { InsufficientBalance, post } from '../ledger/index.ts'
 import type { Agent } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
@@ -7,12 +8,16 @@ import { publish } from '../platform/outbox.ts'
 import { holdAccountOf, moveStars, userAccountOf } from './rules.ts'
 import { insertPayout } from './store.ts'
 
-type Wanted = { readonly userRef: string; readonly stars: number }
-type Hold = Wanted & { readonly requestId: string }
+type Wanted = {
+  readonly agentId: string
+  readonly mode: Mode
+  readonly userRef: string
+  readonly stars: number
+}
 
 /** Moves the Stars to the hold of this request; false where the user has too few. */
-const holdStars = async (tx: Tx, { agentId, mode }: Agent, hold: Hold): Promise<boolean> => {
-  const { requestId, userRef, stars } = hold
+const holdStars = async (tx: Tx, wanted: Wanted, requestId: string): Promise<boolean> => {
+  const { agentId, mode, userRef, stars } = wanted
   try {
     await post(tx, {
       agentId,
@@ -28,22 +33,30 @@ const holdStars = async (tx: Tx, { agentId, mode }: Agent, hold: Hold): Promise<
   }
 }
 
-/** Holds the Stars and queues the request for people. A test key with too few gets a simulated one. */
-export const payoutRequest = async (ctx: Ctx, agent: Agent, wanted: Wanted) =>
-  inTransaction(ctx, agent.agentId, async (tx) => {
-    const { agentId, mode } = agent
-    const requestId = tx.ids.make('pay_')
-    const held = await holdStars(tx, agent, { ...wanted, requestId })
-    if (!held && mode === 'live') throw new Refusal('insufficient_stars')
-    const { userRef, stars } = wanted
-    await insertPayout(tx, { agentId, requestId, mode, userRef, stars: BigInt(stars), simulated: !held })
-    const status = 'queued' as const
-    await publish(tx, {
-      agentId,
-      mode,
-      type: 'payout.requested',
-      subject: requestId,
-      data: { requestId, stars, status },
-    })
-    return { requestId, status }
+/** Holds the Stars and queues the request for people; who has too few is refused, or gets a simulated one. */
+const queuePayout = async (tx: Tx, wanted: Wanted, mayPretend: boolean) => {
+  const { agentId, mode, userRef, stars } = wanted
+  const requestId = tx.ids.make('pay_')
+  const held = await holdStars(tx, wanted, requestId)
+  if (!held && !mayPretend) throw new Refusal('insufficient_stars')
+  await insertPayout(tx, { agentId, requestId, mode, userRef, stars: BigInt(stars), simulated: !held })
+  const status = 'queued' as const
+  await publish(tx, {
+    agentId,
+    mode,
+    type: 'payout.requested',
+    subject: requestId,
+    data: { requestId, stars, status },
   })
+  return { requestId, status }
+}
+
+/** For modules above: Stars that really are there. */
+export const requestPayout = (tx: Tx, wanted: Wanted) => queuePayout(tx, wanted, false)
+
+/** A partner asks for one of its users. A test key with too few gets a simulated one. */
+export const payoutRequest = async (
+  ctx: Ctx,
+  { agentId, mode }: Agent,
+  { userRef, stars }: Pick<Wanted, 'userRef' | 'stars'>,
+) => inTransaction(ctx, agentId, (tx) => queuePayout(tx, { agentId, mode, userRef, stars }, mode === 'test'))

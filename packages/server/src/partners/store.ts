@@ -144,3 +144,24 @@ export const updatePayoutState = async (
     .where('request_id', '=', payout.request_id)
     .execute()
 }
+
+/** What a user asked to be paid out: what still waits, and what was paid. */
+export const findPayoutSums = async (
+  tx: Tx,
+  user: { readonly agentId: string; readonly mode: Mode; readonly userRef: string },
+): Promise<{ readonly heldStars: bigint; readonly paidStars: bigint }> => {
+  const row = await tx
+    .selectFrom('payout_requests')
+    .select([
+      sql<bigint>`coalesce(sum(stars) filter (where state in ('queued', 'in_review', 'approved')), 0)::bigint`.as(
+        'held',
+      ),
+      sql<bigint>`coalesce(sum(stars) filter (where state = 'paid'), 0)::bigint`.as('paid'),
+    ])
+    .where('agent_id', '=', user.agentId)
+    .where('mode', '=', user.mode)
+    .where('user_ref', '=', user.userRef)
+    .where('simulated', '=', false)
+    .executeTakeFirstOrThrow()
+  return { heldStars: row.held, paidStars: row.paid }
+}

@@ -443,7 +443,7 @@ test('an order is funded by the same checkout, once, and ends where its money is
   for (let look = 0; look < 500 && (await statusOf(orderId)) !== 'refunded'; look++)
     await new Promise((resolve) => setTimeout(resolve, 20))
   assert.equal(await statusOf(orderId), 'refunded')
-  assert.deepEqual(await accounts(), { [`escrow:${orderId}`]: 0, 'world:card': 0 })
+  assert.deepEqual(await accounts(), { [`escrow:${orderId}`]: 0, 'unused:card': 0, 'world:card': 0 })
   const small = await fund(
     await order(1).then(async (id) => {
       await harness.owner.query('alter table orders disable trigger transition')

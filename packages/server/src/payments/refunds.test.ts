@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { sql } from 'kysely'
 import * as fc from 'fast-check'
 import type { State } from '@pohf/checkout-stand-in'
 import { faultsOfBooks } from '../../test/books.ts'
@@ -9,7 +10,7 @@ import * as ledger from '../ledger/index.ts'
 import * as operators from '../operators/index.ts'
 import { inTransaction } from '../platform/db.ts'
 import { cardSettler as creditsSettler } from '../credits/index.ts'
-import { cardSettler } from '../work/index.ts'
+import { makeCardSettler } from '../work/index.ts'
 import { refundedOf } from './card-facts.ts'
 import { makeCardProvider, makePayments, requestRefund } from './index.ts'
 import { sendRefunds } from './send-refunds.ts'
@@ -20,6 +21,7 @@ const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
 const operate = (method: 'GET' | 'POST', path: string, body?: object) =>
   harness.operate(method, path, { key: operatorKey, ...(body ? { body } : {}) })
 
+const cardSettler = makeCardSettler({ houseOf: () => 'agt_house', starsAccountOf: () => 'stars:user' })
 const settlers = { order: cardSettler, credits: creditsSettler }
 const provider = makeCardProvider(harness.ctx)
 assert.ok(provider)
@@ -71,7 +73,7 @@ type Paid = Awaited<ReturnType<typeof paidOrder>>
 const giveBack = ({ agent, orderId, checkoutId }: Paid, amount: bigint, reference: string) =>
   inTransaction(harness.ctx, agent.agentId, async (tx) => {
     const book = { agentId: agent.agentId, mode: 'live' } as const
-    await ledger.post(tx, {
+    const { repeated } = await ledger.post(tx, {
       ...book,
       kind: 'order_release',
       reference,
@@ -80,6 +82,17 @@ const giveBack = ({ agent, orderId, checkoutId }: Paid, amount: bigint, referenc
         { account: 'unused:card', unit: 'usd_cent', amount },
       ],
     })
+    if (!repeated) {
+      // Units of 50 cents; where none is left, the order is over.
+      await sql`
+        update order_units set status = 'cancelled', ended_at = pohf_now() where order_id = ${orderId} and n in (
+          select n from order_units where order_id = ${orderId} and status = 'open' order by n limit ${amount / 50n})`.execute(
+        tx,
+      )
+      await sql`
+        update orders set status = 'cancelled' where order_id = ${orderId} and not exists (
+          select from order_units where order_id = ${orderId} and status = 'open')`.execute(tx)
+    }
     return requestRefund(
       tx,
       { ...book, checkoutId, amountUsdCents: amount, reference, reason: 'test' },
@@ -329,20 +342,21 @@ test('an operator gives back what is unused, and no more', async () => {
   const give = (body: object) => operate('POST', '/operator/refunds', { checkoutId, reason: 'test', ...body })
   assert.equal((await give({})).status, 403, 'it is in escrow')
   await standIn.control(`payments/${paid.payment}/dispute`, { amount: 80 })
-  await until('disputed', async () => (await accountsOf(paid.agent))['escrow'] === 120)
+  // A dispute of a part stops the order: what is left of its money waits for an operator.
+  await until('disputed', async () => (await accountsOf(paid.agent))['unused:card'] === 120)
   const { rows } = await harness.owner.query('select dispute_id from card_disputes where payment_id = $1', [
     paid.payment,
   ])
   await standIn.control(`disputes/${rows[0].dispute_id}/close`, { how: 'won' })
-  await until('won', async () => (await accountsOf(paid.agent))['unused:card'] === 80)
-  assert.equal((await give({ amountUsdCents: 81 })).status, 403)
+  await until('won', async () => (await accountsOf(paid.agent))['unused:card'] === 200)
+  assert.equal((await give({ amountUsdCents: 201 })).status, 403)
   assert.equal((await give({ amountUsdCents: 30 })).json.amountUsd, 0.3)
-  assert.equal((await give({})).json.amountUsd, 0.5)
+  assert.equal((await give({})).json.amountUsd, 1.7)
   assert.equal((await give({})).status, 403)
   assert.equal((await operate('POST', '/operator/refunds', { checkoutId: 'chk_x', reason: 'x' })).status, 404)
   await harness.work()
   await reaches(paid.agent, 'done')
-  assert.deepEqual(await accountsOf(paid.agent), { escrow: 120, 'world:card': -120 })
+  assert.deepEqual(await accountsOf(paid.agent), {})
   const { rows: logged } = await harness.owner.query(
     "select count(*)::int as n from operator_audit where action = 'refund.wanted' and details->>'agentId' = $1",
     [paid.agent.agentId],

@@ -77,6 +77,7 @@ export interface Assignments {
   session_id: string | null;
   status: Generated<string>;
   task_id: string;
+  worker: string;
 }
 
 export interface AttentionClaims {

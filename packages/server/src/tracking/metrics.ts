@@ -3,7 +3,8 @@ import type { Ctx } from '../platform/context.ts'
 import { inTransaction, readNow } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import { findViewSummary, listViews } from '../sessions/index.ts'
-import { csvMediaType, writeCsv } from './csv.ts'
+import { csvMediaType } from '../platform/csv.ts'
+import { writeCsv } from './csv.ts'
 import { readCursor, rowOf, windowStart, writeCursor, type Position } from './rules.ts'
 
 type Query = {

@@ -1,12 +1,128 @@
+import { post } from '../ledger/index.ts'
 import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
+import { inTransaction, type Tx } from '../platform/db.ts'
 import type { Duty } from '../platform/worker.ts'
+import type { Books } from './deps.ts'
+import { returnMoney } from './orders/money.ts'
+import { moveOrder } from './orders/steps.ts'
+import { findOrderForUpdate, listUnfundedOver } from './orders/store.ts'
+import { listDueClaims, listVestingDue, updateEarning } from './people/store.ts'
 import { deleteOldTokenClaims } from './store.ts'
+import { starLines, unitReference, vestingOf } from './units/rules.ts'
+import { acceptUnit, freeUnit, lockUnit, refreshOrder, refuseUnit } from './units/steps.ts'
+import { listOverdue, updateOverdueCancelled, type UnitKey } from './units/store.ts'
 
-export const duties = (ctx: Ctx): Duty[] => [
+const everyMs = 5_000
+const batchMax = 100
+
+/** Does one thing for each of a batch, each in a transaction of its own: one that fails keeps no other waiting. */
+const forEach = async <T>(
+  ctx: Ctx,
+  list: (tx: Tx) => Promise<readonly T[]>,
+  act: (tx: Tx, one: T) => Promise<void>,
+): Promise<number> => {
+  const batch = await inTransaction(ctx, 'system', list)
+  let done = 0
+  for (const one of batch) {
+    try {
+      await inTransaction(ctx, 'system', (tx) => act(tx, one))
+      done += 1
+    } catch (error) {
+      ctx.log.error({ err: error, one }, 'a deadline of work could not be kept; it is tried again')
+    }
+  }
+  return done
+}
+
+/** A claim that ran out: the unit is free again. */
+const freeDue = (ctx: Ctx) =>
+  forEach(
+    ctx,
+    (tx) => listDueClaims(tx, batchMax),
+    async (tx, due) => {
+      const locked = await lockUnit(tx, due)
+      if (locked?.holder?.assignmentId !== due.assignmentId || locked.holder.status !== 'claimed') return
+      await freeUnit(tx, locked, { status: 'ran_out' })
+    },
+  )
+
+/** The buyer did not look in time: it counts as accepted. */
+const acceptDue = (ctx: Ctx, books: Books) =>
+  forEach(
+    ctx,
+    (tx) => listOverdue(tx, 'delivered', batchMax),
+    async (tx, due) => {
+      const locked = await lockUnit(tx, due)
+      if (locked?.unit.status === 'delivered' && locked.unit.reviewIsOver) await acceptUnit(tx, books, locked)
+    },
+  )
+
+/** The person did not appeal in time: the no stands. */
+const refuseDue = (ctx: Ctx) =>
+  forEach(
+    ctx,
+    (tx) => listOverdue(tx, 'rejected', batchMax),
+    async (tx, due) => {
+      const locked = await lockUnit(tx, due)
+      if (locked?.unit.status === 'rejected' && locked.unit.appealIsOver) await refuseUnit(tx, locked)
+    },
+  )
+
+/** Nobody took them in time: all units of the order that waited so long end together, by one refund. */
+const endUntaken = async (tx: Tx, due: UnitKey): Promise<void> => {
+  const order = await findOrderForUpdate(tx, due)
+  if (!order) return
+  const ended = await updateOverdueCancelled(tx, due)
+  if (ended.firstN === null) return
+  await refreshOrder(tx, order)
+  await returnMoney(tx, order, {
+    usdCents: ended.usdCents,
+    reference: `${unitReference(order.orderId, ended.firstN)} untaken`,
+    reason: 'nobody took the work in time',
+  })
+}
+
+const expireUnfunded = (ctx: Ctx): Promise<number> =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const orders = await listUnfundedOver(tx, batchMax)
+    for (const order of orders) await moveOrder(tx, order, 'expired')
+    return orders.length
+  })
+
+/** Stars whose time has come are the person's. */
+const vest = (ctx: Ctx, books: Books): Promise<number> =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const earnings = await listVestingDue(tx, batchMax)
+    for (const earning of earnings) {
+      await updateEarning(tx, earning, 'vested')
+      if (earning.stars === 0n) continue
+      const agentId = books.houseOf(earning.mode)
+      await post(tx, {
+        agentId,
+        mode: earning.mode,
+        kind: 'stars_vested',
+        reference: unitReference(earning.orderId, earning.n),
+        lines: starLines(
+          vestingOf(earning.worker),
+          books.starsAccountOf(agentId, earning.worker),
+          earning.stars,
+        ),
+      })
+    }
+    return earnings.length
+  })
+
+/** All deadlines of work. Each looks again under its locks, so any number of workers may run them. */
+export const duties = (ctx: Ctx, books: Books): Duty[] => [
+  { name: 'task tokens', everyMs: 60_000, run: () => inTransaction(ctx, 'system', deleteOldTokenClaims) },
+  { name: 'work claims', everyMs, run: () => freeDue(ctx) },
+  { name: 'work reviews', everyMs, run: () => acceptDue(ctx, books) },
+  { name: 'work appeals', everyMs, run: () => refuseDue(ctx) },
   {
-    name: 'task tokens',
+    name: 'work untaken',
     everyMs: 60_000,
-    run: () => inTransaction(ctx, 'system', deleteOldTokenClaims),
+    run: () => forEach(ctx, (tx) => listOverdue(tx, 'open', batchMax), endUntaken),
   },
+  { name: 'orders unfunded', everyMs: 60_000, run: () => expireUnfunded(ctx) },
+  { name: 'stars', everyMs: 60_000, run: () => vest(ctx, books) },
 ]

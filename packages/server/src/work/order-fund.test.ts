@@ -16,20 +16,41 @@ const withoutId = (text: string) => text.replaceAll(/req_[\w-]+/g, '')
 const statusOf = async (orderId: string) =>
   (await harness.owner.query('select status from orders where order_id = $1', [orderId])).rows[0].status
 
-for (const [mode, key] of [
-  ['live', live.apiKey],
-  ['test', sandbox.apiKey],
+for (const [mode, key, after] of [
+  ['live', live.apiKey, 'created'],
+  ['test', sandbox.apiKey, 'funded'],
 ] as const)
-  test(`${mode}: funding gives a checkout at once and pretends no payment`, async () => {
+  test(`${mode}: funding gives a checkout at once; the order is then ${after}`, async () => {
     const orderId = await place(key)
-    const { status, json } = await fund(key, orderId)
+    const { status, json, text } = await fund(key, orderId)
     assert.equal(status, 200)
     assert.equal(json.orderId, orderId)
     assert.equal(json.amountUsd, 2)
     assert.match(json.checkoutUrl, /^http:\/\/127\.0\.0\.1:3000\/checkout\/chk_/)
     assert.ok(Date.parse(json.expiresAt) > Date.now())
-    assert.equal(await statusOf(orderId), 'created')
+    assert.equal(await statusOf(orderId), after)
+    assert.equal((await fund(key, orderId)).text, text)
   })
+
+test('a sandbox order is paid into escrow once, and cut into units that sum to it', async () => {
+  const orderId = await place(sandbox.apiKey, { taskType: 'research', quantity: 7, maxPriceUsd: 0.1 })
+  await Promise.all(Array.from({ length: 10 }, () => fund(sandbox.apiKey, orderId)))
+  const { rows } = await harness.owner.query(
+    'select price_usd_cents::int as price, task_id from order_units where order_id = $1 order by n',
+    [orderId],
+  )
+  assert.deepEqual(
+    rows.map(({ price }) => price),
+    [2, 2, 2, 1, 1, 1, 1],
+  )
+  // Nobody finds a custom order before an operator took it on.
+  assert.ok(rows.every((row) => row.task_id === null))
+  const { rows: held } = await harness.owner.query(
+    'select balance::int as balance from ledger_accounts where account = $1',
+    [`escrow:${orderId}`],
+  )
+  assert.deepEqual(held, [{ balance: 10 }])
+})
 
 test('a custom order is funded at its offer', async () => {
   const orderId = await place(live.apiKey, { taskType: 'read aloud', quantity: 3, maxPriceUsd: 1 })

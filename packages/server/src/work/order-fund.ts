@@ -1,26 +1,18 @@
-import type { Mode } from '@pohf/protocol'
+import type { Payments } from '../payments/index.ts'
 import type { Agent } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
 import { inTransaction, type Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
+import { fundOrder } from './order-paid.ts'
+import { findOrderForUpdate, updateOrderCheckout, type Order, type OrderKey } from './orders/store.ts'
 import { usdOf } from './rules.ts'
-import { findOrderForUpdate, updateOrderCheckout, type OrderKey } from './store.ts'
-
-type Checkout = { readonly checkoutId: string; readonly checkoutUrl: string; readonly expiresAt: Date }
-/** Handed down by app.ts: opens a checkout that a person completes, or gives the open one. It may call the network. */
-export type OpenCheckout = (request: {
-  readonly agentId: string
-  readonly mode: Mode
-  readonly purpose: 'order'
-  readonly reference: string
-  readonly amountUsdCents: bigint
-  readonly description: string
-}) => Promise<Checkout>
 
 /** The order, where it waits for its money; refuses any other. */
-const requireUnfunded = async (tx: Tx, key: OrderKey) => {
+const requireUnfunded = async (tx: Tx, key: OrderKey): Promise<Order> => {
   const order = await findOrderForUpdate(tx, key)
   if (!order) throw new Refusal('not_found')
+  // A sandbox order is paid by being asked about; the repeat is told what the first was.
+  if (key.mode === 'test' && order.fundedAt !== null && order.checkout) return order
   if (order.status !== 'created')
     throw new Refusal('not_found', {
       message: `There is nothing to fund: this order is ${order.status.replace('_', ' ')}.`,
@@ -30,30 +22,49 @@ const requireUnfunded = async (tx: Tx, key: OrderKey) => {
   return order
 }
 
-/** The checkout of an order: the open one where there is one, else a new one. The order stays as it is until it is paid. */
-export const orderFund = async (ctx: Ctx, agent: Agent, input: { orderId: string; open: OpenCheckout }) => {
-  const { orderId } = input
-  const key = { agentId: agent.agentId, mode: agent.mode, orderId }
-  const order = await inTransaction(ctx, agent.agentId, (tx) => requireUnfunded(tx, key))
-  let { checkout } = order
-  if (!checkout) {
-    const opened = await input.open({
-      agentId: agent.agentId,
-      mode: agent.mode,
-      purpose: 'order',
-      reference: orderId,
-      amountUsdCents: order.totalUsdCents,
-      description: `${order.quantity} x ${order.taskType} (${orderId})`,
-    })
-    await inTransaction(ctx, agent.agentId, async (tx) => {
-      // Somebody else's call may have been faster; it has the same checkout.
-      if (!(await requireUnfunded(tx, key)).checkout) await updateOrderCheckout(tx, key, opened)
-    })
-    checkout = opened
-  }
+const wantedOf = (order: Order) => ({
+  agentId: order.agentId,
+  purpose: 'order' as const,
+  reference: order.orderId,
+  amountUsdCents: order.totalUsdCents,
+  description: `${order.quantity} x ${order.taskType} (${order.orderId})`,
+})
+
+/** In the sandbox nobody pays: the checkout is a page that says so, and the order is funded at once. */
+const fundSandbox = (ctx: Ctx, key: OrderKey, payments: Payments) =>
+  inTransaction(ctx, key.agentId as `agt_${string}`, async (tx) => {
+    const order = await requireUnfunded(tx, key)
+    if (order.fundedAt !== null && order.checkout) return { order, checkout: order.checkout }
+    const checkout = await payments.openTestCheckout(tx, { ...wantedOf(order), mode: 'test' })
+    await updateOrderCheckout(tx, key, checkout)
+    await fundOrder(tx, order, { reference: checkout.checkoutId, amountUsdCents: order.totalUsdCents })
+    return { order, checkout }
+  })
+
+const fundByCard = async (ctx: Ctx, key: OrderKey, payments: Payments) => {
+  const tenant = key.agentId as `agt_${string}`
+  const order = await inTransaction(ctx, tenant, (tx) => requireUnfunded(tx, key))
+  if (order.checkout?.isOpen) return { order, checkout: order.checkout }
+  const checkout = await payments.openCheckout({ ...wantedOf(order), mode: 'live' })
+  await inTransaction(ctx, tenant, async (tx) => {
+    // Somebody else's call may have been faster; it has the same checkout.
+    if (!(await requireUnfunded(tx, key)).checkout?.isOpen) await updateOrderCheckout(tx, key, checkout)
+  })
+  return { order, checkout }
+}
+
+/** The checkout of an order: the open one where there is one, else a new one. */
+export const orderFund = async (
+  ctx: Ctx,
+  agent: Agent,
+  input: { readonly orderId: string; readonly payments: Payments },
+) => {
+  const key = { agentId: agent.agentId, mode: agent.mode, orderId: input.orderId }
+  const fund = agent.mode === 'test' ? fundSandbox : fundByCard
+  const { order, checkout } = await fund(ctx, key, input.payments)
   return {
     checkoutUrl: checkout.checkoutUrl,
-    orderId,
+    orderId: order.orderId,
     amountUsd: usdOf(order.totalUsdCents),
     expiresAt: checkout.expiresAt.toISOString(),
   }

@@ -1,93 +1,81 @@
-import { balanceOf, InsufficientBalance, post, type Line } from '../ledger/index.ts'
-import { requestRefund, type PaidCheckout, type Settler, type TakenChange } from '../payments/index.ts'
+import { post, type Line } from '../ledger/index.ts'
+import { balanceOf } from '../ledger/index.ts'
+import type { PaidCheckout, Settler } from '../payments/index.ts'
 import type { Tx } from '../platform/db.ts'
-import { publish } from '../platform/outbox.ts'
-import { cardAccounts, escrowOf, escrowReversal } from './rules.ts'
-import { findOrderForUpdate, updateOrderStatus, type OrderKey } from './store.ts'
+import type { Books } from './deps.ts'
+import { endRefunded, giveBack, keyOf, takeOut } from './orders/money.ts'
+import { moveOrder } from './orders/steps.ts'
+import { findOrderForUpdate, type Order } from './orders/store.ts'
+import { cardAccounts, escrowOf } from './rules.ts'
+import { stopOrder, takeStarsBack } from './units/stop.ts'
+import { insertUnits } from './units/store.ts'
 
-/** The first refusal by the ledger locks the accounts, so the second look at them is the last. */
-const attemptsMax = 3
-
-const keyOf = ({ agentId, mode, reference }: PaidCheckout): OrderKey => ({
-  agentId,
-  mode,
-  orderId: reference,
-})
 const move = (from: string, to: string, amount: bigint): Line[] => [
   { account: from, unit: 'usd_cent', amount: -amount },
   { account: to, unit: 'usd_cent', amount },
 ]
-const notice = (key: OrderKey, status: string) => ({
-  agentId: key.agentId,
-  mode: key.mode,
-  subject: key.orderId,
-  data: { orderId: key.orderId, status },
-})
+
+type Payment = {
+  /** Names the payment for ever. */
+  readonly reference: string
+  readonly amountUsdCents: bigint
+  /** Where the money comes from: a card, unless the operator pays. */
+  readonly from?: string
+}
+/** The money is there: it goes into escrow, and the order into units. The order is locked and waits for it. */
+export const fundOrder = async (tx: Tx, order: Order, payment: Payment): Promise<void> => {
+  await post(tx, {
+    agentId: order.agentId,
+    mode: order.mode,
+    kind: 'order_payment',
+    reference: payment.reference,
+    lines: move(payment.from ?? cardAccounts.world, escrowOf(order.orderId), payment.amountUsdCents),
+  })
+  // People find it by its workflow, or, once an operator has named what is to be done, by itself.
+  const taskId = order.terms && !order.waitsForOperator ? (order.workflowId ?? order.orderId) : null
+  await insertUnits(tx, order, {
+    quantity: order.quantity,
+    totalUsdCents: order.totalUsdCents,
+    items: order.itemCount,
+    taskId,
+  })
+  await moveOrder(tx, order, 'funded')
+}
 
 /** An order that waits for its money is funded. Money for one that does not goes back to the card. */
 const paid = async (tx: Tx, checkout: PaidCheckout): Promise<void> => {
-  const key = keyOf(checkout)
-  const order = await findOrderForUpdate(tx, key)
-  const funds = order?.status === 'created'
-  const to = funds ? escrowOf(key.orderId) : cardAccounts.unused
-  const { repeated } = await post(tx, {
-    agentId: key.agentId,
-    mode: key.mode,
-    kind: 'order_payment',
-    reference: checkout.checkoutId,
-    lines: move(cardAccounts.world, to, checkout.amountUsdCents),
-  })
-  if (repeated) return
-  if (!funds) {
-    await requestRefund(
-      tx,
-      {
-        agentId: key.agentId,
-        mode: key.mode,
-        checkoutId: checkout.checkoutId,
-        amountUsdCents: checkout.amountUsdCents,
-        reference: `unused ${checkout.checkoutId}`,
-        reason: 'the order no longer waited for its money',
-      },
-      cardSettler,
-    )
+  const order = await findOrderForUpdate(tx, keyOf(checkout))
+  const { agentId, mode, checkoutId, amountUsdCents } = checkout
+  if (order?.status === 'created') {
+    await fundOrder(tx, order, { reference: checkoutId, amountUsdCents })
     return
   }
-  await updateOrderStatus(tx, key, 'funded')
-  await publish(tx, { ...notice(key, 'funded'), type: 'order.funded' })
+  const { repeated } = await post(tx, {
+    agentId,
+    mode,
+    kind: 'order_payment',
+    reference: checkoutId,
+    lines: move(cardAccounts.world, cardAccounts.unused, amountUsdCents),
+  })
+  if (repeated) return
+  await giveBack(
+    tx,
+    { agentId, mode, checkoutId, amountUsdCents },
+    { reference: `unused ${checkoutId}`, reason: 'the order no longer waited for its money' },
+  )
 }
 
-/** Takes the money out of where it is; what was paid on to somebody already is owed by the buyer. */
-const takeOut = async (tx: Tx, checkout: PaidCheckout, change: TakenChange): Promise<void> => {
-  const amount = change.afterUsdCents - change.beforeUsdCents
-  const { agentId, mode } = checkout
-  const book = { agentId, mode, unit: 'usd_cent' } as const
-  const escrow = escrowOf(checkout.reference)
-  for (let tries = 1; ; tries++) {
-    const held = {
-      escrow: await balanceOf(tx, { ...book, account: escrow }),
-      unused: await balanceOf(tx, { ...book, account: cardAccounts.unused }),
-    }
-    const lines = escrowReversal(escrow, { amount, own: change.ownUsdCents }, held)
-    try {
-      await post(tx, { agentId, mode, kind: 'order_reversal', reference: change.reference, lines })
-      return
-    } catch (error) {
-      if (!(error instanceof InsufficientBalance) || tries >= attemptsMax) throw error
-    }
-  }
-}
-
-/** What a card payment does to an order: it is funded once, and ends where all its money is taken back before work began. */
-export const cardSettler: Settler = {
+/**
+ * What a card payment does to an order: it is funded once. Money that is taken back without our asking stops it: what
+ * waits ends, what people have in hand is for an operator to pay, and Stars that are not theirs yet are taken back.
+ */
+export const makeCardSettler = (books: Books): Settler => ({
   paid,
   taken: async (tx, checkout, change) => {
     const key = keyOf(checkout)
-    const order = await findOrderForUpdate(tx, key)
     const delta = change.afterUsdCents - change.beforeUsdCents
-    if (delta > 0n) await takeOut(tx, checkout, change)
-    // A dispute that was won gives money back to an order that may be over: an operator decides.
-    else
+    if (delta <= 0n) {
+      // A dispute that was won gives money back to an order that may be over: an operator decides.
       await post(tx, {
         agentId: key.agentId,
         mode: key.mode,
@@ -95,11 +83,15 @@ export const cardSettler: Settler = {
         reference: change.reference,
         lines: move(cardAccounts.world, cardAccounts.unused, -delta),
       })
-    if (order?.status !== 'funded' || change.afterUsdCents < checkout.amountUsdCents) return
-    await updateOrderStatus(tx, key, 'cancelled')
-    await updateOrderStatus(tx, key, 'refunded')
-    await publish(tx, { ...notice(key, 'refunded'), type: 'order.refunded' })
+      return
+    }
+    const order = await findOrderForUpdate(tx, key)
+    const stops = order !== undefined && delta > change.ownUsdCents
+    if (stops) await stopOrder(tx, order, change.reference)
+    const owedUsdCents = await takeOut(tx, checkout, change)
+    if (stops) await takeStarsBack(tx, books, order, owedUsdCents)
+    await endRefunded(tx, checkout, change)
   },
   spare: (tx, { agentId, mode }) =>
     balanceOf(tx, { agentId, mode, unit: 'usd_cent', account: cardAccounts.unused }),
-}
+})

@@ -125,7 +125,7 @@ test('an order says what it is, waits seven days, and tells of itself once', asy
   const { json } = await place('test', {
     taskType: 'wf_photo_label',
     quantity: 2,
-    items: [{ url: 'https://example.com/1.jpg' }, 'two'],
+    items: [{ url: 'https://example.com/1.jpg' }, 'https://example.com/2.jpg'],
     instructions: 'In English.',
     callbackRef: 'mine-1',
   })
@@ -141,7 +141,7 @@ test('an order says what it is, waits seven days, and tells of itself once', asy
     [json.orderId],
   )
   assert.deepEqual(rows[0], {
-    items: [{ url: 'https://example.com/1.jpg' }, 'two'],
+    items: [{ url: 'https://example.com/1.jpg' }, { url: 'https://example.com/2.jpg' }],
     instructions: 'In English.',
     callback_ref: 'mine-1',
     workflow_id: 'wf_photo_label',

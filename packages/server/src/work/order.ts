@@ -4,7 +4,10 @@ import { inTransaction } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import { publish } from '../platform/outbox.ts'
 import { capCentsOf, priceOf, unitUsdOf, usdOf } from './rules.ts'
-import { findWorkflowFor, insertOrder } from './store.ts'
+import { itemsOf } from './forms.ts'
+import { insertOrder } from './orders/store.ts'
+import { findWorkflowFor, type OfferedWorkflow } from './store.ts'
+import type { Terms } from './units/rules.ts'
 
 type Input = {
   readonly taskType: string
@@ -18,6 +21,31 @@ type Input = {
 /** What an hour of human work is taken to cost until the index has a value. */
 const referenceUsdPerHour = (ctx: Ctx): number => ctx.config.REFERENCE_USD_PER_HOUR
 
+/** What people do in a workflow, as it is now: later changes touch no order. */
+export const termsOf = (workflow: OfferedWorkflow): Terms => ({
+  title: workflow.title,
+  description: workflow.description,
+  category: workflow.category,
+  steps: workflow.steps,
+  estMinutes: workflow.estMinutes,
+  rewardStars: workflow.rewardStars,
+  inputForm: workflow.inputForm,
+  answerForm: workflow.answerForm,
+  samples: workflow.gold.map(({ input }) => input),
+})
+
+/** The buyer's inputs, as the form of the workflow names them. */
+export const requireItems = (
+  workflow: OfferedWorkflow | undefined,
+  items: readonly unknown[] | undefined,
+  quantity: number,
+): readonly unknown[] | undefined => {
+  if (items === undefined || items.length === 0) return undefined
+  const checked = itemsOf(workflow?.inputForm ?? [], items, quantity)
+  if ('faults' in checked) throw new Refusal('validation_failed', { details: checked.faults })
+  return checked.items
+}
+
 /** Commissions work: of a workflow, of a category, or in the buyer's own words. Nothing is paid yet. */
 export const order = async (ctx: Ctx, agent: Agent, input: Input) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
@@ -27,21 +55,24 @@ export const order = async (ctx: Ctx, agent: Agent, input: Input) =>
     const price = priceOf({
       mode: agent.mode,
       quantity,
-      unitUsdCents: workflow?.price_usd_cents,
+      unitUsdCents: workflow?.priceUsdCents,
       capUsdCents,
       referenceUsdPerHour: referenceUsdPerHour(ctx),
     })
+    const items = requireItems(workflow, input.items, quantity)
     if (!price) throw new Refusal('price_above_max')
     const key = { agentId: agent.agentId, mode: agent.mode, orderId: ctx.ids.make('ord_') }
     const expiresAt = await insertOrder(tx, key, {
       ...price,
       taskType,
-      workflowId: workflow?.workflow_id,
+      workflowId: workflow?.id,
       quantity,
       capUsdCents,
-      items: input.items,
+      items,
       instructions: input.instructions,
       callbackRef: input.callbackRef,
+      terms: workflow && termsOf(workflow),
+      purpose: 'buyer',
     })
     const { orderId } = key
     await publish(tx, {

@@ -1,18 +1,32 @@
 import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../platform/db.ts'
+import { findOrder } from './orders/store.ts'
 import { isPaid } from './rules.ts'
-import { findOrder } from './store.ts'
+import { findUnit, listUnits } from './units/store.ts'
 
 /** What a reference to work says about the person who did it and about its payment. */
 type WorkRef = { readonly humanRef: string | null; readonly paid: boolean }
+type Ref = { readonly agentId: string; readonly mode: Mode; readonly ref: string }
 
-/** The order behind a reference; undefined where this agent has none. Who worked is not known before units exist. */
-export const findWorkRef = async (
-  tx: Tx,
-  key: { readonly agentId: string; readonly mode: Mode; readonly ref: string },
-): Promise<WorkRef | undefined> => {
+const unitPattern = /^(ord_[a-z0-9]{1,60})\/([1-9][0-9]{0,4})$/
+
+const findUnitRef = async (tx: Tx, { agentId, mode, ref }: Ref): Promise<WorkRef | undefined> => {
+  const [, orderId, n] = unitPattern.exec(ref) ?? []
+  if (orderId === undefined || n === undefined) return undefined
+  const unit = await findUnit(tx, { agentId, mode, orderId, n: Number(n) })
+  return unit && { humanRef: unit.workerRef, paid: unit.status === 'accepted' && !unit.housePays }
+}
+
+/**
+ * The order or unit (`ord_…/n`) behind a reference; undefined where this agent has none. The person is named by the
+ * code that this agent alone has; an order names one only where it has a single unit.
+ */
+export const findWorkRef = async (tx: Tx, key: Ref): Promise<WorkRef | undefined> => {
+  if (key.ref.includes('/')) return findUnitRef(tx, key)
   const order = await findOrder(tx, { agentId: key.agentId, mode: key.mode, orderId: key.ref })
-  return order && { humanRef: null, paid: isPaid(order.status) }
+  if (!order) return undefined
+  const [only] = order.quantity === 1 ? await listUnits(tx, order, { after: 0, limit: 1 }) : []
+  return { humanRef: only?.workerRef ?? null, paid: isPaid(order.status) }
 }
 
 /** How many workflows can be bought and delivered now: the rehearsal on a test network. */

@@ -1,25 +1,75 @@
-import type { Settlement } from '../payments/index.ts'
-import { route, type Audit, type Route } from '../platform/call.ts'
+import type { FromPage } from '../members/index.ts'
+import type { Payments, Settlement } from '../payments/index.ts'
+import { route, type Call, type EndpointId, type Route } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
+import type { WorkerDeps } from './deps.ts'
 import { order } from './order.ts'
-import { orderFund, type OpenCheckout } from './order-fund.ts'
 import { operatorPurchases } from './operator-purchases.ts'
 import { operatorRefund } from './operator-refund.ts'
 import { purchaseRead } from './purchase-read.ts'
 import { purchasesList } from './purchases-list.ts'
 import { taskBuy, type BuyDeps } from './task-buy.ts'
+import { operatorAppealDecide } from './operator-appeal-decide.ts'
+import { operatorAppeals } from './operator-appeals.ts'
+import { operatorOfferAccept } from './operator-offer-accept.ts'
+import { operatorOfferDecline } from './operator-offer-decline.ts'
+import { operatorOrders } from './operator-orders.ts'
+import { operatorProduce, type Operating } from './operator-produce.ts'
+import { operatorWorkflowRetire } from './operator-workflow-retire.ts'
+import { operatorWorkflowWrite } from './operator-workflow-write.ts'
+import { operatorWorkflows } from './operator-workflows.ts'
+import { orderCancel } from './order-cancel.ts'
+import { orderFund } from './order-fund.ts'
+import { orderRead } from './order-read.ts'
+import { orderResults } from './order-results.ts'
+import { ordersList } from './orders-list.ts'
+import type { FindTokens } from './show-order.ts'
 import { tasksComplete, type RecordTaskSession } from './tasks-complete.ts'
 import { tasksNext, type FindMode } from './tasks-next.ts'
+import { unitAccept } from './unit-accept.ts'
+import { unitReject } from './unit-reject.ts'
+import { workerAppeal } from './worker-appeal.ts'
+import { workerAssignment } from './worker-assignment.ts'
+import { workerClaim } from './worker-claim.ts'
+import { workerDeliver } from './worker-deliver.ts'
+import { workerEarnings } from './worker-earnings.ts'
+import { workerPayout } from './worker-payout.ts'
+import { workerReturn } from './worker-return.ts'
+import { workerTasks } from './worker-tasks.ts'
 import { workflowsAvailable } from './workflows-available.ts'
 
 /** What app.ts hands down from modules that work does not know. */
-export type Handed = {
-  readonly openCheckout: OpenCheckout
+export type Handed = WorkerDeps & {
+  readonly payments: Payments
   readonly findMode: FindMode
   readonly recordTaskSession: RecordTaskSession
   readonly shop: BuyDeps['shop']
   readonly houseAgentId: BuyDeps['houseAgentId']
+  readonly findTokens: FindTokens
 }
+
+const pageOf = (call: Pick<Call<EndpointId>, 'header'>): FromPage => ({
+  origin: call.header('origin'),
+  cookie: call.header('cookie'),
+})
+
+/** What people who work call, from our own pages. */
+const workerRoutes = (deps: WorkerDeps): Route[] => [
+  route('work.worker-tasks', (call) => workerTasks(deps.ctx, pageOf(call))),
+  route('work.worker-claim', (call) =>
+    workerClaim(deps, pageOf(call), { ...call.body, address: call.address }),
+  ),
+  route('work.worker-assignment', (call) =>
+    workerAssignment(deps.ctx, pageOf(call), call.params.assignmentId),
+  ),
+  route('work.worker-deliver', (call) => workerDeliver(deps, pageOf(call), { ...call.params, ...call.body })),
+  route('work.worker-return', (call) => workerReturn(deps.ctx, pageOf(call), call.params.assignmentId)),
+  route('work.worker-appeal', (call) =>
+    workerAppeal(deps.ctx, pageOf(call), { ...call.params, ...call.body }),
+  ),
+  route('work.worker-earnings', (call) => workerEarnings(deps, pageOf(call))),
+  route('work.worker-payout', (call) => workerPayout(deps, pageOf(call), call.body)),
+]
 
 /** The POST form may name its purchase in the body. */
 const purchaseIdIn = (body: unknown): string | undefined =>
@@ -33,7 +83,7 @@ export const routes = (ctx: Ctx, handed: Handed): Route[] => [
   route('work.workflows-available', () => workflowsAvailable(ctx)),
   route('work.order', (call) => order(ctx, call.agent, call.body)),
   route('work.order-fund', (call) =>
-    orderFund(ctx, call.agent, { orderId: call.body.orderId, open: handed.openCheckout }),
+    orderFund(ctx, call.agent, { orderId: call.body.orderId, payments: handed.payments }),
   ),
   route('work.task-buy', (call) =>
     taskBuy(
@@ -54,11 +104,46 @@ export const routes = (ctx: Ctx, handed: Handed): Route[] => [
     purchaseRead(ctx, { ...call.params, walletProof: call.header('x-wallet-proof') }),
   ),
   route('work.purchases-list', (call) => purchasesList(ctx, call.agent, call.query)),
+  route('work.orders-list', (call) => ordersList(ctx, call.agent, call.query)),
+  route('work.order-read', (call) => orderRead(ctx, call.agent, call.params.orderId)),
+  route('work.order-results', (call) =>
+    orderResults(ctx, call.agent, handed.findTokens, { ...call.params, ...call.query }),
+  ),
+  route('work.order-cancel', (call) => orderCancel(ctx, call.agent, call.params.orderId)),
+  route('work.unit-accept', (call) =>
+    unitAccept({ ctx, books: handed, findTokens: handed.findTokens }, call.agent, call.params),
+  ),
+  route('work.unit-reject', (call) =>
+    unitReject(ctx, call.agent, handed.findTokens, { ...call.params, ...call.body }),
+  ),
+  ...workerRoutes(handed),
 ]
 
-export const operatorRoutes = (ctx: Ctx, audit: Audit, settlement: Settlement | undefined): Route[] => [
-  route('work.operator-purchases', (call) => operatorPurchases(ctx, call.query)),
-  route('work.operator-refund', (call) =>
-    operatorRefund({ ctx, audit, settlement }, call.operator, { ...call.params, ...call.body }),
-  ),
-]
+export const operatorRoutes = (operating: Operating, settlement: Settlement | undefined): Route[] => {
+  const { ctx, audit } = operating
+  return [
+    route('work.operator-purchases', (call) => operatorPurchases(ctx, call.query)),
+    route('work.operator-refund', (call) =>
+      operatorRefund({ ctx, audit, settlement }, call.operator, { ...call.params, ...call.body }),
+    ),
+    route('work.operator-workflows', () => operatorWorkflows(ctx)),
+    route('work.operator-workflow-write', (call) =>
+      operatorWorkflowWrite(operating, call.operator, { ...call.params, ...call.body }),
+    ),
+    route('work.operator-workflow-retire', (call) =>
+      operatorWorkflowRetire(operating, call.operator, call.params.workflowId),
+    ),
+    route('work.operator-orders', (call) => operatorOrders(ctx, call.query)),
+    route('work.operator-offer-accept', (call) =>
+      operatorOfferAccept(operating, call.operator, { ...call.params, ...call.body }),
+    ),
+    route('work.operator-offer-decline', (call) =>
+      operatorOfferDecline(operating, call.operator, { ...call.params, ...call.body }),
+    ),
+    route('work.operator-appeals', (call) => operatorAppeals(ctx, call.query.limit)),
+    route('work.operator-appeal-decide', (call) =>
+      operatorAppealDecide(operating, call.operator, { ...call.params, ...call.body }),
+    ),
+    route('work.operator-produce', (call) => operatorProduce(operating, call.operator, call.body)),
+  ]
+}

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import type { Mode, Workflow } from '@pohf/protocol'
+import type { AnswerForm, InputForm, Mode, Workflow } from '@pohf/protocol'
 import { now, readNow, type Tx } from '../platform/db.ts'
-import { capCentsOf, orderDays, usdOf, type OrderState, type Price } from './rules.ts'
+import { capCentsOf, usdOf } from './rules.ts'
 
 const workflowColumns = [
   'workflow_id',
@@ -14,35 +14,56 @@ const workflowColumns = [
   'dataset_optin',
   'category',
   'price_usd_cents',
+  'input_form',
+  'answer_form',
+  'gold',
+  'active',
 ] as const
+const selectWorkflows = (tx: Tx) => tx.selectFrom('workflows').select(workflowColumns)
+type WorkflowRow = Awaited<ReturnType<ReturnType<typeof selectWorkflows>['executeTakeFirstOrThrow']>>
+
+const workflowOf = (row: WorkflowRow) => ({
+  id: row.workflow_id,
+  title: row.title,
+  description: row.description,
+  steps: row.steps,
+  estMinutes: row.est_minutes,
+  rewardStars: row.reward_stars,
+  webcamBonus: row.webcam_bonus,
+  datasetOptin: row.dataset_optin,
+  category: row.category,
+  priceUsdCents: row.price_usd_cents,
+  priceUsd: usdOf(row.price_usd_cents),
+  inputForm: row.input_form as InputForm,
+  answerForm: row.answer_form as AnswerForm,
+  gold: row.gold as GoldItem[],
+  active: row.active,
+})
+export type GoldItem = { readonly input: unknown; readonly answer: unknown }
+export type OfferedWorkflow = ReturnType<typeof workflowOf>
 
 /** The most that one answer lists. */
 const workflowsMax = 1_000
 
 /** What is offered now. */
 export const listWorkflows = async (tx: Tx): Promise<Workflow[]> => {
-  const rows = await tx
-    .selectFrom('workflows')
-    .select(workflowColumns)
+  const rows = await selectWorkflows(tx)
     .where('active', '=', true)
     .orderBy('workflow_id')
     .limit(workflowsMax)
     .execute()
-  return rows.map((row) => ({
-    id: row.workflow_id,
-    title: row.title,
-    description: row.description,
-    steps: row.steps,
-    estMinutes: row.est_minutes,
-    rewardStars: row.reward_stars,
-    webcamBonus: row.webcam_bonus,
-    datasetOptin: row.dataset_optin,
-    category: row.category,
-    priceUsd: usdOf(row.price_usd_cents),
-  }))
+  return rows.map(workflowOf)
 }
+/** Everything that is or was offered. */
+export const listAllWorkflows = async (tx: Tx): Promise<OfferedWorkflow[]> =>
+  (await selectWorkflows(tx).orderBy('workflow_id').limit(workflowsMax).execute()).map(workflowOf)
 
-export const upsertWorkflow = async (tx: Tx, workflow: Workflow): Promise<void> => {
+export type WorkflowTerms = Workflow & {
+  readonly inputForm: InputForm
+  readonly answerForm: AnswerForm
+  readonly gold: readonly GoldItem[]
+}
+export const upsertWorkflow = async (tx: Tx, workflow: WorkflowTerms): Promise<void> => {
   const values = {
     title: workflow.title,
     description: workflow.description,
@@ -53,6 +74,9 @@ export const upsertWorkflow = async (tx: Tx, workflow: Workflow): Promise<void> 
     dataset_optin: workflow.datasetOptin,
     category: workflow.category,
     price_usd_cents: capCentsOf(workflow.priceUsd),
+    input_form: JSON.stringify(workflow.inputForm),
+    answer_form: JSON.stringify(workflow.answerForm),
+    gold: JSON.stringify(workflow.gold),
     active: true,
   }
   await tx
@@ -61,12 +85,24 @@ export const upsertWorkflow = async (tx: Tx, workflow: Workflow): Promise<void> 
     .onConflict((conflict) => conflict.column('workflow_id').doUpdateSet(values))
     .execute()
 }
+/** Offers it no more; false where it is unknown. */
+export const updateWorkflowRetired = async (tx: Tx, workflowId: string): Promise<boolean> => {
+  const { numUpdatedRows } = await tx
+    .updateTable('workflows')
+    .set({ active: false })
+    .where('workflow_id', '=', workflowId)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+export const findWorkflow = async (tx: Tx, workflowId: string): Promise<OfferedWorkflow | undefined> => {
+  const row = await selectWorkflows(tx).where('workflow_id', '=', workflowId).executeTakeFirst()
+  return row && workflowOf(row)
+}
 
 /** The workflow of this id, else the cheapest of this category; undefined where the text names neither. */
-export const findWorkflowFor = async (tx: Tx, taskType: string) =>
-  tx
-    .selectFrom('workflows')
-    .select(['workflow_id', 'price_usd_cents'])
+export const findWorkflowFor = async (tx: Tx, taskType: string): Promise<OfferedWorkflow | undefined> => {
+  const row = await selectWorkflows(tx)
     .where('active', '=', true)
     .where((where) => where.or([where('workflow_id', '=', taskType), where('category', '=', taskType)]))
     .orderBy(sql`workflow_id = ${taskType}`, 'desc')
@@ -74,101 +110,7 @@ export const findWorkflowFor = async (tx: Tx, taskType: string) =>
     .orderBy('workflow_id')
     .limit(1)
     .executeTakeFirst()
-
-export type OrderKey = { readonly agentId: string; readonly mode: Mode; readonly orderId: string }
-type NewOrder = Price & {
-  readonly taskType: string
-  readonly workflowId: string | undefined
-  readonly quantity: number
-  readonly capUsdCents: bigint | undefined
-  readonly items: readonly unknown[] | undefined
-  readonly instructions: string | undefined
-  readonly callbackRef: string | undefined
-}
-/** Stores a new order and says when it ends unfunded. */
-export const insertOrder = async (tx: Tx, key: OrderKey, order: NewOrder): Promise<Date> => {
-  const row = await tx
-    .insertInto('orders')
-    .values({
-      agent_id: key.agentId,
-      mode: key.mode,
-      order_id: key.orderId,
-      task_type: order.taskType,
-      workflow_id: order.workflowId ?? null,
-      offer: order.offer,
-      quantity: order.quantity,
-      total_usd_cents: order.totalUsdCents,
-      max_price_usd_cents: order.capUsdCents ?? null,
-      items: order.items ? JSON.stringify(order.items) : null,
-      instructions: order.instructions ?? null,
-      callback_ref: order.callbackRef ?? null,
-      expires_at: sql<Date>`pohf_now() + make_interval(days => ${orderDays})`,
-    })
-    .returning('expires_at')
-    .executeTakeFirstOrThrow()
-  return row.expires_at
-}
-
-const orderQuery = (tx: Tx, key: OrderKey) =>
-  tx
-    .selectFrom('orders')
-    .select(['status', 'task_type', 'quantity', 'total_usd_cents'])
-    .select(['checkout_id', 'checkout_url', 'checkout_expires_at'])
-    .select([
-      sql<boolean>`expires_at <= pohf_now()`.as('is_over'),
-      sql<boolean>`coalesce(checkout_expires_at > pohf_now(), false)`.as('checkout_is_open'),
-    ])
-    .where('agent_id', '=', key.agentId)
-    .where('mode', '=', key.mode)
-    .where('order_id', '=', key.orderId)
-
-const orderOf = (row: Awaited<ReturnType<ReturnType<typeof orderQuery>['executeTakeFirst']>>) =>
-  row && {
-    status: row.status as OrderState,
-    taskType: row.task_type,
-    quantity: row.quantity,
-    totalUsdCents: row.total_usd_cents,
-    isOver: row.is_over,
-    checkout:
-      row.checkout_is_open && row.checkout_url !== null && row.checkout_expires_at !== null
-        ? { checkoutUrl: row.checkout_url, expiresAt: row.checkout_expires_at }
-        : undefined,
-  }
-
-export const findOrder = async (tx: Tx, key: OrderKey) =>
-  orderOf(await orderQuery(tx, key).executeTakeFirst())
-
-/** Locks the order, so that two calls cannot open two checkouts. */
-export const findOrderForUpdate = async (tx: Tx, key: OrderKey) =>
-  orderOf(await orderQuery(tx, key).forUpdate().executeTakeFirst())
-
-export const updateOrderCheckout = async (
-  tx: Tx,
-  key: OrderKey,
-  checkout: { readonly checkoutId: string; readonly checkoutUrl: string; readonly expiresAt: Date },
-): Promise<void> => {
-  await tx
-    .updateTable('orders')
-    .set({
-      checkout_id: checkout.checkoutId,
-      checkout_url: checkout.checkoutUrl,
-      checkout_expires_at: checkout.expiresAt,
-    })
-    .where('agent_id', '=', key.agentId)
-    .where('mode', '=', key.mode)
-    .where('order_id', '=', key.orderId)
-    .execute()
-}
-
-/** One step of an order; the database refuses those that are not in its table. */
-export const updateOrderStatus = async (tx: Tx, key: OrderKey, status: OrderState): Promise<void> => {
-  await tx
-    .updateTable('orders')
-    .set({ status, ...(status === 'funded' ? { funded_at: now() } : {}) })
-    .where('agent_id', '=', key.agentId)
-    .where('mode', '=', key.mode)
-    .where('order_id', '=', key.orderId)
-    .execute()
+  return row && workflowOf(row)
 }
 
 type TokenKey = { readonly agentId: string; readonly mode: Mode; readonly nonce: string }

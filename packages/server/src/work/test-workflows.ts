@@ -1,4 +1,6 @@
 import type { Workflow } from '@pohf/protocol'
+import { builtIn } from './built-in.ts'
+import type { WorkflowTerms } from './store.ts'
 
 /** The rehearsal: always in stock on a test network, whatever the tables hold. 1 cent is below every stock client's cap. */
 const rehearsal: Workflow = {
@@ -14,38 +16,15 @@ const rehearsal: Workflow = {
   priceUsd: 0.01,
 }
 
-/** What a deployment on loopback offers, so that a first try finds something. At most 1 USD a unit. */
-export const seeds: readonly Workflow[] = [
-  rehearsal,
+/** What a deployment on loopback offers, so that a first try finds something. */
+export const seeds: readonly WorkflowTerms[] = [
   {
-    id: 'wf_photo_label',
-    title: 'Name what a photo shows',
-    description: 'A person looks at one photo and names its main subject in up to five words.',
-    steps: ['Open the photo', 'Look for at least five seconds', 'Write what it shows'],
-    estMinutes: 1,
-    rewardStars: 25,
-    webcamBonus: 10,
-    datasetOptin: false,
-    category: 'labeling',
-    priceUsd: 0.5,
+    ...rehearsal,
+    inputForm: [],
+    answerForm: [{ name: 'ok', label: 'Did you see this?', type: 'yes_no', required: true }],
+    gold: [],
   },
-  {
-    id: 'wf_text_review',
-    title: 'Judge a short text',
-    description: 'A person reads a text of up to 200 words and says if it is clear, correct and polite.',
-    steps: [
-      'Read the text once',
-      'Read it again',
-      'Answer the three questions',
-      'Give one sentence of reason',
-    ],
-    estMinutes: 2,
-    rewardStars: 50,
-    webcamBonus: 20,
-    datasetOptin: false,
-    category: 'review',
-    priceUsd: 1,
-  },
+  ...builtIn,
 ]
 
 type Ending = 'settles' | 'times_out' | 'fails'

@@ -1,0 +1,62 @@
+import type { Mode } from '@pohf/protocol'
+import { inTransaction, readNow, type Tx } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import type { Session } from '../sessions/index.ts'
+import { refusalOf, signDrafts, type Deps } from './mint.ts'
+import { sessionStandings } from './standing.ts'
+import { findStored, insertMinted, type ActKey } from './store.ts'
+import { draftOf } from './verify.ts'
+
+/** A unit of work that somebody did: the recorded session of the buyer, and who stands behind it. */
+type WorkDone = {
+  readonly agentId: string
+  readonly mode: Mode
+  /** Verified, and named after the person as this buyer sees them. */
+  readonly session: Session
+  /** The membership by which the person works; it may be at another agent. */
+  readonly member: { readonly agentId: string; readonly mode: Mode; readonly memberId: string }
+}
+export type WorkMint = <R>(
+  work: WorkDone,
+  within: (tx: Tx, credentialId: string) => Promise<R>,
+) => Promise<R>
+
+/**
+ * Mints the credential of a unit of work for its buyer, who pays by the unit and spends no credit, with all else that
+ * is then true. The act is the session's: a buyer who verifies it gets this credential again, and one who did so
+ * before has it already.
+ */
+export const makeWorkMint =
+  (deps: Deps): WorkMint =>
+  async ({ agentId, mode, session, member }, within) => {
+    const key: ActKey = { agentId, mode, act: 'session', reference: session.sessionId }
+    const { standing, at, stored } = await inTransaction(deps.ctx, 'system', async (tx) => {
+      const [found] = await sessionStandings(tx, [
+        { agent: member, session: { ...session, memberRef: member.memberId } },
+      ])
+      if (!found) throw new Error('a session without what stands behind it')
+      return { standing: found, at: await readNow(tx), stored: await findStored(tx, key) }
+    })
+    const [signed] = stored
+      ? []
+      : await signDrafts(deps, [
+          {
+            key,
+            ...draftOf(deps, { agent: { agentId, mode }, session, standing, at }),
+            sessionId: session.sessionId,
+            charged: false,
+            replaces: undefined,
+          },
+        ])
+    return inTransaction(deps.ctx, 'system', async (tx) => {
+      if (signed) {
+        const [outcome = 'lost'] = await insertMinted(tx, [signed.row])
+        if (outcome === 'granted') return within(tx, signed.row.credentialId)
+        if (outcome !== 'lost') throw refusalOf(deps.ctx, outcome)
+      }
+      const first = await findStored(tx, key)
+      if (!first) throw new Error('a claimed act has no credential')
+      if (first.state === 'revoked') throw new Refusal('credential_revoked')
+      return within(tx, first.credentialId)
+    })
+  }

@@ -1,0 +1,138 @@
+import type { AnswerForm, InputForm } from '@pohf/protocol'
+import type { Detail } from '../platform/errors.ts'
+
+const inputTextMax = 10_000
+const linkMax = 2_000
+const lineMax = 200
+const paragraphMax = 5_000
+
+type InputField = InputForm[number]
+type AnswerField = AnswerForm[number]
+type Fault = { readonly code: string; readonly message: string }
+
+const fault = (code: string, message: string): Fault => ({ code, message })
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const isWebAddress = (value: string): boolean =>
+  value.length <= linkMax && URL.canParse(value) && new URL(value).protocol === 'https:'
+
+const inputFault = (field: InputField, value: unknown): Fault | undefined => {
+  if (typeof value !== 'string' || value === '') return fault('type', 'must be text')
+  if (field.type !== 'text')
+    return isWebAddress(value) ? undefined : fault('address', 'must be an https address')
+  return value.length <= inputTextMax
+    ? undefined
+    : fault('too_long', `is longer than ${inputTextMax} characters`)
+}
+
+const textFault = (value: unknown, max: number): Fault | undefined => {
+  if (typeof value !== 'string' || value.trim() === '') return fault('type', 'must be text')
+  return value.length <= max ? undefined : fault('too_long', `is longer than ${max} characters`)
+}
+
+const checks: Readonly<
+  Record<AnswerField['type'], (field: AnswerField, value: unknown) => Fault | undefined>
+> = {
+  choice: ({ options = [] }, value) =>
+    typeof value === 'string' && options.includes(value)
+      ? undefined
+      : fault('option', 'is none of the options'),
+  many: ({ options = [] }, value) =>
+    Array.isArray(value) &&
+    value.length <= options.length &&
+    new Set(value).size === value.length &&
+    value.every((one) => options.includes(one))
+      ? undefined
+      : fault('option', 'must be a list of options, each at most once'),
+  scale: ({ steps = 5 }, value) =>
+    typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= steps
+      ? undefined
+      : fault('scale', `must be a whole number from 1 to ${steps}`),
+  yes_no: (_field, value) =>
+    typeof value === 'boolean' ? undefined : fault('type', 'must be true or false'),
+  line: ({ maxLength = lineMax }, value) =>
+    textFault(value, maxLength) ??
+    (/[\r\n]/.test(String(value)) ? fault('line', 'must be one line') : undefined),
+  paragraph: ({ maxLength = paragraphMax }, value) => textFault(value, maxLength),
+}
+
+type Field = { readonly name: string; readonly required: boolean }
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
+
+/** Each field that is missing, unknown or wrong. */
+const faultsOf = <F extends Field>(
+  form: readonly F[],
+  value: unknown,
+  path: string,
+  check: (field: F, value: unknown) => Fault | undefined,
+): Detail[] => {
+  if (!isRecord(value))
+    return [{ path, code: 'type', message: 'must be an object with a value for each field' }]
+  const known = new Map(form.map((field) => [field.name, field]))
+  const strange = Object.keys(value)
+    .filter((name) => !known.has(name))
+    .map((name) => ({ path: `${path}.${name}`, code: 'unknown_field', message: 'is no field of the form' }))
+  const wrong = form.flatMap((field) => {
+    const given = value[field.name]
+    if (isEmpty(given))
+      return field.required ? [{ path: `${path}.${field.name}`, ...fault('missing', 'is required') }] : []
+    const found = check(field, given)
+    return found ? [{ path: `${path}.${field.name}`, ...found }] : []
+  })
+  return [...strange, ...wrong].slice(0, 20)
+}
+
+/** What is wrong with an answer; empty where it fits. */
+export const answerFaults = (form: AnswerForm, answer: unknown): Detail[] =>
+  faultsOf(form, answer, 'body.answer', (field, value) => checks[field.type](field, value))
+
+/** Empty optional fields are left out, so that a buyer sees an answer or none. */
+export const answerOf = (answer: unknown): Record<string, unknown> =>
+  isRecord(answer) ? Object.fromEntries(Object.entries(answer).filter(([, value]) => !isEmpty(value))) : {}
+
+/** A bare text stands for the one field of a form that has one. */
+const itemOf = (form: InputForm, item: unknown): unknown => {
+  const [only, ...others] = form
+  return only && others.length === 0 && typeof item === 'string' ? { [only.name]: item } : item
+}
+
+/** The buyer's inputs as the form names them, or what is wrong with them. A form without fields takes anything. */
+export const itemsOf = (
+  form: InputForm,
+  items: readonly unknown[],
+  quantity: number,
+): { readonly items: readonly unknown[] } | { readonly faults: readonly Detail[] } => {
+  if (items.length > quantity)
+    return {
+      faults: [
+        {
+          path: `body.items.${quantity}`,
+          code: 'too_many',
+          message: `there are ${items.length} items for ${quantity} units`,
+        },
+      ],
+    }
+  if (form.length === 0) return { items }
+  const named = items.map((item) => itemOf(form, item))
+  const faults = named.flatMap((item, index) => faultsOf(form, item, `body.items.${index}`, inputFault))
+  return faults.length > 0 ? { faults: faults.slice(0, 20) } : { items: named }
+}
+
+const plain = (value: unknown): unknown => {
+  if (typeof value === 'string')
+    return value
+      .normalize('NFKC')
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
+      .trim()
+  return Array.isArray(value) ? value.map(plain).toSorted() : value
+}
+/** Whether an answer says what is known to be right, in the fields that are known. Spelling of signs does not count. */
+export const isRight = (known: unknown, answer: unknown): boolean =>
+  isRecord(known) &&
+  isRecord(answer) &&
+  Object.entries(known).every(
+    ([name, value]) => JSON.stringify(plain(value)) === JSON.stringify(plain(answer[name])),
+  )

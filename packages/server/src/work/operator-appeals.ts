@@ -1,0 +1,34 @@
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { findOrder } from './orders/store.ts'
+import { findHolder } from './people/store.ts'
+import { inputsOf } from './show-order.ts'
+import { listAppealed } from './units/store.ts'
+
+/** Appeals that wait for a decision, oldest first. */
+export const operatorAppeals = (ctx: Ctx, limit = 50) =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const appeals = []
+    for (const unit of await listAppealed(tx, limit)) {
+      const order = await findOrder(tx, unit)
+      const holder = await findHolder(tx, unit)
+      if (!order || !holder || !unit.rejection || !unit.appeal) throw new Error('an appeal of nothing')
+      const [input] = await inputsOf(tx, order, [unit])
+      appeals.push({
+        assignmentId: holder.assignmentId,
+        agentId: unit.agentId,
+        mode: unit.mode,
+        orderId: unit.orderId,
+        n: unit.n,
+        title: order.terms?.title ?? order.taskType,
+        instructions: order.instructions,
+        input: input ?? null,
+        answer: unit.answer,
+        quality: unit.quality,
+        rejection: { reason: unit.rejection.reason, note: unit.rejection.note },
+        text: unit.appeal.text,
+        at: unit.appeal.at.toISOString(),
+      })
+    }
+    return { appeals }
+  })

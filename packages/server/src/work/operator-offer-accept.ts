@@ -1,0 +1,78 @@
+import type { AnswerForm, Mode } from '@pohf/protocol'
+import type { Operator } from '../platform/call.ts'
+import { inTransaction, type Tx } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import {
+  findOrder,
+  findOrderForUpdate,
+  updateOrderAccepted,
+  type Order,
+  type OrderKey,
+} from './orders/store.ts'
+import { showToOperator } from './operator-orders.ts'
+import type { Operating } from './operator-produce.ts'
+import { updateUnitsReady } from './units/store.ts'
+
+type Input = {
+  readonly agentId: string
+  readonly orderId: string
+  readonly mode: Mode
+  readonly title: string
+  readonly steps: readonly string[]
+  readonly estMinutes: number
+  readonly rewardStars: number
+  readonly answerForm: AnswerForm
+}
+
+/** An offer that waits for an operator; refuses any other. */
+export const requireOffer = async (tx: Tx, key: OrderKey): Promise<Order> => {
+  const order = await findOrderForUpdate(tx, key)
+  if (!order) throw new Refusal('not_found', { message: 'No such order.' })
+  if (!order.waitsForOperator)
+    throw new Refusal('order_conflict', { message: `This order is ${order.status} and waits for nobody.` })
+  return order
+}
+export const shownAfter = async (tx: Tx, key: OrderKey) => {
+  const after = await findOrder(tx, key)
+  if (!after) throw new Error('an order vanished')
+  return showToOperator(after)
+}
+
+/** Takes an offer on. From now on people find it, once it is paid. */
+export const operatorOfferAccept = ({ ctx, audit }: Operating, operator: Operator, input: Input) =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const { agentId, mode, orderId, title, steps, estMinutes, rewardStars, answerForm } = input
+    const key = { agentId, mode, orderId }
+    const order = await requireOffer(tx, key)
+    // The cheapest unit: prices differ by one cent at most.
+    const unitUsdCents = order.totalUsdCents / BigInt(order.quantity)
+    if (BigInt(rewardStars) > unitUsdCents)
+      throw new Refusal('validation_failed', {
+        details: [
+          {
+            path: 'body.rewardStars',
+            code: 'too_big',
+            message: `a unit brings ${unitUsdCents} cents; people cannot get more than that`,
+          },
+        ],
+      })
+    await updateOrderAccepted(tx, key, {
+      title,
+      description: order.terms?.description ?? order.taskType,
+      category: order.terms?.category ?? 'custom',
+      steps,
+      estMinutes,
+      rewardStars,
+      inputForm: order.terms?.inputForm ?? [],
+      answerForm,
+      samples: order.terms?.samples ?? [],
+    })
+    await updateUnitsReady(tx, key, order.orderId)
+    await audit(tx, {
+      operatorId: operator.operatorId,
+      action: 'offer.accept',
+      target: orderId,
+      details: { agentId, mode, rewardStars },
+    })
+    return shownAfter(tx, key)
+  })

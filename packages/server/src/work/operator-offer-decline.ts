@@ -1,0 +1,35 @@
+import type { Mode } from '@pohf/protocol'
+import type { Operator } from '../platform/call.ts'
+import { inTransaction } from '../platform/db.ts'
+import { requireOffer, shownAfter } from './operator-offer-accept.ts'
+import type { Operating } from './operator-produce.ts'
+import { returnMoney } from './orders/money.ts'
+import { moveOrder } from './orders/steps.ts'
+import { updateOrderDeclined } from './orders/store.ts'
+import { updateOpenCancelled } from './units/store.ts'
+
+type Input = {
+  readonly agentId: string
+  readonly orderId: string
+  readonly mode: Mode
+  readonly reason: string
+}
+
+/** Declines an offer. What was paid for it goes back. */
+export const operatorOfferDecline = ({ ctx, audit }: Operating, operator: Operator, input: Input) =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const { agentId, mode, orderId, reason } = input
+    const key = { agentId, mode, orderId }
+    const order = await requireOffer(tx, key)
+    await updateOrderDeclined(tx, key, reason)
+    const { usdCents } = await updateOpenCancelled(tx, key)
+    await moveOrder(tx, key, 'cancelled')
+    await returnMoney(tx, order, { usdCents, reference: orderId, reason: 'the offer was declined' })
+    await audit(tx, {
+      operatorId: operator.operatorId,
+      action: 'offer.decline',
+      target: orderId,
+      details: { agentId, mode, reason },
+    })
+    return shownAfter(tx, key)
+  })

@@ -1,0 +1,44 @@
+import type { Mode } from '@pohf/protocol'
+import type { Audit, Operator } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import type { Books } from './deps.ts'
+import { orderByHouse } from './house-order.ts'
+import { requireItems, termsOf } from './order.ts'
+import { usdOf } from './rules.ts'
+import { findWorkflow } from './store.ts'
+
+export type Operating = { readonly ctx: Ctx; readonly audit: Audit; readonly books: Books }
+type Input = {
+  readonly workflowId: string
+  readonly mode: Mode
+  readonly quantity: number
+  readonly items?: readonly unknown[] | undefined
+  readonly instructions?: string | undefined
+}
+
+/** Has units made at the operator's cost. Accepted ones are stock. */
+export const operatorProduce = ({ ctx, audit, books }: Operating, operator: Operator, input: Input) =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const { workflowId, mode, quantity, instructions } = input
+    const workflow = await findWorkflow(tx, workflowId)
+    if (!workflow?.active) throw new Refusal('not_found', { message: 'No such workflow is offered.' })
+    const order = await orderByHouse(tx, books, {
+      workflow,
+      terms: termsOf(workflow),
+      mode,
+      quantity,
+      items: requireItems(workflow, input.items, quantity),
+      instructions,
+      purpose: 'stock',
+    })
+    const costUsd = usdOf(order.totalUsdCents)
+    await audit(tx, {
+      operatorId: operator.operatorId,
+      action: 'work.produce',
+      target: workflowId,
+      details: { mode, quantity, orderId: order.orderId, costUsd },
+    })
+    return { orderId: order.orderId, quantity, costUsd }
+  })

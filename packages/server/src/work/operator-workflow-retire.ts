@@ -1,0 +1,19 @@
+import type { Operator } from '../platform/call.ts'
+import { inTransaction } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import type { Operating } from './operator-produce.ts'
+import { updateWorkflowRetired } from './store.ts'
+
+/** Offers a workflow no more. Orders that stand are finished. */
+export const operatorWorkflowRetire = ({ ctx, audit }: Operating, operator: Operator, workflowId: string) =>
+  inTransaction(ctx, 'system', async (tx) => {
+    if (!(await updateWorkflowRetired(tx, workflowId)))
+      throw new Refusal('not_found', { message: 'No such workflow.' })
+    await audit(tx, {
+      operatorId: operator.operatorId,
+      action: 'workflow.retire',
+      target: workflowId,
+      details: {},
+    })
+    return { workflowId, active: false }
+  })

@@ -1,0 +1,58 @@
+import type { Operator } from '../platform/call.ts'
+import { inTransaction } from '../platform/db.ts'
+import { Refusal, type Detail } from '../platform/errors.ts'
+import { answerFaults, itemsOf } from './forms.ts'
+import type { Operating } from './operator-produce.ts'
+import { capCentsOf } from './rules.ts'
+import { upsertWorkflow, type WorkflowTerms } from './store.ts'
+
+/** What would not work: a reward above the price, fields without options, gold that fits no form. */
+const faultsOf = (workflow: WorkflowTerms): Detail[] => {
+  const faults: Detail[] = []
+  if (capCentsOf(workflow.priceUsd) < 1n)
+    faults.push({ path: 'body.priceUsd', code: 'too_small', message: 'must be at least one cent' })
+  if (BigInt(workflow.rewardStars) > capCentsOf(workflow.priceUsd))
+    faults.push({
+      path: 'body.rewardStars',
+      code: 'too_big',
+      message: 'a Star is a cent: people cannot get more than the unit costs',
+    })
+  for (const [index, field] of workflow.answerForm.entries())
+    if ((field.type === 'choice' || field.type === 'many') && field.options === undefined)
+      faults.push({ path: `body.answerForm.${index}.options`, code: 'missing', message: 'is required' })
+  const names = [...workflow.inputForm, ...workflow.answerForm].length
+  const different =
+    new Set(workflow.inputForm.map(({ name }) => name)).size +
+    new Set(workflow.answerForm.map(({ name }) => name)).size
+  if (names !== different) faults.push({ path: 'body', code: 'twice', message: 'a field is named twice' })
+  for (const [index, gold] of workflow.gold.entries()) {
+    const input = itemsOf(workflow.inputForm, [gold.input], 1)
+    const known = workflow.answerForm.map((field) => ({ ...field, required: false }))
+    const wrong = [...('faults' in input ? input.faults : []), ...answerFaults(known, gold.answer)]
+    faults.push(
+      ...wrong.map((fault) => ({ ...fault, path: `body.gold.${index}.${fault.path.split('.').at(-1)}` })),
+    )
+  }
+  return faults.slice(0, 20)
+}
+
+/** Offers a workflow, or changes what is offered. Orders keep the terms that they were made with. */
+export const operatorWorkflowWrite = (
+  { ctx, audit }: Operating,
+  operator: Operator,
+  { workflowId, ...terms }: Omit<WorkflowTerms, 'id'> & { readonly workflowId: string },
+) => {
+  const workflow = { id: workflowId, ...terms }
+  const details = faultsOf(workflow)
+  if (details.length > 0) throw new Refusal('validation_failed', { details })
+  return inTransaction(ctx, 'system', async (tx) => {
+    await upsertWorkflow(tx, workflow)
+    await audit(tx, {
+      operatorId: operator.operatorId,
+      action: 'workflow.write',
+      target: workflowId,
+      details: { priceUsd: workflow.priceUsd, rewardStars: workflow.rewardStars },
+    })
+    return { workflowId, active: true }
+  })
+}

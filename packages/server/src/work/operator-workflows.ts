@@ -1,0 +1,18 @@
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { countStock } from './stock.ts'
+import { listAllWorkflows } from './store.ts'
+
+const none = { live: 0, test: 0 }
+
+/** Every workflow as operators keep it, with what is in stock. */
+export const operatorWorkflows = (ctx: Ctx) =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const stock = await countStock(tx)
+    const workflows = (await listAllWorkflows(tx)).map(({ id, ...workflow }) => ({
+      ...workflow,
+      workflowId: id,
+      stock: stock.get(id) ?? none,
+    }))
+    return { workflows }
+  })

@@ -1,0 +1,28 @@
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { findOrder, findOrderForUpdate } from './orders/store.ts'
+import { showOrder } from './show-order.ts'
+import { returnMoney } from './orders/money.ts'
+import { moveOrder } from './orders/steps.ts'
+import { updateOpenCancelled } from './units/store.ts'
+
+/** Nothing new begins for this order. What people have in hand, or delivered, goes its way and is paid. */
+export const orderCancel = (ctx: Ctx, agent: Agent, orderId: string) =>
+  inTransaction(ctx, agent.agentId, async (tx) => {
+    const key = { agentId: agent.agentId, mode: agent.mode, orderId }
+    const order = await findOrderForUpdate(tx, key)
+    if (!order) throw new Refusal('not_found', { message: 'No such order.' })
+    if (order.status === 'cancelled') return showOrder(tx, order)
+    if (!['created', 'funded', 'in_progress'].includes(order.status))
+      throw new Refusal('order_conflict', {
+        message: `This order is ${order.status}: nothing of it waits to be done.`,
+      })
+    const { usdCents } = await updateOpenCancelled(tx, key)
+    await moveOrder(tx, key, 'cancelled')
+    await returnMoney(tx, order, { usdCents, reference: orderId, reason: 'the order was cancelled' })
+    const after = await findOrder(tx, key)
+    if (!after) throw new Error('an order vanished')
+    return showOrder(tx, after)
+  })

@@ -1,0 +1,73 @@
+import { Answer, type Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { csvMediaType, writeRows } from '../platform/csv.ts'
+import { Refusal } from '../platform/errors.ts'
+import { findOrder } from './orders/store.ts'
+import { showUnits, type FindTokens } from './show-order.ts'
+import { listUnits } from './units/store.ts'
+
+type Page = {
+  readonly orderId: string
+  readonly format?: 'json' | 'csv' | undefined
+  readonly after?: number | undefined
+  readonly limit?: number | undefined
+}
+type Shown = Awaited<ReturnType<typeof showUnits>>[number]
+
+/** Append-only: a column is never moved, renamed or dropped. Fields of the answer follow, in the order of the form. */
+const columns = [
+  'n',
+  'status',
+  'deliveredAt',
+  'quality',
+  'credentialId',
+  'sessionId',
+  'input',
+  'rejectReason',
+  'rejectNote',
+  'pohf_jwt',
+] as const
+const written = (value: unknown): string | number | null => {
+  if (value === null || value === undefined) return null
+  return typeof value === 'string' || typeof value === 'number' ? value : JSON.stringify(value)
+}
+const rowOf = (unit: Shown, fields: readonly string[]): (string | number | null)[] => {
+  const answer = (unit.answer ?? {}) as Record<string, unknown>
+  return [
+    unit.n,
+    unit.status,
+    unit.deliveredAt,
+    unit.quality,
+    unit.credential?.credentialId ?? null,
+    unit.sessionId,
+    written(unit.input),
+    unit.rejection?.reason ?? null,
+    unit.rejection?.note ?? null,
+    unit.credential?.pohf_jwt ?? null,
+    ...fields.map((field) => written(answer[field])),
+  ]
+}
+
+/** The answers with their credentials, unit by unit. */
+export const orderResults = (ctx: Ctx, agent: Agent, findTokens: FindTokens, page: Page) =>
+  inTransaction(ctx, agent.agentId, async (tx) => {
+    const { limit = 100, after = 0 } = page
+    const key = { agentId: agent.agentId, mode: agent.mode, orderId: page.orderId }
+    const order = await findOrder(tx, key)
+    if (!order) throw new Refusal('not_found', { message: 'No such order.' })
+    const rows = await listUnits(tx, key, { after, limit })
+    const units = await showUnits(tx, order, rows, findTokens)
+    const nextCursor = rows.length === limit ? (rows.at(-1)?.n ?? null) : null
+    if (page.format !== 'csv')
+      return new Answer({ orderId: order.orderId, status: order.status, units, nextCursor })
+    const fields = order.terms?.answerForm.map(({ name }) => name) ?? []
+    const text = writeRows(
+      [...columns, ...fields.map((field) => `answer.${field}`)],
+      units.map((unit) => rowOf(unit, fields)),
+    )
+    return new Answer(undefined, {
+      raw: { mediaType: csvMediaType, text },
+      headers: nextCursor === null ? {} : { 'x-next-cursor': String(nextCursor) },
+    })
+  })

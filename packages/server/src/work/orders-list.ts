@@ -1,0 +1,23 @@
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { listOrders } from './orders/store.ts'
+import type { OrderState } from './rules.ts'
+import { showOrders } from './show-order.ts'
+
+type Page = {
+  readonly status?: OrderState | undefined
+  readonly after?: string | undefined
+  readonly limit?: number | undefined
+}
+
+export const ordersList = (ctx: Ctx, agent: Agent, { status, after, limit = 50 }: Page) =>
+  inTransaction(ctx, agent.agentId, async (tx) => {
+    const { agentId, mode } = agent
+    const orders = await listOrders(tx, { agentId, mode, status, after, limit })
+    const last = orders.at(-1)
+    return {
+      orders: await showOrders(tx, orders),
+      nextCursor: last && orders.length === limit ? last.orderId : null,
+    }
+  })

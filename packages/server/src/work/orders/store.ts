@@ -1,0 +1,229 @@
+import { sql } from 'kysely'
+import type { Mode } from '@pohf/protocol'
+import { now, type Tx } from '../../platform/db.ts'
+import { orderDays, type OrderState, type Price } from '../rules.ts'
+import type { Terms } from '../units/rules.ts'
+
+export type OrderKey = { readonly agentId: string; readonly mode: Mode; readonly orderId: string }
+export type Purpose = 'buyer' | 'stock' | 'gold'
+type NewOrder = Price & {
+  readonly taskType: string
+  readonly workflowId: string | undefined
+  readonly quantity: number
+  readonly capUsdCents: bigint | undefined
+  readonly items: readonly unknown[] | undefined
+  readonly instructions: string | undefined
+  readonly callbackRef: string | undefined
+  readonly terms: Terms | undefined
+  readonly purpose: Purpose
+}
+/** Stores a new order and says when it ends unfunded. */
+export const insertOrder = async (tx: Tx, key: OrderKey, order: NewOrder): Promise<Date> => {
+  const row = await tx
+    .insertInto('orders')
+    .values({
+      agent_id: key.agentId,
+      mode: key.mode,
+      order_id: key.orderId,
+      task_type: order.taskType,
+      workflow_id: order.workflowId ?? null,
+      offer: order.offer,
+      quantity: order.quantity,
+      total_usd_cents: order.totalUsdCents,
+      max_price_usd_cents: order.capUsdCents ?? null,
+      items: order.items ? JSON.stringify(order.items) : null,
+      instructions: order.instructions ?? null,
+      callback_ref: order.callbackRef ?? null,
+      terms: order.terms ? JSON.stringify(order.terms) : null,
+      purpose: order.purpose,
+      expires_at: sql<Date>`pohf_now() + make_interval(days => ${orderDays})`,
+    })
+    .returning('expires_at')
+    .executeTakeFirstOrThrow()
+  return row.expires_at
+}
+
+const columns = [
+  'agent_id',
+  'mode',
+  'order_id',
+  'status',
+  'task_type',
+  'workflow_id',
+  'offer',
+  'accepted_at',
+  'quantity',
+  'total_usd_cents',
+  'instructions',
+  'callback_ref',
+  'created_at',
+  'expires_at',
+  'funded_at',
+  'checkout_id',
+  'checkout_url',
+  'checkout_expires_at',
+  'terms',
+  'purpose',
+] as const
+/** The items themselves are read where one is shown: there may be megabytes of them. */
+const selectOrders = (tx: Tx) =>
+  tx
+    .selectFrom('orders')
+    .select(columns)
+    .select([
+      sql<boolean>`expires_at <= pohf_now()`.as('is_over'),
+      sql<boolean>`coalesce(checkout_expires_at > pohf_now(), false)`.as('checkout_is_open'),
+      sql<number>`coalesce(jsonb_array_length(items), 0)`.as('item_count'),
+    ])
+type Row = Awaited<ReturnType<ReturnType<typeof selectOrders>['executeTakeFirstOrThrow']>>
+
+const orderOf = (row: Row) => ({
+  agentId: row.agent_id as `agt_${string}`,
+  mode: row.mode as Mode,
+  orderId: row.order_id,
+  status: row.status as OrderState,
+  taskType: row.task_type,
+  workflowId: row.workflow_id,
+  offer: row.offer,
+  waitsForOperator: row.offer && row.accepted_at === null && ['created', 'funded'].includes(row.status),
+  quantity: row.quantity,
+  totalUsdCents: row.total_usd_cents,
+  instructions: row.instructions,
+  callbackRef: row.callback_ref,
+  createdAt: row.created_at,
+  expiresAt: row.expires_at,
+  fundedAt: row.funded_at,
+  terms: row.terms as Terms | null,
+  purpose: row.purpose as Purpose,
+  itemCount: row.item_count,
+  isOver: row.is_over,
+  checkout:
+    row.checkout_id !== null && row.checkout_url !== null && row.checkout_expires_at !== null
+      ? {
+          checkoutId: row.checkout_id,
+          checkoutUrl: row.checkout_url,
+          expiresAt: row.checkout_expires_at,
+          isOpen: row.checkout_is_open,
+        }
+      : undefined,
+})
+export type Order = ReturnType<typeof orderOf>
+
+const orderQuery = (tx: Tx, key: OrderKey) =>
+  selectOrders(tx)
+    .where('agent_id', '=', key.agentId)
+    .where('mode', '=', key.mode)
+    .where('order_id', '=', key.orderId)
+
+export const findOrder = async (tx: Tx, key: OrderKey): Promise<Order | undefined> => {
+  const row = await orderQuery(tx, key).executeTakeFirst()
+  return row && orderOf(row)
+}
+
+/** Locks the order: whatever changes it or its units comes one after the other. */
+export const findOrderForUpdate = async (tx: Tx, key: OrderKey): Promise<Order | undefined> => {
+  const row = await orderQuery(tx, key).forUpdate().executeTakeFirst()
+  return row && orderOf(row)
+}
+
+type OrderPage = {
+  readonly agentId: string
+  readonly mode: Mode
+  readonly status: OrderState | undefined
+  readonly after: string | undefined
+  readonly limit: number
+}
+/** Newest first: ids begin with their time. */
+export const listOrders = async (tx: Tx, page: OrderPage): Promise<Order[]> => {
+  let query = selectOrders(tx).where('agent_id', '=', page.agentId).where('mode', '=', page.mode)
+  if (page.status !== undefined) query = query.where('status', '=', page.status)
+  if (page.after !== undefined) query = query.where('order_id', '<', page.after)
+  return (await query.orderBy('order_id', 'desc').limit(page.limit).execute()).map(orderOf)
+}
+
+/** Orders of all agents, for operators, newest first; those of gold items are left out. */
+export const listAllOrders = async (
+  tx: Tx,
+  page: { readonly waiting: boolean; readonly after: string | undefined; readonly limit: number },
+): Promise<Order[]> => {
+  let query = selectOrders(tx).where('purpose', '<>', 'gold')
+  if (page.waiting)
+    query = query
+      .where('offer', '=', true)
+      .where('accepted_at', 'is', null)
+      .where('status', 'in', ['created', 'funded'])
+  if (page.after !== undefined) query = query.where('order_id', '<', page.after)
+  return (await query.orderBy('order_id', 'desc').limit(page.limit).execute()).map(orderOf)
+}
+
+const oneOrder = (tx: Tx, key: OrderKey) =>
+  tx
+    .updateTable('orders')
+    .where('agent_id', '=', key.agentId)
+    .where('mode', '=', key.mode)
+    .where('order_id', '=', key.orderId)
+
+export const updateOrderCheckout = async (
+  tx: Tx,
+  key: OrderKey,
+  checkout: { readonly checkoutId: string; readonly checkoutUrl: string; readonly expiresAt: Date },
+): Promise<void> => {
+  await oneOrder(tx, key)
+    .set({
+      checkout_id: checkout.checkoutId,
+      checkout_url: checkout.checkoutUrl,
+      checkout_expires_at: checkout.expiresAt,
+    })
+    .execute()
+}
+
+/** One step of an order; the database refuses those that are not in its table. */
+export const updateOrderStatus = async (tx: Tx, key: OrderKey, status: OrderState): Promise<void> => {
+  await oneOrder(tx, key)
+    .set({ status, ...(status === 'funded' ? { funded_at: now() } : {}) })
+    .execute()
+}
+
+/** The first person took a unit: true where nobody had before. */
+export const updateOrderBegun = async (tx: Tx, key: OrderKey): Promise<boolean> => {
+  const { numUpdatedRows } = await oneOrder(tx, key)
+    .set({ status: 'in_progress' })
+    .where('status', '=', 'funded')
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+export const updateOrderTerms = async (tx: Tx, key: OrderKey, terms: Terms): Promise<void> => {
+  await oneOrder(tx, key)
+    .set({ terms: JSON.stringify(terms) })
+    .execute()
+}
+export const updateOrderAccepted = async (tx: Tx, key: OrderKey, terms: Terms): Promise<void> => {
+  await oneOrder(tx, key)
+    .set({ terms: JSON.stringify(terms), accepted_at: now() })
+    .execute()
+}
+export const updateOrderDeclined = async (tx: Tx, key: OrderKey, reason: string): Promise<void> => {
+  await oneOrder(tx, key).set({ decline_reason: reason }).execute()
+}
+
+/** The buyer's items behind these places. */
+export const listItems = async (
+  tx: Tx,
+  key: OrderKey,
+  places: readonly number[],
+): Promise<ReadonlyMap<number, unknown>> => {
+  if (places.length === 0) return new Map()
+  const { rows } = await sql<{ place: number; item: unknown }>`
+    select place, orders.items -> place as item from orders, unnest(${[...new Set(places)]}::int[]) place
+    where agent_id = ${key.agentId} and mode = ${key.mode} and order_id = ${key.orderId}`.execute(tx)
+  return new Map(rows.map(({ place, item }) => [place, item]))
+}
+
+/** Orders that nobody paid for in time, a batch at a time. Locked ones are somebody's, and wait for the next. */
+export const listUnfundedOver = async (tx: Tx, limit: number): Promise<OrderKey[]> => {
+  const { rows } = await sql<{ agent_id: string; mode: Mode; order_id: string }>`
+    select agent_id, mode, order_id from orders where status = 'created' and expires_at <= pohf_now()
+    order by expires_at limit ${limit} for update skip locked`.execute(tx)
+  return rows.map((row) => ({ agentId: row.agent_id, mode: row.mode, orderId: row.order_id }))
+}

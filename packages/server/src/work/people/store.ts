@@ -1,0 +1,342 @@
+import { sql } from 'kysely'
+import type { Mode } from '@pohf/protocol'
+import { now, type Tx } from '../../platform/db.ts'
+import type { AssignmentState } from '../units/rules.ts'
+import type { UnitKey } from '../units/store.ts'
+
+const columns = [
+  'assignment_id',
+  'person_id',
+  'mode',
+  'agent_id',
+  'order_id',
+  'n',
+  'item',
+  'task_id',
+  'status',
+  'reward_stars',
+  'worker',
+  'challenge',
+  'claimed_at',
+  'due_at',
+  'session_id',
+  'quality',
+  'reasons',
+  'flags',
+  'gold_right',
+] as const
+const selectAssignments = (tx: Tx) =>
+  tx
+    .selectFrom('assignments')
+    .select(columns)
+    .select(sql<boolean>`due_at <= pohf_now()`.as('is_over'))
+type Row = Awaited<ReturnType<ReturnType<typeof selectAssignments>['executeTakeFirstOrThrow']>>
+
+const assignmentOf = (row: Row) => ({
+  assignmentId: row.assignment_id,
+  personId: row.person_id,
+  mode: row.mode as Mode,
+  agentId: row.agent_id as `agt_${string}`,
+  orderId: row.order_id,
+  n: row.n,
+  item: row.item,
+  taskId: row.task_id,
+  status: row.status as AssignmentState,
+  rewardStars: row.reward_stars,
+  worker: row.worker,
+  challenge: row.challenge,
+  claimedAt: row.claimed_at,
+  dueAt: row.due_at,
+  isOver: row.is_over,
+  sessionId: row.session_id,
+  quality: row.quality,
+  reasons: row.reasons,
+  flags: row.flags,
+  goldRight: row.gold_right,
+})
+export type Assignment = ReturnType<typeof assignmentOf>
+
+type NewAssignment = {
+  readonly assignmentId: string
+  readonly personId: string
+  readonly unit: UnitKey
+  readonly item: number | null
+  readonly taskId: string
+  readonly rewardStars: number
+  readonly worker: string
+  readonly challenge: string
+  readonly minutes: number
+  readonly flags: readonly string[]
+}
+export const insertAssignment = async (tx: Tx, made: NewAssignment): Promise<void> => {
+  await tx
+    .insertInto('assignments')
+    .values({
+      assignment_id: made.assignmentId,
+      person_id: made.personId,
+      mode: made.unit.mode,
+      agent_id: made.unit.agentId,
+      order_id: made.unit.orderId,
+      n: made.unit.n,
+      item: made.item,
+      task_id: made.taskId,
+      reward_stars: made.rewardStars,
+      worker: made.worker,
+      challenge: made.challenge,
+      due_at: sql<Date>`pohf_now() + make_interval(mins => ${made.minutes})`,
+      flags: [...made.flags],
+    })
+    .execute()
+}
+
+export const findAssignment = async (tx: Tx, assignmentId: string): Promise<Assignment | undefined> => {
+  const row = await selectAssignments(tx).where('assignment_id', '=', assignmentId).executeTakeFirst()
+  return row && assignmentOf(row)
+}
+const holderQuery = (tx: Tx, unit: UnitKey) =>
+  selectAssignments(tx)
+    .where('agent_id', '=', unit.agentId)
+    .where('mode', '=', unit.mode)
+    .where('order_id', '=', unit.orderId)
+    .where('n', '=', unit.n)
+    .where('status', 'not in', ['not_verified', 'returned', 'ran_out'])
+/** Who has a unit in hand, or answered it. */
+export const findHolder = async (tx: Tx, unit: UnitKey): Promise<Assignment | undefined> => {
+  const row = await holderQuery(tx, unit).executeTakeFirst()
+  return row && assignmentOf(row)
+}
+export const findHolderForUpdate = async (tx: Tx, unit: UnitKey): Promise<Assignment | undefined> => {
+  const row = await holderQuery(tx, unit).forUpdate().executeTakeFirst()
+  return row && assignmentOf(row)
+}
+/** What the person works on now. */
+export const findCurrent = async (tx: Tx, personId: string): Promise<Assignment | undefined> => {
+  const row = await selectAssignments(tx)
+    .where('person_id', '=', personId)
+    .where('status', '=', 'claimed')
+    .executeTakeFirst()
+  return row && assignmentOf(row)
+}
+/** Newest first. */
+export const listAssignments = async (tx: Tx, personId: string, limit: number): Promise<Assignment[]> => {
+  const rows = await selectAssignments(tx)
+    .where('person_id', '=', personId)
+    .orderBy('assignment_id', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.map(assignmentOf)
+}
+
+type Change = {
+  readonly status: AssignmentState
+  readonly sessionId?: string
+  readonly quality?: number | null
+  readonly reasons?: readonly string[]
+  readonly goldRight?: boolean
+}
+export const updateAssignment = async (tx: Tx, assignmentId: string, change: Change): Promise<void> => {
+  await tx
+    .updateTable('assignments')
+    .set({
+      status: change.status,
+      ...(change.sessionId === undefined ? {} : { session_id: change.sessionId }),
+      ...(change.quality === undefined ? {} : { quality: change.quality }),
+      ...(change.reasons === undefined ? {} : { reasons: [...change.reasons] }),
+      ...(change.goldRight === undefined ? {} : { gold_right: change.goldRight }),
+    })
+    .where('assignment_id', '=', assignmentId)
+    .execute()
+}
+
+/** Claims whose time is over, oldest first. */
+export const listDueClaims = async (tx: Tx, limit: number): Promise<Assignment[]> => {
+  const rows = await selectAssignments(tx)
+    .where('status', '=', 'claimed')
+    .where('due_at', '<=', now())
+    .orderBy('due_at')
+    .limit(limit)
+    .execute()
+  return rows.map(assignmentOf)
+}
+
+type NewEarning = {
+  readonly unit: UnitKey
+  readonly worker: string
+  readonly stars: number
+  readonly vestingDays: number
+}
+/** Writes down what a unit earned. A second time is an error: nothing is paid twice. */
+export const insertEarning = async (tx: Tx, earning: NewEarning): Promise<void> => {
+  await tx
+    .insertInto('worker_earnings')
+    .values({
+      agent_id: earning.unit.agentId,
+      mode: earning.unit.mode,
+      order_id: earning.unit.orderId,
+      n: earning.unit.n,
+      worker: earning.worker,
+      stars: BigInt(earning.stars),
+      vests_at: sql<Date>`pohf_now() + make_interval(days => ${earning.vestingDays})`,
+    })
+    .execute()
+}
+export type Earning = UnitKey & { readonly worker: string; readonly stars: bigint }
+type EarningRow = {
+  agent_id: string
+  mode: string
+  order_id: string
+  n: number
+  worker: string
+  stars: bigint
+}
+const earningOf = (row: EarningRow): Earning => ({
+  agentId: row.agent_id,
+  mode: row.mode as Mode,
+  orderId: row.order_id,
+  n: row.n,
+  worker: row.worker,
+  stars: row.stars,
+})
+const earningColumns = ['agent_id', 'mode', 'order_id', 'n', 'worker', 'stars'] as const
+/** Stars whose time has come, a batch at a time, locked; what another worker has in hand is passed over. */
+export const listVestingDue = async (tx: Tx, limit: number): Promise<Earning[]> => {
+  const rows = await tx
+    .selectFrom('worker_earnings')
+    .select(earningColumns)
+    .where('status', '=', 'vesting')
+    .where('vests_at', '<=', now())
+    .orderBy('vests_at')
+    .limit(limit)
+    .forUpdate()
+    .skipLocked()
+    .execute()
+  return rows.map(earningOf)
+}
+export const updateEarning = async (
+  tx: Tx,
+  unit: UnitKey,
+  status: 'vested' | 'taken_back',
+): Promise<void> => {
+  await tx
+    .updateTable('worker_earnings')
+    .set({ status })
+    .where('agent_id', '=', unit.agentId)
+    .where('mode', '=', unit.mode)
+    .where('order_id', '=', unit.orderId)
+    .where('n', '=', unit.n)
+    .execute()
+}
+/** What the units of an order earned, with their prices, the newest first; locked. What the operator paid is left out. */
+export const listEarnings = async (
+  tx: Tx,
+  key: Omit<UnitKey, 'n'>,
+): Promise<(Earning & { readonly status: string; readonly priceUsdCents: bigint })[]> => {
+  const rows = await tx
+    .selectFrom('worker_earnings as earned')
+    .innerJoin('order_units as unit', (join) =>
+      join
+        .onRef('unit.agent_id', '=', 'earned.agent_id')
+        .onRef('unit.mode', '=', 'earned.mode')
+        .onRef('unit.order_id', '=', 'earned.order_id')
+        .onRef('unit.n', '=', 'earned.n'),
+    )
+    .select([
+      'earned.agent_id',
+      'earned.mode',
+      'earned.order_id',
+      'earned.n',
+      'earned.worker',
+      'earned.stars',
+    ])
+    .select(['earned.status', 'unit.price_usd_cents'])
+    .where('earned.agent_id', '=', key.agentId)
+    .where('earned.mode', '=', key.mode)
+    .where('earned.order_id', '=', key.orderId)
+    .where('earned.status', '<>', 'taken_back')
+    .where('earned.flagged', '=', false)
+    .where('unit.house_pays', '=', false)
+    .orderBy('unit.ended_at', 'desc')
+    .forUpdate('earned')
+    .execute()
+  return rows.map((row) => ({ ...earningOf(row), status: row.status, priceUsdCents: row.price_usd_cents }))
+}
+export const updateEarningFlagged = async (tx: Tx, unit: UnitKey): Promise<void> => {
+  await tx
+    .updateTable('worker_earnings')
+    .set({ flagged: true })
+    .where('agent_id', '=', unit.agentId)
+    .where('mode', '=', unit.mode)
+    .where('order_id', '=', unit.orderId)
+    .where('n', '=', unit.n)
+    .execute()
+}
+
+/** When the next Stars of this account are the person's. */
+export const findNextVesting = async (tx: Tx, worker: string, mode: Mode): Promise<Date | null> => {
+  const row = await tx
+    .selectFrom('worker_earnings')
+    .select('vests_at')
+    .where('worker', '=', worker)
+    .where('mode', '=', mode)
+    .where('status', '=', 'vesting')
+    .orderBy('vests_at')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.vests_at ?? null
+}
+
+/** How many units of this task the person ever took, and which golds among them, by the hash of their input. */
+export const countTaken = async (
+  tx: Tx,
+  who: { readonly personId: string; readonly mode: Mode; readonly taskId: string },
+): Promise<number> => {
+  const row = await tx
+    .selectFrom('assignments')
+    .select(sql<number>`count(*)::int`.as('count'))
+    .where('person_id', '=', who.personId)
+    .where('mode', '=', who.mode)
+    .where('task_id', '=', who.taskId)
+    .executeTakeFirstOrThrow()
+  return row.count
+}
+
+type StandingKey = { readonly personId: string; readonly mode: Mode; readonly taskId: string }
+export type Standing = {
+  readonly golds: number
+  readonly right: number
+  /** Only where it has not passed. */
+  readonly pausedUntil: Date | null
+}
+export const findStanding = async (tx: Tx, key: StandingKey): Promise<Standing> => {
+  const row = await tx
+    .selectFrom('worker_standing')
+    .select(['golds', 'golds_right'])
+    .select(sql<Date | null>`case when paused_until > pohf_now() then paused_until end`.as('paused_until'))
+    .where('person_id', '=', key.personId)
+    .where('mode', '=', key.mode)
+    .where('task_id', '=', key.taskId)
+    .executeTakeFirst()
+  return { golds: row?.golds ?? 0, right: row?.golds_right ?? 0, pausedUntil: row?.paused_until ?? null }
+}
+/** Counts one gold; says how many there are now. */
+export const upsertStanding = async (tx: Tx, key: StandingKey, isRight: boolean): Promise<Standing> => {
+  const right = isRight ? 1 : 0
+  await sql`
+    insert into worker_standing as known (person_id, mode, task_id, golds, golds_right)
+    values (${key.personId}, ${key.mode}, ${key.taskId}, 1, ${right})
+    on conflict (person_id, mode, task_id) do update
+      set golds = known.golds + 1, golds_right = known.golds_right + ${right}`.execute(tx)
+  return findStanding(tx, key)
+}
+/** A pause. The count begins anew, so that it is over when it is over. */
+export const updateStandingPaused = async (tx: Tx, key: StandingKey, days: number): Promise<void> => {
+  await sql`
+    update worker_standing set golds = 0, golds_right = 0, paused_until = pohf_now() + make_interval(days => ${days})
+    where person_id = ${key.personId} and mode = ${key.mode} and task_id = ${key.taskId}`.execute(tx)
+}
+/** An operator found that the person was right after all: the miss is taken away, and so is a pause. */
+export const updateStandingLifted = async (tx: Tx, key: StandingKey): Promise<void> => {
+  await sql`
+    update worker_standing set golds_right = least(golds, golds_right + 1), paused_until = null
+    where person_id = ${key.personId} and mode = ${key.mode} and task_id = ${key.taskId}`.execute(tx)
+}

@@ -1,0 +1,27 @@
+import { requireOwnPage, type FromPage } from '../members/index.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { findAssignment } from './people/store.ts'
+import { summarise } from './show-assignment.ts'
+import { appealUnit, lockUnit } from './units/steps.ts'
+import { requireOwn } from './worker-assignment.ts'
+
+/** The person does not agree with a rejection: an operator looks. */
+export const workerAppeal = (
+  ctx: Ctx,
+  page: FromPage,
+  input: { readonly assignmentId: string; readonly text: string },
+) => {
+  requireOwnPage(ctx, page)
+  return inTransaction(ctx, 'system', async (tx) => {
+    const own = await requireOwn(tx, page, input.assignmentId)
+    const locked = await lockUnit(tx, own)
+    if (locked?.holder?.assignmentId !== own.assignmentId || locked.unit.status !== 'rejected')
+      throw new Refusal('order_conflict', { message: 'There is no rejection of yours to appeal.' })
+    if (locked.unit.appealIsOver)
+      throw new Refusal('order_conflict', { message: 'The time to appeal is over.' })
+    await appealUnit(tx, locked, input.text)
+    return summarise(tx, (await findAssignment(tx, own.assignmentId)) ?? own)
+  })
+}

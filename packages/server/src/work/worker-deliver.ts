@@ -1,0 +1,123 @@
+import { listWorkable, requireOwnPage, type FromPage } from '../members/index.ts'
+import { inTransaction, type Tx } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { publish } from '../platform/outbox.ts'
+import { findSession, updateSessionMember, type Session } from '../sessions/index.ts'
+import type { WorkerDeps } from './deps.ts'
+import { answerFaults, answerOf } from './forms.ts'
+import { judgeGold } from './gold.ts'
+import { findOrder } from './orders/store.ts'
+import { findAssignment, updateAssignment, type Assignment } from './people/store.ts'
+import { showAssignment } from './show-assignment.ts'
+import { workerRefOf } from './units/rules.ts'
+import { freeUnit, lockUnit, refreshOrder, type Locked } from './units/steps.ts'
+import { updateUnitDelivered } from './units/store.ts'
+import { requireOwn } from './worker-assignment.ts'
+
+type Input = { readonly assignmentId: string; readonly sessionId: string; readonly answer: unknown }
+
+/** Refuses what is no longer in this person's hands. */
+const requireInHand = ({ status, isOver }: Assignment): void => {
+  if (status !== 'claimed') throw new Refusal('order_conflict', { message: `This work is ${status}.` })
+  if (isOver)
+    throw new Refusal('order_conflict', {
+      message: 'Your time for it is over. Somebody else may take it now.',
+    })
+}
+
+/** Refuses a recording that is not of this work, in the order of its life. */
+const requireOwnSession = (session: Session | undefined, challenge: string): Session => {
+  if (!session || session.kind !== 'work' || session.challenge !== challenge)
+    throw new Refusal('not_found', { message: 'This recording was not made for this work.' })
+  if (session.status === 'expired')
+    throw new Refusal('session_expired', { message: 'The recording ran out. Do the steps again.' })
+  if (session.status === 'open' || session.status === 'closed')
+    throw new Refusal('session_not_ready', { headers: { 'retry-after': '1' } })
+  return session
+}
+
+const look = async (tx: Tx, page: FromPage, input: Input) => {
+  const assignment = await requireOwn(tx, page, input.assignmentId)
+  const isRepeat = assignment.sessionId === input.sessionId && assignment.status !== 'claimed'
+  if (isRepeat) return { done: await showAssignment(tx, assignment) }
+  requireInHand(assignment)
+  const order = await findOrder(tx, assignment)
+  if (!order?.terms) throw new Error('work without terms')
+  const details = answerFaults(order.terms.answerForm, input.answer)
+  if (details.length > 0) throw new Refusal('validation_failed', { details })
+  const { agentId, mode } = assignment
+  const session = requireOwnSession(
+    await findSession(tx, { agentId, mode, sessionId: input.sessionId }),
+    assignment.challenge,
+  )
+  const members = (await listWorkable(tx, assignment.personId)).filter((member) => member.mode === mode)
+  const member = members.find((one) => one.agentId === agentId) ?? members[0]
+  if (!member) throw new Refusal('member_not_enrolled', { message: 'You are not enrolled any more.' })
+  return { assignment, session, member }
+}
+
+/** What is locked is still this claim, in time. */
+const requireClaim = async (tx: Tx, assignment: Assignment): Promise<Locked> => {
+  const locked = await lockUnit(tx, assignment)
+  if (locked?.holder?.assignmentId !== assignment.assignmentId)
+    throw new Refusal('order_conflict', { message: 'This work is not in your hands any more.' })
+  requireInHand(locked.holder)
+  return locked
+}
+
+const shownAfter = async (tx: Tx, assignmentId: string) => {
+  const after = await findAssignment(tx, assignmentId)
+  if (!after) throw new Error('an assignment vanished')
+  return showAssignment(tx, after)
+}
+
+/** The recording shows no attentive person: nothing is paid, and somebody else may do it. */
+const refuse = (deps: WorkerDeps, assignment: Assignment, session: Session) =>
+  inTransaction(deps.ctx, 'system', async (tx) => {
+    const locked = await requireClaim(tx, assignment)
+    await freeUnit(tx, locked, {
+      status: 'not_verified',
+      sessionId: session.sessionId,
+      quality: session.quality,
+      reasons: session.reasons,
+    })
+    return shownAfter(tx, assignment.assignmentId)
+  })
+
+/** Hands in an answer: checked, proven by the recording, minted for the buyer, all or nothing. */
+export const workerDeliver = async (deps: WorkerDeps, page: FromPage, input: Input) => {
+  const { ctx } = deps
+  requireOwnPage(ctx, page)
+  const seen = await inTransaction(ctx, 'system', (tx) => look(tx, page, input))
+  if ('done' in seen) return seen.done
+  const { assignment, session, member } = seen
+  if (session.verified !== true) return refuse(deps, assignment, session)
+  const { agentId, mode, personId } = assignment
+  const workerRef = workerRefOf(ctx.secrets.derive('worker'), { agentId, mode, personId })
+  const named = { ...session, memberRef: workerRef }
+  return deps.mintWork({ agentId, mode, session: named, member }, async (tx, credentialId) => {
+    const { order, unit } = await requireClaim(tx, assignment)
+    const { sessionId, quality } = session
+    await updateSessionMember(tx, { agentId, mode, sessionId, at: session.at }, workerRef)
+    await updateUnitDelivered(tx, unit, {
+      workerRef,
+      sessionId,
+      credentialId,
+      answer: answerOf(input.answer),
+      quality,
+    })
+    await updateAssignment(tx, assignment.assignmentId, { status: 'delivered', sessionId, quality })
+    const { orderId, n } = unit
+    await publish(tx, {
+      agentId,
+      mode,
+      subject: orderId,
+      type: 'order.unit_delivered',
+      data: { orderId, n, credentialId },
+    })
+    if (order.purpose === 'gold')
+      await judgeGold(tx, deps, { order, assignment, personId, answer: input.answer })
+    else await refreshOrder(tx, order)
+    return shownAfter(tx, assignment.assignmentId)
+  })
+}

@@ -1,0 +1,35 @@
+import { modes } from '@pohf/protocol'
+import { balanceOf } from '../ledger/index.ts'
+import { requireSignedIn, type FromPage } from '../members/index.ts'
+import { inTransaction } from '../platform/db.ts'
+import type { WorkerDeps } from './deps.ts'
+import { findNextVesting, listAssignments } from './people/store.ts'
+import { summarise } from './show-assignment.ts'
+import { vestingOf, workerOf } from './units/rules.ts'
+
+const assignmentsMax = 100
+
+/** What a person earned in each mode, and by what. */
+export const workerEarnings = (deps: WorkerDeps, page: FromPage) =>
+  inTransaction(deps.ctx, 'system', async (tx) => {
+    const personId = await requireSignedIn(tx, page)
+    const worker = workerOf(deps.ctx.secrets.derive('worker'), personId)
+    const books = []
+    for (const mode of modes) {
+      const book = { agentId: deps.houseOf(mode), mode, unit: 'star' } as const
+      const vested = await balanceOf(tx, { ...book, account: deps.starsAccountOf(book.agentId, worker) })
+      const { heldStars, paidStars } = await deps.starsHeldOf(tx, { ...book, userRef: worker })
+      books.push({
+        mode,
+        vestingStars: Number(await balanceOf(tx, { ...book, account: vestingOf(worker) })),
+        vestedStars: Number(vested),
+        heldStars: Number(heldStars),
+        paidStars: Number(paidStars),
+        nextVestsAt: (await findNextVesting(tx, worker, mode))?.toISOString() ?? null,
+      })
+    }
+    const assignments = []
+    for (const assignment of await listAssignments(tx, personId, assignmentsMax))
+      assignments.push(await summarise(tx, assignment))
+    return { books, assignments }
+  })

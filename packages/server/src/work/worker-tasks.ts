@@ -1,0 +1,43 @@
+import { modes } from '@pohf/protocol'
+import { listWorkable, requireSignedIn, type FromPage } from '../members/index.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { findOrder } from './orders/store.ts'
+import { findCurrent } from './people/store.ts'
+import { summarise } from './show-assignment.ts'
+import { listOpenTasks } from './units/store.ts'
+
+const tasksMax = 100
+const countMax = 100
+
+/** What waits for this person, in each mode in which they are enrolled somewhere. */
+export const workerTasks = (ctx: Ctx, page: FromPage) =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const personId = await requireSignedIn(tx, page)
+    const workable = await listWorkable(tx, personId)
+    if (workable.length === 0)
+      throw new Refusal('member_not_enrolled', {
+        message: 'Work is for people who are enrolled. Use the link that a site of yours sent you.',
+      })
+    const tasks = []
+    for (const mode of modes.filter((one) => workable.some((member) => member.mode === one))) {
+      for (const open of await listOpenTasks(tx, { mode, personId, limit: tasksMax, countMax })) {
+        const order = await findOrder(tx, { agentId: open.agentId, mode, orderId: open.orderId })
+        if (!order?.terms) continue
+        const { title, description, category, estMinutes, rewardStars } = order.terms
+        tasks.push({
+          workflowId: open.taskId,
+          mode,
+          title,
+          description,
+          category,
+          estMinutes,
+          rewardStars,
+          available: open.available,
+        })
+      }
+    }
+    const current = await findCurrent(tx, personId)
+    return { tasks, current: current ? await summarise(tx, current) : null }
+  })
