@@ -38,6 +38,3 @@ export const findWorkRef = async (tx: Tx, key: Ref): Promise<WorkRef | undefined
   const [only] = order.quantity === 1 ? await listUnits(tx, order, { after: 0, limit: 1 }) : []
   return { humanRef: only?.workerRef ?? null, paid: isPaid(order.status) }
 }
-
-/** How many workflows can be bought and delivered now: the rehearsal on a test network. */
-export const countPurchasable = async (_tx: Tx, mode: Mode): Promise<number> => (mode === 'test' ? 1 : 0)
