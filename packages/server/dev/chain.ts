@@ -33,6 +33,7 @@ const introduce = async (chain: Chain, registry: Registry, serverUrl: string): P
   }
   return `${chain.url}   chain id ${chain.chainId}, test dollars at ${chain.token}
   Buyer's key    ${chain.buyer.privateKey}   1,000 test dollars; the key is public
+  Buy            PAYER_PRIVATE_KEY=${chain.buyer.privateKey} npm run -s pohf -- buy wf_test_ok --url ${serverUrl}
   HumanRegistry  ${registry.address}`
 }
 

@@ -12,7 +12,11 @@ const mediaTypes: Readonly<Record<string, string>> = {
 }
 
 /** Address and file of every page that the console builds. */
-const entries = { '/verify': 'verify.html', '/console': 'console.html', '/me/recording': 'recording.html' } as const
+const entries = {
+  '/verify': 'verify.html',
+  '/console': 'console.html',
+  '/me/recording': 'recording.html',
+} as const
 
 export const isConsoleBuilt = (folder = builtFolder): boolean =>
   Object.values(entries).every((file) => existsSync(join(folder, file)))
