@@ -181,6 +181,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
     statusIndexes,
     credits: creditsDesk,
     findWorkRef: work.findWorkRef,
+    findCardPayment: paymentsDesk.findCardPayment,
   }
   const workerDeps: work.WorkerDeps = {
     ctx,
@@ -242,6 +243,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
       ...discovery.consolePages(ctx.config.BASE_URL),
       ...discovery.tagPages(),
       ...members.pages(membersDeps),
+      ...work.pages(discovery.templateOf('work.html')),
     ],
     authenticate,
     admission,
@@ -272,6 +274,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
     ],
     pages: [
       ...health,
+      ...discovery.operatorPages(ctx.config.BASE_URL),
       {
         path: '/metrics',
         handler: async () => {
