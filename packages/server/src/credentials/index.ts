@@ -1,4 +1,6 @@
 export { debitComparison } from './debits.ts'
+export { makePurchaseMint, WorkGone, type PurchaseCredential, type PurchaseMint } from './mint-purchase.ts'
+export { revokeByMachine } from './operator-revoke.ts'
 export { makeWorkMint, type WorkMint } from './mint-work.ts'
 export { operatorRoutes, routes } from './routes.ts'
 export { statusDuty } from './status-build.ts'

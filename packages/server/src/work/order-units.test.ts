@@ -24,11 +24,11 @@ const balance = async (account: string, unit = 'usd_cent', agentId: string = buy
   )
   return (rows[0]?.balance ?? 0) as number
 }
-const answer = { clear: true, correct: true, polite: false, reason: 'It shouts.' }
+const answer = { judgement: 'It is fine. I think so.', sure: 4 }
 const texts = ['One.', 'Two.', 'Three.']
 
 test('from funding to payment: three units, three credentials, the escrow empty', async () => {
-  const orderId = await commission({ taskType: 'wf_text_review', quantity: 3, items: texts })
+  const orderId = await commission({ taskType: 'wf_judge', quantity: 3, items: texts })
   assert.equal(await balance(`escrow:${orderId}`), 300)
   const worker = await makeWorker(harness, home)
   const tasks = await worker.get('tasks')
@@ -38,12 +38,12 @@ test('from funding to payment: three units, three credentials, the escrow empty'
       task.workflowId,
       task.available,
     ]),
-    [['wf_text_review', 3]],
+    [['wf_judge', 3]],
   )
   for (const text of texts) {
-    const claimed = await worker.claim('wf_text_review')
+    const claimed = await worker.claim('wf_judge')
     assert.equal(claimed.status, 200, claimed.text)
-    assert.deepEqual(claimed.json.input, { text })
+    assert.deepEqual(claimed.json.input, { question: text })
     assert.equal(claimed.json.site, buyer.agentId)
     const sessionId = await worker.record(claimed.json)
     const delivered = await worker.deliver(claimed.json.assignmentId, sessionId, answer)
@@ -54,7 +54,7 @@ test('from funding to payment: three units, three credentials, the escrow empty'
   assert.equal(results.status, 'delivered')
   assert.deepEqual(
     results.units.map((unit: { input: unknown; answer: unknown }) => [unit.input, unit.answer]),
-    texts.map((text) => [{ text }, answer]),
+    texts.map((text) => [{ question: text }, answer]),
   )
   for (const { n, sessionId, credential } of results.units) {
     const verified = await call('POST', 'verify', { sessionId })

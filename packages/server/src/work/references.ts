@@ -29,5 +29,5 @@ export const findWorkRef = async (tx: Tx, key: Ref): Promise<WorkRef | undefined
   return { humanRef: only?.workerRef ?? null, paid: isPaid(order.status) }
 }
 
-/** How many workflows can be bought and delivered now: none while nothing settles, whatever is on the shelf. */
-export const countPurchasable = async (_tx: Tx): Promise<number> => 0
+/** How many workflows can be bought and delivered now: the rehearsal on a test network. */
+export const countPurchasable = async (_tx: Tx, mode: Mode): Promise<number> => (mode === 'test' ? 1 : 0)

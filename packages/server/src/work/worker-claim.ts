@@ -3,12 +3,13 @@ import { listWorkable, lockPerson, requireOwnPage, requireSignedIn, type FromPag
 import { inTransaction, type Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import type { WorkerDeps } from './deps.ts'
+import { claimGold } from './gold.ts'
 import { findOrder, updateOrderBegun } from './orders/store.ts'
-import { findAssignment, findCurrent, insertAssignment } from './people/store.ts'
+import { findAssignment, findCurrent, findStanding, insertAssignment } from './people/store.ts'
 import { showAssignment } from './show-assignment.ts'
 import { challengeOf, claimMinutesOf, workerOf } from './units/rules.ts'
 import { tellOrder } from './orders/steps.ts'
-import { claimUnit, type Unit } from './units/store.ts'
+import { claimUnit, updateUnitFreed, type Unit } from './units/store.ts'
 
 type Wish = { readonly workflowId: string; readonly mode: Mode; readonly address: string }
 type Who = {
@@ -46,6 +47,19 @@ const flagsOf = async (
   return [...(sameNetwork ? ['same_network'] : []), ...(onlyThroughBuyer ? ['only_through_buyer'] : [])]
 }
 
+/** The oldest unit that waits, or now and then one whose answer is known: it comes only where another would have. */
+const take = async (
+  tx: Tx,
+  deps: WorkerDeps,
+  wish: { readonly taskId: string; readonly mode: Mode; readonly personId: string },
+): Promise<Unit | undefined> => {
+  const unit = await claimUnit(tx, wish)
+  const gold = unit && (await claimGold(tx, deps, wish))
+  if (!gold) return unit
+  await updateUnitFreed(tx, unit)
+  return gold
+}
+
 /** Takes the oldest unit that the person may do. */
 export const workerClaim = (deps: WorkerDeps, page: FromPage, wish: Wish) => {
   const { ctx } = deps
@@ -53,7 +67,13 @@ export const workerClaim = (deps: WorkerDeps, page: FromPage, wish: Wish) => {
   return inTransaction(ctx, 'system', async (tx) => {
     const { workflowId: taskId, mode } = wish
     const who = await requireFree(tx, page, mode)
-    const unit = await claimUnit(tx, { taskId, mode, personId: who.personId })
+    const { personId } = who
+    const { pausedUntil } = await findStanding(tx, { personId, mode, taskId })
+    if (pausedUntil)
+      throw new Refusal('order_conflict', {
+        message: `Too many answers to known items were wrong. You may do this work again from ${pausedUntil.toISOString()}; you may also appeal one of them.`,
+      })
+    const unit = await take(tx, deps, { taskId, mode, personId })
     const order = unit && (await findOrder(tx, unit))
     if (!unit || !order?.terms)
       throw new Refusal('out_of_stock', {

@@ -5,6 +5,7 @@ import { publish } from '../platform/outbox.ts'
 import { findSession, updateSessionMember, type Session } from '../sessions/index.ts'
 import type { WorkerDeps } from './deps.ts'
 import { answerFaults, answerOf } from './forms.ts'
+import { judgeGold } from './gold.ts'
 import { findOrder } from './orders/store.ts'
 import { findAssignment, updateAssignment, type Assignment } from './people/store.ts'
 import { showAssignment } from './show-assignment.ts'
@@ -114,7 +115,9 @@ export const workerDeliver = async (deps: WorkerDeps, page: FromPage, input: Inp
       type: 'order.unit_delivered',
       data: { orderId, n, credentialId },
     })
-    await refreshOrder(tx, order)
+    if (order.purpose === 'gold')
+      await judgeGold(tx, deps, { order, assignment, personId, answer: input.answer })
+    else await refreshOrder(tx, order)
     return shownAfter(tx, assignment.assignmentId)
   })
 }

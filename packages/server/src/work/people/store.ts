@@ -284,3 +284,59 @@ export const findNextVesting = async (tx: Tx, worker: string, mode: Mode): Promi
     .executeTakeFirst()
   return row?.vests_at ?? null
 }
+
+/** How many units of this task the person ever took, and which golds among them, by the hash of their input. */
+export const countTaken = async (
+  tx: Tx,
+  who: { readonly personId: string; readonly mode: Mode; readonly taskId: string },
+): Promise<number> => {
+  const row = await tx
+    .selectFrom('assignments')
+    .select(sql<number>`count(*)::int`.as('count'))
+    .where('person_id', '=', who.personId)
+    .where('mode', '=', who.mode)
+    .where('task_id', '=', who.taskId)
+    .executeTakeFirstOrThrow()
+  return row.count
+}
+
+type StandingKey = { readonly personId: string; readonly mode: Mode; readonly taskId: string }
+export type Standing = {
+  readonly golds: number
+  readonly right: number
+  /** Only where it has not passed. */
+  readonly pausedUntil: Date | null
+}
+export const findStanding = async (tx: Tx, key: StandingKey): Promise<Standing> => {
+  const row = await tx
+    .selectFrom('worker_standing')
+    .select(['golds', 'golds_right'])
+    .select(sql<Date | null>`case when paused_until > pohf_now() then paused_until end`.as('paused_until'))
+    .where('person_id', '=', key.personId)
+    .where('mode', '=', key.mode)
+    .where('task_id', '=', key.taskId)
+    .executeTakeFirst()
+  return { golds: row?.golds ?? 0, right: row?.golds_right ?? 0, pausedUntil: row?.paused_until ?? null }
+}
+/** Counts one gold; says how many there are now. */
+export const upsertStanding = async (tx: Tx, key: StandingKey, isRight: boolean): Promise<Standing> => {
+  const right = isRight ? 1 : 0
+  await sql`
+    insert into worker_standing as known (person_id, mode, task_id, golds, golds_right)
+    values (${key.personId}, ${key.mode}, ${key.taskId}, 1, ${right})
+    on conflict (person_id, mode, task_id) do update
+      set golds = known.golds + 1, golds_right = known.golds_right + ${right}`.execute(tx)
+  return findStanding(tx, key)
+}
+/** A pause. The count begins anew, so that it is over when it is over. */
+export const updateStandingPaused = async (tx: Tx, key: StandingKey, days: number): Promise<void> => {
+  await sql`
+    update worker_standing set golds = 0, golds_right = 0, paused_until = pohf_now() + make_interval(days => ${days})
+    where person_id = ${key.personId} and mode = ${key.mode} and task_id = ${key.taskId}`.execute(tx)
+}
+/** An operator found that the person was right after all: the miss is taken away, and so is a pause. */
+export const updateStandingLifted = async (tx: Tx, key: StandingKey): Promise<void> => {
+  await sql`
+    update worker_standing set golds_right = least(golds, golds_right + 1), paused_until = null
+    where person_id = ${key.personId} and mode = ${key.mode} and task_id = ${key.taskId}`.execute(tx)
+}

@@ -186,6 +186,14 @@ export const claimUnit = async (
   return row && findUnit(tx, { agentId: row.agent_id, mode: wish.mode, orderId: row.order_id, n: row.n })
 }
 
+/** Takes the one unit of an order that was made for this person. */
+export const claimUnitOf = async (tx: Tx, key: OrderKey): Promise<Unit | undefined> => {
+  await oneUnit(tx, { ...key, n: 1 })
+    .set({ status: 'claimed' })
+    .execute()
+  return findUnit(tx, { ...key, n: 1 })
+}
+
 /** What waits for this person: how many units of each task, at most so many of each are counted. */
 export const listOpenTasks = async (
   tx: Tx,
@@ -396,4 +404,34 @@ export const countShelf = async (
     select task_id as "taskId", mode, count(*)::int as count from order_units
     where stock = 'shelf' group by task_id, mode`.execute(tx)
   return rows
+}
+
+export type HeldOrder = OrderKey & { readonly usdCents: bigint }
+/** Orders of which a unit began or ended within this time, with the money of those that have not ended. */
+export const listChangedOrders = async (
+  tx: Tx,
+  span: { readonly from: Date; readonly to: Date },
+): Promise<HeldOrder[]> => {
+  const { rows } = await sql<HeldOrder>`
+    select agent_id as "agentId", mode, order_id as "orderId",
+      coalesce(sum(price_usd_cents) filter (where ended_at is null and not house_pays), 0)::bigint as "usdCents"
+    from order_units where (agent_id, mode, order_id) in (
+      select agent_id, mode, order_id from order_units where created_at >= ${span.from} and created_at < ${span.to}
+      union
+      select agent_id, mode, order_id from order_units where ended_at >= ${span.from} and ended_at < ${span.to})
+    group by agent_id, mode, order_id`.execute(tx)
+  return rows
+}
+/** The money of an order's units that have not ended. */
+export const sumHeld = async (tx: Tx, key: OrderKey): Promise<bigint> => {
+  const row = await tx
+    .selectFrom('order_units')
+    .select(sql<bigint>`coalesce(sum(price_usd_cents), 0)::bigint`.as('held'))
+    .where('agent_id', '=', key.agentId)
+    .where('mode', '=', key.mode)
+    .where('order_id', '=', key.orderId)
+    .where('ended_at', 'is', null)
+    .where('house_pays', '=', false)
+    .executeTakeFirstOrThrow()
+  return row.held
 }

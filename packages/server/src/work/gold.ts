@@ -1,0 +1,71 @@
+import type { Tx } from '../platform/db.ts'
+import type { Books } from './deps.ts'
+import { isRight } from './forms.ts'
+import { orderByHouse } from './house-order.ts'
+import { termsOf } from './order.ts'
+import { updateOrderBegun, type Order } from './orders/store.ts'
+import {
+  countTaken,
+  updateAssignment,
+  updateStandingPaused,
+  upsertStanding,
+  type Assignment,
+} from './people/store.ts'
+import { findWorkflow } from './store.ts'
+import { goldShare, isCareless, pauseDays } from './units/rules.ts'
+import { acceptUnit, lockUnit } from './units/steps.ts'
+import { claimUnitOf, type Unit } from './units/store.ts'
+
+type Wish = { readonly taskId: string; readonly mode: Unit['mode']; readonly personId: string }
+
+/**
+ * Now and then an item whose right answer is known, in place of a buyer's: the first of a person in a workflow, then
+ * one in ten. The operator pays for it. Undefined where it is not the time, or nothing is known.
+ */
+export const claimGold = async (tx: Tx, books: Books, wish: Wish): Promise<Unit | undefined> => {
+  const { mode, taskId } = wish
+  const workflow = await findWorkflow(tx, taskId)
+  const [first] = workflow?.gold ?? []
+  if (!workflow || !first) return undefined
+  const taken = await countTaken(tx, wish)
+  if (taken > 0 && tx.ids.fraction() >= goldShare) return undefined
+  const gold = workflow.gold[Math.floor(tx.ids.fraction() * workflow.gold.length)] ?? first
+  const order = await orderByHouse(tx, books, {
+    workflow,
+    terms: { ...termsOf(workflow), goldAnswer: gold.answer },
+    mode,
+    quantity: 1,
+    items: [gold.input],
+    instructions: undefined,
+    purpose: 'gold',
+  })
+  await updateOrderBegun(tx, order)
+  return claimUnitOf(tx, order)
+}
+
+/** The answer to a known item counts for the person's standing. It is paid either way; a miss is told, with the reason. */
+export const judgeGold = async (
+  tx: Tx,
+  books: Books,
+  done: {
+    readonly order: Order
+    readonly assignment: Assignment
+    readonly personId: string
+    readonly answer: unknown
+  },
+): Promise<void> => {
+  const { order, assignment, personId, answer } = done
+  const right = isRight(order.terms?.goldAnswer, answer)
+  const { mode, taskId } = assignment
+  const key = { personId, mode, taskId }
+  const standing = await upsertStanding(tx, key, right)
+  await updateAssignment(tx, assignment.assignmentId, {
+    status: 'delivered',
+    goldRight: right,
+    reasons: right ? [] : ['known_answer_missed'],
+  })
+  if (!right && isCareless(standing.golds, standing.right)) await updateStandingPaused(tx, key, pauseDays)
+  const locked = await lockUnit(tx, assignment)
+  if (!locked) throw new Error('a unit vanished')
+  await acceptUnit(tx, books, locked)
+}
