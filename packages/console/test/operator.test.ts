@@ -3,8 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as operators from '../../server/src/operators/index.ts'
 import { makeWorker } from '../../server/test/worker.ts'
-import { inBrowser, lookerAt, says, signIn, tabTo, views, type Opened, type View } from './bed.ts'
+import { lookerAt, openBed, says, signIn, tabTo, views, type Opened, type View } from './bed.ts'
 import type { Service } from './service.ts'
+
+const inBrowser = await openBed()
 
 type Agent = Awaited<ReturnType<Service['harness']['register']>>
 

@@ -3,8 +3,10 @@ import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { play } from '../../server/test/person.ts'
 import { makeWorker } from '../../server/test/worker.ts'
-import { inBrowser, lookerAt, says, signIn, tabTo, views, type Opened, type View } from './bed.ts'
+import { lookerAt, openBed, says, signIn, tabTo, views, type Opened, type View } from './bed.ts'
 import type { Service } from './service.ts'
+
+const inBrowser = await openBed()
 
 type Agent = Awaited<ReturnType<Service['harness']['register']>>
 
