@@ -11,7 +11,9 @@ import { amountOf, headlineOf, stateOf, stateWords } from './words.ts'
 type Page = { readonly purchases: readonly Purchase[]; readonly nextCursor: string | null }
 
 const buyCommands = (origin: string): string => `export POHF_KEY=svc_test_…
-pohf buy wf_test_ok --url ${origin}`
+export PAYER_PRIVATE_KEY=0x…
+pohf buy wf_test_ok \\
+  --url ${origin}`
 const askCommands = (origin: string): string => `curl -si ${origin}/api/agent/tasks/wf_test_ok/buy \\
   -H "Authorization: Bearer $POHF_KEY"`
 
