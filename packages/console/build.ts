@@ -24,6 +24,6 @@ const buildInto = (outDir: string, base: string, names: readonly string[]) =>
   })
 
 const folder = process.argv[2] ?? here('dist')
-await buildInto(folder, '/', ['verify', 'console', 'recording'])
+await buildInto(folder, '/', ['verify', 'console', 'recording', 'work'])
 // By themselves, with files of their own: the public listener serves no byte of the operators' pages.
 await buildInto(join(folder, 'operator'), '/operator/', ['operator'])

@@ -243,6 +243,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
       ...discovery.consolePages(ctx.config.BASE_URL),
       ...discovery.tagPages(),
       ...members.pages(membersDeps),
+      ...work.pages(discovery.templateOf('work.html')),
     ],
     authenticate,
     admission,

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Page } from '../platform/call.ts'
-import { html, pageHeaders, pageOf } from '../platform/html.ts'
+import { html, pageHeaders, pageOf, type Template } from '../platform/html.ts'
 
 const builtFolder = fileURLToPath(new URL('../../../console/dist', import.meta.url))
 
@@ -23,17 +23,25 @@ const operatorFile = 'operator/operator.html'
 export const isConsoleBuilt = (folder = builtFolder): boolean =>
   [...Object.values(entries), operatorFile].every((file) => existsSync(join(folder, file)))
 
-const notBuilt = (path: string): Page => ({
-  path,
-  handler: async () =>
-    pageOf(
-      'Not built',
-      html`<h1>This page is not built yet.</h1>
-        <p>Build it and start the service again:</p>
-        <p><code>npm run build</code></p>`,
-      503,
-    ),
-})
+const notBuiltPage = pageOf(
+  'Not built',
+  html`<h1>This page is not built yet.</h1>
+    <p>Build it and start the service again:</p>
+    <p><code>npm run build</code></p>`,
+  503,
+)
+const notBuilt = (path: string): Page => ({ path, handler: async () => notBuiltPage })
+
+/** A built page whose places, `{{name}}`, its own module fills in. */
+export const templateOf = (file: 'work.html', folder = builtFolder): Template => {
+  if (!existsSync(join(folder, file))) return () => notBuiltPage
+  const text = readFileSync(join(folder, file), 'utf8')
+  return (values, headers) => ({
+    mediaType: 'text/html; charset=utf-8',
+    text: text.replaceAll(/\{\{([\w-]+)\}\}/g, (_, name: string) => html`${values[name] ?? ''}`.text),
+    headers: { ...headers, 'cache-control': 'no-cache' },
+  })
+}
 
 const entryPage = (path: string, file: string, issuer: string): Page => {
   const text = readFileSync(file, 'utf8').replaceAll('{{issuer}}', html`${issuer}`.text)

@@ -194,6 +194,7 @@ export const mePage = (words: Words, language: Language, held: Held): PageAnswer
     html`<p class="muted">${leadOf(words, held.memberships.length)}</p>
       <div class="actions">
         <a class="btn main" href="/api/members/me/export" download>${words.me.download}</a>
+        <a class="btn" href="/work">${words.toWork}</a>
         <form data-act="sign-out"><button class="btn" type="submit">${words.me.signOut}</button></form>
       </div>
       <h2>${words.me.applications}</h2>

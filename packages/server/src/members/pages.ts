@@ -52,6 +52,7 @@ const laterParts = (words: Words, facts: Facts): Html =>
     <section id="step-done" class="flow" hidden>
       <h2 tabindex="-1">${words.doneTitle}</h2>
       <p>${fill(words.doneLead, facts)}</p>
+      <p><a class="btn" href="/work">${words.toWork}</a></p>
       <p><a href="/me">${words.seeData}</a></p>
     </section>`
 
