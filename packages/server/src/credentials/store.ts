@@ -234,7 +234,7 @@ export const listStoredCredentials = async (
 ): Promise<StoredCredential[]> => {
   const rows = await tx
     .selectFrom('credentials')
-    .select(['credential_id', 'jwt', 'at', sql<unknown>`answer -> 'onchain'`.as('onchain')])
+    .select(['credential_id', 'jwt', 'at', sql`answer -> 'onchain'`.as('onchain')])
     .where('at', '>=', span.from)
     .where('at', '<', span.to)
     .limit(limit)
