@@ -332,6 +332,7 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
     maintenanceDuty(ctx, [
       agents.deleteOldMailTokens,
       members.deleteOldCeremonies,
+      credentials.deleteEndedWallets,
       evidence.deleteOldNonces,
       evidence.deleteOldAttestations,
     ]),

@@ -327,7 +327,6 @@ test('two agents cannot tell that they have the same person, until the person sh
   }
   const shared = new Set(telling(shown[0] ?? [], shown[1] ?? []).map((value) => value.toLowerCase()))
   assert.ok(shared.delete(wallet.address.toLowerCase()))
-  // The code for a chain is one for each human, whoever asked for it: decision 0147. Nothing else is shared.
-  assert.equal(shared.size, 1)
-  for (const value of shared) assert.match(value, /^0x[0-9a-f]{64}$/)
+  // The code for a chain is looked at too: it is another one at each agent (decision 0147).
+  assert.deepEqual([...shared], [])
 })
