@@ -304,7 +304,7 @@ test('two agents cannot tell that they have the same person, until the person sh
     await harness.work()
     const bodies = hooks().map(({ body }) => JSON.parse(body) as object)
     assert.ok(bodies.length >= 3, `only ${bodies.length} deliveries`)
-    const { onchain, ...told } = answers[1]?.json
+    const { onchain, ...told } = answers[1]?.json ?? {}
     // The key that signs for a chain is everybody's; what it signs is looked into.
     const onChain = onchain === undefined ? {} : claimsOf(`.${onchain.payload}`)
     return valuesOf([claimsOf(told.pohf_jwt), bodies, told, answers[0]?.json, onChain])
