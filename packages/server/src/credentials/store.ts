@@ -220,19 +220,26 @@ export const insertPaymentBinding = async (
 }
 
 /** Stored credentials of all tenants by time, for the comparison with the signer's journal. */
+type StoredCredential = {
+  readonly credentialId: string
+  readonly jwt: string
+  readonly at: Date
+  /** The token for chains that was given out beside it. */
+  readonly onchain: unknown
+}
 export const listStoredCredentials = async (
   tx: Tx,
   span: { readonly from: Date; readonly to: Date },
   limit: number,
-): Promise<{ readonly credentialId: string; readonly jwt: string; readonly at: Date }[]> => {
+): Promise<StoredCredential[]> => {
   const rows = await tx
     .selectFrom('credentials')
-    .select(['credential_id', 'jwt', 'at'])
+    .select(['credential_id', 'jwt', 'at', sql<unknown>`answer -> 'onchain'`.as('onchain')])
     .where('at', '>=', span.from)
     .where('at', '<', span.to)
     .limit(limit)
     .execute()
-  return rows.map(({ credential_id: credentialId, jwt, at }) => ({ credentialId, jwt, at }))
+  return rows.map(({ credential_id: credentialId, ...rest }) => ({ credentialId, ...rest }))
 }
 
 type ChargedKey = { readonly agentId: string; readonly mode: Mode; readonly reference: string }
