@@ -1,4 +1,5 @@
 import { cpus, loadavg } from 'node:os'
+import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { Client } from 'pg'
@@ -38,6 +39,30 @@ const databaseBytes = async (url: string): Promise<number> => {
   )
   await client.end()
   return Number(rows[0]?.bytes ?? 0)
+}
+
+const idleMs = 5_000
+/** CPU of processes for one act, in milliseconds. Linux counts in ticks of 10 ms, so over many acts; less what they use when idle. */
+const costOf = async (
+  pids: readonly number[],
+  times: number,
+  act: (n: number) => Promise<unknown>,
+): Promise<readonly number[]> => {
+  const used = async (work: () => Promise<unknown>) => {
+    const before = pids.map(cpuOfFamily)
+    const startedAt = performance.now()
+    await work()
+    const tookMs = performance.now() - startedAt
+    return { tookMs, cpuUs: pids.map((pid, index) => cpuOfFamily(pid) - (before[index] ?? 0)) }
+  }
+  const idle = await used(() => setTimeout(idleMs))
+  const busy = await used(async () => {
+    for (let n = 0; n < times; n += 1) await act(n)
+  })
+  return pids.map((_, index) => {
+    const background = ((idle.cpuUs[index] ?? 0) * busy.tookMs) / idle.tookMs
+    return rounded(((busy.cpuUs[index] ?? 0) - background) / times / 1_000)
+  })
 }
 
 type Round = {
@@ -102,17 +127,15 @@ const compare = async (rounds: number, perRound: number) => {
     const found: Round[] = []
     for (let round = 0; round < rounds; round += 1) found.push(await runRound())
 
-    /** Linux counts CPU in ticks of 10 ms, so a cost is taken over many. */
-    const costOf = async (address: string, pids: readonly number[]): Promise<readonly number[]> => {
-      const before = pids.map(cpuOfFamily)
-      for (let n = 0; n < costed; n += 1) await buy(address, turn(payers, n))
-      return pids.map((pid, index) => rounded((cpuOfFamily(pid) - (before[index] ?? 0)) / costed / 1_000))
-    }
     const costed = perRound * 4
     const bytesBefore = await databaseBytes(shop.databaseUrl)
-    const [nodeCpuMs, databaseCpuMs] = await costOf(url, [shop.pids.server, shop.pids.postgres])
+    const [nodeCpuMs, databaseCpuMs] = await costOf([shop.pids.server, shop.pids.postgres], costed, (n) =>
+      buy(url, turn(payers, n)),
+    )
     const bytes = (await databaseBytes(shop.databaseUrl)) - bytesBefore
-    const [officialNodeCpuMs] = await costOf(official.url, [official.pid])
+    const [officialNodeCpuMs] = await costOf([official.pid], costed, (n) =>
+      buy(official.url, turn(payers, n)),
+    )
     const perPurchase = {
       nodeCpuMs,
       databaseCpuMs,
@@ -239,7 +262,7 @@ so many milliseconds: ${later.join(', ')}; median ${median(later)}. The purchase
 
 ## What one purchase costs
 
-CPU of our processes ${perPurchase.nodeCpuMs} ms (api, worker and signer; the official shop: ${perPurchase.officialNodeCpuMs} ms), of PostgreSQL ${perPurchase.databaseCpuMs} ms, and
+CPU, less what the same processes use when idle: ours ${perPurchase.nodeCpuMs} ms (api, worker and signer; the official shop: ${perPurchase.officialNodeCpuMs} ms), of PostgreSQL ${perPurchase.databaseCpuMs} ms, and
 ${perPurchase.bytesStored} bytes on disk, indexes and dead rows included. A rehearsal takes no unit from stock.
 `
 }
@@ -254,9 +277,9 @@ export const purchase = async (): Promise<Readonly<Record<string, unknown>>> => 
       report: { type: 'boolean', default: false },
     },
   })
-  const perRound = values.short ? 5 : 30
-  const compared = await compare(values.short ? 2 : 7, perRound)
-  const questions = await countQuestions(values.short ? 5 : 40)
+  const perRound = values.short ? 5 : 20
+  const compared = await compare(values.short ? 2 : 5, perRound)
+  const questions = await countQuestions(values.short ? 5 : 30)
   const later = await aboveTheBlock(values.short ? 2 : 9)
   const { found, perPurchase } = compared
   console.table(found)
