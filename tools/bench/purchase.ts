@@ -75,6 +75,8 @@ type Round = {
   readonly wholeRatio: number
   readonly officialRatio: number
   readonly load: number
+  /** The fastest of each: what others on the machine cost hardly shows in them. */
+  readonly fastest: { readonly paid: number; readonly official: number; readonly bare: number }
 }
 
 /** Ours, the official path and the floor in short turns, each first as often as the others: a slow moment hits all. */
@@ -121,6 +123,11 @@ const compare = async (rounds: number, perRound: number) => {
         wholeRatio: rounded(p50('whole') / p50('bare')),
         officialRatio: rounded(p50('official') / p50('bare')),
         load: rounded(loadavg()[0] ?? 0, 1),
+        fastest: {
+          paid: rounded(Math.min(...times.paid)),
+          official: rounded(Math.min(...times.official)),
+          bare: rounded(Math.min(...times.bare)),
+        },
       }
     }
     await runRound()
@@ -222,6 +229,12 @@ const roundTable = (found: readonly Round[]): string => {
   ].join('\n')
 }
 
+const fastestOf = (found: readonly Round[]) => {
+  const least = (side: keyof Round['fastest']) => Math.min(...found.map(({ fastest }) => fastest[side]))
+  return { paid: least('paid'), official: least('official'), bare: least('bare') }
+}
+const goal = 2.5
+
 type Measured = Awaited<ReturnType<typeof compare>> & {
   readonly questions: Awaited<ReturnType<typeof countQuestions>>
   readonly later: readonly number[]
@@ -234,6 +247,8 @@ const reportOf = (day: string, { found, perPurchase, questions, later, perRound 
   ]
   const of = (side: keyof typeof questions, method: string) => questions[side].byMethod[method] ?? 0
   const loads = found.map(({ load }) => load)
+  const fastest = fastestOf(found)
+  const ratio = median(found.map((round) => round.ratio))
   return `# A purchase beside a bare transfer, ${day}
 
 One buyer at a time buys \`wf_test_ok\` over HTTP on anvil with a block for each transaction. Beside it: a shop on the official
@@ -244,9 +259,13 @@ average during the rounds was ${Math.min(...loads)} to ${Math.max(...loads)}: ab
 
 Medians in milliseconds. \`paid\` is the call with the payment, until the credential is there; \`whole\` adds the challenge and the
 buyer's own signature. \`ratio\` is \`paid\` over \`bare\`, \`wholeRatio\` is \`whole\` over \`bare\`, \`officialRatio\` the official path's
-paid call over \`bare\`. Goal: ratio <= 2.5.
+paid call over \`bare\`. Goal: ratio <= ${goal}.
 
 ${roundTable(found)}
+
+**The goal is ${ratio <= goal ? 'reached' : 'not reached'}.** The fastest of all, which shows least of what others did to the machine: ${fastest.paid} ms ours, ${fastest.official} ms
+official, ${fastest.bare} ms bare. Ours writes twice to a disk before it answers, once before it sends and once with the credential; neither
+of the others writes anything.
 
 ## Questions to the chain for each purchase
 
@@ -282,7 +301,8 @@ export const purchase = async (): Promise<Readonly<Record<string, unknown>>> => 
   const questions = await countQuestions(values.short ? 5 : 30)
   const later = await aboveTheBlock(values.short ? 2 : 9)
   const { found, perPurchase } = compared
-  console.table(found)
+  console.table(found.map(({ fastest: _fastest, ...round }) => round))
+  console.log('fastest', fastestOf(found))
   console.log(`questions to the chain: ours ${questions.ours.calls}, official ${questions.official.calls}`)
   console.log(`later than the block: ${later.join(', ')} ms, p90 ${quantile(later, 0.9)}`)
   console.table(perPurchase)
@@ -295,7 +315,7 @@ export const purchase = async (): Promise<Readonly<Record<string, unknown>>> => 
     )
   }
   const ratio = median(found.map((round) => round.ratio))
-  console.log(`median ratio ${ratio}; goal <= 2.5`)
+  console.log(`median ratio ${ratio}; goal <= ${goal}`)
   return {
     ratio,
     rounds: found.map((round) => round.ratio),
