@@ -162,29 +162,29 @@ test(
     await person.press('#step-done a[href^="/work"]')
     log('the first member is enrolled')
 
-    const finished: string[] = []
-    const workByHand = async (subject: string): Promise<void> => {
+    /** Whether it counted: on a busy machine a played person may miss questions, and is not paid, as anybody. */
+    const workByHand = async (subject: string, way: 'pointer' | 'keys'): Promise<boolean> => {
       await person.press('.task .btn.main')
-      await person.press('.act .btn.main')
+      await person.press(way === 'pointer' ? '.act .btn.main' : '[aria-describedby=words-why]')
       await own.locator('.answer').waitFor({ timeout: 60_000 })
-      const answered = await person.answerQuestions(isAnswered(own))
+      if (way === 'pointer') await person.answerQuestions(isAnswered(own))
+      else await answerByWords(own, undefined, person.key)
       await person.type('#f-subject', subject)
       await person.press('.bar-foot .btn.main')
-      const title = own.locator('h1.said')
-      await title.waitFor({ timeout: 60_000 })
-      log(`by hand: ${answered} answers, "${await title.textContent()}"`)
+      await own.locator('h1.said').waitFor({ timeout: 90_000 })
+      const text = (await own.innerText('main')).replaceAll(/\s+/g, ' ')
+      log(`by hand, ${way}: ${text.slice(0, 400)}`)
+      return text.startsWith('Handed in')
     }
-    /** A person may miss questions on a busy machine; the unit then waits for another person, and is not paid. */
-    for (let tries = 0; tries < 4 && finished.length < 2; tries += 1) {
-      await own.locator('.task .btn.main').waitFor({ timeout: 60_000 })
-      await workByHand(`boot ${finished.length + 1}`)
-      if (((await own.textContent('h1')) ?? '').startsWith('Handed in'))
-        finished.push(own.url().split('/').at(-1)?.split('?')[0] ?? '')
-      await person.press('.act .btn')
-      await says(own, /wait/)
+    let byHand = 0
+    let way: 'pointer' | 'keys' = 'pointer'
+    for (let unit = 1; unit <= 3 && byHand < 2; unit += 1) {
+      if (await workByHand(`boot ${unit}`, way)) byHand += 1
+      else way = 'keys'
+      await person.press('main > .act .btn')
+      await own.locator('.tasks').waitFor({ timeout: 60_000, state: 'attached' })
     }
-    const byHand = finished.length
-    assert.ok(byHand >= 1, 'somebody with a pointer can work')
+    assert.ok(byHand >= 1, 'somebody played by the operating system can work')
     await sums({ ...nothing, escrow: all })
 
     // The second member goes the accessible way.
