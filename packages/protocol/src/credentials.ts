@@ -103,12 +103,17 @@ export const bindTransaction = operation({
     'payment_ref_bound',
     'payment_not_settled',
     'credential_revoked',
+    'chain_unreachable',
+    'card_provider_unreachable',
   ],
   body: z.object({
     paymentRef: reference(256).optional(),
     sessionId: reference(128).optional(),
     memberId: reference(128).optional(),
     workRef: reference(128).optional(),
+    payee: evmAddress.optional().meta({
+      description: 'Who must have been paid, where paymentRef names a transaction on a chain.',
+    }),
     test: z.boolean().optional(),
   }),
   response: credentialResponse.extend({
@@ -159,6 +164,10 @@ const stateChange = {
     mode: z.enum(modes),
     state: z.enum(['issued', 'suspended', 'revoked']),
     statusUri: z.url().optional(),
+    registry: z.object({ nullifier: hex32, revoke: z.string() }).optional().meta({
+      description:
+        'Where the credential came with a token for chains: the human’s code, and the call by which the owner of the registry contract puts them out there too.',
+    }),
   }),
 } as const
 export const operatorRevoke = operation({ summary: 'Revoke a credential for good.', ...stateChange })

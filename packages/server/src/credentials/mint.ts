@@ -15,7 +15,8 @@ import {
   type Stored,
 } from './store.ts'
 
-type WorkRef = { readonly humanRef: string | null; readonly paid: boolean }
+/** `quality`: how attentive whoever did the work was, where that was measured. */
+type WorkRef = { readonly humanRef: string | null; readonly paid: boolean; readonly quality?: number }
 export type Deps = {
   readonly ctx: Ctx
   readonly signer: Signer
@@ -105,7 +106,7 @@ const signedOf = <T extends object>(
 
 /** Checks and signs, outside any transaction: one call to the signer for the whole batch. */
 export const signDrafts = async <T extends object>(
-  deps: Deps,
+  deps: Pick<Deps, 'ctx' | 'signer' | 'statusIndexes'>,
   drafts: readonly Draft<T>[],
 ): Promise<Signed<T>[]> => {
   const placed: { draft: Draft<T>; place: StatusPlace }[] = []

@@ -11,11 +11,17 @@ const mediaTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
 }
 
-/** Address and file of every page that the console builds. */
-const entries = { '/verify': 'verify.html', '/console': 'console.html', '/me/recording': 'recording.html' } as const
+/** Address and file of every page that the console builds for the public listener. */
+const entries = {
+  '/verify': 'verify.html',
+  '/console': 'console.html',
+  '/me/recording': 'recording.html',
+} as const
+/** The same for the operators' listener, in a folder of its own. */
+const operatorFile = 'operator/operator.html'
 
 export const isConsoleBuilt = (folder = builtFolder): boolean =>
-  Object.values(entries).every((file) => existsSync(join(folder, file)))
+  [...Object.values(entries), operatorFile].every((file) => existsSync(join(folder, file)))
 
 const notBuiltPage = pageOf(
   'Not built',
@@ -50,13 +56,13 @@ const entryPage = (path: string, file: string, issuer: string): Page => {
 }
 
 /** Their names hold a hash of their content, so they may be kept for ever. */
-const assetPages = (folder: string): Page[] =>
+const assetPages = (folder: string, base: string): Page[] =>
   readdirSync(folder).flatMap((name) => {
     const mediaType = mediaTypes[extname(name)]
     if (mediaType === undefined) return []
     const text = readFileSync(join(folder, name), 'utf8')
     const headers = { 'cache-control': 'public, max-age=31536000, immutable' }
-    return [{ path: `/assets/${name}`, handler: async () => ({ mediaType, text, headers }) }]
+    return [{ path: `${base}/${name}`, handler: async () => ({ mediaType, text, headers }) }]
   })
 
 /** The console's pages, read once at the start. They are told who the issuer is, and nothing else. */
@@ -64,6 +70,15 @@ export const consolePages = (issuer: string, folder = builtFolder): Page[] => {
   if (!isConsoleBuilt(folder)) return Object.keys(entries).map(notBuilt)
   return [
     ...Object.entries(entries).map(([path, file]) => entryPage(path, join(folder, file), issuer)),
-    ...assetPages(join(folder, 'assets')),
+    ...assetPages(join(folder, 'assets'), '/assets'),
+  ]
+}
+
+/** The operators' pages, for their listener alone. */
+export const operatorPages = (issuer: string, folder = builtFolder): Page[] => {
+  if (!isConsoleBuilt(folder)) return [notBuilt('/operator')]
+  return [
+    entryPage('/operator', join(folder, operatorFile), issuer),
+    ...assetPages(join(folder, 'operator/assets'), '/operator/assets'),
   ]
 }

@@ -1,16 +1,24 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { verifyCredential, type Fetch } from '@pohf/verify'
 import * as operators from '../operators/index.ts'
 import { startHarness } from '../../test/harness.ts'
 import { enrolPerson, invite, openBrowser, registerPaying } from '../../test/member.ts'
-import { undeclaredTables, findBytes } from '../../test/people.ts'
+import { findBytes, findInFiles, undeclaredTables } from '../../test/people.ts'
 import { createPasskey, makePasskey } from '../../test/passkey-maker.ts'
+import { strokesOf } from '../../test/person.ts'
+import { startReceiver } from '../../test/receiver.ts'
 import { assertRefusal } from '../../test/refusal.ts'
+import { subscribe } from '../../test/webhooks.ts'
 
 const harness = await startHarness()
+const receiver = await startReceiver()
 const live = await registerPaying(harness, 'live', 'first@example.com')
 const other = await registerPaying(harness, 'live', 'second@example.com')
+await subscribe(harness, live, receiver.url)
+const otherReceiver = await startReceiver()
+await subscribe(harness, other, otherReceiver.url)
 const post = (path: string, body: unknown, key = live.apiKey) => harness.call('POST', path, { key, body })
 
 const inProcess: Fetch = async (url) => {
@@ -18,7 +26,7 @@ const inProcess: Fetch = async (url) => {
   return new Response(answer.text, { status: answer.status })
 }
 const policy = {
-  kinds: ['personhood', 'presence', 'view'],
+  kinds: ['personhood', 'presence', 'view', 'binding'],
   minAssurance: 'low',
   minQuality: 0,
   status: 'require',
@@ -34,9 +42,13 @@ const verifies = async (jwt: string): Promise<boolean> =>
     })
   ).ok
 
-/** A person who did all that leaves a trace: two agents, a check, a presence with a place, a device, credentials. */
+let invoices = 0
+const claimsOf = (jwt: string) => JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString())
+
+/** A person who did all that leaves a trace: two agents, a check, a presence with a place, a device, credentials, a payment. */
 const liveAPerson = async (externalRef: string, lat = 12.34) => {
-  const first = await enrolPerson(harness, live, { externalRef })
+  const strokes = strokesOf(100 + invoices)
+  const first = await enrolPerson(harness, live, { externalRef, strokes })
   // In life minutes lie between two acts; here they are moved apart, so that no second is shared by chance.
   await harness.advance(60_000)
   const second = await enrolPerson(harness, other, { browser: first.browser })
@@ -62,6 +74,8 @@ const liveAPerson = async (externalRef: string, lat = 12.34) => {
     (await post('/api/agents/verify-personhood', { memberId: second.memberId }, other.apiKey)).json.pohf_jwt,
     (await post('/api/agents/verify', { sessionId: presence.sessionId })).json.pohf_jwt,
     (await post('/api/agents/verify', { sessionId: first.sessionId })).json.pohf_jwt,
+    (await post('/api/agents/bind-transaction', { memberId, paymentRef: `invoice ${(invoices += 1)}` })).json
+      .pohf_jwt,
   ] as string[]
   for (const jwt of jwts) assert.ok(jwt)
   await harness.work()
@@ -75,6 +89,9 @@ const liveAPerson = async (externalRef: string, lat = 12.34) => {
   const { ciphertext } = await read(
     'select ciphertext from session_chunks c join members m on m.attention_session = c.session_id where m.member_id = $1',
   )
+  const { sketch } = await read(
+    'select sketch from stroke_sketches s join members m on m.attention_session = s.session_id where m.member_id = $1',
+  )
   const traces: Record<string, string | Buffer> = {
     person: String(personId),
     'passkey id': first.passkey.id.toString('base64url'),
@@ -84,8 +101,10 @@ const liveAPerson = async (externalRef: string, lat = 12.34) => {
     'session salt': salt as Buffer,
     'session key': String(sealed),
     recording: (ciphertext as Buffer).subarray(0, 64),
+    'shape of a stroke': sketch as Buffer,
     cookie: first.browser.cookie() ?? '',
-    place: String(lat),
+    // As a row writes it; the number alone would be found in any second.
+    place: `${lat},56.78`,
   }
   return { first, second, jwts, traces, memberIds: [first.memberId, second.memberId] }
 }
@@ -106,6 +125,24 @@ test('after a person has deleted everything, a search of the whole database find
         [],
         `${name} is not found before: a blind search`,
       )
+  const [ownId = ''] = memberIds
+  assert.deepEqual(
+    (await findBytes(harness.owner, ownId)).filter((table) => /^(members|events|webhook_)/.test(table)),
+    ['events', 'members', 'webhook_deliveries'],
+  )
+  assert.ok(
+    receiver.received.some(({ body }) => body.includes(ownId)),
+    'nothing was delivered',
+  )
+  // The search looks into tokens and files too: what every credential says of itself is found there.
+  const claims = jwts.map(claimsOf)
+  const binding = claims.find(({ kind }) => kind === 'binding')
+  for (const known of [binding.sub, binding.binding.payment_ref])
+    assert.ok((await findBytes(harness.owner, known)).includes('credentials'), `${known} is not found`)
+  assert.notDeepEqual(findInFiles(harness.dataDir, binding.jti), [])
+  // A binding names the member by the code of its agent, never by the id that is erased.
+  assert.deepEqual([binding.binding.human, binding.binding.human_ref], ['member', claims[0].sub])
+  assert.ok(!(await findBytes(harness.owner, ownId)).includes('credentials'))
   const before = await Promise.all(jwts.map(verifies))
   assert.deepEqual(
     before,
@@ -118,11 +155,23 @@ test('after a person has deleted everything, a search of the whole database find
   assert.match(String(erased.headers['set-cookie']), /Max-Age=0/)
   await harness.work()
 
-  for (const [name, trace] of Object.entries(traces))
+  for (const [name, trace] of Object.entries(traces)) {
     assert.deepEqual(await findBytes(harness.owner, trace), [], name)
+    assert.deepEqual(findInFiles(harness.dataDir, trace), [], name)
+  }
+  for (const memberId of memberIds) {
+    assert.deepEqual(findInFiles(harness.dataDir, memberId), [])
+    assert.ok(!harness.lines.some((line) => line.includes(memberId)), 'the log names a member')
+  }
   // The agents are told whom to forget, by the id that each of them gave. Those notices age out.
-  for (const memberId of memberIds)
-    assert.deepEqual(await findBytes(harness.owner, memberId), ['events'], 'only the notice of the erasure')
+  for (const memberId of memberIds) {
+    assert.deepEqual(await findBytes(harness.owner, memberId), ['events', 'webhook_deliveries'])
+    const { rows: notices } = await harness.owner.query(
+      "select body::jsonb ->> 'type' as type, state from webhook_deliveries where body like '%' || $1 || '%'",
+      [memberId],
+    )
+    assert.deepEqual(notices, [{ type: 'member.erased', state: 'delivered' }])
+  }
   assert.deepEqual(await Promise.all(jwts.map(verifies)), before)
 
   assertRefusal(await post('/api/agents/verify-personhood', { memberId: memberIds[0] }), 404, 'not_found')
@@ -133,6 +182,7 @@ test('after a person has deleted everything, a search of the whole database find
 
   await harness.advance(150 * 86_400_000)
   await harness.owner.query('select pohf_maintain_partitions()')
+  await harness.work()
   for (const memberId of memberIds) assert.deepEqual(await findBytes(harness.owner, memberId), [])
 })
 
@@ -221,35 +271,63 @@ test('a second passkey opens the same person', async () => {
   assert.equal((await phone.get('me')).json.memberships[0].memberId, memberId)
 })
 
-test('two agents cannot tell that they have the same person', async () => {
+/** Every text and number that could name somebody: long ones, for short ones are shared by many. */
+const valuesOf = (value: unknown): string[] => {
+  if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(valuesOf)
+  return typeof value === 'string' || typeof value === 'number' ? [String(value)] : []
+}
+// What thousands share: words of the vocabulary, the issuer and its status list, figures of a few digits.
+const common =
+  /^(personhood|substantial|enrolled|device|passkey|attention|webauthn|software|sha-256|telemetry|eoa|eip155:1|[a-z]+\.[a-z_.]+|[\d.]{1,5}|rules-[\w.+-]+|https?:.*)$/
+const telling = (a: readonly string[], b: readonly string[]) => [
+  ...new Set(a.filter((value) => b.includes(value) && !common.test(value))),
+]
+
+test('two agents cannot tell that they have the same person, until the person shows both the same wallet', async () => {
+  const heard = { live: receiver.received.length, other: otherReceiver.received.length }
   const { first, second } = await liveAPerson('customer-two-agents')
-  const seenBy = async (agent: typeof live, memberId: string) => {
-    const { rows } = await harness.owner.query(
-      "select data, subject from events where agent_id = $1 and (subject = $2 or data::text like '%' || $2 || '%')",
-      [agent.agentId, memberId],
-    )
+  const parties = [
+    { agent: live, memberId: first.memberId, hooks: () => receiver.received.slice(heard.live) },
+    { agent: other, memberId: second.memberId, hooks: () => otherReceiver.received.slice(heard.other) },
+  ] as const
+  /** Answers, claims and what was delivered, as one agent has them; `extra` goes along with the question. */
+  const seenBy = async ({ agent, memberId, hooks }: (typeof parties)[number], extra: object = {}) => {
     const answers = [
       await harness.call('GET', `/api/agents/members/${memberId}`, { key: agent.apiKey }),
-      await post('/api/agents/verify-personhood', { memberId }, agent.apiKey),
+      await post('/api/agents/verify-personhood', { memberId, ...extra }, agent.apiKey),
     ]
-    const claims = JSON.parse(
-      Buffer.from(answers[1]?.json.pohf_jwt.split('.')[1], 'base64url').toString(),
-    ) as object
-    return [claims, rows, ...answers.map((one) => one.json)]
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200],
+      answers[1]?.text,
+    )
+    await harness.work()
+    const bodies = hooks().map(({ body }) => JSON.parse(body) as object)
+    assert.ok(bodies.length >= 3, `only ${bodies.length} deliveries`)
+    const { onchain, ...told } = answers[1]?.json
+    // The key that signs for a chain is everybody's; what it signs is looked into.
+    const onChain = onchain === undefined ? {} : claimsOf(`.${onchain.payload}`)
+    return valuesOf([claimsOf(told.pohf_jwt), bodies, told, answers[0]?.json, onChain])
   }
-  /** Every text and number that could name somebody: long ones, for short ones are shared by many. */
-  const valuesOf = (value: unknown): string[] => {
-    if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(valuesOf)
-    return typeof value === 'string' || typeof value === 'number' ? [String(value)] : []
-  }
-  // What thousands share: words of the vocabulary, the issuer and its status list, figures of a few digits.
-  const common =
-    /^(personhood|substantial|enrolled|device|passkey|attention|webauthn|software|sha-256|telemetry|[\d.]{1,5}|rules-[\w.+-]+|https?:.*)$/
-  const telling = (a: readonly string[], b: readonly string[]) =>
-    a.filter((value) => b.includes(value) && !common.test(value))
-  const one = valuesOf(await seenBy(live, first.memberId))
-  const two = valuesOf(await seenBy(other, second.memberId))
-  assert.ok(one.length > 20 && two.length > 20, 'saw nothing to compare')
+  const [one, two] = [await seenBy(parties[0]), await seenBy(parties[1])]
+  assert.ok(one.length > 40 && two.length > 40, 'saw nothing to compare')
   assert.deepEqual(telling(one, two), [])
   assert.deepEqual(telling([...one, 'psu_planted'], [...two, 'psu_planted']), ['psu_planted'])
+
+  const wallet = privateKeyToAccount(generatePrivateKey())
+  const shown: string[][] = []
+  for (const party of parties) {
+    const { memberId, agent } = party
+    await harness.advance(60_000)
+    const { nonce, message } = (
+      await post('/api/agents/wallet/challenge', { wallet: wallet.address, memberId }, agent.apiKey)
+    ).json
+    const walletSig = await wallet.signMessage({ message })
+    shown.push(await seenBy(party, { wallet: wallet.address, walletSig, walletNonce: nonce }))
+  }
+  const shared = new Set(telling(shown[0] ?? [], shown[1] ?? []).map((value) => value.toLowerCase()))
+  assert.ok(shared.delete(wallet.address.toLowerCase()))
+  // The code for a chain is one for each human, whoever asked for it: decision 0147. Nothing else is shared.
+  assert.equal(shared.size, 1)
+  for (const value of shared) assert.match(value, /^0x[0-9a-f]{64}$/)
 })

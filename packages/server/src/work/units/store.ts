@@ -125,13 +125,14 @@ export const findUnitForUpdate = async (tx: Tx, key: UnitKey): Promise<Unit | un
 export const listUnits = async (
   tx: Tx,
   key: OrderKey,
-  page: { readonly after: number; readonly limit: number },
+  page: { readonly status?: UnitState | undefined; readonly after: number; readonly limit: number },
 ): Promise<Unit[]> => {
   const rows = await selectUnits(tx)
     .where('agent_id', '=', key.agentId)
     .where('mode', '=', key.mode)
     .where('order_id', '=', key.orderId)
     .where('n', '>', page.after)
+    .$if(page.status !== undefined, (query) => query.where('status', '=', page.status ?? ''))
     .orderBy('n')
     .limit(page.limit)
     .execute()
@@ -394,6 +395,17 @@ export const updateStock = async (tx: Tx, key: UnitKey, stock: 'shelf' | 'sold')
     .where('stock', '=', 'taken')
     .executeTakeFirst()
   return numUpdatedRows === 1n
+}
+export const findOnShelf = async (tx: Tx, taskId: string, mode: Mode): Promise<boolean> => {
+  const row = await tx
+    .selectFrom('order_units')
+    .select('n')
+    .where('task_id', '=', taskId)
+    .where('mode', '=', mode)
+    .where('stock', '=', 'shelf')
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
 }
 /** How many units of each task are on the shelf. */
 export const countShelf = async (
