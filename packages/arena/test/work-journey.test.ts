@@ -146,18 +146,20 @@ test(
     await person.press('input[name=agree]')
     await person.press('#step-consent button.main')
     await person.press('#step-codes button')
-    for (let tries = 0; tries < 3; tries += 1) {
+    const checkWays = ['pointer', 'pointer', 'keys', 'keys'] as const
+    for (const checkWay of checkWays) {
       await own.locator('#step-check pohf-check').waitFor()
-      await person.passCheck()
-      const done = own.locator('#step-done:visible')
-      if (
-        await done.waitFor({ timeout: 20_000 }).then(
+      if (checkWay === 'pointer') await person.passCheck()
+      else await passCheckByKeys(own, person.key)
+      const isDone = await own
+        .locator('#step-done:visible')
+        .waitFor({ timeout: 20_000 })
+        .then(
           () => true,
           () => false,
         )
-      )
-        break
-      log(`the check was not enough: ${await own.textContent('.result')}`)
+      log(`enrolment, ${checkWay}: ${isDone ? 'done' : await own.textContent('.result')}`)
+      if (isDone) break
     }
     await person.press('#step-done a[href^="/work"]')
     log('the first member is enrolled')
@@ -201,11 +203,7 @@ test(
     await second.locator('#step-codes button').focus()
     await second.keyboard.press('Enter')
     await second.locator('#step-check:visible pohf-check').waitFor()
-    await second.locator('pohf-check button.btn').focus()
-    await second.keyboard.press('Enter')
-    await second.locator('pohf-check dialog.ask .actions button').nth(1).focus()
-    await second.keyboard.press('Enter')
-    await answerCheckByWords(second)
+    await passCheckByKeys(second, (name) => second.keyboard.press(name === 'Return' ? 'Enter' : name))
     await second.locator('#step-done:visible').waitFor({ timeout: 30_000 })
     for (let n = byHand; n < quantity; n += 1) {
       await second.goto(`${url}/work`)
@@ -229,7 +227,8 @@ test(
     const told = receiver.received
       .map(({ body }) => JSON.parse(body) as { type: string; data: { n?: number; credentialId?: string } })
       .filter(({ type }) => type === 'order.unit_delivered')
-    assert.deepEqual(told.map(({ data }) => data.n).toSorted(), [1, 2, 3])
+    assert.deepEqual(new Set(told.map(({ data }) => data.n)), new Set([1, 2, 3]))
+    assert.equal(told.length, quantity)
     const results = await ask('GET', `orders/${orderId}/results`)
     assert.equal(results.status, 'delivered')
     const fromService: Fetch = async (address) => {
@@ -251,7 +250,7 @@ test(
       })
       assert.ok(checked.ok, checked.ok ? '' : checked.message)
       assert.equal(checked.claims.test, undefined)
-      subjects.add(String(checked.claims.sub))
+      subjects.add(checked.claims.sub)
       log(`unit ${unit.n}: quality ${unit.quality}, ${checked.claims['assurance']}`)
     }
     assert.equal(subjects.size, 2, 'two people, each known to the buyer by one name')
@@ -334,8 +333,28 @@ test(
   },
 )
 
-/** The check on the page of enrolment, by its words and digits. */
-const answerCheckByWords = async (page: Page): Promise<void> => {
+type Press = (name: string) => Promise<void>
+
+/** Goes on with Tab until the focus is where it is wanted. */
+const tabUntil = (page: Page, press: Press, isThere: string): Promise<true> =>
+  until('Tab comes there', async () => {
+    if (await page.evaluate<boolean>(isThere)) return true
+    await press('Tab')
+    return false
+  })
+
+/** The check of enrolment by its words, with keys alone. */
+const passCheckByKeys = async (page: Page, press: Press): Promise<void> => {
+  await tabUntil(page, press, "document.activeElement?.localName === 'pohf-check'")
+  await press('Return')
+  await page.locator('pohf-check dialog.ask').waitFor()
+  const inCheck = "document.querySelector('pohf-check').shadowRoot"
+  await tabUntil(
+    page,
+    press,
+    `${inCheck}.activeElement === ${inCheck}.querySelectorAll('.actions button')[1]`,
+  )
+  await press('Return')
   const read = `(() => {
     const dialog = document.querySelector('pohf-check')?.shadowRoot.querySelector('dialog')
     if (!dialog) return null
@@ -350,7 +369,7 @@ const answerCheckByWords = async (page: Page): Promise<void> => {
       if (!seen.runs || seen.title === last) return false
       last = seen.title
       await page.waitForTimeout(500)
-      await page.keyboard.press(String(seen.choices.findIndex((word) => seen.title.includes(word)) + 1))
+      await press(String(seen.choices.findIndex((word) => seen.title.includes(word)) + 1))
       return false
     },
     90_000,

@@ -41,7 +41,9 @@ type Scene = {
   readonly picture: Rectangle | null
 }
 
-const listen = `for (const name of ['pohf-done', 'pohf-failed'])
+/** Of this run alone: a page may have had one before. */
+const listen = `globalThis.arenaOutcome = undefined
+for (const name of ['pohf-done', 'pohf-failed'])
   document.addEventListener(name, (event) => { globalThis.arenaOutcome = { ...event.detail } })`
 
 const inspect = `(() => {
