@@ -1,4 +1,5 @@
 // Measurements of the product's own bars. npm run bench -- <name> [--json] [--sessions N --seconds N]
+import { purchase } from './bench/purchase.ts'
 import { sessions } from './bench/sessions.ts'
 import { verify } from './bench/verify.ts'
 import { verifySdk } from './bench/verify-sdk.ts'
@@ -8,6 +9,7 @@ const benches: Readonly<Record<string, () => Promise<Readonly<Record<string, unk
   verify,
   'verify-sdk': verifySdk,
   sessions,
+  purchase,
   webhooks: webhooksBench,
 }
 

@@ -115,8 +115,14 @@ const hostileOf = (good: string, serverKey: Jwk, fixture: ReturnType<typeof make
   const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, unknown>
   const pem = createPublicKey({ key: serverKey, format: 'jwk' }).export({ type: 'spki', format: 'pem' })
   const hmacInput = `${encode({ alg: 'HS256', typ: 'JWT', kid: serverKey.kid })}.${payload}`
-  const purchase = fixture.claimsOf('purchase', { purchase: { id: 'pur_1', workflow: 'wf_1' } })
-  const old = fixture.claimsOf('purchase', { purchase: { id: 'pur_1', workflow: 'wf_1' } }, 366 * 86_400)
+  const purchase = fixture.claimsOf('purchase', {
+    purchase: { id: 'pur_1', workflow: 'wf_1', payer: '0x1', transaction: '0x2' },
+  })
+  const old = fixture.claimsOf(
+    'purchase',
+    { purchase: { id: 'pur_1', workflow: 'wf_1', payer: '0x1', transaction: '0x2' } },
+    366 * 86_400,
+  )
   const tokens: Record<string, string> = {
     tampered: `${header}.${encode({ ...claims, quality: 0.99 })}.${signature}`,
     'alg none': `${encode({ alg: 'none', typ: 'JWT', kid: serverKey.kid })}.${payload}.`,
@@ -136,7 +142,7 @@ export const makeCases = async (baseUrl: string): Promise<{ cases: Case[]; keys:
   const minted = await mintAll(baseUrl)
   const fallback: Partial<Record<CredentialKind, Partial<CredentialClaims>>> = {
     work: { work: { session: 'ses_1', workflow: 'wf_1' } },
-    purchase: { purchase: { id: 'pur_1', workflow: 'wf_1' } },
+    purchase: { purchase: { id: 'pur_1', workflow: 'wf_1', payer: '0x1', transaction: '0x2' } },
   }
   const good = (['view', 'work', 'presence', 'personhood', 'binding', 'purchase'] as const).map(
     (kind): Case => {

@@ -50,6 +50,7 @@ contract HumanRegistry is Ownable2Step {
     error BadClaims();
     error WrongChain();
     error Expired();
+    error FromFuture();
     error Stale();
     error WalletTaken();
 
@@ -87,8 +88,10 @@ contract HumanRegistry is Ownable2Step {
 
     /// @notice Puts a human out. Only a token that the issuer signs afterwards lets them in again.
     function revoke(bytes32 nullifier) external onlyOwner {
-        revokedAt[nullifier] = uint40(block.timestamp);
-        _release(nullifier, humans[nullifier].wallet);
+        Human memory human = humans[nullifier];
+        // A chain's clock may be behind the issuer's: the token that stands here is over in any case.
+        revokedAt[nullifier] = human.iat > block.timestamp ? human.iat : uint40(block.timestamp);
+        _release(nullifier, human.wallet);
         delete humans[nullifier];
         emit Revoked(nullifier);
     }
@@ -109,7 +112,9 @@ contract HumanRegistry is Ownable2Step {
         human.key = number;
         Human memory known = humans[nullifier];
         if (human.exp <= block.timestamp) revert Expired();
-        // A thief's token must not outdate the true ones for ever, so what a revoked key has bound does not count. What
+        // Clocks differ a little; more than that would outdate every later token of this human.
+        if (human.iat > block.timestamp + 1 hours) revert FromFuture();
+        // A thief's token must not outdate the true ones, so what a revoked key has bound does not count. What
         // the owner revoked counts always, or a stolen key could bring old tokens back.
         if (human.iat <= revokedAt[nullifier]) revert Stale();
         if (human.iat <= known.iat && !keys[known.key].revoked) revert Stale();

@@ -152,6 +152,7 @@ export const startChain = async (options: Options = {}) => {
     gasAccounts: [accountOf(2), accountOf(3), accountOf(4), accountOf(5)] as const,
     payTo: accountOf(6),
     rpc,
+    send,
     /** Gives an account test dollars, in millionths. */
     mint,
     putToken,

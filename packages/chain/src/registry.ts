@@ -52,7 +52,10 @@ export const deployRegistry = async (chain: Chain, code: Hex = HumanRegistry.byt
   ): Promise<number | string> => {
     const account = privateKeyToAccount(by.privateKey)
     // The compiler cannot follow six signatures at once; the tests see every one of them.
-    const call = { ...at, functionName, args, account } as Parameters<typeof reader.simulateContract>[0]
+    const blockTag = 'pending' as const
+    const call = { ...at, functionName, args, account, blockTag } as Parameters<
+      typeof reader.simulateContract
+    >[0]
     try {
       await reader.simulateContract(call)
     } catch (error) {

@@ -73,6 +73,10 @@ const attacks = {
     const token = world.issuer.sign(await claimsFor(world, someWallet(), { exp: await world.now() }))
     return world.registry.bind(token)
   },
+  'a token from the future': async (world) =>
+    world.registry.bind(
+      world.issuer.sign(await claimsFor(world, someWallet(), { iat: 9_000_000_000, exp: 9_900_000_000 })),
+    ),
   'the same token again': async (world) => {
     const token = world.issuer.sign(await claimsFor(world, someWallet()))
     binds(await world.registry.bind(token))
@@ -124,6 +128,7 @@ const answers: Readonly<Record<keyof typeof attacks, string>> = {
   'a revoked key': 'KeyIsRevoked',
   'a key past its time': 'KeyIsOver',
   'an expired token': 'Expired',
+  'a token from the future': 'FromFuture',
   'the same token again': 'Stale',
   'the wallet before, by its older token': 'Stale',
   'a human who was put out, by a token from before': 'Stale',
@@ -299,25 +304,27 @@ for (const fork of forks) {
     binds(await world.registry.bind(next.sign(await claimsFor(world, someWallet()))))
   })
 
-  onChain(
-    'a revoked key takes its records with it, and a thief’s token outdates nobody for ever',
-    async (world) => {
-      const [mine, thiefs] = [someWallet(), someWallet()]
-      const stolen = makeIssuer()
-      binds(await world.registry.addKey(stolen.jwk, 4_000_000_000))
-      const claims = await claimsFor(world, mine)
-      binds(await world.registry.bind(world.issuer.sign(claims)))
-      const theft = { ...claims, wallet: thiefs.toLowerCase(), iat: 9_000_000_000, exp: 9_999_999_999 }
-      binds(await world.registry.bind(stolen.sign(theft)))
-      const later = world.issuer.sign({ ...claims, iat: claims.iat + 1 })
-      assert.equal(await world.registry.bind(later), 'Stale')
-      binds(await world.registry.revokeKey(stolen.jwk.kid))
-      assert.equal(await world.registry.isVerifiedHuman(thiefs), false)
-      assert.equal(await world.registry.bind(stolen.sign({ ...theft, iat: 9_000_000_001 })), 'KeyIsRevoked')
-      binds(await world.registry.bind(later))
-      assert.equal(await world.registry.isVerifiedHuman(mine), true)
-    },
-  )
+  onChain('a revoked key takes its records with it, and a thief’s token outdates nobody', async (world) => {
+    const [mine, thiefs] = [someWallet(), someWallet()]
+    const stolen = makeIssuer()
+    binds(await world.registry.addKey(stolen.jwk, 4_000_000_000))
+    const claims = await claimsFor(world, mine)
+    binds(await world.registry.bind(world.issuer.sign(claims)))
+    const theft = {
+      ...claims,
+      wallet: thiefs.toLowerCase(),
+      iat: (await world.now()) + 3_000,
+      exp: 9_999_999_999,
+    }
+    binds(await world.registry.bind(stolen.sign(theft)))
+    const later = world.issuer.sign({ ...claims, iat: claims.iat + 1 })
+    assert.equal(await world.registry.bind(later), 'Stale')
+    binds(await world.registry.revokeKey(stolen.jwk.kid))
+    assert.equal(await world.registry.isVerifiedHuman(thiefs), false)
+    assert.equal(await world.registry.bind(stolen.sign({ ...theft, iat: theft.iat + 1 })), 'KeyIsRevoked')
+    binds(await world.registry.bind(later))
+    assert.equal(await world.registry.isVerifiedHuman(mine), true)
+  })
 
   onChain(
     'a human who is put out is out at once, and back only by a token from afterwards',
@@ -331,6 +338,11 @@ for (const fork of forks) {
         await world.registry.bind(world.issuer.sign({ ...claims, iat: await world.now() })),
         'Stale',
       )
+      // The issuer's clock may be ahead of the chain's.
+      const early = { ...(await claimsFor(world, someWallet())), iat: (await world.now()) + 600 }
+      binds(await world.registry.bind(world.issuer.sign(early)))
+      binds(await world.registry.revoke(early.nul as Hex))
+      assert.equal(await world.registry.bind(world.issuer.sign(early)), 'Stale')
       // Not even where a stolen key, revoked since, had bound them in between.
       const stolen = makeIssuer()
       binds(await world.registry.addKey(stolen.jwk, 4_000_000_000))
@@ -371,6 +383,7 @@ const guards: readonly (readonly [guard: string, attack: keyof typeof attacks, i
   ['if (key.revoked) revert KeyIsRevoked();', 'a revoked key'],
   ['if (block.timestamp > key.notAfter) revert KeyIsOver();', 'a key past its time'],
   ['if (human.exp <= block.timestamp) revert Expired();', 'an expired token'],
+  ['if (human.iat > block.timestamp + 1 hours) revert FromFuture();', 'a token from the future'],
   [
     'if (human.iat <= revokedAt[nullifier]) revert Stale();',
     'a human who was put out, by a token from before',

@@ -124,6 +124,20 @@ agent(program.command('trigger <event>'))
   .description('make the example of an event happen, with a test key')
   .action(trigger)
 
+agent(program.command('buy [workflowId]'))
+  .description('buy a verified unit with a wallet: docs/buy.md; ends with 3 where the payment is still open')
+  .option('--max-usd <amount>', 'the most that it may cost', '0.10')
+  .option('--key-file <file>', 'holds the key of the wallet; default: PAYER_PRIVATE_KEY')
+  .option('--network <name>', 'pay on this one only: base or base-sepolia')
+  .option('--pay-to <address>', 'pay nobody else')
+  .option('--wait <seconds>', 'how long to wait for the payment to settle', '180')
+  .option('--resume <purchaseId>', 'find out how an open purchase ended; signs nothing')
+  .option('--json', 'one JSON object')
+  // Loaded when asked for: it brings the curve of the wallet with it.
+  .action(async (workflowId: string | undefined, options) =>
+    (await import('./buy.ts')).buy(workflowId, options),
+  )
+
 const webhooks = program.command('webhooks').description('endpoints that events are sent to')
 const hook = (text: string, description: string) =>
   agent(webhooks.command(text)).description(description).option('--json', 'the answer as one JSON object')

@@ -67,7 +67,10 @@ export const credentialClaims = z
         human_ref: z.string(),
       })
       .optional(),
-    purchase: z.strictObject({ id: z.string(), workflow: z.string() }).optional(),
+    /** `payer`: the wallet that bought it, so that a credential shown by another is known for what it is. */
+    purchase: z
+      .strictObject({ id: z.string(), workflow: z.string(), payer: z.string(), transaction: z.string() })
+      .optional(),
   })
   .refine((claims) => claims[claims.kind] !== undefined, 'lacks the object named after its kind')
   .refine(

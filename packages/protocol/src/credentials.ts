@@ -159,6 +159,10 @@ const stateChange = {
     mode: z.enum(modes),
     state: z.enum(['issued', 'suspended', 'revoked']),
     statusUri: z.url().optional(),
+    registry: z.object({ nullifier: hex32, revoke: z.string() }).optional().meta({
+      description:
+        'Where the credential came with a token for chains: the human’s code, and the call by which the owner of the registry contract puts them out there too.',
+    }),
   }),
 } as const
 export const operatorRevoke = operation({ summary: 'Revoke a credential for good.', ...stateChange })

@@ -9,6 +9,7 @@ import * as operators from './operators.ts'
 import * as partners from './partners.ts'
 import * as sessions from './sessions.ts'
 import * as payments from './payments.ts'
+import * as purchases from './purchases.ts'
 import * as tracking from './tracking.ts'
 import * as vhh from './vhh.ts'
 import * as webhooks from './webhooks.ts'
@@ -90,6 +91,8 @@ export const additions = [
   { id: 'members.codes-renew', method: 'POST', path: '/api/members/me/recovery-codes', auth: 'public', status: 'built', ...members.codesRenew },
   { id: 'members.passkey-add', method: 'POST', path: '/api/members/me/passkeys', auth: 'public', status: 'built', ...members.passkeyAdd },
   { id: 'evidence.test-session', method: 'POST', path: '/api/test/sessions', auth: 'bearer', scope: 'evidence', status: 'built', ...evidence.testSession },
+  { id: 'work.purchase-read', method: 'GET', path: '/api/agent/purchases/{purchaseId}', auth: 'public', status: 'built', ...purchases.purchaseRead },
+  { id: 'work.purchases-list', method: 'GET', path: '/api/agents/purchases', auth: 'bearer', scope: 'work', status: 'built', ...purchases.purchasesList },
   { id: 'work.orders-list', method: 'GET', path: '/api/agents/orders', auth: 'bearer', scope: 'work', status: 'built', ...workOrders.ordersList },
   { id: 'work.order-read', method: 'GET', path: '/api/agents/orders/{orderId}', auth: 'bearer', scope: 'work', status: 'built', ...workOrders.orderRead },
   { id: 'work.order-results', method: 'GET', path: '/api/agents/orders/{orderId}/results', auth: 'bearer', scope: 'work', status: 'built', ...workOrders.orderResults },
@@ -149,6 +152,8 @@ export const operatorEndpoints = [
   { id: 'partners.payout-approve', method: 'POST', path: '/operator/payouts/{requestId}/approve', auth: 'operator', status: 'built', ...partners.payoutApprove },
   { id: 'partners.payout-pay', method: 'POST', path: '/operator/payouts/{requestId}/pay', auth: 'operator', status: 'built', ...partners.payoutPay },
   { id: 'partners.payout-reject', method: 'POST', path: '/operator/payouts/{requestId}/reject', auth: 'operator', status: 'built', ...partners.payoutReject },
+  { id: 'work.operator-purchases', method: 'GET', path: '/operator/purchases', auth: 'operator', status: 'built', ...purchases.operatorPurchases },
+  { id: 'work.operator-refund', method: 'POST', path: '/operator/purchases/{purchaseId}/refund', auth: 'operator', status: 'built', ...purchases.operatorRefund },
   { id: 'work.operator-workflows', method: 'GET', path: '/operator/workflows', auth: 'operator', status: 'built', ...workOperators.operatorWorkflows },
   { id: 'work.operator-workflow-write', method: 'POST', path: '/operator/workflows/{workflowId}', auth: 'operator', status: 'built', ...workOperators.operatorWorkflowWrite },
   { id: 'work.operator-workflow-retire', method: 'POST', path: '/operator/workflows/{workflowId}/retire', auth: 'operator', status: 'built', ...workOperators.operatorWorkflowRetire },

@@ -165,12 +165,12 @@ export const events = {
   ),
   'order.unit_appealed': event('The person asks an operator to look at a rejection.', unitStep, unitExample),
   'order.unit_refused': event('A rejection stands. The money of the unit goes back.', unitStep, unitExample),
-  'purchase.settled': planned(
+  'purchase.settled': event(
     'A purchase over HTTP 402 was paid and its credential minted.',
     { purchaseId: id, workflowId: id, txHash: z.string(), credentialId: id },
     { purchaseId, workflowId: 'wf_test_ok', txHash: `0x${'ab'.repeat(32)}`, credentialId },
   ),
-  'purchase.failed': planned(
+  'purchase.failed': event(
     'The payment of a purchase did not settle; nothing was charged.',
     { purchaseId: id, workflowId: id, reason: z.string() },
     { purchaseId, workflowId: 'wf_test_ok', reason: 'settlement failed' },

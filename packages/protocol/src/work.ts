@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from './endpoint.ts'
 import { instant, json, reference, text, usd } from './fields.ts'
-import { credentialResponse } from './credentials.ts'
+import { purchased, purchasePending } from './purchases.ts'
 
 const microTask = z.object({
   id: z.string(),
@@ -140,17 +140,8 @@ const paymentChallenge = z.object({
 export const taskBuy = operation({
   summary: 'Buy a verified unit over HTTP 402.',
   errors: ['out_of_stock', 'payment_malformed', 'payment_invalid', 'purchase_conflict', 'chain_unreachable'],
-  also: { 402: paymentChallenge },
+  also: { 202: purchasePending, 402: paymentChallenge },
   params: z.object({ workflowId: z.string().max(200) }),
   query: z.object({ purchase_id: z.string().max(512).optional() }),
-  response: credentialResponse.extend({
-    purchaseId: z.string(),
-    answer: z.unknown(),
-    payment: z.object({
-      network: z.string(),
-      transaction: z.string(),
-      payer: z.string(),
-      amount: z.string(),
-    }),
-  }),
+  response: purchased,
 })

@@ -1,3 +1,16 @@
+export {
+  createBuyer,
+  resumePurchase,
+  type Bought,
+  type Buyer,
+  type BuyerSettings,
+  type BuyOptions,
+  type Progress,
+  type ServiceSettings,
+  type Wallet,
+} from './buyer.ts'
 export { createClient, type Client, type ClientSettings } from './client.ts'
 export { PohfError } from './error.ts'
+export { type Limits, type NetworkName, type TypedData } from './payment.ts'
+export { PurchaseError, type PurchaseErrorCode } from './purchase-error.ts'
 export { PohfUnreachable } from './send.ts'

@@ -66,6 +66,8 @@ export const operations = [
   { id: 'members.codes-renew', method: 'POST', path: '/api/members/me/recovery-codes', keyed: false },
   { id: 'members.passkey-add', method: 'POST', path: '/api/members/me/passkeys', keyed: false },
   { id: 'evidence.test-session', method: 'POST', path: '/api/test/sessions', keyed: true },
+  { id: 'work.purchase-read', method: 'GET', path: '/api/agent/purchases/{purchaseId}', keyed: false },
+  { id: 'work.purchases-list', method: 'GET', path: '/api/agents/purchases', keyed: true },
   { id: 'work.orders-list', method: 'GET', path: '/api/agents/orders', keyed: true },
   { id: 'work.order-read', method: 'GET', path: '/api/agents/orders/{orderId}', keyed: true },
   { id: 'work.order-results', method: 'GET', path: '/api/agents/orders/{orderId}/results', keyed: true },

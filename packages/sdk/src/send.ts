@@ -34,7 +34,17 @@ const readBody = async (response: Response): Promise<unknown> => {
   }
 }
 
-const attempt = async (transport: Transport, request: Request): Promise<unknown> => {
+export type Answer = {
+  readonly status: number
+  readonly body: unknown
+  readonly retryAfterSeconds: number | undefined
+}
+
+/** One request and its answer, whatever its status. */
+export const exchange = async (
+  transport: Pick<Transport, 'fetch' | 'timeoutMs'>,
+  request: Request,
+): Promise<Answer> => {
   const timeout = AbortSignal.timeout(transport.timeoutMs)
   const signal = request.signal ? AbortSignal.any([request.signal, timeout]) : timeout
   const { method, headers, body } = request
@@ -45,11 +55,17 @@ const attempt = async (transport: Transport, request: Request): Promise<unknown>
     redirect: 'error',
     ...(body === undefined ? {} : { body }),
   })
-  const answer = await readBody(response)
-  if (response.ok) return answer
-  throw Object.assign(new PohfError(response.status, answer), {
-    retryAfter: Number(response.headers.get('retry-after')) || undefined,
-  })
+  return {
+    status: response.status,
+    body: await readBody(response),
+    retryAfterSeconds: Number(response.headers.get('retry-after')) || undefined,
+  }
+}
+
+const attempt = async (transport: Transport, request: Request): Promise<unknown> => {
+  const { status, body, retryAfterSeconds } = await exchange(transport, request)
+  if (status >= 200 && status < 300) return body
+  throw Object.assign(new PohfError(status, body), { retryAfter: retryAfterSeconds })
 }
 
 /** Half to all of 250 ms, 500 ms, 1 s, ...; the service's own Retry-After goes first. */

@@ -129,7 +129,20 @@ const comparisons: readonly ledger.Comparison[] = [
   credentials.debitComparison({ listPosted: ledger.listPosted, listUnposted: ledger.listUnposted }),
   credits.cardComparison,
   work.escrowComparison,
+  work.purchaseComparison,
 ]
+
+/** What brings paid purchases to their end; undefined where nothing settles. The api and the worker each have one. */
+const makeTill = (
+  ctx: Ctx,
+  parts: { readonly settlement: payments.Settlement | undefined; readonly mint: credentials.PurchaseMint },
+): work.Till | undefined => {
+  const { settlement, mint } = parts
+  const revoke = async (credentialId: string, reason: string) => {
+    await credentials.revokeByMachine({ ctx, audit: operators.audit }, { credentialId, reason })
+  }
+  return settlement && { ctx, settlement, mint, stock: work.stock, revoke }
+}
 
 /**
  * The composition root: every module mounted, in the order of the specification. `issuers` are plug-ins: whom a
@@ -158,10 +171,11 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
     tell: evidence.listMemberTraces,
     forget,
   }
+  const statusIndexes = credentials.makeStatusIndexes(ctx, signer)
   const credentialsDeps = {
     ctx,
     signer,
-    statusIndexes: credentials.makeStatusIndexes(ctx, signer),
+    statusIndexes,
     credits: creditsDesk,
     findWorkRef: work.findWorkRef,
   }
@@ -174,6 +188,9 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
     requestPayout: partners.requestPayout,
     starsHeldOf: partners.findPayoutSums,
   }
+  const purchaseMint = credentials.makePurchaseMint({ ctx, signer, statusIndexes })
+  const chainDesk = payments.makeSettlement(ctx)
+  const till = makeTill(ctx, { settlement: chainDesk, mint: purchaseMint })
   const routes = [
     ...agents.routes(ctx, authenticator),
     ...credits.routes(ctx, { credits: creditsDesk, payments: paymentsDesk }),
@@ -191,6 +208,8 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
       findMode: agents.findMode,
       findTokens,
       recordTaskSession: evidence.recordTaskSession,
+      shop: till && work.makeShop(till),
+      houseAgentId: (mode) => agents.houseAgentId(ctx.config, mode),
     }),
     ...payments.routes(ctx, { provider, settlers: settlersOf(ctx) }),
     ...webhooks.routes(ctx),
@@ -198,11 +217,15 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
     ...signing.routes(signer),
     ...vhh.routes(ctx, signer),
   ]
-  // No chain settles yet.
   const settlement: discovery.Settlement = {
-    chains: [],
+    chains: chainDesk ? [chainDesk.network.caip2] : [],
     card: paymentsDesk.takesCards,
-    countPurchasable: () => inTransaction(ctx, 'system', work.countPurchasable),
+    countPurchasable: async () =>
+      chainDesk
+        ? inTransaction(ctx, 'system', (tx) =>
+            work.countPurchasable(tx, chainDesk.network.isTest ? 'test' : 'live'),
+          )
+        : 0,
   }
   const admission = makeAdmission(ctx)
   const dispatcher = makeDispatcher({ ctx, endpoints, routes, admission })
@@ -245,7 +268,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
       ...payments.operatorRoutes(ctx, { audit: operators.audit, settlers: settlersOf(ctx) }),
       ...ledger.operatorRoutes(ctx, comparisons),
       ...partners.operatorRoutes(ctx, operators.audit),
-      ...work.operatorRoutes({ ctx, audit: operators.audit, books: booksOf(ctx) }),
+      ...work.operatorRoutes({ ctx, audit: operators.audit, books: booksOf(ctx) }, chainDesk),
     ],
     pages: [
       ...health,
@@ -280,6 +303,11 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
 export const buildDuties = (ctx: Ctx): Duty[] => {
   const sendMail = makeMailSender(ctx)
   const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET, ctx.clock)
+  const statusIndexes = credentials.makeStatusIndexes(ctx, signer)
+  const till = makeTill(ctx, {
+    settlement: payments.makeSettlement(ctx),
+    mint: credentials.makePurchaseMint({ ctx, signer, statusIndexes }),
+  })
   return [
     { name: 'events', everyMs: 500, run: () => drainOutbox(ctx, 'event', { within: webhooks.fanOut }) },
     webhooks.deliveryDuty(ctx, agents.findContact),
@@ -289,6 +317,7 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
       ? [{ name: 'mails', everyMs: 500, run: () => drainOutbox(ctx, 'mail', { before: sendMail }) }]
       : []),
     ...work.duties(ctx, booksOf(ctx)),
+    ...(till ? work.purchaseDuties(till) : []),
     ...sessions.duties(ctx),
     ...payments.duties(ctx, { provider: payments.makeCardProvider(ctx), settlers: settlersOf(ctx) }),
     ...evidence.makeScoring(ctx).duties,

@@ -33,6 +33,14 @@ const cardNotices = (config: Config): string[] => {
     : []
 }
 
+/** What an operator should know about payments over HTTP 402 at every start. */
+const chainNotices = (config: Config): string[] =>
+  config.X402_CHAIN_RPC !== undefined &&
+  config.X402_GAS_KEYS_FILE === undefined &&
+  config.X402_FACILITATOR_URL === undefined
+    ? ['X402_CHAIN_RPC is set and nobody pays gas: good payments are answered 503. Set X402_GAS_KEYS_FILE']
+    : []
+
 export const runApi = async (config: Config): Promise<void> => {
   const log = makeLog(config.LOG_LEVEL)
   const ctx = buildContext({ config, log, name: 'pohf-api' })
@@ -42,9 +50,7 @@ export const runApi = async (config: Config): Promise<void> => {
     await Promise.all([app.api.close(), app.operator.close()])
     await ctx.db.pool.end()
   })
-  if (config.X402_CHAIN_RPC !== undefined)
-    log.warn('X402_CHAIN_RPC is set, but settlement is not built yet: good payments are answered 503')
-  for (const notice of cardNotices(config)) log.warn(notice)
+  for (const notice of [...cardNotices(config), ...chainNotices(config)]) log.warn(notice)
   await app.start()
   await app.operator.listen({ host: config.OPERATOR_HOST, port: config.OPERATOR_PORT })
   await app.api.listen({ host: config.HOST, port: config.PORT })

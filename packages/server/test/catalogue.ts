@@ -38,6 +38,10 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'card_disputes',
   'card_refund_facts',
   'card_events',
+  // An authorization counts once for the whole deployment, and gas is the operator's.
+  'x402_payments',
+  'gas_keys',
+  'gas_transactions',
   // A status list mixes the credentials of all agents of a mode: a place in it must not tell whose it is.
   'status_lists',
   'status_blocks',

@@ -1,7 +1,7 @@
 import type { Mode } from '@pohf/protocol'
 import type { Answered, Harness } from './harness.ts'
 import { createPasskey, makePasskey, usePasskey, type Passkey, type Vouching } from './passkey-maker.ts'
-import { play } from './person.ts'
+import { play, type Play } from './person.ts'
 
 /** One browser of one person: it keeps the login cookie, and its passkeys. */
 export const openBrowser = (harness: Harness) => {
@@ -72,8 +72,9 @@ export const attend = async (
   harness: Harness,
   browser: PersonBrowser,
   check: { readonly token: string; readonly site: string; readonly challenge: string },
+  strokes: Play['strokes'] = [],
 ) => {
-  const { sessionId } = await play(harness, { site: check.site, challenge: check.challenge })
+  const { sessionId } = await play(harness, { site: check.site, challenge: check.challenge, strokes })
   return { sessionId, answer: await browser.post('attention', { token: check.token, sessionId }) }
 }
 
@@ -85,6 +86,7 @@ export const enrolPerson = async (
     readonly browser?: PersonBrowser
     readonly passkey?: Passkey
     readonly externalRef?: string
+    readonly strokes?: Play['strokes']
   } = {},
 ) => {
   const browser = options.browser ?? openBrowser(harness)
@@ -100,7 +102,12 @@ export const enrolPerson = async (
     challenge: string
     recoveryCodes?: string[]
   }
-  const { sessionId, answer } = await attend(harness, browser, { token: invited.token, site, challenge })
+  const { sessionId, answer } = await attend(
+    harness,
+    browser,
+    { token: invited.token, site, challenge },
+    options.strokes,
+  )
   if (answer.status !== 200) throw new Error(answer.text)
   return { ...invited, browser, passkey, sessionId, challenge, site, recoveryCodes: recoveryCodes ?? [] }
 }

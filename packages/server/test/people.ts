@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Pool } from 'pg'
 
 /** What erasure does with what a table holds of a person. */
@@ -39,6 +41,8 @@ const declarations: Readonly<Record<string, Holds>> = {
   forward_orders: 'nothing',
   free_plan_grants: 'nothing',
   free_plan_places: 'nothing',
+  gas_keys: 'nothing',
+  gas_transactions: 'nothing',
   idempotency_keys: 'ages out',
   ledger_accounts: 'nothing',
   ledger_checkpoints: 'nothing',
@@ -70,6 +74,8 @@ const declarations: Readonly<Record<string, Holds>> = {
   platform_migrations: 'nothing',
   platform_partitioned: 'nothing',
   presences: 'deleted',
+  // What was answered is bought; the credential names the person by a code that nothing leads back from.
+  purchases: 'anonymous',
   session_chunks: 'deleted',
   session_claims: 'anonymous',
   session_keys: 'deleted',
@@ -92,6 +98,7 @@ const declarations: Readonly<Record<string, Holds>> = {
   worker_earnings: 'anonymous',
   worker_standing: 'deleted',
   workflows: 'nothing',
+  x402_payments: 'nothing',
 }
 
 const tablesOf = async (owner: Pool): Promise<string[]> => {
@@ -103,12 +110,29 @@ const tablesOf = async (owner: Pool): Promise<string[]> => {
 export const undeclaredTables = async (owner: Pool): Promise<string[]> =>
   (await tablesOf(owner)).filter((name) => !Object.hasOwn(declarations, name))
 
-/** The tables in which these bytes stand anywhere, as text, as binary, or as base64 of binary. */
+/** What stands for these bytes inside base64, wherever in it they begin: the letters that their neighbours do not change. */
+const insideBase64 = (bytes: Buffer, encoding: 'base64' | 'base64url'): string[] =>
+  [0, 1, 2].map((before) => {
+    const text = Buffer.concat([Buffer.alloc(before), bytes])
+      .toString(encoding)
+      .replaceAll('=', '')
+    return text.slice(before === 0 ? 0 : before + 1, (before + bytes.length) % 3 === 0 ? undefined : -1)
+  })
+
+/** As text, in hex, and inside base64, as in a token. */
+const formsOf = (bytes: string | Buffer): string[] => {
+  const buffer = Buffer.from(bytes)
+  return [
+    ...(typeof bytes === 'string' ? [bytes] : []),
+    buffer.toString('hex'),
+    ...insideBase64(buffer, 'base64url'),
+    ...insideBase64(buffer, 'base64'),
+  ]
+}
+
+/** The tables in which these bytes stand anywhere, in any form: each row is read as a dump writes it. */
 export const findBytes = async (owner: Pool, bytes: string | Buffer): Promise<string[]> => {
-  const forms =
-    typeof bytes === 'string'
-      ? [bytes, Buffer.from(bytes).toString('hex')]
-      : [bytes.toString('hex'), bytes.toString('base64url'), bytes.toString('base64')]
+  const forms = formsOf(bytes)
   const found: string[] = []
   for (const table of await tablesOf(owner)) {
     const { rowCount } = await owner.query(
@@ -118,4 +142,16 @@ export const findBytes = async (owner: Pool, bytes: string | Buffer): Promise<st
     if ((rowCount ?? 0) > 0) found.push(table)
   }
   return found
+}
+
+/** The files below a folder in which these bytes stand, raw or in any form: keys, journals, objects. */
+export const findInFiles = (folder: string, bytes: string | Buffer): string[] => {
+  const forms = [Buffer.from(bytes), ...formsOf(bytes)]
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => {
+      const content = readFileSync(path)
+      return forms.some((form) => content.includes(form))
+    })
 }

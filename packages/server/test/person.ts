@@ -76,3 +76,26 @@ export const play = async (
   }
   throw new Error('the session does not end')
 }
+
+/** Curves with a life of their own, from a seed: enough to be told apart, and no model of a person. */
+export const strokesOf = (seed: number, jitter = 0) =>
+  Array.from({ length: 10 }, (_, number) => {
+    let state = seed * 1_000 + number
+    const draw = () => {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+      return state / 2 ** 32
+    }
+    const [bend, wave, width, heading] = [draw() * 400 - 200, 1 + draw() * 3, 40 + draw() * 160, draw() * 6]
+    const pace = Array.from({ length: 50 }, () => 8 + Math.floor(draw() * draw() * 24))
+    return pace.map((dt, index): [number, number, number] => {
+      const along = index / 49
+      const across = bend * along * (1 - along) + width * Math.sin(wave * along * Math.PI)
+      const [cos, sin] = [Math.cos(heading), Math.sin(heading)]
+      const shake = jitter === 0 ? 0 : ((index * 7 + number) % 3) - 1
+      return [
+        Math.round(800 + 700 * along * cos - across * sin) + shake,
+        Math.round(800 + 700 * along * sin + across * cos) - shake,
+        dt,
+      ]
+    })
+  })

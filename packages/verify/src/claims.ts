@@ -60,7 +60,9 @@ export type Claims = {
         readonly human_ref: string
       }
     | undefined
-  readonly purchase?: { readonly id: string; readonly workflow: string } | undefined
+  readonly purchase?:
+    | { readonly id: string; readonly workflow: string; readonly payer: string; readonly transaction: string }
+    | undefined
 }
 
 /** Claims whose signature is good, but which no check has read yet. */

@@ -34,7 +34,7 @@ export const kindClaims: Readonly<Record<CredentialKind, Record<string, unknown>
       human_ref: 'ses_1',
     },
   },
-  purchase: { purchase: { id: 'pur_1', workflow: 'wf_1' } },
+  purchase: { purchase: { id: 'pur_1', workflow: 'wf_1', payer: '0x1', transaction: '0x2' } },
 }
 
 const nowSeconds = () => Math.floor(Date.now() / 1_000)

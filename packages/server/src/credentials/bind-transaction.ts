@@ -175,21 +175,24 @@ const draftOf = async (tx: Tx, deps: Deps, agent: Agent, bound: { human: Human; 
   const rail = railOf(paymentRef)
   // No rail is looked up yet, so a live reference is what the agent says it is.
   const assurance = agent.mode === 'test' ? ('test' as const) : ('asserted' as const)
+  const sub = pairwiseSubject(deps.ctx.secrets.derive('pairwise'), agent.agentId, human.person)
+  // A signed document cannot be changed: it names a member by the code from which nothing leads back after erasure.
+  const humanRef = human.by === 'member' ? sub : human.ref
   const claims: Omit<CredentialClaims, 'status'> = {
     ...frame,
     jti: credentialId,
-    sub: pairwiseSubject(deps.ctx.secrets.derive('pairwise'), agent.agentId, human.person),
+    sub,
     agent: agent.agentId,
     event_at: frame.iat,
     assurance: 'low',
     quality: human.quality,
     evidence: [
       {
-        ...evidenceItem(salt, human.simulated ? 'simulated' : 'answer', { paymentRef, human: human.ref }),
+        ...evidenceItem(salt, human.simulated ? 'simulated' : 'answer', { paymentRef, human: humanRef }),
         type: human.simulated ? 'simulated' : 'payment',
       },
     ],
-    binding: { payment_ref: paymentRef, rail, assurance, human: human.by, human_ref: human.ref },
+    binding: { payment_ref: paymentRef, rail, assurance, human: human.by, human_ref: humanRef },
   }
   return {
     claims,

@@ -3,6 +3,7 @@ import type { Ctx } from '../platform/context.ts'
 import { inTransaction } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import { publish } from '../platform/outbox.ts'
+import { registryRevocation } from './onchain.ts'
 import { listUri, statusValues, type CredentialState } from './status/rules.ts'
 import { updateEntry } from './status/store.ts'
 import { findCredentialLocked, findState, insertState } from './store.ts'
@@ -31,6 +32,7 @@ export const changeState = async (
     const credential = await findCredentialLocked(tx, credentialId)
     if (!credential) throw new Refusal('not_found', { message: 'No such credential.' })
     const { agentId, mode, statusList, statusIdx } = credential
+    const registry = to === 'issued' ? undefined : registryRevocation(credential.answer)
     const { seq, state } = await findState(tx, agentId, credentialId)
     const answer = {
       credentialId,
@@ -38,6 +40,7 @@ export const changeState = async (
       mode,
       state: to,
       ...(statusList === null ? {} : { statusUri: listUri(ctx.config.BASE_URL, statusList) }),
+      ...(registry === undefined ? {} : { registry }),
     }
     if (state === to) return answer
     if (state === 'revoked') throw new Refusal('credential_revoked')

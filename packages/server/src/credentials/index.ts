@@ -1,5 +1,7 @@
 export { debitComparison } from './debits.ts'
+export { makePurchaseMint, WorkGone, type PurchaseCredential, type PurchaseMint } from './mint-purchase.ts'
 export { makeWorkMint, type WorkMint } from './mint-work.ts'
+export { revokeByMachine } from './operator-revoke.ts'
 export { operatorRoutes, routes } from './routes.ts'
 export { statusDuty } from './status-build.ts'
 export { makeStatusIndexes } from './status-indexes.ts'

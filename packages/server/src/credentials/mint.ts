@@ -105,7 +105,7 @@ const signedOf = <T extends object>(
 
 /** Checks and signs, outside any transaction: one call to the signer for the whole batch. */
 export const signDrafts = async <T extends object>(
-  deps: Deps,
+  deps: Pick<Deps, 'ctx' | 'signer' | 'statusIndexes'>,
   drafts: readonly Draft<T>[],
 ): Promise<Signed<T>[]> => {
   const placed: { draft: Draft<T>; place: StatusPlace }[] = []

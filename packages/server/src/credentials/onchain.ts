@@ -1,4 +1,6 @@
 import type { Mode, OnchainClaims } from '@pohf/protocol'
+import { encodeFunctionData, parseAbi, type Hex } from 'viem'
+import { z } from 'zod'
 import type { BoundWallet } from '../evidence/index.ts'
 import type { Signer } from '../signing/index.ts'
 
@@ -10,7 +12,7 @@ type Beside = {
   readonly human: Buffer
 }
 
-const hexOf = (bytes: Buffer): `0x${string}` => `0x${bytes.toString('hex')}`
+const hexOf = (bytes: Buffer): Hex => `0x${bytes.toString('hex')}`
 
 /**
  * Signs what a registry contract takes, beside a personhood credential and with its lifetime. It goes to a public place,
@@ -37,4 +39,21 @@ export const signOnchain = async (signer: Signer, { mode, claims, wallet, human 
     s: hexOf(raw.subarray(32)),
     keyId: hexOf(Buffer.from(kid, 'base64url')),
   }
+}
+
+const abi = parseAbi(['function revoke(bytes32 nullifier)'])
+const stored = z.looseObject({ onchain: z.looseObject({ payload: z.string() }) })
+
+/**
+ * What the owner of a registry sends to put the human of a credential out there too; undefined where the credential
+ * came without a token for chains, or with one that no registry takes.
+ */
+export const registryRevocation = (answer: unknown): { nullifier: Hex; revoke: Hex } | undefined => {
+  const { data } = stored.safeParse(answer)
+  if (!data) return undefined
+  const text = Buffer.from(data.onchain.payload, 'base64url').toString('utf8')
+  const { nul, test } = JSON.parse(text) as OnchainClaims
+  const nullifier = nul as Hex
+  if (test) return undefined
+  return { nullifier, revoke: encodeFunctionData({ abi, functionName: 'revoke', args: [nullifier] }) }
 }

@@ -162,7 +162,7 @@ export const insertState = async (tx: Tx, row: NewState): Promise<void> => {
 export const findCredentialLocked = async (tx: Tx, credentialId: string) => {
   const row = await tx
     .selectFrom('credentials')
-    .select(['agent_id', 'mode', 'status_list', 'status_idx'])
+    .select(['agent_id', 'mode', 'status_list', 'status_idx', 'answer'])
     .where('credential_id', '=', credentialId)
     .forUpdate()
     .executeTakeFirst()
@@ -172,6 +172,7 @@ export const findCredentialLocked = async (tx: Tx, credentialId: string) => {
       mode: row.mode as Mode,
       statusList: row.status_list,
       statusIdx: row.status_idx,
+      answer: row.answer,
     }
   )
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { inTransaction } from '../platform/db.ts'
 import { listClosed } from '../sessions/index.ts'
 import { startHarness } from '../../test/harness.ts'
-import { play } from '../../test/person.ts'
+import { play, strokesOf } from '../../test/person.ts'
 import { makeScoring } from './score-session.ts'
 import { deleteSketches } from './store.ts'
 
@@ -62,29 +62,6 @@ for (const [name, how, flags] of refused) {
     assert.deepEqual(rows, [{ type: 'session.rejected', reasons: session.reasons }])
   })
 }
-
-/** Curves with a life of their own, from a seed: enough to be told apart, and no model of a person. */
-const strokesOf = (seed: number, jitter = 0) =>
-  Array.from({ length: 10 }, (_, number) => {
-    let state = seed * 1_000 + number
-    const draw = () => {
-      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-      return state / 2 ** 32
-    }
-    const [bend, wave, width, heading] = [draw() * 400 - 200, 1 + draw() * 3, 40 + draw() * 160, draw() * 6]
-    const pace = Array.from({ length: 50 }, () => 8 + Math.floor(draw() * draw() * 24))
-    return pace.map((dt, index): [number, number, number] => {
-      const along = index / 49
-      const across = bend * along * (1 - along) + width * Math.sin(wave * along * Math.PI)
-      const [cos, sin] = [Math.cos(heading), Math.sin(heading)]
-      const shake = jitter === 0 ? 0 : ((index * 7 + number) % 3) - 1
-      return [
-        Math.round(800 + 700 * along * cos - across * sin) + shake,
-        Math.round(800 + 700 * along * sin + across * cos) - shake,
-        dt,
-      ]
-    })
-  })
 
 test('strokes that were recorded before are known again, shaken by a pixel and under another agent', async () => {
   const [one, two] = [await harness.register('live'), await harness.register('live')]

@@ -2,6 +2,7 @@ import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../platform/db.ts'
 import { forgetEvents, publish } from '../platform/outbox.ts'
 import { forgetSession, listSessionsOfMember } from '../sessions/index.ts'
+import { forgetDeliveries } from '../webhooks/index.ts'
 import { deleteMember, deletePerson, listMemberships, lockPerson, type MemberRow } from './store.ts'
 
 /** Handed down by app.ts: what the modules above hold of a member, and delete. */
@@ -27,7 +28,7 @@ const eraseMember = async (tx: Tx, forget: readonly Forget[], member: MemberRow)
     for (const { sessionId, at } of sessions) await forgetSession(tx, { agentId, mode, sessionId, at })
     if (sessions.length === 0) break
   }
-  await forgetEvents(tx, agentId, memberId)
+  await forgetDeliveries(tx, member, await forgetEvents(tx, agentId, memberId))
   await deleteMember(tx, member)
   await publish(tx, { agentId, mode, subject: memberId, type: 'member.erased', data: { memberId } })
 }

@@ -4,13 +4,18 @@ import { verifyCredential, type Fetch } from '@pohf/verify'
 import * as operators from '../operators/index.ts'
 import { startHarness } from '../../test/harness.ts'
 import { enrolPerson, invite, openBrowser, registerPaying } from '../../test/member.ts'
-import { undeclaredTables, findBytes } from '../../test/people.ts'
+import { findBytes, findInFiles, undeclaredTables } from '../../test/people.ts'
 import { createPasskey, makePasskey } from '../../test/passkey-maker.ts'
+import { strokesOf } from '../../test/person.ts'
+import { startReceiver } from '../../test/receiver.ts'
 import { assertRefusal } from '../../test/refusal.ts'
+import { subscribe } from '../../test/webhooks.ts'
 
 const harness = await startHarness()
+const receiver = await startReceiver()
 const live = await registerPaying(harness, 'live', 'first@example.com')
 const other = await registerPaying(harness, 'live', 'second@example.com')
+await subscribe(harness, live, receiver.url)
 const post = (path: string, body: unknown, key = live.apiKey) => harness.call('POST', path, { key, body })
 
 const inProcess: Fetch = async (url) => {
@@ -18,7 +23,7 @@ const inProcess: Fetch = async (url) => {
   return new Response(answer.text, { status: answer.status })
 }
 const policy = {
-  kinds: ['personhood', 'presence', 'view'],
+  kinds: ['personhood', 'presence', 'view', 'binding'],
   minAssurance: 'low',
   minQuality: 0,
   status: 'require',
@@ -34,9 +39,13 @@ const verifies = async (jwt: string): Promise<boolean> =>
     })
   ).ok
 
-/** A person who did all that leaves a trace: two agents, a check, a presence with a place, a device, credentials. */
+let invoices = 0
+const claimsOf = (jwt: string) => JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString())
+
+/** A person who did all that leaves a trace: two agents, a check, a presence with a place, a device, credentials, a payment. */
 const liveAPerson = async (externalRef: string, lat = 12.34) => {
-  const first = await enrolPerson(harness, live, { externalRef })
+  const strokes = strokesOf(100 + invoices)
+  const first = await enrolPerson(harness, live, { externalRef, strokes })
   // In life minutes lie between two acts; here they are moved apart, so that no second is shared by chance.
   await harness.advance(60_000)
   const second = await enrolPerson(harness, other, { browser: first.browser })
@@ -62,6 +71,8 @@ const liveAPerson = async (externalRef: string, lat = 12.34) => {
     (await post('/api/agents/verify-personhood', { memberId: second.memberId }, other.apiKey)).json.pohf_jwt,
     (await post('/api/agents/verify', { sessionId: presence.sessionId })).json.pohf_jwt,
     (await post('/api/agents/verify', { sessionId: first.sessionId })).json.pohf_jwt,
+    (await post('/api/agents/bind-transaction', { memberId, paymentRef: `invoice ${(invoices += 1)}` })).json
+      .pohf_jwt,
   ] as string[]
   for (const jwt of jwts) assert.ok(jwt)
   await harness.work()
@@ -75,6 +86,9 @@ const liveAPerson = async (externalRef: string, lat = 12.34) => {
   const { ciphertext } = await read(
     'select ciphertext from session_chunks c join members m on m.attention_session = c.session_id where m.member_id = $1',
   )
+  const { sketch } = await read(
+    'select sketch from stroke_sketches s join members m on m.attention_session = s.session_id where m.member_id = $1',
+  )
   const traces: Record<string, string | Buffer> = {
     person: String(personId),
     'passkey id': first.passkey.id.toString('base64url'),
@@ -84,8 +98,10 @@ const liveAPerson = async (externalRef: string, lat = 12.34) => {
     'session salt': salt as Buffer,
     'session key': String(sealed),
     recording: (ciphertext as Buffer).subarray(0, 64),
+    'shape of a stroke': sketch as Buffer,
     cookie: first.browser.cookie() ?? '',
-    place: String(lat),
+    // As a row writes it; the number alone would be found in any second.
+    place: `${lat},56.78`,
   }
   return { first, second, jwts, traces, memberIds: [first.memberId, second.memberId] }
 }
@@ -106,6 +122,24 @@ test('after a person has deleted everything, a search of the whole database find
         [],
         `${name} is not found before: a blind search`,
       )
+  const [ownId = ''] = memberIds
+  assert.deepEqual(
+    (await findBytes(harness.owner, ownId)).filter((table) => /^(members|events|webhook_)/.test(table)),
+    ['events', 'members', 'webhook_deliveries'],
+  )
+  assert.ok(
+    receiver.received.some(({ body }) => body.includes(ownId)),
+    'nothing was delivered',
+  )
+  // The search looks into tokens and files too: what every credential says of itself is found there.
+  const claims = jwts.map(claimsOf)
+  const binding = claims.find(({ kind }) => kind === 'binding')
+  for (const known of [binding.sub, binding.binding.payment_ref])
+    assert.ok((await findBytes(harness.owner, known)).includes('credentials'), `${known} is not found`)
+  assert.notDeepEqual(findInFiles(harness.dataDir, binding.jti), [])
+  // A binding names the member by the code of its agent, never by the id that is erased.
+  assert.deepEqual([binding.binding.human, binding.binding.human_ref], ['member', claims[0].sub])
+  assert.ok(!(await findBytes(harness.owner, ownId)).includes('credentials'))
   const before = await Promise.all(jwts.map(verifies))
   assert.deepEqual(
     before,
@@ -118,11 +152,22 @@ test('after a person has deleted everything, a search of the whole database find
   assert.match(String(erased.headers['set-cookie']), /Max-Age=0/)
   await harness.work()
 
-  for (const [name, trace] of Object.entries(traces))
+  for (const [name, trace] of Object.entries(traces)) {
     assert.deepEqual(await findBytes(harness.owner, trace), [], name)
+    assert.deepEqual(findInFiles(harness.dataDir, trace), [], name)
+  }
+  for (const memberId of memberIds) {
+    assert.deepEqual(findInFiles(harness.dataDir, memberId), [])
+    assert.ok(!harness.lines.some((line) => line.includes(memberId)), 'the log names a member')
+  }
   // The agents are told whom to forget, by the id that each of them gave. Those notices age out.
-  for (const memberId of memberIds)
-    assert.deepEqual(await findBytes(harness.owner, memberId), ['events'], 'only the notice of the erasure')
+  assert.deepEqual(await findBytes(harness.owner, memberIds[1] ?? ''), ['events'])
+  assert.deepEqual(await findBytes(harness.owner, ownId), ['events', 'webhook_deliveries'])
+  const { rows: notices } = await harness.owner.query(
+    "select body::jsonb ->> 'type' as type, state from webhook_deliveries where body like '%' || $1 || '%'",
+    [ownId],
+  )
+  assert.deepEqual(notices, [{ type: 'member.erased', state: 'delivered' }])
   assert.deepEqual(await Promise.all(jwts.map(verifies)), before)
 
   assertRefusal(await post('/api/agents/verify-personhood', { memberId: memberIds[0] }), 404, 'not_found')
@@ -133,6 +178,7 @@ test('after a person has deleted everything, a search of the whole database find
 
   await harness.advance(150 * 86_400_000)
   await harness.owner.query('select pohf_maintain_partitions()')
+  await harness.work()
   for (const memberId of memberIds) assert.deepEqual(await findBytes(harness.owner, memberId), [])
 })
 

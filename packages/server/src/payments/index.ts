@@ -12,7 +12,15 @@ export {
   listPaidOf,
   listUnmatchedEvents,
 } from './store.ts'
-export { challengeHeaders, requirementOf } from './x402-challenge.ts'
-export { checkPayment } from './x402-check.ts'
-export { networkOf, usdcOf, type Network } from './x402-network.ts'
-export { parsePayment, type Payment } from './x402-parse.ts'
+export { challengeHeaders, requirementOf } from './x402/challenge.ts'
+export { checkPayment, type SignedPayment } from './x402/check.ts'
+export { makeSettlement, type Settlement, type Standing } from './x402/settlement.ts'
+export type { Proof } from './x402/chain.ts'
+export { networkOf, usdcOf, type Network } from './x402/network.ts'
+export { parsePayment, type Payment } from './x402/parse.ts'
+export {
+  listUnfinal as listUnfinalPayments,
+  updateLooked as markPaymentLooked,
+  updateSettled as markPaymentSettled,
+  updateVoid as markPaymentVoid,
+} from './x402/store.ts'

@@ -227,8 +227,19 @@ export const settings = z.object({
     .optional()
     .meta({
       description:
-        'JSON-RPC address of that chain. Settlement is not built yet: a good payment is answered 503 with or without it.',
+        'JSON-RPC address of that chain. With X402_GAS_KEYS_FILE or X402_FACILITATOR_URL purchases settle; else a good payment is answered 503.',
     }),
+  X402_GAS_KEYS_FILE: path(
+    'File with private keys of accounts that pay the gas of settlements, one a line (mode 0600). See operations.md.',
+  ),
+  X402_FACILITATOR_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .meta({
+      description:
+        'An x402 facilitator that submits payments and pays the gas instead. What it says is checked on the chain.',
+    }),
+  X402_MAX_FEE_GWEI: integer(1, 100_000, 50, 'The most that a unit of gas may cost, in gwei.'),
   X402_PAY_TO: evmAddress('Who is paid. Default on base-sepolia: 0x…dEaD, which nobody can spend from.'),
   EVM_RPC_URLS: z
     .string()
@@ -352,6 +363,19 @@ const payToFaults = (given: Record<string, string | undefined>): string[] =>
     ? ['X402_PAY_TO is required on base and wherever X402_CHAIN_RPC is set']
     : []
 
+/** What no single setting shows: whoever submits payments, the chain itself must be asked about them. */
+const settlementFaults = (given: Record<string, string | undefined>): string[] => {
+  const submitters = ['X402_GAS_KEYS_FILE', 'X402_FACILITATOR_URL'].filter(
+    (name) => given[name] !== undefined,
+  )
+  return [
+    ...(submitters.length > 1 ? ['X402_GAS_KEYS_FILE and X402_FACILITATOR_URL exclude each other'] : []),
+    ...(submitters.length > 0 && given['X402_CHAIN_RPC'] === undefined
+      ? [`X402_CHAIN_RPC is required where ${submitters[0]} is set`]
+      : []),
+  ]
+}
+
 /** What no single setting shows: a payment that nobody hears of is worse than none. */
 const cardFaults = (given: Record<string, string | undefined>): string[] =>
   (given['STRIPE_SECRET_KEY'] === undefined) === (given['STRIPE_WEBHOOK_SECRET'] === undefined)
@@ -401,6 +425,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
     read(settings, environment, (given) => [
       ...portFaults(given),
       ...payToFaults(given),
+      ...settlementFaults(given),
       ...cardFaults(given),
     ]),
   )

@@ -38,6 +38,12 @@ export const makeMetrics = () => {
       help: 'Findings of the reconciler that are open: each stops minting for its agent. More than 0 is an alarm.',
       registers: [registry],
     }),
+    gasBalance: new Gauge({
+      name: 'pohf_gas_balance_gwei',
+      help: 'What each gas account holds, as the worker last saw it. One that is nearly empty is not used any more.',
+      labelNames: ['address'],
+      registers: [registry],
+    }),
     outboxAge: new Gauge({
       name: 'pohf_outbox_oldest_seconds',
       help: 'Age of the oldest waiting outbox row, by topic, read from the database.',

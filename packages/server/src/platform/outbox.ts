@@ -232,12 +232,14 @@ export const measureOutbox = async (ctx: Ctx): Promise<void> => {
     ctx.metrics.outboxAge.set({ topic }, rows.find((row) => row.topic === topic)?.seconds ?? 0)
 }
 
-/** Erasure: what was told about a subject is emptied; that something was told stays. */
-export const forgetEvents = async (tx: Tx, agentId: string, subject: string): Promise<void> => {
-  await tx
+/** Erasure: what was told about a subject is emptied; that something was told stays. Names the events. */
+export const forgetEvents = async (tx: Tx, agentId: string, subject: string): Promise<string[]> => {
+  const rows = await tx
     .updateTable('events')
     .set({ subject: 'erased', data: '{}' })
     .where('agent_id', '=', agentId)
     .where('subject', '=', subject)
+    .returning('event_id')
     .execute()
+  return rows.map((row) => row.event_id)
 }

@@ -21,6 +21,8 @@ export type JsonPrimitive = boolean | number | string | null;
 
 export type JsonValue = JsonArray | JsonObject | JsonPrimitive;
 
+export type Numeric = ColumnType<string, number | string, number | string>;
+
 export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
 export interface Agents {
@@ -287,6 +289,28 @@ export interface FreePlanPlaces {
   kind: string;
   place: number;
   tag: string;
+}
+
+export interface GasKeys {
+  address: string;
+  balance_wei: Numeric | null;
+  chain_id: bigint;
+  last_used_at: Timestamp | null;
+  low: Generated<boolean>;
+  mined_nonce: bigint;
+  next_nonce: bigint;
+}
+
+export interface GasTransactions {
+  address: string;
+  attempt: number;
+  chain_id: bigint;
+  created_at: Generated<Timestamp>;
+  hash: string;
+  max_fee_wei: Numeric;
+  nonce: bigint;
+  raw: string;
+  reference: string;
 }
 
 export interface IdempotencyKeys {
@@ -614,6 +638,30 @@ export interface Presences {
   mode: string;
 }
 
+export interface Purchases {
+  agent_id: string;
+  amount_usdc_micro: bigint;
+  attempts: Generated<number>;
+  changed_at: Generated<Timestamp>;
+  created_at: Generated<Timestamp>;
+  credential_id: string | null;
+  due_at: Timestamp | null;
+  frozen: Json | null;
+  mode: string;
+  needs_wallet: Generated<boolean>;
+  network: string;
+  payer: string;
+  purchase_id: string;
+  reason: string | null;
+  refund_transaction_hash: string | null;
+  response: string | null;
+  secret_hash: Buffer;
+  state: Generated<string>;
+  transaction_hash: string | null;
+  unit_ref: string | null;
+  workflow_id: string;
+}
+
 export interface SessionChunks {
   agent_id: string;
   at: Timestamp;
@@ -886,6 +934,28 @@ export interface Workflows {
   workflow_id: string;
 }
 
+export interface X402Payments {
+  asset: string;
+  block_number: bigint | null;
+  chain_id: bigint;
+  changed_at: Generated<Timestamp>;
+  created_at: Generated<Timestamp>;
+  finalized_at: Timestamp | null;
+  form: string;
+  from_block: bigint;
+  looked_at: Timestamp | null;
+  nonce: string;
+  pay_to: string;
+  payer: string;
+  reference: string;
+  signature: string;
+  state: Generated<string>;
+  transaction_hash: string | null;
+  valid_after: bigint;
+  valid_before: bigint;
+  value_micro: bigint;
+}
+
 export interface DB {
   agents: Agents;
   api_key_hashes: ApiKeyHashes;
@@ -911,6 +981,8 @@ export interface DB {
   forward_orders: ForwardOrders;
   free_plan_grants: FreePlanGrants;
   free_plan_places: FreePlanPlaces;
+  gas_keys: GasKeys;
+  gas_transactions: GasTransactions;
   idempotency_keys: IdempotencyKeys;
   ledger_accounts: LedgerAccounts;
   ledger_checkpoints: LedgerCheckpoints;
@@ -942,6 +1014,7 @@ export interface DB {
   platform_migrations: PlatformMigrations;
   platform_partitioned: PlatformPartitioned;
   presences: Presences;
+  purchases: Purchases;
   session_chunks: SessionChunks;
   session_claims: SessionClaims;
   session_keys: SessionKeys;
@@ -964,4 +1037,5 @@ export interface DB {
   worker_earnings: WorkerEarnings;
   worker_standing: WorkerStanding;
   workflows: Workflows;
+  x402_payments: X402Payments;
 }

@@ -68,16 +68,18 @@ test('well-formed claims are signed', async () => {
   assert.ok(answer !== 'closed' && Array.isArray(answer.result), JSON.stringify(answer))
 })
 
+const signed = async (payload: object) => {
+  const answer = await ask({ op: 'sign-typed', typ: 'pohf-onchain+jwt', payload })
+  assert.ok(answer !== 'closed' && typeof answer.result === 'string', JSON.stringify(answer))
+  const [header = '', body = ''] = answer.result
+    .split('.')
+    .map((part) => Buffer.from(part, 'base64url').toString('utf8'))
+  const { kid, typ } = JSON.parse(header) as { kid: string; typ: string }
+  assert.equal(typ, 'pohf-onchain+jwt')
+  return { kid, text: body }
+}
+
 test('a token for chains begins with its four claims, whatever order they came in, and its test twin with test', async () => {
-  const signed = async (payload: object) => {
-    const answer = await ask({ op: 'sign-typed', typ: 'pohf-onchain+jwt', payload })
-    assert.ok(answer !== 'closed' && typeof answer.result === 'string', JSON.stringify(answer))
-    const [header = '', body = ''] = answer.result.split('.')
-    const text = (part: string) => Buffer.from(part, 'base64url').toString('utf8')
-    const { kid, typ } = JSON.parse(text(header)) as { kid: string; typ: string }
-    assert.equal(typ, 'pohf-onchain+jwt')
-    return { kid, text: text(body) }
-  }
   const { wallet, nul, iat, exp } = onchain
   const begin = `{"wallet":"${wallet}","nul":"${nul}","iat":${iat},"exp":${exp},`
   const live = await signed(Object.fromEntries(Object.entries({ ...onchain, chain: 8_453 }).toReversed()))

@@ -1,5 +1,6 @@
 export { deliveryDuty } from './deliver.ts'
 export { fanOut } from './fan-out.ts'
+export { forgetDeliveries } from './queue/store.ts'
 export { recoveryDuty } from './recover.ts'
 export { retentionDuty } from './retain.ts'
 export { routes } from './routes.ts'

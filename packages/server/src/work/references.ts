@@ -2,6 +2,7 @@ import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../platform/db.ts'
 import { findOrder } from './orders/store.ts'
 import { isPaid } from './rules.ts'
+import { countStock } from './stock.ts'
 import { findUnit, listUnits } from './units/store.ts'
 
 /** What a reference to work says about the person who did it and about its payment. */
@@ -29,5 +30,8 @@ export const findWorkRef = async (tx: Tx, key: Ref): Promise<WorkRef | undefined
   return { humanRef: only?.workerRef ?? null, paid: isPaid(order.status) }
 }
 
-/** How many workflows can be bought and delivered now: none while nothing settles, whatever is on the shelf. */
-export const countPurchasable = async (_tx: Tx): Promise<number> => 0
+/** How many workflows can be bought and delivered now: those in stock, and the rehearsal on a test network. */
+export const countPurchasable = async (tx: Tx, mode: Mode): Promise<number> => {
+  const inStock = [...(await countStock(tx)).values()].filter((counts) => counts[mode] > 0)
+  return inStock.length + (mode === 'test' ? 1 : 0)
+}

@@ -1,5 +1,5 @@
 import type { FromPage } from '../members/index.ts'
-import type { Payments } from '../payments/index.ts'
+import type { Payments, Settlement } from '../payments/index.ts'
 import { route, type Call, type EndpointId, type Route } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
 import type { WorkerDeps } from './deps.ts'
@@ -19,7 +19,11 @@ import { orderRead } from './order-read.ts'
 import { orderResults } from './order-results.ts'
 import { ordersList } from './orders-list.ts'
 import type { FindTokens } from './show-order.ts'
-import { taskBuy } from './task-buy.ts'
+import { operatorPurchases } from './operator-purchases.ts'
+import { operatorRefund } from './operator-refund.ts'
+import { purchaseRead } from './purchase-read.ts'
+import { purchasesList } from './purchases-list.ts'
+import { taskBuy, type BuyDeps } from './task-buy.ts'
 import { tasksComplete, type RecordTaskSession } from './tasks-complete.ts'
 import { tasksNext, type FindMode } from './tasks-next.ts'
 import { unitAccept } from './unit-accept.ts'
@@ -40,6 +44,8 @@ export type Handed = WorkerDeps & {
   readonly findMode: FindMode
   readonly recordTaskSession: RecordTaskSession
   readonly findTokens: FindTokens
+  readonly shop: BuyDeps['shop']
+  readonly houseAgentId: BuyDeps['houseAgentId']
 }
 
 const pageOf = (call: Pick<Call<EndpointId>, 'header'>): FromPage => ({
@@ -82,13 +88,24 @@ export const routes = (ctx: Ctx, handed: Handed): Route[] => [
     orderFund(ctx, call.agent, { orderId: call.body.orderId, payments: handed.payments }),
   ),
   route('work.task-buy', (call) =>
-    taskBuy(ctx, {
-      workflowId: call.params.workflowId,
-      payments: [call.header('x-payment'), call.header('payment-signature')],
-      purchaseIds: [call.header('x-purchase-id'), call.query.purchase_id, purchaseIdIn(call.rawBody)],
-      requestId: call.requestId,
-    }),
+    taskBuy(
+      { ctx, shop: handed.shop, houseAgentId: handed.houseAgentId },
+      {
+        workflowId: call.params.workflowId,
+        payments: {
+          'x-payment': call.header('x-payment'),
+          'payment-signature': call.header('payment-signature'),
+        },
+        purchaseIds: [call.header('x-purchase-id'), call.query.purchase_id, purchaseIdIn(call.rawBody)],
+        agent: call.agent,
+        requestId: call.requestId,
+      },
+    ),
   ),
+  route('work.purchase-read', (call) =>
+    purchaseRead(ctx, { ...call.params, walletProof: call.header('x-wallet-proof') }),
+  ),
+  route('work.purchases-list', (call) => purchasesList(ctx, call.agent, call.query)),
   route('work.orders-list', (call) => ordersList(ctx, call.agent, call.query)),
   route('work.order-read', (call) => orderRead(ctx, call.agent, call.params.orderId)),
   route('work.order-results', (call) =>
@@ -104,9 +121,13 @@ export const routes = (ctx: Ctx, handed: Handed): Route[] => [
   ...workerRoutes(handed),
 ]
 
-export const operatorRoutes = (operating: Operating): Route[] => {
-  const { ctx } = operating
+export const operatorRoutes = (operating: Operating, settlement: Settlement | undefined): Route[] => {
+  const { ctx, audit } = operating
   return [
+    route('work.operator-purchases', (call) => operatorPurchases(ctx, call.query)),
+    route('work.operator-refund', (call) =>
+      operatorRefund({ ctx, audit, settlement }, call.operator, { ...call.params, ...call.body }),
+    ),
     route('work.operator-workflows', () => operatorWorkflows(ctx)),
     route('work.operator-workflow-write', (call) =>
       operatorWorkflowWrite(operating, call.operator, { ...call.params, ...call.body }),

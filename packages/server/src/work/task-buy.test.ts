@@ -157,15 +157,23 @@ test('a good payment of either version in either header, without a chain, is 503
   }
 })
 
-test('the magic ids: settle_fail refuses a good payment, settle_timeout is 503 as long as nothing settles', async () => {
+test('the magic ids: settle_fail refuses a good payment, settle_timeout never ends, and neither needs a chain', async () => {
   for (const [id, status, code] of [
     ['wf_test_settle_fail', 402, 'payment_invalid'],
-    ['wf_test_settle_timeout', 503, 'chain_unreachable'],
+    ['wf_test_settle_timeout', 202, undefined],
   ] as const) {
     const { v2 } = await ask(id)
     const answer = await send(id, { 'payment-signature': encode(await payV2(v2)) })
     assert.equal(answer.status, status, answer.text)
     assert.equal(answer.json.error, code)
+    if (status !== 202) continue
+    assert.equal(answer.json.status, 'uncertain')
+    assert.ok(Number(answer.headers['retry-after']) > 0)
+    const { pathname } = new URL(answer.json.statusUrl)
+    const read = await harness.call('GET', pathname)
+    assert.equal(read.status, 200, read.text)
+    assert.equal(read.json.status, 'uncertain')
+    assert.equal((await harness.call('GET', pathname.replace(/.$/, '_'))).status, 404)
   }
 })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inTransaction } from '../platform/db.ts'
 import { startHarness } from '../../test/harness.ts'
-import { countPurchasable, listWorkflows, seed } from './index.ts'
+import { listWorkflows, seed } from './index.ts'
 
 const harness = await startHarness()
 
@@ -54,10 +54,6 @@ test('what the operator takes off the list is gone from it', async () => {
   await harness.owner.query("update workflows set active = false where workflow_id = 'wf_text_review'")
   const { json } = await harness.call('GET', '/api/workflows/available')
   assert.ok(!json.workflows.some(({ id }: { id: string }) => id === 'wf_text_review'))
-})
-
-test('without settlement nothing counts as purchasable', async () => {
-  assert.equal(await inTransaction(harness.ctx, 'system', countPurchasable), 0)
 })
 
 test('a public deployment begins with an empty list, and that is a 200', async () => {

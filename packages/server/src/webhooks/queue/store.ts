@@ -335,3 +335,19 @@ export const deleteEmptied = async (tx: Tx, limit: number): Promise<void> => {
       select agent_id, endpoint_id, hour from webhook_health where hour < pohf_now() - interval '7 days'
       limit ${limit} for update skip locked)`.execute(tx)
 }
+
+/** Erasure: what was sent, or waits to be sent, about events that are emptied. The log of attempts holds no body. */
+export const forgetDeliveries = async (
+  tx: Tx,
+  agent: { readonly agentId: string; readonly mode: Mode },
+  eventIds: readonly string[],
+): Promise<void> => {
+  // Endpoint by endpoint, so that the unique key finds them.
+  await sql`
+    delete from webhook_deliveries delivery using webhook_endpoints endpoint
+    where endpoint.agent_id = ${agent.agentId} and endpoint.mode = ${agent.mode}
+      and delivery.agent_id = endpoint.agent_id and delivery.mode = endpoint.mode
+      and delivery.endpoint_id = endpoint.endpoint_id and delivery.event_id = any(${[...eventIds]}::text[])`.execute(
+    tx,
+  )
+}

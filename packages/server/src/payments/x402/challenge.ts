@@ -1,5 +1,5 @@
 import type { PaymentRequirement } from '@pohf/protocol'
-import type { Network } from './x402-network.ts'
+import type { Network } from './network.ts'
 
 /** What is asked for one purchase. */
 type Quote = {

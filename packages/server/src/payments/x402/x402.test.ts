@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { encode, makePayer } from '../../test/payer.ts'
-import { ConfigFaults, readConfig } from '../platform/config.ts'
-import { checkPayment, networkOf, parsePayment, usdcOf } from './index.ts'
+import { encode, makePayer } from '../../../test/payer.ts'
+import { ConfigFaults, readConfig } from '../../platform/config.ts'
+import { checkPayment, networkOf, parsePayment, usdcOf } from '../index.ts'
 
 const environment = { DATABASE_URL: 'postgres://nowhere/x' }
 const network = networkOf(readConfig(environment))
@@ -17,7 +17,9 @@ const entry = {
 }
 const at = new Date('2026-05-01T12:00:00Z')
 const atSeconds = at.getTime() / 1_000
-const terms = { network, amountUsdcMicro: 10_000n, at }
+const terms = { network, amountUsdcMicro: 10_000n, at, asksContracts: false }
+const faultOf = async (payment: Parameters<typeof checkPayment>[0]) =>
+  (await checkPayment(payment, terms)).fault
 const payer = makePayer()
 const authorization = payer.authorize(entry, atSeconds)
 const signature = await payer.sign(entry, authorization)
@@ -44,8 +46,8 @@ test('a version 1 and a version 2 payload of one authorization become the same p
   const two = parsed(version2)
   assert.deepEqual(one.authorization, two.authorization)
   assert.equal(one.signature, two.signature)
-  assert.equal(await checkPayment(one, terms), undefined)
-  assert.equal(await checkPayment(two, terms), undefined)
+  assert.equal(await faultOf(one), undefined)
+  assert.equal(await faultOf(two), undefined)
 })
 
 test('times as JSON numbers, the url-safe alphabet and missing padding are read too', async () => {
@@ -53,7 +55,7 @@ test('times as JSON numbers, the url-safe alphabet and missing padding are read 
     ...version1,
     payload: { signature, authorization: { ...authorization, validBefore: atSeconds + 120 } },
   }
-  assert.equal(await checkPayment(parsed(numbers), terms), undefined)
+  assert.equal(await faultOf(parsed(numbers)), undefined)
   const text = Buffer.from(JSON.stringify(version1)).toString('base64url')
   assert.ok(parsePayment(text))
 })
@@ -107,9 +109,17 @@ const changed: readonly { name: string; payment: () => unknown; reason: RegExp }
     reason: /has ended or ends/,
   },
   {
+    name: 'one that would keep its settlement in doubt for days',
+    payment: () => ({
+      ...version1,
+      payload: { signature, authorization: { ...authorization, validBefore: String(atSeconds + 86_400) } },
+    }),
+    reason: /too long/,
+  },
+  {
     name: 'a signature of nobody',
     payment: () => ({ ...version1, payload: { signature: `0x${'00'.repeat(65)}`, authorization } }),
-    reason: /not by anybody/,
+    reason: /not by the payer/,
   },
   {
     name: 'a contract wallet with the suffix of ERC-6492',
@@ -117,12 +127,12 @@ const changed: readonly { name: string; payment: () => unknown; reason: RegExp }
       ...version1,
       payload: { signature: `${signature}${'6492'.repeat(16)}`, authorization },
     }),
-    reason: /contract wallets/,
+    reason: /ERC-6492/,
   },
 ]
 for (const { name, payment, reason } of changed) {
   test(`refused with a reason: ${name}`, async () => {
-    assert.match((await checkPayment(parsed(payment()), terms)) ?? '', reason)
+    assert.match((await faultOf(parsed(payment()))) ?? '', reason)
   })
 }
 
@@ -131,13 +141,13 @@ test('the mirrored form of a good signature is refused, as tokens do', async () 
   const s = (order - BigInt(`0x${signature.slice(66, 130)}`)).toString(16).padStart(64, '0')
   const mirrored = `${signature.slice(0, 66)}${s}${signature.endsWith('1b') ? '1c' : '1b'}`
   const payment = parsed({ ...version1, payload: { signature: mirrored, authorization } })
-  assert.match((await checkPayment(payment, terms)) ?? '', /low-s/)
+  assert.match((await faultOf(payment)) ?? '', /low-s/)
 })
 
 test('a signature for another chain or token is not by the payer', async () => {
   const elsewhere = await payer.sign(entry, authorization, 8_453)
   const payment = parsed({ ...version1, payload: { signature: elsewhere, authorization } })
-  assert.match((await checkPayment(payment, terms)) ?? '', /not by the payer/)
+  assert.match((await faultOf(payment)) ?? '', /not by the payer/)
 })
 
 test('no text, and no JSON in base64, makes the parser throw', () => {

@@ -1,0 +1,153 @@
+import { existsSync, readFileSync } from 'node:fs'
+import {
+  createBuyer,
+  PohfError,
+  PohfUnreachable,
+  PurchaseError,
+  resumePurchase,
+  type Bought,
+  type NetworkName,
+  type Progress,
+  type Wallet,
+} from '@pohf/sdk'
+import { privateKeyToAccount } from 'viem/accounts'
+import { CallFailed } from './agent.ts'
+
+type Given = {
+  readonly url: string
+  readonly key?: string
+  readonly maxUsd: string
+  readonly keyFile?: string
+  readonly network?: string
+  readonly payTo?: string
+  readonly resume?: string
+  readonly wait: string
+  readonly json?: boolean
+}
+
+const wrong = (message: string): never => {
+  throw new CallFailed(message)
+}
+
+/** Never from the command line itself: every user of the machine can read that. */
+const walletOf = (keyFile: string | undefined): Wallet => {
+  if (keyFile !== undefined && !existsSync(keyFile)) return wrong(`There is no file ${keyFile}.`)
+  const text = keyFile === undefined ? process.env['PAYER_PRIVATE_KEY'] : readFileSync(keyFile, 'utf8')
+  const key = text?.trim().replace(/^(?:0x)?/, '0x')
+  if (key === undefined || !/^0x[0-9a-fA-F]{64}$/.test(key))
+    return wrong(
+      'The key of a wallet is needed, 64 hexadecimal digits: --key-file names a file, or PAYER_PRIVATE_KEY holds it.',
+    )
+  return privateKeyToAccount(key as `0x${string}`)
+}
+
+const networkNames: readonly string[] = ['base', 'base-sepolia'] satisfies NetworkName[]
+const networksOf = (name: string | undefined): NetworkName[] | undefined => {
+  if (name === undefined) return undefined
+  return networkNames.includes(name)
+    ? [name as NetworkName]
+    : wrong(`--network must be one of ${networkNames.join(', ')}.`)
+}
+
+const numberOf = (text: string, name: string, max: number): number => {
+  const value = Number(text)
+  return text.trim() !== '' && value > 0 && value <= max
+    ? value
+    : wrong(`${name} must be a number, more than 0 and at most ${max}.`)
+}
+
+const live = process.stderr.isTTY
+/** On a terminal a wait is one line that is written over; elsewhere every step is a line. */
+const line = (mark: string, text: string, stays = true) =>
+  process.stderr.write(`${live ? '\r\u001b[K' : ''}  ${mark} ${text}${stays || !live ? '\n' : ''}`)
+const tell = (progress: Progress): void => {
+  switch (progress.step) {
+    case 'quoted':
+      line('✓', `costs ${progress.amountUsd} USD on ${progress.network}, paid to ${progress.payTo}`)
+      return
+    case 'signed':
+      line('✓', `signed, good until ${progress.validBefore.toISOString()}`)
+      line(' ', `if this stops now: pohf buy --resume '${progress.purchaseId}'`)
+      return
+    case 'sent':
+      line('…', progress.attempt === 1 ? 'sent' : `asked again, ${progress.attempt}`, false)
+      return
+    case 'waiting':
+      line('…', `${progress.why}; next look in ${Math.ceil(progress.seconds)} s`, false)
+      return
+    case 'delivered':
+      line('✓', `paid by transaction ${progress.transaction}`)
+      return
+  }
+}
+
+const print = (bought: Bought): void => {
+  const { claims, payment } = bought
+  console.log(`
+Bought: ${claims.purchase?.workflow ?? 'a unit'}${claims.test ? ', a test: no person was involved' : ''}
+  purchase     ${bought.purchaseId}
+  transaction  ${payment.transaction} on ${payment.network}
+  paid         ${Number(payment.amount) / 1_000_000} USD by ${payment.payer}
+  credential   ${bought.credentialId}, verified, good until ${bought.expiresAt}
+  answer       ${JSON.stringify(bought.answer)}
+
+${bought.pohf_jwt}`)
+}
+
+/** What a caller can act on: 1 nothing was charged, 3 not known yet, 4 charged and no good credential. */
+const exitCodes = { no: 1, unknown: 3, yes: 4 } as const
+
+const fail = (error: unknown, json: boolean | undefined): void => {
+  if (live) process.stderr.write('\r\u001b[K')
+  if (error instanceof CallFailed || error instanceof TypeError) {
+    console.error(error.message)
+    process.exitCode = 2
+    return
+  }
+  if (!(error instanceof PurchaseError || error instanceof PohfUnreachable)) throw error
+  const known =
+    error instanceof PurchaseError
+      ? error
+      : { code: 'unreachable', charged: 'no' as const, purchaseId: undefined }
+  const reason = error.cause instanceof PohfError ? error.cause.code : known.code
+  const { charged, purchaseId } = known
+  console.error(`${error.message} (${reason})`)
+  const next = {
+    no: 'Nothing was charged.',
+    unknown: `Ask again with: pohf buy --resume '${purchaseId}'`,
+    yes: 'The wallet was charged.',
+  }
+  console.error(next[charged])
+  if (json)
+    console.log(JSON.stringify({ ok: false, error: reason, message: error.message, charged, purchaseId }))
+  process.exitCode = exitCodes[charged]
+}
+
+/** `pohf buy`: exit code 0 bought, 1 refused and not charged, 2 wrongly called, 3 open, 4 charged without a good credential. */
+export const buy = async (workflowId: string | undefined, given: Given): Promise<void> => {
+  try {
+    const service = {
+      baseUrl: URL.canParse(given.url) ? given.url : wrong('--url must be a URL.'),
+      apiKey: given.key ?? process.env['POHF_KEY'],
+      waitMs: numberOf(given.wait, '--wait', 3_600) * 1_000,
+    }
+    const options = { onProgress: tell }
+    const maxUsd = numberOf(given.maxUsd, '--max-usd', 1_000_000)
+    const start = () => {
+      if (given.resume !== undefined) return resumePurchase(service, given.resume, options)
+      if (workflowId === undefined)
+        return wrong('Say what to buy, or which purchase to resume: pohf buy wf_test_ok')
+      const wallet = walletOf(given.keyFile)
+      const networks = networksOf(given.network)
+      return createBuyer({ ...service, wallet, maxUsd, networks, payTo: given.payTo }).buy(
+        workflowId,
+        options,
+      )
+    }
+    const bought = await start()
+    if (given.json) console.log(JSON.stringify({ ok: true, ...bought }))
+    else print(bought)
+  } catch (error) {
+    fail(error, given.json)
+  }
+}

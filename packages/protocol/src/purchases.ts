@@ -1,0 +1,105 @@
+import { z } from 'zod'
+import { credentialResponse } from './credentials.ts'
+import { operation } from './endpoint.ts'
+import { instant, queryInteger, text } from './fields.ts'
+import { modes } from './ids.ts'
+
+/**
+ * reserved: paid for by a signature, one unit is held, the transaction is written down. broadcast: a node has it.
+ * uncertain: nobody knows yet. settled: the chain shows the payment. delivered: the credential is out. void: the chain
+ * proves that nothing was paid. refund_due: paid, and nothing can be delivered. refunded: given back.
+ */
+export const purchaseStates = [
+  'reserved',
+  'broadcast',
+  'uncertain',
+  'settled',
+  'delivered',
+  'void',
+  'refund_due',
+  'refunded',
+] as const
+
+const receipt = z.object({
+  network: z.string(),
+  transaction: z.string(),
+  payer: z.string(),
+  amount: z.string().meta({ description: 'In the smallest unit of the token.' }),
+})
+/** What a paid purchase delivers. */
+export const purchased = credentialResponse.extend({
+  purchaseId: z.string(),
+  answer: z.unknown(),
+  payment: receipt,
+})
+
+const recovery = z.object({
+  message: z.string().meta({
+    description:
+      'Sign this with the wallet that paid (EIP-191), with {time} replaced by the seconds since 1970, and read the purchase with X-Wallet-Proof: <time>.<signature>.',
+  }),
+})
+
+/** The answer to a payment that is on its way, or to one who shows a delivered payment without proof of being the payer. */
+export const purchasePending = z.object({
+  purchaseId: z.string(),
+  workflowId: z.string(),
+  status: z.enum(purchaseStates),
+  statusUrl: z.url(),
+  message: z.string(),
+  recover: recovery.optional(),
+})
+
+export const purchaseRead = operation({
+  summary: 'How a purchase stands. With its secret id, or a proof by the wallet, also what was delivered.',
+  errors: ['not_found', 'wallet_signature_invalid'],
+  params: z.object({ purchaseId: text(200) }),
+  response: z.object({
+    purchaseId: z.string(),
+    workflowId: z.string(),
+    status: z.enum(purchaseStates),
+    reason: z.string().nullable(),
+    payment: receipt.extend({ transaction: z.string().nullable() }),
+    createdAt: instant(),
+    updatedAt: instant(),
+    delivery: purchased.optional(),
+    recover: recovery.optional(),
+  }),
+})
+
+const listed = z.object({
+  purchaseId: z.string(),
+  workflowId: z.string(),
+  status: z.enum(purchaseStates),
+  reason: z.string().nullable(),
+  network: z.string(),
+  payer: z.string(),
+  amount: z.string(),
+  transaction: z.string().nullable(),
+  credentialId: z.string().nullable(),
+  createdAt: instant(),
+  updatedAt: instant(),
+})
+export const purchasesList = operation({
+  summary: 'The purchases made with your key, newest first.',
+  query: z.object({ limit: queryInteger(1, 100).optional(), cursor: text(200).optional() }),
+  response: z.object({ purchases: z.array(listed).max(100), nextCursor: z.string().nullable() }),
+})
+
+export const operatorPurchases = operation({
+  summary: 'Purchases of all agents in one state, those first that wait for longest.',
+  query: z.object({ status: z.enum(purchaseStates).optional(), limit: queryInteger(1, 100).optional() }),
+  response: z.object({
+    purchases: z.array(listed.extend({ agentId: z.string(), mode: z.enum(modes) })).max(100),
+  }),
+})
+export const operatorRefund = operation({
+  summary: 'Record that a payment was given back. The chain is asked for the transfer to the payer.',
+  errors: ['not_found', 'purchase_conflict', 'payment_not_settled', 'chain_unreachable'],
+  params: z.object({ purchaseId: text(64) }),
+  body: z.object({
+    transaction: z.string().regex(/^0x[0-9a-fA-F]{64}$/, 'must be the hash of a transaction'),
+    reason: text(500),
+  }),
+  response: z.object({ purchaseId: z.string(), status: z.enum(purchaseStates), transaction: z.string() }),
+})

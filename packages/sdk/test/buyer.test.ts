@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as fc from 'fast-check'
+import { keccak256, toHex } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import {
+  createBuyer,
+  createClient,
+  PohfError,
+  PohfUnreachable,
+  PurchaseError,
+  resumePurchase,
+  type Progress,
+  type TypedData,
+} from '../src/index.ts'
+import { openShop } from './shop.ts'
+
+const { harness, baseUrl, withChain, fund, usedNonces } = await openShop()
+
+/** A wallet that remembers what it was asked to sign. */
+const makeWallet = () => {
+  const account = privateKeyToAccount(generatePrivateKey())
+  const asked: TypedData[] = []
+  return {
+    address: account.address,
+    asked,
+    signTypedData: (data: TypedData) => (asked.push(data), account.signTypedData(data)),
+  }
+}
+const fundedWallet = async () => {
+  const wallet = makeWallet()
+  await fund(wallet.address)
+  return wallet
+}
+const noWait = async () => undefined
+const failsWith =
+  (code: string, charged = 'no') =>
+  (error: unknown) => {
+    assert.ok(error instanceof PurchaseError, String(error))
+    assert.deepEqual([error.code, error.charged], [code, charged], error.message)
+    return true
+  }
+
+test('a price above the cap, another network, token or recipient is refused, and nothing is signed', async () => {
+  const wallet = makeWallet()
+  const settings = { baseUrl, wallet, maxUsd: 1 }
+  for (const [limits, code] of [
+    [{ maxUsd: 0.009_999 }, 'price_above_cap'],
+    [{ networks: ['base'] as const }, 'terms_refused'],
+    [{ networks: [] }, 'terms_refused'],
+    [{ payTo: wallet.address }, 'terms_refused'],
+    [{ asset: wallet.address }, 'terms_refused'],
+  ] as const)
+    await assert.rejects(createBuyer({ ...settings, ...limits }).buy('wf_test_ok'), failsWith(code))
+  assert.equal(wallet.asked.length, 0)
+})
+
+test('a cap that is no number is a mistake of the caller', async () => {
+  for (const maxUsd of [Number.NaN, 0, -1, Number.POSITIVE_INFINITY])
+    await assert.rejects(createBuyer({ baseUrl, wallet: makeWallet(), maxUsd }).buy('wf_test_ok'), TypeError)
+})
+
+test('nothing to sell, nobody there, and a wallet that says no: nothing is charged', async () => {
+  const wallet = makeWallet()
+  await assert.rejects(createBuyer({ baseUrl, wallet, maxUsd: 1 }).buy('wf_none'), (error) => {
+    assert.ok(error instanceof PurchaseError && error.cause instanceof PohfError)
+    assert.equal(error.cause.code, 'out_of_stock')
+    return failsWith('refused')(error)
+  })
+  const away = createBuyer({ baseUrl: 'http://127.0.0.1:1', wallet, maxUsd: 1 })
+  await assert.rejects(away.buy('wf_test_ok'), PohfUnreachable)
+  const unwilling = { ...wallet, signTypedData: () => Promise.reject(new Error('no')) }
+  await assert.rejects(
+    createBuyer({ baseUrl, wallet: unwilling, maxUsd: 1 }).buy('wf_test_ok'),
+    failsWith('not_signed'),
+  )
+  assert.equal(wallet.asked.length, 0)
+})
+
+/** Mostly what is good, so that some challenges get as far as the wallet. */
+const mostly = <T>(good: T, other: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 6, arbitrary: fc.constant(good) }, { weight: 1, arbitrary: other })
+
+test('whatever a challenge says, nothing beyond the limits is ever signed', async () => {
+  const usdc = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
+  const payTo = '0x1111111111111111111111111111111111111111'
+  const amounts = fc.oneof(fc.constantFrom('10000', '100000', '100001', '-1', '1e3'), fc.nat().map(String))
+  const entry = fc.record({
+    scheme: mostly('exact', fc.string()),
+    network: mostly('base-sepolia', fc.constantFrom('base', 'toString', 'eip155:84532', '')),
+    maxAmountRequired: amounts,
+    payTo: mostly(payTo, fc.constantFrom(usdc, '0x', 'me')),
+    asset: mostly(usdc, fc.constantFrom(payTo, '0x', 'gold')),
+    maxTimeoutSeconds: mostly(120, fc.oneof(fc.integer(), fc.double())),
+    extra: mostly<unknown>({ name: 'USDC', version: '2' }, fc.oneof(fc.object(), fc.constant(null))),
+  })
+  const challenge = fc.oneof(
+    {
+      weight: 9,
+      arbitrary: fc.record({ accepts: fc.array(entry, { maxLength: 4 }), purchase_id: fc.string() }),
+    },
+    { weight: 1, arbitrary: fc.anything() },
+  )
+  let signed = 0
+  await fc.assert(
+    fc.asyncProperty(challenge, async (body) => {
+      const wallet = makeWallet()
+      const answers = [
+        new Response(JSON.stringify(body) ?? 'null', {
+          status: 402,
+          headers: { 'content-type': 'application/json' },
+        }),
+        new Response('{"error":"payment_invalid"}', {
+          status: 402,
+          headers: { 'content-type': 'application/json' },
+        }),
+      ]
+      const through = async () => answers.shift() ?? Response.error()
+      const buyer = createBuyer({
+        baseUrl,
+        wallet,
+        maxUsd: 0.1,
+        payTo,
+        networks: ['base-sepolia'],
+        fetch: through,
+      })
+      await assert.rejects(buyer.buy('wf_test_ok'), PurchaseError)
+      for (const { domain, message } of wallet.asked) {
+        signed += 1
+        assert.ok(message.value <= 100_000n && message.value >= 0n)
+        assert.deepEqual([domain.chainId, domain.verifyingContract, message.to], [84_532, usdc, payTo])
+        assert.ok(message.validBefore - message.validAfter <= 720n)
+      }
+    }),
+    { numRuns: 500 },
+  )
+  assert.ok(signed > 10, `only ${signed} were signed`)
+})
+
+test(
+  'one call buys: paid once, a credential that verifies, and the chain names the purchase',
+  withChain,
+  async () => {
+    const wallet = await fundedWallet()
+    const steps: Progress[] = []
+    const buyer = createBuyer({ baseUrl, wallet, maxUsd: 0.01 })
+    const bought = await buyer.buy('wf_test_ok', { onProgress: (progress) => void steps.push(progress) })
+    assert.equal(bought.claims.purchase?.workflow, 'wf_test_ok')
+    assert.equal(bought.claims.purchase?.transaction, bought.payment.transaction)
+    assert.equal(bought.claims.test, true)
+    assert.deepEqual(
+      steps.map(({ step }) => step),
+      ['quoted', 'signed', 'sent', 'delivered'],
+    )
+    const [{ purchaseId } = { purchaseId: '' }] = steps
+    assert.deepEqual(await usedNonces(wallet.address), [keccak256(toHex(`pohf-x402:${purchaseId}`))])
+
+    const again = await buyer.resume(purchaseId)
+    assert.equal(again.pohf_jwt, bought.pohf_jwt)
+    assert.equal((await resumePurchase({ baseUrl }, purchaseId)).pohf_jwt, bought.pohf_jwt)
+    assert.equal(wallet.asked.length, 1)
+  },
+)
+
+test('an agent that buys with its key has the purchase in its list', withChain, async () => {
+  const { apiKey } = await harness.register()
+  const buyer = createBuyer({ baseUrl, wallet: await fundedWallet(), maxUsd: 1, apiKey })
+  const bought = await buyer.buy('wf_test_ok')
+  const { purchases } = await createClient({ baseUrl, apiKey }).work.purchasesList()
+  assert.deepEqual(
+    purchases.map(({ credentialId }) => credentialId),
+    [bought.credentialId],
+  )
+})
+
+test(
+  'lost answers are asked for again with the same authorization: signed once, charged once',
+  withChain,
+  async () => {
+    const wallet = await fundedWallet()
+    const payments: (string | null)[] = []
+    let lost = 0
+    const through: typeof fetch = async (input, init) => {
+      const payment = new Headers(init?.headers).get('x-payment')
+      if (payment !== null) payments.push(payment)
+      // Once before the service saw it, twice after it acted.
+      if (payment !== null && lost === 0) {
+        lost += 1
+        throw new TypeError('the line is cut')
+      }
+      const response = await fetch(input, init)
+      if (payment === null || lost >= 3) return response
+      lost += 1
+      throw new TypeError('the line is cut')
+    }
+    const buyer = createBuyer({ baseUrl, wallet, maxUsd: 1, fetch: through, wait: noWait })
+    assert.ok((await buyer.buy('wf_test_ok')).pohf_jwt)
+    assert.equal(payments.length, 4)
+    assert.equal(new Set(payments).size, 1)
+    assert.equal(wallet.asked.length, 1)
+    assert.equal((await usedNonces(wallet.address)).length, 1)
+  },
+)
+
+test('a buyer that gives up says that the end is open, and resume finds it', withChain, async () => {
+  const wallet = await fundedWallet()
+  const through: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init)
+    if (new Headers(init?.headers).has('x-payment')) throw new TypeError('the line is cut')
+    return response
+  }
+  const buyer = createBuyer({ baseUrl, wallet, maxUsd: 1, fetch: through, wait: noWait, waitMs: 0 })
+  const error = await buyer.buy('wf_test_ok').catch((fault: unknown) => fault)
+  assert.ok(failsWith('open', 'unknown')(error) && error instanceof PurchaseError)
+  const found = await buyer.resume(error.purchaseId ?? '')
+  assert.equal(found.claims.purchase?.payer.toLowerCase(), wallet.address.toLowerCase())
+  assert.equal((await usedNonces(wallet.address)).length, 1)
+  assert.equal(wallet.asked.length, 1)
+})
+
+test(
+  'an empty wallet, a settlement that fails and an unknown purchase are told, and nothing is charged',
+  withChain,
+  async () => {
+    const empty = makeWallet()
+    await assert.rejects(
+      createBuyer({ baseUrl, wallet: empty, maxUsd: 1 }).buy('wf_test_ok'),
+      failsWith('refused'),
+    )
+    const wallet = await fundedWallet()
+    const buyer = createBuyer({ baseUrl, wallet, maxUsd: 1 })
+    await assert.rejects(buyer.buy('wf_test_settle_fail'), failsWith('refused'))
+    await assert.rejects(buyer.resume(`pur_${'a'.repeat(38)}`), failsWith('not_found'))
+    assert.deepEqual(await usedNonces(wallet.address), [])
+  },
+)
+
+test(
+  'a delivered credential that does not verify is an error that keeps what was delivered',
+  withChain,
+  async () => {
+    const other = await createBuyer({ baseUrl, wallet: await fundedWallet(), maxUsd: 1 }).buy('wf_test_ok')
+    for (const token of [other.pohf_jwt, `${other.pohf_jwt.slice(0, -4)}AAAA`, 'nothing']) {
+      const through: typeof fetch = async (input, init) => {
+        const response = await fetch(input, init)
+        if (response.status !== 200) return response
+        return Response.json({ ...((await response.json()) as object), pohf_jwt: token })
+      }
+      const buyer = createBuyer({ baseUrl, wallet: await fundedWallet(), maxUsd: 1, fetch: through })
+      await assert.rejects(buyer.buy('wf_test_ok'), failsWith('credential_refused', 'yes'))
+    }
+  },
+)
+
+test('who stops a buyer after the payment was sent is told that the end is open', withChain, async () => {
+  const stop = new AbortController()
+  const wallet = await fundedWallet()
+  const through: typeof fetch = async (input, init) => {
+    if (new Headers(init?.headers).has('x-payment')) stop.abort()
+    return fetch(input, init)
+  }
+  const buyer = createBuyer({ baseUrl, wallet, maxUsd: 1, fetch: through })
+  await assert.rejects(buyer.buy('wf_test_ok', { signal: stop.signal }), failsWith('open', 'unknown'))
+})

@@ -1,0 +1,321 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { compile, deployRegistry, startChain, type Chain, type Onchain } from '@pohf/chain'
+import { verifyCredential } from '@pohf/verify'
+import { createLocalJWKSet, jwtVerify } from 'jose'
+import { encodeAbiParameters, type Hex } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { serverRoot } from '../../test/architecture.ts'
+import { startHarness } from '../../test/harness.ts'
+import { enrolPerson, registerPaying } from '../../test/member.ts'
+import * as operators from '../operators/index.ts'
+import { readJournal } from '../signing/index.ts'
+
+const day = 86_400
+const forks = [
+  { name: 'the newest fork', options: {} },
+  { name: 'OP stack', options: { optimism: true } },
+  { name: 'prague, without a precompile', options: { hardfork: 'prague' } },
+]
+const chains = await Promise.all(forks.map(async ({ options }) => startChain(options)))
+after(() => Promise.all(chains.map(async (chain) => chain?.stop())))
+const harness = await startHarness(chains[0] ? { EVM_RPC_URLS: `84532=${chains[0].url}` } : {})
+const operator = (await operators.create(harness.ctx, 'machine', 'Ada')).operatorKey
+const live = await registerPaying(harness, 'live', 'agent@example.com')
+const other = await registerPaying(harness, 'live', 'agent@other.example')
+const sandbox = await harness.register('test')
+
+type Wallet = ReturnType<typeof privateKeyToAccount>
+const newWallet = (): Wallet => privateKeyToAccount(generatePrivateKey())
+const proofFor = async (key: string, memberId: string, wallet: Wallet, address = wallet.address) => {
+  const { json } = await harness.call('POST', '/api/agents/wallet/challenge', {
+    key,
+    body: { wallet: address, chainId: 84_532, memberId },
+  })
+  const walletSig = await wallet.signMessage({ message: json.message })
+  return { memberId, wallet: address, walletSig, walletNonce: json.nonce as string }
+}
+const mintWith = async (key: string, body: object) => {
+  const answer = await harness.call('POST', '/api/agents/verify-personhood', { key, body })
+  assert.equal(answer.status, 200, answer.text)
+  return answer.json as { pohf_jwt: string; credentialId: string; onchain?: Onchain }
+}
+const mint = async (key: string, memberId: string, wallet: Wallet) => {
+  const minted = await mintWith(key, await proofFor(key, memberId, wallet))
+  assert.ok(minted.onchain)
+  return { ...minted, onchain: minted.onchain }
+}
+const textOf = ({ payload }: Onchain) => Buffer.from(payload, 'base64url').toString('utf8')
+const nulOf = (onchain: Onchain) => (JSON.parse(textOf(onchain)) as { nul: Hex }).nul
+type RegistryKey = { kid: string; keyId: Hex; state: string; addKey: Hex; revokeKey: Hex; notAfter: number }
+const keysForChain = async (): Promise<RegistryKey[]> =>
+  (await harness.operate('GET', '/operator/keys/onchain', { key: operator })).json.keys
+type PublicKey = { kty: 'EC'; kid: string; x: string; y: string; pohf_purpose: string }
+const jwks = async (): Promise<{ keys: PublicKey[] }> =>
+  (await harness.call('GET', '/.well-known/jwks.json')).json
+
+const makeRegistry = async (chain: Chain) => {
+  const registry = await deployRegistry(chain)
+  const [key] = await keysForChain()
+  assert.ok(key && key.state === 'active')
+  // What operators are told to send is sent as it stands.
+  await chain.send({ to: registry.address, data: key.addKey })
+  return { registry, key }
+}
+const person = await enrolPerson(harness, live)
+const elsewhere = await enrolPerson(harness, other, { browser: person.browser })
+
+for (const [index, { name }] of forks.entries()) {
+  const chain = chains[index]
+  const onChain = (title: string, body: (here: Chain) => Promise<void>): void =>
+    void test(
+      `${title} (${name})`,
+      { skip: chain ? false : 'npm has no anvil for this system' },
+      async () => {
+        assert.ok(chain)
+        await body(chain)
+      },
+    )
+
+  onChain('from a person to isVerifiedHuman, by anyone, with nothing but the answer', async (here) => {
+    const { registry } = await makeRegistry(here)
+    const wallet = newWallet()
+    const { onchain } = await mint(live.apiKey, person.memberId, wallet)
+    assert.equal(await registry.isVerifiedHuman(wallet.address), false)
+    assert.equal(typeof (await registry.bind(onchain, here.gasAccounts[3])), 'number')
+    assert.equal(await registry.isVerifiedHuman(wallet.address), true)
+    assert.equal(await registry.bind(onchain), 'Stale')
+    assert.equal(await registry.isVerifiedHuman(newWallet().address), false)
+  })
+
+  onChain(
+    'a second wallet of the same human takes the place of the first, through another agent too',
+    async (here) => {
+      const { registry } = await makeRegistry(here)
+      const [first, second] = [newWallet(), newWallet()]
+      const one = await mint(live.apiKey, person.memberId, first)
+      assert.equal(typeof (await registry.bind(one.onchain)), 'number')
+      await harness.advance(1_000)
+      const two = await mint(other.apiKey, elsewhere.memberId, second)
+      assert.equal(nulOf(two.onchain), nulOf(one.onchain))
+      assert.equal(typeof (await registry.bind(two.onchain)), 'number')
+      assert.deepEqual(
+        [await registry.isVerifiedHuman(first.address), await registry.isVerifiedHuman(second.address)],
+        [false, true],
+      )
+      const stranger = await enrolPerson(harness, live)
+      const three = await mint(live.apiKey, stranger.memberId, newWallet())
+      assert.notEqual(nulOf(three.onchain), nulOf(one.onchain))
+      assert.equal(typeof (await registry.bind(three.onchain)), 'number')
+      await harness.advance(1_000)
+      const same = await mint(live.apiKey, stranger.memberId, second)
+      assert.equal(await registry.bind(same.onchain), 'WalletTaken')
+    },
+  )
+
+  onChain('a test credential reaches no chain, not even where its key was added by mistake', async (here) => {
+    const { registry } = await makeRegistry(here)
+    const { onchain } = await mint(sandbox.apiKey, 'mem_test_human', newWallet())
+    assert.ok(textOf(onchain).startsWith('{"test":true,'))
+    assert.equal(await registry.bind(onchain), 'UnknownKey')
+    const jwk = (await jwks()).keys.find((key) => key.pohf_purpose === 'onchain-test')
+    assert.ok(jwk)
+    assert.ok(!(await keysForChain()).some((key) => key.kid === jwk.kid), 'operators are not offered it')
+    assert.equal(typeof (await registry.addKey(jwk, 4_000_000_000)), 'number')
+    assert.equal(await registry.bind(onchain), 'BadClaims')
+  })
+
+  onChain(
+    'a credential that an operator revokes names the call that puts its human out, and that call does',
+    async (here) => {
+      const { registry } = await makeRegistry(here)
+      const wallet = newWallet()
+      const someone = await enrolPerson(harness, live)
+      const { onchain, credentialId } = await mint(live.apiKey, someone.memberId, wallet)
+      assert.equal(typeof (await registry.bind(onchain)), 'number')
+      const { json } = await harness.operate('POST', `/operator/credentials/${credentialId}/revoke`, {
+        key: operator,
+        body: { reason: 'drill' },
+      })
+      assert.equal(json.registry.nullifier, nulOf(onchain))
+      await here.send({ to: registry.address, data: json.registry.revoke })
+      assert.equal(await registry.isVerifiedHuman(wallet.address), false)
+      assert.equal(await registry.bind(onchain), 'Stale')
+    },
+  )
+}
+
+const [first] = chains
+const onFirst = (title: string, body: (here: Chain) => Promise<void>): void =>
+  void test(title, { skip: first ? false : 'npm has no anvil for this system' }, async () => {
+    assert.ok(first)
+    await body(first)
+  })
+
+test('the token says the wallet, a code of the human and how long; any JWT library reads it, and it is no credential', async () => {
+  const wallet = newWallet()
+  const { onchain, pohf_jwt } = await mint(live.apiKey, person.memberId, wallet)
+  const credential = JSON.parse(Buffer.from(pohf_jwt.split('.')[1] ?? '', 'base64url').toString())
+  const claims = JSON.parse(textOf(onchain))
+  assert.deepEqual(Object.keys(claims), ['wallet', 'nul', 'iat', 'exp', 'iss'])
+  assert.equal(claims.wallet, wallet.address.toLowerCase())
+  assert.deepEqual([claims.iat, claims.exp, claims.iss], [credential.iat, credential.exp, credential.iss])
+  // Nothing of it can be found in what the agent's credential says, and the other way round.
+  assert.ok(!JSON.stringify(credential).includes(claims.nul.slice(2)))
+  assert.ok(!textOf(onchain).includes(credential.sub) && !textOf(onchain).includes(person.memberId))
+
+  const keys = await jwks()
+  const { kid } = (await keysForChain())[0] ?? {}
+  assert.equal(Buffer.from(onchain.keyId.slice(2), 'hex').toString('base64url'), kid)
+  const header = Buffer.from(JSON.stringify({ alg: 'ES256', typ: 'pohf-onchain+jwt', kid })).toString(
+    'base64url',
+  )
+  const signature = Buffer.from(`${onchain.r.slice(2)}${onchain.s.slice(2)}`, 'hex').toString('base64url')
+  const jwt = `${header}.${onchain.payload}.${signature}`
+  const currentDate = harness.ctx.clock.now()
+  const { payload } = await jwtVerify(jwt, createLocalJWKSet(keys), { typ: 'pohf-onchain+jwt', currentDate })
+  assert.equal(payload['nul'], claims.nul)
+
+  const policy = {
+    issuer: harness.ctx.config.BASE_URL,
+    jwks: keys,
+    clock: () => harness.ctx.clock.now(),
+    policy: { kinds: ['personhood'], minAssurance: 'low', minQuality: 0, status: 'skip' },
+  } as const
+  const judged = await verifyCredential(jwt, policy)
+  assert.equal(judged.ok, false)
+  assert.equal((await verifyCredential(pohf_jwt, policy)).ok, true)
+})
+
+test('the signer journals the token before it exists, as it does everything', async () => {
+  const { onchain } = await mint(live.apiKey, person.memberId, newWallet())
+  const kid = Buffer.from(onchain.keyId.slice(2), 'hex').toString('base64url')
+  const lines = readJournal(join(harness.ctx.config.KEYS_DIR, 'journal')).filter((line) => line.kid === kid)
+  assert.ok(lines.length > 0)
+  assert.match(lines.at(-1)?.id ?? '', /^pohf-onchain\+jwt:/)
+})
+
+test('without a wallet there is no token; a repeat of a call gets the same one; a signer that is away costs nothing', async () => {
+  const someone = await enrolPerson(harness, live)
+  const plain = await mintWith(live.apiKey, { memberId: someone.memberId })
+  assert.equal(plain.onchain, undefined)
+  const body = await proofFor(live.apiKey, someone.memberId, newWallet())
+  const balance = async () =>
+    (await harness.call('GET', '/api/agents/credits/balance', { key: live.apiKey })).json as object
+  const before = await balance()
+  await harness.stopSigner()
+  const away = await harness.call('POST', '/api/agents/verify-personhood', { key: live.apiKey, body })
+  assert.equal(away.status, 503, away.text)
+  assert.deepEqual(await balance(), before)
+  await harness.startSigner()
+  const once = { key: live.apiKey, body, headers: { 'idempotency-key': 'on-chain-1' } }
+  const one = await harness.call('POST', '/api/agents/verify-personhood', once)
+  const two = await harness.call('POST', '/api/agents/verify-personhood', once)
+  assert.equal(one.status, 200, one.text)
+  assert.ok(one.json.onchain)
+  assert.deepEqual(two.json, one.json)
+  const used = await harness.call('POST', '/api/agents/verify-personhood', { key: live.apiKey, body })
+  assert.equal(used.json.error, 'nonce_used')
+})
+
+onFirst('the wallet of a contract carries its chain, and binds there alone', async (here) => {
+  const { registry } = await makeRegistry(here)
+  const holder = newWallet()
+  const code = compile(`pragma solidity ^0.8.0; contract Owned {
+    address immutable owner; constructor(address of_) { owner = of_; }
+    function isValidSignature(bytes32 hash, bytes calldata sig) external view returns (bytes4) {
+      return ecrecover(hash, uint8(sig[64]), bytes32(sig[0:32]), bytes32(sig[32:64])) == owner ? bytes4(0x1626ba7e) : bytes4(0);
+    } }`)['Owned']
+  const parameters = encodeAbiParameters([{ type: 'address' }], [holder.address])
+  const { address } = await here.deploy(code?.bytecode ?? '0x', parameters)
+  const proof = await proofFor(live.apiKey, person.memberId, holder, address)
+  const { onchain } = await mintWith(live.apiKey, proof)
+  assert.ok(onchain)
+  assert.match(textOf(onchain), /^.{163},"chain":84532,"iss":/)
+  const elsewhere = await startChain({ chainId: 8_453 })
+  assert.ok(elsewhere)
+  try {
+    assert.equal(await (await makeRegistry(elsewhere)).registry.bind(onchain), 'WrongChain')
+  } finally {
+    await elsewhere.stop()
+  }
+  assert.equal(typeof (await registry.bind(onchain)), 'number')
+  assert.equal(await registry.isVerifiedHuman(address), true)
+})
+
+onFirst('the example of docs/onchain.md runs as it stands', async (here) => {
+  const page = readFileSync(join(serverRoot, '../../docs/onchain.md'), 'utf8')
+  const example = /```js\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
+  await harness.app.api.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = harness.app.api.server.address() as AddressInfo
+  const { registry } = await makeRegistry(here)
+  await harness.advance(1_000)
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', example], {
+    cwd: serverRoot,
+    env: {
+      ...process.env,
+      BASE: `http://127.0.0.1:${port}`,
+      POHF_KEY: live.apiKey,
+      MEMBER: person.memberId,
+      RPC: here.url,
+      REGISTRY: registry.address,
+      SENDER_KEY: here.gasAccounts[2].privateKey,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let out = ''
+  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
+  assert.equal(await new Promise((resolve) => child.once('close', resolve)), 0)
+  assert.match(out, /^0x[0-9a-fA-F]{40} true$/m)
+})
+
+// Last: it takes the key of the deployment and a quarter of a year away.
+onFirst(
+  'a record ends with its credential, is renewed by the next, and a revoked key takes it along',
+  async (here) => {
+    const { registry, key } = await makeRegistry(here)
+    const wallet = newWallet()
+    assert.equal(
+      typeof (await registry.bind((await mint(live.apiKey, person.memberId, wallet)).onchain)),
+      'number',
+    )
+    const pass = async (days: number) => {
+      await harness.advance(days * day * 1_000)
+      await here.rpc('evm_increaseTime', [days * day])
+      await here.rpc('anvil_mine', ['0x1'])
+    }
+    await pass(70)
+    assert.equal(await registry.isVerifiedHuman(wallet.address), true)
+    assert.equal(
+      typeof (await registry.bind((await mint(live.apiKey, person.memberId, wallet)).onchain)),
+      'number',
+    )
+    await pass(70)
+    assert.equal(await registry.isVerifiedHuman(wallet.address), true, 'renewed')
+    await pass(21)
+    assert.equal(await registry.isVerifiedHuman(wallet.address), false, '91 days after the last token')
+    const last = await mint(live.apiKey, person.memberId, wallet)
+    assert.equal(typeof (await registry.bind(last.onchain)), 'number')
+
+    const revoked = await harness.operate('POST', `/operator/keys/${key.kid}/revoke`, {
+      key: operator,
+      body: { reason: 'drill' },
+    })
+    assert.equal(revoked.status, 200, revoked.text)
+    await here.send({ to: registry.address, data: key.revokeKey })
+    assert.equal(await registry.isVerifiedHuman(wallet.address), false)
+    await harness.advance(1_000)
+    const next = await mint(live.apiKey, person.memberId, wallet)
+    assert.notEqual(next.onchain.keyId, key.keyId)
+    assert.equal(await registry.bind(next.onchain), 'UnknownKey')
+    const [successor] = await keysForChain()
+    assert.ok(successor && successor.keyId === next.onchain.keyId)
+    await here.send({ to: registry.address, data: successor.addKey })
+    assert.equal(typeof (await registry.bind(next.onchain)), 'number')
+    assert.equal(await registry.isVerifiedHuman(wallet.address), true)
+  },
+)

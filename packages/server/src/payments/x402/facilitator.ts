@@ -1,0 +1,102 @@
+import type { Hex } from 'viem'
+import { z } from 'zod'
+import { send } from '../../platform/outbound.ts'
+import type { SignedPayment } from './check.ts'
+import type { Network } from './network.ts'
+import type { Chain } from './chain.ts'
+import { RpcFault } from './rpc.ts'
+import type { Submitter } from './submitter.ts'
+
+const timeoutMs = 15_000
+const answerBytesMax = 262_144
+const version = 2
+
+const verified = z.looseObject({ isValid: z.boolean(), invalidReason: z.string().max(200).optional() })
+const settled = z.looseObject({
+  success: z.boolean(),
+  transaction: z.string().max(200).optional(),
+  errorReason: z.string().max(200).optional(),
+})
+
+type Parts = {
+  readonly url: string
+  readonly network: Network
+  readonly chain: Chain
+  readonly marginBlocks: bigint
+}
+
+/**
+ * Somebody else's facilitator signs and pays the gas. It is asked and not believed: a payment counts by the token's own
+ * logs, as everywhere, and until the chain proves that it is void it stays in doubt, whatever the facilitator says.
+ */
+export const makeFacilitator = ({ url, network, chain, marginBlocks }: Parts): Submitter => {
+  const bodyOf = ({ authorization, signature }: Pick<SignedPayment, 'authorization' | 'signature'>) => {
+    const requirement = {
+      scheme: 'exact',
+      network: network.caip2,
+      amount: authorization.value.toString(),
+      asset: network.asset,
+      payTo: network.payTo,
+      maxTimeoutSeconds: 120,
+      extra: { name: network.assetName, version: network.assetVersion },
+    }
+    const signed = {
+      ...authorization,
+      value: authorization.value.toString(),
+      validAfter: authorization.validAfter.toString(),
+      validBefore: authorization.validBefore.toString(),
+    }
+    return JSON.stringify({
+      x402Version: version,
+      paymentPayload: {
+        x402Version: version,
+        accepted: requirement,
+        payload: { signature, authorization: signed },
+      },
+      paymentRequirements: requirement,
+    })
+  }
+  const ask = async <T>(
+    schema: z.ZodType<T>,
+    act: 'verify' | 'settle',
+    payment: Parameters<typeof bodyOf>[0],
+  ): Promise<T> => {
+    try {
+      const { body } = await send({
+        url: `${url.replace(/\/+$/, '')}/${act}`,
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: bodyOf(payment),
+        timeoutMs,
+        responseBytesMax: answerBytesMax,
+        trust: 'operator',
+      })
+      return schema.parse(JSON.parse(body))
+    } catch (error) {
+      throw new RpcFault(
+        `the facilitator was not reached: ${error instanceof Error ? error.name : 'unknown'}`,
+      )
+    }
+  }
+  const settle = async (payment: Parameters<typeof bodyOf>[0]) => {
+    const { success, transaction } = await ask(settled, 'settle', payment)
+    return success && transaction !== undefined && /^0x[0-9a-fA-F]{64}$/.test(transaction)
+      ? await chain.findReceipt(transaction.toLowerCase() as Hex)
+      : undefined
+  }
+  return {
+    ready: async () => {
+      const { number } = await chain.head()
+      return { fromBlock: number > marginBlocks ? number - marginBlocks : 0n, fees: undefined }
+    },
+    check: async (payment) => {
+      const { isValid, invalidReason } = await ask(verified, 'verify', payment)
+      return isValid ? undefined : (invalidReason ?? 'the facilitator refuses it')
+    },
+    prepare: async () => undefined,
+    submit: settle,
+    resubmit: async (payment) => {
+      await settle(payment)
+    },
+  }
+}

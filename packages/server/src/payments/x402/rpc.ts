@@ -1,0 +1,61 @@
+import { z } from 'zod'
+import type { Ctx } from '../../platform/context.ts'
+import { send } from '../../platform/outbound.ts'
+
+const answerBytesMax = 1_048_576
+const timeoutMsDefault = 4_000
+
+const reply = z.looseObject({
+  result: z.unknown().optional(),
+  error: z
+    .looseObject({ code: z.number(), message: z.string().max(100_000), data: z.unknown().optional() })
+    .optional(),
+})
+
+/**
+ * A node that did not do what it was asked. `answered` is its own word about the call; anything else is a fault of the
+ * way to it, and says nothing about the payment.
+ */
+export class RpcFault extends Error {
+  readonly answered: { readonly code: number; readonly data: unknown } | undefined
+  constructor(message: string, answered?: RpcFault['answered']) {
+    super(message)
+    this.answered = answered
+  }
+}
+
+export type Rpc = (method: string, params: readonly unknown[], timeoutMs?: number) => Promise<unknown>
+
+/** Asks the node of the deployment's chain, one question a call. Its address may hold a key and is never logged. */
+export const makeRpc =
+  (ctx: Pick<Ctx, 'log'>, url: string): Rpc =>
+  async (method, params, timeoutMs = timeoutMsDefault) => {
+    const answer = await send({
+      url,
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      timeoutMs,
+      responseBytesMax: answerBytesMax,
+      trust: 'operator',
+    }).catch((error: unknown) => {
+      const fault = error instanceof Error ? error.name : 'unknown'
+      ctx.log.warn({ method, fault }, 'the node of the payment chain was not reached')
+      throw new RpcFault(`the node was not reached: ${fault}`)
+    })
+    let body: z.infer<typeof reply>
+    try {
+      body = reply.parse(JSON.parse(answer.body))
+    } catch {
+      throw new RpcFault(`the node answered ${answer.status} and no JSON-RPC`)
+    }
+    const { error } = body
+    if (error) throw new RpcFault(error.message, { code: error.code, data: error.data })
+    return body.result
+  }
+
+/** Whether the contract itself said no. A node that is out of order must never be taken for that. */
+export const isRevert = (error: unknown): error is RpcFault =>
+  error instanceof RpcFault &&
+  error.answered !== undefined &&
+  (error.answered.code === 3 || /revert|invalid opcode|out of gas/i.test(error.message))

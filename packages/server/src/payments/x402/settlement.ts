@@ -1,0 +1,232 @@
+import type { Hex } from 'viem'
+import type { Ctx } from '../../platform/context.ts'
+import { inTransaction, type Tx } from '../../platform/db.ts'
+import { Refusal } from '../../platform/errors.ts'
+import type { SignedPayment } from './check.ts'
+import { networkOf, type Network } from './network.ts'
+import { makeChain, type Proof } from './chain.ts'
+import { makeFacilitator } from './facilitator.ts'
+import { makeGasPool } from './gas.ts'
+import { readGasKeys } from './gas-keys.ts'
+import { makeRpc, RpcFault } from './rpc.ts'
+import {
+  findPayment,
+  findPaymentOf,
+  insertPayment,
+  listSent,
+  updateGasMined,
+  type ClaimedPayment,
+  type NewPayment,
+  type PaymentKey,
+} from './store.ts'
+import { makeSubmitter, type Prepared, type Submitter } from './submitter.ts'
+import { hasMoved, movedTo, type Movement, type Receipt } from './token.ts'
+
+/** What the chain would do with a payment. `spent`: it is in a block already, so its signature is no secret any more. */
+export type Verdict =
+  | { readonly kind: 'good'; readonly prepared: Prepared }
+  | { readonly kind: 'spent'; readonly proof: Proof; readonly prepared: Prepared }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+/** How a payment stands. `pending` is not known yet, and is never called a failure. */
+export type Standing =
+  | { readonly kind: 'settled'; readonly proof: Proof }
+  | { readonly kind: 'void'; readonly reason: string }
+  | { readonly kind: 'pending'; readonly sent: boolean }
+
+/** How far back a payment is looked for that was in a block before it was shown to us. Of Base: over an hour. */
+const lookBackBlocks = 2_000n
+/** The head that was seen last may be a little ahead of another node's. */
+const marginBlocks = 32n
+
+const keyOf = (network: Network, { authorization }: Pick<SignedPayment, 'authorization'>): PaymentKey => ({
+  chainId: network.chainId,
+  asset: network.asset.toLowerCase() as Hex,
+  payer: authorization.from,
+  nonce: authorization.nonce,
+})
+const movementOf = (payment: Pick<ClaimedPayment, 'asset' | 'authorization'>): Movement => ({
+  asset: payment.asset,
+  payer: payment.authorization.from,
+  nonce: payment.authorization.nonce,
+  payTo: payment.authorization.to,
+  valueMicro: payment.authorization.value,
+})
+
+/** Faults of the node are ours to answer for: 503, nothing charged, and never a word about the signature. */
+const reachable = async <T>(work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof RpcFault) throw new Refusal('chain_unreachable', { headers: { 'retry-after': '5' } })
+    throw error
+  }
+}
+
+type Pieces = {
+  readonly ctx: Ctx
+  readonly network: Network
+  readonly chain: ReturnType<typeof makeChain>
+  readonly submitter: Submitter
+}
+
+/**
+ * Whether the chain proves that an authorization will never be used: cancelled for good, or past its end in a block that
+ * stays, and not used by then. Nothing less lets go of what was reserved.
+ */
+const findVoid = async ({ chain }: Pieces, payment: NewPayment): Promise<string | undefined> => {
+  const safe = await chain.blockAt('safe')
+  const use = await chain.findUse(movementOf(payment), payment.fromBlock)
+  if (use.kind === 'canceled')
+    return use.blockNumber <= safe.number ? 'the payer cancelled the authorization' : undefined
+  if (use.kind !== 'none' || safe.timestamp < payment.authorization.validBefore) return undefined
+  return (await chain.isSpent(payment.payer, payment.nonce, safe.number))
+    ? undefined
+    : 'the authorization ended without being used'
+}
+
+const proofIn = (receipt: Receipt | undefined, payment: NewPayment): Proof | undefined =>
+  receipt && hasMoved(receipt, movementOf(payment))
+    ? { transactionHash: receipt.transactionHash, blockNumber: receipt.blockNumber }
+    : undefined
+
+/** Looks for a payment everywhere it could be: our transactions first, then anybody's. */
+const findProof = async (
+  { ctx, chain }: Pieces,
+  payment: NewPayment,
+): Promise<{ readonly proof: Proof | undefined; readonly mined: boolean }> => {
+  const sent = await inTransaction(ctx, 'system', (tx) => listSent(tx, payment.reference))
+  let mined = false
+  for (const { hash } of sent) {
+    const receipt = await chain.findReceipt(hash)
+    const proof = proofIn(receipt, payment)
+    if (proof) return { proof, mined: true }
+    mined ||= receipt !== undefined
+  }
+  const use = await chain.findUse(movementOf(payment), payment.fromBlock)
+  if (use.kind === 'elsewhere')
+    ctx.log.error(
+      { reference: payment.reference },
+      'the token says that an authorization was used, and paid somebody else or nobody: look at it by hand',
+    )
+  return { proof: use.kind === 'paid' ? use.proof : undefined, mined }
+}
+
+const lookAt = async (pieces: Pieces, payment: NewPayment): Promise<Standing> => {
+  const { proof, mined } = await findProof(pieces, payment)
+  if (proof) return { kind: 'settled', proof }
+  const reason = await findVoid(pieces, payment)
+  if (reason !== undefined) return { kind: 'void', reason }
+  // A transaction that is in a block and paid nothing was the one try; who else holds the authorization may still use it.
+  if (!mined && payment.authorization.validBefore > (await pieces.chain.head()).timestamp)
+    await pieces.submitter.resubmit(payment)
+  return { kind: 'pending', sent: true }
+}
+
+const verify = async (pieces: Pieces, payment: SignedPayment): Promise<Verdict> => {
+  const { chain, network, submitter } = pieces
+  const key = keyOf(network, payment)
+  const prepared = await submitter.ready(payment)
+  const reason = await submitter.check(payment)
+  if (reason === undefined) return { kind: 'good', prepared }
+  // Anybody who has seen the authorization may have sent it. Then the payer has paid, and must not be told no.
+  const { number } = await chain.blockAt('latest')
+  const fromBlock = number > lookBackBlocks ? number - lookBackBlocks : 0n
+  const use = await chain.findUse(movementOf({ ...key, authorization: payment.authorization }), fromBlock)
+  if (use.kind === 'paid') return { kind: 'spent', proof: use.proof, prepared: { ...prepared, fromBlock } }
+  return { kind: 'refused', reason }
+}
+
+/** Settles payments on the chain of the settings; undefined where there is none, or nobody to pay the gas. */
+export const makeSettlement = (ctx: Ctx) => {
+  const { X402_CHAIN_RPC: url, X402_FACILITATOR_URL: facilitatorUrl } = ctx.config
+  const keys = readGasKeys(ctx.config)
+  if (url === undefined || (keys.length === 0 && facilitatorUrl === undefined)) return undefined
+  const network = networkOf(ctx.config)
+  const asset = network.asset.toLowerCase() as Hex
+  const rpc = makeRpc(ctx, url)
+  const chain = makeChain(rpc, ctx.clock, asset)
+  const pool = makeGasPool({ ctx, rpc, chain, chainId: network.chainId, asset, keys })
+  if (pool.addresses.includes(network.payTo.toLowerCase() as Hex))
+    throw new Error('X402_PAY_TO is one of the gas accounts: what is paid must not lie where gas is spent')
+  const submitter =
+    facilitatorUrl === undefined
+      ? makeSubmitter({ chain, pool, marginBlocks })
+      : makeFacilitator({ url: facilitatorUrl, network, chain, marginBlocks })
+  const pieces: Pieces = { ctx, network, chain, submitter }
+
+  return {
+    network,
+    /** Asks the chain whether a payment would go through now. Sends and writes nothing. */
+    verify: (payment: SignedPayment): Promise<Verdict> => reachable(() => verify(pieces, payment)),
+    /** The payment that this authorization already is, whoever showed it first. */
+    find: (tx: Tx, payment: Pick<SignedPayment, 'authorization'>) => findPayment(tx, keyOf(network, payment)),
+    /** Claims the authorization for one reference and writes down what will be sent; false where it is taken. */
+    claim: async (
+      tx: Tx,
+      payment: SignedPayment,
+      { prepared, reference }: { readonly prepared: Prepared; readonly reference: string },
+    ): Promise<boolean> =>
+      insertPayment(tx, {
+        ...keyOf(network, payment),
+        reference,
+        authorization: payment.authorization,
+        signature: payment.signature,
+        form: payment.form,
+        fromBlock: prepared.fromBlock,
+      }),
+    /** Writes down what will be sent, last in the transaction that claims: it holds the account that pays the gas. */
+    prepare: (tx: Tx, payment: SignedPayment, reference: string, prepared: Prepared) =>
+      submitter.prepare(tx, { ...payment, reference }, prepared),
+    /** Sends a claimed payment and says how it stands. Never throws for what the chain does. */
+    submit: async (given: {
+      readonly payment: SignedPayment
+      readonly reference: string
+      readonly prepared: Prepared
+      readonly submission: Awaited<ReturnType<Submitter['prepare']>>
+    }): Promise<Standing> => {
+      const { reference, submission } = given
+      const payment = {
+        ...keyOf(network, given.payment),
+        ...given.payment,
+        reference,
+        fromBlock: given.prepared.fromBlock,
+      }
+      try {
+        const receipt = await submitter.submit(payment, submission)
+        const proof = proofIn(receipt, payment)
+        if (proof) return { kind: 'settled', proof }
+        // Our transaction was too late, or did not move the money: perhaps somebody else's did.
+        return receipt ? await lookAt(pieces, payment) : { kind: 'pending', sent: true }
+      } catch (error) {
+        if (!(error instanceof RpcFault)) throw error
+        ctx.log.warn({ reference, fault: error.message.slice(0, 200) }, 'a settlement is in doubt')
+        return { kind: 'pending', sent: false }
+      }
+    },
+    /** How a claimed payment stands, found out by the chain alone; what got lost on the way is sent again. */
+    look: async (reference: string): Promise<Standing> => {
+      const payment = await inTransaction(ctx, 'system', (tx) => findPaymentOf(tx, reference))
+      if (!payment) throw new Error('a payment that nobody claimed')
+      return reachable(() => lookAt(pieces, payment))
+    },
+    /** Whether a settled payment is still in the chain, and so deep that it stays. */
+    recheck: (payment: ClaimedPayment) =>
+      reachable(async (): Promise<Standing & { readonly final: boolean }> => {
+        const finalized = await chain.blockAt('finalized')
+        const standing = await lookAt(pieces, payment)
+        const final = standing.kind === 'settled' && standing.proof.blockNumber <= finalized.number
+        return { ...standing, final }
+      }),
+    /** What a transaction gave to an address in our token: the proof of a refund. */
+    movedTo: (hash: Hex, address: Hex): Promise<bigint> =>
+      reachable(async () => {
+        const receipt = await chain.findReceipt(hash)
+        return receipt ? movedTo(receipt, { asset, address }) : 0n
+      }),
+    /** One account of the pool has one transaction less under way. */
+    releaseGas: updateGasMined,
+    care: () => reachable(() => pool.care()),
+  }
+}
+export type Settlement = NonNullable<ReturnType<typeof makeSettlement>>

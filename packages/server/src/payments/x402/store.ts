@@ -1,0 +1,328 @@
+import { sql } from 'kysely'
+import type { Hex } from 'viem'
+import { now, type Tx } from '../../platform/db.ts'
+import type { Authorization, SignatureForm } from './token.ts'
+
+/** The name of an authorization for ever. */
+export type PaymentKey = {
+  readonly chainId: number
+  readonly asset: Hex
+  readonly payer: Hex
+  readonly nonce: Hex
+}
+export type ClaimedPayment = PaymentKey & {
+  readonly reference: string
+  readonly authorization: Authorization
+  readonly signature: Hex
+  readonly form: SignatureForm
+  readonly state: 'claimed' | 'settled' | 'void'
+  readonly fromBlock: bigint
+  readonly transactionHash: Hex | null
+  readonly createdAt: Date
+}
+
+export type NewPayment = Omit<ClaimedPayment, 'state' | 'transactionHash' | 'createdAt'>
+/** Takes an authorization for one reference; false where either is taken. */
+export const insertPayment = async (tx: Tx, payment: NewPayment): Promise<boolean> => {
+  const { authorization } = payment
+  const result = await tx
+    .insertInto('x402_payments')
+    .values({
+      chain_id: BigInt(payment.chainId),
+      asset: payment.asset,
+      payer: payment.payer,
+      nonce: payment.nonce,
+      reference: payment.reference,
+      pay_to: authorization.to,
+      value_micro: authorization.value,
+      valid_after: authorization.validAfter,
+      valid_before: authorization.validBefore,
+      signature: payment.signature,
+      form: payment.form,
+      from_block: payment.fromBlock,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return result.numInsertedOrUpdatedRows === 1n
+}
+
+const columns = [
+  'chain_id',
+  'asset',
+  'payer',
+  'nonce',
+  'reference',
+  'pay_to',
+  'value_micro',
+  'valid_after',
+  'valid_before',
+  'signature',
+  'form',
+  'state',
+  'from_block',
+  'transaction_hash',
+  'created_at',
+] as const
+
+const paymentsQuery = (tx: Tx) => tx.selectFrom('x402_payments').select(columns)
+type Row = Awaited<ReturnType<ReturnType<typeof paymentsQuery>['executeTakeFirstOrThrow']>>
+const paymentOf = (row: Row): ClaimedPayment => ({
+  chainId: Number(row.chain_id),
+  asset: row.asset as Hex,
+  payer: row.payer as Hex,
+  nonce: row.nonce as Hex,
+  reference: row.reference,
+  authorization: {
+    from: row.payer as Hex,
+    to: row.pay_to as Hex,
+    value: row.value_micro,
+    validAfter: row.valid_after,
+    validBefore: row.valid_before,
+    nonce: row.nonce as Hex,
+  },
+  signature: row.signature as Hex,
+  form: row.form as SignatureForm,
+  state: row.state as ClaimedPayment['state'],
+  fromBlock: row.from_block,
+  transactionHash: row.transaction_hash as Hex | null,
+  createdAt: row.created_at,
+})
+
+export const findPayment = async (tx: Tx, key: PaymentKey): Promise<ClaimedPayment | undefined> => {
+  const row = await paymentsQuery(tx)
+    .where('chain_id', '=', BigInt(key.chainId))
+    .where('asset', '=', key.asset)
+    .where('payer', '=', key.payer)
+    .where('nonce', '=', key.nonce)
+    .executeTakeFirst()
+  return row && paymentOf(row)
+}
+
+export const findPaymentOf = async (tx: Tx, reference: string): Promise<ClaimedPayment | undefined> => {
+  const row = await paymentsQuery(tx).where('reference', '=', reference).executeTakeFirst()
+  return row && paymentOf(row)
+}
+
+/** The proof is written with the state; a later look may find it in another block. */
+export const updateSettled = async (
+  tx: Tx,
+  reference: string,
+  proof: { readonly transactionHash: Hex; readonly blockNumber: bigint },
+): Promise<void> => {
+  await tx
+    .updateTable('x402_payments')
+    .set({
+      state: 'settled',
+      transaction_hash: proof.transactionHash,
+      block_number: proof.blockNumber,
+      looked_at: now(),
+    })
+    .where('reference', '=', reference)
+    .where('finalized_at', 'is', null)
+    .execute()
+}
+
+export const updateVoid = async (tx: Tx, reference: string): Promise<void> => {
+  await tx.updateTable('x402_payments').set({ state: 'void' }).where('reference', '=', reference).execute()
+}
+
+/** Settled payments that a reorganisation could still undo, those first that were not looked at for longest. */
+export const listUnfinal = async (tx: Tx, limit: number): Promise<ClaimedPayment[]> => {
+  const rows = await paymentsQuery(tx)
+    .where('state', '=', 'settled')
+    .where('finalized_at', 'is', null)
+    .where('looked_at', '<', sql<Date>`pohf_now() - interval '20 seconds'`)
+    .orderBy('looked_at')
+    .limit(limit)
+    .execute()
+  return rows.map(paymentOf)
+}
+
+export const updateLooked = async (tx: Tx, reference: string, final: boolean): Promise<void> => {
+  await tx
+    .updateTable('x402_payments')
+    .set({ looked_at: now(), ...(final ? { finalized_at: now() } : {}) })
+    .where('reference', '=', reference)
+    .execute()
+}
+
+export type GasKeyRow = {
+  readonly address: Hex
+  readonly nextNonce: bigint
+  readonly minedNonce: bigint
+  readonly low: boolean
+}
+
+/** Knows an account from the chain's own count; one that is known keeps its numbers. */
+export const insertGasKey = async (
+  tx: Tx,
+  key: { readonly chainId: number; readonly address: Hex; readonly nonce: bigint },
+): Promise<void> => {
+  await tx
+    .insertInto('gas_keys')
+    .values({
+      chain_id: BigInt(key.chainId),
+      address: key.address,
+      next_nonce: key.nonce,
+      mined_nonce: key.nonce,
+    })
+    .onConflict((conflict) => conflict.columns(['chain_id', 'address']).doNothing())
+    .execute()
+}
+
+const gasKeyQuery = (tx: Tx, chainId: number, addresses: readonly Hex[]) =>
+  tx
+    .selectFrom('gas_keys')
+    .select(['address', 'next_nonce', 'mined_nonce', 'low'])
+    .where('chain_id', '=', BigInt(chainId))
+    .where('address', 'in', [...addresses])
+
+const gasKeyOf = (
+  row: Awaited<ReturnType<ReturnType<typeof gasKeyQuery>['executeTakeFirstOrThrow']>>,
+): GasKeyRow => ({
+  address: row.address as Hex,
+  nextNonce: row.next_nonce,
+  minedNonce: row.mined_nonce,
+  low: row.low,
+})
+
+export const listGasKeys = async (
+  tx: Tx,
+  chainId: number,
+  addresses: readonly Hex[],
+): Promise<GasKeyRow[]> =>
+  addresses.length === 0 ? [] : (await gasKeyQuery(tx, chainId, addresses).execute()).map(gasKeyOf)
+
+/**
+ * Locks an account that has gas and not too much under way: one that nobody holds, else whoever is free first. The lock
+ * lasts until the end of the transaction, so numbers are given out one after the other.
+ */
+export const findGasKeyLocked = async (
+  tx: Tx,
+  chainId: number,
+  addresses: readonly Hex[],
+  underWayMax: number,
+): Promise<GasKeyRow | undefined> => {
+  const usable = () =>
+    gasKeyQuery(tx, chainId, addresses)
+      .where('low', '=', false)
+      .where(sql<boolean>`next_nonce - mined_nonce < ${underWayMax}`)
+      .orderBy('last_used_at', (order) => order.asc().nullsFirst())
+      .limit(1)
+      .forUpdate()
+  const row = (await usable().skipLocked().executeTakeFirst()) ?? (await usable().executeTakeFirst())
+  return row && gasKeyOf(row)
+}
+
+type GasKeyId = { readonly chainId: number; readonly address: Hex }
+export const updateGasKeyUsed = async (tx: Tx, key: GasKeyId, nextNonce: bigint): Promise<void> => {
+  await tx
+    .updateTable('gas_keys')
+    .set({ next_nonce: nextNonce, last_used_at: now() })
+    .where('chain_id', '=', BigInt(key.chainId))
+    .where('address', '=', key.address)
+    .execute()
+}
+
+/** So many of an account's transactions are in blocks. Numbers only grow: a node that is behind takes nothing back. */
+export const updateGasKeyMined = async (tx: Tx, key: GasKeyId, minedNonce: bigint): Promise<void> => {
+  await sql`
+    update gas_keys set mined_nonce = greatest(mined_nonce, ${minedNonce}),
+      next_nonce = greatest(next_nonce, ${minedNonce})
+    where chain_id = ${key.chainId} and address = ${key.address}`.execute(tx)
+}
+
+/** What the chain says of an account's coins. */
+export const updateGasKeyBalance = async (
+  tx: Tx,
+  key: GasKeyId,
+  seen: { readonly balanceWei: bigint; readonly low: boolean },
+): Promise<void> => {
+  await tx
+    .updateTable('gas_keys')
+    .set({ balance_wei: seen.balanceWei.toString(), low: seen.low })
+    .where('chain_id', '=', BigInt(key.chainId))
+    .where('address', '=', key.address)
+    .execute()
+}
+
+/** A transaction of this reference is in a block, so its account has one less under way. */
+export const updateGasMined = async (tx: Tx, reference: string): Promise<void> => {
+  await sql`
+    update gas_keys key set mined_nonce = greatest(key.mined_nonce, sent.nonce + 1)
+    from (select chain_id, address, max(nonce) as nonce from gas_transactions where reference = ${reference}
+      group by chain_id, address) sent
+    where key.chain_id = sent.chain_id and key.address = sent.address and key.mined_nonce <= sent.nonce`.execute(
+    tx,
+  )
+}
+
+export type GasTransaction = {
+  readonly chainId: number
+  readonly address: Hex
+  readonly nonce: bigint
+  readonly attempt: number
+  readonly reference: string
+  readonly hash: Hex
+  readonly raw: Hex
+  readonly maxFeeWei: bigint
+}
+export const insertGasTransaction = async (tx: Tx, sent: GasTransaction): Promise<void> => {
+  await tx
+    .insertInto('gas_transactions')
+    .values({
+      chain_id: BigInt(sent.chainId),
+      address: sent.address,
+      nonce: sent.nonce,
+      attempt: sent.attempt,
+      reference: sent.reference,
+      hash: sent.hash,
+      raw: sent.raw,
+      max_fee_wei: sent.maxFeeWei.toString(),
+    })
+    .execute()
+}
+
+const sentQuery = (tx: Tx) =>
+  tx
+    .selectFrom('gas_transactions')
+    .select(['chain_id', 'address', 'nonce', 'attempt', 'reference', 'hash', 'raw', 'max_fee_wei'])
+    .select(sql<boolean>`created_at < pohf_now() - interval '30 seconds'`.as('is_old'))
+const sentOf = (
+  row: Awaited<ReturnType<ReturnType<typeof sentQuery>['executeTakeFirstOrThrow']>>,
+): GasTransaction & { readonly isOld: boolean } => ({
+  chainId: Number(row.chain_id),
+  address: row.address as Hex,
+  nonce: row.nonce,
+  attempt: row.attempt,
+  reference: row.reference,
+  hash: row.hash as Hex,
+  raw: row.raw as Hex,
+  maxFeeWei: BigInt(row.max_fee_wei),
+  isOld: row.is_old,
+})
+
+/** Everything that was signed for a payment, the newest first. */
+export const listSent = async (tx: Tx, reference: string) =>
+  (
+    await sentQuery(tx)
+      .where('reference', '=', reference)
+      .orderBy('created_at', 'desc')
+      .orderBy('attempt', 'desc')
+      .limit(100)
+      .execute()
+  ).map(sentOf)
+
+/** The newest form of each number that no block has yet, in order: what is missing among them holds the rest up. */
+export const listUnmined = async (tx: Tx, key: GasKeyId, minedNonce: bigint, limit: number) =>
+  (
+    await sentQuery(tx)
+      .distinctOn('nonce')
+      .where('chain_id', '=', BigInt(key.chainId))
+      .where('address', '=', key.address)
+      .where('nonce', '>=', minedNonce)
+      .orderBy('nonce')
+      .orderBy('attempt', 'desc')
+      .limit(limit)
+      .execute()
+  ).map(sentOf)

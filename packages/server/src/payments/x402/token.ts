@@ -1,0 +1,132 @@
+import { encodeFunctionData, pad, parseAbi, parseSignature, toEventSelector, type Hex } from 'viem'
+import { z } from 'zod'
+
+/** An authorization as the chain takes it. */
+export type Authorization = {
+  readonly from: Hex
+  readonly to: Hex
+  readonly value: bigint
+  readonly validAfter: bigint
+  readonly validBefore: bigint
+  readonly nonce: Hex
+}
+/** key: the payer's own signature. contract: the token asks the payer's contract (EIP-1271). */
+export type SignatureForm = 'key' | 'contract'
+
+const byKey = parseAbi([
+  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
+])
+const byContract = parseAbi([
+  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',
+])
+const stateOf = parseAbi([
+  'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
+])
+
+export const transferData = (one: Authorization, signature: Hex, form: SignatureForm): Hex => {
+  const terms = [one.from, one.to, one.value, one.validAfter, one.validBefore, one.nonce] as const
+  if (form === 'contract')
+    return encodeFunctionData({
+      abi: byContract,
+      functionName: 'transferWithAuthorization',
+      args: [...terms, signature],
+    })
+  const { r, s, yParity } = parseSignature(signature)
+  return encodeFunctionData({
+    abi: byKey,
+    functionName: 'transferWithAuthorization',
+    args: [...terms, 27 + yParity, r, s],
+  })
+}
+
+export const stateData = (payer: Hex, nonce: Hex): Hex =>
+  encodeFunctionData({ abi: stateOf, functionName: 'authorizationState', args: [payer, nonce] })
+
+export const usedTopic = toEventSelector('AuthorizationUsed(address,bytes32)')
+export const canceledTopic = toEventSelector('AuthorizationCanceled(address,bytes32)')
+const transferTopic = toEventSelector('Transfer(address,address,uint256)')
+
+const hex = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]*$/)
+  .transform((text) => text.toLowerCase() as Hex)
+const quantity = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{1,64}$/)
+  .transform(BigInt)
+
+export const log = z.looseObject({
+  address: hex,
+  topics: z.array(hex).max(4),
+  data: hex,
+  logIndex: quantity,
+  transactionHash: hex,
+  blockNumber: quantity,
+  removed: z.boolean().optional(),
+})
+export const receipt = z.looseObject({
+  transactionHash: hex,
+  blockNumber: quantity,
+  status: quantity,
+  logs: z.array(log).max(2_000),
+})
+export type Receipt = z.infer<typeof receipt>
+export const block = z.looseObject({
+  number: quantity,
+  timestamp: quantity,
+  baseFeePerGas: quantity.optional(),
+})
+export type Block = z.infer<typeof block>
+
+export const addressTopic = (address: Hex): Hex => pad(address, { size: 32 })
+
+/** What a payment moves: of which token, from whom, to whom. */
+export type Movement = {
+  readonly asset: Hex
+  readonly payer: Hex
+  readonly nonce: Hex
+  readonly payTo: Hex
+  readonly valueMicro: bigint
+}
+
+/**
+ * Whether a transaction, ours or anybody's, moved this payment: the token says that the authorization was used, and the
+ * very next thing that it says is the transfer. "Used" alone is no payment, and neither is a call that did not fail.
+ */
+export const hasMoved = ({ status, logs }: Receipt, paid: Movement): boolean => {
+  if (status !== 1n) return false
+  const used = logs.find(
+    ({ address, topics }) =>
+      address === paid.asset &&
+      topics[0] === usedTopic &&
+      topics[1] === addressTopic(paid.payer) &&
+      topics[2] === paid.nonce,
+  )
+  const next = used && logs.find(({ logIndex }) => logIndex === used.logIndex + 1n)
+  return (
+    next !== undefined &&
+    next.address === paid.asset &&
+    next.topics[0] === transferTopic &&
+    next.topics[1] === addressTopic(paid.payer) &&
+    next.topics[2] === addressTopic(paid.payTo) &&
+    /^0x[0-9a-f]{64}$/.test(next.data) &&
+    BigInt(next.data) === paid.valueMicro
+  )
+}
+
+/** The transfers of a token to one address in a transaction, summed: what a refund gave back. */
+export const movedTo = (
+  { status, logs }: Receipt,
+  to: { readonly asset: Hex; readonly address: Hex },
+): bigint =>
+  status !== 1n
+    ? 0n
+    : logs
+        .filter(
+          ({ address, topics, data }) =>
+            address === to.asset &&
+            topics[0] === transferTopic &&
+            topics[2] === addressTopic(to.address) &&
+            /^0x[0-9a-f]{64}$/.test(data),
+        )
+        .reduce((sum, { data }) => sum + BigInt(data), 0n)

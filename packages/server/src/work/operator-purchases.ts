@@ -1,0 +1,13 @@
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import type { PurchaseState } from './purchase/rules.ts'
+import { listPurchasesIn } from './purchase/store.ts'
+import { listedPurchase } from './purchases-list.ts'
+
+type Query = { readonly status?: PurchaseState | undefined; readonly limit?: number | undefined }
+
+/** Purchases in one state; by default those whose money must go back. */
+export const operatorPurchases = async (ctx: Ctx, { status = 'refund_due', limit = 50 }: Query) => {
+  const rows = await inTransaction(ctx, 'system', (tx) => listPurchasesIn(tx, status, limit))
+  return { purchases: rows.map((row) => ({ ...listedPurchase(row), agentId: row.agentId, mode: row.mode })) }
+}

@@ -1,0 +1,46 @@
+import type { Settlement } from '../payments/index.ts'
+import type { Audit, Operator } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { postReturned } from './purchase/settle.ts'
+import { findPurchase, findPurchaseLocked, findRefundUsed, updateRefunded } from './purchase/store.ts'
+
+type Input = { readonly purchaseId: string; readonly transaction: string; readonly reason: string }
+type Act = { readonly ctx: Ctx; readonly audit: Audit; readonly settlement: Settlement | undefined }
+
+/**
+ * Records that a payment was given back. A person sends the money from the account that was paid: no key of it is here.
+ * The chain, not the person, says that it arrived.
+ */
+export const operatorRefund = async (
+  { ctx, audit, settlement }: Act,
+  operator: Operator,
+  { purchaseId, reason, ...input }: Input,
+) => {
+  const transaction = input.transaction.toLowerCase() as `0x${string}`
+  const purchase = await inTransaction(ctx, 'system', (tx) => findPurchase(tx, purchaseId))
+  if (!purchase) throw new Refusal('not_found', { message: 'No such purchase.' })
+  if (!settlement) throw new Refusal('chain_unreachable', { headers: { 'retry-after': '60' } })
+  const moved = await settlement.movedTo(transaction, purchase.payer as `0x${string}`)
+  if (moved < purchase.amountUsdcMicro)
+    throw new Refusal('payment_not_settled', {
+      message: `That transaction gave the payer ${moved} millionths, and ${purchase.amountUsdcMicro} are owed.`,
+    })
+  return inTransaction(ctx, 'system', async (tx) => {
+    const current = await findPurchaseLocked(tx, purchase)
+    if (current.state !== 'refund_due' || (await findRefundUsed(tx, transaction)))
+      throw new Refusal('purchase_conflict', {
+        message: 'Nothing is owed for this purchase, or that transaction has given back another one.',
+      })
+    await updateRefunded(tx, purchase, { transactionHash: transaction, reason })
+    await postReturned(tx, purchase)
+    await audit(tx, {
+      operatorId: operator.operatorId,
+      action: 'purchase.refund',
+      target: purchaseId,
+      details: { transaction, reason },
+    })
+    return { purchaseId, status: 'refunded' as const, transaction }
+  })
+}

@@ -1,0 +1,312 @@
+import { sql } from 'kysely'
+import type { Mode } from '@pohf/protocol'
+import type { Tx } from '../../platform/db.ts'
+import { claimDue } from '../../platform/leases.ts'
+import type { PurchaseState } from './rules.ts'
+
+export type PurchaseKey = {
+  readonly agentId: `agt_${string}`
+  readonly mode: Mode
+  readonly purchaseId: string
+}
+/** What was taken from stock, as it was when it was taken. */
+export type Frozen = {
+  readonly answer: unknown
+  readonly session: { readonly agentId: `agt_${string}`; readonly sessionId: string } | null
+}
+export type Purchase = PurchaseKey & {
+  readonly secretHash: Buffer
+  readonly workflowId: string
+  readonly state: PurchaseState
+  readonly network: string
+  readonly payer: string
+  readonly amountUsdcMicro: bigint
+  readonly needsWallet: boolean
+  readonly unitRef: string | null
+  readonly frozen: Frozen | null
+  readonly transactionHash: string | null
+  readonly credentialId: string | null
+  readonly response: string | null
+  readonly reason: string | null
+  readonly createdAt: Date
+  readonly changedAt: Date
+  readonly attempts: number
+}
+
+type NewPurchase = Pick<
+  Purchase,
+  | 'agentId'
+  | 'mode'
+  | 'purchaseId'
+  | 'secretHash'
+  | 'workflowId'
+  | 'network'
+  | 'payer'
+  | 'amountUsdcMicro'
+  | 'needsWallet'
+  | 'unitRef'
+> & { readonly frozen: Frozen }
+
+/** Whoever reserves has so long to bring it to an end; then the worker, or the next caller, goes on with it. */
+const leaseSeconds = 15
+
+export const insertPurchase = async (tx: Tx, purchase: NewPurchase): Promise<void> => {
+  await tx
+    .insertInto('purchases')
+    .values({
+      agent_id: purchase.agentId,
+      mode: purchase.mode,
+      purchase_id: purchase.purchaseId,
+      secret_hash: purchase.secretHash,
+      workflow_id: purchase.workflowId,
+      network: purchase.network,
+      payer: purchase.payer,
+      amount_usdc_micro: purchase.amountUsdcMicro,
+      needs_wallet: purchase.needsWallet,
+      unit_ref: purchase.unitRef,
+      frozen: JSON.stringify(purchase.frozen),
+      due_at: sql<Date>`pohf_now() + make_interval(secs => ${leaseSeconds})`,
+    })
+    .execute()
+}
+
+const columns = [
+  'agent_id',
+  'mode',
+  'purchase_id',
+  'secret_hash',
+  'workflow_id',
+  'state',
+  'network',
+  'payer',
+  'amount_usdc_micro',
+  'needs_wallet',
+  'unit_ref',
+  'frozen',
+  'transaction_hash',
+  'credential_id',
+  'response',
+  'reason',
+  'created_at',
+  'changed_at',
+  'attempts',
+] as const
+const query = (tx: Tx) => tx.selectFrom('purchases').select(columns)
+type Row = Awaited<ReturnType<ReturnType<typeof query>['executeTakeFirstOrThrow']>>
+const purchaseOf = (row: Row): Purchase => ({
+  agentId: row.agent_id as `agt_${string}`,
+  mode: row.mode as Mode,
+  purchaseId: row.purchase_id,
+  secretHash: row.secret_hash,
+  workflowId: row.workflow_id,
+  state: row.state as PurchaseState,
+  network: row.network,
+  payer: row.payer,
+  amountUsdcMicro: row.amount_usdc_micro,
+  needsWallet: row.needs_wallet,
+  unitRef: row.unit_ref,
+  frozen: row.frozen as Frozen | null,
+  transactionHash: row.transaction_hash,
+  credentialId: row.credential_id,
+  response: row.response,
+  reason: row.reason,
+  createdAt: row.created_at,
+  changedAt: row.changed_at,
+  attempts: row.attempts,
+})
+
+/** A purchase by the part of its id that may be known, whosever it is. */
+export const findPurchase = async (tx: Tx, purchaseId: string): Promise<Purchase | undefined> => {
+  const row = await query(tx).where('purchase_id', '=', purchaseId).limit(1).executeTakeFirst()
+  return row && purchaseOf(row)
+}
+
+export const findPurchaseLocked = async (tx: Tx, key: PurchaseKey): Promise<Purchase> => {
+  const row = await query(tx)
+    .where('agent_id', '=', key.agentId)
+    .where('mode', '=', key.mode)
+    .where('purchase_id', '=', key.purchaseId)
+    .forUpdate()
+    .executeTakeFirstOrThrow()
+  return purchaseOf(row)
+}
+
+/** Claims what is due, so that one worker at a time brings it on. */
+export const claimDuePurchases = async (tx: Tx, limit: number): Promise<Purchase[]> => {
+  const rows = await claimDue<Row>(tx, { table: 'purchases', id: 'purchase_id', limit, leaseSeconds })
+  return rows.map(purchaseOf)
+}
+
+/** Claims one purchase where it is due; undefined where somebody is at work on it, or nothing is left to do. */
+export const claimPurchase = async (tx: Tx, purchaseId: string): Promise<Purchase | undefined> => {
+  const only = sql`purchase_id = ${purchaseId}`
+  const rows = await claimDue<Row>(tx, {
+    table: 'purchases',
+    id: 'purchase_id',
+    only,
+    limit: 1,
+    leaseSeconds,
+  })
+  return rows[0] && purchaseOf(rows[0])
+}
+
+const update = (tx: Tx, key: PurchaseKey) =>
+  tx
+    .updateTable('purchases')
+    .where('agent_id', '=', key.agentId)
+    .where('mode', '=', key.mode)
+    .where('purchase_id', '=', key.purchaseId)
+
+/** In doubt: on the way, or not even known to be. Whoever has ended it meanwhile is right. */
+export const updateDoubt = async (
+  tx: Tx,
+  key: PurchaseKey,
+  doubt: { readonly state: 'broadcast' | 'uncertain'; readonly lookSeconds: number },
+): Promise<void> => {
+  await update(tx, key)
+    .set({
+      state: doubt.state,
+      due_at: sql<Date>`pohf_now() + make_interval(secs => ${doubt.lookSeconds})`,
+    })
+    .where('state', 'in', ['reserved', 'broadcast', 'uncertain'])
+    .execute()
+}
+
+export const updateLater = async (tx: Tx, key: PurchaseKey, lookSeconds: number): Promise<void> => {
+  await update(tx, key)
+    .set({ due_at: sql<Date>`pohf_now() + make_interval(secs => ${lookSeconds})` })
+    .where('due_at', 'is not', null)
+    .execute()
+}
+
+export const updateSettled = async (
+  tx: Tx,
+  key: PurchaseKey,
+  settled: { readonly transactionHash: string; readonly lookSeconds: number },
+): Promise<boolean> => {
+  const result = await update(tx, key)
+    .set({
+      state: 'settled',
+      transaction_hash: settled.transactionHash,
+      due_at: sql<Date>`pohf_now() + make_interval(secs => ${settled.lookSeconds})`,
+    })
+    .where('state', 'in', ['reserved', 'broadcast', 'uncertain'])
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}
+
+type Delivery = {
+  readonly transactionHash: string
+  readonly credentialId: string
+  readonly response: string
+}
+/** The end of every good purchase. What was frozen is in the response now. */
+export const updateDelivered = async (tx: Tx, key: PurchaseKey, delivery: Delivery): Promise<boolean> => {
+  const result = await update(tx, key)
+    .set({
+      state: 'delivered',
+      transaction_hash: delivery.transactionHash,
+      credential_id: delivery.credentialId,
+      response: delivery.response,
+      frozen: null,
+      due_at: null,
+    })
+    .where('state', 'in', ['reserved', 'broadcast', 'uncertain', 'settled'])
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}
+
+/** An end without delivery; the database refuses one that does not follow from the state before. */
+export const updateEnded = async (
+  tx: Tx,
+  key: PurchaseKey,
+  end: { readonly state: 'void' | 'refund_due'; readonly reason: string },
+): Promise<void> => {
+  await update(tx, key).set({ state: end.state, reason: end.reason, frozen: null, due_at: null }).execute()
+}
+
+export const updateRefunded = async (
+  tx: Tx,
+  key: PurchaseKey,
+  refund: { readonly transactionHash: string; readonly reason: string },
+): Promise<void> => {
+  await update(tx, key)
+    .set({ state: 'refunded', refund_transaction_hash: refund.transactionHash, reason: refund.reason })
+    .execute()
+}
+
+/** Whether a transaction has given back another payment already. */
+export const findRefundUsed = async (tx: Tx, transactionHash: string): Promise<boolean> => {
+  const row = await tx
+    .selectFrom('purchases')
+    .select('purchase_id')
+    .where('refund_transaction_hash', '=', transactionHash)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** A place in the list: `at` is text, because the database counts finer than a Date. */
+export type Position = { readonly at: string; readonly purchaseId: string }
+export const listPurchases = async (
+  tx: Tx,
+  page: {
+    readonly agentId: string
+    readonly mode: Mode
+    readonly before: Position | undefined
+    readonly limit: number
+  },
+): Promise<(Purchase & { readonly position: Position })[]> => {
+  const { before } = page
+  let rows = query(tx)
+    .select(sql<string>`created_at::text`.as('at_text'))
+    .where('agent_id', '=', page.agentId)
+    .where('mode', '=', page.mode)
+  if (before)
+    rows = rows.where(
+      sql<boolean>`(created_at, purchase_id) < (${before.at}::timestamptz, ${before.purchaseId})`,
+    )
+  const found = await rows
+    .orderBy('created_at', 'desc')
+    .orderBy('purchase_id', 'desc')
+    .limit(page.limit)
+    .execute()
+  return found.map((row) => ({
+    ...purchaseOf(row),
+    position: { at: row.at_text, purchaseId: row.purchase_id },
+  }))
+}
+
+/** Purchases of all agents in one state, oldest first. */
+export const listPurchasesIn = async (tx: Tx, state: PurchaseState, limit: number): Promise<Purchase[]> =>
+  (await query(tx).where('state', '=', state).orderBy('changed_at').limit(limit).execute()).map(purchaseOf)
+
+type Posted = { readonly agentId: string; readonly mode: Mode; readonly reference: string }
+/** Purchases whose money came within this time, of all tenants: each must stand in the ledger. */
+export const listPaidPurchases = async (
+  tx: Tx,
+  span: { readonly from: Date; readonly to: Date },
+): Promise<Posted[]> => {
+  const rows = await tx
+    .selectFrom('purchases')
+    .select(['agent_id', 'mode', 'purchase_id'])
+    .where('transaction_hash', 'is not', null)
+    .where('changed_at', '>=', span.from)
+    .where('changed_at', '<', span.to)
+    .execute()
+  return rows.map((row) => ({
+    agentId: row.agent_id,
+    mode: row.mode as Mode,
+    reference: row.purchase_id,
+  }))
+}
+
+/** Those of the postings that no paid purchase stands behind. */
+export const listUnknownPurchases = async (tx: Tx, keys: readonly Posted[]): Promise<Posted[]> => {
+  const { rows } = await sql<Posted>`
+    select key.agent_id as "agentId", key.mode, key.reference
+    from unnest(${keys.map((key) => key.agentId)}::text[], ${keys.map((key) => key.mode)}::text[],
+      ${keys.map((key) => key.reference)}::text[]) key (agent_id, mode, reference)
+    where not exists (select from purchases p where p.agent_id = key.agent_id and p.mode = key.mode
+      and p.purchase_id = key.reference and p.transaction_hash is not null)`.execute(tx)
+  return rows
+}

@@ -1,0 +1,51 @@
+import type { Agent } from '../platform/call.ts'
+import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
+import { Refusal } from '../platform/errors.ts'
+import { shownPurchase } from './purchase-read.ts'
+import { listPurchases, type Position, type Purchase } from './purchase/store.ts'
+
+type Query = { readonly limit?: number | undefined; readonly cursor?: string | undefined }
+const defaultLimit = 50
+
+const writeCursor = ({ at, purchaseId }: Position): string =>
+  Buffer.from(`${at} ${purchaseId}`).toString('base64url')
+const readCursor = (cursor: string): Position => {
+  const text = Buffer.from(cursor, 'base64url').toString('utf8')
+  const [, at, purchaseId] =
+    /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?\+00) (pur_[a-z0-9]{38})$/.exec(text) ?? []
+  if (
+    at === undefined ||
+    purchaseId === undefined ||
+    Number.isNaN(Date.parse(at.replace(' ', 'T').replace('+00', 'Z')))
+  )
+    throw new Refusal('validation_failed', {
+      details: [{ path: 'query.cursor', code: 'invalid', message: 'must be a nextCursor of this endpoint' }],
+    })
+  return { at, purchaseId }
+}
+
+export const listedPurchase = (purchase: Purchase) => ({
+  ...shownPurchase(purchase),
+  network: purchase.network,
+  payer: purchase.payer,
+  amount: purchase.amountUsdcMicro.toString(),
+  transaction: purchase.transactionHash,
+  credentialId: purchase.credentialId,
+})
+
+/** The purchases of an agent, newest first. */
+export const purchasesList = async (ctx: Ctx, agent: Agent, query: Query) => {
+  const limit = query.limit ?? defaultLimit
+  const before = query.cursor === undefined ? undefined : readCursor(query.cursor)
+  const { agentId, mode } = agent
+  const rows = await inTransaction(ctx, agentId, (tx) =>
+    listPurchases(tx, { agentId, mode, before, limit: limit + 1 }),
+  )
+  const page = rows.slice(0, limit)
+  const last = page.at(-1)
+  return {
+    purchases: page.map(listedPurchase),
+    nextCursor: rows.length > limit && last ? writeCursor(last.position) : null,
+  }
+}

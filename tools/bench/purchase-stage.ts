@@ -1,0 +1,172 @@
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { Agent, createServer, request as httpRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { TestDollar, usdcAddress, type Account, type Chain } from '@pohf/chain'
+import { encodeFunctionData, parseSignature, type Hex } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+
+const clients = new URL('../../conformance/x402-clients/', import.meta.url)
+
+/** Counts the questions on their way to the chain, by method. */
+export const startCounter = async (target: string) => {
+  const counts = new Map<string, number>()
+  const agent = new Agent({ keepAlive: true })
+  const server = createServer((incoming, outgoing) => {
+    const chunks: Buffer[] = []
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
+    incoming.on('end', () => {
+      const body = Buffer.concat(chunks)
+      const { method } = JSON.parse(body.toString()) as { method: string }
+      counts.set(method, (counts.get(method) ?? 0) + 1)
+      const onward = httpRequest(
+        target,
+        {
+          method: 'POST',
+          agent,
+          headers: { 'content-type': 'application/json', 'content-length': body.length },
+        },
+        (answer) => {
+          outgoing.writeHead(answer.statusCode ?? 502, { 'content-type': 'application/json' })
+          answer.pipe(outgoing)
+        },
+      )
+      onward.on('error', () => outgoing.writeHead(502).end())
+      onward.end(body)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    take: () => {
+      const taken = new Map(counts)
+      counts.clear()
+      return taken
+    },
+    stop: () => {
+      server.closeAllConnections()
+      server.close()
+      agent.destroy()
+    },
+  }
+}
+
+/** The shop on the official facilitator path, as a process of its own like ours. */
+export const startOfficial = async (chain: Chain, gasKey: Hex, rpcUrl = chain.url) => {
+  if (!existsSync(new URL('node_modules/@x402/evm', clients)))
+    throw new Error(
+      'the official facilitator is not installed: npm ci --ignore-scripts --prefix conformance/x402-clients',
+    )
+  const child = spawn(process.execPath, [fileURLToPath(new URL('facilitator.mjs', clients))], {
+    env: {
+      ...process.env,
+      RPC_URL: rpcUrl,
+      GAS_KEY: gasKey,
+      PAY_TO: chain.payTo.address,
+      ASSET: usdcAddress,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout.once('data', (line: Buffer) => resolve(line.toString().trim()))
+    child.once('exit', () => reject(new Error('the official shop stopped at start')))
+  })
+  return { url, pid: child.pid ?? 0, stop: () => void child.kill() }
+}
+
+const types = {
+  TransferWithAuthorization: [
+    { name: 'from', type: 'address' },
+    { name: 'to', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'validAfter', type: 'uint256' },
+    { name: 'validBefore', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+} as const
+
+const authorize = async (payer: Account, to: Hex, value: bigint) => {
+  const now = BigInt(Math.floor(Date.now() / 1_000))
+  const message = {
+    from: payer.address,
+    to,
+    value,
+    validAfter: now - 600n,
+    validBefore: now + 120n,
+    nonce: `0x${randomBytes(32).toString('hex')}` as const,
+  }
+  const signature = await privateKeyToAccount(payer.privateKey).signTypedData({
+    domain: { name: 'USDC', version: '2', chainId: 84_532, verifyingContract: usdcAddress },
+    types,
+    primaryType: 'TransferWithAuthorization',
+    message,
+  })
+  return { message, signature }
+}
+
+type Required = { readonly resource: unknown; readonly accepts: readonly { payTo: Hex; amount: string }[] }
+
+/** Buys as a client of version 2 does, and says how long the whole took and how long the paid call alone. */
+export const buy = async (url: string, payer: Account) => {
+  const startedAt = performance.now()
+  const asked = await fetch(url)
+  await asked.arrayBuffer()
+  const header = asked.headers.get('payment-required') ?? ''
+  const { resource, accepts } = JSON.parse(Buffer.from(header, 'base64').toString()) as Required
+  const [accepted] = accepts
+  if (asked.status !== 402 || !accepted) throw new Error(`asked, and got ${asked.status}`)
+  const { message, signature } = await authorize(payer, accepted.payTo, BigInt(accepted.amount))
+  const authorization = {
+    ...message,
+    value: message.value.toString(),
+    validAfter: message.validAfter.toString(),
+    validBefore: message.validBefore.toString(),
+  }
+  const payment = { x402Version: 2, resource, accepted, payload: { signature, authorization } }
+  const sentAt = performance.now()
+  const paid = await fetch(url, {
+    headers: { 'payment-signature': Buffer.from(JSON.stringify(payment)).toString('base64') },
+  })
+  const text = await paid.text()
+  const endedAt = performance.now()
+  if (paid.status !== 200) throw new Error(`paid, and got ${paid.status}: ${text.slice(0, 300)}`)
+  return { wholeMs: endedAt - startedAt, paidMs: endedAt - sentAt, endedAt }
+}
+
+/** The floor: sign the same transaction and hand it to the node, one question, nothing checked and nothing stored. */
+export const makeBare = async (chain: Chain, gas: Account, payer: Account, rpcUrl = chain.url) => {
+  const account = privateKeyToAccount(gas.privateKey)
+  let nonce = Number(await chain.rpc('eth_getTransactionCount', [gas.address, 'pending']))
+  return async () => {
+    const { message, signature } = await authorize(payer, chain.payTo.address, 10_000n)
+    const { r, s, yParity } = parseSignature(signature)
+    const startedAt = performance.now()
+    const { from, to, value, validAfter, validBefore } = message
+    const raw = await account.signTransaction({
+      type: 'eip1559',
+      chainId: chain.chainId,
+      nonce: nonce++,
+      to: usdcAddress,
+      data: encodeFunctionData({
+        abi: TestDollar.abi,
+        functionName: 'transferWithAuthorization',
+        args: [from, to, value, validAfter, validBefore, message.nonce, yParity + 27, r, s],
+      }),
+      gas: 150_000n,
+      maxFeePerGas: 10_000_000_000n,
+      maxPriorityFeePerGas: 1_000_000n,
+    })
+    const response = await fetch(rpcUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransactionSync', params: [raw] }),
+    })
+    const { result, error } = (await response.json()) as { result?: { status: Hex }; error?: unknown }
+    const endedAt = performance.now()
+    if (result?.status !== '0x1')
+      throw new Error(`the bare transfer failed: ${JSON.stringify(error ?? result)}`)
+    return { paidMs: endedAt - startedAt, endedAt }
+  }
+}

@@ -1,0 +1,286 @@
+import { cpus, loadavg } from 'node:os'
+import { parseArgs } from 'node:util'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { Client } from 'pg'
+import type { Account, Chain } from '@pohf/chain'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { startShop } from '../shop.ts'
+import { cpuOfFamily } from './cpu.ts'
+import { buy, makeBare, startCounter, startOfficial } from './purchase-stage.ts'
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+const quantile = (values: readonly number[], part: number): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? Number.NaN
+const rounded = (value: number, digits = 2): number => Number(value.toFixed(digits))
+
+const buyPath = '/api/agent/tasks/wf_test_ok/buy'
+const payersMax = 10
+
+/** Several wallets, so that no limit of one payer is what is measured. */
+const makePayers = async (chain: Chain): Promise<readonly Account[]> => {
+  const payers: Account[] = []
+  for (let n = 0; n < payersMax; n += 1) {
+    const privateKey = generatePrivateKey()
+    const { address } = privateKeyToAccount(privateKey)
+    await chain.mint(address, 1_000_000_000n)
+    payers.push({ address, privateKey })
+  }
+  return payers
+}
+const turn = <T>(list: readonly T[], n: number): T => list[n % list.length] as T
+
+const databaseBytes = async (url: string): Promise<number> => {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  const { rows } = await client.query<{ bytes: string }>(
+    'select pg_database_size(current_database()) as bytes',
+  )
+  await client.end()
+  return Number(rows[0]?.bytes ?? 0)
+}
+
+type Round = {
+  readonly paid: number
+  readonly whole: number
+  readonly official: number
+  readonly officialWhole: number
+  readonly bare: number
+  readonly ratio: number
+  readonly wholeRatio: number
+  readonly officialRatio: number
+  readonly load: number
+}
+
+/** Ours, the official path and the floor in short turns, each first as often as the others: a slow moment hits all. */
+const compare = async (rounds: number, perRound: number) => {
+  const shop = await startShop({ gasKeys: 2 })
+  const { chain } = shop
+  const [, , officialGas, bareGas] = chain.gasAccounts
+  const official = await startOfficial(chain, officialGas.privateKey)
+  try {
+    const payers = await makePayers(chain)
+    const bare = await makeBare(chain, bareGas, turn(payers, 0))
+    const url = `${shop.baseUrl}${buyPath}`
+    const runRound = async (): Promise<Round> => {
+      const times: Record<'paid' | 'whole' | 'official' | 'officialWhole' | 'bare', number[]> = {
+        paid: [],
+        whole: [],
+        official: [],
+        officialWhole: [],
+        bare: [],
+      }
+      const sides = [
+        async (n: number) => {
+          const { paidMs, wholeMs } = await buy(url, turn(payers, n))
+          times.paid.push(paidMs)
+          times.whole.push(wholeMs)
+        },
+        async (n: number) => {
+          const { paidMs, wholeMs } = await buy(official.url, turn(payers, n))
+          times.official.push(paidMs)
+          times.officialWhole.push(wholeMs)
+        },
+        async () => void times.bare.push((await bare()).paidMs),
+      ]
+      for (let n = 0; n < perRound; n += 1)
+        for (let side = 0; side < sides.length; side += 1) await turn(sides, n + side)(n)
+      const p50 = (name: keyof typeof times) => median(times[name])
+      return {
+        paid: rounded(p50('paid')),
+        whole: rounded(p50('whole')),
+        official: rounded(p50('official')),
+        officialWhole: rounded(p50('officialWhole')),
+        bare: rounded(p50('bare')),
+        ratio: rounded(p50('paid') / p50('bare')),
+        wholeRatio: rounded(p50('whole') / p50('bare')),
+        officialRatio: rounded(p50('official') / p50('bare')),
+        load: rounded(loadavg()[0] ?? 0, 1),
+      }
+    }
+    await runRound()
+    const found: Round[] = []
+    for (let round = 0; round < rounds; round += 1) found.push(await runRound())
+
+    /** Linux counts CPU in ticks of 10 ms, so a cost is taken over many. */
+    const costOf = async (address: string, pids: readonly number[]): Promise<readonly number[]> => {
+      const before = pids.map(cpuOfFamily)
+      for (let n = 0; n < costed; n += 1) await buy(address, turn(payers, n))
+      return pids.map((pid, index) => rounded((cpuOfFamily(pid) - (before[index] ?? 0)) / costed / 1_000))
+    }
+    const costed = perRound * 4
+    const bytesBefore = await databaseBytes(shop.databaseUrl)
+    const [nodeCpuMs, databaseCpuMs] = await costOf(url, [shop.pids.server, shop.pids.postgres])
+    const bytes = (await databaseBytes(shop.databaseUrl)) - bytesBefore
+    const [officialNodeCpuMs] = await costOf(official.url, [official.pid])
+    const perPurchase = {
+      nodeCpuMs,
+      databaseCpuMs,
+      officialNodeCpuMs,
+      bytesStored: Math.round(bytes / costed),
+    }
+    return { found, perPurchase }
+  } finally {
+    official.stop()
+    await shop.stop()
+  }
+}
+
+/** The questions to the chain for each purchase, ours and on the official path. */
+const countQuestions = async (purchases: number) => {
+  let counter: Awaited<ReturnType<typeof startCounter>> | undefined
+  const shop = await startShop({
+    gasKeys: 2,
+    through: async (chain) => (counter = await startCounter(chain.url)).url,
+  })
+  if (!counter) throw new Error('nobody counts')
+  const official = await startOfficial(shop.chain, shop.chain.gasAccounts[2].privateKey, counter.url)
+  try {
+    const payers = await makePayers(shop.chain)
+    const count = async (url: string) => {
+      await buy(url, turn(payers, 0))
+      counter?.take()
+      for (let n = 0; n < purchases; n += 1) await buy(url, turn(payers, n))
+      const taken = counter?.take() ?? new Map<string, number>()
+      const byMethod = Object.fromEntries(
+        [...taken].map(([method, times]) => [method, rounded(times / purchases)]),
+      )
+      return {
+        calls: rounded([...taken.values()].reduce((sum, times) => sum + times, 0) / purchases),
+        byMethod,
+      }
+    }
+    return { ours: await count(`${shop.baseUrl}${buyPath}`), official: await count(official.url) }
+  } finally {
+    official.stop()
+    counter.stop()
+    await shop.stop()
+  }
+}
+
+/** With blocks every two seconds: how much later a purchase is answered than a bare transfer of the same block. */
+const aboveTheBlock = async (pairs: number) => {
+  const shop = await startShop({ gasKeys: 2, blockTime: 2 })
+  const { chain } = shop
+  try {
+    const payers = await makePayers(chain)
+    const bare = await makeBare(chain, chain.gasAccounts[3], turn(payers, 0))
+    const url = `${shop.baseUrl}${buyPath}`
+    const later: number[] = []
+    // The first of each starts in the middle of nowhere; from then on both begin right after a block.
+    await Promise.all([buy(url, turn(payers, 1)), bare()])
+    for (let n = 0; n < pairs; n += 1) {
+      const [ours, floor] = await Promise.all([buy(url, turn(payers, n)), bare()])
+      later.push(rounded(ours.endedAt - floor.endedAt, 1))
+    }
+    return later
+  } finally {
+    await shop.stop()
+  }
+}
+
+const roundTable = (found: readonly Round[]): string => {
+  const keys = [
+    'paid',
+    'whole',
+    'official',
+    'officialWhole',
+    'bare',
+    'ratio',
+    'wholeRatio',
+    'officialRatio',
+    'load',
+  ] as const
+  return [
+    `| round | ${keys.join(' | ')} |`,
+    `| --- |${' --- |'.repeat(keys.length)}`,
+    ...found.map((round, index) => `| ${index + 1} | ${keys.map((key) => round[key]).join(' | ')} |`),
+    `| **median** | ${keys.map((key) => median(found.map((round) => round[key]))).join(' | ')} |`,
+  ].join('\n')
+}
+
+type Measured = Awaited<ReturnType<typeof compare>> & {
+  readonly questions: Awaited<ReturnType<typeof countQuestions>>
+  readonly later: readonly number[]
+  readonly perRound: number
+}
+
+const reportOf = (day: string, { found, perPurchase, questions, later, perRound }: Measured): string => {
+  const methods = [
+    ...new Set([questions.ours, questions.official].flatMap(({ byMethod }) => Object.keys(byMethod))),
+  ]
+  const of = (side: keyof typeof questions, method: string) => questions[side].byMethod[method] ?? 0
+  const loads = found.map(({ load }) => load)
+  return `# A purchase beside a bare transfer, ${day}
+
+One buyer at a time buys \`wf_test_ok\` over HTTP on anvil with a block for each transaction. Beside it: a shop on the official
+path (\`@x402/evm\` 2.27 with viem's signer: verify, settle, one ES256 signature, no database), and the floor: sign the same
+transaction and hand it to the node by \`eth_sendRawTransactionSync\`. The three take turns, ${perRound} of each in a round. One
+machine: ${cpus().length} cores, ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}; server, PostgreSQL, chain and buyer share it. Its load
+average during the rounds was ${Math.min(...loads)} to ${Math.max(...loads)}: above 2, others took part of the machine.
+
+Medians in milliseconds. \`paid\` is the call with the payment, until the credential is there; \`whole\` adds the challenge and the
+buyer's own signature. \`ratio\` is \`paid\` over \`bare\`, \`wholeRatio\` is \`whole\` over \`bare\`, \`officialRatio\` the official path's
+paid call over \`bare\`. Goal: ratio <= 2.5.
+
+${roundTable(found)}
+
+## Questions to the chain for each purchase
+
+| Method | ours | official |
+| --- | --- | --- |
+${methods.map((method) => `| \`${method}\` | ${of('ours', method)} | ${of('official', method)} |`).join('\n')}
+| **all** | ${questions.ours.calls} | ${questions.official.calls} |
+
+## With a block every two seconds
+
+A purchase and a bare transfer begin together, right after a block, and are in the next one. The purchase was answered later by
+so many milliseconds: ${later.join(', ')}; median ${median(later)}. The purchase begins with the challenge. Goal: at most 100.
+
+## What one purchase costs
+
+CPU of our processes ${perPurchase.nodeCpuMs} ms (api, worker and signer; the official shop: ${perPurchase.officialNodeCpuMs} ms), of PostgreSQL ${perPurchase.databaseCpuMs} ms, and
+${perPurchase.bytesStored} bytes on disk, indexes and dead rows included. A rehearsal takes no unit from stock.
+`
+}
+
+/** A purchase over HTTP beside the bare transfer and the official path. */
+export const purchase = async (): Promise<Readonly<Record<string, unknown>>> => {
+  const { values } = parseArgs({
+    allowPositionals: true,
+    options: {
+      short: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+      report: { type: 'boolean', default: false },
+    },
+  })
+  const perRound = values.short ? 5 : 30
+  const compared = await compare(values.short ? 2 : 7, perRound)
+  const questions = await countQuestions(values.short ? 5 : 40)
+  const later = await aboveTheBlock(values.short ? 2 : 9)
+  const { found, perPurchase } = compared
+  console.table(found)
+  console.log(`questions to the chain: ours ${questions.ours.calls}, official ${questions.official.calls}`)
+  console.log(`later than the block: ${later.join(', ')} ms, p90 ${quantile(later, 0.9)}`)
+  console.table(perPurchase)
+  const day = new Date().toISOString().slice(0, 10)
+  if (values.report) {
+    mkdirSync('docs/reports', { recursive: true })
+    writeFileSync(
+      `docs/reports/${day}-purchase.md`,
+      reportOf(day, { ...compared, questions, later, perRound }),
+    )
+  }
+  const ratio = median(found.map((round) => round.ratio))
+  console.log(`median ratio ${ratio}; goal <= 2.5`)
+  return {
+    ratio,
+    rounds: found.map((round) => round.ratio),
+    rpcCalls: questions.ours.calls,
+    wholeRatio: median(found.map((round) => round.wholeRatio)),
+    officialRatio: median(found.map((round) => round.officialRatio)),
+    officialRpcCalls: questions.official.calls,
+    aboveBlockMs: median(later),
+    ...perPurchase,
+  }
+}
