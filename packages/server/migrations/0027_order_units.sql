@@ -101,6 +101,7 @@ create index order_units_appealed on order_units (appealed_at) where status = 'a
 create index on order_units (created_at);
 create index on order_units (ended_at) where ended_at is not null;
 create index order_units_held on order_units (agent_id, mode, order_id, status);
+create index order_units_of_worker on order_units (agent_id, mode, worker_ref) where worker_ref is not null;
 create index order_units_shelf on order_units (task_id, mode, ended_at) where stock = 'shelf';
 
 create function order_units_transition() returns trigger language plpgsql as $$

@@ -28,27 +28,27 @@ import { makeWorker, type TestWorker } from './worker.ts'
 /** What does not add up about the orders of an agent: by queries of their own. */
 const faultQueries = {
   'an escrow is not the money of the units that have not ended': `
-    select from orders o where o.agent_id = $1 and o.order_id = $2 and coalesce((select balance from ledger_accounts a
+    select from orders o where o.agent_id = $1 and o.mode = 'test' and o.order_id = $2 and coalesce((select balance from ledger_accounts a
       where (a.agent_id, a.mode, a.account, a.unit) = (o.agent_id, o.mode, 'escrow:' || o.order_id, 'usd_cent')), 0)
     <> (select coalesce(sum(price_usd_cents), 0) from order_units u
       where (u.agent_id, u.mode, u.order_id) = (o.agent_id, o.mode, o.order_id) and u.ended_at is null and not u.house_pays)`,
   'units do not sum to what the order costs': `
-    select from orders o where o.agent_id = $1 and o.order_id = $2 and o.funded_at is not null and o.total_usd_cents <>
+    select from orders o where o.agent_id = $1 and o.mode = 'test' and o.order_id = $2 and o.funded_at is not null and o.total_usd_cents <>
       (select sum(price_usd_cents) from order_units u
         where (u.agent_id, u.mode, u.order_id) = (o.agent_id, o.mode, o.order_id))`,
   'a unit is paid that was not accepted, or accepted and not paid': `
     select from order_units u left join worker_earnings e
       on (e.agent_id, e.mode, e.order_id, e.n) = (u.agent_id, u.mode, u.order_id, u.n)
-    where u.agent_id = $1 and u.order_id = $2 and (u.status = 'accepted') <> (e.n is not null)`,
+    where u.agent_id = $1 and u.mode = 'test' and u.order_id = $2 and (u.status = 'accepted') <> (e.n is not null)`,
   'a unit was paid by no entry, or its money went two ways': `
-    select from order_units u where u.agent_id = $1 and u.order_id = $2 and not u.house_pays
+    select from order_units u where u.agent_id = $1 and u.mode = 'test' and u.order_id = $2 and not u.house_pays
       and (u.status = 'accepted') <> exists (select from ledger_claims c where c.agent_id = u.agent_id
         and c.mode = u.mode and c.kind = 'unit_payment' and c.reference = u.order_id || '/' || u.n)`,
   'an order is over and a unit waits': `
     select from orders o join order_units u on (u.agent_id, u.mode, u.order_id) = (o.agent_id, o.mode, o.order_id)
-    where o.agent_id = $1 and o.order_id = $2 and u.status = 'open' and o.status not in ('funded', 'in_progress')`,
+    where o.agent_id = $1 and o.mode = 'test' and o.order_id = $2 and u.status = 'open' and o.status not in ('funded', 'in_progress')`,
   'a unit is in hand and nobody has it': `
-    select from order_units u where u.agent_id = $1 and u.order_id = $2
+    select from order_units u where u.agent_id = $1 and u.mode = 'test' and u.order_id = $2
       and (u.status in ('open', 'cancelled')) = exists (select from assignments a
         where (a.agent_id, a.mode, a.order_id, a.n) = (u.agent_id, u.mode, u.order_id, u.n)
           and a.status not in ('not_verified', 'returned', 'ran_out'))`,
@@ -73,7 +73,7 @@ const comparison = `
     .map(([name, query]) => `select '${name}' as fault where exists (${query})`)
     .join(' union all ')}) found) as faults
   from orders o join order_units u on (u.agent_id, u.mode, u.order_id) = (o.agent_id, o.mode, o.order_id)
-  where o.agent_id = $1 and o.order_id = $2 group by o.status`
+  where o.agent_id = $1 and o.mode = 'test' and o.order_id = $2 group by o.status`
 
 type Lane = {
   readonly harness: Harness
@@ -488,8 +488,8 @@ export const runModel = async (
       } finally {
         // What a failed run leaves must not be found by the next.
         await lane.harness.owner.query(
-          "update order_units set status = 'cancelled', ended_at = now() where agent_id = $1 and status = 'open'",
-          [lane.agent.agentId],
+          "update order_units set status = 'cancelled', ended_at = now() where agent_id = $1 and mode = 'test' and order_id = $2 and status = 'open'",
+          [lane.agent.agentId, real.orderId],
         )
       }
     },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { faultsOfBooks } from '../../test/books.ts'
 import { startHarness } from '../../test/harness.ts'
+import { findBytes } from '../../test/people.ts'
 import { makeWorker, type TestWorker } from '../../test/worker.ts'
 import * as operators from '../operators/index.ts'
 
@@ -326,4 +327,41 @@ test('what is of another agent answers like what does not exist', async () => {
   const { json } = await call('GET', 'orders', undefined, other.apiKey)
   assert.deepEqual(json, { orders: [], nextCursor: null })
   await cancelAll(orderId)
+})
+
+test('a person who is erased leaves answers and payments, and nothing that leads back', async () => {
+  const orderId = await commission({ taskType: 'wf_judge', quantity: 2, items: ['Stay?', 'Go?'] })
+  const worker = await makeWorker(harness, home)
+  await worker.work('wf_judge', answer)
+  const claimed = await worker.claim('wf_judge')
+  const bad = await worker.record(claimed.json, { verified: false, reasons: ['idle'] })
+  await worker.deliver(claimed.json.assignmentId, bad, answer)
+  await call('POST', `orders/${orderId}/units/1/reject`, { reason: 'incomplete' })
+  const { json: earnings } = await worker.get('earnings')
+  const rejected = earnings.assignments.find((one: { status: string }) => one.status === 'rejected')
+  await worker.post(`assignments/${rejected.assignmentId}/appeal`, { text: 'I live at Elm Street 5.' })
+  const { origin } = new URL(harness.ctx.config.BASE_URL.replace('127.0.0.1', 'localhost'))
+  const headers = { origin, cookie: worker.cookie }
+  const file = await harness.call('GET', '/api/members/me/export', { headers })
+  assert.equal(file.json.work.length, 2)
+  assert.deepEqual(file.json.work[1].answer, answer)
+  assert.equal(file.json.sessions.length, 2, 'what was recorded at buyers is told too')
+  const { rows: before } = await harness.owner.query('select worker_ref from order_units where order_id = $1 and n = 1', [
+    orderId,
+  ])
+  const erased = await harness.call('POST', '/api/members/me/erase', { headers, body: { confirm: 'delete everything' } })
+  assert.equal(erased.status, 200, erased.text)
+  for (const trace of [worker.personId, worker.memberId, String(before[0].worker_ref), 'Elm Street'])
+    assert.deepEqual(
+      (await findBytes(harness.owner, trace)).filter((table) => !['outbox', 'events', 'webhook_deliveries'].includes(table)),
+      [],
+      trace,
+    )
+  const { json: results } = await call('GET', `orders/${orderId}/results`)
+  assert.deepEqual(results.units[0].answer, answer, 'the answer is the buyer’s')
+  assert.ok(results.units[0].credential.pohf_jwt)
+  const { json: appeals } = await operate('GET', 'appeals')
+  const open = appeals.appeals.find((one: { orderId: string }) => one.orderId === orderId)
+  assert.equal((await operate('POST', `appeals/${open.assignmentId}/decide`, { decision: 'accepted', reason: 'ok' })).status, 200)
+  assert.deepEqual(await faultsOfBooks(harness), [])
 })

@@ -445,3 +445,17 @@ export const sumHeld = async (tx: Tx, key: OrderKey): Promise<bigint> => {
     .executeTakeFirstOrThrow()
   return row.held
 }
+
+/** Erasure: by which name a buyer knew the person, and what the person wrote to the operator. */
+export const forgetWorkerRef = async (
+  tx: Tx,
+  place: { readonly agentId: string; readonly mode: Mode; readonly memberId: string },
+): Promise<void> => {
+  await tx
+    .updateTable('order_units')
+    .set({ worker_ref: null, appeal_text: null })
+    .where('agent_id', '=', place.agentId)
+    .where('mode', '=', place.mode)
+    .where('worker_ref', '=', place.memberId)
+    .execute()
+}
