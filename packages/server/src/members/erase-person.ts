@@ -13,7 +13,7 @@ import {
 } from './store.ts'
 
 /** Handed down by app.ts: what the modules above hold of a member, and delete. */
-export type Forget = (
+type Forget = (
   tx: Tx,
   erased: {
     readonly agentId: string

@@ -122,7 +122,7 @@ export const itemsOf = (
 const plain = (value: unknown): unknown => {
   if (typeof value === 'string')
     return value.normalize('NFKC').toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, ' ').trim()
-  return Array.isArray(value) ? value.map(plain).toSorted() : value
+  return Array.isArray(value) ? value.map((one) => String(plain(one))).toSorted((a, b) => a.localeCompare(b)) : value
 }
 /** Whether an answer says what is known to be right, in the fields that are known. Spelling of signs does not count. */
 export const isRight = (known: unknown, answer: unknown): boolean =>

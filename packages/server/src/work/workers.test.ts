@@ -204,8 +204,17 @@ test('one missed gold bans nobody; five with too few right pause for a week, in 
   assert.equal(paused.json.error, 'order_conflict')
   assert.match(paused.json.message, /known items were wrong/)
   assert.equal((await worker.claim('wf_judge')).json.error, 'out_of_stock', 'other work is not touched')
-  await harness.advance(7 * 86_400_000 + 1_000)
-  assert.equal((await worker.claim('wf_pick')).status, 200)
+  // The last miss is appealed: an operator finds that the person was right, and the pause is over.
+  const { json: earnings } = await worker.get('earnings')
+  const { assignmentId } = earnings.assignments[0]
+  assert.equal((await worker.post(`assignments/${assignmentId}/appeal`, { text: 'Ice is dry.' })).status, 200)
+  const { json: appeals } = await operate('GET', 'appeals')
+  assert.match(appeals.appeals[0].rejection.note, /yes/)
+  const decision = { decision: 'accepted', reason: 'True.' }
+  assert.equal((await operate('POST', `appeals/${assignmentId}/decide`, decision)).status, 200)
+  assert.equal((await operate('POST', `appeals/${assignmentId}/decide`, decision)).status, 409)
+  const again = await worker.claim('wf_pick')
+  assert.equal(again.status, 200, again.text)
   await cancelAll(orderId)
 })
 

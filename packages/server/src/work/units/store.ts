@@ -286,6 +286,10 @@ export const updateUnitRejected = async (
 export const updateUnitAppealed = async (tx: Tx, key: UnitKey, text: string): Promise<void> => {
   await oneUnit(tx, key).set({ status: 'appealed', appealed_at: now(), appeal_text: text }).execute()
 }
+/** An appeal about a known item: the unit stays accepted. */
+export const updateUnitGoldAppealed = async (tx: Tx, key: UnitKey, text: string): Promise<void> => {
+  await oneUnit(tx, key).set({ appealed_at: now(), appeal_text: text }).execute()
+}
 export const updateUnitDecided = async (
   tx: Tx,
   key: UnitKey,
@@ -366,7 +370,8 @@ export const listOverdue = async (
 /** Appeals that wait for an operator, oldest first. */
 export const listAppealed = async (tx: Tx, limit: number): Promise<Unit[]> => {
   const rows = await selectUnits(tx)
-    .where('status', '=', 'appealed')
+    .where('appealed_at', 'is not', null)
+    .where('decision', 'is', null)
     .orderBy('appealed_at')
     .limit(limit)
     .execute()
