@@ -44,6 +44,8 @@ const gasOf = (outcome: number | string): number => {
   if (typeof outcome === 'string') throw new Error(outcome)
   return outcome
 }
+const random = (bytes: number) =>
+  `0x${Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString('hex')}` as const
 type Measured = Record<string, number[]>
 const measure = async (options: object): Promise<Measured> => {
   const chain = await startChain(options)
@@ -56,8 +58,6 @@ const measure = async (options: object): Promise<Measured> => {
     const found: Measured = { deploy: [registry.deployGas] }
     const note = (name: string, gas: number) => (found[name] ??= []).push(gas)
     note('addKey', gasOf(await registry.addKey(issuer.jwk, now + 400 * day)))
-    const random = (bytes: number) =>
-      `0x${Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString('hex')}` as const
     let last: `0x${string}` = '0x'
     for (let round = 0; round < rounds; round++) {
       const [first, second] = [random(20), random(20)]

@@ -15,6 +15,7 @@ const steps: readonly { readonly name: string; readonly command: readonly string
   { name: 'kills', command: ['node', 'tools/battery-kill.ts', '--seconds', '60', '--json'] },
   { name: 'acceptance', command: ['node', 'tools/acceptance.ts'] },
   { name: 'interop', command: ['node', 'tools/interop.ts', '--json'] },
+  { name: 'x402 clients', command: ['node', 'tools/x402-clients.ts', '--json'] },
   { name: 'fuzz', command: ['node', 'tools/fuzz.ts', '--requests', '6000'] },
 ]
 

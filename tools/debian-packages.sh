@@ -3,8 +3,9 @@
 # what is missing then is skipped by the tests that need it, and they say so.
 set -euo pipefail
 # g++, make and python3 build the binding to PKCS#11; softhsm2 is the token that it is tested on.
+# faketime gives a process a wrong clock.
 # xvfb and xdotool play a person in the end-to-end tests: a screen that nobody sees, and input at the system's level.
-packages=(softhsm2 g++ make python3 xvfb xdotool)
+packages=(softhsm2 g++ make python3 faketime xvfb xdotool)
 
 missing=()
 for package in "${packages[@]}"; do

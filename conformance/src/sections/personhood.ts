@@ -1,5 +1,14 @@
-import { expectEqual, expectThat, recordAt, textAt, webAddressAt } from '../expect.ts'
-import { invent, liveAgent, mintMember, sharedMember, strangerAgent, testAgent } from '../fixtures.ts'
+import { expectAbsent, expectEqual, expectThat, recordAt, textAt, webAddressAt } from '../expect.ts'
+import {
+  invent,
+  liveAgent,
+  mintMember,
+  openJwt,
+  sharedMember,
+  strangerAgent,
+  testAgent,
+  type Minted,
+} from '../fixtures.ts'
 import { expectRefusal, expectStatus } from '../http.ts'
 import { refusesInput, type Section } from '../statement.ts'
 import { bindWallet, newWallet, sharedWallet, signChallenge, walletChallenge } from '../wallet.ts'
@@ -11,6 +20,23 @@ const jwks = 'GET /.well-known/jwks.json'
 
 const ask = async (world: World, body: Readonly<Record<string, string>>) =>
   world.http.post('/api/agents/verify-personhood', body, { key: (await testAgent(world)).apiKey })
+
+/** Puts the four values for a contract together again as the JWT that they are, and checks it. */
+const openOnchain = async (world: World, { answer }: Minted) => {
+  const onchain = recordAt(answer.body, 'onchain')
+  const bytes = (name: string) => {
+    const text = textAt(onchain, name)
+    expectThat(/^0x[0-9a-f]{64}$/.test(text), `${name} as 32 bytes in hex`, text)
+    return Buffer.from(text.slice(2), 'hex')
+  }
+  const kid = bytes('keyId').toString('base64url')
+  const header = JSON.stringify({ alg: 'ES256', typ: 'pohf-onchain+jwt', kid })
+  const signature = Buffer.concat([bytes('r'), bytes('s')]).toString('base64url')
+  return openJwt(
+    world,
+    `${Buffer.from(header).toString('base64url')}.${textAt(onchain, 'payload')}.${signature}`,
+  )
+}
 
 export const personhoodCheck: Section = {
   name: 'POST /api/agents/verify-personhood',
@@ -179,11 +205,49 @@ export const personhoodCheck: Section = {
     {
       id: 'personhood.on-chain',
       title: 'a bound wallet also gets what a contract needs to answer isVerifiedHuman()',
+      needs: [personhood, challenge, jwks],
+      decided: true,
+      run: async (world) => {
+        const { binding, minted } = await sharedWallet(world)
+        const { protectedHeader, payload } = await openOnchain(world, minted)
+        expectEqual(protectedHeader.typ ?? null, 'pohf-onchain+jwt', 'typ')
+        expectEqual(textAt(payload, 'wallet'), binding.wallet.toLowerCase(), 'wallet')
+        expectEqual(payload.exp ?? null, (await minted.claims()).exp ?? 0, 'exp')
+        // It goes where everybody reads for ever.
+        for (const name of ['sub', 'agent', 'device', 'quality']) expectAbsent(payload, name)
+      },
+    },
+    {
+      id: 'personhood.on-chain-test-marked',
+      title: 'a contract that reads the first claims of a test token finds that it is one',
       needs: [personhood, challenge],
       decided: true,
       run: async (world) => {
         const onchain = recordAt((await sharedWallet(world)).minted.answer.body, 'onchain')
-        for (const name of ['payload', 'r', 's', 'keyId']) textAt(onchain, name)
+        const text = Buffer.from(textAt(onchain, 'payload'), 'base64url').toString('utf8')
+        expectThat(text.startsWith('{"test":true,"wallet":"0x'), 'test as the first claim', text)
+      },
+    },
+    {
+      id: 'personhood.on-chain-one-human',
+      title: 'two wallets of one human carry the same code, and those of two humans do not',
+      needs: [personhood, challenge, jwks],
+      decided: true,
+      run: async (world) => {
+        const agent = await testAgent(world)
+        const memberId = invent('member')
+        const codeOf = async (whose: string) => {
+          const asked = await walletChallenge(world, agent)
+          const minted = await mintMember(world, agent, {
+            memberId: whose,
+            ...(await signChallenge(newWallet(), asked)),
+          })
+          return textAt((await openOnchain(world, minted)).payload, 'nul')
+        }
+        const code = await codeOf(memberId)
+        expectEqual(await codeOf(memberId), code, 'nul')
+        const other = await codeOf(invent('member'))
+        expectThat(other !== code, 'another code for another human', other)
       },
     },
   ],

@@ -38,9 +38,11 @@ type Options = {
   readonly optimism?: boolean
   /** Seconds between blocks; default: a block for each transaction, at once. */
   readonly blockTime?: number
+  /** A file that keeps the chain from one start to the next; default: it is forgotten. */
+  readonly stateFile?: string
 }
 
-const argumentsOf = ({ chainId = 84_532, hardfork, optimism, blockTime }: Options): string[] => [
+const argumentsOf = ({ chainId = 84_532, hardfork, optimism, blockTime, stateFile }: Options): string[] => [
   '--port',
   '0',
   '--chain-id',
@@ -48,6 +50,8 @@ const argumentsOf = ({ chainId = 84_532, hardfork, optimism, blockTime }: Option
   ...(hardfork === undefined ? [] : ['--hardfork', hardfork]),
   ...(optimism ? ['--optimism'] : []),
   ...(blockTime === undefined ? [] : ['--block-time', String(blockTime)]),
+  // Every ten seconds besides: whoever kills it loses no more.
+  ...(stateFile === undefined ? [] : ['--state', stateFile, '--state-interval', '10']),
 ]
 
 const startDeadlineMs = 30_000
@@ -70,6 +74,10 @@ const urlOf = (child: ChildProcess): Promise<string> =>
       resolve(`http://${address}`)
     })
   })
+
+const buyerMicro = 1_000_000_000n
+const balanceOf = (of: Address): Hex =>
+  encodeFunctionData({ abi: TestDollar.abi, functionName: 'balanceOf', args: [of] })
 
 const tokens = { honest: TestDollar.runtime, silent: SilentDollar.runtime }
 
@@ -135,7 +143,10 @@ export const startChain = async (options: Options = {}) => {
     await putToken('honest')
     // A chain without a block may say that it is the year 1970, and an authorization is not yet valid then.
     await rpc('anvil_mine', ['0x1'])
-    await mint(buyer.address, 1_000_000_000n)
+    const held = BigInt(
+      (await rpc('eth_call', [{ to: usdcAddress, data: balanceOf(buyer.address) }, 'latest'])) as Hex,
+    )
+    if (held < buyerMicro) await mint(buyer.address, buyerMicro - held)
   } catch (error) {
     await stop()
     throw error

@@ -35,10 +35,8 @@ const refusalOf = (error: unknown): string => {
   return name
 }
 
-/** Puts a registry on a local chain and speaks to it. Others bring other code, to see that a guard is needed. */
-export const deployRegistry = async (chain: Chain, code: Hex = HumanRegistry.bytecode) => {
-  const owner = encodeAbiParameters([{ type: 'address' }], [chain.owner.address])
-  const { address, gasUsed } = await chain.deploy(code, owner)
+/** Speaks to a registry on a local chain, as its owner or as anyone. */
+export const openRegistry = (chain: Chain, address: Address) => {
   const transport = http(chain.url)
   const reader = createPublicClient({ transport, pollingInterval: 20 })
   const at = { address, abi: HumanRegistry.abi } as const
@@ -69,7 +67,6 @@ export const deployRegistry = async (chain: Chain, code: Hex = HumanRegistry.byt
   }
   return {
     address,
-    deployGas: gasUsed,
     addKey: ({ kid, x, y }: Jwk, notAfter: number, by = chain.owner) =>
       send('addKey', [hexOf(x), hexOf(y), notAfter, toHex(headerOf(kid))], by),
     bind: ({ keyId, payload, r, s }: Onchain, by: Account = anyone) =>
@@ -85,4 +82,11 @@ export const deployRegistry = async (chain: Chain, code: Hex = HumanRegistry.byt
     owner: () => reader.readContract({ ...at, functionName: 'owner' }),
   }
 }
-export type Registry = Awaited<ReturnType<typeof deployRegistry>>
+export type Registry = ReturnType<typeof openRegistry>
+
+/** Puts a registry on a local chain. Tests bring other code, to see that a guard is needed. */
+export const deployRegistry = async (chain: Chain, code: Hex = HumanRegistry.bytecode) => {
+  const owner = encodeAbiParameters([{ type: 'address' }], [chain.owner.address])
+  const { address, gasUsed } = await chain.deploy(code, owner)
+  return { ...openRegistry(chain, address), deployGas: gasUsed }
+}

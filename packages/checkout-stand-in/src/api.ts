@@ -155,9 +155,17 @@ export const makeApi = (
       ? { status: 200, body: book.writePayment(payment, listAt(query, 'expand').includes('latest_charge')) }
       : missing('payment_intent', id)
   }
+  const readCharge = (id: string): Reply => {
+    const payment = [...book.payments.values()].find(({ chargeId }) => chargeId === id)
+    return payment ? { status: 200, body: book.writeCharge(payment) } : missing('charge', id)
+  }
   const readRefund = (id: string): Reply => {
     const found = book.refunds.get(id)
     return found ? { status: 200, body: book.writeRefund(found) } : missing('refund', id)
+  }
+  const readOne = (kind: string, id: string, query: Form): Reply => {
+    if (kind === 'refunds') return readRefund(id)
+    return kind === 'charges' ? readCharge(id) : readPayment(id, query)
   }
 
   const act = (request: ApiRequest): Reply => {
@@ -167,9 +175,8 @@ export const makeApi = (
     if (path === '/v1/checkout/sessions' && method === 'POST') return createSession(form)
     if (path === '/v1/events' && method === 'GET') return listEvents(query)
     if (path === '/v1/refunds') return method === 'POST' ? refund(form) : listRefunds(query)
-    const [, kind = '', named = ''] = /^\/v1\/(refunds|payment_intents)\/([^/]+)$/.exec(path) ?? []
-    if (kind !== '' && method === 'GET')
-      return kind === 'refunds' ? readRefund(named) : readPayment(named, query)
+    const [, kind = '', named = ''] = /^\/v1\/(refunds|payment_intents|charges)\/([^/]+)$/.exec(path) ?? []
+    if (kind !== '' && method === 'GET') return readOne(kind, named, query)
     const [, id = '', step] = /^\/v1\/checkout\/sessions\/([^/]+)(\/expire)?$/.exec(path) ?? []
     if (id === '' || (method === 'GET') === (step !== undefined))
       return fault(404, {

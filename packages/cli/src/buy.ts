@@ -20,6 +20,7 @@ type Given = {
   readonly keyFile?: string
   readonly network?: string
   readonly payTo?: string
+  readonly issuer?: string
   readonly resume?: string
   readonly wait: string
   readonly json?: boolean
@@ -129,6 +130,7 @@ export const buy = async (workflowId: string | undefined, given: Given): Promise
     const service = {
       baseUrl: URL.canParse(given.url) ? given.url : wrong('--url must be a URL.'),
       apiKey: given.key ?? process.env['POHF_KEY'],
+      issuer: given.issuer,
       waitMs: numberOf(given.wait, '--wait', 3_600) * 1_000,
     }
     const options = { onProgress: tell }
@@ -137,8 +139,8 @@ export const buy = async (workflowId: string | undefined, given: Given): Promise
       if (given.resume !== undefined) return resumePurchase(service, given.resume, options)
       if (workflowId === undefined)
         return wrong('Say what to buy, or which purchase to resume: pohf buy wf_test_ok')
-      const wallet = walletOf(given.keyFile)
       const networks = networksOf(given.network)
+      const wallet = walletOf(given.keyFile)
       return createBuyer({ ...service, wallet, maxUsd, networks, payTo: given.payTo }).buy(
         workflowId,
         options,

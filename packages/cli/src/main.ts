@@ -50,7 +50,8 @@ const program = new Command('pohf').description('Proof that a human did it.').sh
 program
   .command('dev')
   .description('run everything on this machine, for development')
-  .action(() => become('dev/dev.ts'))
+  .option('--no-chain', 'without a local chain: nothing can be bought with a wallet')
+  .action((options: { chain: boolean }) => become('dev/dev.ts', options.chain ? [] : ['--no-chain']))
 program
   .command('start')
   .description('run the service from the environment')
@@ -131,6 +132,7 @@ agent(program.command('buy [workflowId]'))
   .option('--key-file <file>', 'holds the key of the wallet; default: PAYER_PRIVATE_KEY')
   .option('--network <name>', 'pay on this one only: base or base-sepolia')
   .option('--pay-to <address>', 'pay nobody else')
+  .option('--issuer <url>', 'how the service writes itself in credentials; default: --url')
   .option('--wait <seconds>', 'how long to wait for the payment to settle', '180')
   .option('--resume <purchaseId>', 'find out how an open purchase ended; signs nothing')
   .option('--json', 'one JSON object')

@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { openShop } from '../../sdk/test/shop.ts'
 
-const { baseUrl, folder, withChain, fund, usedNonces } = await openShop()
+const { baseUrl, withChain, fund, usedNonces } = await openShop()
+const folder = mkdtempSync(join(tmpdir(), 'pohf-buy-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
 const run = async (parameters: readonly string[], privateKey?: string) => {

@@ -1,61 +1,29 @@
 import assert from 'node:assert/strict'
-import { mkdirSync } from 'node:fs'
-import { after, test, type TestContext } from 'node:test'
-import type { Page } from 'playwright-core'
 import { answer, startReceiver } from '../../server/test/receiver.ts'
 import { happen, newAgent, subscribe, type Agent } from '../../server/test/webhooks.ts'
-import { findChromium, launch, violationsOf } from './browser.ts'
-import { openService } from './service.ts'
+import { lookerAt, openBed, says, signIn, tabTo, views, type Opened, type View } from './bed.ts'
+import type { Service } from './service.ts'
 
-const chromium = findChromium()
-const service = 'path' in chromium ? await openService() : undefined
-const browser = 'path' in chromium ? await launch(chromium.path) : undefined
-after(() => browser?.close())
+const inBrowser = await openBed()
 
-type View = { readonly width?: number; readonly colorScheme?: 'light' | 'dark' }
-type Opened = { readonly page: Page; readonly service: NonNullable<typeof service>; readonly agent: Agent }
-
-/** A browser test with an agent of its own: left out, and saying so, where there is no browser. */
-const inBrowser = (
+/** A test of the webhooks page, with an agent of its own. */
+const onWebhooks = (
   name: string,
-  body: (opened: Opened, context: TestContext) => Promise<void>,
+  body: (opened: Opened & { readonly agent: Agent }) => Promise<void>,
   view: View = {},
 ): void =>
-  void test(name, { skip: 'missing' in chromium ? chromium.missing : false }, async (context) => {
-    assert.ok(browser && service)
-    service.behaviour.api = 'good'
-    const { width = 1280, colorScheme = 'light' } = view
-    const session = await browser.newContext({
-      viewport: { width, height: 900 },
-      colorScheme,
-      reducedMotion: 'reduce',
-    })
-    const page = await session.newPage()
-    const faults: string[] = []
-    page.on('pageerror', (error) => faults.push(error.message))
-    page.on('console', (message) => {
-      const text = message.text()
-      if (message.type() === 'error' && !/status of 4\d\d|ERR_EMPTY_RESPONSE/.test(text)) faults.push(text)
-    })
-    try {
-      const agent = await newAgent(service.harness)
-      await page.goto(`${service.url}/console`)
-      await page.waitForSelector('#key')
-      await body({ page, service, agent }, context)
-      assert.deepEqual(faults, [], 'the page ran without a fault and within its policy')
-    } finally {
-      await session.close()
-    }
-  })
+  inBrowser(
+    name,
+    async (opened) => {
+      const agent = await newAgent(opened.service.harness)
+      await opened.page.goto(`${opened.service.url}/console#/webhooks`)
+      await opened.page.waitForSelector('#key')
+      await body({ ...opened, agent })
+    },
+    view,
+  )
 
-const signIn = async (page: Page, key: string): Promise<void> => {
-  await page.fill('#key', key)
-  await page.click('text=Open the console')
-  await page.waitForSelector('main h1')
-}
-const says = (page: Page, text: string | RegExp) => page.locator('main', { hasText: text }).waitFor()
-
-inBrowser('the key stays in the memory of the tab, and only the public API is asked', async (opened) => {
+onWebhooks('the key stays in the memory of the tab, and only the public API is asked', async (opened) => {
   const { page, service, agent } = opened
   service.asked.length = 0
   await signIn(page, agent.apiKey)
@@ -63,7 +31,7 @@ inBrowser('the key stays in the memory of the tab, and only the public API is as
   const stored = await page.evaluate<unknown>(
     '[document.cookie, localStorage.length, sessionStorage.length, location.href]',
   )
-  assert.deepEqual(stored, ['', 0, 0, `${service.url}/console`])
+  assert.deepEqual(stored, ['', 0, 0, `${service.url}/console#/webhooks`])
   const calls = service.asked.filter(({ key }) => key !== undefined)
   assert.ok(calls.length > 0)
   for (const { url, key, cookie } of calls) {
@@ -76,7 +44,7 @@ inBrowser('the key stays in the memory of the tab, and only the public API is as
   assert.equal(await page.inputValue('#key'), '')
 })
 
-inBrowser(
+onWebhooks(
   'what is no key is not sent, and a key that is refused says why',
   async ({ page, service, agent }) => {
     service.asked.length = 0
@@ -91,7 +59,7 @@ inBrowser(
   },
 )
 
-inBrowser(
+onWebhooks(
   'an endpoint is added, tried, understood, mended and recovered',
   async ({ page, service, agent }) => {
     const { harness } = service
@@ -141,7 +109,7 @@ inBrowser(
   },
 )
 
-inBrowser(
+onWebhooks(
   'while the service is slow or away the page says so, and goes on when it is back',
   async (opened) => {
     const { page, service, agent } = opened
@@ -157,40 +125,29 @@ inBrowser(
   },
 )
 
-inBrowser('by keyboard alone: key, endpoint, delivery, reason, replay', async ({ page, service, agent }) => {
+onWebhooks('by keyboard alone: key, endpoint, delivery, reason, replay', async ({ page, service, agent }) => {
   const { harness } = service
   const receiver = await startReceiver(answer(500))
   await subscribe(harness, agent, receiver.url, ['key.revoked'])
   await happen(harness, agent)
   await harness.work()
-  const tabTo = async (wanted: string) => {
-    for (let step = 0; step < 40; step++) {
-      const focused = await page.evaluate<string>(
-        // The page itself may have the focus, and holds every text.
-        'document.activeElement.matches("a, button, input, summary, select, pre") ? `${document.activeElement.id} ${document.activeElement.tagName} ${document.activeElement.textContent}` : ""',
-      )
-      if (focused.includes(wanted)) return
-      await page.keyboard.press('Tab')
-    }
-    assert.fail(`${wanted} is not reached by Tab`)
-  }
-  await tabTo('key INPUT')
+  await tabTo(page, 'key INPUT')
   await page.keyboard.insertText(agent.apiKey)
   await page.keyboard.press('Enter')
   await page.waitForSelector('.endpoint')
-  await tabTo(receiver.url)
+  await tabTo(page, receiver.url)
   await page.keyboard.press('Enter')
   await page.waitForSelector('.delivery')
-  await tabTo('key.revoked')
+  await tabTo(page, 'key.revoked')
   await page.keyboard.press('Enter')
   await page.locator('text=The receiver failed (500)').waitFor()
-  await tabTo('Send it again')
+  await tabTo(page, 'Send it again')
   await page.keyboard.press('Enter')
   await page.locator('.note.ok', { hasText: 'sent again' }).waitFor()
 })
 
 /** Endpoints in every state, with deliveries in every state. */
-const furnish = async (service: NonNullable<typeof inUse>, agent: Agent) => {
+const furnish = async (service: Service, agent: Agent) => {
   const { harness } = service
   const [good, bad, gone] = [
     await startReceiver(),
@@ -211,49 +168,34 @@ const furnish = async (service: NonNullable<typeof inUse>, agent: Agent) => {
   await harness.work()
   return ids
 }
-const inUse = service
-
-for (const width of [320, 1280]) {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    inBrowser(
-      `axe finds nothing, and nothing is wider than the page: ${width} px, ${colorScheme}`,
-      async ({ page, service, agent }) => {
-        const look = async (name: string) => {
-          const folder = process.env['POHF_SCREENSHOTS']
-          if (folder !== undefined) {
-            mkdirSync(folder, { recursive: true })
-            await page.screenshot({ path: `${folder}/${name}-${width}-${colorScheme}.png`, fullPage: true })
-          }
-          assert.deepEqual(await violationsOf(page), [], name)
-          assert.ok(
-            (await page.evaluate<number>('document.documentElement.scrollWidth')) <= width,
-            `${name} scrolls sideways`,
-          )
-        }
-        await look('key')
-        await signIn(page, agent.apiKey)
-        await says(page, 'Nothing is sent anywhere yet.')
-        await look('empty')
-        const [, bad, gone] = await furnish(service, agent)
-        await page.reload()
-        await signIn(page, agent.apiKey)
-        await page.waitForSelector('.endpoint')
-        await look('list')
-        for (const [name, id] of [
-          ['failing', bad],
-          ['disabled', gone],
-        ] as const) {
-          await page.evaluate(`location.hash = '#/webhooks/${id}'`)
-          await page.waitForSelector('.delivery')
-          await page.locator('.delivery summary').first().click()
-          await look(name)
-        }
-        await page.click('text=Rotate the secret')
-        await page.click('text=Rotate: the old one')
-        await page.waitForSelector('.note-secret')
-        await look('secret')
-      },
-      { width, colorScheme },
-    )
-  }
+for (const view of views) {
+  onWebhooks(
+    `axe finds nothing, and nothing is wider than the page: ${view.width} px, ${view.colorScheme}`,
+    async ({ page, service, agent }) => {
+      const look = lookerAt(page, view)
+      await look('key')
+      await signIn(page, agent.apiKey)
+      await says(page, 'Nothing is sent anywhere yet.')
+      await look('empty')
+      const [, bad, gone] = await furnish(service, agent)
+      await page.reload()
+      await signIn(page, agent.apiKey)
+      await page.waitForSelector('.endpoint')
+      await look('list')
+      for (const [name, id] of [
+        ['failing', bad],
+        ['disabled', gone],
+      ] as const) {
+        await page.evaluate(`location.hash = '#/webhooks/${id}'`)
+        await page.waitForSelector('.delivery')
+        await page.locator('.delivery summary').first().click()
+        await look(name)
+      }
+      await page.click('text=Rotate the secret')
+      await page.click('text=Rotate: the old one')
+      await page.waitForSelector('.note-secret')
+      await look('secret')
+    },
+    view,
+  )
 }

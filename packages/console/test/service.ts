@@ -6,21 +6,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { consolePages } from '../../server/src/discovery/console.ts'
-import { startHarness } from '../../server/test/harness.ts'
+import { consolePages, operatorPages } from '../../server/src/discovery/console.ts'
+import { startHarness, type Harness } from '../../server/test/harness.ts'
 
-/** The built pages in front of the whole service: pages from here, everything else from the real API. */
-export const openService = async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-console-'))
-  execFileSync(process.execPath, [fileURLToPath(new URL('../build.ts', import.meta.url)), folder])
-  const harness = await startHarness()
-  const asked: { method: string; url: string; cookie: string | undefined; key: string | undefined }[] = []
-  const behaviour = { api: 'good' as 'good' | 'down' | 'slow' }
-  const parts: { pages: ReturnType<typeof consolePages> } = { pages: [] }
+type Asked = { method: string; url: string; cookie: string | undefined; key: string | undefined }
 
+/** One listener of the service with the built pages in front of it: pages from here, everything else from the real one. */
+const openFront = async (
+  listener: Harness['app']['api'],
+  pages: ReturnType<typeof consolePages>,
+  behaviour: { readonly api: 'good' | 'down' | 'slow' },
+) => {
+  const asked: Asked[] = []
   const answer = async (request: IncomingMessage, response: ServerResponse, body: string): Promise<void> => {
     const path = request.url ?? ''
-    const page = parts.pages.find((candidate) => candidate.path === path)
+    const page = pages.find((candidate) => candidate.path === path)
     if (page) {
       const { mediaType, text, headers } = await page.handler({
         params: {},
@@ -31,7 +31,7 @@ export const openService = async () => {
     }
     if (path.startsWith('/api/') && behaviour.api === 'down') return void request.socket.destroy()
     if (behaviour.api === 'slow') await new Promise((resolve) => setTimeout(resolve, 1_500))
-    const answered = await harness.app.api.inject({
+    const answered = await listener.inject({
       method: request.method as 'GET',
       url: path,
       headers: request.headers as Record<string, string>,
@@ -51,12 +51,23 @@ export const openService = async () => {
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  parts.pages = consolePages(url, folder)
   after(() => {
     server.closeAllConnections()
     server.close()
-    rmSync(folder, { recursive: true, force: true })
   })
-  return { url, harness, asked, behaviour }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
 }
+
+/** The whole service with the built pages in front of both of its listeners. */
+export const openService = async (start: () => Promise<Harness> = startHarness) => {
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-console-'))
+  after(() => rmSync(folder, { recursive: true, force: true }))
+  execFileSync(process.execPath, [fileURLToPath(new URL('../build.ts', import.meta.url)), folder])
+  const harness = await start()
+  const issuer = harness.ctx.config.BASE_URL
+  const behaviour = { api: 'good' as 'good' | 'down' | 'slow' }
+  const { url, asked } = await openFront(harness.app.api, consolePages(issuer, folder), behaviour)
+  const operator = await openFront(harness.app.operator, operatorPages(issuer, folder), behaviour)
+  return { url, asked, operator, harness, behaviour, folder }
+}
+export type Service = Awaited<ReturnType<typeof openService>>

@@ -65,7 +65,29 @@ export const credentialClaims = z
         assurance: z.enum(['verified', 'asserted', 'test']),
         human: z.enum(['session', 'member', 'work']),
         human_ref: z.string(),
+        /** Only of a payment that was looked up: when, how much of what, and on a chain to whom. */
+        checked_at: seconds.optional(),
+        amount: z
+          .string()
+          .regex(/^\d{1,78}(\.\d{1,36})?$/)
+          .optional(),
+        currency: z
+          .string()
+          .regex(/^[A-Z0-9]{2,12}$/)
+          .optional(),
+        payee: z
+          .string()
+          .regex(/^0x[0-9a-f]{40}$/)
+          .optional(),
       })
+      .refine(
+        (binding) =>
+          (binding.assurance === 'verified') === (binding.checked_at !== undefined) &&
+          (binding.checked_at !== undefined ||
+            (binding.amount === undefined && binding.payee === undefined)) &&
+          (binding.amount === undefined) === (binding.currency === undefined),
+        'says more of a payment than was looked up',
+      )
       .optional(),
     /** `payer`: the wallet that bought it, so that a credential shown by another is known for what it is. */
     purchase: z

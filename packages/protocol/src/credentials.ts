@@ -103,12 +103,17 @@ export const bindTransaction = operation({
     'payment_ref_bound',
     'payment_not_settled',
     'credential_revoked',
+    'chain_unreachable',
+    'card_provider_unreachable',
   ],
   body: z.object({
     paymentRef: reference(256).optional(),
     sessionId: reference(128).optional(),
     memberId: reference(128).optional(),
     workRef: reference(128).optional(),
+    payee: evmAddress.optional().meta({
+      description: 'Who must have been paid, where paymentRef names a transaction on a chain.',
+    }),
     test: z.boolean().optional(),
   }),
   response: credentialResponse.extend({

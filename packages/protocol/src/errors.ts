@@ -323,15 +323,15 @@ export const errorCatalogue = {
       503,
       'The chain cannot be reached.',
       'No chain is configured here, or its node does not answer in time. Nothing was charged.',
-      'Try again later: a purchase with the same authorization and purchase id, a wallet with the same nonce while it lives.',
+      'Try again later: a purchase with the same authorization and purchase id, a wallet with the same nonce while it lives, a binding as it was.',
     ),
   ),
   card_provider_unreachable: later(
     entry(
       503,
       'The card provider cannot be reached.',
-      'It did not answer in time or refused the call. Nothing was charged, and the checkout is kept.',
-      'Try again in a few seconds: you get the same checkout.',
+      'It did not answer in time or refused the call. Nothing was charged or bound, and an open checkout is kept.',
+      'Send the same again in a few seconds: you get the same checkout, or the binding.',
     ),
   ),
 } as const satisfies Record<string, ErrorEntry>

@@ -42,12 +42,26 @@ export {
 export { freeSealsPerMonth, packNames, packs, type PackName } from './credits.ts'
 export { deviceAssurances, sandboxProfiles } from './evidence.ts'
 export { payoutStates, type PayoutState } from './partners.ts'
-export { purchaseStates } from './purchases.ts'
+export { purchaseStates, type Purchase } from './purchases.ts'
 export { type MetricsRow } from './tracking.ts'
 export { type Epoch } from './vhh.ts'
 export { orderStates, type PaymentRequirement, type Workflow } from './work.ts'
 export { type AnswerForm, type InputForm } from './work-forms.ts'
-export { rejectReasons, unitStates } from './work-orders.ts'
+export {
+  rejectReasons,
+  unitStates,
+  type Order,
+  type OrderState,
+  type OrderUnit,
+  type RejectReason,
+  type UnitState,
+} from './work-orders.ts'
+export {
+  type Appeal,
+  type OperatorOrder,
+  type OperatorWorkflow,
+  type WorkflowTerms,
+} from './work-operators.ts'
 export { assignmentStates } from './worker.ts'
 export { sessionKinds, type Probe, type Receipt } from './sessions.ts'
 export { attestationSettings, type AttestationSettings } from './agents.ts'

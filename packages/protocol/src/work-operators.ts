@@ -23,21 +23,18 @@ const workflowTerms = z.object({
   answerForm,
   gold: z.array(goldItem).max(100),
 })
+export type WorkflowTerms = z.output<typeof workflowTerms>
 const workflowId = z.string().regex(/^wf_[a-z0-9_]{1,64}$/)
 
+const operatorWorkflow = workflowTerms.extend({
+  workflowId: z.string(),
+  active: z.boolean(),
+  stock: z.record(z.enum(modes), z.int().min(0)),
+})
+export type OperatorWorkflow = z.output<typeof operatorWorkflow>
 export const operatorWorkflows = operation({
   summary: 'Every workflow, with its forms and gold items.',
-  response: z.object({
-    workflows: z
-      .array(
-        workflowTerms.extend({
-          workflowId: z.string(),
-          active: z.boolean(),
-          stock: z.record(z.enum(modes), z.int().min(0)),
-        }),
-      )
-      .max(1_000),
-  }),
+  response: z.object({ workflows: z.array(operatorWorkflow).max(1_000) }),
 })
 export const operatorWorkflowWrite = operation({
   summary: 'Offer a workflow, or change what is offered. Orders that stand keep their terms.',
@@ -65,6 +62,7 @@ const operatorOrder = z.object({
   fundedAt: instant().nullable(),
   waitsForOperator: z.boolean(),
 })
+export type OperatorOrder = z.output<typeof operatorOrder>
 export const operatorOrders = operation({
   summary: 'Orders of all agents, newest first; with waiting=1 those that wait for an operator.',
   query: z.object({
@@ -96,30 +94,26 @@ export const operatorOfferDecline = operation({
   body: z.object({ mode: z.enum(modes), reason: text(500) }),
   response: operatorOrder,
 })
+const appeal = z.object({
+  assignmentId: z.string(),
+  agentId: z.string(),
+  mode: z.enum(modes),
+  orderId: z.string(),
+  n: z.int().min(1),
+  title: z.string(),
+  instructions: z.string().nullable(),
+  input: z.unknown(),
+  answer: z.unknown(),
+  quality: unitInterval().nullable(),
+  rejection: z.object({ reason: z.enum(rejectReasons), note: z.string().nullable() }),
+  text: z.string(),
+  at: instant(),
+})
+export type Appeal = z.output<typeof appeal>
 export const operatorAppeals = operation({
   summary: 'Appeals that wait for a decision, oldest first.',
   query: z.object({ limit: queryInteger(1, 100).optional() }),
-  response: z.object({
-    appeals: z
-      .array(
-        z.object({
-          assignmentId: z.string(),
-          agentId: z.string(),
-          mode: z.enum(modes),
-          orderId: z.string(),
-          n: z.int().min(1),
-          title: z.string(),
-          instructions: z.string().nullable(),
-          input: z.unknown(),
-          answer: z.unknown(),
-          quality: unitInterval().nullable(),
-          rejection: z.object({ reason: z.enum(rejectReasons), note: z.string().nullable() }),
-          text: z.string(),
-          at: instant(),
-        }),
-      )
-      .max(100),
-  }),
+  response: z.object({ appeals: z.array(appeal).max(100) }),
 })
 export const operatorAppealDecide = operation({
   summary: 'Decide an appeal: the person is paid, or the no of the buyer stands.',

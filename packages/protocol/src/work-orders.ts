@@ -80,6 +80,12 @@ const unit = z.object({
     .nullable(),
 })
 
+export type OrderState = (typeof orderStates)[number]
+export type UnitState = (typeof unitStates)[number]
+export type RejectReason = (typeof rejectReasons)[number]
+export type Order = z.output<typeof orderRecord>
+export type OrderUnit = z.output<typeof unit>
+
 export const ordersList = operation({
   summary: 'Your orders, newest first.',
   query: z.object({
@@ -101,6 +107,7 @@ export const orderResults = operation({
   params: orderParams,
   query: z.object({
     format: z.enum(['json', 'csv']).optional(),
+    status: z.enum(unitStates).optional(),
     after: queryInteger(0, 10_000).optional(),
     limit: queryInteger(1, 1_000).optional(),
   }),

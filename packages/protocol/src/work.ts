@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { operation } from './endpoint.ts'
 import { instant, json, reference, text, usd } from './fields.ts'
 import { purchased, purchasePending } from './purchases.ts'
+import { answerForm, inputForm } from './work-forms.ts'
 
 const microTask = z.object({
   id: z.string(),
@@ -53,6 +54,9 @@ const workflow = z.object({
   datasetOptin: z.boolean(),
   category: z.string(),
   priceUsd: usd(),
+  /** What an item of an order holds, and what its answer will. Without a form, anything. */
+  inputForm,
+  answerForm,
 })
 export type Workflow = z.infer<typeof workflow>
 export const workflowsAvailable = operation({

@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import * as fc from 'fast-check'
 import { keccak256, toHex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
@@ -218,6 +224,30 @@ test('a buyer that gives up says that the end is open, and resume finds it', wit
   assert.equal(wallet.asked.length, 1)
 })
 
+test('202 is waited for as the service asks, with the same authorization, and never called a failure', async () => {
+  const stop = new AbortController()
+  const waits: number[] = []
+  const payments = new Set<string | null>()
+  const steps: Progress[] = []
+  const through: typeof fetch = (input, init) => {
+    payments.add(new Headers(init?.headers).get('x-payment'))
+    return fetch(input, init)
+  }
+  const wait = async (ms: number) => {
+    if (waits.push(ms) === 3) stop.abort()
+  }
+  const wallet = makeWallet()
+  const buyer = createBuyer({ baseUrl, wallet, maxUsd: 1, fetch: through, wait })
+  const options = { signal: stop.signal, onProgress: (progress: Progress) => void steps.push(progress) }
+  await assert.rejects(buyer.buy('wf_test_settle_timeout', options), failsWith('open', 'unknown'))
+  assert.equal(waits.length, 3)
+  assert.ok(waits.every((ms) => ms >= 1_000 && ms === waits[0]))
+  // The question without payment, and one payment.
+  assert.equal(payments.size, 2)
+  assert.equal(wallet.asked.length, 1)
+  assert.ok(steps.some((progress) => progress.step === 'waiting' && /uncertain/.test(progress.why)))
+})
+
 test(
   'an empty wallet, a settlement that fails and an unknown purchase are told, and nothing is charged',
   withChain,
@@ -261,4 +291,27 @@ test('who stops a buyer after the payment was sent is told that the end is open'
   }
   const buyer = createBuyer({ baseUrl, wallet, maxUsd: 1, fetch: through })
   await assert.rejects(buyer.buy('wf_test_ok', { signal: stop.signal }), failsWith('open', 'unknown'))
+})
+
+test('the example of the SDK in docs/buy.md runs as it stands', withChain, async () => {
+  const page = readFileSync(new URL('../../../docs/buy.md', import.meta.url), 'utf8')
+  const code = /```ts\n([\s\S]+?)```/.exec(page)?.[1]
+  assert.ok(code)
+  // Inside the package, so that its imports are found.
+  const folder = mkdtempSync(fileURLToPath(new URL('../example-', import.meta.url)))
+  try {
+    writeFileSync(join(folder, 'buy.ts'), code)
+    const privateKey = generatePrivateKey()
+    await fund(privateKeyToAccount(privateKey).address)
+    const run = spawn(process.execPath, [join(folder, 'buy.ts')], {
+      env: { ...process.env, BASE: baseUrl, PAYER_PRIVATE_KEY: privateKey },
+    })
+    const ended = once(run, 'close')
+    const [out, told] = await Promise.all([text(run.stdout), text(run.stderr)])
+    await ended
+    assert.match(out, /^0x[0-9a-f]{64} crd_\w+ /, told)
+    assert.match(told, /signed pur_/)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 })

@@ -8,6 +8,7 @@ import { Client } from 'pg'
 import { startStandIn, type StandIn } from '@pohf/checkout-stand-in'
 import { ConfigFaults, readConfig, type Config } from '../src/platform/config.ts'
 import { buildPages } from './build-pages.ts'
+import { openChain, type DevChain } from './chain.ts'
 import { createDatabase, freePort, startCluster } from './cluster.ts'
 import { startMailCatcher } from './mail-catcher.ts'
 
@@ -128,7 +129,30 @@ const openCheckoutStandIn = (early: Config): Promise<StandIn> | undefined =>
       })
     : undefined
 
-type Places = { readonly demo: string; readonly mails: string; readonly checkout: string }
+/** A chain that a developer has set up is used as it is. */
+const openLocalChain = async (early: Config): Promise<DevChain | string> => {
+  if (process.argv.includes('--no-chain')) return 'none: --no-chain'
+  if (early.X402_CHAIN_RPC !== undefined) return 'none: your X402_CHAIN_RPC is used'
+  try {
+    return (await openChain(early)) ?? 'none: npm has no anvil for this system'
+  } catch (error) {
+    return `none: anvil does not run here (${error instanceof Error ? error.message.slice(0, 200) : 'unknown'})`
+  }
+}
+
+/** The key is known to everybody, and so is what it holds: 1,000 test dollars. */
+const buyLine = (config: Config, buyerKey: string): string => `
+
+  PAYER_PRIVATE_KEY=${buyerKey} \\
+    npm run pohf -- buy wf_test_ok --url ${config.BASE_URL}`
+
+type Places = {
+  readonly demo: string
+  readonly mails: string
+  readonly checkout: string
+  readonly chain: string
+  readonly buy: string
+}
 const printWelcome = (config: Config, apiKey: string, places: Places): void => {
   say(`
 PoHF is ready.
@@ -139,6 +163,7 @@ PoHF is ready.
   Operators      http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}
   Mails          ${places.mails}
   Card stand-in  ${places.checkout}
+  Chain          ${places.chain}
   OpenAPI        ${config.BASE_URL}/openapi.json
   Database       ${config.DATABASE_URL}
   Test key       ${apiKey}
@@ -146,7 +171,7 @@ PoHF is ready.
 Try it:
 
   curl ${config.BASE_URL}/api/agents/verify -H 'Authorization: Bearer ${apiKey}' \\
-    -H 'Content-Type: application/json' -d '{"sessionId":"my-first-session"}'
+    -H 'Content-Type: application/json' -d '{"sessionId":"my-first-session"}'${places.buy}
 
 Ctrl-C stops everything.`)
 }
@@ -181,8 +206,11 @@ const dev = async (): Promise<void> => {
     if (catcher) stops.push(catcher.stop)
     const standIn = await step('checkout stand-in', async () => openCheckoutStandIn(early))
     if (standIn) stops.push(standIn.stop)
+    const chain = await step('local chain', () => openLocalChain(early))
+    if (typeof chain !== 'string') stops.push(chain.stop)
     const environment: NodeJS.ProcessEnv = {
       LOG_LEVEL: 'warn',
+      ...(typeof chain === 'string' ? {} : chain.settings),
       ...process.env,
       DATABASE_URL: database.url,
       ...(catcher ? { SMTP_URL: `smtp://127.0.0.1:${catcher.smtpPort}` } : {}),
@@ -203,6 +231,7 @@ const dev = async (): Promise<void> => {
       return child
     })
     server.once('exit', stopNow)
+    const told = typeof chain === 'string' ? chain : await chain.introduce(`http://127.0.0.1:${config.PORT}`)
     const { apiKey, agentId } = await step('test agent', () => seedAgent(config))
     const demo = await step('sample site', () =>
       startDemo({ POHF_URL: config.BASE_URL, POHF_SITE: agentId, POHF_KEY: apiKey, PORT: '0' }),
@@ -211,6 +240,8 @@ const dev = async (): Promise<void> => {
     printWelcome(config, apiKey, {
       demo: demo.url,
       mails: catcher ? `http://127.0.0.1:${catcher.httpPort}` : 'sent by your SMTP_URL',
+      chain: told,
+      buy: typeof chain === 'string' ? '' : buyLine(config, chain.buyerKey),
       checkout: standIn?.url ?? 'none: your STRIPE_SECRET_KEY is used',
     })
   } catch (error) {

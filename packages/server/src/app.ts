@@ -128,8 +128,8 @@ const settlersOf = (ctx: Ctx): payments.Settlers => ({
 const comparisons: readonly ledger.Comparison[] = [
   credentials.debitComparison({ listPosted: ledger.listPosted, listUnposted: ledger.listUnposted }),
   credits.cardComparison,
-  work.escrowComparison,
   work.purchaseComparison,
+  work.escrowComparison,
 ]
 
 /** What brings paid purchases to their end; undefined where nothing settles. The api and the worker each have one. */
@@ -174,12 +174,16 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
     worked,
   }
   const statusIndexes = credentials.makeStatusIndexes(ctx, signer)
+  const purchaseMint = credentials.makePurchaseMint({ ctx, signer, statusIndexes })
+  const chainDesk = payments.makeSettlement(ctx)
+  const till = makeTill(ctx, { settlement: chainDesk, mint: purchaseMint })
   const credentialsDeps = {
     ctx,
     signer,
     statusIndexes,
     credits: creditsDesk,
     findWorkRef: work.findWorkRef,
+    findCardPayment: paymentsDesk.findCardPayment,
   }
   const workerDeps: work.WorkerDeps = {
     ctx,
@@ -190,9 +194,6 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
     requestPayout: partners.requestPayout,
     starsHeldOf: partners.findPayoutSums,
   }
-  const purchaseMint = credentials.makePurchaseMint({ ctx, signer, statusIndexes })
-  const chainDesk = payments.makeSettlement(ctx)
-  const till = makeTill(ctx, { settlement: chainDesk, mint: purchaseMint })
   const routes = [
     ...agents.routes(ctx, authenticator),
     ...credits.routes(ctx, { credits: creditsDesk, payments: paymentsDesk }),
@@ -244,6 +245,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
       ...discovery.consolePages(ctx.config.BASE_URL),
       ...discovery.tagPages(),
       ...members.pages(membersDeps),
+      ...work.pages(discovery.templateOf('work.html')),
     ],
     authenticate,
     admission,
@@ -262,7 +264,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
       ...agents.operatorRoutes(ctx, authenticator, operators.audit),
       ...signing.operatorRoutes(ctx, signer, {
         audit: operators.audit,
-        listStored: credentials.listStoredCredentials,
+        listStored: credentials.listSigned,
       }),
       ...credentials.operatorRoutes(ctx, operators.audit),
       ...members.operatorRoutes({ ctx, audit: operators.audit, forget, worked }),
@@ -274,6 +276,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
     ],
     pages: [
       ...health,
+      ...discovery.operatorPages(ctx.config.BASE_URL),
       {
         path: '/metrics',
         handler: async () => {

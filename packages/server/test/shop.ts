@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { startChain } from '@pohf/chain'
+import { startNodeProxy } from './node-proxy.ts'
 import { startHarness, type Answered, type Harness } from './harness.ts'
 import { decode, encode, makePayer, type Entry } from './payer.ts'
 
 type Payer = ReturnType<typeof makePayer>
+type Authorization = ReturnType<Payer['authorize']>
 type Change = Parameters<Payer['authorize']>[2]
 
 /** A file with the keys of gas accounts, as an operator keeps it; gone when the tests are over. */
@@ -23,14 +25,16 @@ export const startShop = async (environment: Record<string, string> = {}) => {
   const chain = await startChain()
   if (!chain) return undefined
   after(() => chain.stop())
+  const node = await startNodeProxy(chain.url)
+  after(node.stop)
   const settings = {
-    X402_CHAIN_RPC: chain.url,
+    X402_CHAIN_RPC: node.url,
     X402_PAY_TO: chain.payTo.address,
     X402_GAS_KEYS_FILE: gasKeysFile(chain.gasAccounts.map(({ privateKey }) => privateKey)),
     ...environment,
   }
   const harness = await startHarness(settings)
-  return { chain, harness, settings, ...makeBuyers(chain, harness) }
+  return { chain, node, harness, settings, ...makeBuyers(chain, harness) }
 }
 export type Shop = NonNullable<Awaited<ReturnType<typeof startShop>>>
 
@@ -84,5 +88,30 @@ export const makeBuyers = (chain: Chain, harness: Pick<Harness, 'call' | 'ctx'>)
         ]),
       ),
     )
-  return { ask, fund, signV1, signV2, pay, buy, balanceOf }
+  /** Sends an authorization as anybody can who has seen it. */
+  const submitAsStranger = (payment: { payload: { signature: string; authorization: Authorization } }) => {
+    const { authorization: one, signature } = payment.payload
+    const word = (value: string | bigint) =>
+      (typeof value === 'bigint' ? value.toString(16) : value.replace(/^0x/, '').toLowerCase()).padStart(
+        64,
+        '0',
+      )
+    const v = signature.slice(130)
+    const data = `0xe3ee160e${[one.from, one.to].map(word).join('')}${[
+      one.value,
+      one.validAfter,
+      one.validBefore,
+    ]
+      .map((text) => word(BigInt(text)))
+      .join('')}${word(one.nonce)}${word(v)}${signature.slice(2, 130)}`
+    return chain.rpc('eth_sendTransaction', [
+      { from: chain.owner.address, to: chain.token, gas: '0x40000', data },
+    ])
+  }
+  /** Lets so much time pass on the chain, and so many blocks that what was before them stays. */
+  const ageChain = async (byMs: number) => {
+    await chain.rpc('evm_increaseTime', [Math.floor(byMs / 1_000)])
+    await chain.rpc('anvil_mine', ['0x50'])
+  }
+  return { ask, fund, signV1, signV2, pay, buy, balanceOf, submitAsStranger, ageChain }
 }

@@ -26,7 +26,15 @@ export const makeView = (words: Words, lang: string) => {
     { type: 'button', class: 'leave', 'aria-label': words.leave, onclick: () => dialog.close() },
     sign('M6 6l12 12M18 6L6 18'),
   )
-  dialog.append(el('header', {}, el('div', {}, count, title), leave), lead, stage, bar, dots, actions, status)
+  dialog.append(
+    el('div', { class: 'head' }, el('div', {}, count, title), leave),
+    lead,
+    stage,
+    bar,
+    dots,
+    actions,
+    status,
+  )
 
   const show = (
     look: Look,

@@ -58,6 +58,11 @@ export type Claims = {
         readonly assurance: 'verified' | 'asserted' | 'test'
         readonly human: 'session' | 'member' | 'work'
         readonly human_ref: string
+        /** Only where `assurance` is `verified`: when it was looked up, how much of what, and on a chain to whom. */
+        readonly checked_at?: number | undefined
+        readonly amount?: string | undefined
+        readonly currency?: string | undefined
+        readonly payee?: string | undefined
       }
     | undefined
   readonly purchase?:

@@ -1,4 +1,5 @@
-// Goes through <pohf-check> in a browser: presses its button, agrees, and answers what is asked by looking at pixels.
+// Goes through <pohf-check> in a browser: presses its button, agrees, and answers what is asked by looking at pixels. The
+// same eyes and hand answer questions that come over a page while somebody works on it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import type { BotOutcome } from '../bots/bot.ts'
@@ -44,7 +45,7 @@ const listen = `for (const name of ['pohf-done', 'pohf-failed'])
   document.addEventListener(name, (event) => { globalThis.arenaOutcome = { ...event.detail } })`
 
 const inspect = `(() => {
-  const root = document.querySelector('pohf-check')?.shadowRoot
+  const root = document.querySelector('pohf-check, pohf-questions')?.shadowRoot
   const dialog = root?.querySelector('dialog')
   const place = (element) => {
     if (!element) return null
@@ -107,6 +108,20 @@ const wander = async (player: Player, around: Rectangle): Promise<void> => {
   await hand.reach({ x: Math.max(5, to.x), y: Math.max(5, to.y) }, () => isAsked)
   isAsked = true
   await watching
+}
+
+/** Answers what comes over a page, until there is nothing more to come. Gives how many answers were put in. */
+export const answerQuestions = async (player: Player, isDone: () => Promise<boolean>): Promise<number> => {
+  let answered = 0
+  for (let look = 0; look < 2_000; look += 1) {
+    const { look: shown, asks, picture } = await lookAt(player.page)
+    if (shown === 'point' && asks && picture) {
+      if (await answer(player, picture)) answered += 1
+      await waitFor(player, (next) => (next.asks && next.look === 'point' ? null : true))
+    } else if (await isDone()) return answered
+    await sleep(40, undefined, { signal: player.signal })
+  }
+  throw new Error('the questions do not end')
 }
 
 /** Plays the check on a page that is already open, to its end. */

@@ -13,9 +13,10 @@ import { brisk, generatorOf } from '../generators/index.ts'
 import type { Generator, Point, StrokeLibrary } from '../generators/types.ts'
 import { createRandom, gaussian, type Random, uniform } from '../random.ts'
 import type { GreyImage } from '../vision/png.ts'
-import { type Hand, passCheck, type Rectangle } from './check.ts'
+import { answerQuestions, type Hand, passCheck, type Rectangle } from './check.ts'
 
-const screen = { width: 1_366, height: 768 } as const
+type Screen = { readonly width: number; readonly height: number }
+const desk: Screen = { width: 1_366, height: 768 }
 const startMsMax = 60_000
 /** One attempt; a busy browser is asked again. */
 const connectMsMax = 20_000
@@ -68,6 +69,7 @@ const freePort = async (): Promise<number> => {
 /** Starts an X server on a display of its own choice; its picture lies in a file. */
 const startScreen = async (
   folder: string,
+  screen: Screen,
 ): Promise<{ server: ChildProcess; display: string; picture: string }> => {
   const server = begin(
     '/usr/bin/Xvfb',
@@ -136,7 +138,12 @@ const readPicture = (file: string, part: Rectangle): GreyImage => {
   }
 }
 
-type Moves = { readonly random: Random; readonly generate: Generator; readonly tell: (line: string) => void }
+type Moves = {
+  readonly screen: Screen
+  readonly random: Random
+  readonly generate: Generator
+  readonly tell: (line: string) => void
+}
 
 /** A question counts for 2.5 s; looking, reacting and pressing need their part of it on a busy machine too. */
 const strokeMsMax = 900
@@ -144,7 +151,7 @@ const strokeMsMax = 900
 const sliceMs = 120
 
 /** Plays strokes through xdotool, which keeps the time between points: a busy Node would make the hand jerk. */
-const createHand = ({ random, generate, tell }: Moves): Hand => {
+const createHand = ({ screen, random, generate, tell }: Moves): Hand => {
   let at: Point = { x: screen.width / 2, y: screen.height / 2 }
   const onScreen = ({ x, y }: Point): Point => ({
     x: Math.min(screen.width - 1, Math.max(0, Math.round(x))),
@@ -184,18 +191,22 @@ export type PersonOptions = {
   readonly seed?: number | undefined
   /** Whether the hand keeps moving while nothing is asked. A calm person moves only to answer. */
   readonly restless?: boolean | undefined
+  /** What the person looks at; without it a desk's. */
+  readonly screen?: Screen | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 export type Person = {
   /** For reading only. What is done through it is not done by the person. */
   readonly page: Page
-  /** Walks to the middle of an element and presses. */
+  /** Walks to the middle of an element and presses, having turned the wheel until it is in sight. */
   readonly press: (selector: string) => Promise<void>
   /** Presses into a field and types. */
   readonly type: (selector: string, text: string) => Promise<void>
   /** Goes through the check on this page to its end. */
   readonly passCheck: () => Promise<BotOutcome>
+  /** Answers questions that come over the page, until `isDone`. Gives how many answers were put in. */
+  readonly answerQuestions: (isDone: () => Promise<boolean>) => Promise<number>
   readonly close: () => Promise<void>
 }
 
@@ -224,12 +235,35 @@ const connect = async (port: number, { url, signal }: PersonOptions) => {
   throw new Error(`Chromium did not open ${url} in time`)
 }
 
+/** Whether the middle of an element is in sight and nothing lies over it; else which way to turn the wheel. */
+const sightOf = `(element) => {
+  const { x, y, width, height } = element.getBoundingClientRect()
+  const [middleX, middleY] = [x + width / 2, y + height / 2]
+  const hit = document.elementFromPoint(middleX, middleY)
+  return { box: { x, y, width, height }, seen: hit !== null && (element.contains(hit) || hit.contains(element)), below: middleY > innerHeight / 2 }
+}`
+type Sight = { readonly box: Rectangle; readonly seen: boolean; readonly below: boolean }
+
+const find = async (page: Page, tell: (line: string) => void, selector: string): Promise<Rectangle> => {
+  const element = page.locator(selector).first()
+  await element.waitFor({ timeout: startMsMax })
+  for (let turns = 0; turns < 80; turns += 1) {
+    const { box, seen, below } = (await element.evaluate(sightOf)) as Sight
+    if (seen) return box
+    tell(`click ${below ? 5 : 4}`)
+    // A wheel's step is drawn out over some frames.
+    await sleep(250)
+  }
+  throw new Error(`nothing to press at ${selector}`)
+}
+
 /** Starts a screen, a browser and a person before it. Everything ends with `close`, also after a failure here. */
 export const playPerson = async (options: PersonOptions): Promise<Person> => {
   const missing = missingForPerson()
   if (missing.length > 0)
     throw new Error(`not installed: ${missing.join(', ')}; run tools/debian-packages.sh`)
   const folder = mkdtempSync(join(tmpdir(), 'pohf-person-'))
+  const screen = options.screen ?? desk
   const started: ChildProcess[] = []
   const closers: (() => Promise<unknown>)[] = []
   const close = async () => {
@@ -238,7 +272,7 @@ export const playPerson = async (options: PersonOptions): Promise<Person> => {
     rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
   }
   try {
-    const { server, display, picture } = await startScreen(folder)
+    const { server, display, picture } = await startScreen(folder, screen)
     started.push(server)
     // Chromium leaves files of its own in the folder for such: ours, which goes at the end.
     const environment = { ...process.env, DISPLAY: display, TMPDIR: folder }
@@ -276,15 +310,23 @@ export const playPerson = async (options: PersonOptions): Promise<Person> => {
     const family = library.length > 0 ? 'stroke_morph' : 'sigma_lognormal'
     const generate = brisk(generatorOf(family, library), strokeMsMax)
     const tell = (line: string) => void input.stdin?.write(`${line}\n`)
-    const hand = createHand({ random, generate, tell })
+    const hand = createHand({ screen, random, generate, tell })
     await page.waitForLoadState()
     // Without a window manager nobody gives the window the keyboard; a person at a desk has it.
     tell('search --sync --onlyvisible --class chromium windowfocus')
     const press = async (selector: string) => {
-      const box = await page.locator(selector).first().boundingBox({ timeout: startMsMax })
-      if (!box) throw new Error(`nothing to press at ${selector}`)
+      const box = await find(page, tell, selector)
       await hand.reach({ x: box.x + box.width / 2, y: box.y + box.height / 2 })
       await hand.press()
+    }
+    const player = {
+      page,
+      hand,
+      eyes: async (part: Rectangle) => readPicture(picture, part),
+      random,
+      signal: options.signal ?? AbortSignal.timeout(180_000),
+      wanders: options.restless === true,
+      reactionMs: () => 220 * Math.exp(gaussian(random) * 0.2),
     }
     return {
       page,
@@ -296,16 +338,8 @@ export const playPerson = async (options: PersonOptions): Promise<Person> => {
           await sleep(uniform(random, 70, 190))
         }
       },
-      passCheck: () =>
-        passCheck({
-          page,
-          hand,
-          eyes: async (part) => readPicture(picture, part),
-          random,
-          signal: options.signal ?? AbortSignal.timeout(180_000),
-          wanders: options.restless === true,
-          reactionMs: () => 220 * Math.exp(gaussian(random) * 0.2),
-        }),
+      passCheck: () => passCheck(player),
+      answerQuestions: (isDone) => answerQuestions(player, isDone),
       close,
     }
   } catch (error) {

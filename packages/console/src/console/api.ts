@@ -6,10 +6,12 @@ export type Trouble = {
   readonly requestId: string | undefined
 }
 
-/** The public API under one key. The key is in this closure and nowhere else: no cookie, no storage. */
+/** One listener under one key. The key is in this closure and nowhere else: no cookie, no storage. */
 export type Api = {
-  readonly mode: 'test' | 'live'
+  readonly mode: 'test' | 'live' | 'operator'
   readonly call: <T>(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) => Promise<T>
+  /** The answer as it was written, for files. */
+  readonly text: (path: string) => Promise<string>
 }
 
 class CallFailed extends Error {
@@ -19,8 +21,6 @@ class CallFailed extends Error {
     this.trouble = trouble
   }
 }
-
-export const isKey = (text: string): boolean => /^svc_(test|live)_[A-Za-z0-9]{10,80}$/.test(text)
 
 type Refused = {
   readonly error?: string
@@ -36,9 +36,28 @@ const unreachable: Trouble = {
   requestId: undefined,
 }
 
-export const makeApi = (key: string, onBadKey: (trouble: Trouble) => void): Api => ({
-  mode: key.startsWith('svc_test_') ? 'test' : 'live',
-  call: async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+const troubleIn = (answer: Refused | undefined): Trouble =>
+  answer
+    ? {
+        code: answer.error ?? 'unknown',
+        message: answer.message ?? 'The service refused without a reason.',
+        details: (answer.details ?? []).map((detail) => `${detail.path}: ${detail.message}`),
+        requestId: answer.requestId,
+      }
+    : unreachable
+
+const modeOf = (key: string): Api['mode'] => {
+  if (key.startsWith('svc_op_')) return 'operator'
+  return key.startsWith('svc_test_') ? 'test' : 'live'
+}
+
+export const makeApi = (key: string, onBadKey: (trouble: Trouble) => void): Api => {
+  const ask = async <T>(
+    method: string,
+    path: string,
+    body: unknown,
+    read: (response: Response) => Promise<T>,
+  ): Promise<T> => {
     const response = await fetch(path, {
       method,
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -47,20 +66,22 @@ export const makeApi = (key: string, onBadKey: (trouble: Trouble) => void): Api 
       cache: 'no-store',
       signal: AbortSignal.timeout(20_000),
     }).catch(() => undefined)
-    const answer = (await response?.json().catch(() => undefined)) as (T & Refused) | undefined
-    if (response?.ok && answer !== undefined) return answer
-    const trouble = answer
-      ? {
-          code: answer.error ?? 'unknown',
-          message: answer.message ?? 'The service refused without a reason.',
-          details: (answer.details ?? []).map((detail) => `${detail.path}: ${detail.message}`),
-          requestId: answer.requestId,
-        }
-      : unreachable
+    if (response?.ok) {
+      const answer = await read(response).catch(() => undefined)
+      if (answer !== undefined) return answer
+      throw new CallFailed(unreachable)
+    }
+    const trouble = troubleIn((await response?.json().catch(() => undefined)) as Refused | undefined)
     if (response?.status === 401) onBadKey(trouble)
     throw new CallFailed(trouble)
-  },
-})
+  }
+  return {
+    mode: modeOf(key),
+    call: <T>(method: string, path: string, body?: unknown) =>
+      ask(method, path, body, (response) => response.json() as Promise<T>),
+    text: (path) => ask('GET', path, undefined, (response) => response.text()),
+  }
+}
 
 export const troubleOf = (error: unknown): Trouble =>
   error instanceof CallFailed

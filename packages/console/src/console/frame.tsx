@@ -1,9 +1,10 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { isKey, makeApi, type Api, type Trouble } from './api.ts'
-import { TroubleNote } from './parts.tsx'
+import { makeApi, type Api, type Trouble } from './api.ts'
+import { DoorView, type Door } from './door.tsx'
+import { usePlace } from './use-place.ts'
 
-/** A page of the console: its place in the address, its name, and what it shows. `rest` is what follows in the address. */
+/** A page: its place in the address, its name, and what it shows. `rest` and `query` are what follows in the address. */
 export type ConsolePage = {
   readonly path: string
   readonly name: string
@@ -11,95 +12,27 @@ export type ConsolePage = {
     readonly api: Api
     readonly issuer: string
     readonly rest: readonly string[]
+    readonly query: URLSearchParams
   }>
 }
 
-const placeOf = (hash: string): readonly string[] =>
-  hash
-    .replace(/^#\/?/, '')
-    .split('/')
-    .filter((part) => part !== '')
-
-const usePlace = (): readonly string[] => {
-  const [hash, setHash] = useState(location.hash)
-  useEffect(() => {
-    const read = () => setHash(location.hash)
-    addEventListener('hashchange', read)
-    return () => removeEventListener('hashchange', read)
-  }, [])
-  return placeOf(hash)
-}
-
-const KeyForm = ({ trouble, onKey }: { trouble: Trouble | undefined; onKey: (key: string) => void }) => {
-  const [text, setText] = useState('')
-  const [wrong, setWrong] = useState(false)
-  const submit = (event: Event) => {
-    event.preventDefault()
-    const key = text.trim()
-    if (isKey(key)) onKey(key)
-    else setWrong(true)
-  }
-  return (
-    <main class="page narrow">
-      <p class="brand">
-        <a href="/">PoHF</a>
-      </p>
-      <h1>Which agent are you?</h1>
-      <p class="muted">
-        Paste an API key. It stays in the memory of this tab: no cookie, nothing stored, gone with a reload.
-        The pages speak to the public API only, with this key.
-      </p>
-      {trouble ? <TroubleNote trouble={trouble} /> : null}
-      <form class="paste card pad" onSubmit={submit}>
-        <label for="key">API key</label>
-        <input
-          id="key"
-          type="password"
-          required
-          maxLength={120}
-          autocomplete="off"
-          spellcheck={false}
-          placeholder="svc_test_…"
-          value={text}
-          aria-invalid={wrong}
-          aria-describedby={wrong ? 'key-wrong' : undefined}
-          onInput={(event) => {
-            setText(event.currentTarget.value)
-            setWrong(false)
-          }}
-        />
-        {wrong ? (
-          <p class="bad" id="key-wrong" role="alert">
-            A key begins with svc_test_ or svc_live_. Paste it whole.
-          </p>
-        ) : null}
-        <p>
-          <button class="btn main" type="submit">
-            Open the console
-          </button>
-        </p>
-      </form>
-      <section class="card pad" aria-labelledby="no-key">
-        <h2 class="h3" id="no-key">
-          No key yet?
-        </h2>
-        <p class="muted gap">One command makes a free test key.</p>
-        <pre
-          tabIndex={0}
-          aria-label="Command for a test key"
-        >{`curl -s ${location.origin}/api/agents/register \\
-  --json '{"name":"me","mode":"test",
-    "contactEmail":"me@example.com"}'`}</pre>
-      </section>
-    </main>
-  )
+const modes: Readonly<Record<Api['mode'], readonly [word: string, tone: string]>> = {
+  test: ['Test mode', 'test'],
+  live: ['Live mode', 'ok'],
+  operator: ['Operator', 'warn'],
 }
 
 /** The frame of every page: who is looking, in which mode, and where to go. */
-export const Frame = ({ pages, issuer }: { pages: readonly ConsolePage[]; issuer: string }) => {
+export const Frame = (given: {
+  pages: readonly ConsolePage[]
+  issuer: string
+  door: Door
+  home?: string
+}) => {
+  const { pages, issuer, door, home } = given
   const [key, setKey] = useState<string>()
   const [trouble, setTrouble] = useState<Trouble>()
-  const place = usePlace()
+  const { path: place, query } = usePlace()
   const main = useRef<HTMLElement>(null)
   const api = useMemo(
     () =>
@@ -114,20 +47,28 @@ export const Frame = ({ pages, issuer }: { pages: readonly ConsolePage[]; issuer
   const page = pages.find(({ path }) => path === place[0]) ?? pages[0]
   const address = place.join('/')
   useEffect(() => {
-    document.title = `${page && api ? `${page.name} · ` : ''}Console · PoHF`
+    document.title = `${page && api ? `${page.name} · ` : ''}${door.name} · PoHF`
     // Whoever follows a link by keyboard or hears the page is taken to what is new.
     if (api) main.current?.focus({ preventScroll: true })
+    scrollTo(0, 0)
   }, [address, api])
+  const brand = home === undefined ? 'PoHF' : <a href={home}>PoHF</a>
   if (!api || !page)
-    return <KeyForm trouble={trouble} onKey={(given) => (setTrouble(undefined), setKey(given))} />
+    return (
+      <DoorView
+        door={door}
+        trouble={trouble}
+        brand={brand}
+        onKey={(text) => (setTrouble(undefined), setKey(text))}
+      />
+    )
   const { View } = page
+  const [mode, tone] = modes[api.mode]
   return (
     <div class="app">
       <header class="side">
-        <a class="brand" href="/">
-          PoHF
-        </a>
-        <nav aria-label="Console">
+        <p class="brand">{brand}</p>
+        <nav aria-label={door.name}>
           {pages.map(({ path, name }) => (
             <a
               key={path}
@@ -144,11 +85,9 @@ export const Frame = ({ pages, issuer }: { pages: readonly ConsolePage[]; issuer
       </header>
       <main ref={main} tabIndex={-1}>
         <p class="mode">
-          <span class={`chip ${api.mode === 'test' ? 'test' : 'ok'}`}>
-            {api.mode === 'test' ? 'Test mode' : 'Live mode'}
-          </span>
+          <span class={`chip ${tone}`}>{mode}</span>
         </p>
-        <View key={page.path} api={api} issuer={issuer} rest={place.slice(1)} />
+        <View key={page.path} api={api} issuer={issuer} rest={place.slice(1)} query={query} />
       </main>
     </div>
   )

@@ -1,15 +1,40 @@
 import { render } from 'preact'
 import '../look/pohf.css'
 import './console.css'
+import type { Door } from './door.tsx'
 import { Frame } from './frame.tsx'
+import { OrdersPage } from './orders/page.tsx'
+import { PurchasesPage } from './purchases/page.tsx'
 import { WebhooksPage } from './webhooks/page.tsx'
 
 /** The pages of the console, in the order of the menu. A further page is one more line here. */
-const pages = [{ path: 'webhooks', name: 'Webhooks', View: WebhooksPage }] as const
+const pages = [
+  { path: 'orders', name: 'Orders', View: OrdersPage },
+  { path: 'purchases', name: 'Purchases', View: PurchasesPage },
+  { path: 'webhooks', name: 'Webhooks', View: WebhooksPage },
+] as const
+
+const door: Door = {
+  name: 'Console',
+  heading: 'Which agent are you?',
+  lead: 'Paste an API key. It stays in the memory of this tab: no cookie, nothing stored, gone with a reload. The pages speak to the public API only, with this key.',
+  label: 'API key',
+  placeholder: 'svc_test_…',
+  pattern: /^svc_(test|live)_[A-Za-z0-9]{10,80}$/,
+  wrong: 'A key begins with svc_test_ or svc_live_. Paste it whole.',
+  button: 'Open the console',
+  noKey: {
+    words: 'One command makes a free test key.',
+    label: 'Command for a test key',
+    commands: `curl -s ${location.origin}/api/agents/register \\
+  --json '{"name":"me","mode":"test",
+    "contactEmail":"me@example.com"}'`,
+  },
+}
 
 const root = document.getElementById('app')
 const issuer = document.querySelector<HTMLMetaElement>('meta[name="pohf-issuer"]')?.content
 if (root && issuer !== undefined) {
   root.replaceChildren()
-  render(<Frame pages={pages} issuer={issuer} />, root)
+  render(<Frame pages={pages} issuer={issuer} door={door} home="/" />, root)
 }

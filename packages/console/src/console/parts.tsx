@@ -72,3 +72,34 @@ export const Bones = () => (
     <div class="bone" />
   </div>
 )
+
+/** A button that asks once more before it does what cannot be undone. */
+export const Sure = (given: { label: string; sure: string; disabled: boolean; onDo: () => void }) => {
+  const [asked, setAsked] = useState(false)
+  return (
+    <button
+      type="button"
+      class={`btn ${asked ? 'stop' : ''}`}
+      disabled={given.disabled}
+      onBlur={() => setAsked(false)}
+      onClick={() => (asked ? (setAsked(false), given.onDo()) : setAsked(true))}
+    >
+      {asked ? given.sure : given.label}
+    </button>
+  )
+}
+
+/** How the last act went, for eyes and for ears. */
+export const Outcome = ({ said, trouble }: { said: string; trouble: Trouble | undefined }) => (
+  <>
+    <p class="hidden" role="status">
+      {said}
+    </p>
+    {said === '' ? null : (
+      <p class="note ok" aria-hidden="true">
+        {said}
+      </p>
+    )}
+    {trouble ? <TroubleNote trouble={trouble} /> : null}
+  </>
+)

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Point, Story } from './story.ts'
 import { fill, type ReplayWords } from './words.ts'
@@ -125,7 +124,7 @@ const Picture = ({ story, words, t }: Omit<Given, 'onTime'>) => {
       <canvas
         ref={canvas}
         class="film"
-        style={{ '--ratio': Math.min(4, Math.max(0.4, width / height)) } as JSX.CSSProperties}
+        style={{ '--ratio': String(Math.min(4, Math.max(0.4, width / height))) }}
         role="img"
         aria-label={fill(words.path, { points: points.length, presses: story.presses.length })}
       />

@@ -8,7 +8,8 @@ import {
   type Result,
 } from '@pohf/verify'
 import type { SealState } from '../look/seal.tsx'
-import { ago, basisOf, dateOf, deedOf, span } from './words.ts'
+import { span } from '../look/span.ts'
+import { ago, basisOf, dateOf, deedOf } from './words.ts'
 
 type Tone = 'ok' | 'warn' | 'stop' | 'test'
 /** What the page shows for a result. `claims` only where the issuer's signature is good. */

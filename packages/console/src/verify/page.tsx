@@ -1,25 +1,9 @@
-import { credentialKinds, verifyCredential, type Fetch, type Options, type Result } from '@pohf/verify'
+import type { Result } from '@pohf/verify'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Seal } from '../look/seal.tsx'
+import { checkHere } from './check.ts'
 import { outcomeOf } from './outcome.ts'
 import { ResultView } from './result.tsx'
-
-/** This page came from the issuer's own server, so its keys and lists are fetched from there, whatever the host is called. */
-const ownFetch: Fetch = (url, init) => fetch(new URL(url).pathname, init)
-
-/** The page shows what is there and lets people judge, so its policy asks for nothing but what the issuer signed. */
-const optionsOf = (issuer: string, challenge: string): Options => ({
-  issuer,
-  fetch: ownFetch,
-  policy: {
-    kinds: credentialKinds,
-    minAssurance: 'low',
-    minQuality: 0,
-    status: 'if-present',
-    allowTest: true,
-    ...(challenge === '' ? {} : { challenge }),
-  },
-})
 
 type Phase =
   | { readonly name: 'empty' }
@@ -148,7 +132,7 @@ export const VerifyPage = ({ issuer }: { issuer: string }) => {
       if (mine === run.current) setPhase({ name: 'checking', slow: true })
     }, 300)
     try {
-      const result = await verifyCredential(text, optionsOf(issuer, challenge))
+      const result = await checkHere(text, issuer, challenge)
       if (mine !== run.current) return
       setPhase({ name: 'done', jwt: text, result, nowSeconds: Math.floor(Date.now() / 1_000) })
     } catch (error) {

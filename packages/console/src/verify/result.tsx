@@ -1,30 +1,13 @@
 import type { Claims, Result } from '@pohf/verify'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { CopyId } from '../look/copy-id.tsx'
+import { useDigest } from '../look/digest.ts'
 import { Seal } from '../look/seal.tsx'
 import { Lines } from './lines.tsx'
 import { allChecks, factsOf, summaryOf, type Outcome } from './outcome.ts'
 import { RecomputeCard } from './recompute-card.tsx'
 import { componentNames, decimals, limitsOf } from './words.ts'
-
-/** The bytes that a seal is woven from. */
-const useDigest = (text: string | undefined): Uint8Array | undefined => {
-  const [bytes, setBytes] = useState<Uint8Array>()
-  useEffect(() => {
-    let wanted = true
-    setBytes(undefined)
-    if (text === undefined) return
-    // Without a secure context there is no WebCrypto, and then no verification either.
-    void crypto.subtle?.digest('SHA-256', new TextEncoder().encode(text)).then((digest) => {
-      if (wanted) setBytes(new Uint8Array(digest))
-    })
-    return () => {
-      wanted = false
-    }
-  }, [text])
-  return bytes
-}
 
 type Score = { readonly claims: Claims; readonly quality: number; readonly tone: Outcome['tone'] }
 const Measured = ({ claims, quality, tone }: Score) => {

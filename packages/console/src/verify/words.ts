@@ -1,18 +1,6 @@
 import type { Claims, CredentialKind } from '@pohf/verify'
+import { span } from '../look/span.ts'
 
-const units: readonly (readonly [string, number])[] = [
-  ['day', 86_400],
-  ['hour', 3_600],
-  ['minute', 60],
-  ['second', 1],
-]
-
-/** A span in the largest unit that fits: "3 hours". */
-export const span = (seconds: number): string => {
-  const [unit, size] = units.find(([, length]) => seconds >= length) ?? ['second', 1]
-  const count = Math.floor(seconds / size)
-  return `${count} ${unit}${count === 1 ? '' : 's'}`
-}
 export const ago = (seconds: number): string => (seconds < 5 ? 'just now' : `${span(seconds)} ago`)
 
 export const dateOf = (seconds: number): string =>

@@ -7,16 +7,22 @@ import { publish } from '../platform/outbox.ts'
 import { evidenceItem, resolveSession, simulatedAttention } from '../evidence/index.ts'
 import { resolveMember } from '../members/index.ts'
 import { mint, repeatOf, type Deps } from './mint.ts'
-import { frameClaims, normalisePaymentRef, pairwiseSubject, railOf } from './rules.ts'
-import { findStored, insertPaymentBinding } from './store.ts'
+import { lookUpPayment, type FindCardPayment } from './payment-look-up.ts'
+import { parsePaymentRef, publicPurchaseId, type PaymentRef } from './payment-ref.ts'
+import { notSettled, type Settled } from './payment-settled.ts'
+import { frameClaims, pairwiseSubject } from './rules.ts'
+import { findCredentialSession, findStored, insertPaymentBinding } from './store.ts'
 import { requireEnrolled } from './verify-personhood.ts'
 import { requireVerified } from './verify.ts'
+
+export type BindDeps = Deps & { readonly findCardPayment: FindCardPayment }
 
 type Input = {
   readonly paymentRef?: string | undefined
   readonly sessionId?: string | undefined
   readonly memberId?: string | undefined
   readonly workRef?: string | undefined
+  readonly payee?: string | undefined
   readonly test?: boolean | undefined
 }
 
@@ -27,6 +33,7 @@ type Human = {
   readonly quality: number
   readonly simulated: boolean
 }
+type Work = Awaited<ReturnType<Deps['findWorkRef']>>
 
 const sessionHuman = async (tx: Tx, agent: Agent, sessionId: string): Promise<Human> => {
   const session = requireVerified(await resolveSession(tx, agent, sessionId))
@@ -50,28 +57,32 @@ const memberHuman = async (tx: Tx, agent: Agent, memberId: string): Promise<Huma
   }
 }
 
-/** Every human that the anchors name. In the sandbox each is simulated and they always agree. */
-const humansOf = async (tx: Tx, deps: Deps, agent: Agent, input: Input): Promise<Human[]> => {
-  const humans: Human[] = []
-  if (input.sessionId !== undefined) humans.push(await sessionHuman(tx, agent, input.sessionId))
-  if (input.memberId !== undefined) humans.push(await memberHuman(tx, agent, input.memberId))
-  if (input.workRef !== undefined) {
-    const work = await deps.findWorkRef(tx, { agentId: agent.agentId, mode: agent.mode, ref: input.workRef })
-    const person = work?.humanRef ?? (agent.mode === 'test' ? input.workRef : undefined)
-    if (person !== undefined) {
-      humans.push({
-        by: 'work',
-        ref: input.workRef,
-        person,
-        quality: simulatedAttention().quality,
-        simulated: agent.mode === 'test',
-      })
-    } else if (humans.length === 0) {
-      throw work
-        ? new Refusal('missing_human_anchor', { message: 'No human has delivered this work yet.' })
-        : new Refusal('not_found', { message: 'No such work.' })
-    }
+/** Whoever did this work: the one of the session that its credential was minted for, or the one that `work` names. */
+const workHuman = async (tx: Tx, agent: Agent, workRef: string, work: Work): Promise<Human | undefined> => {
+  const key = { agentId: agent.agentId, mode: agent.mode, credentialId: workRef }
+  const sessionId = workRef.startsWith('crd_') ? await findCredentialSession(tx, key) : undefined
+  if (sessionId !== undefined)
+    return { ...(await sessionHuman(tx, agent, sessionId)), by: 'work', ref: workRef }
+  const simulated = agent.mode === 'test'
+  const person = work?.humanRef ?? (simulated ? workRef : undefined)
+  if (person !== undefined) {
+    const quality = work?.quality ?? (simulated ? simulatedAttention().quality : 0)
+    return { by: 'work', ref: workRef, person, quality, simulated }
   }
+  if (!work) throw new Refusal('not_found', { message: 'No such work.' })
+  return undefined
+}
+
+/** Every human that the anchors name. In the sandbox each is simulated and they always agree. */
+const humansOf = async (tx: Tx, agent: Agent, input: Input, work: Work): Promise<Human[]> => {
+  const { sessionId, memberId, workRef } = input
+  const humans = [
+    sessionId === undefined ? undefined : await sessionHuman(tx, agent, sessionId),
+    memberId === undefined ? undefined : await memberHuman(tx, agent, memberId),
+    workRef === undefined ? undefined : await workHuman(tx, agent, workRef, work),
+  ].filter((human) => human !== undefined)
+  if (humans.length === 0)
+    throw new Refusal('missing_human_anchor', { message: 'No human has delivered this work yet.' })
   return humans
 }
 
@@ -84,57 +95,94 @@ const requireOneHuman = (humans: readonly Human[]): Human => {
 }
 
 /** The payment that is bound: a reference, our own paid work, or nothing but a rehearsal. */
-const paymentOf = async (tx: Tx, deps: Deps, agent: Agent, input: Input): Promise<string> => {
-  if (input.paymentRef !== undefined) return normalisePaymentRef(input.paymentRef)
-  if (input.workRef !== undefined) {
-    const work = await deps.findWorkRef(tx, { agentId: agent.agentId, mode: agent.mode, ref: input.workRef })
-    if (work?.paid)
-      return input.workRef.startsWith('pur_') ? `x402:${input.workRef}` : `card:${input.workRef}`
-  }
-  if (input.test === true) return 'test:rehearsal'
+const paymentOf = (input: Input, work: Work): PaymentRef => {
+  const { paymentRef, workRef } = input
+  if (paymentRef !== undefined) return parsePaymentRef(paymentRef)
+  if (workRef !== undefined && work?.paid)
+    return parsePaymentRef(workRef.startsWith('pur_') ? `x402:${workRef}` : `card:${workRef}`)
+  if (input.test === true) return parsePaymentRef('test:rehearsal')
   throw new Refusal('missing_payment_anchor')
 }
 
+/** Names the act: the same anchors are the same binding. */
 const referenceOf = (paymentRef: string, input: Input): string =>
   createHash('sha256')
     .update(
-      JSON.stringify([paymentRef, input.sessionId ?? null, input.memberId ?? null, input.workRef ?? null]),
+      JSON.stringify([
+        paymentRef,
+        input.sessionId ?? null,
+        input.memberId ?? null,
+        input.workRef ?? null,
+        ...(input.payee === undefined ? [] : [input.payee.toLowerCase()]),
+      ]),
     )
     .digest('base64url')
 
+const requireAnchors = (input: Input): void => {
+  const { sessionId, memberId, workRef, paymentRef } = input
+  if (sessionId === undefined && memberId === undefined && workRef === undefined)
+    throw new Refusal(
+      paymentRef === undefined && input.test !== true ? 'missing_payment_anchor' : 'missing_human_anchor',
+    )
+  const target = paymentRef === undefined ? undefined : parsePaymentRef(paymentRef).target
+  if (input.payee !== undefined && target?.kind !== 'transfer')
+    throw new Refusal('validation_failed', {
+      details: [
+        {
+          path: 'body.payee',
+          code: 'no_chain',
+          message: 'a payee is checked on a chain: name a transaction',
+        },
+      ],
+    })
+}
+
+/** What is known of our own order or purchase without asking anybody else. */
+const ownSettled = async (
+  tx: Tx,
+  deps: Deps,
+  agent: Agent,
+  { ref, target }: PaymentRef,
+): Promise<Settled | undefined> => {
+  if (target.kind !== 'own' || agent.mode === 'test') return undefined
+  const work = await deps.findWorkRef(tx, { agentId: agent.agentId, mode: agent.mode, ref: target.id })
+  if (!work?.paid) throw notSettled('unpaid', 'nothing of this name was paid for here')
+  return { identity: ref }
+}
+
+type Bound = {
+  readonly human: Human
+  readonly payment: PaymentRef
+  readonly settled: Settled | undefined
+  readonly at: Date
+}
+
 /** Ties a verified human to a payment reference. Spends no credit. */
-export const bindTransaction = async (deps: Deps, caller: Agent, input: Input) => {
+export const bindTransaction = async (deps: BindDeps, caller: Agent, given: Input) => {
+  const input: Input =
+    given.workRef === undefined ? given : { ...given, workRef: publicPurchaseId(given.workRef) }
   // The one exception to "mode comes from the key": `test: true` writes this binding, and only it, as test.
   const agent: Agent = input.test === true ? { ...caller, mode: 'test' } : caller
-  if (input.sessionId === undefined && input.memberId === undefined && input.workRef === undefined) {
-    throw new Refusal(
-      input.paymentRef === undefined && input.test !== true
-        ? 'missing_payment_anchor'
-        : 'missing_human_anchor',
-    )
-  }
+  requireAnchors(input)
   const looked = await inTransaction(deps.ctx, agent.agentId, async (tx) => {
-    const paymentRef = await paymentOf(tx, deps, agent, input)
-    const key = {
-      agentId: agent.agentId,
-      mode: agent.mode,
-      act: 'binding',
-      reference: referenceOf(paymentRef, input),
-    } as const
+    const { workRef } = input
+    const book = { agentId: agent.agentId, mode: agent.mode }
+    const work = workRef === undefined ? undefined : await deps.findWorkRef(tx, { ...book, ref: workRef })
+    const payment = paymentOf(input, work)
+    const key = { ...book, act: 'binding', reference: referenceOf(payment.ref, input) } as const
     const stored = await findStored(tx, key)
     if (stored && (!stored.expired || stored.state === 'revoked'))
       return { repeat: repeatOf<Answered>(stored) }
-    const human = requireOneHuman(await humansOf(tx, deps, agent, input))
-    return {
-      key,
-      human,
-      paymentRef,
-      draft: await draftOf(tx, deps, agent, { human, paymentRef }),
-      replaces: stored?.credentialId,
-    }
+    // The human first: who has none makes us ask no chain and no provider.
+    const human = requireOneHuman(await humansOf(tx, agent, input, work))
+    const own = await ownSettled(tx, deps, agent, payment)
+    return { key, human, payment, own, at: await readNow(tx), replaces: stored?.credentialId }
   })
   if (looked.repeat) return looked.repeat
-  const { key, human, paymentRef, draft, replaces } = looked
+  const { key, human, payment, own, replaces } = looked
+  const found = agent.mode === 'live' && !own ? await lookUpPayment(deps, payment, input.payee) : undefined
+  const at = found ? await inTransaction(deps.ctx, agent.agentId, readNow) : looked.at
+  const draft = draftOf(deps, agent, { human, payment, settled: own ?? found, at })
   const full = {
     key,
     ...draft,
@@ -144,12 +192,8 @@ export const bindTransaction = async (deps: Deps, caller: Agent, input: Input) =
     charged: false,
   }
   return mint(deps, full, async (tx) => {
-    if (
-      agent.mode === 'live' &&
-      !(await insertPaymentBinding(tx, { agentId: agent.agentId, mode: 'live', paymentRef }, human.person))
-    )
-      throw new Refusal('payment_ref_bound')
-    const data = { credentialId: draft.claims.jti, rail: draft.answer.binding.rail, paymentRef }
+    await claimPayment(tx, agent, { human, payment, settled: own ?? found, at })
+    const data = { credentialId: draft.claims.jti, rail: payment.rail, paymentRef: payment.ref }
     await publish(tx, {
       agentId: agent.agentId,
       mode: agent.mode,
@@ -160,24 +204,36 @@ export const bindTransaction = async (deps: Deps, caller: Agent, input: Input) =
   })
 }
 
-type Answered = Awaited<ReturnType<typeof draftOf>>['answer']
+/** A live payment binds one human per agent, under every name that it has. */
+const claimPayment = async (tx: Tx, agent: Agent, { human, payment, settled }: Bound): Promise<void> => {
+  if (agent.mode === 'test') return
+  const names = new Set([payment.ref, ...(settled ? [settled.identity] : [])])
+  // Always in the same order, so that two of them wait for each other and never in a circle.
+  for (const paymentRef of [...names].toSorted()) {
+    const key = { agentId: agent.agentId, mode: 'live', paymentRef } as const
+    if (!(await insertPaymentBinding(tx, key, human.person))) throw new Refusal('payment_ref_bound')
+  }
+}
 
-const draftOf = async (tx: Tx, deps: Deps, agent: Agent, bound: { human: Human; paymentRef: string }) => {
-  const { human, paymentRef } = bound
-  const frame = frameClaims({
-    baseUrl: deps.ctx.config.BASE_URL,
-    mode: agent.mode,
-    kind: 'binding',
-    at: await readNow(tx),
-  })
+type Answered = ReturnType<typeof draftOf>['answer']
+
+const draftOf = (deps: Deps, agent: Agent, { human, payment, settled, at }: Bound) => {
+  const { ref: paymentRef, rail } = payment
+  const frame = frameClaims({ baseUrl: deps.ctx.config.BASE_URL, mode: agent.mode, kind: 'binding', at })
   const credentialId = deps.ctx.ids.make('crd_')
   const salt = Buffer.from(deps.ctx.ids.token(), 'base64url')
-  const rail = railOf(paymentRef)
-  // No rail is looked up yet, so a live reference is what the agent says it is.
-  const assurance = agent.mode === 'test' ? ('test' as const) : ('asserted' as const)
+  const looked = settled && {
+    checked_at: frame.iat,
+    ...(settled.amount === undefined ? {} : { amount: settled.amount }),
+    ...(settled.currency === undefined ? {} : { currency: settled.currency }),
+    ...(settled.payee === undefined ? {} : { payee: settled.payee }),
+  }
+  // Where nobody looked, the reference is what the agent says it is.
+  const assurance = agent.mode === 'test' ? 'test' : looked ? 'verified' : 'asserted'
   const sub = pairwiseSubject(deps.ctx.secrets.derive('pairwise'), agent.agentId, human.person)
   // A signed document cannot be changed: it names a member by the code from which nothing leads back after erasure.
   const humanRef = human.by === 'member' ? sub : human.ref
+  const document = { paymentRef, human: humanRef, ...looked }
   const claims: Omit<CredentialClaims, 'status'> = {
     ...frame,
     jti: credentialId,
@@ -188,11 +244,11 @@ const draftOf = async (tx: Tx, deps: Deps, agent: Agent, bound: { human: Human; 
     quality: human.quality,
     evidence: [
       {
-        ...evidenceItem(salt, human.simulated ? 'simulated' : 'answer', { paymentRef, human: humanRef }),
+        ...evidenceItem(salt, human.simulated ? 'simulated' : 'answer', document),
         type: human.simulated ? 'simulated' : 'payment',
       },
     ],
-    binding: { payment_ref: paymentRef, rail, assurance, human: human.by, human_ref: humanRef },
+    binding: { payment_ref: paymentRef, rail, assurance, human: human.by, human_ref: humanRef, ...looked },
   }
   return {
     claims,
@@ -203,7 +259,7 @@ const draftOf = async (tx: Tx, deps: Deps, agent: Agent, bound: { human: Human; 
       kind: 'binding' as const,
       assurance: 'low' as const,
       expiresAt: new Date(frame.exp * 1_000).toISOString(),
-      binding: { paymentRef, rail, assurance },
+      binding: { paymentRef, rail, assurance } as const,
     },
     salt,
   }

@@ -16,10 +16,7 @@ type WorkDone = {
   /** The membership by which the person works; it may be at another agent. */
   readonly member: { readonly agentId: string; readonly mode: Mode; readonly memberId: string }
 }
-export type WorkMint = <R>(
-  work: WorkDone,
-  within: (tx: Tx, credentialId: string) => Promise<R>,
-) => Promise<R>
+export type WorkMint = <R>(work: WorkDone, within: (tx: Tx, credentialId: string) => Promise<R>) => Promise<R>
 
 /**
  * Mints the credential of a unit of work for its buyer, who pays by the unit and spends no credit, with all else that

@@ -15,7 +15,8 @@ import {
   type Stored,
 } from './store.ts'
 
-type WorkRef = { readonly humanRef: string | null; readonly paid: boolean }
+/** `quality`: how attentive whoever did the work was, where that was measured. */
+type WorkRef = { readonly humanRef: string | null; readonly paid: boolean; readonly quality?: number }
 export type Deps = {
   readonly ctx: Ctx
   readonly signer: Signer

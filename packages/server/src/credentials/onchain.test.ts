@@ -13,7 +13,7 @@ import { serverRoot } from '../../test/architecture.ts'
 import { startHarness } from '../../test/harness.ts'
 import { enrolPerson, registerPaying } from '../../test/member.ts'
 import * as operators from '../operators/index.ts'
-import { readJournal } from '../signing/index.ts'
+import { connectSigner, readJournal } from '../signing/index.ts'
 
 const day = 86_400
 const forks = [
@@ -189,6 +189,32 @@ test('the token says the wallet, a code of the human and how long; any JWT libra
   const judged = await verifyCredential(jwt, policy)
   assert.equal(judged.ok, false)
   assert.equal((await verifyCredential(pohf_jwt, policy)).ok, true)
+})
+
+test('a token that no stored credential explains, or that was changed in the table, is found by the check of keys', async () => {
+  const check = async () => (await harness.operate('GET', '/operator/keys/check', { key: operator })).json
+  const { onchain, credentialId } = await mint(live.apiKey, person.memberId, newWallet())
+  const before = await check()
+  assert.equal(before.ok, true, JSON.stringify(before))
+  // Whoever takes over the api can ask the signer for a human of their own.
+  const claims = JSON.parse(textOf(onchain))
+  const signer = connectSigner(harness.ctx.config.SIGNER_SOCKET)
+  await signer.signTyped('pohf-onchain+jwt', { ...claims, nul: `0x${'ee'.repeat(32)}` })
+  signer.close()
+  const after = await check()
+  assert.deepEqual([after.neverStored, after.ok], [before.neverStored + 1, true])
+  const forged = Buffer.from(textOf(onchain).replace(/"nul":"0x../, '"nul":"0x00')).toString('base64url')
+  await harness.owner.query('alter table credentials disable trigger user')
+  const change = (payload: string) =>
+    harness.owner.query(
+      "update credentials set answer = jsonb_set(answer, '{onchain,payload}', to_jsonb($1::text)) where credential_id = $2",
+      [payload, credentialId],
+    )
+  await change(forged)
+  assert.deepEqual((await check()).differences, [{ credentialId, fault: 'not_journaled' }])
+  await change(onchain.payload)
+  await harness.owner.query('alter table credentials enable trigger user')
+  assert.equal((await check()).ok, true)
 })
 
 test('the signer journals the token before it exists, as it does everything', async () => {

@@ -2,7 +2,9 @@ import type { Mode, OnchainClaims } from '@pohf/protocol'
 import { encodeFunctionData, parseAbi, type Hex } from 'viem'
 import { z } from 'zod'
 import type { BoundWallet } from '../evidence/index.ts'
-import type { Signer } from '../signing/index.ts'
+import type { Tx } from '../platform/db.ts'
+import { headerOf, onchainTyp, type Signer } from '../signing/index.ts'
+import { listStoredCredentials } from './store.ts'
 
 type Beside = {
   readonly mode: Mode
@@ -29,7 +31,7 @@ export const signOnchain = async (signer: Signer, { mode, claims, wallet, human 
     ...(wallet.type === 'contract' && wallet.chainId !== null ? { chain: wallet.chainId } : {}),
     iss,
   }
-  const jwt = await signer.signTyped('pohf-onchain+jwt', payload)
+  const jwt = await signer.signTyped(onchainTyp, payload)
   const [header = '', signedPayload = '', signature = ''] = jwt.split('.')
   const { kid } = JSON.parse(Buffer.from(header, 'base64url').toString('utf8')) as { kid: string }
   const raw = Buffer.from(signature, 'base64url')
@@ -42,7 +44,9 @@ export const signOnchain = async (signer: Signer, { mode, claims, wallet, human 
 }
 
 const abi = parseAbi(['function revoke(bytes32 nullifier)'])
-const stored = z.looseObject({ onchain: z.looseObject({ payload: z.string() }) })
+const hex32 = z.string().regex(/^0x[0-9a-f]{64}$/)
+const token = z.looseObject({ payload: z.string(), r: hex32, s: hex32, keyId: hex32 })
+const stored = z.looseObject({ onchain: token })
 
 /**
  * What the owner of a registry sends to put the human of a credential out there too; undefined where the credential
@@ -57,3 +61,19 @@ export const registryRevocation = (answer: unknown): { nullifier: Hex; revoke: H
   if (test) return undefined
   return { nullifier, revoke: encodeFunctionData({ abi, functionName: 'revoke', args: [nullifier] }) }
 }
+
+const bytesOf = (hex: string): Buffer => Buffer.from(hex.slice(2), 'hex')
+const jwtOf = ({ payload, r, s, keyId }: z.infer<typeof token>): string => {
+  const header = headerOf(onchainTyp, bytesOf(keyId).toString('base64url'))
+  return `${header}.${payload}.${Buffer.concat([bytesOf(r), bytesOf(s)]).toString('base64url')}`
+}
+
+/** Everything of a time that was signed for somebody: credentials, and the tokens for chains beside them. */
+export const listSigned = async (
+  tx: Tx,
+  span: { readonly from: Date; readonly to: Date },
+  limit: number,
+): Promise<{ readonly credentialId: string; readonly jwt: string; readonly at: Date }[]> =>
+  (await listStoredCredentials(tx, span, limit)).flatMap(({ onchain, ...credential }) =>
+    onchain === null ? [credential] : [credential, { ...credential, jwt: jwtOf(token.parse(onchain)) }],
+  )

@@ -1,7 +1,6 @@
 import { route, type Audit, type Route } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
-import { bindTransaction } from './bind-transaction.ts'
-import type { Deps } from './mint.ts'
+import { bindTransaction, type BindDeps } from './bind-transaction.ts'
 import { operatorReinstate } from './operator-reinstate.ts'
 import { operatorRevoke } from './operator-revoke.ts'
 import { operatorSuspend } from './operator-suspend.ts'
@@ -10,7 +9,7 @@ import { verify } from './verify.ts'
 import { makeVerifyQueue } from './verify-batch.ts'
 import { verifyPersonhood } from './verify-personhood.ts'
 
-export const routes = (deps: Deps): Route[] => {
+export const routes = (deps: BindDeps): Route[] => {
   const mintOne = makeVerifyQueue(deps)
   return [
     route('credentials.verify', (call) => verify(deps.ctx, mintOne, { agent: call.agent, input: call.body })),

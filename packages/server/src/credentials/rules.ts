@@ -1,11 +1,5 @@
 import { createHmac } from 'node:crypto'
-import {
-  lifetimeDays,
-  testLifetimeDays,
-  type CredentialClaims,
-  type CredentialKind,
-  type Mode,
-} from '@pohf/protocol'
+import { lifetimeDays, testLifetimeDays, type CredentialKind, type Mode } from '@pohf/protocol'
 import type { SessionKind } from '../sessions/index.ts'
 
 export const kindOfSession: Readonly<Record<SessionKind, 'view' | 'work' | 'presence'>> = {
@@ -58,28 +52,3 @@ export const deviceClaim = (device: DeviceProof | undefined) =>
           attested_at: Math.floor(device.attestedAt.getTime() / 1_000),
         },
       }
-
-type Rail = NonNullable<CredentialClaims['binding']>['rail']
-const hex64 = '0x[0-9a-f]{64}'
-/** How a reference of each rail is written. Any other text is rail `other`: taken as it is, never looked up. */
-const railForms: readonly (readonly [Rail, RegExp])[] = [
-  ['usdc', new RegExp(`^usdc:eip155:\\d{1,18}/tx:${hex64}(/log:\\d{1,6})?$`)],
-  [
-    'ousd',
-    new RegExp(
-      `^ousd:(eip155:\\d{1,18}/tx:${hex64}|solana:[1-9A-HJ-NP-Za-km-z]{32}/tx:[1-9A-HJ-NP-Za-km-z]{64,90})$`,
-    ),
-  ],
-  ['x402', new RegExp(`^x402:(pur_[a-z0-9]{6,64}|eip155:\\d{1,18}/tx:${hex64})$`)],
-  [
-    'card',
-    /^(card:(stripe:(pi|cs|ch|py)_[A-Za-z0-9_]{4,200}|ord_[a-z0-9]{6,64})|(pi|cs)_[A-Za-z0-9_]{4,200})$/,
-  ],
-  ['mpp', /^mpp:[a-z0-9]{1,32}:[!-~]{1,200}$/],
-  ['agentpay', /^agentpay:(visa|mastercard|amex|discover):[!-~]{4,128}$/],
-]
-export const railOf = (paymentRef: string): Rail =>
-  railForms.find(([, form]) => form.test(paymentRef))?.[0] ?? 'other'
-/** Bare Stripe ids are written with their rail, so that one payment has one reference. */
-export const normalisePaymentRef = (paymentRef: string): string =>
-  /^(pi|cs)_[A-Za-z0-9_]{4,}$/.test(paymentRef) ? `card:stripe:${paymentRef}` : paymentRef

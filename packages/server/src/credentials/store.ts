@@ -190,6 +190,20 @@ export const findState = async (tx: Tx, agentId: string, credentialId: string) =
   return { seq: row.seq, state: row.state as CredentialState }
 }
 
+/** The session that a credential of this agent was minted for, while the credential holds. */
+export const findCredentialSession = async (
+  tx: Tx,
+  key: { agentId: string; mode: Mode; credentialId: string },
+): Promise<string | undefined> => {
+  const { rows } = await sql<{ reference: string }>`
+    select k.reference from credential_claims k
+    where k.agent_id = ${key.agentId} and k.mode = ${key.mode} and k.act = 'session'
+      and k.credential_id = ${key.credentialId} and k.expires_at > pohf_now()
+      and (select state from credential_states s where s.agent_id = k.agent_id and s.credential_id = k.credential_id
+        order by seq desc limit 1) = 'issued'`.execute(tx)
+  return rows[0]?.reference
+}
+
 /** Binds a payment to a human; false where it is bound to another. */
 export const insertPaymentBinding = async (
   tx: Tx,
@@ -206,19 +220,26 @@ export const insertPaymentBinding = async (
 }
 
 /** Stored credentials of all tenants by time, for the comparison with the signer's journal. */
+type StoredCredential = {
+  readonly credentialId: string
+  readonly jwt: string
+  readonly at: Date
+  /** The token for chains that was given out beside it. */
+  readonly onchain: unknown
+}
 export const listStoredCredentials = async (
   tx: Tx,
   span: { readonly from: Date; readonly to: Date },
   limit: number,
-): Promise<{ readonly credentialId: string; readonly jwt: string; readonly at: Date }[]> => {
+): Promise<StoredCredential[]> => {
   const rows = await tx
     .selectFrom('credentials')
-    .select(['credential_id', 'jwt', 'at'])
+    .select(['credential_id', 'jwt', 'at', sql`answer -> 'onchain'`.as('onchain')])
     .where('at', '>=', span.from)
     .where('at', '<', span.to)
     .limit(limit)
     .execute()
-  return rows.map(({ credential_id: credentialId, jwt, at }) => ({ credentialId, jwt, at }))
+  return rows.map(({ credential_id: credentialId, ...rest }) => ({ credentialId, ...rest }))
 }
 
 type ChargedKey = { readonly agentId: string; readonly mode: Mode; readonly reference: string }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
-import { consolePages } from './console.ts'
+import { consolePages, operatorPages } from './console.ts'
 import { pages } from './pages.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pohf-console-'))
@@ -20,6 +20,9 @@ test('the built page is told its issuer, escaped, and keeps the strict policy; i
   mkdirSync(join(folder, 'assets'), { recursive: true })
   writeFileSync(join(folder, 'verify.html'), '<meta name="pohf-issuer" content="{{issuer}}">')
   writeFileSync(join(folder, 'console.html'), '<title>Console</title>')
+  mkdirSync(join(folder, 'operator/assets'), { recursive: true })
+  writeFileSync(join(folder, 'operator/operator.html'), '<title>Operators</title>')
+  writeFileSync(join(folder, 'operator/assets/operator-def456.js'), 'export {}')
   writeFileSync(join(folder, 'assets/verify-abc123.js'), 'export {}')
   writeFileSync(join(folder, 'assets/verify-abc123.js.map'), '{}')
   const built = consolePages('https://proof.example/"><script>', folder)
@@ -34,6 +37,26 @@ test('the built page is told its issuer, escaped, and keeps the strict policy; i
   const script = await built[2]?.handler({ params: {}, query: {}, header: () => undefined })
   assert.equal(script?.mediaType, 'text/javascript; charset=utf-8')
   assert.match(script?.headers?.['cache-control'] ?? '', /immutable/)
+})
+
+test('operators’ pages are pages of their listener: not one file of them is among the public ones', async () => {
+  const built = operatorPages('https://proof.example', folder)
+  assert.deepEqual(
+    built.map((page) => page.path),
+    ['/operator', '/operator/assets/operator-def456.js'],
+  )
+  const page = await built[0]?.handler({ params: {}, query: {}, header: () => undefined })
+  assert.match(page?.headers?.['content-security-policy'] ?? '', /default-src 'none'.*script-src 'self'/)
+  assert.match(page?.headers?.['content-security-policy'] ?? '', /frame-ancestors 'none'/)
+  const open = consolePages('https://proof.example', folder).map((one) => one.path)
+  assert.deepEqual(
+    open.filter((path) => path.includes('operator')),
+    [],
+  )
+  const harness = await startHarness()
+  for (const path of ['/operator', '/operator/', '/operator/assets/operator-def456.js'])
+    assert.equal((await harness.call('GET', path)).status, 404)
+  assert.notEqual((await harness.operate('GET', '/operator')).status, 404)
 })
 
 test('the stylesheet needs no build', async () => {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Page } from '../platform/call.ts'
-import { html, pageHeaders, pageOf } from '../platform/html.ts'
+import { html, pageHeaders, pageOf, type Template } from '../platform/html.ts'
 
 const builtFolder = fileURLToPath(new URL('../../../console/dist', import.meta.url))
 
@@ -11,23 +11,37 @@ const mediaTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
 }
 
-/** Address and file of every page that the console builds. */
-const entries = { '/verify': 'verify.html', '/console': 'console.html', '/me/recording': 'recording.html' } as const
+/** Address and file of every page that the console builds for the public listener. */
+const entries = {
+  '/verify': 'verify.html',
+  '/console': 'console.html',
+  '/me/recording': 'recording.html',
+} as const
+/** The same for the operators' listener, in a folder of its own. */
+const operatorFile = 'operator/operator.html'
 
 export const isConsoleBuilt = (folder = builtFolder): boolean =>
-  Object.values(entries).every((file) => existsSync(join(folder, file)))
+  [...Object.values(entries), operatorFile].every((file) => existsSync(join(folder, file)))
 
-const notBuilt = (path: string): Page => ({
-  path,
-  handler: async () =>
-    pageOf(
-      'Not built',
-      html`<h1>This page is not built yet.</h1>
-        <p>Build it and start the service again:</p>
-        <p><code>npm run build</code></p>`,
-      503,
-    ),
-})
+const notBuiltPage = pageOf(
+  'Not built',
+  html`<h1>This page is not built yet.</h1>
+    <p>Build it and start the service again:</p>
+    <p><code>npm run build</code></p>`,
+  503,
+)
+const notBuilt = (path: string): Page => ({ path, handler: async () => notBuiltPage })
+
+/** A built page whose places, `{{name}}`, its own module fills in. */
+export const templateOf = (file: 'work.html', folder = builtFolder): Template => {
+  if (!existsSync(join(folder, file))) return () => notBuiltPage
+  const text = readFileSync(join(folder, file), 'utf8')
+  return (values, headers) => ({
+    mediaType: 'text/html; charset=utf-8',
+    text: text.replaceAll(/\{\{([\w-]+)\}\}/g, (_, name: string) => html`${values[name] ?? ''}`.text),
+    headers: { ...headers, 'cache-control': 'no-cache' },
+  })
+}
 
 const entryPage = (path: string, file: string, issuer: string): Page => {
   const text = readFileSync(file, 'utf8').replaceAll('{{issuer}}', html`${issuer}`.text)
@@ -42,13 +56,13 @@ const entryPage = (path: string, file: string, issuer: string): Page => {
 }
 
 /** Their names hold a hash of their content, so they may be kept for ever. */
-const assetPages = (folder: string): Page[] =>
+const assetPages = (folder: string, base: string): Page[] =>
   readdirSync(folder).flatMap((name) => {
     const mediaType = mediaTypes[extname(name)]
     if (mediaType === undefined) return []
     const text = readFileSync(join(folder, name), 'utf8')
     const headers = { 'cache-control': 'public, max-age=31536000, immutable' }
-    return [{ path: `/assets/${name}`, handler: async () => ({ mediaType, text, headers }) }]
+    return [{ path: `${base}/${name}`, handler: async () => ({ mediaType, text, headers }) }]
   })
 
 /** The console's pages, read once at the start. They are told who the issuer is, and nothing else. */
@@ -56,6 +70,15 @@ export const consolePages = (issuer: string, folder = builtFolder): Page[] => {
   if (!isConsoleBuilt(folder)) return Object.keys(entries).map(notBuilt)
   return [
     ...Object.entries(entries).map(([path, file]) => entryPage(path, join(folder, file), issuer)),
-    ...assetPages(join(folder, 'assets')),
+    ...assetPages(join(folder, 'assets'), '/assets'),
+  ]
+}
+
+/** The operators' pages, for their listener alone. */
+export const operatorPages = (issuer: string, folder = builtFolder): Page[] => {
+  if (!isConsoleBuilt(folder)) return [notBuilt('/operator')]
+  return [
+    entryPage('/operator', join(folder, operatorFile), issuer),
+    ...assetPages(join(folder, 'operator/assets'), '/operator/assets'),
   ]
 }

@@ -178,6 +178,66 @@ export const readMessage = (event: unknown, livemode: boolean): CardMessage | un
   return fact && { eventId: data.id, type: data.type, saidAt: new Date(data.created * 1_000), fact }
 }
 
+/** How a payment stands, for whoever wants to rely on it. */
+export type CardStanding =
+  /** None of this account, or of another kind. */
+  | 'foreign'
+  | { readonly settled: true; readonly paymentId: string; readonly usdCents: bigint | undefined }
+  | { readonly settled: false; readonly code: string; readonly why: string }
+
+const chargeStanding = z.looseObject({
+  amount_refunded: cents,
+  disputed: z.boolean(),
+  status: z.string(),
+  payment_intent: idOrObject.nullish(),
+  amount: cents,
+  currency: z.string(),
+})
+const paymentStanding = z.looseObject({
+  id,
+  status: z.string(),
+  amount_received: cents,
+  currency: z.string(),
+  latest_charge: chargeStanding.nullish(),
+})
+const sessionStanding = z.looseObject({
+  payment_status: z.string(),
+  payment_intent: paymentStanding.nullish(),
+})
+const unsettled = (code: string, why: string) => ({ settled: false, code, why }) as const
+const usdOf = (amount: number, currency: string) => (currency === 'usd' ? BigInt(amount) : undefined)
+
+const readChargeStanding = (object: unknown): CardStanding => {
+  const given = chargeStanding.parse(object)
+  if (given.amount_refunded > 0) return unsettled('refunded', 'it was refunded, at least in part')
+  if (given.disputed) return unsettled('disputed', 'it is disputed, or was')
+  if (given.status !== 'succeeded') return unsettled('unpaid', 'the money has not arrived')
+  if (!given.payment_intent) return 'foreign'
+  return {
+    settled: true,
+    paymentId: idOf(given.payment_intent),
+    usdCents: usdOf(given.amount, given.currency),
+  }
+}
+const readPaymentStanding = (object: unknown): CardStanding => {
+  const given = paymentStanding.parse(object)
+  if (given.status !== 'succeeded' || given.amount_received === 0 || !given.latest_charge)
+    return unsettled('unpaid', 'the money has not arrived')
+  const charge = readChargeStanding({ ...given.latest_charge, payment_intent: given.id })
+  return typeof charge === 'object' && charge.settled
+    ? { ...charge, usdCents: usdOf(given.amount_received, given.currency) }
+    : charge
+}
+/** Reads how an object of the provider stands, read with its payment and charge; `kind` is the beginning of its id. */
+export const readStanding = (kind: string, object: unknown): CardStanding => {
+  if (kind === 'pi') return readPaymentStanding(object)
+  if (kind !== 'cs') return readChargeStanding(object)
+  const given = sessionStanding.parse(object)
+  if (given.payment_status !== 'paid' || !given.payment_intent)
+    return unsettled('unpaid', 'the money has not arrived')
+  return readPaymentStanding(given.payment_intent)
+}
+
 /**
  * What was refunded and stays refunded: the largest sum that was named, less what the bank sent back. Whether the
  * provider lowers its sum then is not said anywhere, so the refunds that are known to stand are counted beside it.

@@ -6,7 +6,9 @@ import {
   readMessage,
   readRefund,
   readSession,
+  readStanding,
   type CardMessage,
+  type CardStanding,
   type SessionFact,
 } from './card-facts.ts'
 import type { RefundStateFact } from './refunds/rules.ts'
@@ -112,6 +114,26 @@ export const makeCardProvider = (ctx: Pick<Ctx, 'config' | 'log' | 'clock'>) => 
         } catch (error) {
           if (error instanceof Stripe.errors.StripeError && error.code === 'resource_missing')
             return 'unknown'
+          throw error
+        }
+      }),
+    /** How a payment stands, by the id of itself (`pi_`), its session (`cs_`) or its charge (`ch_`, `py_`). */
+    findPayment: (paymentRef: string): Promise<CardStanding> =>
+      asked('look a payment up', async () => {
+        const kind = paymentRef.slice(0, 2)
+        try {
+          const object =
+            kind === 'pi'
+              ? await client.paymentIntents.retrieve(paymentRef, { expand: ['latest_charge'] })
+              : kind === 'cs'
+                ? await client.checkout.sessions.retrieve(paymentRef, {
+                    expand: ['payment_intent', 'payment_intent.latest_charge'],
+                  })
+                : await client.charges.retrieve(paymentRef)
+          return readStanding(kind, object)
+        } catch (error) {
+          if (error instanceof Stripe.errors.StripeError && error.code === 'resource_missing')
+            return 'foreign'
           throw error
         }
       }),

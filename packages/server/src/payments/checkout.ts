@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Ctx } from '../platform/context.ts'
 import { inTransaction, type Tenant, type Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
+import type { CardStanding } from './card-facts.ts'
 import { ProviderFault, type CardProvider } from './card-provider.ts'
 import { cardUsdCentsMin, type NewCheckout } from './rules.ts'
 import {
@@ -72,6 +73,17 @@ export const makePayments = (ctx: Ctx, provider: CardProvider | undefined) => {
   }
 
   return {
+    /** How a payment stands at the provider, by any name that the provider gives it. */
+    findCardPayment: async (id: string): Promise<CardStanding> => {
+      // Where cards are only played with, nothing is proven to the world.
+      if (!provider || !(provider.livemode || ctx.config.loopback)) return 'foreign'
+      try {
+        return await provider.findPayment(id)
+      } catch (error) {
+        if (!(error instanceof ProviderFault)) throw error
+        throw new Refusal('card_provider_unreachable', { headers: { 'retry-after': '5' } })
+      }
+    },
     takesCards: provider !== undefined,
     /** Opens a checkout that a person completes, or gives the open one: intent, call, settle. */
     openCheckout: async (checkout: NewCheckout): Promise<Opened> => {

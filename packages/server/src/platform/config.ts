@@ -44,6 +44,16 @@ const host = (description: string) =>
 
 const path = (description: string) => z.string().min(1).max(4_096).optional().meta({ description })
 
+/** Circle's own USDC on Ethereum, Optimism, Polygon, Base, Arbitrum and Avalanche. Test networks hold no money. */
+const bindingTokens = [
+  'usdc:1=0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48',
+  'usdc:10=0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85',
+  'usdc:137=0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359',
+  'usdc:8453=0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+  'usdc:42161=0xaf88d065e77c8cC2239327C5EDb3A432268e5831',
+  'usdc:43114=0xB97EF9Ef8734C71904D8002F8b6Bc66Dd9c48a6E',
+].join(',')
+
 /** One schema for every setting, read once. Only DATABASE_URL is required; every default is safe. */
 export const settings = z.object({
   DATABASE_URL: z
@@ -265,8 +275,39 @@ export const settings = z.object({
     )
     .meta({
       description:
-        'JSON-RPC addresses by chain id, such as 1=https://…,8453=https://…. They are asked about wallets that are contracts (EIP-1271). Without one such wallets cannot be bound.',
+        'JSON-RPC addresses by chain id, such as 1=https://…,8453=https://…. They are asked about wallets that are contracts (EIP-1271) and about payments that are bound. Without one such wallets cannot be bound, and such payments are what the agent says.',
     }),
+  BINDING_TOKENS: z
+    .string()
+    .default(bindingTokens)
+    .transform((list) =>
+      list
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== ''),
+    )
+    .pipe(
+      z
+        .array(
+          z
+            .string()
+            .regex(
+              /^[a-z0-9]{2,12}:[1-9][0-9]{0,14}=0x[0-9a-fA-F]{40}(\/([0-9]|[12][0-9]|3[0-6]))?$/,
+              'must be symbol, chain id and address, such as usdc:8453=0x…, with /18 where it has not 6 decimals',
+            ),
+        )
+        .max(256),
+    )
+    .meta({
+      description:
+        'Tokens that count as money where a transaction is bound: symbol:chain=address, with /decimals where they are not 6. Default: USDC on six main networks. Each chain also needs its address in EVM_RPC_URLS.',
+    }),
+  BINDING_CONFIRMATIONS: integer(
+    1,
+    100_000,
+    12,
+    'Blocks that must have a transaction, its own included, before a binding says verified.',
+  ),
   X402_ASSET: evmAddress('EIP-3009 token of 6 decimals that is taken. Default: USDC of the network.'),
   X402_ASSET_NAME: z
     .string()
@@ -282,12 +323,29 @@ export const settings = z.object({
     .meta({ description: 'EIP-712 domain version of the token.' }),
 })
 
+type Token = {
+  readonly symbol: string
+  readonly chainId: number
+  readonly address: string
+  readonly decimals: number
+}
+const tokenOf = (item: string): Token => {
+  const [, symbol = '', chainId, address = '', decimals] =
+    /^([a-z0-9]+):(\d+)=(0x[0-9a-fA-F]{40})(?:\/(\d+))?$/.exec(item) ?? []
+  return {
+    symbol,
+    chainId: Number(chainId),
+    address: address.toLowerCase(),
+    decimals: decimals === undefined ? 6 : Number(decimals),
+  }
+}
+
 type Settings = z.output<typeof settings>
 
 /** What the rest of the program reads: every setting, with the dependent defaults filled in. */
 export type Config = Omit<
   Settings,
-  'PORT' | 'BASE_URL' | 'OPERATOR_PORT' | 'KEYS_DIR' | 'SIGNER_SOCKET' | 'EVM_RPC_URLS'
+  'PORT' | 'BASE_URL' | 'OPERATOR_PORT' | 'KEYS_DIR' | 'SIGNER_SOCKET' | 'EVM_RPC_URLS' | 'BINDING_TOKENS'
 > & {
   readonly PORT: number
   readonly BASE_URL: string
@@ -296,6 +354,8 @@ export type Config = Omit<
   readonly SIGNER_SOCKET: string
   /** By chain id. */
   readonly EVM_RPC_URLS: ReadonlyMap<number, string>
+  /** By chain id; addresses in lower case. */
+  readonly BINDING_TOKENS: ReadonlyMap<number, readonly Token[]>
   readonly loopback: boolean
   readonly addressLimits: boolean
 }
@@ -351,6 +411,7 @@ const withDefaults = (value: Settings): Config => {
     OPERATOR_PORT: value.OPERATOR_PORT ?? (portNumber === 0 ? 0 : portNumber + 1),
     ...signerPlaces(value),
     EVM_RPC_URLS: new Map(value.EVM_RPC_URLS.map(chainUrlOf)),
+    BINDING_TOKENS: Map.groupBy(value.BINDING_TOKENS.map(tokenOf), ({ chainId }) => chainId),
     loopback,
     addressLimits: value.ADDRESS_LIMITS === 'on' || (value.ADDRESS_LIMITS === 'auto' && !loopback),
   }

@@ -47,7 +47,9 @@ export const builtIn: readonly WorkflowTerms[] = [
     ],
     gold: [
       {
-        input: { text: 'Dear Ms Kaya, thank you for your letter. We will answer it by Friday. Kind regards.' },
+        input: {
+          text: 'Dear Ms Kaya, thank you for your letter. We will answer it by Friday. Kind regards.',
+        },
         answer: { clear: true, polite: true },
       },
       {
@@ -233,7 +235,12 @@ export const builtIn: readonly WorkflowTerms[] = [
     id: 'wf_judge',
     title: 'Give your judgement',
     description: 'A person reads a question, thinks about it and answers in their own words.',
-    steps: ['Read the question', 'Think about it', 'Answer in at least two sentences', 'Say how sure you are'],
+    steps: [
+      'Read the question',
+      'Think about it',
+      'Answer in at least two sentences',
+      'Say how sure you are',
+    ],
     estMinutes: 3,
     rewardStars: 50,
     category: 'judgement',

@@ -68,7 +68,8 @@ const faultsOf = <F extends Field>(
   path: string,
   check: (field: F, value: unknown) => Fault | undefined,
 ): Detail[] => {
-  if (!isRecord(value)) return [{ path, code: 'type', message: 'must be an object with a value for each field' }]
+  if (!isRecord(value))
+    return [{ path, code: 'type', message: 'must be an object with a value for each field' }]
   const known = new Map(form.map((field) => [field.name, field]))
   const strange = Object.keys(value)
     .filter((name) => !known.has(name))
@@ -121,7 +122,11 @@ export const itemsOf = (
 
 const plain = (value: unknown): unknown => {
   if (typeof value === 'string')
-    return value.normalize('NFKC').toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, ' ').trim()
+    return value
+      .normalize('NFKC')
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
+      .trim()
   return Array.isArray(value) ? value.map((one) => String(plain(one))).toSorted((a, b) => a.localeCompare(b)) : value
 }
 /** Whether an answer says what is known to be right, in the fields that are known. Spelling of signs does not count. */

@@ -48,7 +48,12 @@ export const claimGold = async (tx: Tx, books: Books, wish: Wish): Promise<Unit 
 export const judgeGold = async (
   tx: Tx,
   books: Books,
-  done: { readonly order: Order; readonly assignment: Assignment; readonly personId: string; readonly answer: unknown },
+  done: {
+    readonly order: Order
+    readonly assignment: Assignment
+    readonly personId: string
+    readonly answer: unknown
+  },
 ): Promise<void> => {
   const { order, assignment, personId, answer } = done
   const right = isRight(order.terms?.goldAnswer, answer)

@@ -2,7 +2,13 @@ import type { AnswerForm, Mode } from '@pohf/protocol'
 import type { Operator } from '../platform/call.ts'
 import { inTransaction, type Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
-import { findOrder, findOrderForUpdate, updateOrderAccepted, type Order, type OrderKey } from './orders/store.ts'
+import {
+  findOrder,
+  findOrderForUpdate,
+  updateOrderAccepted,
+  type Order,
+  type OrderKey,
+} from './orders/store.ts'
 import { showToOperator } from './operator-orders.ts'
 import type { Operating } from './operator-produce.ts'
 import { updateUnitsReady } from './units/store.ts'

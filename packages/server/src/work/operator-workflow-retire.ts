@@ -5,11 +5,7 @@ import type { Operating } from './operator-produce.ts'
 import { updateWorkflowRetired } from './store.ts'
 
 /** Offers a workflow no more. Orders that stand are finished. */
-export const operatorWorkflowRetire = (
-  { ctx, audit }: Operating,
-  operator: Operator,
-  workflowId: string,
-) =>
+export const operatorWorkflowRetire = ({ ctx, audit }: Operating, operator: Operator, workflowId: string) =>
   inTransaction(ctx, 'system', async (tx) => {
     if (!(await updateWorkflowRetired(tx, workflowId)))
       throw new Refusal('not_found', { message: 'No such workflow.' })

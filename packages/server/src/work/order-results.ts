@@ -1,3 +1,4 @@
+import type { UnitState } from '@pohf/protocol'
 import { Answer, type Agent } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
 import { inTransaction } from '../platform/db.ts'
@@ -10,6 +11,7 @@ import { listUnits } from './units/store.ts'
 type Page = {
   readonly orderId: string
   readonly format?: 'json' | 'csv' | undefined
+  readonly status?: UnitState | undefined
   readonly after?: number | undefined
   readonly limit?: number | undefined
 }
@@ -52,11 +54,11 @@ const rowOf = (unit: Shown, fields: readonly string[]): (string | number | null)
 /** The answers with their credentials, unit by unit. */
 export const orderResults = (ctx: Ctx, agent: Agent, findTokens: FindTokens, page: Page) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
-    const { limit = 100, after = 0 } = page
+    const { status, limit = 100, after = 0 } = page
     const key = { agentId: agent.agentId, mode: agent.mode, orderId: page.orderId }
     const order = await findOrder(tx, key)
     if (!order) throw new Refusal('not_found', { message: 'No such order.' })
-    const rows = await listUnits(tx, key, { after, limit })
+    const rows = await listUnits(tx, key, { status, after, limit })
     const units = await showUnits(tx, order, rows, findTokens)
     const nextCursor = rows.length === limit ? (rows.at(-1)?.n ?? null) : null
     if (page.format !== 'csv')

@@ -4,6 +4,11 @@ import { route, type Call, type EndpointId, type Route } from '../platform/call.
 import type { Ctx } from '../platform/context.ts'
 import type { WorkerDeps } from './deps.ts'
 import { order } from './order.ts'
+import { operatorPurchases } from './operator-purchases.ts'
+import { operatorRefund } from './operator-refund.ts'
+import { purchaseRead } from './purchase-read.ts'
+import { purchasesList } from './purchases-list.ts'
+import { taskBuy, type BuyDeps } from './task-buy.ts'
 import { operatorAppealDecide } from './operator-appeal-decide.ts'
 import { operatorAppeals } from './operator-appeals.ts'
 import { operatorOfferAccept } from './operator-offer-accept.ts'
@@ -19,11 +24,6 @@ import { orderRead } from './order-read.ts'
 import { orderResults } from './order-results.ts'
 import { ordersList } from './orders-list.ts'
 import type { FindTokens } from './show-order.ts'
-import { operatorPurchases } from './operator-purchases.ts'
-import { operatorRefund } from './operator-refund.ts'
-import { purchaseRead } from './purchase-read.ts'
-import { purchasesList } from './purchases-list.ts'
-import { taskBuy, type BuyDeps } from './task-buy.ts'
 import { tasksComplete, type RecordTaskSession } from './tasks-complete.ts'
 import { tasksNext, type FindMode } from './tasks-next.ts'
 import { unitAccept } from './unit-accept.ts'
@@ -43,9 +43,9 @@ export type Handed = WorkerDeps & {
   readonly payments: Payments
   readonly findMode: FindMode
   readonly recordTaskSession: RecordTaskSession
-  readonly findTokens: FindTokens
   readonly shop: BuyDeps['shop']
   readonly houseAgentId: BuyDeps['houseAgentId']
+  readonly findTokens: FindTokens
 }
 
 const pageOf = (call: Pick<Call<EndpointId>, 'header'>): FromPage => ({
@@ -62,9 +62,7 @@ const workerRoutes = (deps: WorkerDeps): Route[] => [
   route('work.worker-assignment', (call) =>
     workerAssignment(deps.ctx, pageOf(call), call.params.assignmentId),
   ),
-  route('work.worker-deliver', (call) =>
-    workerDeliver(deps, pageOf(call), { ...call.params, ...call.body }),
-  ),
+  route('work.worker-deliver', (call) => workerDeliver(deps, pageOf(call), { ...call.params, ...call.body })),
   route('work.worker-return', (call) => workerReturn(deps.ctx, pageOf(call), call.params.assignmentId)),
   route('work.worker-appeal', (call) =>
     workerAppeal(deps.ctx, pageOf(call), { ...call.params, ...call.body }),

@@ -5,7 +5,8 @@ import { inputsOf } from './show-order.ts'
 import { findUnit, type Unit } from './units/store.ts'
 
 /** Whether the unit is as this person left it: one who gave it back sees nothing of who came after. */
-const isTheirs = ({ status }: Assignment): boolean => !['returned', 'ran_out', 'not_verified'].includes(status)
+const isTheirs = ({ status }: Assignment): boolean =>
+  !['returned', 'ran_out', 'not_verified'].includes(status)
 
 const summaryOf = (assignment: Assignment, order: Order, unit: Unit | undefined) => {
   const theirs = unit && isTheirs(assignment) ? unit : undefined

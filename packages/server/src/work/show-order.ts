@@ -84,12 +84,7 @@ export type FindTokens = (
 ) => Promise<ReadonlyMap<string, string>>
 
 /** Units as their buyer sees them. */
-export const showUnits = async (
-  tx: Tx,
-  order: Order,
-  units: readonly Unit[],
-  findTokens: FindTokens,
-) => {
+export const showUnits = async (tx: Tx, order: Order, units: readonly Unit[], findTokens: FindTokens) => {
   const inputs = await inputsOf(tx, order, units)
   const tokens = await findTokens(
     tx,

@@ -1,7 +1,6 @@
 import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../platform/db.ts'
-import { findWorkflow, type OfferedWorkflow } from './store.ts'
-import { countShelf, hasOnShelf, takeFromShelf, updateStock, type UnitKey } from './units/store.ts'
+import { countShelf, findOnShelf, takeFromShelf, updateStock, type UnitKey } from './units/store.ts'
 
 /** A finished unit that was taken from stock: its answer, and the session in which a person did it. */
 export type StockUnit = {
@@ -35,17 +34,7 @@ export const markSold = async (tx: Tx, unitRef: string): Promise<void> => {
   if (!(await updateStock(tx, keyOf(unitRef), 'sold'))) throw new Error('this unit was not taken')
 }
 
-/** The workflow, where it is offered and a finished unit of it could be sold now. */
-export const findInStock = async (
-  tx: Tx,
-  workflowId: string,
-  mode: Mode,
-): Promise<OfferedWorkflow | undefined> => {
-  const workflow = await findWorkflow(tx, workflowId)
-  return workflow?.active && (await hasOnShelf(tx, workflowId, mode)) ? workflow : undefined
-}
-
-/** How many units of each workflow could be sold now. */
+/** How many units of a workflow could be sold now. */
 export const countStock = async (tx: Tx): Promise<ReadonlyMap<string, Readonly<Record<Mode, number>>>> => {
   const stock = new Map<string, Record<Mode, number>>()
   for (const { taskId, mode, count } of await countShelf(tx)) {
@@ -55,3 +44,7 @@ export const countStock = async (tx: Tx): Promise<ReadonlyMap<string, Readonly<R
   }
   return stock
 }
+
+/** Whether one could be sold now. A look that promises nothing: only taking one does. */
+export const hasStock = (tx: Tx, workflowId: string, mode: Mode): Promise<boolean> =>
+  findOnShelf(tx, workflowId, mode)

@@ -14,18 +14,12 @@ const rehearsal: Workflow = {
   datasetOptin: false,
   category: 'sandbox',
   priceUsd: 0.01,
+  inputForm: [],
+  answerForm: [{ name: 'ok', label: 'Did you see this?', type: 'yes_no', required: true }],
 }
 
 /** What a deployment on loopback offers, so that a first try finds something. */
-export const seeds: readonly WorkflowTerms[] = [
-  {
-    ...rehearsal,
-    inputForm: [],
-    answerForm: [{ name: 'ok', label: 'Did you see this?', type: 'yes_no', required: true }],
-    gold: [],
-  },
-  ...builtIn,
-]
+export const seeds: readonly WorkflowTerms[] = [{ ...rehearsal, gold: [] }, ...builtIn]
 
 type Ending = 'settles' | 'times_out' | 'fails'
 const endings: Readonly<Record<string, Ending>> = {
@@ -39,3 +33,6 @@ export const findRehearsal = (workflowId: string): { workflow: Workflow; ending:
   const ending = Object.hasOwn(endings, workflowId) ? endings[workflowId] : undefined
   return ending && { workflow: { ...rehearsal, id: workflowId }, ending }
 }
+
+/** The names of rehearsals: no main network sells anything under them. */
+export const isRehearsalId = (workflowId: string): boolean => workflowId.startsWith('wf_test_')

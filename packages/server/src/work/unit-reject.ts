@@ -20,7 +20,9 @@ export const unitReject = (ctx: Ctx, agent: Agent, findTokens: FindTokens, input
     const { orderId, n, reason, note } = input
     const locked = await requireReviewable(tx, { agentId: agent.agentId, mode: agent.mode, orderId, n })
     if (locked.unit.reviewIsOver)
-      throw new Refusal('order_conflict', { message: 'The time to look at it is over: it counts as accepted.' })
+      throw new Refusal('order_conflict', {
+        message: 'The time to look at it is over: it counts as accepted.',
+      })
     await rejectUnit(tx, locked, { reason, note })
     return showUnit(tx, locked, findTokens)
   })

@@ -27,12 +27,20 @@ const requireFree = async (tx: Tx, page: FromPage, mode: Mode): Promise<Who> => 
       message: `You are not enrolled anywhere for ${mode} work.`,
     })
   if (await findCurrent(tx, personId))
-    throw new Refusal('order_conflict', { message: 'You have a unit in hand. Hand it in or give it back first.' })
+    throw new Refusal('order_conflict', {
+      message: 'You have a unit in hand. Hand it in or give it back first.',
+    })
   return { personId, workable }
 }
 
 /** Signs that buyer and person may be one. They are looked at, and refuse nobody. */
-const flagsOf = async (tx: Tx, deps: WorkerDeps, unit: Unit, who: Who, address: string): Promise<string[]> => {
+const flagsOf = async (
+  tx: Tx,
+  deps: WorkerDeps,
+  unit: Unit,
+  who: Who,
+  address: string,
+): Promise<string[]> => {
   if (unit.agentId === deps.houseOf(unit.mode)) return []
   const sameNetwork = (await deps.findNetwork(tx, unit.agentId)) === deps.networkOf(address)
   const onlyThroughBuyer = who.workable.every(({ agentId }) => agentId === unit.agentId)

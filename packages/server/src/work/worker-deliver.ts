@@ -20,7 +20,9 @@ type Input = { readonly assignmentId: string; readonly sessionId: string; readon
 const requireInHand = ({ status, isOver }: Assignment): void => {
   if (status !== 'claimed') throw new Refusal('order_conflict', { message: `This work is ${status}.` })
   if (isOver)
-    throw new Refusal('order_conflict', { message: 'Your time for it is over. Somebody else may take it now.' })
+    throw new Refusal('order_conflict', {
+      message: 'Your time for it is over. Somebody else may take it now.',
+    })
 }
 
 /** Refuses a recording that is not of this work, in the order of its life. */

@@ -1,31 +1,16 @@
 import type { WebhookDelivery, WebhookEndpoint } from '@pohf/protocol'
 import { useState } from 'preact/hooks'
 import { CopyId } from '../../look/copy-id.tsx'
-import { troubleOf, type Api, type Trouble } from '../api.ts'
+import { useAct } from '../act.ts'
+import type { Api } from '../api.ts'
 import { useLoaded } from '../load.ts'
-import { Bones, Commands, SecretNote, TroubleNote } from '../parts.tsx'
+import { Bones, Commands, Outcome, SecretNote, Sure, TroubleNote } from '../parts.tsx'
 import { Deliveries } from './deliveries.tsx'
 import { Spark } from './spark.tsx'
 import { figuresOf, recoverFrom, stateOf, toneOf } from './words.ts'
 
 type Page = { readonly deliveries: readonly WebhookDelivery[]; readonly hasMore: boolean }
 type Shown = { readonly endpoint: WebhookEndpoint | undefined; readonly page: Page }
-
-/** A button that asks once more before it does what cannot be undone. */
-const Sure = (given: { label: string; sure: string; disabled: boolean; onDo: () => void }) => {
-  const [asked, setAsked] = useState(false)
-  return (
-    <button
-      type="button"
-      class={`btn ${asked ? 'stop' : ''}`}
-      disabled={given.disabled}
-      onBlur={() => setAsked(false)}
-      onClick={() => (asked ? (setAsked(false), given.onDo()) : setAsked(true))}
-    >
-      {asked ? given.sure : given.label}
-    </button>
-  )
-}
 
 const RecoverForm = (given: {
   endpoint: WebhookEndpoint
@@ -64,9 +49,6 @@ const RecoverForm = (given: {
 export const EndpointView = ({ api, id }: { api: Api; id: string }) => {
   const [state, setState] = useState('')
   const [limit, setLimit] = useState(20)
-  const [busy, setBusy] = useState(false)
-  const [said, setSaid] = useState('')
-  const [trouble, setTrouble] = useState<Trouble>()
   const [secret, setSecret] = useState<{ text: string; until: string | null }>()
   const path = `/api/agents/webhooks/${encodeURIComponent(id)}`
   const query = `?limit=${limit}${state === '' ? '' : `&state=${state}`}`
@@ -78,20 +60,7 @@ export const EndpointView = ({ api, id }: { api: Api; id: string }) => {
     return { endpoint: all.webhooks.find((one) => one.id === id), page }
   }, `${id}${query}`)
 
-  const act = async (words: string, work: () => Promise<unknown>): Promise<void> => {
-    setBusy(true)
-    setTrouble(undefined)
-    setSaid('')
-    try {
-      await work()
-      setSaid(words)
-      loaded.again()
-    } catch (error) {
-      setTrouble(troubleOf(error))
-    } finally {
-      setBusy(false)
-    }
-  }
+  const { busy, said, trouble, act } = useAct(loaded.again)
   const rotate = () =>
     act('The secret was rotated.', async () => {
       const answer = await api.call<{ signingSecret: string; previousSecretUntil: string | null }>(
@@ -116,11 +85,7 @@ export const EndpointView = ({ api, id }: { api: Api; id: string }) => {
           <p class="lead muted">
             <span class={`chip ${toneOf(endpoint.state)}`}>{endpoint.state}</span> {stateOf(endpoint, now)}
           </p>
-          <p class="hidden" role="status">
-            {said}
-          </p>
-          {said === '' ? null : <p class="note ok">{said}</p>}
-          {trouble ? <TroubleNote trouble={trouble} /> : null}
+          <Outcome said={said} trouble={trouble} />
           {secret === undefined ? null : (
             <SecretNote secret={secret.text} onDone={() => setSecret(undefined)}>
               {secret.until === null

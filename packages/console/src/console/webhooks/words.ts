@@ -1,29 +1,8 @@
 import type { WebhookDelivery, WebhookEndpoint } from '@pohf/protocol'
+import { span } from '../../look/span.ts'
+import { ago, counted, secondsBetween } from '../time.ts'
 
-const units: readonly (readonly [string, number])[] = [
-  ['day', 86_400],
-  ['hour', 3_600],
-  ['minute', 60],
-  ['second', 1],
-]
-/** A span in the largest unit that fits: "3 hours". */
-export const span = (seconds: number): string => {
-  const [unit, size] = units.find(([, length]) => seconds >= length) ?? ['second', 1]
-  const count = Math.max(Math.floor(seconds / size), 0)
-  return `${count} ${unit}${count === 1 ? '' : 's'}`
-}
 const lasting = (seconds: number): string => (seconds < 60 ? 'a moment' : span(seconds))
-const secondsBetween = (from: string, to: number): number => (to - Date.parse(from)) / 1_000
-export const ago = (at: string, now: number): string => {
-  const seconds = secondsBetween(at, now)
-  return seconds < 5 ? 'just now' : `${span(seconds)} ago`
-}
-export const ahead = (at: string, now: number): string => {
-  const seconds = -secondsBetween(at, now)
-  return seconds < 5 ? 'now' : `in ${span(seconds)}`
-}
-
-const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`
 
 /** The first line of the page: what is so, in words. */
 export const headlineOf = (endpoints: readonly WebhookEndpoint[]): string => {

@@ -95,8 +95,6 @@ export const makeFacilitator = ({ url, network, chain, marginBlocks }: Parts): S
     },
     prepare: async () => undefined,
     submit: settle,
-    resubmit: async (payment) => {
-      await settle(payment)
-    },
+    resubmit: settle,
   }
 }

@@ -151,8 +151,10 @@ export const makeGasPool = ({ ctx, rpc, chain, chainId, asset, keys }: Parts) =>
         hasSync = false
         return send({ raw, hash })
       }
+      // Its number is in a block: with this very transaction, or with one that somebody else sent by this account.
+      if (says(error, /nonce too low/i)) return chain.findReceipt(hash)
       // It was sent before, by this process or by the one before it. Or the node gave up waiting for the block.
-      if (!says(error, /already known|nonce too low|already imported|timeout|timed out/i)) throw error
+      if (!says(error, /already known|already imported|timeout|timed out/i)) throw error
     }
     return poll(hash, until)
   }
@@ -174,7 +176,7 @@ export const makeGasPool = ({ ctx, rpc, chain, chainId, asset, keys }: Parts) =>
    * Brings a payment's transaction on: sends it again, at a higher fee where it is stuck. A number that somebody else's
    * transaction took is replaced by the next one.
    */
-  const nudge = async (order: Order): Promise<void> => {
+  const nudge = async (order: Order): Promise<Receipt | undefined> => {
     const [newest] = await inTransaction(ctx, 'system', (tx) => listSent(tx, order.reference))
     const taken = newest && (await countOf(newest.address, 'latest')) > newest.nonce
     if (!newest || taken) {
@@ -184,13 +186,13 @@ export const makeGasPool = ({ ctx, rpc, chain, chainId, asset, keys }: Parts) =>
         if (newest) await updateGasKeyMined(tx, newest, newest.nonce + 1n)
         return prepare(tx, order, fee)
       })
-      await send(signed)
-      return
+      return send(signed)
     }
     const next = newest.isOld ? await bump(newest, order) : undefined
     await rpc('eth_sendRawTransaction', [(next ?? newest).raw]).catch((error: unknown) => {
       if (!says(error, /already known|nonce too low|already imported|underpriced/i)) throw error
     })
+    return undefined
   }
 
   /** Looks after one account: what is missing among its numbers is sent again, and little gas is an alarm. */

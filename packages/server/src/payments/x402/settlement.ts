@@ -118,9 +118,10 @@ const lookAt = async (pieces: Pieces, payment: NewPayment): Promise<Standing> =>
   const reason = await findVoid(pieces, payment)
   if (reason !== undefined) return { kind: 'void', reason }
   // A transaction that is in a block and paid nothing was the one try; who else holds the authorization may still use it.
-  if (!mined && payment.authorization.validBefore > (await pieces.chain.head()).timestamp)
-    await pieces.submitter.resubmit(payment)
-  return { kind: 'pending', sent: true }
+  if (mined || payment.authorization.validBefore <= (await pieces.chain.head()).timestamp)
+    return { kind: 'pending', sent: true }
+  const again = proofIn(await pieces.submitter.resubmit(payment), payment)
+  return again ? { kind: 'settled', proof: again } : { kind: 'pending', sent: true }
 }
 
 const verify = async (pieces: Pieces, payment: SignedPayment): Promise<Verdict> => {
@@ -196,8 +197,8 @@ export const makeSettlement = (ctx: Ctx) => {
         const receipt = await submitter.submit(payment, submission)
         const proof = proofIn(receipt, payment)
         if (proof) return { kind: 'settled', proof }
-        // Our transaction was too late, or did not move the money: perhaps somebody else's did.
-        return receipt ? await lookAt(pieces, payment) : { kind: 'pending', sent: true }
+        // Our transaction was too late, or did not move the money, or lost its number: perhaps somebody else's did.
+        return await lookAt(pieces, payment)
       } catch (error) {
         if (!(error instanceof RpcFault)) throw error
         ctx.log.warn({ reference, fault: error.message.slice(0, 200) }, 'a settlement is in doubt')

@@ -22,7 +22,7 @@ export type Submitter = {
   ) => Promise<Submission>
   /** The receipt, or undefined while there is none. Throws where it is not known whether anything was sent. */
   readonly submit: (payment: NewPayment, submission: Submission) => Promise<Receipt | undefined>
-  readonly resubmit: (payment: NewPayment) => Promise<void>
+  readonly resubmit: (payment: NewPayment) => Promise<Receipt | undefined>
 }
 
 type Parts = { readonly chain: Chain; readonly pool: GasPool; readonly marginBlocks: bigint }

@@ -125,13 +125,14 @@ export const findUnitForUpdate = async (tx: Tx, key: UnitKey): Promise<Unit | un
 export const listUnits = async (
   tx: Tx,
   key: OrderKey,
-  page: { readonly after: number; readonly limit: number },
+  page: { readonly status?: UnitState | undefined; readonly after: number; readonly limit: number },
 ): Promise<Unit[]> => {
   const rows = await selectUnits(tx)
     .where('agent_id', '=', key.agentId)
     .where('mode', '=', key.mode)
     .where('order_id', '=', key.orderId)
     .where('n', '>', page.after)
+    .$if(page.status !== undefined, (query) => query.where('status', '=', page.status ?? ''))
     .orderBy('n')
     .limit(page.limit)
     .execute()
@@ -400,7 +401,7 @@ export const updateStock = async (tx: Tx, key: UnitKey, stock: 'shelf' | 'sold')
     .executeTakeFirst()
   return numUpdatedRows === 1n
 }
-export const hasOnShelf = async (tx: Tx, taskId: string, mode: Mode): Promise<boolean> => {
+export const findOnShelf = async (tx: Tx, taskId: string, mode: Mode): Promise<boolean> => {
   const row = await tx
     .selectFrom('order_units')
     .select('n')

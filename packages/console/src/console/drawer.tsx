@@ -1,0 +1,48 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+
+/**
+ * One thing out of a list, beside the list. The browser's own dialog keeps the keyboard inside, closes on Escape and
+ * gives the focus back.
+ */
+export const Drawer = (given: {
+  title: ComponentChildren
+  /** Where the neighbours are, and the like. */
+  tools?: ComponentChildren
+  onClose: () => void
+  children: ComponentChildren
+}) => {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  return (
+    <dialog
+      ref={dialog}
+      class="drawer"
+      aria-labelledby="drawer-title"
+      onClose={given.onClose}
+      onClick={(event) => {
+        // Outside of what is shown only the dialog itself can be hit.
+        if (event.target === dialog.current) dialog.current?.close()
+      }}
+    >
+      <div class="drawer-body">
+        <div class="drawer-head">
+          <h2 id="drawer-title" tabIndex={-1} autofocus>
+            {given.title}
+          </h2>
+          {given.tools}
+          <button type="button" class="btn" onClick={() => dialog.current?.close()}>
+            Close
+          </button>
+        </div>
+        {given.children}
+      </div>
+    </dialog>
+  )
+}
+
+/** After an act that takes the thing out of the list: back to the list, where the outcome is told. */
+export const leaveDrawer = (href: string): void => {
+  location.hash = href
+  document.querySelector('main')?.focus()
+}

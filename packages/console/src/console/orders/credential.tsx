@@ -1,0 +1,80 @@
+import type { Result } from '@pohf/verify'
+import { useEffect, useState } from 'preact/hooks'
+import { CopyId } from '../../look/copy-id.tsx'
+import { useDigest } from '../../look/digest.ts'
+import { Seal } from '../../look/seal.tsx'
+import { checkHere } from '../../verify/check.ts'
+import { Lines } from '../../verify/lines.tsx'
+import { factsOf, outcomeOf, summaryOf } from '../../verify/outcome.ts'
+import { Bones } from '../parts.tsx'
+
+type Checked = { readonly result: Result; readonly nowSeconds: number }
+
+/** A credential that is checked where it is shown: the signature, the dates and the status, by the public keys. */
+export const Credential = ({ jwt, issuer }: { jwt: string; issuer: string }) => {
+  const [checked, setChecked] = useState<Checked>()
+  const [failed, setFailed] = useState<string>()
+  useEffect(() => {
+    // Browsers keep their cryptography for pages that came over https, or from this machine.
+    if (!isSecureContext) return setFailed('Browsers check signatures only on pages that came over https.')
+    checkHere(jwt, issuer).then(
+      (result) => setChecked({ result, nowSeconds: Math.floor(Date.now() / 1_000) }),
+      (error: unknown) => setFailed(error instanceof Error ? error.message : String(error)),
+    )
+  }, [jwt, issuer])
+  const outcome = checked
+    ? outcomeOf(checked.result, { jwt, issuer, nowSeconds: checked.nowSeconds })
+    : undefined
+  const claims = outcome?.claims
+  const bytes = useDigest(claims?.jti)
+  if (failed !== undefined) return <p class="note stop">The check itself failed: {failed}</p>
+  if (!checked || !outcome) return <Bones />
+  return (
+    <>
+      <div class="proof">
+        <div class={`emblem ${outcome.tone}`}>
+          <Seal bytes={bytes} state={outcome.seal} />
+        </div>
+        <div>
+          <p>
+            <span class={`chip ${outcome.tone}`}>{outcome.chip}</span>
+          </p>
+          <p>
+            <b>{outcome.headline}</b>
+          </p>
+          <p class="small muted">{outcome.lead}</p>
+        </div>
+      </div>
+      <Lines lines={summaryOf(checked.result.checks, claims, checked.nowSeconds)} />
+      {claims ? (
+        <dl class="facts">
+          {factsOf(claims).map(([label, value, form]) => (
+            <div key={label}>
+              <dt>{label}</dt>
+              <dd class="num">{form === 'id' ? <CopyId value={value} label={label} /> : value}</dd>
+            </div>
+          ))}
+          <div>
+            <dt>The credential itself</dt>
+            <dd>
+              <CopyId value={jwt} label="credential" />
+            </dd>
+          </div>
+        </dl>
+      ) : null}
+      <p class="small gap">
+        <a href={`/verify#${jwt}`} target="_blank" rel="noopener">
+          What it does not prove
+        </a>
+      </p>
+      {claims ? (
+        <details>
+          <summary>All claims, as signed</summary>
+          <pre tabIndex={0} aria-label="Claims">
+            {JSON.stringify(claims, null, 2)}
+          </pre>
+        </details>
+      ) : null}
+    </>
+  )
+}

@@ -1,0 +1,21 @@
+import type { Workflow } from '@pohf/protocol'
+import { useEffect, useState } from 'preact/hooks'
+import type { Api } from '../api.ts'
+
+/** What is offered, by id: the names and forms that an order itself does not carry. */
+export type Offered = ReadonlyMap<string, Workflow>
+
+/** Fetched once. A custom task, or a workflow no longer offered, is shown as it was ordered. */
+export const useOffered = (api: Api): Offered => {
+  const [offered, setOffered] = useState<Offered>(new Map())
+  useEffect(() => {
+    api.call<{ workflows: Workflow[] }>('GET', '/api/workflows/available').then(
+      ({ workflows }) => setOffered(new Map(workflows.map((workflow) => [workflow.id, workflow]))),
+      // Ids do as well; what is wrong shows where it matters.
+      () => undefined,
+    )
+  }, [api])
+  return offered
+}
+export const titleOf = (offered: Offered, taskType: string): string =>
+  offered.get(taskType)?.title ?? taskType

@@ -1,0 +1,260 @@
+import type { Order, OrderUnit } from '@pohf/protocol'
+import { useState } from 'preact/hooks'
+import { CopyId } from '../../look/copy-id.tsx'
+import { useAct, type Acting } from '../act.ts'
+import type { Api } from '../api.ts'
+import { useLoaded } from '../load.ts'
+import { Bones, Commands, Outcome, Sure, TroubleNote } from '../parts.tsx'
+import { hrefOf } from '../place.ts'
+import { dated } from '../time.ts'
+import { downloadCsv } from './csv.ts'
+import { titleOf, useOffered } from './offered.ts'
+import { UnitDrawer } from './unit.tsx'
+import { Units, unitsMax, type UnitsPage } from './units.tsx'
+import { countIn, isStage, orderWords, stageNames, stages, stateOf, usdOf } from './words.ts'
+
+const Steps = ({ order }: { order: Order }) => {
+  const at = isStage(order.status) ? stages.indexOf(order.status) : -1
+  if (at === -1) return null
+  return (
+    <ol class="steps" aria-label="Way of the order">
+      {stages.map((stage, index) => (
+        <li
+          key={stage}
+          class={index < at ? 'past' : ''}
+          {...(index === at ? { 'aria-current': 'step' as const } : {})}
+        >
+          {stageNames[stage]}
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+const Escrow = ({ order }: { order: Order }) => {
+  const { status, heldUsd, paidUsd, returnedUsd } = order.escrow
+  const rows: readonly (readonly [name: string, amount: number, tone: string])[] = [
+    ['Held for work', heldUsd, 'held'],
+    ['Paid for answers', paidUsd, 'paid'],
+    ['Returned to you', returnedUsd, 'returned'],
+  ]
+  return (
+    <section class="card pad" aria-labelledby="escrow">
+      <h2 class="h3" id="escrow">
+        Money
+      </h2>
+      <p class="muted gap">
+        {status === 'unfunded'
+          ? 'Nothing is paid in yet.'
+          : `${usdOf(order.totalUsd)} was paid in. Every cent of it is in one of these:`}
+      </p>
+      <dl class="bars money">
+        {rows.map(([name, amount, tone]) => (
+          <div key={name} class={`bar ${tone}`}>
+            <dt class="muted">{name}</dt>
+            <dd
+              class="track"
+              style={{ '--v': `${order.totalUsd === 0 ? 0 : (100 * amount) / order.totalUsd}%` }}
+              aria-hidden="true"
+            />
+            <dd class="num">{usdOf(amount)}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  )
+}
+
+const Facts = ({ order }: { order: Order }) => (
+  <section class="card pad" aria-labelledby="facts">
+    <h2 class="h3" id="facts">
+      Terms
+    </h2>
+    <dl class="facts">
+      <div>
+        <dt>Order</dt>
+        <dd>
+          <CopyId value={order.orderId} label="order" />
+        </dd>
+      </div>
+      <div>
+        <dt>Units</dt>
+        <dd class="num">
+          {order.quantity.toLocaleString('en')} at {usdOf(order.unitPriceUsd)}
+        </dd>
+      </div>
+      {order.workflowId === null ? null : (
+        <div>
+          <dt>Workflow</dt>
+          <dd>
+            <code>{order.workflowId}</code>
+          </dd>
+        </div>
+      )}
+      <div>
+        <dt>Ordered</dt>
+        <dd class="num">{dated(order.createdAt)}</dd>
+      </div>
+      {order.fundedAt === null ? null : (
+        <div>
+          <dt>Paid in</dt>
+          <dd class="num">{dated(order.fundedAt)}</dd>
+        </div>
+      )}
+      {order.callbackRef === null ? null : (
+        <div>
+          <dt>Your reference</dt>
+          <dd>
+            <CopyId value={order.callbackRef} label="reference" />
+          </dd>
+        </div>
+      )}
+    </dl>
+  </section>
+)
+
+/** The way to the page where a person pays. It opens beside this one, because a reload would forget the key. */
+const Pay = ({ api, order, acting }: { api: Api; order: Order; acting: Acting }) => {
+  const [checkoutUrl, setCheckoutUrl] = useState<string>()
+  return checkoutUrl === undefined ? (
+    <button
+      type="button"
+      class="btn main"
+      disabled={acting.busy}
+      onClick={() =>
+        void acting.act(
+          api.mode === 'test' ? 'In test mode nobody pays: it is funded.' : 'The payment page is ready.',
+          async () => {
+            const { orderId } = order
+            const made = await api.call<{ checkoutUrl: string }>('POST', '/api/agents/order/fund', {
+              orderId,
+            })
+            setCheckoutUrl(made.checkoutUrl)
+          },
+        )
+      }
+    >
+      {api.mode === 'test' ? 'Fund it, in test mode for nothing' : `Pay ${usdOf(order.totalUsd)} and start`}
+    </button>
+  ) : (
+    <a class="btn main" href={checkoutUrl} target="_blank" rel="noopener noreferrer">
+      Open the payment page<span class="hidden"> in a new tab</span>
+    </a>
+  )
+}
+
+const Acts = ({ api, order, acting }: { api: Api; order: Order; acting: Acting }) => {
+  const path = `/api/agents/orders/${encodeURIComponent(order.orderId)}`
+  const open = countIn(order, 'open')
+  const mayCancel = order.status === 'created' || (open > 0 && isStage(order.status))
+  const hasAnswers = countIn(order, 'delivered', 'accepted', 'rejected', 'appealed', 'refused') > 0
+  return (
+    <div class="acts">
+      {order.status === 'created' ? <Pay api={api} order={order} acting={acting} /> : null}
+      <button
+        type="button"
+        class="btn"
+        disabled={acting.busy || !hasAnswers}
+        onClick={() => void acting.act('The results are saved.', () => downloadCsv(api, order))}
+      >
+        Save the results as CSV
+      </button>
+      {mayCancel ? (
+        <Sure
+          label="Cancel"
+          sure={
+            order.status === 'created'
+              ? 'Cancel this order'
+              : `Cancel what nobody works on: ${open} of ${order.quantity}`
+          }
+          disabled={acting.busy}
+          onDo={() => void acting.act('Cancelled.', () => api.call('POST', `${path}/cancel`, {}))}
+        />
+      ) : null}
+    </div>
+  )
+}
+
+const curlOf = (origin: string, orderId: string): string => `curl -s -H "Authorization: Bearer $POHF_KEY" \\
+  ${origin}/api/agents/orders/${orderId}/results`
+
+/** One order: where it stands, its money, and every unit of it. */
+export const OrderView = (given: { api: Api; issuer: string; id: string; query: URLSearchParams }) => {
+  const { api, issuer, id, query } = given
+  const [state, after, unit] = ['state', 'after', 'unit'].map((name) => query.get(name) ?? undefined)
+  const path = `/api/agents/orders/${encodeURIComponent(id)}`
+  const wanted = new URLSearchParams({
+    limit: String(unitsMax),
+    ...(state === undefined ? {} : { status: state }),
+    ...(after === undefined ? {} : { after }),
+  })
+  const loaded = useLoaded(async () => {
+    const [order, page] = await Promise.all([
+      api.call<Order>('GET', path),
+      api.call<UnitsPage>('GET', `${path}/results?${wanted.toString()}`),
+    ])
+    return { order, page }
+  }, `${id}?${wanted.toString()}`)
+  // While another page of units is fetched the order itself stays as it was.
+  const [last, setLast] = useState<Order>()
+  const order = loaded.value?.order ?? last
+  if (order !== last) setLast(order)
+  const acting = useAct(loaded.again)
+  const offered = useOffered(api)
+  const n = unit !== undefined && /^\d{1,5}$/.test(unit) ? Number(unit) : undefined
+  const units: readonly OrderUnit[] = loaded.value?.page.units ?? []
+  const hrefWith = (next: number | undefined) =>
+    hrefOf(['orders', id], { state, after, unit: next === undefined ? undefined : String(next) })
+  return (
+    <>
+      <p class="small">
+        <a href={hrefOf(['orders'])}>All orders</a>
+      </p>
+      {loaded.trouble ? <TroubleNote trouble={loaded.trouble} onRetry={loaded.again} /> : null}
+      {!order && loaded.slow ? <Bones /> : null}
+      {order ? (
+        <>
+          <h1 class="address">{titleOf(offered, order.taskType)}</h1>
+          <p class="lead muted">
+            <span class={`chip ${orderWords[order.status].tone}`}>{orderWords[order.status].word}</span>{' '}
+            {stateOf(order, Date.now())}
+          </p>
+          <Steps order={order} />
+          <Outcome said={acting.said} trouble={acting.trouble} />
+          <Acts api={api} order={order} acting={acting} />
+          <div class="two">
+            <Escrow order={order} />
+            <Facts order={order} />
+          </div>
+          <Units
+            order={order}
+            page={loaded.value?.page}
+            state={state}
+            hrefOfUnit={hrefWith}
+            hrefOfPage={(nextState, nextAfter) =>
+              hrefOf(['orders', id], { state: nextState, after: nextAfter })
+            }
+          />
+          <details class="card pad ended">
+            <summary>The same from the command line</summary>
+            <Commands text={curlOf(location.origin, order.orderId)} label="Command that reads the results" />
+          </details>
+          {n === undefined ? null : (
+            <UnitDrawer
+              api={api}
+              issuer={issuer}
+              order={order}
+              workflow={offered.get(order.workflowId ?? '')}
+              n={n}
+              before={units.findLast((one) => one.n < n)?.n}
+              next={units.find((one) => one.n > n)?.n}
+              hrefOfUnit={hrefWith}
+              onChanged={loaded.again}
+              onClose={() => (location.hash = hrefWith(undefined))}
+            />
+          )}
+        </>
+      ) : null}
+    </>
+  )
+}

@@ -1,0 +1,214 @@
+import type { Order, OrderState } from '@pohf/protocol'
+import type { Api } from '../api.ts'
+import { useLoaded } from '../load.ts'
+import { Bones, TroubleNote } from '../parts.tsx'
+import { hrefOf } from '../place.ts'
+import { ago, counted } from '../time.ts'
+import { OrderForm } from './order-form.tsx'
+import { titleOf, useOffered, type Offered } from './offered.ts'
+import { UnitBar } from './unit-bar.tsx'
+import { countIn, headlineOf, isStage, orderWords, stageNames, stages, usdOf, type Stage } from './words.ts'
+
+type Page = { readonly orders: readonly Order[]; readonly nextCursor: string | null }
+
+/** As many as a column shows; the rest is behind its head. */
+const columnMax = 12
+
+const Ticket = ({ order, offered, now }: { order: Order; offered: Offered; now: number }) => {
+  const review = countIn(order, 'delivered')
+  return (
+    <li class="card ticket">
+      <p class="address">
+        <a href={hrefOf(['orders', order.orderId])}>
+          <b>{titleOf(offered, order.taskType)}</b>
+        </a>
+      </p>
+      <p class="small muted num">
+        {counted(order.quantity, 'unit')}, {usdOf(order.totalUsd)}
+      </p>
+      <UnitBar order={order} />
+      <p class="small faint">
+        {ago(order.createdAt, now)}
+        {order.waitsForOperator ? ' · price waits for an operator' : ''}
+      </p>
+      {review > 0 ? <p class="chip warn">{review} to review</p> : null}
+    </li>
+  )
+}
+
+type Listed = { readonly orders: readonly Order[]; readonly offered: Offered; readonly now: number }
+
+const Column = ({ stage, orders, offered, now }: Listed & { readonly stage: Stage }) => {
+  const here = orders.filter(({ status }) => status === stage)
+  return (
+    <section class={`column ${here.length === 0 ? 'none' : ''}`} aria-labelledby={`stage-${stage}`}>
+      <h2 class="small" id={`stage-${stage}`}>
+        <a href={hrefOf(['orders'], { state: stage })}>{stageNames[stage]}</a>{' '}
+        <span class="num faint">{here.length}</span>
+      </h2>
+      {here.length === 0 ? null : (
+        <ul class="plainlist stack">
+          {here.slice(0, columnMax).map((order) => (
+            <Ticket key={order.orderId} order={order} offered={offered} now={now} />
+          ))}
+        </ul>
+      )}
+      {here.length > columnMax ? (
+        <p class="small gap">
+          <a href={hrefOf(['orders'], { state: stage })}>{here.length - columnMax} more</a>
+        </p>
+      ) : null}
+    </section>
+  )
+}
+
+const Tiles = ({ orders, isAll }: { orders: readonly Order[]; isAll: boolean }) => {
+  const sum = (of: (order: Order) => number) => orders.reduce((total, order) => total + of(order), 0)
+  const review = sum((order) => countIn(order, 'delivered'))
+  const tiles: readonly (readonly [name: string, value: string, note: string])[] = [
+    ['To review', String(review), review === 1 ? 'unit' : 'units'],
+    ['In escrow', usdOf(sum(({ escrow }) => escrow.heldUsd)), 'held for work'],
+    ['Paid', usdOf(sum(({ escrow }) => escrow.paidUsd)), 'for accepted units'],
+    ['Returned', usdOf(sum(({ escrow }) => escrow.returnedUsd)), 'not used'],
+  ]
+  return (
+    <dl class="tiles" aria-label={isAll ? 'All orders' : 'The latest 100 orders'}>
+      {tiles.map(([name, value, note]) => (
+        <div key={name} class="card tile">
+          <dt class="muted">{name}</dt>
+          <dd class="num big">{value}</dd>
+          <dd class="small faint">{note}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+const OrderRows = ({ orders, offered, now }: Listed) => (
+  <table>
+    <thead>
+      <tr>
+        <th scope="col">Order</th>
+        <th scope="col">State</th>
+        <th scope="col" class="num wide-only">
+          Units
+        </th>
+        <th scope="col" class="num">
+          Total, USD
+        </th>
+        <th scope="col" class="num wide-only">
+          Ordered
+        </th>
+      </tr>
+    </thead>
+    <tbody>
+      {orders.map((order) => (
+        <tr key={order.orderId}>
+          <th scope="row" class="address">
+            <a href={hrefOf(['orders', order.orderId])}>{titleOf(offered, order.taskType)}</a>
+          </th>
+          <td>
+            <span class={`chip ${orderWords[order.status].tone}`}>{orderWords[order.status].word}</span>
+          </td>
+          <td class="num wide-only">{order.quantity.toLocaleString('en')}</td>
+          <td class="num">{usdOf(order.totalUsd).replace('$', '')}</td>
+          <td class="num wide-only">{ago(order.createdAt, now)}</td>
+        </tr>
+      ))}
+    </tbody>
+  </table>
+)
+
+const Ended = ({ orders, offered, now }: Listed) => {
+  const ended = orders.filter(({ status }) => !isStage(status))
+  if (ended.length === 0) return null
+  const counts = (['cancelled', 'refunded', 'expired'] as const)
+    .map((state) => [state, ended.filter(({ status }) => status === state).length] as const)
+    .filter(([, count]) => count > 0)
+    .map(([state, count]) => `${count} ${state}`)
+  return (
+    <details class="card pad ended">
+      <summary>Ended before their end: {counts.join(', ')}</summary>
+      <OrderRows orders={ended} offered={offered} now={now} />
+    </details>
+  )
+}
+
+/** Where every order stands, from left to right. */
+export const PipelineView = ({ api }: { api: Api }) => {
+  const loaded = useLoaded(() => api.call<Page>('GET', '/api/agents/orders?limit=100'), 'pipeline')
+  const offered = useOffered(api)
+  const now = Date.now()
+  const orders = loaded.value?.orders
+  return (
+    <>
+      <h1>Orders</h1>
+      <p class="lead muted" role="status">
+        {orders ? headlineOf(orders) : ' '}
+      </p>
+      {loaded.trouble ? <TroubleNote trouble={loaded.trouble} onRetry={loaded.again} /> : null}
+      {orders === undefined && loaded.slow ? <Bones /> : null}
+      {orders && orders.length === 0 ? <OrderForm api={api} /> : null}
+      {orders && orders.length > 0 ? (
+        <>
+          <Tiles orders={orders} isAll={loaded.value?.nextCursor === null} />
+          <p class="acts">
+            <a class="btn main" href={hrefOf(['orders', 'new'])}>
+              Order work
+            </a>
+          </p>
+          {loaded.value?.nextCursor === null ? null : (
+            <p class="small muted gap">
+              The latest 100 orders. Older ones are behind the head of each column.
+            </p>
+          )}
+          <div class="pipeline">
+            {stages.map((stage) => (
+              <Column key={stage} stage={stage} orders={orders} offered={offered} now={now} />
+            ))}
+          </div>
+          <Ended orders={orders} offered={offered} now={now} />
+        </>
+      ) : null}
+    </>
+  )
+}
+
+const known = new Map(Object.entries(orderWords))
+
+/** Every order in one state, a hundred at a time. */
+export const StageView = ({ api, query }: { api: Api; query: URLSearchParams }) => {
+  const state = query.get('state') ?? ''
+  const after = query.get('after') ?? undefined
+  const wanted = new URLSearchParams({ limit: '100', status: state, ...(after ? { after } : {}) })
+  const address = `/api/agents/orders?${wanted.toString()}`
+  const loaded = useLoaded(() => api.call<Page>('GET', address), address)
+  const offered = useOffered(api)
+  const page = loaded.value
+  const name = isStage(state as OrderState) ? stageNames[state as Stage] : (known.get(state)?.word ?? state)
+  return (
+    <>
+      <p class="small">
+        <a href={hrefOf(['orders'])}>All orders</a>
+      </p>
+      <h1>{name}</h1>
+      <p class="lead muted" role="status">
+        {page ? (page.orders.length === 0 ? 'No order stands here.' : ' ') : ' '}
+      </p>
+      {loaded.trouble ? <TroubleNote trouble={loaded.trouble} onRetry={loaded.again} /> : null}
+      {page === undefined && loaded.slow ? <Bones /> : null}
+      {page && page.orders.length > 0 ? (
+        <section class="card pad" aria-label="Orders">
+          <OrderRows orders={page.orders} offered={offered} now={Date.now()} />
+        </section>
+      ) : null}
+      {page && page.nextCursor !== null ? (
+        <p class="gap">
+          <a class="btn" href={hrefOf(['orders'], { state, after: page.nextCursor })}>
+            Show older ones
+          </a>
+        </p>
+      ) : null}
+    </>
+  )
+}

@@ -1,0 +1,38 @@
+import { useEffect, useState } from 'preact/hooks'
+import { openRecording, type OpenedRecording, type RecordingPage } from '../../replay/open.ts'
+import { Replay } from '../../replay/replay.tsx'
+import { troubleOf, type Api, type Trouble } from '../api.ts'
+import { Bones, TroubleNote } from '../parts.tsx'
+import { counted } from '../time.ts'
+
+type Phase =
+  | { readonly name: 'opening' }
+  | { readonly name: 'failed'; readonly trouble: Trouble }
+  | { readonly name: 'open'; readonly opened: OpenedRecording | undefined }
+
+/** The session behind a unit: opened here with the buyer's key, checked against what was committed to, and replayed. */
+export const Session = ({ api, sessionId }: { api: Api; sessionId: string }) => {
+  const [phase, setPhase] = useState<Phase>({ name: 'opening' })
+  const open = () => {
+    setPhase({ name: 'opening' })
+    const path = `/api/agents/sessions/${encodeURIComponent(sessionId)}/chunks`
+    openRecording((from) => api.call<RecordingPage>('GET', `${path}?from=${from}`)).then(
+      (opened) => setPhase({ name: 'open', opened }),
+      (error: unknown) => setPhase({ name: 'failed', trouble: troubleOf(error) }),
+    )
+  }
+  useEffect(open, [sessionId])
+  if (phase.name === 'opening') return <Bones />
+  if (phase.name === 'failed') return <TroubleNote trouble={phase.trouble} onRetry={open} />
+  if (!phase.opened) return <p class="muted gap">The recording is gone: raw data is not kept for ever.</p>
+  const { story, recording } = phase.opened
+  return (
+    <>
+      <p class="muted gap">
+        {(story.ms / 1_000).toFixed(0)} seconds, {counted(story.questions.length, 'question')}. All{' '}
+        {recording.chunks.length} chunks are the ones that the service has committed to.
+      </p>
+      <Replay story={story} />
+    </>
+  )
+}

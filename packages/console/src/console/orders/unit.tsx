@@ -1,0 +1,279 @@
+import type { Order, OrderUnit, RejectReason, Workflow } from '@pohf/protocol'
+import { useEffect, useState } from 'preact/hooks'
+import { CopyId } from '../../look/copy-id.tsx'
+import { useAct, type Acting } from '../act.ts'
+import type { Api } from '../api.ts'
+import { Drawer } from '../drawer.tsx'
+import { later } from '../later.tsx'
+import { useLoaded } from '../load.ts'
+import { Bones, Outcome, TroubleNote } from '../parts.tsx'
+import { ago, dated } from '../time.ts'
+import { Value } from '../value.tsx'
+import type { UnitsPage } from './units.tsx'
+import { reasonOf, reasonWords, unitSentence, unitWords, usdOf } from './words.ts'
+
+// What checks a signature and what replays a session are large; only who looks at a unit fetches them.
+const Credential = later(async () => (await import('./credential.tsx')).Credential)
+const Session = later(async () => (await import('./session.tsx')).Session)
+
+const Reject = (given: { busy: boolean; onReject: (reason: string, note: string) => void }) => {
+  const [reason, setReason] = useState<RejectReason>('wrong_answer')
+  const [note, setNote] = useState('')
+  return (
+    <details class="reject">
+      <summary>Reject it</summary>
+      <form
+        class="paste"
+        onSubmit={(event) => {
+          event.preventDefault()
+          given.onReject(reason, note.trim())
+        }}
+      >
+        <label for="reason">Why</label>
+        <select
+          id="reason"
+          value={reason}
+          onChange={(event) => setReason(event.currentTarget.value as RejectReason)}
+        >
+          {Object.entries(reasonWords).map(([code, words]) => (
+            <option key={code} value={code}>
+              {words}
+            </option>
+          ))}
+        </select>
+        <label for="note">
+          In your words <span class="faint">the person reads it</span>
+        </label>
+        <textarea
+          id="note"
+          rows={3}
+          maxLength={1_000}
+          required={reason === 'other'}
+          value={note}
+          onInput={(event) => setNote(event.currentTarget.value)}
+        />
+        <p>
+          <button class="btn stop" type="submit" disabled={given.busy}>
+            Reject, and tell the person why
+          </button>
+        </p>
+      </form>
+    </details>
+  )
+}
+
+const Decide = (given: { api: Api; order: Order; unit: OrderUnit; acting: Acting }) => {
+  const { api, order, unit, acting } = given
+  const path = `/api/agents/orders/${encodeURIComponent(order.orderId)}/units/${unit.n}`
+  /** What was pressed is gone afterwards, so the reader is taken to the head. */
+  const decide = async (words: string, work: () => Promise<unknown>) => {
+    if (await acting.act(words, work)) document.getElementById('drawer-title')?.focus()
+  }
+  return (
+    <section aria-labelledby="decide">
+      <h3 id="decide">Is it what you asked for?</h3>
+      <div class="acts">
+        <button
+          type="button"
+          class="btn main"
+          disabled={acting.busy}
+          onClick={() =>
+            void decide('Accepted: the person is paid.', () => api.call('POST', `${path}/accept`, {}))
+          }
+        >
+          Accept and pay {usdOf(order.unitPriceUsd)}
+        </button>
+      </div>
+      <Reject
+        busy={acting.busy}
+        onReject={(reason, note) =>
+          void decide('Rejected. The person sees why and may appeal.', () =>
+            api.call('POST', `${path}/reject`, { reason, ...(note === '' ? {} : { note }) }),
+          )
+        }
+      />
+    </section>
+  )
+}
+
+const Dispute = ({ unit, now }: { unit: OrderUnit; now: number }) => {
+  const { rejection, appeal } = unit
+  if (!rejection) return null
+  return (
+    <section aria-labelledby="dispute">
+      <h3 id="dispute">What was said</h3>
+      <ol class="talk">
+        <li>
+          <p>
+            <b>You rejected it</b> <span class="faint num">{ago(rejection.at, now)}</span>
+          </p>
+          <p>{reasonOf(rejection.reason)}.</p>
+          {rejection.note === null ? null : <p class="said">{rejection.note}</p>}
+        </li>
+        {appeal ? (
+          <li>
+            <p>
+              <b>The person appealed</b> <span class="faint num">{ago(appeal.at, now)}</span>
+            </p>
+            <p class="said">{appeal.text}</p>
+          </li>
+        ) : null}
+        {appeal?.decision ? (
+          <li>
+            <p>
+              <b>{appeal.decision === 'accepted' ? 'An operator paid the person' : 'Your no stands'}</b>
+            </p>
+            {appeal.decisionReason === null ? null : <p class="said">{appeal.decisionReason}</p>}
+          </li>
+        ) : null}
+      </ol>
+    </section>
+  )
+}
+
+const Replay = ({ api, sessionId }: { api: Api; sessionId: string }) => {
+  const [wanted, setWanted] = useState(false)
+  return (
+    <section aria-labelledby="session">
+      <h3 id="session">How it was done</h3>
+      {wanted ? (
+        <Session api={api} sessionId={sessionId} />
+      ) : (
+        <>
+          <p class="muted gap">
+            Where the pointer was and when keys were pressed, never which. It is checked in your browser.
+          </p>
+          <p class="gap">
+            <button type="button" class="btn" onClick={() => setWanted(true)}>
+              Replay the session
+            </button>
+          </p>
+        </>
+      )}
+    </section>
+  )
+}
+
+const Body = (given: {
+  api: Api
+  issuer: string
+  order: Order
+  workflow: Workflow | undefined
+  unit: OrderUnit
+  acting: Acting
+}) => {
+  const { api, issuer, order, workflow, unit, acting } = given
+  const now = Date.now()
+  return (
+    <>
+      <p class="muted">{unitSentence(unit, now)}</p>
+      <Outcome said={acting.said} trouble={acting.trouble} />
+      {unit.answer === null || unit.answer === undefined ? null : (
+        <section aria-labelledby="answer">
+          <h3 id="answer">Answer</h3>
+          <Value value={unit.answer} label="Answer" fields={workflow?.answerForm} />
+        </section>
+      )}
+      {unit.input === null || unit.input === undefined ? null : (
+        <section aria-labelledby="input">
+          <h3 id="input">What you asked</h3>
+          <Value value={unit.input} label="Input" fields={workflow?.inputForm} />
+        </section>
+      )}
+      {unit.status === 'delivered' ? <Decide api={api} order={order} unit={unit} acting={acting} /> : null}
+      <Dispute unit={unit} now={now} />
+      {unit.credential ? (
+        <section aria-labelledby="proof">
+          <h3 id="proof">Proof</h3>
+          <Credential key={unit.credential.credentialId} jwt={unit.credential.pohf_jwt} issuer={issuer} />
+        </section>
+      ) : null}
+      {unit.sessionId === null ? null : <Replay key={unit.sessionId} api={api} sessionId={unit.sessionId} />}
+      {unit.deliveredAt === null ? null : (
+        <dl class="facts">
+          <div>
+            <dt>Delivered</dt>
+            <dd class="num">{dated(unit.deliveredAt)}</dd>
+          </div>
+          {unit.quality === null ? null : (
+            <div>
+              <dt>Quality of attention</dt>
+              <dd class="num">{unit.quality.toFixed(2)}</dd>
+            </div>
+          )}
+          {unit.sessionId === null ? null : (
+            <div>
+              <dt>Session</dt>
+              <dd>
+                <CopyId value={unit.sessionId} label="session" />
+              </dd>
+            </div>
+          )}
+        </dl>
+      )}
+    </>
+  )
+}
+
+type Given = {
+  readonly api: Api
+  readonly issuer: string
+  readonly order: Order
+  readonly workflow: Workflow | undefined
+  readonly n: number
+  readonly before: number | undefined
+  readonly next: number | undefined
+  readonly hrefOfUnit: (n: number) => string
+  readonly onChanged: () => void
+  readonly onClose: () => void
+}
+
+/** One unit: what was asked, what came back, the proof, and the buyer's word on it. */
+export const UnitDrawer = (given: Given) => {
+  const { api, issuer, order, n, before, next } = given
+  const address = `/api/agents/orders/${encodeURIComponent(order.orderId)}/results?after=${n - 1}&limit=1`
+  const loaded = useLoaded(
+    async () => (await api.call<UnitsPage>('GET', address)).units.find((unit) => unit.n === n) ?? null,
+    address,
+  )
+  const acting = useAct(() => {
+    loaded.again()
+    given.onChanged()
+  })
+  const unit = loaded.value
+  useEffect(() => document.getElementById('drawer-title')?.focus(), [n])
+  return (
+    <Drawer
+      title={
+        <>
+          Unit {n}{' '}
+          {unit ? (
+            <span class={`chip ${unitWords[unit.status].tone}`}>{unitWords[unit.status].word}</span>
+          ) : null}
+        </>
+      }
+      tools={
+        <nav aria-label="Other units">
+          {before === undefined ? null : <a href={given.hrefOfUnit(before)}>Previous</a>}
+          {next === undefined ? null : <a href={given.hrefOfUnit(next)}>Next</a>}
+        </nav>
+      }
+      onClose={given.onClose}
+    >
+      {loaded.trouble ? <TroubleNote trouble={loaded.trouble} onRetry={loaded.again} /> : null}
+      {unit === undefined && loaded.slow ? <Bones /> : null}
+      {unit === null ? <p class="muted">This order has no unit {n}.</p> : null}
+      {unit ? (
+        <Body
+          key={n}
+          api={api}
+          issuer={issuer}
+          order={order}
+          workflow={given.workflow}
+          unit={unit}
+          acting={acting}
+        />
+      ) : null}
+    </Drawer>
+  )
+}

@@ -1,0 +1,114 @@
+import type { Order, OrderUnit, UnitState } from '@pohf/protocol'
+import { shortOf } from '../value.tsx'
+import { ago } from '../time.ts'
+import { countIn, unitWords } from './words.ts'
+
+export type UnitsPage = { readonly units: readonly OrderUnit[]; readonly nextCursor: number | null }
+
+/** As many as one page of the table shows. */
+export const unitsMax = 100
+
+/** Up and down go from row to row, as in every list that is read with the keyboard. */
+const step = (event: KeyboardEvent): void => {
+  if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
+  const row = (event.target as HTMLElement).closest('tr')
+  const other = event.key === 'ArrowDown' ? row?.nextElementSibling : row?.previousElementSibling
+  const link = other?.querySelector('a')
+  if (!link) return
+  event.preventDefault()
+  link.focus()
+}
+
+const Row = ({ unit, href, now }: { unit: OrderUnit; href: string; now: number }) => {
+  const { word, tone } = unitWords[unit.status]
+  return (
+    <tr>
+      <th scope="row" class="num">
+        <a href={href}>
+          <span class="hidden">Unit </span>
+          {unit.n}
+        </a>
+      </th>
+      <td>
+        <span class={`chip ${tone}`}>{word}</span>
+      </td>
+      <td class="cut">{unit.answer === null || unit.answer === undefined ? '–' : shortOf(unit.answer)}</td>
+      <td class="num wide-only">{unit.quality === null ? '–' : unit.quality.toFixed(2)}</td>
+      <td class="num wide-only">{unit.deliveredAt === null ? '–' : ago(unit.deliveredAt, now)}</td>
+    </tr>
+  )
+}
+
+/** The units of an order; which ones are shown stands in the address. */
+export const Units = (given: {
+  order: Order
+  page: UnitsPage | undefined
+  state: string | undefined
+  hrefOfUnit: (n: number) => string
+  hrefOfPage: (state: string | undefined, after: string | undefined) => string
+}) => {
+  const { order, page, state } = given
+  const states = (Object.keys(unitWords) as UnitState[]).filter(
+    (one) => countIn(order, one) > 0 || one === state,
+  )
+  const now = Date.now()
+  return (
+    <section class="card pad units" aria-labelledby="units">
+      <h2 class="h3" id="units">
+        Units
+      </h2>
+      <nav class="filters" aria-label="Which units">
+        <a
+          href={given.hrefOfPage(undefined, undefined)}
+          {...(state === undefined ? { 'aria-current': 'true' as const } : {})}
+        >
+          all <span class="num">{order.quantity}</span>
+        </a>
+        {states.map((one) => (
+          <a
+            key={one}
+            href={given.hrefOfPage(one, undefined)}
+            {...(state === one ? { 'aria-current': 'true' as const } : {})}
+          >
+            {unitWords[one].word} <span class="num">{countIn(order, one)}</span>
+          </a>
+        ))}
+      </nav>
+      {page && page.units.length === 0 ? (
+        <p class="muted gap">
+          {order.status === 'created' ? 'Units are made when the order is paid.' : 'None of these.'}
+        </p>
+      ) : (
+        <table>
+          <thead>
+            <tr>
+              <th scope="col" class="num">
+                Unit
+              </th>
+              <th scope="col">State</th>
+              <th scope="col">Answer</th>
+              <th scope="col" class="num wide-only">
+                Quality
+              </th>
+              <th scope="col" class="num wide-only">
+                Delivered
+              </th>
+            </tr>
+          </thead>
+          <tbody onKeyDown={step}>
+            {page?.units.map((unit) => (
+              <Row key={unit.n} unit={unit} href={given.hrefOfUnit(unit.n)} now={now} />
+            ))}
+          </tbody>
+        </table>
+      )}
+      {page && page.nextCursor !== null ? (
+        <p class="gap">
+          <a class="btn" href={given.hrefOfPage(state, String(page.nextCursor))}>
+            The next {unitsMax}
+          </a>
+        </p>
+      ) : null}
+    </section>
+  )
+}

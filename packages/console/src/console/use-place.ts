@@ -1,0 +1,13 @@
+import { useEffect, useState } from 'preact/hooks'
+import { placeOf } from './place.ts'
+
+/** Where somebody is, and again whenever that changes. */
+export const usePlace = () => {
+  const [hash, setHash] = useState(location.hash)
+  useEffect(() => {
+    const read = () => setHash(location.hash)
+    addEventListener('hashchange', read)
+    return () => removeEventListener('hashchange', read)
+  }, [])
+  return placeOf(hash)
+}

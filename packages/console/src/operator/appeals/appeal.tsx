@@ -1,0 +1,119 @@
+import type { Appeal } from '@pohf/protocol'
+import { useState } from 'preact/hooks'
+import type { Acting } from '../../console/act.ts'
+import type { Api } from '../../console/api.ts'
+import { Drawer, leaveDrawer } from '../../console/drawer.tsx'
+import { reasonOf } from '../../console/orders/words.ts'
+import { TroubleNote } from '../../console/parts.tsx'
+import { hrefOf } from '../../console/place.ts'
+import { ago } from '../../console/time.ts'
+import { Value } from '../../console/value.tsx'
+import { CopyId } from '../../look/copy-id.tsx'
+import { AreaField } from '../fields.tsx'
+
+/** One appeal: what was asked and answered, both sides, and the decision. */
+export const AppealDrawer = (given: { api: Api; appeal: Appeal; acting: Acting; onClose: () => void }) => {
+  const { api, appeal, acting } = given
+  const [reason, setReason] = useState('')
+  const decide = async (decision: 'accepted' | 'refused') => {
+    const words = decision === 'accepted' ? 'Decided: the person is paid.' : 'Decided: the no stands.'
+    const path = `/operator/appeals/${encodeURIComponent(appeal.assignmentId)}/decide`
+    const done = await acting.act(words, () => api.call('POST', path, { decision, reason: reason.trim() }))
+    if (done) leaveDrawer(hrefOf(['appeals']))
+  }
+  return (
+    <Drawer title={appeal.title} onClose={given.onClose}>
+      <p class="muted">
+        The buyer said no. The person asked for another look {ago(appeal.at, Date.now())}. What you decide is
+        final.
+      </p>
+      {acting.trouble ? <TroubleNote trouble={acting.trouble} /> : null}
+      {appeal.instructions === null ? null : (
+        <section aria-labelledby="instructions">
+          <h3 id="instructions">What people were told</h3>
+          <p class="said">{appeal.instructions}</p>
+        </section>
+      )}
+      {appeal.input === null || appeal.input === undefined ? null : (
+        <section aria-labelledby="input">
+          <h3 id="input">What was shown</h3>
+          <Value value={appeal.input} label="Input" />
+        </section>
+      )}
+      <section aria-labelledby="answer">
+        <h3 id="answer">The person’s answer</h3>
+        <Value value={appeal.answer} label="Answer" />
+      </section>
+      <section aria-labelledby="sides">
+        <h3 id="sides">Both sides</h3>
+        <ol class="talk">
+          <li>
+            <p>
+              <b>The buyer</b>
+            </p>
+            <p>{reasonOf(appeal.rejection.reason)}.</p>
+            {appeal.rejection.note === null ? null : <p class="said">{appeal.rejection.note}</p>}
+          </li>
+          <li>
+            <p>
+              <b>The person</b>
+            </p>
+            <p class="said">{appeal.text}</p>
+          </li>
+        </ol>
+      </section>
+      <section aria-labelledby="decide">
+        <h3 id="decide">Your decision</h3>
+        <form
+          class="parts"
+          onSubmit={(event) => {
+            event.preventDefault()
+            const pressed = (event as SubmitEvent).submitter?.getAttribute('value')
+            void decide(pressed === 'accepted' ? 'accepted' : 'refused')
+          }}
+        >
+          <AreaField
+            id="decision-reason"
+            label="Why"
+            hint="both sides read it"
+            maxLength={1_000}
+            value={reason}
+            onValue={setReason}
+          />
+          <div class="acts">
+            <button class="btn main" type="submit" value="accepted" disabled={acting.busy}>
+              Pay the person
+            </button>
+            <button class="btn stop" type="submit" value="refused" disabled={acting.busy}>
+              Let the no stand
+            </button>
+          </div>
+        </form>
+      </section>
+      <dl class="facts">
+        {appeal.quality === null ? null : (
+          <div>
+            <dt>Quality of attention</dt>
+            <dd class="num">{appeal.quality.toFixed(2)}</dd>
+          </div>
+        )}
+        <div>
+          <dt>Order, unit</dt>
+          <dd>
+            <CopyId value={appeal.orderId} label="order" />, {appeal.n}
+          </dd>
+        </div>
+        <div>
+          <dt>Agent</dt>
+          <dd>
+            <CopyId value={appeal.agentId} label="agent" />
+          </dd>
+        </div>
+        <div>
+          <dt>Mode</dt>
+          <dd>{appeal.mode}</dd>
+        </div>
+      </dl>
+    </Drawer>
+  )
+}

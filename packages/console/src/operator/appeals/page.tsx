@@ -1,0 +1,82 @@
+import type { Appeal } from '@pohf/protocol'
+import { useAct } from '../../console/act.ts'
+import type { Api } from '../../console/api.ts'
+import { useLoaded } from '../../console/load.ts'
+import { reasonOf } from '../../console/orders/words.ts'
+import { Bones, Outcome, TroubleNote } from '../../console/parts.tsx'
+import { hrefOf } from '../../console/place.ts'
+import { ago, counted } from '../../console/time.ts'
+import { AppealDrawer } from './appeal.tsx'
+
+type Page = { readonly appeals: readonly Appeal[] }
+
+/** Page "Appeals": people who ask for another look, the longest waiting first. */
+export const AppealsPage = ({ api, query }: { api: Api; query: URLSearchParams }) => {
+  const loaded = useLoaded(() => api.call<Page>('GET', '/operator/appeals?limit=100'), 'appeals')
+  const acting = useAct(loaded.again)
+  const appeals = loaded.value?.appeals
+  const chosen = query.get('appeal') ?? undefined
+  const appeal = appeals?.find(({ assignmentId }) => assignmentId === chosen)
+  const now = Date.now()
+  return (
+    <>
+      <h1>Appeals</h1>
+      <p class="lead muted" role="status">
+        {appeals
+          ? appeals.length === 0
+            ? 'Nobody waits for a decision.'
+            : `${counted(appeals.length, 'person waits', 'people wait')} for a decision, the longest first.`
+          : ' '}
+      </p>
+      {loaded.trouble ? <TroubleNote trouble={loaded.trouble} onRetry={loaded.again} /> : null}
+      <Outcome said={acting.said} trouble={undefined} />
+      {appeals === undefined && loaded.slow ? <Bones /> : null}
+      {appeals && appeals.length > 0 ? (
+        <section class="card pad" aria-label="Appeals">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Work</th>
+                <th scope="col">The buyer’s reason</th>
+                <th scope="col" class="num wide-only">
+                  Quality
+                </th>
+                <th scope="col" class="num">
+                  Waits
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {appeals.map((one) => (
+                <tr key={one.assignmentId}>
+                  <th scope="row" class="address">
+                    <a href={hrefOf(['appeals'], { appeal: one.assignmentId })}>{one.title}</a>
+                  </th>
+                  <td>{reasonOf(one.rejection.reason)}</td>
+                  <td class="num wide-only">{one.quality === null ? '–' : one.quality.toFixed(2)}</td>
+                  <td class="num">{ago(one.at, now).replace(' ago', '')}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      ) : null}
+      {appeals && appeals.length === 0 ? (
+        <section class="card pad">
+          <p class="muted">
+            When a buyer rejects a unit, the person sees why and may ask for another look. It comes here.
+          </p>
+        </section>
+      ) : null}
+      {appeal ? (
+        <AppealDrawer
+          key={appeal.assignmentId}
+          api={api}
+          appeal={appeal}
+          acting={acting}
+          onClose={() => (location.hash = hrefOf(['appeals']))}
+        />
+      ) : null}
+    </>
+  )
+}

@@ -1,0 +1,221 @@
+import type { ComponentChildren } from 'preact'
+import { AreaField, NumberField, SelectField, TextField, TickField } from './fields.tsx'
+import {
+  answerTypes,
+  inputTypes,
+  nameOf,
+  replaced,
+  without,
+  type AnswerField,
+  type InputField,
+} from './forms.ts'
+
+type Named = { readonly name: string; readonly label: string }
+type ListGiven<T> = {
+  readonly id: string
+  readonly fields: readonly T[]
+  readonly onFields: (fields: T[]) => void
+  /** Keys that answers of the past stand under: they stay, whatever the label becomes. */
+  readonly inUse?: ReadonlySet<string> | undefined
+}
+
+const namePattern = '[a-z][a-z0-9_]{0,39}'
+
+/** Label and key of a field. The key follows the label until somebody writes one. */
+const Naming = <T extends Named>(given: {
+  id: string
+  field: T
+  inUse: ReadonlySet<string> | undefined
+  onField: (field: T) => void
+}) => {
+  const { id, field, inUse, onField } = given
+  const follows = field.name === '' || (field.name === nameOf(field.label) && !inUse?.has(field.name))
+  return (
+    <div class="pairs">
+      <TextField
+        id={`${id}-label`}
+        label="Label"
+        hint="what people read"
+        maxLength={200}
+        value={field.label}
+        onValue={(label) => onField({ ...field, label, ...(follows ? { name: nameOf(label) } : {}) })}
+      />
+      <TextField
+        id={`${id}-name`}
+        label="Key"
+        hint="in the data"
+        maxLength={40}
+        pattern={namePattern}
+        value={field.name}
+        onValue={(name) => onField({ ...field, name })}
+      />
+    </div>
+  )
+}
+
+const FieldSet = (given: { legend: string; onRemove: () => void; children: ComponentChildren }) => (
+  <fieldset class="part">
+    <legend>{given.legend}</legend>
+    {given.children}
+    <p>
+      <button type="button" class="btn" onClick={given.onRemove}>
+        Remove<span class="hidden"> {given.legend}</span>
+      </button>
+    </p>
+  </fieldset>
+)
+
+const typeOptions = (types: Readonly<Record<string, string>>) => Object.entries(types)
+
+/** What a unit shows to the person. */
+export const InputEditor = ({ id, fields, onFields, inUse }: ListGiven<InputField>) => (
+  <div class="parts">
+    {fields.map((field, index) => {
+      const own = `${id}-${index}`
+      const set = (next: InputField) => onFields(replaced(fields, index, next))
+      return (
+        <FieldSet key={own} legend={`Shown ${index + 1}`} onRemove={() => onFields(without(fields, index))}>
+          <Naming id={own} field={field} inUse={inUse} onField={set} />
+          <div class="pairs">
+            <SelectField
+              id={`${own}-type`}
+              label="Kind"
+              options={typeOptions(inputTypes)}
+              value={field.type}
+              onValue={(type) => set({ ...field, type: type as InputField['type'] })}
+            />
+            <TickField
+              id={`${own}-required`}
+              label="Every item has it"
+              value={field.required}
+              onValue={(required) => set({ ...field, required })}
+            />
+          </div>
+        </FieldSet>
+      )
+    })}
+    {fields.length < 10 ? (
+      <p>
+        <button
+          type="button"
+          class="btn"
+          onClick={() => onFields([...fields, { name: '', label: '', type: 'text', required: true }])}
+        >
+          Show one more thing
+        </button>
+      </p>
+    ) : null}
+  </div>
+)
+
+const Extras = (given: { id: string; field: AnswerField; onField: (field: AnswerField) => void }) => {
+  const { id, field, onField } = given
+  const [low, high] = field.ends ?? ['', '']
+  if (field.type === 'choice' || field.type === 'many')
+    return (
+      <AreaField
+        id={`${id}-options`}
+        label="Choices"
+        hint="one on each line, 2 to 20"
+        rows={4}
+        value={(field.options ?? []).join('\n')}
+        onValue={(text) => onField({ ...field, options: text.split('\n') })}
+      />
+    )
+  if (field.type === 'scale')
+    return (
+      <div class="pairs three">
+        <NumberField
+          id={`${id}-steps`}
+          label="From 1 to"
+          min={2}
+          max={10}
+          value={String(field.steps ?? 5)}
+          onValue={(steps) => onField({ ...field, steps: Number(steps) })}
+        />
+        <TextField
+          id={`${id}-low`}
+          label="1 means"
+          required={high !== ''}
+          maxLength={60}
+          value={low}
+          onValue={(text) => onField({ ...field, ends: [text, high] })}
+        />
+        <TextField
+          id={`${id}-high`}
+          label="The other end means"
+          required={low !== ''}
+          maxLength={60}
+          value={high}
+          onValue={(text) => onField({ ...field, ends: [low, text] })}
+        />
+      </div>
+    )
+  if (field.type === 'yes_no') return null
+  return (
+    <NumberField
+      id={`${id}-length`}
+      label="At most"
+      hint="characters"
+      min={1}
+      max={10_000}
+      value={String(field.maxLength ?? (field.type === 'line' ? 200 : 2_000))}
+      onValue={(length) => onField({ ...field, maxLength: Number(length) })}
+    />
+  )
+}
+
+/** What the person fills in. */
+export const AnswerEditor = ({ id, fields, onFields, inUse }: ListGiven<AnswerField>) => (
+  <div class="parts">
+    {fields.map((field, index) => {
+      const own = `${id}-${index}`
+      const set = (next: AnswerField) => onFields(replaced(fields, index, next))
+      return (
+        <FieldSet
+          key={own}
+          legend={`Question ${index + 1}`}
+          onRemove={() => onFields(without(fields, index))}
+        >
+          <Naming id={own} field={field} inUse={inUse} onField={set} />
+          <div class="pairs">
+            <SelectField
+              id={`${own}-type`}
+              label="Answered by"
+              options={typeOptions(answerTypes)}
+              value={field.type}
+              onValue={(type) => set({ ...field, type: type as AnswerField['type'] })}
+            />
+            <TickField
+              id={`${own}-required`}
+              label="Must be answered"
+              value={field.required}
+              onValue={(required) => set({ ...field, required })}
+            />
+          </div>
+          <Extras id={own} field={field} onField={set} />
+          <TextField
+            id={`${own}-help`}
+            label="Help"
+            hint="if a line of it helps"
+            required={false}
+            maxLength={300}
+            value={field.help ?? ''}
+            onValue={(help) => set({ ...field, help })}
+          />
+        </FieldSet>
+      )
+    })}
+    {fields.length < 20 ? (
+      <p>
+        <button
+          type="button"
+          class="btn"
+          onClick={() => onFields([...fields, { name: '', label: '', type: 'choice', required: true }])}
+        >
+          Ask one more thing
+        </button>
+      </p>
+    ) : null}
+  </div>
+)

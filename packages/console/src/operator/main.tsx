@@ -1,0 +1,39 @@
+import { render } from 'preact'
+import '../look/pohf.css'
+import '../console/console.css'
+import './operator.css'
+import type { Door } from '../console/door.tsx'
+import { Frame } from '../console/frame.tsx'
+import { AppealsPage } from './appeals/page.tsx'
+import { OffersPage } from './offers/page.tsx'
+import { WorkflowsPage } from './workflows/page.tsx'
+
+/** The operators' pages, in the order of the menu: what waits for a decision comes first. */
+const pages = [
+  { path: 'appeals', name: 'Appeals', View: AppealsPage },
+  { path: 'orders', name: 'Orders', View: OffersPage },
+  { path: 'workflows', name: 'Workflows', View: WorkflowsPage },
+] as const
+
+const door: Door = {
+  name: 'Operators',
+  heading: 'Which operator are you?',
+  lead: 'Paste your operator key. It stays in the memory of this tab: no cookie, nothing stored, gone with a reload. All that you do here stands in the audit log under your name.',
+  label: 'Operator key',
+  placeholder: 'svc_op_…',
+  pattern: /^svc_op_[A-Za-z0-9]{10,80}$/,
+  wrong: 'An operator key begins with svc_op_. Paste it whole.',
+  button: 'Open the operators’ pages',
+  noKey: {
+    words: 'Whoever runs the machine makes the first operator there; operators make further ones.',
+    label: 'Command for an operator key',
+    commands: 'npm run pohf -- operator create NAME',
+  },
+}
+
+const root = document.getElementById('app')
+const issuer = document.querySelector<HTMLMetaElement>('meta[name="pohf-issuer"]')?.content
+if (root && issuer !== undefined) {
+  root.replaceChildren()
+  render(<Frame pages={pages} issuer={issuer} door={door} />, root)
+}

@@ -1,0 +1,201 @@
+import type { OperatorOrder } from '@pohf/protocol'
+import { useState } from 'preact/hooks'
+import type { Acting } from '../../console/act.ts'
+import type { Api } from '../../console/api.ts'
+import { Drawer, leaveDrawer } from '../../console/drawer.tsx'
+import { orderWords, usdOf } from '../../console/orders/words.ts'
+import { TroubleNote } from '../../console/parts.tsx'
+import { counted, dated } from '../../console/time.ts'
+import { CopyId } from '../../look/copy-id.tsx'
+import { AreaField, NumberField, TextField } from '../fields.tsx'
+import { AnswerEditor } from '../form-editor.tsx'
+import { linesOf, tidy, type AnswerField } from '../forms.ts'
+
+type Given = {
+  readonly api: Api
+  readonly order: OperatorOrder
+  readonly acting: Acting
+  /** The list, where the outcome is told. */
+  readonly back: string
+}
+
+const pathOf = (order: OperatorOrder): string =>
+  `/operator/agents/${encodeURIComponent(order.agentId)}/orders/${encodeURIComponent(order.orderId)}`
+
+const firstQuestion: AnswerField = {
+  name: 'answer',
+  label: 'Your answer',
+  type: 'paragraph',
+  required: true,
+  maxLength: 2_000,
+}
+
+const Accept = ({ api, order, acting, back }: Given) => {
+  const [title, setTitle] = useState(order.taskType.slice(0, 200))
+  const [steps, setSteps] = useState('')
+  const [minutes, setMinutes] = useState('10')
+  // Half of the price to the person, as a beginning; a Star is a cent.
+  const [reward, setReward] = useState(() =>
+    String(Math.floor((order.totalUsd / Math.max(1, order.quantity)) * 50)),
+  )
+  const [questions, setQuestions] = useState<AnswerField[]>([firstQuestion])
+  const unitUsd = order.totalUsd / Math.max(1, order.quantity)
+  const accept = async () => {
+    const terms = {
+      mode: order.mode,
+      title: title.trim(),
+      steps: linesOf(steps),
+      estMinutes: Number(minutes),
+      rewardStars: Number(reward),
+      answerForm: questions.map(tidy),
+    }
+    const done = await acting.act('Accepted: people can take it as soon as it is paid.', () =>
+      api.call('POST', `${pathOf(order)}/accept`, terms),
+    )
+    if (done) leaveDrawer(back)
+  }
+  return (
+    <section aria-labelledby="accept">
+      <h3 id="accept">Take it on</h3>
+      <form
+        class="parts"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void accept()
+        }}
+      >
+        <TextField
+          id="offer-title"
+          label="Title"
+          hint="what people read first"
+          maxLength={200}
+          value={title}
+          onValue={setTitle}
+        />
+        <AreaField id="offer-steps" label="Steps" hint="one on each line" value={steps} onValue={setSteps} />
+        <div class="pairs">
+          <NumberField
+            id="offer-minutes"
+            label="Minutes"
+            hint="for a person"
+            min={1}
+            max={10_000}
+            value={minutes}
+            onValue={setMinutes}
+          />
+          <NumberField
+            id="offer-reward"
+            label="Reward"
+            hint="Stars a unit"
+            min={0}
+            max={1_000_000}
+            value={reward}
+            onValue={setReward}
+          />
+        </div>
+        <p class="small muted">
+          A unit brings {usdOf(unitUsd)}; {usdOf(Number(reward) / 100)} of it go to the person.
+        </p>
+        <AnswerEditor id="offer-out" fields={questions} onFields={setQuestions} />
+        <p>
+          <button class="btn main" type="submit" disabled={acting.busy || questions.length === 0}>
+            Accept {usdOf(order.totalUsd)} for {counted(order.quantity, 'unit')}
+          </button>
+        </p>
+      </form>
+    </section>
+  )
+}
+
+const Decline = ({ api, order, acting, back }: Given) => {
+  const [reason, setReason] = useState('')
+  const decline = async () => {
+    const body = { mode: order.mode, reason: reason.trim() }
+    const done = await acting.act('Declined. What was paid goes back.', () =>
+      api.call('POST', `${pathOf(order)}/decline`, body),
+    )
+    if (done) leaveDrawer(back)
+  }
+  return (
+    <section aria-labelledby="decline">
+      <h3 id="decline">Or decline it</h3>
+      <form
+        class="parts"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void decline()
+        }}
+      >
+        <AreaField
+          id="decline-reason"
+          label="Why"
+          hint="it stays in the audit log"
+          maxLength={500}
+          rows={2}
+          value={reason}
+          onValue={setReason}
+        />
+        <p>
+          <button class="btn stop" type="submit" disabled={acting.busy}>
+            Decline it
+          </button>
+        </p>
+      </form>
+    </section>
+  )
+}
+
+/** One order of an agent, and the operator's yes or no where it waits for one. */
+export const OfferDrawer = (given: Given) => {
+  const { order, acting, back } = given
+  return (
+    <Drawer
+      title={
+        <>
+          {order.taskType}{' '}
+          <span class={`chip ${order.waitsForOperator ? 'warn' : orderWords[order.status].tone}`}>
+            {order.waitsForOperator ? 'waits for you' : orderWords[order.status].word}
+          </span>
+        </>
+      }
+      onClose={() => (location.hash = back)}
+    >
+      <p class="muted">
+        {counted(order.quantity, 'unit')} for {usdOf(order.totalUsd)},{' '}
+        {order.items === 0 ? 'without items' : `with ${counted(order.items, 'item')}`}, in {order.mode} mode.{' '}
+        {order.fundedAt === null ? 'Not paid yet.' : `Paid ${dated(order.fundedAt)}.`}
+      </p>
+      {acting.trouble ? <TroubleNote trouble={acting.trouble} /> : null}
+      {order.instructions === null ? null : (
+        <section aria-labelledby="instructions">
+          <h3 id="instructions">What the buyer says</h3>
+          <p class="said">{order.instructions}</p>
+        </section>
+      )}
+      {order.waitsForOperator ? (
+        <>
+          <Accept {...given} />
+          <Decline {...given} />
+        </>
+      ) : null}
+      <dl class="facts">
+        <div>
+          <dt>Order</dt>
+          <dd>
+            <CopyId value={order.orderId} label="order" />
+          </dd>
+        </div>
+        <div>
+          <dt>Agent</dt>
+          <dd>
+            <CopyId value={order.agentId} label="agent" />
+          </dd>
+        </div>
+        <div>
+          <dt>Ordered</dt>
+          <dd class="num">{dated(order.createdAt)}</dd>
+        </div>
+      </dl>
+    </Drawer>
+  )
+}

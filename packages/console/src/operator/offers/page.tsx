@@ -1,0 +1,119 @@
+import type { OperatorOrder } from '@pohf/protocol'
+import { useAct } from '../../console/act.ts'
+import type { Api } from '../../console/api.ts'
+import { useLoaded } from '../../console/load.ts'
+import { orderWords, usdOf } from '../../console/orders/words.ts'
+import { Bones, Outcome, TroubleNote } from '../../console/parts.tsx'
+import { hrefOf } from '../../console/place.ts'
+import { ago, counted } from '../../console/time.ts'
+import { OfferDrawer } from './offer.tsx'
+
+type Page = { readonly orders: readonly OperatorOrder[]; readonly nextCursor: string | null }
+
+const Row = ({ order, href, now }: { order: OperatorOrder; href: string; now: number }) => (
+  <tr>
+    <th scope="row" class="address">
+      <a href={href}>{order.taskType}</a>
+    </th>
+    <td>
+      <span class={`chip ${order.waitsForOperator ? 'warn' : orderWords[order.status].tone}`}>
+        {order.waitsForOperator ? 'waits for you' : orderWords[order.status].word}
+      </span>
+    </td>
+    <td class="num wide-only">{order.quantity.toLocaleString('en')}</td>
+    <td class="num">{usdOf(order.totalUsd).replace('$', '')}</td>
+    <td class="num wide-only">{order.mode}</td>
+    <td class="num wide-only">{ago(order.createdAt, now)}</td>
+  </tr>
+)
+
+const headlineOf = ({ orders, nextCursor }: Page): string => {
+  if (orders.length === 0) return 'No offer waits for you.'
+  const count = counted(orders.length, 'order waits', 'orders wait')
+  return `${nextCursor === null ? count : `More than ${count}`} for your yes or no.`
+}
+
+/** Page "Orders": what buyers offer in their own words or at their own price. */
+export const OffersPage = ({ api, query }: { api: Api; query: URLSearchParams }) => {
+  const all = query.get('show') === 'all'
+  const after = query.get('after') ?? undefined
+  const chosen = query.get('order') ?? undefined
+  const wanted = new URLSearchParams({
+    limit: '100',
+    ...(all ? {} : { waiting: '1' }),
+    ...(after === undefined ? {} : { after }),
+  })
+  const address = `/operator/orders?${wanted.toString()}`
+  const loaded = useLoaded(() => api.call<Page>('GET', address), address)
+  const acting = useAct(loaded.again)
+  const page = loaded.value
+  const hrefWith = (order: string | undefined) =>
+    hrefOf(['orders'], { show: all ? 'all' : undefined, after, order })
+  const order = page?.orders.find(({ orderId }) => orderId === chosen)
+  const now = Date.now()
+  return (
+    <>
+      <h1>Orders</h1>
+      <p class="lead muted" role="status">
+        {page ? (all ? 'Orders of all agents, newest first.' : headlineOf(page)) : ' '}
+      </p>
+      {loaded.trouble ? <TroubleNote trouble={loaded.trouble} onRetry={loaded.again} /> : null}
+      <nav class="filters" aria-label="Which orders">
+        <a href={hrefOf(['orders'])} {...(all ? {} : { 'aria-current': 'true' as const })}>
+          waiting for you
+        </a>
+        <a href={hrefOf(['orders'], { show: 'all' })} {...(all ? { 'aria-current': 'true' as const } : {})}>
+          all
+        </a>
+      </nav>
+      <Outcome said={acting.said} trouble={undefined} />
+      {page === undefined && loaded.slow ? <Bones /> : null}
+      {page && page.orders.length === 0 ? (
+        <section class="card pad">
+          <p class="muted">
+            An order stands here when its task is in the buyer’s own words, or its price is the buyer’s own.
+          </p>
+        </section>
+      ) : null}
+      {page && page.orders.length > 0 ? (
+        <section class="card pad" aria-label="Orders">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Task</th>
+                <th scope="col">State</th>
+                <th scope="col" class="num wide-only">
+                  Units
+                </th>
+                <th scope="col" class="num">
+                  Total, USD
+                </th>
+                <th scope="col" class="num wide-only">
+                  Mode
+                </th>
+                <th scope="col" class="num wide-only">
+                  Ordered
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {page.orders.map((one) => (
+                <Row key={one.orderId} order={one} href={hrefWith(one.orderId)} now={now} />
+              ))}
+            </tbody>
+          </table>
+        </section>
+      ) : null}
+      {page && page.nextCursor !== null ? (
+        <p class="gap">
+          <a class="btn" href={hrefOf(['orders'], { show: all ? 'all' : undefined, after: page.nextCursor })}>
+            Show older ones
+          </a>
+        </p>
+      ) : null}
+      {chosen !== undefined && order ? (
+        <OfferDrawer key={chosen} api={api} order={order} acting={acting} back={hrefWith(undefined)} />
+      ) : null}
+    </>
+  )
+}

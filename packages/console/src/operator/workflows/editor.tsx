@@ -1,0 +1,230 @@
+import type { OperatorWorkflow } from '@pohf/protocol'
+import { useState } from 'preact/hooks'
+import { useAct } from '../../console/act.ts'
+import type { Api } from '../../console/api.ts'
+import { usdOf } from '../../console/orders/words.ts'
+import { Outcome, Sure } from '../../console/parts.tsx'
+import { hrefOf } from '../../console/place.ts'
+import { AreaField, NumberField, TextField, TickField } from '../fields.tsx'
+import { AnswerEditor, InputEditor } from '../form-editor.tsx'
+import { draftOf, newDraft, termsOf, type Draft } from './draft.ts'
+import { GoldEditor } from './gold.tsx'
+import { Produce } from './produce.tsx'
+
+type Setting = { readonly draft: Draft; readonly set: (part: Partial<Draft>) => void }
+
+const Terms = ({ draft, set, isNew }: Setting & { isNew: boolean }) => {
+  const share = (Number(draft.rewardStars) / 100 / Number(draft.priceUsd)) * 100
+  return (
+    <section class="card pad" aria-labelledby="terms">
+      <h2 class="h3" id="terms">
+        What is offered
+      </h2>
+      <div class="parts">
+        <div class="pairs">
+          <TextField
+            id="title"
+            label="Title"
+            maxLength={200}
+            value={draft.title}
+            onValue={(title) => set({ title })}
+          />
+          <TextField
+            id="workflow-id"
+            label="Id"
+            hint={isNew ? 'wf_ and small letters; it stays' : 'it stays'}
+            pattern="wf_[a-z0-9_]{1,64}"
+            maxLength={67}
+            readOnly={!isNew}
+            value={draft.workflowId}
+            onValue={(workflowId) => set({ workflowId })}
+          />
+        </div>
+        <AreaField
+          id="description"
+          label="Description"
+          hint="for buyers"
+          maxLength={2_000}
+          value={draft.description}
+          onValue={(description) => set({ description })}
+        />
+        <AreaField
+          id="steps"
+          label="Steps"
+          hint="for people, one on each line"
+          rows={4}
+          value={draft.steps}
+          onValue={(steps) => set({ steps })}
+        />
+        <div class="pairs three">
+          <NumberField
+            id="price"
+            label="Price"
+            hint="USD a unit"
+            min={0.01}
+            max={100_000}
+            step={0.01}
+            value={draft.priceUsd}
+            onValue={(priceUsd) => set({ priceUsd })}
+          />
+          <NumberField
+            id="reward"
+            label="Reward"
+            hint="Stars a unit"
+            min={0}
+            max={1_000_000}
+            value={draft.rewardStars}
+            onValue={(rewardStars) => set({ rewardStars })}
+          />
+          <NumberField
+            id="minutes"
+            label="Minutes"
+            hint="for a person"
+            min={1}
+            max={10_000}
+            value={draft.estMinutes}
+            onValue={(estMinutes) => set({ estMinutes })}
+          />
+        </div>
+        <p class="small muted">
+          {Number.isFinite(share)
+            ? `A person gets ${usdOf(Number(draft.rewardStars) / 100)} of ${usdOf(Number(draft.priceUsd))}, ${Math.round(share)} %; that is ${usdOf((Number(draft.rewardStars) / 100 / Math.max(1, Number(draft.estMinutes))) * 60)} an hour.`
+            : 'A Star is a cent.'}
+        </p>
+        <div class="pairs three">
+          <TextField
+            id="category"
+            label="Category"
+            hint="small letters"
+            pattern="[a-z][a-z0-9_]{0,39}"
+            maxLength={40}
+            value={draft.category}
+            onValue={(category) => set({ category })}
+          />
+          <NumberField
+            id="webcam"
+            label="Webcam bonus"
+            hint="Stars"
+            min={0}
+            max={1_000_000}
+            value={draft.webcamBonus}
+            onValue={(webcamBonus) => set({ webcamBonus })}
+          />
+          <TickField
+            id="dataset"
+            label="Offers to join a dataset"
+            value={draft.datasetOptin}
+            onValue={(datasetOptin) => set({ datasetOptin })}
+          />
+        </div>
+      </div>
+    </section>
+  )
+}
+
+const namesOf = (fields: readonly { readonly name: string }[]): ReadonlySet<string> =>
+  new Set(fields.map(({ name }) => name))
+
+/** Names of fields are keys of an answer: two of the same name would lose one of them. */
+const doubleIn = (fields: readonly { readonly name: string }[]): string | undefined =>
+  fields.find(({ name }, index) => fields.findIndex((other) => other.name === name) < index)?.name
+
+/** One workflow: its terms, its forms, its known items, and what can be done with it. */
+export const Editor = (given: {
+  api: Api
+  workflow: OperatorWorkflow | undefined
+  onChanged: () => void
+}) => {
+  const { api, workflow } = given
+  const [draft, setDraft] = useState<Draft>(() => (workflow ? draftOf(workflow) : newDraft))
+  const set = (part: Partial<Draft>) => setDraft((now) => ({ ...now, ...part }))
+  const acting = useAct(given.onChanged)
+  const path = `/operator/workflows/${encodeURIComponent(draft.workflowId)}`
+  const double = doubleIn(draft.inputForm) ?? doubleIn(draft.answerForm)
+  const save = async () => {
+    const done = await acting.act(
+      'It is offered like this from now on. Orders that stand keep their terms.',
+      () => api.call('POST', path, termsOf(draft)),
+    )
+    if (done && !workflow) location.hash = hrefOf(['workflows', draft.workflowId])
+  }
+  return (
+    <>
+      <form
+        class="editor"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void save()
+        }}
+      >
+        <Terms draft={draft} set={set} isNew={workflow === undefined} />
+        <div class="two">
+          <section class="card pad" aria-labelledby="shown">
+            <h2 class="h3" id="shown">
+              What people see
+            </h2>
+            <p class="muted gap">One thing for each value of an item that a buyer sends.</p>
+            <InputEditor
+              id="in"
+              fields={draft.inputForm}
+              inUse={workflow && namesOf(workflow.inputForm)}
+              onFields={(inputForm) => set({ inputForm })}
+            />
+          </section>
+          <section class="card pad" aria-labelledby="asked">
+            <h2 class="h3" id="asked">
+              What they are asked
+            </h2>
+            <p class="muted gap">The buyer gets one value for each of these.</p>
+            <AnswerEditor
+              id="out"
+              fields={draft.answerForm}
+              inUse={workflow && namesOf(workflow.answerForm)}
+              onFields={(answerForm) => set({ answerForm })}
+            />
+          </section>
+        </div>
+        <section class="card pad" aria-labelledby="gold">
+          <h2 class="h3" id="gold">
+            Known items
+          </h2>
+          <p class="muted gap">
+            Their right answer is known. People cannot tell them from others and are paid for them alike.
+          </p>
+          <GoldEditor
+            inputs={draft.inputForm}
+            answers={draft.answerForm}
+            gold={draft.gold}
+            onGold={(gold) => set({ gold })}
+          />
+        </section>
+        {double === undefined ? null : (
+          <p class="note stop" role="alert">
+            Two fields have the key <code>{double}</code>. Give one of them another.
+          </p>
+        )}
+        <Outcome said={acting.said} trouble={acting.trouble} />
+        <div class="acts">
+          <button
+            class="btn main"
+            type="submit"
+            disabled={acting.busy || double !== undefined || draft.answerForm.length === 0}
+          >
+            {workflow?.active ? 'Save and offer it like this' : 'Offer it'}
+          </button>
+          {workflow?.active ? (
+            <Sure
+              label="Stop offering it"
+              sure="Stop: orders that stand are finished"
+              disabled={acting.busy}
+              onDo={() =>
+                void acting.act('It is not offered any more.', () => api.call('POST', `${path}/retire`, {}))
+              }
+            />
+          ) : null}
+        </div>
+      </form>
+      {workflow?.active ? <Produce api={api} workflow={workflow} onChanged={given.onChanged} /> : null}
+    </>
+  )
+}

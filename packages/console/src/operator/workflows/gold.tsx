@@ -1,0 +1,143 @@
+import type { WorkflowTerms } from '@pohf/protocol'
+import { AreaField, SelectField, TextField, TickField } from '../fields.tsx'
+import { replaced, without, type AnswerField, type InputField } from '../forms.ts'
+
+type Gold = WorkflowTerms['gold'][number]
+type Values = Readonly<Record<string, unknown>>
+
+const valuesOf = (value: unknown): Values =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Values) : {}
+/** The values with one of them set, or taken out where nothing is left of it. */
+const withValue = (values: unknown, name: string, value: unknown): Values => {
+  const { [name]: _, ...rest } = valuesOf(values)
+  return value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
+    ? rest
+    : { ...rest, [name]: value }
+}
+const textOf = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+
+const Answer = (given: {
+  id: string
+  field: AnswerField
+  value: unknown
+  onValue: (value: unknown) => void
+}) => {
+  const { id, field, value, onValue } = given
+  const any = ['', 'any answer will do'] as const
+  if (field.type === 'yes_no')
+    return (
+      <SelectField
+        id={id}
+        label={field.label}
+        options={[any, ['true', 'yes'], ['false', 'no']]}
+        value={typeof value === 'boolean' ? String(value) : ''}
+        onValue={(text) => onValue(text === '' ? undefined : text === 'true')}
+      />
+    )
+  if (field.type === 'scale' || field.type === 'choice') {
+    const choices =
+      field.type === 'choice'
+        ? (field.options ?? []).filter((option) => option.trim() !== '')
+        : Array.from({ length: field.steps ?? 5 }, (_, index) => String(index + 1))
+    return (
+      <SelectField
+        id={id}
+        label={field.label}
+        options={[any, ...choices.map((choice) => [choice, choice] as const)]}
+        value={textOf(value)}
+        onValue={(text) => onValue(text === '' ? undefined : field.type === 'scale' ? Number(text) : text)}
+      />
+    )
+  }
+  if (field.type === 'many') {
+    const chosen = Array.isArray(value) ? (value as string[]) : []
+    return (
+      <fieldset class="part plainset">
+        <legend>{field.label}</legend>
+        {(field.options ?? [])
+          .filter((option) => option.trim() !== '')
+          .map((option, index) => (
+            <TickField
+              key={option}
+              id={`${id}-${index}`}
+              label={option}
+              value={chosen.includes(option)}
+              onValue={(on) => onValue(on ? [...chosen, option] : chosen.filter((one) => one !== option))}
+            />
+          ))}
+      </fieldset>
+    )
+  }
+  const Part = field.type === 'line' ? TextField : AreaField
+  return <Part id={id} label={field.label} required={false} value={textOf(value)} onValue={onValue} />
+}
+
+/** Items whose right answer is known: drawn by the same forms that people see. */
+export const GoldEditor = (given: {
+  inputs: readonly InputField[]
+  answers: readonly AnswerField[]
+  gold: readonly Gold[]
+  onGold: (gold: Gold[]) => void
+}) => {
+  const { inputs, answers, gold, onGold } = given
+  return (
+    <div class="parts">
+      {gold.map((item, index) => {
+        const id = `gold-${index}`
+        return (
+          <fieldset key={id} class="part">
+            <legend>Known item {index + 1}</legend>
+            <div class="pairs top">
+              <div class="stack">
+                {inputs.map((field) => (
+                  <TextField
+                    key={field.name}
+                    id={`${id}-in-${field.name}`}
+                    label={field.label}
+                    hint="shown"
+                    required={field.required}
+                    value={textOf(valuesOf(item.input)[field.name])}
+                    onValue={(text) =>
+                      onGold(
+                        replaced(gold, index, { ...item, input: withValue(item.input, field.name, text) }),
+                      )
+                    }
+                  />
+                ))}
+                {inputs.length === 0 ? <p class="muted">Nothing is shown, only asked.</p> : null}
+              </div>
+              <div class="stack">
+                {answers.map((field) => (
+                  <Answer
+                    key={field.name}
+                    id={`${id}-out-${field.name}`}
+                    field={field}
+                    value={valuesOf(item.answer)[field.name]}
+                    onValue={(value) =>
+                      onGold(
+                        replaced(gold, index, { ...item, answer: withValue(item.answer, field.name, value) }),
+                      )
+                    }
+                  />
+                ))}
+              </div>
+            </div>
+            <p>
+              <button type="button" class="btn" onClick={() => onGold(without(gold, index))}>
+                Remove<span class="hidden"> known item {index + 1}</span>
+              </button>
+            </p>
+          </fieldset>
+        )
+      })}
+      {gold.length < 100 ? (
+        <p>
+          <button type="button" class="btn" onClick={() => onGold([...gold, { input: {}, answer: {} }])}>
+            Add a known item
+          </button>
+        </p>
+      ) : null}
+    </div>
+  )
+}

@@ -1,0 +1,50 @@
+/** A call that was not answered as asked. */
+export class Failed extends Error {
+  readonly code: string
+  readonly requestId: string | undefined
+  /** Fields that were refused, by their path. */
+  readonly paths: readonly string[]
+  constructor(code: string, message: string, requestId?: string, paths: readonly string[] = []) {
+    super(message)
+    this.code = code
+    this.requestId = requestId
+    this.paths = paths
+  }
+}
+
+type Refused = {
+  readonly error?: string
+  readonly message?: string
+  readonly requestId?: string
+  readonly details?: readonly { readonly path: string }[]
+}
+
+/** How far the service's clock is ahead of this device's, by the last answer. */
+let aheadMs = 0
+export const serverNow = (): number => Date.now() + aheadMs
+
+/** Asks our own service, as the person who is signed in: the browser sends the cookie, no script sees it. */
+export const call = async <T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T> => {
+  const response = await fetch(`/api/work/${path}`, {
+    method,
+    ...(body === undefined
+      ? {}
+      : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+    cache: 'no-store',
+    signal: AbortSignal.timeout(20_000),
+  }).catch(() => undefined)
+  const answer = (await response?.json().catch(() => undefined)) as (T & Refused) | undefined
+  const date = Date.parse(response?.headers.get('date') ?? '')
+  if (Number.isFinite(date)) aheadMs = date - Date.now()
+  if (response?.ok && answer !== undefined) return answer
+  if (!answer) throw new Failed('unreachable', '')
+  throw new Failed(
+    answer.error ?? 'failed',
+    answer.message ?? '',
+    answer.requestId,
+    (answer.details ?? []).map(({ path: field }) => field),
+  )
+}
+
+export const failedOf = (error: unknown): Failed =>
+  error instanceof Failed ? error : new Failed('failed', error instanceof Error ? error.message : '')

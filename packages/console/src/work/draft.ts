@@ -1,0 +1,34 @@
+/** What a person has filled in, by the name of the field. */
+export type Values = Readonly<Record<string, unknown>>
+/** Kept in this tab until it is handed in: a reload loses nothing, another tab or person sees nothing. */
+export type Draft = {
+  readonly values: Values
+  /** A finished recording whose answer has not been taken yet. */
+  readonly sessionId?: string
+}
+
+const keyOf = (assignmentId: string): string => `pohf-work-${assignmentId}`
+
+export const readDraft = (assignmentId: string): Draft => {
+  try {
+    const draft: unknown = JSON.parse(sessionStorage.getItem(keyOf(assignmentId)) ?? 'null')
+    if (typeof draft === 'object' && draft !== null && 'values' in draft) return draft as Draft
+  } catch {
+    // A browser that keeps nothing: the memory of the page has to do.
+  }
+  return { values: {} }
+}
+export const keepDraft = (assignmentId: string, draft: Draft): void => {
+  try {
+    sessionStorage.setItem(keyOf(assignmentId), JSON.stringify(draft))
+  } catch {
+    // As above.
+  }
+}
+export const dropDraft = (assignmentId: string): void => {
+  try {
+    sessionStorage.removeItem(keyOf(assignmentId))
+  } catch {
+    // As above.
+  }
+}

@@ -1,0 +1,32 @@
+import type { Values } from './draft.ts'
+import type { AnswerField } from './wire.ts'
+
+/** What is wrong with one field. */
+export type Fault = 'missing' | 'long'
+
+export const lengthMaxOf = (field: AnswerField): number =>
+  field.maxLength ?? (field.type === 'line' ? 200 : 5_000)
+
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
+
+const valueOf = (field: AnswerField, values: Values): unknown => {
+  const value = values[field.name]
+  return typeof value === 'string' && field.type !== 'choice' ? value.trim() : value
+}
+
+/** The answer as it is sent: what was left empty is left out. */
+export const answerOf = (form: readonly AnswerField[], values: Values): Record<string, unknown> =>
+  Object.fromEntries(
+    form.flatMap((field) => {
+      const value = valueOf(field, values)
+      return isEmpty(value) ? [] : [[field.name, value]]
+    }),
+  )
+
+export const faultOf = (field: AnswerField, values: Values): Fault | undefined => {
+  const value = valueOf(field, values)
+  if (isEmpty(value)) return field.required ? 'missing' : undefined
+  if (typeof value === 'string' && value.length > lengthMaxOf(field)) return 'long'
+  return undefined
+}

@@ -1,0 +1,31 @@
+import type { ComponentChildren } from 'preact'
+import { hrefOf, type Page } from './parts.tsx'
+
+/** The menu and the page under it. */
+export const Frame = ({
+  page: { words },
+  place,
+  children,
+}: {
+  page: Page
+  place: 'list' | 'earnings' | 'task'
+  children: ComponentChildren
+}) => (
+  <>
+    <div class="top">
+      <nav aria-label={words.menu.label}>
+        <a href={hrefOf('/work')} {...(place === 'list' ? { 'aria-current': 'page' as const } : {})}>
+          {words.menu.list}
+        </a>
+        <a
+          href={hrefOf('/work/earnings')}
+          {...(place === 'earnings' ? { 'aria-current': 'page' as const } : {})}
+        >
+          {words.menu.earnings}
+        </a>
+        <a href={hrefOf('/me')}>{words.menu.me}</a>
+      </nav>
+    </div>
+    <main class="work">{children}</main>
+  </>
+)

@@ -1,0 +1,96 @@
+import { useState } from 'preact/hooks'
+import type { Assignment, InputField } from './wire.ts'
+import { fill, type Words } from './words.ts'
+
+/** The address where it is an https one: nothing else is loaded or opened. */
+const addressOf = (value: string): URL | undefined => {
+  const url = URL.parse(value)
+  return url?.protocol === 'https:' ? url : undefined
+}
+
+const Picture = ({ words, label, src }: { words: Words; label: string; src: string }) => {
+  const [tries, setTries] = useState(0)
+  const [failed, setFailed] = useState(false)
+  const [large, setLarge] = useState(false)
+  if (failed)
+    return (
+      <div class="note warn" role="status">
+        <p>{words.task.imageFailed}</p>
+        <p>
+          <button
+            type="button"
+            class="btn"
+            onClick={() => {
+              setFailed(false)
+              setTries(tries + 1)
+            }}
+          >
+            {words.task.imageAgain}
+          </button>
+        </p>
+      </div>
+    )
+  return (
+    <>
+      <img
+        key={tries}
+        class={large ? 'picture large' : 'picture'}
+        src={src}
+        alt={label}
+        referrerpolicy="no-referrer"
+        decoding="async"
+        onError={() => setFailed(true)}
+      />
+      <button type="button" class="btn quiet" aria-pressed={large} onClick={() => setLarge(!large)}>
+        {large ? words.task.imageSmall : words.task.imageLarge}
+      </button>
+    </>
+  )
+}
+
+const Value = ({ words, field, value }: { words: Words; field: InputField; value: string }) => {
+  const address = field.type === 'text' ? undefined : addressOf(value)
+  if (!address) return <p class="text">{value}</p>
+  if (field.type === 'image') return <Picture words={words} label={field.label} src={address.href} />
+  const { host } = address
+  return (
+    <>
+      <p class="text address">{value}</p>
+      <p class="small muted">{fill(words.task.linkWarn, { host })}</p>
+      <p>
+        <a
+          class="btn"
+          href={address.href}
+          target="_blank"
+          rel="noopener noreferrer external"
+          referrerpolicy="no-referrer"
+        >
+          {fill(words.task.linkOpen, { host })} ↗
+        </a>
+      </p>
+    </>
+  )
+}
+
+/** What the buyer sent along for this one unit. */
+export const Given = ({ words, assignment }: { words: Words; assignment: Assignment }) => {
+  const values = (assignment.input ?? {}) as Readonly<Record<string, unknown>>
+  const shown = assignment.inputForm.filter(({ name }) => {
+    const value = values[name]
+    return (typeof value === 'string' && value !== '') || typeof value === 'number'
+  })
+  return (
+    <section class="card pad stack" aria-labelledby="given">
+      <h2 class="h3" id="given">
+        {words.task.given}
+      </h2>
+      {shown.length === 0 ? <p class="muted">{words.task.noInput}</p> : null}
+      {shown.map((field) => (
+        <div key={field.name} class="given">
+          <h3 class="small muted">{field.label}</h3>
+          <Value words={words} field={field} value={String(values[field.name])} />
+        </div>
+      ))}
+    </section>
+  )
+}

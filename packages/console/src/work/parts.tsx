@@ -1,0 +1,56 @@
+import { useEffect, useRef } from 'preact/hooks'
+import type { Failed } from './api.ts'
+import { fill, type Words } from './words.ts'
+
+/** What every part of a page is given: its texts, and how numbers and dates are written. */
+export type Page = { readonly words: Words; readonly locale: string }
+
+/** An address of ours in the language that was chosen. */
+export const hrefOf = (path: string): string => {
+  const chosen = new URLSearchParams(location.search).get('lang')
+  return chosen === null ? path : `${path}?lang=${encodeURIComponent(chosen)}`
+}
+
+/** What happened, why, what next. */
+export const Trouble = ({
+  words,
+  failed,
+  onRetry,
+}: {
+  words: Words
+  failed: Failed
+  onRetry?: () => void
+}) => (
+  <div class="note stop" role="alert">
+    <p>
+      <b>{words.failed[failed.code] ?? (failed.message || words.failed['failed'])}</b>
+    </p>
+    {failed.requestId === undefined ? null : (
+      <p class="small">
+        <code>{failed.code}</code> · {fill(words.request, { id: failed.requestId })}
+      </p>
+    )}
+    {onRetry ? (
+      <p>
+        <button type="button" class="btn" onClick={onRetry}>
+          {words.again}
+        </button>
+      </p>
+    ) : null}
+  </div>
+)
+
+/** A title that a page moves to when something new stands there, so that a screen reader goes on from it. */
+export const Title = ({ text, sign }: { text: string; sign?: 'ok' | 'warn' | 'stop' | 'none' }) => {
+  const title = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    document.title = `${text} · PoHF`
+    title.current?.focus({ preventScroll: true })
+    scrollTo(0, 0)
+  }, [text])
+  return (
+    <h1 ref={title} tabIndex={-1} class={sign ? `said ${sign}` : ''}>
+      {text}
+    </h1>
+  )
+}

@@ -1,0 +1,246 @@
+import { useState } from 'preact/hooks'
+import { call, failedOf, serverNow, type Failed } from './api.ts'
+import { momentText, qualityName, starsText, worthText } from './figures.ts'
+import { hrefOf, Title, Trouble, type Page } from './parts.tsx'
+import { chipOf, payOf } from './states.ts'
+import type { Assignment, Summary } from './wire.ts'
+import { fill, type Words } from './words.ts'
+
+type Said = { readonly title: string; readonly lead: string }
+
+const saidOf = ({ result }: Words, { status }: Assignment, stars: string): Said => {
+  const table: Readonly<Record<Assignment['status'], Said>> = {
+    claimed: { title: '', lead: '' },
+    delivered: { title: result.delivered, lead: result.deliveredLead },
+    accepted: { title: result.accepted, lead: result.acceptedLead },
+    rejected: { title: result.rejected, lead: result.rejectedLead },
+    appealed: { title: result.appealed, lead: result.appealedLead },
+    refused: { title: result.refused, lead: result.refusedLead },
+    not_verified: { title: result.notVerified, lead: result.notVerifiedLead },
+    returned: { title: result.returned, lead: result.returnedLead },
+    ran_out: { title: result.ranOut, lead: result.ranOutLead },
+  }
+  const { title, lead } = table[status]
+  return { title: fill(title, { stars }), lead: fill(lead, { stars }) }
+}
+const signs = { ok: 'ok', warn: 'warn', stop: 'stop', '': 'none' } as const
+const signOf = (assignment: Assignment) =>
+  assignment.status === 'delivered' ? 'ok' : signs[chipOf(assignment.status)]
+
+const Reasons = ({ words, reasons }: { words: Words; reasons: readonly string[] }) =>
+  reasons.length === 0 ? null : (
+    <section class="card pad stack" aria-labelledby="why">
+      <h2 class="h3" id="why">
+        {words.result.why}
+      </h2>
+      <ul class="plain">
+        {reasons.map((code) => (
+          <li key={code}>{words.reasons[code] ?? fill(words.reasonElse, { code })}</li>
+        ))}
+      </ul>
+    </section>
+  )
+
+const Facts = ({ page: { words, locale }, assignment }: { page: Page; assignment: Assignment }) => {
+  const { quality, deliveredAt, mode, status } = assignment
+  const pay = payOf(assignment)
+  return (
+    <dl class="card pad facts">
+      <div>
+        <dt>{words.result.paid}</dt>
+        <dd class="num">
+          {starsText(words, pay)}
+          {mode === 'live' ? ` · ${worthText(pay, locale)}` : ''}{' '}
+          <span class={`chip ${chipOf(status)}`}>{words.status[status]}</span>
+        </dd>
+      </div>
+      {quality === null ? null : (
+        <div>
+          <dt>{words.result.quality}</dt>
+          <dd class={`num meter ${qualityName(quality)}`}>
+            <span class="track" style={{ '--v': `${Math.round(quality * 100)}%` }} aria-hidden="true" />
+            {fill(words.result.qualityOf, {
+              n: quality.toLocaleString(locale, { maximumFractionDigits: 2 }),
+            })}
+            , {words.result.qualityWords[qualityName(quality)]}
+          </dd>
+        </div>
+      )}
+      <div>
+        <dt>{deliveredAt === null ? words.result.taken : words.result.handedIn}</dt>
+        <dd class="num">{momentText(deliveredAt ?? assignment.claimedAt, locale)}</dd>
+      </div>
+    </dl>
+  )
+}
+
+const valueText = ({ result }: Words, value: unknown): string => {
+  if (value === undefined || value === null) return result.empty
+  if (typeof value === 'boolean') return value ? result.yes : result.no
+  if (Array.isArray(value)) return value.map(String).join(', ')
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : JSON.stringify(value)
+}
+
+const YourAnswer = ({ words, assignment }: { words: Words; assignment: Assignment }) => {
+  const answer = assignment.answer as Readonly<Record<string, unknown>> | null
+  if (answer === null || typeof answer !== 'object') return null
+  return (
+    <details class="card fold" open={assignment.status === 'rejected'}>
+      <summary>{words.result.yourAnswer}</summary>
+      <dl class="said-list">
+        {assignment.answerForm.map((field) => (
+          <div key={field.name}>
+            <dt class="small muted">{field.label}</dt>
+            <dd class="text">{valueText(words, answer[field.name])}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  )
+}
+
+const Rejection = ({ words, assignment: { rejection } }: { words: Words; assignment: Assignment }) =>
+  rejection === null ? null : (
+    <section class="card pad stack" aria-labelledby="reason">
+      <h2 class="small muted" id="reason">
+        {words.result.buyerReason}
+      </h2>
+      <p>
+        <b>{words.rejectReasons[rejection.reason]}</b>
+      </p>
+      {rejection.note === null ? null : (
+        <>
+          <h3 class="small muted">{words.result.note}</h3>
+          <p class="text">{rejection.note}</p>
+        </>
+      )}
+    </section>
+  )
+
+const AppealForm = ({
+  page: { words, locale },
+  assignment,
+  onAgain,
+}: {
+  page: Page
+  assignment: Assignment
+  onAgain: () => void
+}) => {
+  const [text, setText] = useState('')
+  const [busy, setBusy] = useState(false)
+  const [empty, setEmpty] = useState(false)
+  const [failed, setFailed] = useState<Failed>()
+  const { appealUntil } = assignment
+  if (appealUntil === null || Date.parse(appealUntil) <= serverNow())
+    return <p class="muted">{words.result.appealOver}</p>
+  const send = async (event: Event) => {
+    event.preventDefault()
+    setEmpty(text.trim() === '')
+    if (text.trim() === '') return
+    setBusy(true)
+    setFailed(undefined)
+    try {
+      const path = `assignments/${encodeURIComponent(assignment.assignmentId)}/appeal`
+      await call<Summary>('POST', path, { text: text.trim() })
+      onAgain()
+    } catch (error) {
+      setFailed(failedOf(error))
+      setBusy(false)
+    }
+  }
+  return (
+    <form class="card pad stack" onSubmit={(event) => void send(event)} noValidate>
+      <h2 class="h3">{words.result.appealTitle}</h2>
+      <p class="muted">{fill(words.result.appealLead, { until: momentText(appealUntil, locale) })}</p>
+      <label for="appeal">{words.result.appealLabel}</label>
+      <textarea
+        id="appeal"
+        rows={5}
+        maxLength={2_000}
+        value={text}
+        aria-invalid={empty}
+        aria-describedby={empty ? 'appeal-empty' : undefined}
+        onInput={(event) => {
+          setText(event.currentTarget.value)
+          setEmpty(false)
+        }}
+      />
+      {empty ? (
+        <p class="bad" id="appeal-empty" role="alert">
+          {words.result.appealEmpty}
+        </p>
+      ) : null}
+      {failed ? <Trouble words={words} failed={failed} /> : null}
+      <button class="btn main wide" type="submit" disabled={busy}>
+        {words.result.appealSend}
+      </button>
+    </form>
+  )
+}
+
+const Appeal = ({ words, assignment: { appeal } }: { words: Words; assignment: Assignment }) =>
+  appeal === null ? null : (
+    <section class="card pad stack" aria-labelledby="appealed">
+      <h2 class="h3" id="appealed">
+        {words.result.appealTitle}
+      </h2>
+      <h3 class="small muted">{words.result.yourAppeal}</h3>
+      <p class="text">{appeal.text}</p>
+      {appeal.decision === null ? null : (
+        <>
+          <h3 class="small muted">{words.result.decision}</h3>
+          <p>
+            <b>{words.result.decisions[appeal.decision]}</b>
+          </p>
+          {appeal.decisionReason === null ? null : <p class="text">{appeal.decisionReason}</p>}
+        </>
+      )}
+    </section>
+  )
+
+/** What became of a unit: in one sentence, then why, then what next. */
+export const Result = ({
+  page,
+  assignment,
+  onAgain,
+}: {
+  page: Page
+  assignment: Assignment
+  onAgain: () => void
+}) => {
+  const { words } = page
+  const { status } = assignment
+  const said = saidOf(words, assignment, starsText(words, assignment.rewardStars))
+  return (
+    <>
+      <Title text={said.title} sign={signOf(assignment)} />
+      <p class="lead">{said.lead}</p>
+      <p class="small muted">
+        {assignment.title} {assignment.mode === 'test' ? <span class="chip test">{words.test}</span> : null}
+      </p>
+      <Rejection words={words} assignment={assignment} />
+      <Appeal words={words} assignment={assignment} />
+      {status === 'rejected' ? <AppealForm page={page} assignment={assignment} onAgain={onAgain} /> : null}
+      <Reasons words={words} reasons={assignment.reasons} />
+      <Facts page={page} assignment={assignment} />
+      <YourAnswer words={words} assignment={assignment} />
+      {status === 'not_verified' ? (
+        <section class="stack" aria-labelledby="next">
+          <h2 class="h3" id="next">
+            {words.result.next}
+          </h2>
+          <ul class="plain muted">
+            {words.result.nextNotVerified.map((text) => (
+              <li key={text}>{text}</li>
+            ))}
+          </ul>
+        </section>
+      ) : null}
+      <div class={status === 'rejected' ? '' : 'act'}>
+        <a class={`btn wide ${status === 'rejected' ? '' : 'main'}`} href={hrefOf('/work')}>
+          {words.result.another}
+        </a>
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,58 @@
+import { useState } from 'preact/hooks'
+import { hrefOf, Title, type Page } from './parts.tsx'
+
+/** The one script of the members' pages that speaks with the authenticator. */
+type Passkeys = {
+  readonly signInByPasskey: (page: {
+    readonly words: { readonly waitDevice: string; readonly failed: Readonly<Record<string, string>> }
+    readonly say: (text: string) => void
+  }) => Promise<void>
+}
+const passkeysPath = '/assets/passkey.js'
+
+export const SignIn = ({ words }: Page) => {
+  const [said, setSaid] = useState('')
+  const [busy, setBusy] = useState(false)
+  const signIn = async () => {
+    setBusy(true)
+    setSaid(words.signIn.wait)
+    try {
+      const { signInByPasskey } = (await import(/* @vite-ignore */ passkeysPath)) as Passkeys
+      await signInByPasskey({
+        words: { waitDevice: words.signIn.waitDevice, failed: words.failed },
+        say: setSaid,
+      })
+      location.reload()
+    } catch (error) {
+      setSaid(error instanceof Error ? error.message : (words.failed['failed'] ?? ''))
+      setBusy(false)
+    }
+  }
+  return (
+    <>
+      <Title text={words.signIn.title} />
+      <p class="lead">{words.signIn.lead}</p>
+      <section class="card pad" aria-labelledby="how">
+        <h2 class="h3" id="how">
+          {words.signIn.how}
+        </h2>
+        <ol class="plain gap">
+          {words.signIn.steps.map((step) => (
+            <li key={step}>{step}</li>
+          ))}
+        </ol>
+      </section>
+      <div class="act">
+        <p role="status">{said}</p>
+        <button type="button" class="btn main wide" disabled={busy} onClick={() => void signIn()}>
+          {words.signIn.button}
+        </button>
+        <p class="small">
+          <a class="quiet" href={hrefOf('/me')}>
+            {words.signIn.lost}
+          </a>
+        </p>
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,24 @@
+import type { Assignment } from './wire.ts'
+
+type Status = Assignment['status']
+
+const chips: Readonly<Record<Status, 'ok' | 'warn' | 'stop' | ''>> = {
+  claimed: 'warn',
+  delivered: 'warn',
+  accepted: 'ok',
+  rejected: 'stop',
+  appealed: 'warn',
+  refused: 'stop',
+  not_verified: 'stop',
+  returned: '',
+  ran_out: '',
+}
+
+const unpaid: ReadonlySet<Status> = new Set(['refused', 'not_verified', 'returned', 'ran_out'])
+
+/** What it pays, or may still pay. */
+export const payOf = ({ status, rewardStars }: Pick<Assignment, 'status' | 'rewardStars'>): number =>
+  unpaid.has(status) ? 0 : rewardStars
+
+/** The colour that stands for a state; the word stands beside it. */
+export const chipOf = (status: Status): string => chips[status]

@@ -1,0 +1,15 @@
+import type { additions } from '@pohf/protocol'
+
+type Row<Id> = Extract<(typeof additions)[number], { readonly id: Id }>
+/** What an endpoint answers, read off its schema. */
+type AnswerOf<Id> = Row<Id> extends { readonly response: { readonly _output: infer Output } } ? Output : never
+
+export type Tasks = AnswerOf<'work.worker-tasks'>
+export type Task = Tasks['tasks'][number]
+export type Assignment = AnswerOf<'work.worker-assignment'>
+export type Summary = AnswerOf<'work.worker-return'>
+export type Earnings = AnswerOf<'work.worker-earnings'>
+export type Book = Earnings['books'][number]
+export type Payout = AnswerOf<'work.worker-payout'>
+export type AnswerField = Assignment['answerForm'][number]
+export type InputField = Assignment['inputForm'][number]

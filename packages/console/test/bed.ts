@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { after, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import type { Harness } from '../../server/test/harness.ts'
+import { findChromium, launch, violationsOf } from './browser.ts'
+import { openService, type Service } from './service.ts'
+
+export type View = { readonly width?: number; readonly colorScheme?: 'light' | 'dark' }
+export type Opened = { readonly page: Page; readonly service: Service }
+/** Every look that a page must stand. */
+export const views: readonly Required<View>[] = [320, 1280].flatMap((width) =>
+  (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })),
+)
+
+/** Browser tests on the whole service: left out, and saying so, where there is no browser. */
+export const openBed = async (start?: () => Promise<Harness>) => {
+  const chromium = findChromium()
+  const service = 'path' in chromium ? await openService(start) : undefined
+  const browser = 'path' in chromium ? await launch(chromium.path) : undefined
+  after(() => browser?.close())
+  return (name: string, body: (opened: Opened) => Promise<void>, view: View = {}): void =>
+    void test(name, { skip: 'missing' in chromium ? chromium.missing : false }, async () => {
+      assert.ok(browser && service)
+      service.behaviour.api = 'good'
+      const { width = 1280, colorScheme = 'light' } = view
+      const session = await browser.newContext({
+        viewport: { width, height: 900 },
+        colorScheme,
+        reducedMotion: 'reduce',
+        acceptDownloads: true,
+      })
+      session.setDefaultTimeout(15_000)
+      const page = await session.newPage()
+      const faults: string[] = []
+      page.on('pageerror', (error) => faults.push(error.message))
+      page.on('console', (message) => {
+        const text = message.text()
+        if (message.type() === 'error' && !/status of 4\d\d|ERR_EMPTY_RESPONSE/.test(text)) faults.push(text)
+      })
+      try {
+        await body({ page, service })
+        assert.deepEqual(faults, [], 'the page ran without a fault and within its policy')
+      } finally {
+        await session.close()
+      }
+    })
+}
+
+export const signIn = async (page: Page, key: string): Promise<void> => {
+  await page.waitForSelector('#key')
+  await page.fill('#key', key)
+  await page.press('#key', 'Enter')
+  await page.waitForSelector('.app main h1')
+}
+export const says = (page: Page, text: string | RegExp) => page.locator('main', { hasText: text }).waitFor()
+
+/** Goes on by Tab until something with this text has the focus. */
+export const tabTo = async (page: Page, wanted: string, most = 60): Promise<void> => {
+  for (let step = 0; step < most; step++) {
+    const focused = await page.evaluate<string>(
+      // The page itself may have the focus, and holds every text.
+      'document.activeElement.matches("a, button, input, summary, select, textarea, pre") ? `${document.activeElement.id} ${document.activeElement.tagName} ${document.activeElement.textContent}` : ""',
+    )
+    if (focused.includes(wanted)) return
+    await page.keyboard.press('Tab')
+  }
+  assert.fail(`${wanted} is not reached by Tab`)
+}
+
+/** Looks at the page as it stands: axe, its width, and a picture where one is asked for. */
+export const lookerAt =
+  (page: Page, { width, colorScheme }: Required<View>) =>
+  async (name: string) => {
+    const folder = process.env['POHF_SCREENSHOTS']
+    if (folder !== undefined) {
+      mkdirSync(folder, { recursive: true })
+      const path = `${folder}/${name}-${width}-${colorScheme}.png`
+      // A drawer scrolls by itself: the window is made as tall as what is in it.
+      const tall = await page.evaluate<number>(
+        'document.querySelector("dialog[open]")?.scrollHeight ?? document.documentElement.scrollHeight',
+      )
+      await page.setViewportSize({ width, height: Math.min(6_000, Math.max(900, tall)) })
+      await page.screenshot({ path })
+      await page.setViewportSize({ width, height: 900 })
+    }
+    assert.deepEqual(await violationsOf(page), [], name)
+    assert.ok(
+      (await page.evaluate<number>(
+        'Math.max(document.documentElement.scrollWidth, document.querySelector("dialog[open]")?.scrollWidth ?? 0)',
+      )) <= width,
+      `${name} scrolls sideways`,
+    )
+  }

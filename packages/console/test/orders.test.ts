@@ -1,0 +1,325 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import type { Page } from 'playwright-core'
+import { play } from '../../server/test/person.ts'
+import { makeWorker } from '../../server/test/worker.ts'
+import { lookerAt, openBed, says, signIn, tabTo, views, type Opened, type View } from './bed.ts'
+import type { Service } from './service.ts'
+
+const inBrowser = await openBed()
+
+type Agent = Awaited<ReturnType<Service['harness']['register']>>
+
+const answer = { clear: true, correct: true, polite: false, reason: 'It shouts.' }
+const texts = ['The train leaves at noon.', 'SEND IT NOW!!', 'Would you kindly look at this?']
+
+/** Orders as an agent does, and funds, which costs nothing in test mode. */
+const commission = async ({ harness }: Service, agent: Agent, body: object): Promise<string> => {
+  const call = (path: string, sent: object) =>
+    harness.call('POST', `/api/agents/${path}`, { key: agent.apiKey, body: sent })
+  const placed = await call('order', body)
+  assert.equal(placed.status, 200, placed.text)
+  const { orderId } = placed.json as { orderId: string }
+  const funded = await call('order/fund', { orderId })
+  assert.equal(funded.status, 200, funded.text)
+  return orderId
+}
+/** A person who hands in units of this agent, the first with a recording that can be replayed. */
+const deliver = async ({ harness }: Service, agent: Agent, count: number): Promise<void> => {
+  const worker = await makeWorker(harness, await harness.register('test'))
+  let mine = 0
+  // The oldest unit is given out first, whoever ordered it: what other tests left open is done on the way.
+  for (let taken = 0; mine < count; taken++) {
+    assert.ok(taken < 50, 'there is nothing left to take')
+    const claimed = await worker.claim('wf_text_review')
+    assert.equal(claimed.status, 200, claimed.text)
+    const assignment = claimed.json as { assignmentId: string; site: string; challenge: string }
+    const { assignmentId, site, challenge } = assignment
+    const isFirst = site === agent.agentId && mine === 0
+    const sessionId = isFirst
+      ? (await play(harness, { site, challenge, kind: 'work', strokes: wave })).sessionId
+      : await worker.record(assignment)
+    if (isFirst) await harness.work()
+    const handed = await worker.deliver(assignmentId, sessionId, answer)
+    assert.equal(handed.json.status, 'delivered', handed.text)
+    if (site === agent.agentId) mine += 1
+  }
+}
+/** Some motion to look at. */
+const wave = Array.from({ length: 6 }, (_, run) =>
+  Array.from(
+    { length: 40 },
+    (_, step) =>
+      [
+        100 + run * 150 + step * 4,
+        300 + Math.round(80 * Math.sin(step / 6 + run)),
+        step === 0 ? 0 : 16,
+      ] as const,
+  ),
+)
+
+const onOrders = (
+  name: string,
+  body: (
+    opened: Opened & { readonly agent: Agent; readonly open: (at?: string) => Promise<void> },
+  ) => Promise<void>,
+  view: View = {},
+): void =>
+  inBrowser(
+    name,
+    async (opened) => {
+      const { page, service } = opened
+      const agent = await service.harness.register('test')
+      const open = async (at = '#/orders') => {
+        // The database's time runs ahead of this machine's when a session was played.
+        await page.clock.setSystemTime(service.harness.ctx.clock.now())
+        await page.goto('about:blank')
+        await page.goto(`${service.url}/console${at}`)
+        await signIn(page, agent.apiKey)
+      }
+      await body({ ...opened, agent, open })
+    },
+    view,
+  )
+
+const drawerSays = (page: Page, text: string | RegExp) =>
+  page.locator('dialog[open]', { hasText: text }).waitFor()
+
+onOrders('work is ordered by the form, as the command beside it says, and funded', async ({ page, open }) => {
+  await open()
+  await says(page, 'Nothing is ordered yet.')
+  await page.selectOption('#workflow', 'wf_text_review')
+  await page.fill('#items', texts.join('\n'))
+  await says(page, '3 items so far.')
+  const command = await page.locator('pre[aria-label="Command that orders"]').textContent()
+  assert.match(command ?? '', /"taskType": "wf_text_review"/)
+  assert.match(command ?? '', /"text": "SEND IT NOW!!"/)
+  await page.click('text=Order for $3.00')
+  await says(page, 'Nothing happens before it is paid: $3.00')
+  await page.click('text=Fund it')
+  await says(page, '3 units wait for a person.')
+  assert.equal(await page.locator('tbody tr').count(), 3)
+  await page.click('text=All orders')
+  await says(page, 'People are at 1 order.')
+  assert.match(
+    (await page.locator('section', { has: page.locator('#stage-funded') }).textContent()) ?? '',
+    /Judge a short text/,
+  )
+})
+
+onOrders('what the form refuses is said where it was typed', async ({ page, open }) => {
+  await open('#/orders/new')
+  await page.selectOption('#workflow', 'wf_text_review')
+  await page.fill('#items', '{"wrong":"field"}')
+  await page.click('text=Order for')
+  await page.locator('[role=alert]', { hasText: 'is no field of the form' }).waitFor()
+})
+
+onOrders('a unit: answer, proof checked here, replay, yes, no with a reason, CSV', async (opened) => {
+  const { page, service, agent, open } = opened
+  const orderId = await commission(service, agent, { taskType: 'wf_text_review', quantity: 3, items: texts })
+  await deliver(service, agent, 3)
+  await open(`#/orders/${orderId}`)
+  await says(page, 'Everything came back. 3 units wait for your yes or no')
+  await page.click('tbody a >> nth=0')
+  await drawerSays(page, 'It shouts.')
+  await drawerSays(page, 'The train leaves at noon.')
+  await drawerSays(page, 'A test credential: no person was involved.')
+  await drawerSays(page, 'Signature, by a key of the issuer')
+  await page.click('text=Replay the session')
+  await drawerSays(page, 'chunks are the ones that the service has committed to')
+  await page.waitForSelector('dialog canvas')
+  await page.click('text=Accept and pay $1.00')
+  await drawerSays(page, 'the person is paid')
+  await page.click('dialog >> text=Next')
+  await drawerSays(page, 'Unit 2')
+  await page.click('dialog >> text=Reject it')
+  await page.selectOption('#reason', 'low_effort')
+  await page.fill('#note', 'One word is no reason.')
+  await page.click('text=Reject, and tell the person why')
+  await drawerSays(page, 'The person sees why and may appeal')
+  await drawerSays(page, 'It was done without care.')
+  await drawerSays(page, 'One word is no reason.')
+  await page.keyboard.press('Escape')
+  await page.locator('dialog').waitFor({ state: 'detached' })
+  await page.click('nav[aria-label="Which units"] >> text=rejected')
+  await page.locator('.units tbody tr', { hasText: 'accepted' }).waitFor({ state: 'detached' })
+  assert.equal(await page.locator('.units tbody tr').count(), 1)
+  assert.match(page.url(), /state=rejected/)
+  await says(page, '$1.00')
+  const download = page.waitForEvent('download')
+  await page.click('text=Save the results as CSV')
+  const file = await (await download).path()
+  const lines = readFileSync(file, 'utf8').trim().split('\n')
+  assert.equal(lines.length, 4)
+  assert.match(lines[0] ?? '', /^n,status,.*answer\.reason/)
+  const { json } = await service.harness.call('GET', `/api/agents/orders/${orderId}`, { key: agent.apiKey })
+  assert.deepEqual([json.units.accepted, json.units.rejected, json.units.delivered], [1, 1, 1])
+})
+
+onOrders('what nobody works on is cancelled after a second press, and the money is told', async (opened) => {
+  const { page, service, agent, open } = opened
+  const orderId = await commission(service, agent, { taskType: 'wf_photo_label', quantity: 2 })
+  await open(`#/orders/${orderId}`)
+  await page.click('button:has-text("Cancel")')
+  await page.click('text=Cancel what nobody works on: 2 of 2')
+  await says(page, '$1.00 went back')
+  await page.click('text=All orders')
+  await page.click('text=Ended before their end: 1 cancelled')
+  await says(page, 'Name what a photo shows')
+})
+
+onOrders('a credential that was changed is called forged in the drawer', async (opened) => {
+  const { page, service, agent, open } = opened
+  const orderId = await commission(service, agent, {
+    taskType: 'wf_text_review',
+    quantity: 1,
+    items: ['One.'],
+  })
+  await deliver(service, agent, 1)
+  await page.route('**/results?*', async (route) => {
+    const response = await route.fetch()
+    const text = await response.text()
+    // One letter of the signature is another: nothing of what it says may be shown as true.
+    await route.fulfill({
+      response,
+      body: text.replaceAll(
+        /("pohf_jwt":"[^"]{60})([^"])/g,
+        (_, before: string, letter: string) => `${before}${letter === 'A' ? 'B' : 'A'}`,
+      ),
+    })
+  })
+  await open(`#/orders/${orderId}?unit=1`)
+  await drawerSays(page, /Forged|not a credential/i)
+  assert.equal(await page.locator('dialog .emblem.test, dialog .emblem.ok').count(), 0)
+})
+
+onOrders('text by others stays text: in a task, an answer, a note', async (opened) => {
+  const { page, service, agent, open } = opened
+  const evil = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
+  const orderId = await commission(service, agent, {
+    taskType: 'wf_text_review',
+    quantity: 1,
+    items: [{ text: evil }],
+  })
+  await open(`#/orders/${orderId}?unit=1`)
+  await drawerSays(page, evil)
+  assert.equal(await page.locator('dialog img, dialog script').count(), 0)
+})
+
+onOrders(
+  'by keyboard alone: order, unit, accept, back to the row',
+  async ({ page, service, agent, open }) => {
+    const orderId = await commission(service, agent, {
+      taskType: 'wf_text_review',
+      quantity: 2,
+      items: ['A.', 'B.'],
+    })
+    await deliver(service, agent, 2)
+    await open()
+    await tabTo(page, 'Judge a short text')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('.units tbody tr')
+    await tabTo(page, 'Unit 1')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await drawerSays(page, 'Is it what you asked for?')
+    await tabTo(page, 'Accept and pay')
+    await page.keyboard.press('Enter')
+    await drawerSays(page, 'the person is paid')
+    assert.equal(await page.evaluate('document.activeElement.id'), 'drawer-title')
+    await page.keyboard.press('Escape')
+    await page.locator('dialog').waitFor({ state: 'detached' })
+    assert.match(await page.evaluate<string>('document.activeElement.textContent'), /Unit 2/)
+    assert.equal(new URL(page.url()).hash, `#/orders/${orderId}`)
+  },
+)
+
+onOrders('the first view is small; what checks and replays is fetched by who looks', async (opened) => {
+  const { page, service, agent, open } = opened
+  const html = readFileSync(join(service.folder, 'console.html'), 'utf8')
+  const scripts = [...html.matchAll(/"\/(assets\/[^"]+\.js)"/g)].map(([, file]) => file ?? '')
+  assert.ok(scripts.length > 1)
+  const sizes = scripts.map((file) => gzipSync(readFileSync(join(service.folder, file))).length)
+  const bytes = sizes.reduce((sum, size) => sum + size, 0)
+  assert.ok(bytes < 32_000, `${bytes} bytes of script before anything is shown`)
+  const orderId = await commission(service, agent, {
+    taskType: 'wf_text_review',
+    quantity: 1,
+    items: ['One.'],
+  })
+  await deliver(service, agent, 1)
+  const fetched = (name: string) => service.asked.some(({ url }) => url.startsWith(`/assets/${name}-`))
+  service.asked.length = 0
+  await open(`#/orders/${orderId}`)
+  await page.waitForSelector('.units tbody tr')
+  assert.deepEqual(['credential', 'session'].map(fetched), [false, false])
+  await page.click('.units tbody a')
+  await drawerSays(page, 'Signature, by a key of the issuer')
+  assert.deepEqual(['credential', 'session'].map(fetched), [true, false])
+  await page.click('text=Replay the session')
+  await page.waitForSelector('dialog canvas')
+  assert.ok(fetched('session'))
+})
+
+/** One agent with orders in every state that a buyer meets. */
+const furnish = async (service: Service, agent: Agent): Promise<string> => {
+  const main = await commission(service, agent, { taskType: 'wf_text_review', quantity: 3, items: texts })
+  await deliver(service, agent, 3)
+  const reject = { reason: 'instructions_not_followed', note: 'The reason should be a whole sentence.' }
+  const { harness } = service
+  const path = `/api/agents/orders/${main}/units`
+  await harness.call('POST', `${path}/2/accept`, { key: agent.apiKey })
+  await harness.call('POST', `${path}/3/reject`, { key: agent.apiKey, body: reject })
+  const gone = await commission(service, agent, { taskType: 'wf_photo_label', quantity: 4 })
+  await harness.call('POST', `/api/agents/orders/${gone}/cancel`, { key: agent.apiKey })
+  await commission(service, agent, { taskType: 'wf_photo_label', quantity: 12 })
+  const order = (body: object) => harness.call('POST', '/api/agents/order', { key: agent.apiKey, body })
+  await order({ taskType: 'wf_text_review', quantity: 40 })
+  await order({
+    taskType: 'Call twenty bakeries and ask when they open on Sunday',
+    quantity: 20,
+    maxPriceUsd: 60,
+  })
+  return main
+}
+
+for (const view of views)
+  onOrders(
+    `orders: axe finds nothing, and nothing is wider than the page: ${view.width} px, ${view.colorScheme}`,
+    async ({ page, service, agent, open }) => {
+      const look = lookerAt(page, view)
+      await open()
+      await says(page, 'Nothing is ordered yet.')
+      await page.waitForSelector('#workflow')
+      await look('orders-empty')
+      const orderId = await furnish(service, agent)
+      await open()
+      await page.waitForSelector('.ticket')
+      await page.click('text=Ended before their end')
+      await look('orders-pipeline')
+      await open('#/orders?state=created')
+      await page.waitForSelector('tbody tr')
+      await look('orders-state')
+      await open(`#/orders/${orderId}`)
+      await page.waitForSelector('.units tbody tr')
+      await look('order')
+      await page.click('.units tbody a >> nth=0')
+      await drawerSays(page, 'Signature, by a key of the issuer')
+      await page.click('dialog >> text=Reject it')
+      await page.click('text=Replay the session')
+      await page.waitForSelector('dialog canvas')
+      await look('unit-to-review')
+      await page.click('dialog >> text=Next')
+      await drawerSays(page, 'the person is paid')
+      await drawerSays(page, 'Signature, by a key of the issuer')
+      await look('unit-accepted')
+      await page.click('dialog >> text=Next')
+      await drawerSays(page, 'What was said')
+      await drawerSays(page, 'Signature, by a key of the issuer')
+      await look('unit-rejected')
+    },
+    view,
+  )

@@ -1,0 +1,87 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createProbe } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { consolePages, templateOf } from '../../server/src/discovery/console.ts'
+import { tagPages } from '../../server/src/discovery/tag.ts'
+import type { Page as Served } from '../../server/src/platform/call.ts'
+import { pages as workPages } from '../../server/src/work/pages.ts'
+import { startHarness } from '../../server/test/harness.ts'
+
+/** The address of the service is part of its settings, so its port is chosen before it starts. */
+const freePort = (): Promise<number> =>
+  new Promise((resolve) => {
+    const probe = createProbe().listen(0, '127.0.0.1', () => {
+      const address = probe.address()
+      probe.close(() => resolve(typeof address === 'object' ? (address?.port ?? 0) : 0))
+    })
+  })
+
+const buildInto = (folder: string, name: 'console' | 'tag'): string => {
+  const target = join(folder, name)
+  execFileSync(process.execPath, [fileURLToPath(new URL(`../../${name}/build.ts`, import.meta.url)), target])
+  return target
+}
+const bodyOf = async (request: IncomingMessage): Promise<string> => {
+  const parts: Buffer[] = []
+  for await (const part of request) parts.push(part as Buffer)
+  return Buffer.concat(parts).toString('utf8')
+}
+
+/**
+ * The whole service at an address that passkeys are bound to, with pages built from the sources as they are now. The
+ * line to the API can be cut, for one kind of call or for all.
+ */
+export const openWorkStage = async (
+  /** Settings of what must know the address first, as a card provider does. */
+  settingsAt: (url: string) => Promise<Record<string, string>> = async () => ({}),
+) => {
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-work-'))
+  const [pages, scripts] = [buildInto(folder, 'console'), buildInto(folder, 'tag')]
+  const port = await freePort()
+  const url = `http://localhost:${port}`
+  const harness = await startHarness({ PORT: String(port), ...(await settingsAt(url)) })
+  const line = { cut: undefined as RegExp | undefined }
+  const served: Served[] = [
+    ...consolePages(url, pages),
+    ...tagPages(scripts),
+    ...workPages(templateOf('work.html', pages)),
+  ]
+  const pageAt = (path: string): Served | undefined =>
+    served.find((page) => page.path === path) ??
+    (path.startsWith('/work/') ? served.find((page) => page.path === '/work/:assignmentId') : undefined)
+
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { pathname, searchParams } = new URL(request.url ?? '', url)
+    const page = pageAt(pathname)
+    if (page) {
+      const { status, mediaType, text, headers } = await page.handler({
+        params: {},
+        query: Object.fromEntries(searchParams),
+        header: (name) => request.headers[name] as string | undefined,
+      })
+      return void response.writeHead(status ?? 200, { 'content-type': mediaType, ...headers }).end(text)
+    }
+    const body = await bodyOf(request)
+    if (line.cut?.test(pathname)) return void request.socket.destroy()
+    const answered = await harness.app.api.inject({
+      method: request.method as 'GET',
+      url: request.url ?? '',
+      headers: request.headers as Record<string, string>,
+      ...(body === '' ? {} : { payload: body }),
+    })
+    response.writeHead(answered.statusCode, answered.headers).end(answered.rawPayload)
+  }
+  const server = createServer((request, response) => void answer(request, response))
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  after(() => {
+    server.closeAllConnections()
+    server.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return { url, harness, line }
+}

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { flagCaps } from '@pohf/scorer'
+import { errorCatalogue } from '@pohf/protocol'
+import { answerOf, faultOf } from '../src/work/fields.ts'
+import type { AnswerField } from '../src/work/wire.ts'
+import { german } from '../src/work/words-de.ts'
+import { english } from '../src/work/words.ts'
+
+/** Every text with the way to it. */
+const textsOf = (table: unknown, path = ''): [string, string][] =>
+  typeof table === 'string'
+    ? [[path, table]]
+    : Object.entries(table as Record<string, unknown>).flatMap(([name, part]) =>
+        textsOf(part, `${path}/${name}`),
+      )
+const placesIn = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(([place]) => place).toSorted()
+
+test('the German pages say all that the English ones do, with the same places to fill', () => {
+  const [ours, theirs] = [textsOf(english), new Map(textsOf(german))]
+  assert.ok(ours.length > 150)
+  assert.equal(theirs.size, ours.length)
+  for (const [path, text] of ours) {
+    const other = theirs.get(path)
+    assert.ok(other !== undefined && other !== '', path)
+    assert.deepEqual(placesIn(other), placesIn(text), path)
+  }
+})
+
+test('every reason by which scoring says no has plain words', () => {
+  const blocking = Object.entries(flagCaps)
+    .filter(([, flag]) => flag.blocking)
+    .map(([name]) => `flag_${name}`)
+  assert.ok(blocking.length >= 8)
+  for (const code of [...blocking, 'quality_low', 'focus_low', 'attention_unproven', 'answer_wrong'])
+    assert.ok(english.reasons[code], code)
+})
+
+test('what a worker can be refused with is in the language of the page', () => {
+  const codes = [
+    'sign_in_required',
+    'member_not_enrolled',
+    'out_of_stock',
+    'order_conflict',
+    'not_found',
+  ] as const
+  for (const code of [
+    ...codes,
+    'session_not_ready',
+    'insufficient_stars',
+    'rate_limited',
+    'forbidden',
+  ] as const) {
+    assert.ok(code in errorCatalogue)
+    assert.ok(german.failed[code], code)
+  }
+})
+
+const fields: Readonly<Record<'line' | 'many' | 'yes', AnswerField>> = {
+  line: { name: 'line', label: 'Line', type: 'line', required: true, maxLength: 5 },
+  many: { name: 'many', label: 'Many', type: 'many', required: false, options: ['a', 'b'] },
+  yes: { name: 'yes', label: 'Yes?', type: 'yes_no', required: true },
+}
+
+test('a field is missing, too long or fine; no is an answer, and white space is none', () => {
+  assert.equal(faultOf(fields.line, { line: '   ' }), 'missing')
+  assert.equal(faultOf(fields.line, { line: 'longer' }), 'long')
+  assert.equal(faultOf(fields.line, { line: ' fits ' }), undefined)
+  assert.equal(faultOf(fields.yes, { yes: false }), undefined)
+  assert.equal(faultOf(fields.yes, {}), 'missing')
+  assert.equal(faultOf(fields.many, { many: [] }), undefined)
+})
+
+test('what was left empty is not sent', () => {
+  const sent = answerOf([fields.line, fields.many, fields.yes], {
+    line: ' x ',
+    many: [],
+    yes: false,
+    other: 1,
+  })
+  assert.deepEqual(sent, { line: 'x', yes: false })
+})

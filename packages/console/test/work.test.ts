@@ -1,0 +1,327 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import type { BrowserContext, Page } from 'playwright-core'
+import { makeWorker, type TestWorker } from '../../server/test/worker.ts'
+import { findChromium, launch } from './browser.ts'
+import {
+  answerByWords,
+  desk,
+  lookAt,
+  openContext,
+  phone,
+  servePictures,
+  tabTo,
+  type View,
+} from './work-hands.ts'
+import { openWorkStage } from './work-stage.ts'
+
+const chromium = findChromium()
+const skip = 'missing' in chromium ? chromium.missing : false
+const stage = skip === false ? await openWorkStage() : undefined
+const browser = 'path' in chromium ? await launch(chromium.path) : undefined
+after(() => browser?.close())
+
+type Stage = NonNullable<typeof stage>
+type Opened = {
+  readonly page: Page
+  readonly context: BrowserContext
+  readonly stage: Stage
+  readonly worker: TestWorker
+  readonly buyer: Awaited<ReturnType<Stage['harness']['register']>>
+}
+
+/** Somebody who is enrolled and signed in, in a browser of their own, and a buyer whose work nobody else has. */
+const inBrowser = (name: string, view: View, body: (opened: Opened) => Promise<void>, driven = false): void =>
+  void test(name, { skip, timeout: 150_000 }, async () => {
+    assert.ok(stage && browser)
+    stage.line.cut = undefined
+    const { harness } = stage
+    const [home, buyer] = [await harness.register('test'), await harness.register('test')]
+    const worker = await makeWorker(harness, home)
+    const { context, page, faults } = await openContext(browser, view, driven)
+    const [cookie = '', value = ''] = worker.cookie.split('=')
+    await context.addCookies([
+      {
+        name: cookie,
+        value,
+        domain: 'localhost',
+        path: '/',
+        secure: true,
+        httpOnly: true,
+        sameSite: 'Strict',
+      },
+    ])
+    try {
+      await body({ page, context, stage, worker, buyer })
+      assert.deepEqual(faults, [], 'the page ran without a fault and within its policy')
+    } finally {
+      await context.close()
+      // What is left would wait for the next test's person.
+      const { json } = await harness.call('GET', '/api/agents/orders', { key: buyer.apiKey })
+      for (const { orderId } of json.orders as { orderId: string }[])
+        await harness.call('POST', `/api/agents/orders/${orderId}/cancel`, { key: buyer.apiKey })
+    }
+  })
+
+const order = async ({ stage: { harness }, buyer }: Opened, body: object): Promise<string> => {
+  const placed = await harness.call('POST', '/api/agents/order', { key: buyer.apiKey, body })
+  assert.equal(placed.status, 200, placed.text)
+  const { orderId } = placed.json as { orderId: string }
+  const funded = await harness.call('POST', '/api/agents/order/fund', {
+    key: buyer.apiKey,
+    body: { orderId },
+  })
+  assert.equal(funded.status, 200, funded.text)
+  return orderId
+}
+const photos = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({ url: `https://pictures.example/${index}.svg` }))
+const orderPhotos = (opened: Opened, quantity = 1) =>
+  order(opened, { taskType: 'wf_photo_label', quantity, items: photos(quantity) })
+const says = (page: Page, text: string | RegExp) => page.locator('h1', { hasText: text }).waitFor()
+/** Puts a delivered unit there by the API: the pages of what follows are looked at, not the way to them. */
+const delivered = async (opened: Opened): Promise<{ orderId: string; assignmentId: string }> => {
+  const orderId = await orderPhotos(opened)
+  const answer = await opened.worker.work('wf_photo_label', { subject: 'A boot' })
+  assert.equal(answer.json.status, 'delivered', answer.text)
+  return { orderId, assignmentId: answer.json.assignmentId as string }
+}
+const reject = ({ stage: { harness }, buyer }: Opened, orderId: string) =>
+  harness.call('POST', `/api/agents/orders/${orderId}/units/1/reject`, {
+    key: buyer.apiKey,
+    body: { reason: 'wrong_answer', note: 'It is a shoe, not a boot.' },
+  })
+
+for (const [name, view] of [
+  ['phone-light', phone],
+  ['phone-dark', { ...phone, dark: true }],
+  ['desk-light', desk],
+  ['desk-dark', { ...desk, dark: true }],
+] as const)
+  inBrowser(`${name}: every page can be read, pressed and heard`, view, async (opened) => {
+    const { page, context, stage: given, worker } = opened
+    const at = (path: string) => page.goto(`${given.url}${path}`)
+    await at('/work')
+    await says(page, 'No work waits right now.')
+    await lookAt(page, `${name}-list-empty`)
+    const { orderId, assignmentId } = await delivered(opened)
+    await at(`/work/${assignmentId}`)
+    await says(page, 'Handed in. A person did this.')
+    await lookAt(page, `${name}-result-good`)
+    assert.equal((await reject(opened, orderId)).status, 200)
+    await page.reload()
+    await says(page, 'The buyer did not accept it.')
+    await page.getByText('It is a shoe, not a boot.').waitFor()
+    await lookAt(page, `${name}-rejected`)
+    await page.getByRole('button', { name: 'Send the appeal' }).click()
+    await page.getByText('Please write a sentence.').waitFor()
+    await page.getByLabel('Why the answer should be accepted').fill('It goes above the ankle.')
+    await page.getByRole('button', { name: 'Send the appeal' }).click()
+    await says(page, 'A person of this service is looking at it.')
+    await lookAt(page, `${name}-appealed`)
+    await orderPhotos(opened, 2)
+    const claimed = await worker.claim('wf_photo_label')
+    const bad = await worker.record(claimed.json, {
+      verified: false,
+      quality: 0.31,
+      reasons: ['attention_unproven', 'focus_low'],
+    })
+    await worker.deliver(claimed.json.assignmentId, bad, { subject: 'A boot' })
+    await at(`/work/${claimed.json.assignmentId}`)
+    await says(page, 'This did not count.')
+    await page.getByText('Too few of the questions were answered in time.').waitFor()
+    await lookAt(page, `${name}-result-bad`)
+    await order(opened, { taskType: 'wf_compare_texts', quantity: 1, items: [{ a: 'Yes.', b: 'No.' }] })
+    await at('/work')
+    await says(page, '2 kinds of work wait for you.')
+    await lookAt(page, `${name}-list`)
+    await at('/work/earnings')
+    await page.getByText('in appeal').waitFor()
+    await lookAt(page, `${name}-earnings`)
+    await context.clearCookies()
+    await at('/work')
+    await says(page, 'Paid work for people.')
+    await lookAt(page, `${name}-sign-in`)
+  })
+
+inBrowser('keyboard only, on a phone: from the list to the result', phone, async (opened) => {
+  const { page, stage: given } = opened
+  const orderId = await orderPhotos(opened)
+  const referrers = await servePictures(page)
+  await page.goto(`${given.url}/work`)
+  await says(page, 'One kind of work waits for you.')
+  await tabTo(page, '.task button')
+  await page.keyboard.press('Enter')
+  await says(page, 'Name what a photo shows')
+  await lookAt(page, 'keyboard-1-brief', false)
+  await tabTo(page, '[aria-describedby=words-why]')
+  await page.keyboard.press('Enter')
+  await page.locator('.answer').waitFor()
+  await lookAt(page, 'keyboard-2-working', false)
+  let looked = false
+  await answerByWords(page, async () => {
+    if (!looked) await lookAt(page, 'keyboard-3-question', false)
+    looked = true
+  })
+  // Handing in with nothing written leads to what is missing.
+  await tabTo(page, '.bar-foot .btn.main')
+  await page.keyboard.press('Enter')
+  await page.getByText('One answer is missing.').waitFor()
+  await lookAt(page, 'keyboard-4-missing')
+  assert.equal(await page.evaluate<string>('document.activeElement.id'), 'f-subject')
+  await page.keyboard.type('A boot')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('ArrowRight')
+  assert.equal(await page.getByRole('radio', { name: 'No' }).isChecked(), true)
+  await tabTo(page, '.bar-foot .btn.main')
+  await page.keyboard.press('Enter')
+  await says(page, 'Handed in. A person did this.')
+  await lookAt(page, 'keyboard-5-result')
+  assert.deepEqual(referrers, [''], 'the picture was fetched once, and told nobody where from')
+  const kept = await page.evaluate<unknown>('[sessionStorage.length, localStorage.length]')
+  assert.deepEqual(kept, [0, 0])
+  const { json } = await given.harness.call('GET', `/api/agents/orders/${orderId}/results`, {
+    key: opened.buyer.apiKey,
+  })
+  assert.deepEqual(json.units[0].answer, { subject: 'A boot', unclear: false })
+  assert.ok(json.units[0].credential.pohf_jwt)
+})
+
+inBrowser('what is written survives a reload and a lost line, in this tab alone', phone, async (opened) => {
+  const { page, context, stage: given } = opened
+  await orderPhotos(opened)
+  await servePictures(page)
+  await page.goto(`${given.url}/work`)
+  await page.getByRole('button', { name: 'Take this task' }).click()
+  await page.getByRole('button', { name: 'Begin without a pointer' }).click()
+  await page.locator('.answer').waitFor()
+  await answerByWords(page)
+  await page.locator('#f-subject').fill('Half a thought')
+  await page.reload()
+  await page.getByText('What you wrote before is still here.').waitFor()
+  const other = await context.newPage()
+  await other.goto(page.url())
+  await other.getByRole('button', { name: 'Begin and record' }).waitFor()
+  assert.equal(await other.getByText('What you wrote before is still here.').count(), 0)
+  await other.close()
+  await page.getByRole('button', { name: 'Begin without a pointer' }).click()
+  await page.locator('.answer').waitFor()
+  assert.equal(await page.inputValue('#f-subject'), 'Half a thought')
+  await answerByWords(page)
+  given.line.cut = /\/deliver$/
+  await page.getByRole('button', { name: 'Hand in' }).click()
+  await page.getByText('The service did not answer.').waitFor({ timeout: 30_000 })
+  await lookAt(page, 'lost-handing')
+  given.line.cut = undefined
+  // The recording is over and kept by its number: another reload hands in by itself.
+  await page.reload()
+  await says(page, 'Handed in. A person did this.')
+})
+
+inBrowser(
+  'a driven browser is told why it is not paid, and the unit waits for the next',
+  desk,
+  async (opened) => {
+    const { page, stage: given } = opened
+    await orderPhotos(opened)
+    await servePictures(page)
+    await page.goto(`${given.url}/work`)
+    await page.getByRole('button', { name: 'Take this task' }).click()
+    await page.getByRole('button', { name: 'Begin without a pointer' }).click()
+    await page.locator('.answer').waitFor()
+    await answerByWords(page)
+    await page.locator('#f-subject').fill('A boot')
+    await page.getByRole('button', { name: 'Hand in' }).click()
+    await says(page, 'This did not count.')
+    await page.getByText('The browser says that a program drives it.').waitFor()
+    const { rows } = await given.harness.owner.query(
+      "select status from order_units where agent_id = $1 and status = 'open'",
+      [opened.buyer.agentId],
+    )
+    assert.equal(rows.length, 1)
+  },
+  true,
+)
+
+inBrowser('a unit can be given back, and somebody faster is told of', phone, async (opened) => {
+  const { page, stage: given, worker } = opened
+  await orderPhotos(opened)
+  await page.goto(`${given.url}/work`)
+  await page.getByRole('button', { name: 'Take this task' }).click()
+  await page.getByRole('button', { name: 'Give it back undone' }).click()
+  await page.getByRole('button', { name: 'No, keep it' }).click()
+  await page.getByRole('button', { name: 'Give it back undone' }).click()
+  await lookAt(page, 'give-back')
+  await page.getByRole('button', { name: 'Yes, give it back' }).click()
+  await says(page, 'You gave it back.')
+  await page.goto(`${given.url}/work`)
+  await says(page, 'No work waits right now.')
+  await orderPhotos(opened)
+  await page.reload()
+  await says(page, 'One kind of work waits for you.')
+  // Another tab of the same person takes it first.
+  assert.equal((await worker.claim('wf_photo_label')).status, 200)
+  await page.getByRole('button', { name: 'Take this task' }).click()
+  await page.getByRole('alert').waitFor()
+  await page.reload()
+  await page.getByRole('link', { name: 'Go on' }).click()
+  await page.getByRole('button', { name: 'Begin and record' }).waitFor()
+})
+
+inBrowser(
+  'in German, and the choice of language goes along',
+  { ...phone, locale: 'de-AT' },
+  async (opened) => {
+    const { page, stage: given } = opened
+    await orderPhotos(opened)
+    await page.goto(`${given.url}/work`)
+    await says(page, 'Eine Art von Arbeit wartet auf Sie.')
+    await lookAt(page, 'german-list')
+    await page.getByRole('link', { name: 'English' }).click()
+    await says(page, 'One kind of work waits for you.')
+    await page.getByRole('button', { name: 'Take this task' }).click()
+    await page.getByRole('button', { name: 'Begin and record' }).waitFor()
+    await page.getByRole('link', { name: 'Deutsch' }).click()
+    await page.getByRole('button', { name: 'Beginnen und aufzeichnen' }).waitFor()
+    await lookAt(page, 'german-brief')
+  },
+)
+
+inBrowser('who is signed in and enrolled nowhere reads how to become a member', phone, async (opened) => {
+  const { page, stage: given, worker } = opened
+  await given.harness.owner.query("update members set status = 'withdrawn' where person_id = $1", [
+    worker.personId,
+  ])
+  await page.goto(`${given.url}/work`)
+  await says(page, 'You are not a member yet.')
+  await lookAt(page, 'not-member')
+  await page.goto(`${given.url}/work/asg_nothing`)
+  await says(page, 'There is no such task, or it is not yours.')
+})
+
+test(
+  'pictures of others are allowed on the page of a unit alone, and nothing inline anywhere',
+  { skip },
+  async (t) => {
+    assert.ok(stage)
+    const policyOf = async (path: string) =>
+      (await fetch(`${stage.url}${path}`)).headers.get('content-security-policy') ?? ''
+    for (const path of ['/work', '/work/earnings'])
+      assert.match(await policyOf(path), /img-src 'self' data:;/)
+    const policy = await policyOf('/work/asg_1')
+    assert.match(policy, /img-src 'self' data: https:;/)
+    assert.doesNotMatch(policy, /unsafe/)
+    const html = await (await fetch(`${stage.url}/work`)).text()
+    const scripts = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+\.js)"/g)].map(([, path = '']) => path)
+    assert.ok(scripts.length >= 2)
+    let bytes = 0
+    for (const path of scripts) {
+      const text = await (await fetch(`${stage.url}${path}`)).text()
+      assert.doesNotMatch(text, /\beval\(|new Function|document\.cookie|localStorage/)
+      bytes += gzipSync(text, { level: 9 }).length
+    }
+    t.diagnostic(`the scripts of /work: ${bytes} bytes gzipped`)
+    assert.ok(bytes <= 32_000, `${bytes} bytes`)
+  },
+)

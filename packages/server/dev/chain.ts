@@ -1,0 +1,66 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { deployRegistry, openRegistry, startChain, type Chain, type Jwk, type Registry } from '@pohf/chain'
+import type { Config } from '../src/platform/config.ts'
+
+export type DevChain = {
+  /** What the server must know of it. */
+  readonly settings: Record<string, string>
+  readonly buyerKey: string
+  /** Tells the registry of the server's keys, and says where everything is. */
+  readonly introduce: (serverUrl: string) => Promise<string>
+  readonly stop: () => Promise<void>
+}
+
+/** The registry of an earlier start, where the chain still has it. */
+const findRegistry = async (chain: Chain, file: string): Promise<Registry> => {
+  if (existsSync(file)) {
+    const { registry } = JSON.parse(readFileSync(file, 'utf8')) as { registry: `0x${string}` }
+    if ((await chain.rpc('eth_getCode', [registry, 'latest'])) !== '0x') return openRegistry(chain, registry)
+  }
+  const made = await deployRegistry(chain)
+  writeFileSync(file, JSON.stringify({ registry: made.address }))
+  return made
+}
+
+const yearS = 365 * 86_400
+const introduce = async (chain: Chain, registry: Registry, serverUrl: string): Promise<string> => {
+  const response = await fetch(`${serverUrl}/.well-known/jwks.json`)
+  const { keys } = (await response.json()) as { keys: (Jwk & { pohf_purpose: string })[] }
+  for (const key of keys) {
+    if (key.pohf_purpose !== 'onchain' || (await registry.numberOf(key.kid)) !== 0) continue
+    const outcome = await registry.addKey(key, Math.floor(Date.now() / 1_000) + 2 * yearS)
+    if (typeof outcome === 'string') throw new Error(`the registry did not take a key: ${outcome}`)
+  }
+  return `${chain.url}   chain id ${chain.chainId}, test dollars at ${chain.token}
+  HumanRegistry  ${registry.address}`
+}
+
+/**
+ * A chain of our own with test dollars, a buyer, accounts that pay for gas, and a registry of humans. It is kept beside the
+ * database: the one without the other would not fit. Undefined where anvil is not built for this system.
+ */
+export const openChain = async (config: Config): Promise<DevChain | undefined> => {
+  const chain = await startChain({ stateFile: join(config.DATA_DIR, 'chain-state.json') })
+  if (!chain) return undefined
+  try {
+    const registry = await findRegistry(chain, join(config.DATA_DIR, 'chain.json'))
+    const gasKeysFile = join(config.DATA_DIR, 'chain-gas.keys')
+    const gasKeys = chain.gasAccounts.map((account) => account.privateKey)
+    writeFileSync(gasKeysFile, `${gasKeys.join('\n')}\n`, { mode: 0o600 })
+    return {
+      settings: {
+        EVM_RPC_URLS: `${chain.chainId}=${chain.url}`,
+        X402_CHAIN_RPC: chain.url,
+        X402_GAS_KEYS_FILE: gasKeysFile,
+        X402_PAY_TO: chain.payTo.address,
+      },
+      buyerKey: chain.buyer.privateKey,
+      introduce: (serverUrl) => introduce(chain, registry, serverUrl),
+      stop: chain.stop,
+    }
+  } catch (error) {
+    await chain.stop()
+    throw error
+  }
+}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeJwt } from 'jose'
+import { startCardHarness } from '../../test/card.ts'
+import { enrolPerson, registerPaying } from '../../test/member.ts'
+import { makeCardProvider, makePayments } from '../payments/index.ts'
+
+const card = await startCardHarness()
+const { harness, standIn } = card
+const live = await registerPaying(harness, 'live', 'agent@example.com')
+const ada = await enrolPerson(harness, live)
+const ben = await enrolPerson(harness, live)
+const bind = (body: object, memberId = ada.memberId) =>
+  harness.call('POST', '/api/agents/bind-transaction', { key: live.apiKey, body: { memberId, ...body } })
+const bindingOf = (jwt: string) => decodeJwt(jwt)['binding'] as Record<string, unknown>
+const refusal = async (paymentRef: string, memberId?: string) => {
+  const { status, json } = await bind({ paymentRef }, memberId)
+  return [status, json.error, json.details?.[0]?.code]
+}
+const paid = async () => {
+  const { sessionId } = await card.open(await card.liveAgent())
+  const paymentId = await card.pay(sessionId)
+  const { payments } = await standIn.control<{ payments: { id: string; chargeId: string }[] }>('state')
+  return { sessionId, paymentId, chargeId: payments.find(({ id }) => id === paymentId)?.chargeId ?? '' }
+}
+
+test('a payment of the operator’s account is looked up by any of its names, and is one payment', async () => {
+  const { sessionId, paymentId, chargeId } = await paid()
+  const names = [paymentId, `card:stripe:${sessionId}`, `card:stripe:${chargeId}`, `mpp:stripe:${paymentId}`]
+  assert.equal((await bind({ paymentRef: paymentId })).status, 200)
+  for (const paymentRef of names) {
+    assert.deepEqual(
+      await refusal(paymentRef, ben.memberId),
+      [409, 'payment_ref_bound', undefined],
+      paymentRef,
+    )
+    const { status, json, text } = await bind({ paymentRef })
+    assert.equal(status, 200, text)
+    assert.equal(json.binding.assurance, 'verified', paymentRef)
+    const { amount, currency, payee, checked_at: checkedAt } = bindingOf(json.pohf_jwt)
+    assert.deepEqual([amount, currency, payee], ['49', 'USD', undefined])
+    assert.equal(typeof checkedAt, 'number')
+  }
+})
+
+test('an open, a slow, a refunded and a disputed payment are not settled', async () => {
+  const open = await card.open(await card.liveAgent())
+  assert.deepEqual(await refusal(open.sessionId), [422, 'payment_not_settled', 'unpaid'])
+  await standIn.control(`sessions/${open.sessionId}/pay-slowly`)
+  assert.deepEqual(await refusal(open.sessionId), [422, 'payment_not_settled', 'unpaid'])
+  const { sessions } = await card.state()
+  const slow = String(sessions.find(({ id }) => id === open.sessionId)?.paymentId)
+  assert.deepEqual(await refusal(slow), [422, 'payment_not_settled', 'unpaid'])
+  await standIn.control(`sessions/${open.sessionId}/settle`, { succeeded: true })
+  assert.equal((await bind({ paymentRef: slow })).json.binding.assurance, 'verified')
+
+  const refunded = await paid()
+  await standIn.control(`payments/${refunded.paymentId}/refund`, { amount: 1 })
+  const disputed = await paid()
+  await standIn.control(`payments/${disputed.paymentId}/dispute`)
+  for (const [one, code] of [
+    [refunded, 'refunded'],
+    [disputed, 'disputed'],
+  ] as const)
+    for (const name of [one.paymentId, one.sessionId, `card:stripe:${one.chargeId}`])
+      assert.deepEqual(await refusal(name), [422, 'payment_not_settled', code])
+})
+
+test('an id of another account is what the agent says; a provider that is away is 503 and binds nothing', async () => {
+  for (const paymentRef of ['pi_of_somebody_else', 'cs_of_somebody_else', 'card:stripe:ch_of_somebody_else'])
+    assert.equal((await bind({ paymentRef })).json.binding.assurance, 'asserted', paymentRef)
+  const { paymentId } = await paid()
+  await standIn.control('misbehave', { kind: 'error', calls: 1 })
+  assert.deepEqual(await refusal(paymentId), [503, 'card_provider_unreachable', undefined])
+  assert.equal((await bind({ paymentRef: paymentId })).json.binding.assurance, 'verified')
+})
+
+test('with a test key of the provider on a public address nothing is verified', async () => {
+  const { paymentId } = await paid()
+  const { ctx } = harness
+  const standing = (loopback: boolean) =>
+    makePayments({ ...ctx, config: { ...ctx.config, loopback } }, makeCardProvider(ctx)).findCardPayment(
+      paymentId,
+    )
+  assert.deepEqual(await standing(true), { settled: true, paymentId, usdCents: 4_900n })
+  assert.equal(await standing(false), 'foreign')
+  assert.equal(await makePayments(ctx, undefined).findCardPayment(paymentId), 'foreign')
+})

@@ -1,0 +1,167 @@
+import { z } from 'zod'
+import type { Ctx } from '../platform/context.ts'
+import { Refusal } from '../platform/errors.ts'
+import { send } from '../platform/outbound.ts'
+import { notSettled, type Settled } from './payment-settled.ts'
+
+type Token = { readonly symbol: string; readonly address: string; readonly decimals: number }
+type Question = {
+  readonly chainId: number
+  readonly hash: string
+  readonly log?: number
+  readonly payee?: string | undefined
+  /** The money that counts on this chain. */
+  readonly tokens: readonly Token[]
+}
+
+/** For all questions together. */
+const timeoutMs = 3_000
+const answerBytesMax = 2_097_152
+/** keccak-256 of Transfer(address,address,uint256). */
+const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+
+const quantity = z.string().regex(/^0x[0-9a-f]{1,64}$/i)
+const word = z.string().regex(/^0x[0-9a-f]{64}$/i)
+const logEntry = z.looseObject({
+  address: z.string().regex(/^0x[0-9a-f]{40}$/i),
+  topics: z.array(word).max(4),
+  data: z.string().max(answerBytesMax),
+  logIndex: quantity,
+  removed: z.boolean().optional(),
+})
+const receiptForm = z.looseObject({
+  status: quantity,
+  blockNumber: quantity,
+  transactionHash: word,
+  logs: z.array(logEntry).max(10_000),
+})
+type Receipt = z.infer<typeof receiptForm>
+const reply = z.looseObject({ id: z.int(), result: z.unknown().optional(), error: z.unknown().optional() })
+const replies = z.array(reply).length(4)
+
+/** One POST with four questions: which chain this is, the receipt, whether the transaction waits, the newest block. */
+const ask = async (url: string, hash: string) => {
+  const calls = [
+    { method: 'eth_chainId', params: [] },
+    { method: 'eth_getTransactionReceipt', params: [hash] },
+    { method: 'eth_getTransactionByHash', params: [hash] },
+    { method: 'eth_blockNumber', params: [] },
+  ]
+  const { status, body } = await send({
+    url,
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))),
+    timeoutMs,
+    responseBytesMax: answerBytesMax,
+    trust: 'operator',
+  })
+  if (status !== 200) throw new Error(`the node answered ${status}`)
+  const [chain, receipt, transaction, head] = replies
+    .parse(JSON.parse(body))
+    .toSorted((a, b) => a.id - b.id)
+    .map((one) => {
+      if (one.error !== undefined && one.error !== null) throw new Error('the node did not answer a question')
+      return one.result
+    })
+  return {
+    chainId: Number(quantity.parse(chain)),
+    receipt: receipt === null ? undefined : receiptForm.parse(receipt),
+    waits: transaction !== null,
+    head: BigInt(quantity.parse(head)),
+  }
+}
+
+const unreachable = () => new Refusal('chain_unreachable', { headers: { 'retry-after': '5' } })
+
+type Transfer = {
+  readonly log: number
+  readonly payee: string
+  readonly amount: bigint
+  readonly token: Token
+}
+
+/** Transfers of money that counts, in their order. */
+const transfersOf = (receipt: Receipt, tokens: readonly Token[]): Transfer[] =>
+  receipt.logs.flatMap((log) => {
+    const token = tokens.find(({ address }) => address === log.address.toLowerCase())
+    const [topic, , to] = log.topics
+    if (!token || log.removed || log.topics.length !== 3 || topic?.toLowerCase() !== transferTopic) return []
+    if (to === undefined || !/^0x[0-9a-f]{64}$/i.test(log.data) || BigInt(log.data) === 0n) return []
+    const payee = `0x${to.slice(-40).toLowerCase()}`
+    return [{ log: Number(log.logIndex), payee, amount: BigInt(log.data), token }]
+  })
+
+/** The one transfer that is meant; refuses where there is none, or where it cannot be told which. */
+const chosenOf = (receipt: Receipt, question: Question): Transfer => {
+  const all = transfersOf(receipt, question.tokens)
+  if (all.length === 0)
+    throw notSettled('wrong_token', 'it moves none of the tokens that count on this chain')
+  const { log, payee } = question
+  const named = log === undefined ? all : all.filter((one) => one.log === log)
+  if (named.length === 0) throw notSettled('wrong_log', 'that log is no transfer of a token that counts here')
+  const paid = payee === undefined ? named : named.filter((one) => one.payee === payee.toLowerCase())
+  const [first, ...more] = paid
+  if (!first) throw notSettled('wrong_payee', 'it pays somebody else')
+  if (more.length > 0)
+    throw new Refusal('validation_failed', {
+      details: [
+        {
+          path: 'body.paymentRef',
+          code: 'log_needed',
+          message: `the transaction has ${paid.length} transfers: name one by its log index, /log:${first.log} to /log:${paid.at(-1)?.log ?? first.log}`,
+        },
+      ],
+    })
+  return first
+}
+
+/** An amount in the token's own units as a decimal number, with nothing rounded. */
+export const writeAmount = (amount: bigint, decimals: number): string => {
+  const digits = amount.toString().padStart(decimals + 1, '0')
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
+  const whole = digits.slice(0, digits.length - decimals)
+  return fraction === '' ? whole : `${whole}.${fraction}`
+}
+
+/** Looks a transfer up on its chain. What is not clear is refused as unreachable: nothing is verified on a guess. */
+export const lookUpTransfer = async (
+  ctx: Pick<Ctx, 'log' | 'config'>,
+  url: string,
+  question: Question,
+): Promise<Settled> => {
+  const { chainId, hash } = question
+  const found = await ask(url, hash).catch((error: unknown) => {
+    // The address may hold the key of a node provider, so only the kind of fault is logged.
+    ctx.log.warn(
+      { chainId, fault: error instanceof Error ? error.name : 'unknown' },
+      'a chain was not reached',
+    )
+    throw unreachable()
+  })
+  if (found.chainId !== chainId) {
+    ctx.log.error({ chainId }, 'EVM_RPC_URLS has the node of another chain under this id')
+    throw unreachable()
+  }
+  const { receipt, head } = found
+  if (!receipt || receipt.transactionHash.toLowerCase() !== hash)
+    throw found.waits
+      ? notSettled('pending', 'no block has it yet')
+      : notSettled('unknown', 'the chain has no such transaction')
+  if (BigInt(receipt.status) !== 1n) throw notSettled('reverted', 'the transaction failed')
+  const needed = ctx.config.BINDING_CONFIRMATIONS
+  // A node that lags behind another of its pool may name an older block than the receipt's.
+  const confirmations = head - BigInt(receipt.blockNumber) + 1n
+  if (confirmations < BigInt(needed))
+    throw notSettled(
+      'unconfirmed',
+      `${needed} blocks must have it, and ${confirmations > 0n ? confirmations : 0n} have`,
+    )
+  const { log, payee, amount, token } = chosenOf(receipt, question)
+  return {
+    identity: `eip155:${chainId}/tx:${hash}/log:${log}`,
+    amount: writeAmount(amount, token.decimals),
+    currency: token.symbol.toUpperCase(),
+    payee,
+  }
+}

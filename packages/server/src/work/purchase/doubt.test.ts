@@ -1,0 +1,292 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { encode, makePayer } from '../../../test/payer.ts'
+import type { Fate } from '../../../test/node-proxy.ts'
+import { startShop } from '../../../test/shop.ts'
+
+const shop = await startShop()
+if (!shop) test('settlements in doubt', { skip: 'no chain runs on this system' }, () => undefined)
+else {
+  const { chain, node, harness, ask, fund, signV1, signV2, pay, buy, balanceOf, submitAsStranger, ageChain } =
+    shop
+  const price = 10_000n
+  const status = async (purchaseId: string, headers: Record<string, string> = {}) =>
+    harness.call('GET', `/api/agent/purchases/${purchaseId}`, { headers })
+  const rows = async (text: string, values: unknown[] = []) => (await harness.owner.query(text, values)).rows
+  /** Lets the worker run until a purchase has come to this state. */
+  const workUntil = async (purchaseId: string, state: string) => {
+    for (let round = 0; round < 12; round++) {
+      await harness.advance(5_000)
+      await harness.work()
+      if ((await status(purchaseId)).json.status === state) return
+    }
+    assert.fail(`${purchaseId} is ${(await status(purchaseId)).text}, not ${state}`)
+  }
+
+  test('a stranger sends the authorization first: the payer is delivered, charged once, and never told no', async () => {
+    const payer = await fund(30_000n)
+    const { v2 } = await ask()
+    const payment = await signV2(payer, v2)
+    let theirs: unknown
+    node.rule(async (method): Promise<Fate> => {
+      if (method.startsWith('eth_sendRaw')) theirs ??= await submitAsStranger(payment)
+      return 'pass'
+    })
+    const answer = await pay({ 'payment-signature': encode(payment) })
+    node.rule(() => 'pass')
+    assert.equal(answer.status, 200, answer.text)
+    assert.equal(answer.json.payment.transaction, theirs)
+    assert.equal(await balanceOf(payer.account.address), 30_000n - price)
+  })
+
+  test('sent by a stranger before we saw it, everybody knows the signature: only the wallet is given the credential', async () => {
+    const payer = await fund()
+    const { v2, purchaseId } = await ask()
+    const payment = await signV2(payer, v2)
+    await submitAsStranger(payment)
+    const answer = await pay({ 'payment-signature': encode(payment) })
+    assert.equal(answer.status, 202, answer.text)
+    assert.equal(answer.json.pohf_jwt, undefined)
+    assert.equal((await status(purchaseId)).json.delivery, undefined)
+    const time = String(Math.floor(harness.ctx.clock.now().getTime() / 1_000))
+    const message = answer.json.recover.message.replace('{time}', time)
+    const stranger = await makePayer().account.signMessage({ message })
+    const refused = await status(purchaseId, { 'x-wallet-proof': `${time}.${stranger}` })
+    assert.equal(refused.status, 400, refused.text)
+    const signature = await payer.account.signMessage({ message })
+    const read = await status(purchaseId, { 'x-wallet-proof': `${time}.${signature}` })
+    assert.equal(read.status, 200, read.text)
+    assert.equal(read.json.delivery.kind, 'purchase')
+    assert.equal(await balanceOf(payer.account.address), 1_000_000n - price)
+  })
+
+  test('an answer that got lost is 202 and never 402, and the same call again delivers without a second charge', async () => {
+    const payer = await fund()
+    node.rule((method) => (method.startsWith('eth_sendRaw') ? 'lose later' : 'pass'))
+    const { answer, headers } = await buy(payer)
+    node.rule(() => 'pass')
+    assert.equal(answer.status, 202, answer.text)
+    assert.ok(Number(answer.headers['retry-after']) > 0)
+    await harness.advance(3_000)
+    const again = await pay(headers)
+    assert.equal(again.status, 200, again.text)
+    assert.equal(await balanceOf(payer.account.address), 1_000_000n - price)
+  })
+
+  test('a transaction that never reached the node is sent again as it was written down', async () => {
+    const payer = await fund()
+    node.rule((method) => (method.startsWith('eth_sendRaw') ? 'drop' : 'pass'))
+    const { answer, purchaseId } = await buy(payer)
+    node.rule(() => 'pass')
+    assert.equal(answer.status, 202, answer.text)
+    assert.equal(await balanceOf(payer.account.address), 1_000_000n)
+    await workUntil(purchaseId, 'delivered')
+    const sent = await rows('select attempt from gas_transactions where reference = $1', [
+      purchaseId.split('.')[0],
+    ])
+    assert.equal(sent.length, 1)
+    assert.equal(await balanceOf(payer.account.address), 1_000_000n - price)
+  })
+
+  test('a node that does not answer is 503, nothing is written, and the same payment goes through later', async () => {
+    const payer = await fund()
+    const { v2 } = await ask()
+    const headers = { 'payment-signature': encode(await signV2(payer, v2)) }
+    const before = await rows('select count(*) from purchases')
+    for (const fate of [
+      'drop',
+      { error: { code: -32_000, message: 'header not found' } },
+      { error: { code: -32_005, message: 'limit exceeded' } },
+      { result: { nonsense: true } },
+    ] as const) {
+      node.rule((method) =>
+        method === 'eth_call' && typeof fate === 'object' && 'result' in fate ? 'drop' : fate,
+      )
+      const answer = await pay(headers)
+      assert.equal(answer.status, 503, answer.text)
+      assert.equal(answer.json.error, 'chain_unreachable')
+      await harness.advance(5_000)
+    }
+    node.rule(() => 'pass')
+    assert.deepEqual(await rows('select count(*) from purchases'), before)
+    const answer = await pay(headers)
+    assert.equal(answer.status, 200, answer.text)
+  })
+
+  test('an outage is never called a wrong signature, not even where the signature is wrong', async () => {
+    const { v2 } = await ask()
+    const payment = await signV2(makePayer(), v2)
+    const forged = {
+      ...payment,
+      payload: { ...payment.payload, signature: `${payment.payload.signature.slice(0, -4)}001b` },
+    }
+    node.rule(() => 'drop')
+    const away = await pay({ 'payment-signature': encode(forged) })
+    node.rule(() => 'pass')
+    await harness.advance(5_000)
+    const there = await pay({ 'payment-signature': encode(forged) })
+    assert.equal(away.status, 503, away.text)
+    assert.equal(there.status, 402, there.text)
+    assert.equal(there.json.error, 'payment_invalid')
+  })
+
+  test('a payment that the payer cancels is void once the chain proves it, not before, and nothing was charged', async () => {
+    const payer = await fund()
+    const { v2, purchaseId } = await ask()
+    const payment = await signV2(payer, v2)
+    const { nonce } = payment.payload.authorization
+    const cancellation = await payer.account.signTypedData({
+      domain: { ...v2.extra, chainId: 84_532, verifyingContract: chain.token },
+      types: {
+        CancelAuthorization: [
+          { name: 'authorizer', type: 'address' },
+          { name: 'nonce', type: 'bytes32' },
+        ],
+      },
+      primaryType: 'CancelAuthorization',
+      message: { authorizer: payer.account.address, nonce },
+    })
+    const data = `0x5a049a70${payer.account.address.slice(2).padStart(64, '0')}${nonce.slice(2)}${cancellation
+      .slice(130)
+      .padStart(64, '0')}${cancellation.slice(2, 130)}`
+    node.rule(async (method): Promise<Fate> => {
+      if (method.startsWith('eth_sendRaw'))
+        await chain.rpc('eth_sendTransaction', [
+          { from: chain.owner.address, to: chain.token, gas: '0x40000', data },
+        ])
+      return 'pass'
+    })
+    const headers = { 'payment-signature': encode(payment) }
+    const answer = await pay(headers)
+    node.rule(() => 'pass')
+    assert.equal(answer.status, 202, answer.text)
+    await harness.advance(5_000)
+    await harness.work()
+    assert.notEqual((await status(purchaseId)).json.status, 'void')
+    await chain.rpc('anvil_mine', ['0x50'])
+    await workUntil(purchaseId, 'void')
+    const again = await pay(headers)
+    assert.equal(again.status, 402, again.text)
+    assert.equal(again.json.error, 'payment_invalid')
+    assert.equal(await balanceOf(payer.account.address), 1_000_000n)
+  })
+
+  test('a token that does not fail and pays nothing delivers nothing, and ends as void after its time', async () => {
+    const payer = await fund()
+    await chain.putToken('silent')
+    const { answer, purchaseId, headers } = await buy(payer)
+    assert.equal(answer.status, 202, answer.text)
+    assert.equal(answer.json.pohf_jwt, undefined)
+    await harness.advance(10_000)
+    await harness.work()
+    assert.equal((await pay(headers)).status, 202)
+    await ageChain(200_000)
+    await workUntil(purchaseId, 'void')
+    await chain.putToken('honest')
+    assert.equal(await balanceOf(payer.account.address), 1_000_000n)
+    assert.equal((await pay(headers)).status, 402)
+    await harness.advance(200_000)
+  })
+
+  test('somebody else uses a gas account: its number is found again, and the purchase is delivered', async () => {
+    const payer = await fund()
+    const before = await rows('select address, next_nonce from gas_keys')
+    for (const { address } of before)
+      await chain.rpc('eth_sendTransaction', [{ from: address, to: chain.owner.address, value: '0x1' }])
+    const { answer, purchaseId } = await buy(payer)
+    assert.ok([200, 202].includes(answer.status), answer.text)
+    if (answer.status === 202) await workUntil(purchaseId, 'delivered')
+    assert.equal(await balanceOf(payer.account.address), 1_000_000n - price)
+    await harness.advance(20_000)
+    await harness.work()
+    for (const { address, next_nonce: next } of await rows('select address, next_nonce from gas_keys')) {
+      const count = BigInt(String(await chain.rpc('eth_getTransactionCount', [address, 'latest'])))
+      assert.equal(BigInt(next), count)
+    }
+  })
+
+  test('a transaction that no block takes is signed again under its number at a higher fee', async () => {
+    const payer = await fund()
+    await chain.rpc('evm_setAutomine', [false])
+    node.rule((method) => (method.startsWith('eth_sendRaw') ? 'lose' : 'pass'))
+    const { answer, purchaseId } = await buy(payer)
+    node.rule(() => 'pass')
+    assert.equal(answer.status, 202, answer.text)
+    await harness.advance(40_000)
+    await harness.work()
+    const sent = await rows(
+      'select nonce, attempt, max_fee_wei::bigint as fee from gas_transactions where reference = $1 order by attempt',
+      [purchaseId.split('.')[0]],
+    )
+    assert.equal(sent.length, 2)
+    assert.equal(sent[0].nonce, sent[1].nonce)
+    assert.ok(BigInt(sent[1].fee) > BigInt(sent[0].fee))
+    await chain.rpc('anvil_mine', ['0x1'])
+    await chain.rpc('evm_setAutomine', [true])
+    await workUntil(purchaseId, 'delivered')
+    assert.equal(await balanceOf(payer.account.address), 1_000_000n - price)
+  })
+
+  test('a block that the chain takes back: the payment is sent again; where it ended meanwhile the credential is revoked', async () => {
+    const payer = await fund()
+    const first = await chain.rpc('evm_snapshot')
+    const { answer, purchaseId } = await buy(payer)
+    assert.equal(answer.status, 200, answer.text)
+    await chain.rpc('evm_revert', [first])
+    assert.equal(await balanceOf(payer.account.address), 1_000_000n)
+    await harness.advance(30_000)
+    await harness.work()
+    assert.equal(await balanceOf(payer.account.address), 1_000_000n - price)
+    assert.equal((await status(purchaseId)).json.status, 'delivered')
+
+    const other = await fund()
+    const second = await chain.rpc('evm_snapshot')
+    const bought = await buy(other)
+    assert.equal(bought.answer.status, 200, bought.answer.text)
+    await chain.rpc('evm_revert', [second])
+    await ageChain(300_000)
+    await harness.advance(30_000)
+    await harness.work()
+    assert.equal((await status(bought.purchaseId)).json.status, 'void')
+    const [state] = await rows(
+      'select state from credential_states where credential_id = $1 order by seq desc limit 1',
+      [bought.answer.json.credentialId],
+    )
+    assert.equal(state.state, 'revoked')
+    const again = await pay(bought.headers)
+    assert.equal(again.status, 402, again.text)
+    await harness.advance(300_000)
+  })
+
+  test('a signer that is away refuses before anything is charged; one that dies later delays, and nothing is lost', async () => {
+    const payer = await fund()
+    await harness.stopSigner()
+    const refused = await buy(payer)
+    assert.equal(refused.answer.status, 503, refused.answer.text)
+    assert.equal(await balanceOf(payer.account.address), 1_000_000n)
+    await harness.startSigner()
+    node.rule(async (method): Promise<Fate> => {
+      if (method.startsWith('eth_sendRaw')) await harness.stopSigner()
+      return 'pass'
+    })
+    const { answer, purchaseId, headers } = await buy(payer)
+    node.rule(() => 'pass')
+    assert.equal(answer.status, 202, answer.text)
+    assert.equal(answer.json.status, 'settled')
+    await harness.startSigner()
+    await workUntil(purchaseId, 'delivered')
+    const again = await pay(headers)
+    assert.equal(again.status, 200, again.text)
+    assert.equal(await balanceOf(payer.account.address), 1_000_000n - price)
+  })
+
+  test('two questions to the node settle a purchase', async () => {
+    const payer = await fund()
+    await buy(payer)
+    const { v1 } = await ask()
+    const headers = { 'x-payment': encode(await signV1(payer, v1)) }
+    node.takeCounts()
+    assert.equal((await pay(headers)).status, 200)
+    assert.deepEqual(node.takeCounts(), { eth_call: 1, eth_sendRawTransactionSync: 1 })
+  })
+}

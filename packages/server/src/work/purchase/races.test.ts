@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { encode } from '../../../test/payer.ts'
+import { startShop } from '../../../test/shop.ts'
+
+const shop = await startShop()
+if (!shop) test('races', { skip: 'no chain runs on this system' }, () => undefined)
+else {
+  const { chain, harness, ask, fund, signV1, signV2, pay, buy, balanceOf } = shop
+  const price = 10_000n
+  const transactions = async () => (await harness.owner.query('select from gas_transactions')).rowCount
+
+  test('100 buyers at the same time: 100 are delivered, each is charged once', async (t) => {
+    const payers: Awaited<ReturnType<typeof fund>>[] = []
+    for (let index = 0; index < 100; index++) payers.push(await fund(50_000n))
+    const begun = performance.now()
+    const answers = await Promise.all(payers.map((payer) => buy(payer)))
+    t.diagnostic(`${Math.round(performance.now() - begun)} ms for 100`)
+    assert.deepEqual(
+      answers.filter(({ answer }) => answer.status !== 200).map(({ answer }) => answer.text),
+      [],
+    )
+    assert.equal(new Set(answers.map(({ answer }) => answer.json.credentialId)).size, 100)
+    for (const payer of payers) assert.equal(await balanceOf(payer.account.address), 50_000n - price)
+    assert.equal(await balanceOf(chain.payTo.address), price * 100n)
+  })
+
+  test('64 copies of one payment: one transaction, one credential, the same bytes for all', async () => {
+    const payer = await fund()
+    const { v2 } = await ask()
+    const headers = { 'payment-signature': encode(await signV2(payer, v2)) }
+    const before = await transactions()
+    const answers = await Promise.all(Array.from({ length: 64 }, () => pay(headers)))
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200])
+    assert.equal(new Set(answers.map(({ text }) => text)).size, 1)
+    assert.equal(await transactions(), (before ?? 0) + 1)
+    assert.equal(await balanceOf(payer.account.address), 1_000_000n - price)
+  })
+
+  test('64 copies without a purchase id: one charge, one credential, and nobody who came late is given it', async () => {
+    const payer = await fund()
+    const { v1 } = await ask()
+    const headers = { 'x-payment': encode(await signV1(payer, v1)) }
+    const before = await transactions()
+    const answers = await Promise.all(Array.from({ length: 64 }, () => pay(headers)))
+    assert.ok(answers.every(({ status }) => status === 200 || status === 202))
+    const delivered = answers.filter(({ status }) => status === 200)
+    assert.ok(delivered.length >= 1)
+    assert.equal(new Set(delivered.map(({ text }) => text)).size, 1)
+    assert.equal(await transactions(), (before ?? 0) + 1)
+    assert.equal(await balanceOf(payer.account.address), 1_000_000n - price)
+  })
+
+  test('one purchase id and 16 authorizations at once: one is charged, the others are conflicts', async () => {
+    const payer = await fund()
+    const { v2 } = await ask()
+    const payments = await Promise.all(Array.from({ length: 16 }, () => signV2(payer, v2)))
+    const answers = await Promise.all(
+      payments.map((payment) => pay({ 'payment-signature': encode(payment) })),
+    )
+    const statuses = answers.map(({ status }) => status).toSorted()
+    assert.deepEqual(statuses, [200, ...Array.from({ length: 15 }, () => 409)])
+    assert.equal(await balanceOf(payer.account.address), 1_000_000n - price)
+  })
+}
