@@ -287,6 +287,10 @@ export const updateUnitRejected = async (
 export const updateUnitAppealed = async (tx: Tx, key: UnitKey, text: string): Promise<void> => {
   await oneUnit(tx, key).set({ status: 'appealed', appealed_at: now(), appeal_text: text }).execute()
 }
+/** An appeal about a known item: the unit stays accepted. */
+export const updateUnitGoldAppealed = async (tx: Tx, key: UnitKey, text: string): Promise<void> => {
+  await oneUnit(tx, key).set({ appealed_at: now(), appeal_text: text }).execute()
+}
 export const updateUnitDecided = async (
   tx: Tx,
   key: UnitKey,
@@ -367,7 +371,8 @@ export const listOverdue = async (
 /** Appeals that wait for an operator, oldest first. */
 export const listAppealed = async (tx: Tx, limit: number): Promise<Unit[]> => {
   const rows = await selectUnits(tx)
-    .where('status', '=', 'appealed')
+    .where('appealed_at', 'is not', null)
+    .where('decision', 'is', null)
     .orderBy('appealed_at')
     .limit(limit)
     .execute()
@@ -445,4 +450,18 @@ export const sumHeld = async (tx: Tx, key: OrderKey): Promise<bigint> => {
     .where('house_pays', '=', false)
     .executeTakeFirstOrThrow()
   return row.held
+}
+
+/** Erasure: by which name a buyer knew the person, and what the person wrote to the operator. */
+export const forgetWorkerRef = async (
+  tx: Tx,
+  place: { readonly agentId: string; readonly mode: Mode; readonly memberId: string },
+): Promise<void> => {
+  await tx
+    .updateTable('order_units')
+    .set({ worker_ref: null, appeal_text: null })
+    .where('agent_id', '=', place.agentId)
+    .where('mode', '=', place.mode)
+    .where('worker_ref', '=', place.memberId)
+    .execute()
 }
