@@ -220,15 +220,17 @@ const openProcesses = async (chain: Chain, rpcUrl: string, planted: string | und
   const database = new Client({ connectionString: databaseUrl })
   await database.connect()
   if (planted !== undefined) await database.query(planted)
-  const [signer, worker, api] = ['signer', 'worker', 'api'].map((role) => keepAlive([main, role], env))
+  const signer = keepAlive([main, 'signer'], env)
+  const worker = keepAlive([main, 'worker'], env)
+  const api = keepAlive([main, 'api'], env)
   const baseUrl = `http://127.0.0.1:${port}`
   await untilReady(baseUrl)
   return {
     baseUrl,
     database,
-    killApi: () => void api?.kill(),
+    killApi: () => void api.kill(),
     stop: async () => {
-      await Promise.all([signer, worker, api].map((one) => one?.stop()))
+      await Promise.all([signer.stop(), worker.stop(), api.stop()])
       await database.end()
       await cluster.stop()
       rmSync(folder, { recursive: true, force: true })

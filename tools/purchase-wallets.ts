@@ -70,21 +70,23 @@ export const cancel = async (chain: Chain, { payer, nonce, entry }: Signed) => {
   )
 }
 
+/** The terms of a challenge; a server that is just dead is asked again. */
+const ask = async (url: string): Promise<Entry> => {
+  for (let tries = 0; tries < 600; tries++) {
+    const header = await fetch(url, { signal: AbortSignal.timeout(10_000) })
+      .then((response) => response.headers.get('payment-required'))
+      .catch(() => null)
+    if (header !== null)
+      return (JSON.parse(Buffer.from(header, 'base64').toString()) as { accepts: [Entry] }).accepts[0]
+    await setTimeout(200)
+  }
+  throw new Error('no challenge was to be had')
+}
+
 /** Wallets with money that sign what a challenge asks for. */
 export const makeWallets = async (chain: Chain, count: number) => {
   const payers = Array.from({ length: count }, () => makePayer())
   for (const { account } of payers) await chain.mint(account.address, 1_000_000_000n)
-  const ask = async (url: string): Promise<Entry> => {
-    for (let tries = 0; tries < 600; tries++) {
-      const header = await fetch(url, { signal: AbortSignal.timeout(10_000) })
-        .then((response) => response.headers.get('payment-required'))
-        .catch(() => null)
-      if (header !== null)
-        return (JSON.parse(Buffer.from(header, 'base64').toString()) as { accepts: [Entry] }).accepts[0]
-      await setTimeout(200)
-    }
-    throw new Error('no challenge was to be had')
-  }
   return {
     sign: async (url: string, index: number): Promise<Signed> => {
       const payer = payers[index % payers.length]

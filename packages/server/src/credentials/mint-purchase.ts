@@ -8,7 +8,7 @@ import { sessionStandings } from './standing.ts'
 import { insertMinted, type ActKey } from './store.ts'
 
 /** A unit of work that was paid for: who bought it, with what, and in which session a person did it. */
-export type Sale = {
+type Sale = {
   readonly agentId: `agt_${string}`
   readonly mode: Mode
   readonly purchaseId: string
