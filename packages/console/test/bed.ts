@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
-import { after, test, type TestContext } from 'node:test'
+import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
+import type { Harness } from '../../server/test/harness.ts'
 import { findChromium, launch, violationsOf } from './browser.ts'
 import { openService, type Service } from './service.ts'
-
-const chromium = findChromium()
-const service = 'path' in chromium ? await openService() : undefined
-const browser = 'path' in chromium ? await launch(chromium.path) : undefined
-after(() => browser?.close())
 
 export type View = { readonly width?: number; readonly colorScheme?: 'light' | 'dark' }
 export type Opened = { readonly page: Page; readonly service: Service }
@@ -17,37 +13,39 @@ export const views: readonly Required<View>[] = [320, 1280].flatMap((width) =>
   (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })),
 )
 
-/** A browser test on the whole service: left out, and saying so, where there is no browser. */
-export const inBrowser = (
-  name: string,
-  body: (opened: Opened, context: TestContext) => Promise<void>,
-  view: View = {},
-): void =>
-  void test(name, { skip: 'missing' in chromium ? chromium.missing : false }, async (context) => {
-    assert.ok(browser && service)
-    service.behaviour.api = 'good'
-    const { width = 1280, colorScheme = 'light' } = view
-    const session = await browser.newContext({
-      viewport: { width, height: 900 },
-      colorScheme,
-      reducedMotion: 'reduce',
-      acceptDownloads: true,
+/** Browser tests on the whole service: left out, and saying so, where there is no browser. */
+export const openBed = async (start?: () => Promise<Harness>) => {
+  const chromium = findChromium()
+  const service = 'path' in chromium ? await openService(start) : undefined
+  const browser = 'path' in chromium ? await launch(chromium.path) : undefined
+  after(() => browser?.close())
+  return (name: string, body: (opened: Opened) => Promise<void>, view: View = {}): void =>
+    void test(name, { skip: 'missing' in chromium ? chromium.missing : false }, async () => {
+      assert.ok(browser && service)
+      service.behaviour.api = 'good'
+      const { width = 1280, colorScheme = 'light' } = view
+      const session = await browser.newContext({
+        viewport: { width, height: 900 },
+        colorScheme,
+        reducedMotion: 'reduce',
+        acceptDownloads: true,
+      })
+      session.setDefaultTimeout(15_000)
+      const page = await session.newPage()
+      const faults: string[] = []
+      page.on('pageerror', (error) => faults.push(error.message))
+      page.on('console', (message) => {
+        const text = message.text()
+        if (message.type() === 'error' && !/status of 4\d\d|ERR_EMPTY_RESPONSE/.test(text)) faults.push(text)
+      })
+      try {
+        await body({ page, service })
+        assert.deepEqual(faults, [], 'the page ran without a fault and within its policy')
+      } finally {
+        await session.close()
+      }
     })
-    session.setDefaultTimeout(15_000)
-    const page = await session.newPage()
-    const faults: string[] = []
-    page.on('pageerror', (error) => faults.push(error.message))
-    page.on('console', (message) => {
-      const text = message.text()
-      if (message.type() === 'error' && !/status of 4\d\d|ERR_EMPTY_RESPONSE/.test(text)) faults.push(text)
-    })
-    try {
-      await body({ page, service }, context)
-      assert.deepEqual(faults, [], 'the page ran without a fault and within its policy')
-    } finally {
-      await session.close()
-    }
-  })
+}
 
 export const signIn = async (page: Page, key: string): Promise<void> => {
   await page.waitForSelector('#key')

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { answer, startReceiver } from '../../server/test/receiver.ts'
 import { happen, newAgent, subscribe, type Agent } from '../../server/test/webhooks.ts'
-import { inBrowser, lookerAt, says, signIn, tabTo, views, type Opened, type View } from './bed.ts'
+import { lookerAt, openBed, says, signIn, tabTo, views, type Opened, type View } from './bed.ts'
 import type { Service } from './service.ts'
+
+const inBrowser = await openBed()
 
 /** A test of the webhooks page, with an agent of its own. */
 const onWebhooks = (

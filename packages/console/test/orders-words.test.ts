@@ -155,7 +155,16 @@ test('a field is sent as its type allows, and its key follows from its label', (
 })
 
 test('a workflow that is opened and saved untouched is sent as it was', () => {
-  const terms = termsOf({ ...newDraft, title: 'T', description: 'D', category: 'c', steps: 'One\n\nTwo' })
+  const gold = [{ input: {}, answer: { answer: 'yes', gone: 'with its field' } }]
+  const terms = termsOf({
+    ...newDraft,
+    title: 'T',
+    description: 'D',
+    category: 'c',
+    steps: 'One\n\nTwo',
+    gold,
+  })
+  assert.deepEqual(terms.gold, [{ input: {}, answer: { answer: 'yes' } }])
   assert.deepEqual(terms.steps, ['One', 'Two'])
   const workflow = { ...terms, workflowId: 'wf_t', active: true, stock: { live: 0, test: 0 } }
   assert.deepEqual(termsOf(draftOf(workflow)), terms)

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { play } from '../../server/test/person.ts'
 import { makeWorker } from '../../server/test/worker.ts'
-import { inBrowser, lookerAt, says, signIn, tabTo, views, type Opened, type View } from './bed.ts'
+import { lookerAt, openBed, says, signIn, tabTo, views, type Opened, type View } from './bed.ts'
 import type { Service } from './service.ts'
+
+const inBrowser = await openBed()
 
 type Agent = Awaited<ReturnType<Service['harness']['register']>>
 
@@ -232,6 +236,33 @@ onOrders(
     assert.equal(new URL(page.url()).hash, `#/orders/${orderId}`)
   },
 )
+
+onOrders('the first view is small; what checks and replays is fetched by who looks', async (opened) => {
+  const { page, service, agent, open } = opened
+  const html = readFileSync(join(service.folder, 'console.html'), 'utf8')
+  const scripts = [...html.matchAll(/"\/(assets\/[^"]+\.js)"/g)].map(([, file]) => file ?? '')
+  assert.ok(scripts.length > 1)
+  const sizes = scripts.map((file) => gzipSync(readFileSync(join(service.folder, file))).length)
+  const bytes = sizes.reduce((sum, size) => sum + size, 0)
+  assert.ok(bytes < 32_000, `${bytes} bytes of script before anything is shown`)
+  const orderId = await commission(service, agent, {
+    taskType: 'wf_text_review',
+    quantity: 1,
+    items: ['One.'],
+  })
+  await deliver(service, agent, 1)
+  const fetched = (name: string) => service.asked.some(({ url }) => url.startsWith(`/assets/${name}-`))
+  service.asked.length = 0
+  await open(`#/orders/${orderId}`)
+  await page.waitForSelector('.units tbody tr')
+  assert.deepEqual(['credential', 'session'].map(fetched), [false, false])
+  await page.click('.units tbody a')
+  await drawerSays(page, 'Signature, by a key of the issuer')
+  assert.deepEqual(['credential', 'session'].map(fetched), [true, false])
+  await page.click('text=Replay the session')
+  await page.waitForSelector('dialog canvas')
+  assert.ok(fetched('session'))
+})
 
 /** One agent with orders in every state that a buyer meets. */
 const furnish = async (service: Service, agent: Agent): Promise<string> => {

@@ -7,9 +7,8 @@ import { join } from 'node:path'
 import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { consolePages, operatorPages } from '../../server/src/discovery/console.ts'
-import { startHarness } from '../../server/test/harness.ts'
+import { startHarness, type Harness } from '../../server/test/harness.ts'
 
-type Harness = Awaited<ReturnType<typeof startHarness>>
 type Asked = { method: string; url: string; cookie: string | undefined; key: string | undefined }
 
 /** One listener of the service with the built pages in front of it: pages from here, everything else from the real one. */
@@ -60,11 +59,11 @@ const openFront = async (
 }
 
 /** The whole service with the built pages in front of both of its listeners. */
-export const openService = async () => {
+export const openService = async (start: () => Promise<Harness> = startHarness) => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-console-'))
   after(() => rmSync(folder, { recursive: true, force: true }))
   execFileSync(process.execPath, [fileURLToPath(new URL('../build.ts', import.meta.url)), folder])
-  const harness = await startHarness()
+  const harness = await start()
   const issuer = harness.ctx.config.BASE_URL
   const behaviour = { api: 'good' as 'good' | 'down' | 'slow' }
   const { url, asked } = await openFront(harness.app.api, consolePages(issuer, folder), behaviour)

@@ -42,7 +42,7 @@ export {
 export { freeSealsPerMonth, packNames, packs, type PackName } from './credits.ts'
 export { deviceAssurances, sandboxProfiles } from './evidence.ts'
 export { payoutStates, type PayoutState } from './partners.ts'
-export { purchaseStates } from './purchases.ts'
+export { purchaseStates, type Purchase } from './purchases.ts'
 export { type MetricsRow } from './tracking.ts'
 export { type Epoch } from './vhh.ts'
 export { orderStates, type PaymentRequirement, type Workflow } from './work.ts'

@@ -80,6 +80,8 @@ const listed = z.object({
   createdAt: instant(),
   updatedAt: instant(),
 })
+/** A purchase as its buyer's list shows it. */
+export type Purchase = z.output<typeof listed>
 export const purchasesList = operation({
   summary: 'The purchases made with your key, newest first.',
   query: z.object({ limit: queryInteger(1, 100).optional(), cursor: text(200).optional() }),

@@ -50,8 +50,8 @@ test('every built row is mounted, and nothing else under /api, /mcp, /operator, 
     )
     t.diagnostic(`${mounted.length} mounted, ${built(rows).length} built of ${rows.length} rows`)
     assert.ok(mounted.length > 0)
-    // RFC 9727 fixes where this page lies.
-    const pages = rows === endpoints ? ['GET /.well-known/api-catalog'] : []
+    // RFC 9727 fixes where the first page lies; the second is where operators work.
+    const pages = [rows === endpoints ? 'GET /.well-known/api-catalog' : 'GET /operator']
     assert.deepEqual(
       mounted.toSorted(),
       [...built(rows).map((row) => `${row.method} ${routePath(row.path)}`), ...pages].toSorted(),

@@ -4,11 +4,13 @@ import './console.css'
 import type { Door } from './door.tsx'
 import { Frame } from './frame.tsx'
 import { OrdersPage } from './orders/page.tsx'
+import { PurchasesPage } from './purchases/page.tsx'
 import { WebhooksPage } from './webhooks/page.tsx'
 
 /** The pages of the console, in the order of the menu. A further page is one more line here. */
 const pages = [
   { path: 'orders', name: 'Orders', View: OrdersPage },
+  { path: 'purchases', name: 'Purchases', View: PurchasesPage },
   { path: 'webhooks', name: 'Webhooks', View: WebhooksPage },
 ] as const
 

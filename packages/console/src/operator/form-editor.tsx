@@ -15,14 +15,21 @@ type ListGiven<T> = {
   readonly id: string
   readonly fields: readonly T[]
   readonly onFields: (fields: T[]) => void
+  /** Keys that answers of the past stand under: they stay, whatever the label becomes. */
+  readonly inUse?: ReadonlySet<string> | undefined
 }
 
 const namePattern = '[a-z][a-z0-9_]{0,39}'
 
 /** Label and key of a field. The key follows the label until somebody writes one. */
-const Naming = <T extends Named>(given: { id: string; field: T; onField: (field: T) => void }) => {
-  const { id, field, onField } = given
-  const follows = field.name === '' || field.name === nameOf(field.label)
+const Naming = <T extends Named>(given: {
+  id: string
+  field: T
+  inUse: ReadonlySet<string> | undefined
+  onField: (field: T) => void
+}) => {
+  const { id, field, inUse, onField } = given
+  const follows = field.name === '' || (field.name === nameOf(field.label) && !inUse?.has(field.name))
   return (
     <div class="pairs">
       <TextField
@@ -61,14 +68,14 @@ const FieldSet = (given: { legend: string; onRemove: () => void; children: Compo
 const typeOptions = (types: Readonly<Record<string, string>>) => Object.entries(types)
 
 /** What a unit shows to the person. */
-export const InputEditor = ({ id, fields, onFields }: ListGiven<InputField>) => (
+export const InputEditor = ({ id, fields, onFields, inUse }: ListGiven<InputField>) => (
   <div class="parts">
     {fields.map((field, index) => {
       const own = `${id}-${index}`
       const set = (next: InputField) => onFields(replaced(fields, index, next))
       return (
         <FieldSet key={own} legend={`Shown ${index + 1}`} onRemove={() => onFields(without(fields, index))}>
-          <Naming id={own} field={field} onField={set} />
+          <Naming id={own} field={field} inUse={inUse} onField={set} />
           <div class="pairs">
             <SelectField
               id={`${own}-type`}
@@ -159,7 +166,7 @@ const Extras = (given: { id: string; field: AnswerField; onField: (field: Answer
 }
 
 /** What the person fills in. */
-export const AnswerEditor = ({ id, fields, onFields }: ListGiven<AnswerField>) => (
+export const AnswerEditor = ({ id, fields, onFields, inUse }: ListGiven<AnswerField>) => (
   <div class="parts">
     {fields.map((field, index) => {
       const own = `${id}-${index}`
@@ -170,7 +177,7 @@ export const AnswerEditor = ({ id, fields, onFields }: ListGiven<AnswerField>) =
           legend={`Question ${index + 1}`}
           onRemove={() => onFields(without(fields, index))}
         >
-          <Naming id={own} field={field} onField={set} />
+          <Naming id={own} field={field} inUse={inUse} onField={set} />
           <div class="pairs">
             <SelectField
               id={`${own}-type`}

@@ -24,8 +24,8 @@ export const AppealDrawer = (given: { api: Api; appeal: Appeal; acting: Acting; 
   return (
     <Drawer title={appeal.title} onClose={given.onClose}>
       <p class="muted">
-        The buyer said no, the person asks for another look since {ago(appeal.at, Date.now())}. What you
-        decide is final.
+        The buyer said no. The person asked for another look {ago(appeal.at, Date.now())}. What you decide is
+        final.
       </p>
       {acting.trouble ? <TroubleNote trouble={acting.trouble} /> : null}
       {appeal.instructions === null ? null : (

@@ -161,8 +161,9 @@ export const OfferDrawer = (given: Given) => {
       onClose={() => (location.hash = back)}
     >
       <p class="muted">
-        {counted(order.quantity, 'unit')} for {usdOf(order.totalUsd)}, with {counted(order.items, 'item')}, in{' '}
-        {order.mode} mode. {order.fundedAt === null ? 'Not paid yet.' : `Paid ${dated(order.fundedAt)}.`}
+        {counted(order.quantity, 'unit')} for {usdOf(order.totalUsd)},{' '}
+        {order.items === 0 ? 'without items' : `with ${counted(order.items, 'item')}`}, in {order.mode} mode.{' '}
+        {order.fundedAt === null ? 'Not paid yet.' : `Paid ${dated(order.fundedAt)}.`}
       </p>
       {acting.trouble ? <TroubleNote trouble={acting.trouble} /> : null}
       {order.instructions === null ? null : (

@@ -39,6 +39,13 @@ export const draftOf = (workflow: OperatorWorkflow): Draft => ({
   priceUsd: String(workflow.priceUsd),
 })
 
+/** The values whose fields still exist. */
+const kept = (values: unknown, fields: readonly { readonly name: string }[]): unknown => {
+  if (typeof values !== 'object' || values === null || Array.isArray(values)) return values
+  const names = new Set(fields.map(({ name }) => name))
+  return Object.fromEntries(Object.entries(values).filter(([name]) => names.has(name)))
+}
+
 export const termsOf = (draft: Draft): WorkflowTerms => ({
   title: draft.title.trim(),
   description: draft.description.trim(),
@@ -51,5 +58,8 @@ export const termsOf = (draft: Draft): WorkflowTerms => ({
   priceUsd: Number(draft.priceUsd),
   inputForm: draft.inputForm,
   answerForm: draft.answerForm.map(tidy),
-  gold: draft.gold,
+  gold: draft.gold.map(({ input, answer }) => ({
+    input: kept(input, draft.inputForm),
+    answer: kept(answer, draft.answerForm),
+  })),
 })

@@ -122,6 +122,9 @@ const Terms = ({ draft, set, isNew }: Setting & { isNew: boolean }) => {
   )
 }
 
+const namesOf = (fields: readonly { readonly name: string }[]): ReadonlySet<string> =>
+  new Set(fields.map(({ name }) => name))
+
 /** Names of fields are keys of an answer: two of the same name would lose one of them. */
 const doubleIn = (fields: readonly { readonly name: string }[]): string | undefined =>
   fields.find(({ name }, index) => fields.findIndex((other) => other.name === name) < index)?.name
@@ -161,14 +164,24 @@ export const Editor = (given: {
               What people see
             </h2>
             <p class="muted gap">One thing for each value of an item that a buyer sends.</p>
-            <InputEditor id="in" fields={draft.inputForm} onFields={(inputForm) => set({ inputForm })} />
+            <InputEditor
+              id="in"
+              fields={draft.inputForm}
+              inUse={workflow && namesOf(workflow.inputForm)}
+              onFields={(inputForm) => set({ inputForm })}
+            />
           </section>
           <section class="card pad" aria-labelledby="asked">
             <h2 class="h3" id="asked">
               What they are asked
             </h2>
             <p class="muted gap">The buyer gets one value for each of these.</p>
-            <AnswerEditor id="out" fields={draft.answerForm} onFields={(answerForm) => set({ answerForm })} />
+            <AnswerEditor
+              id="out"
+              fields={draft.answerForm}
+              inUse={workflow && namesOf(workflow.answerForm)}
+              onFields={(answerForm) => set({ answerForm })}
+            />
           </section>
         </div>
         <section class="card pad" aria-labelledby="gold">

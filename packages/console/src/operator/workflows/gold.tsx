@@ -88,7 +88,7 @@ export const GoldEditor = (given: {
         return (
           <fieldset key={id} class="part">
             <legend>Known item {index + 1}</legend>
-            <div class="pairs">
+            <div class="pairs top">
               <div class="stack">
                 {inputs.map((field) => (
                   <TextField

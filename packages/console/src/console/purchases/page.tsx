@@ -1,0 +1,216 @@
+import type { Purchase } from '@pohf/protocol'
+import { CopyId } from '../../look/copy-id.tsx'
+import type { Api } from '../api.ts'
+import { Drawer } from '../drawer.tsx'
+import { useLoaded } from '../load.ts'
+import { Bones, Commands, TroubleNote } from '../parts.tsx'
+import { hrefOf } from '../place.ts'
+import { ago, dated } from '../time.ts'
+import { amountOf, headlineOf, stateOf, stateWords } from './words.ts'
+
+type Page = { readonly purchases: readonly Purchase[]; readonly nextCursor: string | null }
+
+const buyCommands = (origin: string): string => `export POHF_KEY=svc_test_…
+export PAYER_PRIVATE_KEY=0x…
+pohf buy wf_test_ok \\
+  --url ${origin}`
+const askCommands = (origin: string): string => `curl -si ${origin}/api/agent/tasks/wf_test_ok/buy \\
+  -H "Authorization: Bearer $POHF_KEY"`
+
+const Empty = () => (
+  <div class="two">
+    <section class="card pad" aria-labelledby="buy">
+      <h2 class="h3" id="buy">
+        Buy one unit
+      </h2>
+      <p class="muted gap">
+        An agent with a wallet pays and gets an answer of a person with its credential, in one call.
+      </p>
+      <Commands text={buyCommands(location.origin)} label="Command that buys" />
+    </section>
+    <section class="card pad" aria-labelledby="ask">
+      <h2 class="h3" id="ask">
+        Or see what it would cost
+      </h2>
+      <p class="muted gap">The answer is 402 and says how to pay. Nothing is charged by asking.</p>
+      <Commands text={askCommands(location.origin)} label="Command that asks for the price" />
+    </section>
+  </div>
+)
+
+const Row = ({ purchase, href, now }: { purchase: Purchase; href: string; now: number }) => {
+  const { word, tone } = stateWords[purchase.status]
+  return (
+    <tr>
+      <th scope="row" class="address">
+        <a href={href}>{purchase.workflowId}</a>
+      </th>
+      <td>
+        <span class={`chip ${tone}`}>{word}</span>
+      </td>
+      <td class="num">{amountOf(purchase.amount)}</td>
+      <td class="wide-only">
+        {purchase.transaction === null ? '–' : <CopyId value={purchase.transaction} label="transaction" />}
+      </td>
+      <td class="wide-only">
+        {purchase.credentialId === null ? '–' : <CopyId value={purchase.credentialId} label="credential" />}
+      </td>
+      <td class="num wide-only">{ago(purchase.createdAt, now)}</td>
+    </tr>
+  )
+}
+
+const Facts = ({ purchase }: { purchase: Purchase }) => (
+  <dl class="facts">
+    <div>
+      <dt>Amount</dt>
+      <dd class="num">{amountOf(purchase.amount)} USDC</dd>
+    </div>
+    <div>
+      <dt>Network</dt>
+      <dd>{purchase.network}</dd>
+    </div>
+    <div>
+      <dt>Transaction</dt>
+      <dd>
+        {purchase.transaction === null ? (
+          'none yet'
+        ) : (
+          <CopyId value={purchase.transaction} label="transaction" />
+        )}
+      </dd>
+    </div>
+    <div>
+      <dt>Paid by</dt>
+      <dd>
+        <CopyId value={purchase.payer} label="payer" />
+      </dd>
+    </div>
+    <div>
+      <dt>Credential</dt>
+      <dd>
+        {purchase.credentialId === null ? (
+          'none'
+        ) : (
+          <CopyId value={purchase.credentialId} label="credential" />
+        )}
+      </dd>
+    </div>
+    <div>
+      <dt>Purchase</dt>
+      <dd>
+        <CopyId value={purchase.purchaseId} label="purchase" />
+      </dd>
+    </div>
+    <div>
+      <dt>Begun</dt>
+      <dd class="num">{dated(purchase.createdAt)}</dd>
+    </div>
+    <div>
+      <dt>Last change</dt>
+      <dd class="num">{dated(purchase.updatedAt)}</dd>
+    </div>
+  </dl>
+)
+
+const PurchaseDrawer = ({ purchase, onClose }: { purchase: Purchase; onClose: () => void }) => {
+  const { word, tone } = stateWords[purchase.status]
+  const statusUrl = `${location.origin}/api/agent/purchases/${purchase.purchaseId}`
+  return (
+    <Drawer
+      title={
+        <>
+          {purchase.workflowId} <span class={`chip ${tone}`}>{word}</span>
+        </>
+      }
+      onClose={onClose}
+    >
+      <p class="muted">{stateOf(purchase)}</p>
+      {purchase.reason === null ? null : (
+        <p class="note warn">
+          Why: <code>{purchase.reason}</code>
+        </p>
+      )}
+      <Facts purchase={purchase} />
+      <section aria-labelledby="again">
+        <h3 id="again">Read it again</h3>
+        <p class="muted">
+          The state is public. Answer and credential are given only to who has the secret purchase id or
+          proves to be the wallet that paid.
+        </p>
+        <Commands text={`curl -s ${statusUrl}`} label="Command that reads the purchase" />
+      </section>
+    </Drawer>
+  )
+}
+
+/** Page "Purchases": what was bought over HTTP 402 with this key. */
+export const PurchasesPage = ({ api, query }: { api: Api; query: URLSearchParams }) => {
+  const cursor = query.get('cursor') ?? undefined
+  const chosen = query.get('purchase')
+  const wanted = new URLSearchParams({ limit: '100', ...(cursor === undefined ? {} : { cursor }) })
+  const address = `/api/agents/purchases?${wanted.toString()}`
+  const loaded = useLoaded(() => api.call<Page>('GET', address), address)
+  const page = loaded.value
+  const purchase = page?.purchases.find(({ purchaseId }) => purchaseId === chosen)
+  const now = Date.now()
+  return (
+    <>
+      <h1>Purchases</h1>
+      <p class="lead muted" role="status">
+        {page ? headlineOf(page.purchases) : ' '}
+      </p>
+      {loaded.trouble ? <TroubleNote trouble={loaded.trouble} onRetry={loaded.again} /> : null}
+      {page === undefined && loaded.slow ? <Bones /> : null}
+      {page && page.purchases.length === 0 ? <Empty /> : null}
+      {page && page.purchases.length > 0 ? (
+        <section class="card pad" aria-label="Purchases">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Workflow</th>
+                <th scope="col">State</th>
+                <th scope="col" class="num">
+                  USDC
+                </th>
+                <th scope="col" class="wide-only">
+                  Transaction
+                </th>
+                <th scope="col" class="wide-only">
+                  Credential
+                </th>
+                <th scope="col" class="num wide-only">
+                  When
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {page.purchases.map((one) => (
+                <Row
+                  key={one.purchaseId}
+                  purchase={one}
+                  href={hrefOf(['purchases'], { cursor, purchase: one.purchaseId })}
+                  now={now}
+                />
+              ))}
+            </tbody>
+          </table>
+        </section>
+      ) : null}
+      {page && page.nextCursor !== null ? (
+        <p class="gap">
+          <a class="btn" href={hrefOf(['purchases'], { cursor: page.nextCursor })}>
+            Show older ones
+          </a>
+        </p>
+      ) : null}
+      {purchase ? (
+        <PurchaseDrawer
+          key={purchase.purchaseId}
+          purchase={purchase}
+          onClose={() => (location.hash = hrefOf(['purchases'], { cursor }))}
+        />
+      ) : null}
+    </>
+  )
+}

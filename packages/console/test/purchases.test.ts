@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { encode } from '../../server/test/payer.ts'
+import { startShop, type Shop } from '../../server/test/shop.ts'
+import { amountOf, headlineOf, stateOf, stateWords } from '../src/console/purchases/words.ts'
+import { lookerAt, openBed, says, signIn, tabTo, views, type Opened, type View } from './bed.ts'
+
+test('amounts are written from millionths, and every state has a sentence', () => {
+  assert.deepEqual(['10000', '1', '1234567', '500000', '0'].map(amountOf), [
+    '0.01',
+    '0.000001',
+    '1.234567',
+    '0.50',
+    '0.00',
+  ])
+  const purchase = {
+    purchaseId: 'pur_1',
+    workflowId: 'wf_test_ok',
+    status: 'delivered',
+    reason: null,
+    network: 'base-sepolia',
+    payer: '0x1',
+    amount: '10000',
+    transaction: null,
+    credentialId: null,
+    createdAt: '2026-11-15T12:00:00Z',
+    updatedAt: '2026-11-15T12:00:00Z',
+  } as const
+  const states = Object.keys(stateWords) as (keyof typeof stateWords)[]
+  assert.equal(new Set(states.map((status) => stateOf({ ...purchase, status }))).size, states.length)
+  assert.equal(headlineOf([purchase]), '1 purchase delivered.')
+  assert.equal(
+    headlineOf([purchase, { ...purchase, status: 'uncertain' }, { ...purchase, status: 'refund_due' }]),
+    '1 purchase delivered, 1 on the way, 1 refund due.',
+  )
+})
+
+const shop = await startShop()
+if (!shop) test('the page Purchases', { skip: 'no chain runs on this system' }, () => undefined)
+else await pageTests(shop)
+
+async function pageTests({ harness, node, fund, ask, signV2, pay }: Shop): Promise<void> {
+  const inBrowser = await openBed(async () => harness)
+  type Agent = Awaited<ReturnType<typeof harness.register>>
+
+  const onPurchases = (
+    name: string,
+    body: (opened: Opened & { agent: Agent; open: () => Promise<void> }) => Promise<void>,
+    view: View = {},
+  ): void =>
+    inBrowser(
+      name,
+      async (opened) => {
+        const { page, service } = opened
+        const agent = await harness.register('test')
+        const open = async () => {
+          await page.goto('about:blank')
+          await page.goto(`${service.url}/console#/purchases`)
+          await signIn(page, agent.apiKey)
+        }
+        await body({ ...opened, agent, open })
+      },
+      view,
+    )
+  /** An agent that pays with its own wallet, and says who it is. */
+  const buyAs = async (agent: Agent) => {
+    const { v2 } = await ask()
+    const payment = await signV2(await fund(), v2)
+    return pay({ 'payment-signature': encode(payment), authorization: `Bearer ${agent.apiKey}` })
+  }
+
+  onPurchases('a purchase shows its transaction, amount and credential', async ({ page, agent, open }) => {
+    await open()
+    await says(page, 'Nothing was bought with this key yet.')
+    await says(page, 'pohf buy wf_test_ok')
+    const bought = await buyAs(agent)
+    assert.equal(bought.status, 200, bought.text)
+    await says(page, '1 purchase delivered.')
+    await page.click('tbody a')
+    const drawer = page.locator('dialog[open]')
+    await drawer.filter({ hasText: 'the answer came with its credential' }).waitFor()
+    const { transaction } = bought.json.payment as { transaction: string }
+    assert.equal(await drawer.locator(`[title="${transaction}"]`).count(), 1)
+    assert.equal(await drawer.locator(`[title="${String(bought.json.credentialId)}"]`).count(), 1)
+    assert.match((await drawer.textContent()) ?? '', /0\.01 USDC/)
+    assert.equal((await page.content()).includes(String(bought.json.pohf_jwt)), false)
+  })
+
+  onPurchases(
+    'by keyboard alone: a purchase in doubt says not to pay again',
+    async ({ page, agent, open }) => {
+      node.rule((method) => (method.startsWith('eth_sendRaw') ? 'drop' : 'pass'))
+      const bought = await buyAs(agent)
+      assert.equal(bought.status, 202, bought.text)
+      await open()
+      await page.waitForSelector('tbody tr')
+      await tabTo(page, 'wf_test_ok')
+      await page.keyboard.press('Enter')
+      await page.locator('dialog[open]').waitFor()
+      node.rule(() => 'pass')
+      await page.keyboard.press('Escape')
+      await page.locator('dialog').waitFor({ state: 'detached' })
+      assert.equal(new URL(page.url()).hash, '#/purchases')
+    },
+  )
+
+  for (const view of views)
+    onPurchases(
+      `purchases: axe finds nothing, and nothing is wider than the page: ${view.width} px, ${view.colorScheme}`,
+      async ({ page, agent, open }) => {
+        const look = lookerAt(page, view)
+        await open()
+        await says(page, 'Nothing was bought with this key yet.')
+        await look('purchases-empty')
+        for (let n = 0; n < 3; n++) await buyAs(agent)
+        node.rule((method) => (method.startsWith('eth_sendRaw') ? 'drop' : 'pass'))
+        await buyAs(agent)
+        node.rule(() => 'pass')
+        await open()
+        await page.waitForSelector('tbody tr')
+        await look('purchases')
+        await page.click('tbody a >> nth=-1')
+        await page.waitForSelector('dialog[open]')
+        await look('purchase')
+      },
+      view,
+    )
+}
