@@ -41,6 +41,19 @@ const takesRail = (name: string, title: string, reference: () => string): Statem
 const hex = (): string => (invent('').replaceAll('-', '') + invent('').replaceAll('-', '')).slice(0, 64)
 const token = (): string => invent('').replaceAll('-', '').slice(0, 24)
 
+const namesRail = (rail: string, reference: () => string): Statement => ({
+  id: `bind.names-rail-${rail}`,
+  title: `a reference of rail ${rail} is known as one`,
+  needs: [bindTransaction],
+  decided: true,
+  run: async (world) => {
+    const paymentRef = reference()
+    const { body } = await ask(world, { paymentRef, memberId: invent('member') })
+    expectEqual(at(body, 'binding.rail'), rail, 'binding.rail')
+    expectEqual(at(body, 'binding.paymentRef'), paymentRef, 'binding.paymentRef')
+  },
+})
+
 const ask = async (world: World, body: Readonly<Record<string, unknown>>) =>
   world.http.post('/api/agents/bind-transaction', body, { key: (await testAgent(world)).apiKey })
 
@@ -167,6 +180,82 @@ export const transactionBinding: Section = {
     takesRail('card-network', 'a card network for agents', () => `agentpay:visa:${token()}`),
     takesRail('card', 'a card checkout', () => `card:stripe:cs_${token()}`),
     takesRail('stablecoin', 'a USD stablecoin', () => `usdc:eip155:84532/tx:0x${hex()}`),
+    namesRail('mpp', () => `mpp:stripe:pi_${token()}`),
+    namesRail('ousd', () => `ousd:eip155:8453/tx:0x${hex()}`),
+    namesRail('agentpay', () => `agentpay:visa:${token()}`),
+    namesRail('card', () => `card:stripe:cs_${token()}`),
+    namesRail('usdc', () => `usdc:eip155:84532/tx:0x${hex()}/log:3`),
+    namesRail('x402', () => `x402:eip155:84532/tx:0x${hex()}`),
+    namesRail('other', () => invent('payment')),
+    {
+      id: 'bind.bare-card',
+      title: 'a bare id of the card provider is written with its rail',
+      needs: [bindTransaction],
+      decided: true,
+      run: async (world) => {
+        const paymentRef = `pi_${token()}`
+        const { body } = await ask(world, { paymentRef, memberId: invent('member') })
+        expectEqual(at(body, 'binding.paymentRef'), `card:stripe:${paymentRef}`, 'binding.paymentRef')
+      },
+    },
+    {
+      id: 'bind.one-spelling',
+      title: 'upper and lower case of a transaction are one payment, and one binding',
+      needs: [bindTransaction],
+      decided: true,
+      run: async (world) => {
+        const paymentRef = `usdc:eip155:8453/tx:0x${hex()}`
+        const memberId = invent('member')
+        const agent = await testAgent(world)
+        const first = await bind(world, agent, { paymentRef, memberId })
+        const again = await bind(world, agent, { paymentRef: paymentRef.toUpperCase(), memberId })
+        expectEqual(again.jwt, first.jwt, 'the first JWT')
+      },
+    },
+    {
+      id: 'bind.test-binds-many',
+      title: 'a test payment binds any number of humans',
+      needs: [bindTransaction],
+      decided: true,
+      run: async (world) => {
+        const paymentRef = invent('payment')
+        for (const memberId of [invent('member'), invent('member')])
+          expectStatus(await ask(world, { paymentRef, memberId }), 200)
+      },
+    },
+    {
+      id: 'bind.live-needs-a-real-human',
+      title: 'a live key cannot bind a human that does not exist',
+      needs: [bindTransaction],
+      decided: true,
+      run: async (world) => {
+        const { apiKey } = await liveAgent(world)
+        for (const human of ['sessionId', 'memberId'])
+          expectRefusal(
+            await world.http.post(
+              '/api/agents/bind-transaction',
+              { paymentRef: invent('payment'), [human]: invent('human') },
+              { key: apiKey },
+            ),
+            404,
+            'not_found',
+          )
+      },
+    },
+    {
+      id: 'bind.payee-needs-a-chain',
+      title: 'a payee is refused where no transaction on a chain is named',
+      needs: [bindTransaction],
+      decided: true,
+      run: async (world) => {
+        const body = { paymentRef: invent('payment'), memberId: invent('member') }
+        expectRefusal(
+          await ask(world, { ...body, payee: `0x${hex().slice(0, 40)}` }),
+          400,
+          'validation_failed',
+        )
+      },
+    },
     {
       id: 'bind.repeat',
       title: 'the same binding again gives the same JWT',

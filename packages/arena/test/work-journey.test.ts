@@ -146,45 +146,47 @@ test(
     await person.press('input[name=agree]')
     await person.press('#step-consent button.main')
     await person.press('#step-codes button')
-    for (let tries = 0; tries < 3; tries += 1) {
+    const checkWays = ['pointer', 'pointer', 'keys', 'keys'] as const
+    for (const checkWay of checkWays) {
       await own.locator('#step-check pohf-check').waitFor()
-      await person.passCheck()
-      const done = own.locator('#step-done:visible')
-      if (
-        await done.waitFor({ timeout: 20_000 }).then(
+      if (checkWay === 'pointer') await person.passCheck()
+      else await passCheckByKeys(own, person.key)
+      const isDone = await own
+        .locator('#step-done:visible')
+        .waitFor({ timeout: 20_000 })
+        .then(
           () => true,
           () => false,
         )
-      )
-        break
-      log(`the check was not enough: ${await own.textContent('.result')}`)
+      log(`enrolment, ${checkWay}: ${isDone ? 'done' : await own.textContent('.result')}`)
+      if (isDone) break
     }
     await person.press('#step-done a[href^="/work"]')
     log('the first member is enrolled')
 
-    const finished: string[] = []
-    const workByHand = async (subject: string): Promise<void> => {
+    /** Whether it counted: on a busy machine a played person may miss questions, and is not paid, as anybody. */
+    const workByHand = async (subject: string, way: 'pointer' | 'keys'): Promise<boolean> => {
       await person.press('.task .btn.main')
-      await person.press('.act .btn.main')
+      await person.press(way === 'pointer' ? '.act .btn.main' : '[aria-describedby=words-why]')
       await own.locator('.answer').waitFor({ timeout: 60_000 })
-      const answered = await person.answerQuestions(isAnswered(own))
+      if (way === 'pointer') await person.answerQuestions(isAnswered(own))
+      else await answerByWords(own, undefined, person.key)
       await person.type('#f-subject', subject)
       await person.press('.bar-foot .btn.main')
-      const title = own.locator('h1.said')
-      await title.waitFor({ timeout: 60_000 })
-      log(`by hand: ${answered} answers, "${await title.textContent()}"`)
+      await own.locator('h1.said').waitFor({ timeout: 90_000 })
+      const text = (await own.innerText('main')).replaceAll(/\s+/g, ' ')
+      log(`by hand, ${way}: ${text.slice(0, 400)}`)
+      return text.startsWith('Handed in')
     }
-    /** A person may miss questions on a busy machine; the unit then waits for another person, and is not paid. */
-    for (let tries = 0; tries < 4 && finished.length < 2; tries += 1) {
-      await own.locator('.task .btn.main').waitFor({ timeout: 60_000 })
-      await workByHand(`boot ${finished.length + 1}`)
-      if (((await own.textContent('h1')) ?? '').startsWith('Handed in'))
-        finished.push(own.url().split('/').at(-1)?.split('?')[0] ?? '')
-      await person.press('.act .btn')
-      await says(own, /wait/)
+    let byHand = 0
+    let way: 'pointer' | 'keys' = 'pointer'
+    for (let unit = 1; unit <= 3 && byHand < 2; unit += 1) {
+      if (await workByHand(`boot ${unit}`, way)) byHand += 1
+      else way = 'keys'
+      await person.press('main > .act .btn')
+      await own.locator('.tasks').waitFor({ timeout: 60_000, state: 'attached' })
     }
-    const byHand = finished.length
-    assert.ok(byHand >= 1, 'somebody with a pointer can work')
+    assert.ok(byHand >= 1, 'somebody played by the operating system can work')
     await sums({ ...nothing, escrow: all })
 
     // The second member goes the accessible way.
@@ -197,13 +199,11 @@ test(
     await second.keyboard.press('Space')
     await second.keyboard.press('Tab')
     await second.keyboard.press('Enter')
+    await second.locator('#step-codes:visible').waitFor()
     await second.locator('#step-codes button').focus()
     await second.keyboard.press('Enter')
-    await second.locator('pohf-check button.btn').focus()
-    await second.keyboard.press('Enter')
-    await second.locator('pohf-check dialog .actions button').nth(1).focus()
-    await second.keyboard.press('Enter')
-    await answerCheckByWords(second)
+    await second.locator('#step-check:visible pohf-check').waitFor()
+    await passCheckByKeys(second, (name) => second.keyboard.press(name === 'Return' ? 'Enter' : name))
     await second.locator('#step-done:visible').waitFor({ timeout: 30_000 })
     for (let n = byHand; n < quantity; n += 1) {
       await second.goto(`${url}/work`)
@@ -227,7 +227,8 @@ test(
     const told = receiver.received
       .map(({ body }) => JSON.parse(body) as { type: string; data: { n?: number; credentialId?: string } })
       .filter(({ type }) => type === 'order.unit_delivered')
-    assert.deepEqual(told.map(({ data }) => data.n).toSorted(), [1, 2, 3])
+    assert.deepEqual(new Set(told.map(({ data }) => data.n)), new Set([1, 2, 3]))
+    assert.equal(told.length, quantity)
     const results = await ask('GET', `orders/${orderId}/results`)
     assert.equal(results.status, 'delivered')
     const fromService: Fetch = async (address) => {
@@ -249,7 +250,7 @@ test(
       })
       assert.ok(checked.ok, checked.ok ? '' : checked.message)
       assert.equal(checked.claims.test, undefined)
-      subjects.add(String(checked.claims.sub))
+      subjects.add(checked.claims.sub)
       log(`unit ${unit.n}: quality ${unit.quality}, ${checked.claims['assurance']}`)
     }
     assert.equal(subjects.size, 2, 'two people, each known to the buyer by one name')
@@ -326,15 +327,34 @@ test(
     await person.press('.payout button[type=submit]')
     await own.locator('.note.ok').waitFor({ timeout: 30_000 })
     assert.deepEqual(await faultsOfBooks(harness), [])
-    const { rows } = await harness.owner.query('select stars::int as stars, state from payouts')
-    log(`payout ${JSON.stringify(rows)}`)
-    assert.equal(rows[0].stars, byHand * workflow.rewardStars)
+    const { rows } = await harness.owner.query('select stars::int as stars, state from payout_requests')
+    assert.deepEqual(rows, [{ stars: byHand * workflow.rewardStars, state: 'queued' }])
     assert.deepEqual(other.faults, [])
   },
 )
 
-/** The check on the page of enrolment, by its words and digits. */
-const answerCheckByWords = async (page: Page): Promise<void> => {
+type Press = (name: string) => Promise<void>
+
+/** Goes on with Tab until the focus is where it is wanted. */
+const tabUntil = (page: Page, press: Press, isThere: string): Promise<true> =>
+  until('Tab comes there', async () => {
+    if (await page.evaluate<boolean>(isThere)) return true
+    await press('Tab')
+    return false
+  })
+
+/** The check of enrolment by its words, with keys alone. */
+const passCheckByKeys = async (page: Page, press: Press): Promise<void> => {
+  await tabUntil(page, press, "document.activeElement?.localName === 'pohf-check'")
+  await press('Return')
+  await page.locator('pohf-check dialog.ask').waitFor()
+  const inCheck = "document.querySelector('pohf-check').shadowRoot"
+  await tabUntil(
+    page,
+    press,
+    `${inCheck}.activeElement === ${inCheck}.querySelectorAll('.actions button')[1]`,
+  )
+  await press('Return')
   const read = `(() => {
     const dialog = document.querySelector('pohf-check')?.shadowRoot.querySelector('dialog')
     if (!dialog) return null
@@ -349,7 +369,7 @@ const answerCheckByWords = async (page: Page): Promise<void> => {
       if (!seen.runs || seen.title === last) return false
       last = seen.title
       await page.waitForTimeout(500)
-      await page.keyboard.press(String(seen.choices.findIndex((word) => seen.title.includes(word)) + 1))
+      await press(String(seen.choices.findIndex((word) => seen.title.includes(word)) + 1))
       return false
     },
     90_000,

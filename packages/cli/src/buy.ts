@@ -20,6 +20,7 @@ type Given = {
   readonly keyFile?: string
   readonly network?: string
   readonly payTo?: string
+  readonly issuer?: string
   readonly resume?: string
   readonly wait: string
   readonly json?: boolean
@@ -129,6 +130,7 @@ export const buy = async (workflowId: string | undefined, given: Given): Promise
     const service = {
       baseUrl: URL.canParse(given.url) ? given.url : wrong('--url must be a URL.'),
       apiKey: given.key ?? process.env['POHF_KEY'],
+      issuer: given.issuer,
       waitMs: numberOf(given.wait, '--wait', 3_600) * 1_000,
     }
     const options = { onProgress: tell }

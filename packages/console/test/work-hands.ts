@@ -78,28 +78,38 @@ export const lookAt = async (page: Page, name: string, full = true): Promise<voi
   assert.deepEqual(small, [], `${name}: targets below 44 px`)
 }
 
-type Question = { readonly open: boolean; readonly title: string; readonly choices: readonly string[] }
+type Question = {
+  /** A question waits for an answer; whether the dialog lies over the page at all. */
+  readonly open: boolean
+  readonly over: boolean
+  readonly title: string
+  readonly choices: readonly string[]
+}
 const see = (page: Page): Promise<Question> =>
   page.evaluate<Question>(`(() => {
     const dialog = document.querySelector('pohf-questions')?.shadowRoot.querySelector('dialog')
     const open = dialog?.open === true && dialog.className === 'choose' && dialog.querySelector('.bar.runs') !== null
-    return { open, title: dialog?.querySelector('h2')?.textContent ?? '', choices: [...(dialog?.querySelectorAll('.choice') ?? [])].map((one) => one.lastChild.textContent) }
+    return { open, over: dialog?.open === true, title: dialog?.querySelector('h2')?.textContent ?? '', choices: [...(dialog?.querySelectorAll('.choice') ?? [])].map((one) => one.lastChild.textContent) }
   })()`)
 
 /** Answers the questions with words by keyboard: it reads what stands there, as a person does. */
-export const answerByWords = async (page: Page, onQuestion?: () => Promise<void>): Promise<void> => {
+export const answerByWords = async (
+  page: Page,
+  onQuestion: () => Promise<void> = async () => undefined,
+  press: (key: string) => Promise<void> = (key) => page.keyboard.press(key),
+): Promise<void> => {
   let last = ''
   const deadline = performance.now() + 90_000
   while (performance.now() < deadline) {
     const left = await page.locator('.bar-foot .dots i:not(.full)').count()
-    if (left === 0) return
-    const { open, title, choices } = await see(page)
+    const { open, over, title, choices } = await see(page)
+    if (left === 0 && !over) return
     if (open && title !== last) {
       last = title
-      await onQuestion?.()
+      await onQuestion()
       await sleep(500)
       const choice = choices.findIndex((word) => title.includes(word))
-      await page.keyboard.press(String(choice + 1))
+      await press(String(choice + 1))
     }
     await sleep(60)
   }

@@ -23,7 +23,9 @@ const freePort = (): Promise<number> =>
 
 const buildInto = (folder: string, name: 'console' | 'tag'): string => {
   const target = join(folder, name)
-  execFileSync(process.execPath, [fileURLToPath(new URL(`../../${name}/build.ts`, import.meta.url)), target])
+  const script = fileURLToPath(new URL(`../../${name}/build.ts`, import.meta.url))
+  // As it is served: a build in the mode of tests is larger.
+  execFileSync(process.execPath, [script, target], { env: { ...process.env, NODE_ENV: 'production' } })
   return target
 }
 const bodyOf = async (request: IncomingMessage): Promise<string> => {

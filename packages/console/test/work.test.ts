@@ -256,9 +256,6 @@ inBrowser('a unit can be given back, and somebody faster is told of', phone, asy
   await page.getByRole('button', { name: 'Yes, give it back' }).click()
   await says(page, 'You gave it back.')
   await page.goto(`${given.url}/work`)
-  await says(page, 'No work waits right now.')
-  await orderPhotos(opened)
-  await page.reload()
   await says(page, 'One kind of work waits for you.')
   // Another tab of the same person takes it first.
   assert.equal((await worker.claim('wf_photo_label')).status, 200)

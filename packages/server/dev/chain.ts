@@ -6,6 +6,7 @@ import type { Config } from '../src/platform/config.ts'
 export type DevChain = {
   /** What the server must know of it. */
   readonly settings: Record<string, string>
+  readonly buyerKey: string
   /** Tells the registry of the server's keys, and says where everything is. */
   readonly introduce: (serverUrl: string) => Promise<string>
   readonly stop: () => Promise<void>
@@ -32,7 +33,6 @@ const introduce = async (chain: Chain, registry: Registry, serverUrl: string): P
     if (typeof outcome === 'string') throw new Error(`the registry did not take a key: ${outcome}`)
   }
   return `${chain.url}   chain id ${chain.chainId}, test dollars at ${chain.token}
-  Buyer's key    ${chain.buyer.privateKey}   1,000 test dollars; the key is public
   HumanRegistry  ${registry.address}`
 }
 
@@ -55,6 +55,7 @@ export const openChain = async (config: Config): Promise<DevChain | undefined> =
         X402_GAS_KEYS_FILE: gasKeysFile,
         X402_PAY_TO: chain.payTo.address,
       },
+      buyerKey: chain.buyer.privateKey,
       introduce: (serverUrl) => introduce(chain, registry, serverUrl),
       stop: chain.stop,
     }

@@ -140,11 +140,18 @@ const openLocalChain = async (early: Config): Promise<DevChain | string> => {
   }
 }
 
+/** The key is known to everybody, and so is what it holds: 1,000 test dollars. */
+const buyLine = (config: Config, buyerKey: string): string => `
+
+  PAYER_PRIVATE_KEY=${buyerKey} \\
+    npm run pohf -- buy wf_test_ok --url ${config.BASE_URL}`
+
 type Places = {
   readonly demo: string
   readonly mails: string
   readonly checkout: string
   readonly chain: string
+  readonly buy: string
 }
 const printWelcome = (config: Config, apiKey: string, places: Places): void => {
   say(`
@@ -164,7 +171,7 @@ PoHF is ready.
 Try it:
 
   curl ${config.BASE_URL}/api/agents/verify -H 'Authorization: Bearer ${apiKey}' \\
-    -H 'Content-Type: application/json' -d '{"sessionId":"my-first-session"}'
+    -H 'Content-Type: application/json' -d '{"sessionId":"my-first-session"}'${places.buy}
 
 Ctrl-C stops everything.`)
 }
@@ -234,6 +241,7 @@ const dev = async (): Promise<void> => {
       demo: demo.url,
       mails: catcher ? `http://127.0.0.1:${catcher.httpPort}` : 'sent by your SMTP_URL',
       chain: told,
+      buy: typeof chain === 'string' ? '' : buyLine(config, chain.buyerKey),
       checkout: standIn?.url ?? 'none: your STRIPE_SECRET_KEY is used',
     })
   } catch (error) {

@@ -195,7 +195,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
   const routes = [
     ...agents.routes(ctx, authenticator),
     ...credits.routes(ctx, { credits: creditsDesk, payments: paymentsDesk }),
-    ...credentials.routes(credentialsDeps),
+    ...credentials.routes({ ...credentialsDeps, findCardPayment: paymentsDesk.findCardPayment }),
     ...sessions.routes(ctx, {
       findSite: findSiteWith(members.originOf(ctx.config).origin),
       onClosed: evidence.makeScoring(ctx).onClosed,
@@ -262,7 +262,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
       ...agents.operatorRoutes(ctx, authenticator, operators.audit),
       ...signing.operatorRoutes(ctx, signer, {
         audit: operators.audit,
-        listStored: credentials.listStoredCredentials,
+        listStored: credentials.listSigned,
       }),
       ...credentials.operatorRoutes(ctx, operators.audit),
       ...members.operatorRoutes({ ctx, audit: operators.audit, forget }),
@@ -332,6 +332,7 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
     maintenanceDuty(ctx, [
       agents.deleteOldMailTokens,
       members.deleteOldCeremonies,
+      credentials.deleteEndedWallets,
       evidence.deleteOldNonces,
       evidence.deleteOldAttestations,
     ]),

@@ -1,6 +1,5 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after } from 'node:test'
 
 /**
  * What becomes of a call: pass it on; drop it unheard; pass it on and lose the answer, at once or after it came; or
@@ -17,7 +16,7 @@ export type Fate =
 /** Stands between a server and the node of its chain, and does what nodes and networks do. */
 export const startNodeProxy = async (nodeUrl: string) => {
   const counts = new Map<string, number>()
-  let rule: (method: string) => Fate | Promise<Fate> = () => 'pass'
+  let rule: (method: string, body: string) => Fate | Promise<Fate> = () => 'pass'
   const forward = async (body: string): Promise<string> => {
     const response = await fetch(nodeUrl, {
       method: 'POST',
@@ -29,7 +28,7 @@ export const startNodeProxy = async (nodeUrl: string) => {
   const serve = async (body: string, response: ServerResponse): Promise<void> => {
     const { id, method } = JSON.parse(body) as { id: unknown; method: string }
     counts.set(method, (counts.get(method) ?? 0) + 1)
-    const fate = await rule(method)
+    const fate = await rule(method, body)
     const write = (text: string) => response.setHeader('content-type', 'application/json').end(text)
     if (typeof fate === 'object') write(JSON.stringify({ jsonrpc: '2.0', id, ...fate }))
     else if (fate === 'drop') response.destroy()
@@ -53,10 +52,10 @@ export const startNodeProxy = async (nodeUrl: string) => {
       server.closeAllConnections()
       server.close(() => resolve())
     })
-  after(stop)
   return {
+    stop,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** What happens from now on, by the name of the method. */
+    /** What happens from now on, by the name of the method and the whole call. */
     rule: (next: typeof rule) => {
       rule = next
     },

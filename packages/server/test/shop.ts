@@ -26,6 +26,7 @@ export const startShop = async (environment: Record<string, string> = {}) => {
   if (!chain) return undefined
   after(() => chain.stop())
   const node = await startNodeProxy(chain.url)
+  after(node.stop)
   const settings = {
     X402_CHAIN_RPC: node.url,
     X402_PAY_TO: chain.payTo.address,

@@ -59,7 +59,7 @@ const en = {
 export type Words = typeof en
 
 const de: Words = {
-  button: 'Bestätigen, dass Sie ein Mensch sind',
+  button: 'Als Mensch bestätigen',
   idle: 'Etwa 15 Sekunden. Nichts wird aufgezeichnet, bevor Sie beginnen.',
   running: 'Die Prüfung läuft.',
   done: 'Prüfung beendet.',

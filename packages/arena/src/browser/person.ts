@@ -203,6 +203,8 @@ export type Person = {
   readonly press: (selector: string) => Promise<void>
   /** Presses into a field and types. */
   readonly type: (selector: string, text: string) => Promise<void>
+  /** Presses a key, by its name in X. */
+  readonly key: (name: string) => Promise<void>
   /** Goes through the check on this page to its end. */
   readonly passCheck: () => Promise<BotOutcome>
   /** Answers questions that come over the page, until `isDone`. Gives how many answers were put in. */
@@ -245,16 +247,25 @@ const sightOf = `(element) => {
 type Sight = { readonly box: Rectangle; readonly seen: boolean; readonly below: boolean }
 
 const find = async (page: Page, tell: (line: string) => void, selector: string): Promise<Rectangle> => {
-  const element = page.locator(selector).first()
-  await element.waitFor({ timeout: startMsMax })
+  await page.locator(selector).first().waitFor({ timeout: startMsMax })
+  const look = `(${sightOf})(document.querySelector(${JSON.stringify(selector)}))`
   for (let turns = 0; turns < 80; turns += 1) {
-    const { box, seen, below } = (await element.evaluate(sightOf)) as Sight
+    const { box, seen, below } = await page.evaluate<Sight>(look)
     if (seen) return box
     tell(`click ${below ? 5 : 4}`)
     // A wheel's step is drawn out over some frames.
     await sleep(250)
   }
   throw new Error(`nothing to press at ${selector}`)
+}
+
+/** No window of Chromium is narrower. */
+const windowWidthMin = 500
+/** On a phone's screen the page ends where the screen does, though the window goes on beyond it. */
+const narrow = async (page: Page, { width, height }: Screen): Promise<void> => {
+  const devtools = await page.context().newCDPSession(page)
+  const metrics = { width, height, deviceScaleFactor: 1, mobile: false }
+  await devtools.send('Emulation.setDeviceMetricsOverride', metrics)
 }
 
 /** Starts a screen, a browser and a person before it. Everything ends with `close`, also after a failure here. */
@@ -312,6 +323,7 @@ export const playPerson = async (options: PersonOptions): Promise<Person> => {
     const tell = (line: string) => void input.stdin?.write(`${line}\n`)
     const hand = createHand({ screen, random, generate, tell })
     await page.waitForLoadState()
+    if (screen.width < windowWidthMin) await narrow(page, screen)
     // Without a window manager nobody gives the window the keyboard; a person at a desk has it.
     tell('search --sync --onlyvisible --class chromium windowfocus')
     const press = async (selector: string) => {
@@ -337,6 +349,10 @@ export const playPerson = async (options: PersonOptions): Promise<Person> => {
           tell(`type --delay 0 -- ${JSON.stringify(letter)}`)
           await sleep(uniform(random, 70, 190))
         }
+      },
+      key: async (name) => {
+        tell(`key ${name}`)
+        await sleep(uniform(random, 70, 190))
       },
       passCheck: () => passCheck(player),
       answerQuestions: (isDone) => answerQuestions(player, isDone),

@@ -59,12 +59,10 @@ const List = ({ title, texts }: { title: string; texts: readonly string[] }) => 
 
 const Opened = ({ story, language }: { story: Story; language: Language }) => {
   const words = recordingWords[language]
-  const seconds = Math.round(story.ms / 1_000)
+  const facts = { seconds: Math.round(story.ms / 1_000), questions: story.questions.length }
   return (
     <>
-      <h1>
-        {words.title}: {fill(words.heading, { seconds, questions: story.questions.length })}
-      </h1>
+      <h1>{fill(facts.questions === 0 ? words.heading : words.headingAsked, facts)}</h1>
       <p class="muted">{words.lead}</p>
       <section class="card pad" aria-labelledby="film">
         <h2 class="h3" id="film">

@@ -2,7 +2,8 @@
 const en = {
   title: 'What was recorded',
   loading: 'Opening your recording',
-  heading: '{seconds} seconds, {questions} questions.',
+  heading: '{seconds} seconds of you were recorded.',
+  headingAsked: '{seconds} seconds of you were recorded, with {questions} questions.',
   lead: 'Your browser has opened the recording and checked it: it is whole, and nothing in it was changed since.',
   film: 'What you did',
   recordedTitle: 'Recorded',
@@ -39,7 +40,8 @@ export type RecordingWords = typeof en
 const de: RecordingWords = {
   title: 'Was aufgezeichnet wurde',
   loading: 'Ihre Aufzeichnung wird geöffnet',
-  heading: '{seconds} Sekunden, {questions} Fragen.',
+  heading: '{seconds} Sekunden von Ihnen wurden aufgezeichnet.',
+  headingAsked: '{seconds} Sekunden von Ihnen wurden aufgezeichnet, mit {questions} Fragen.',
   lead: 'Ihr Browser hat die Aufzeichnung geöffnet und geprüft: Sie ist vollständig und seither unverändert.',
   film: 'Was Sie getan haben',
   recordedTitle: 'Aufgezeichnet',

@@ -74,7 +74,10 @@ export const Handing = (given: {
     <>
       <Title text={words.handing.title} />
       <p class="lead">{words.handing.lead}</p>
-      <ol class="progress" role="status">
+      <p class="hidden" role="status">
+        {words.handing.steps[step]}
+      </p>
+      <ol class="progress">
         {words.handing.steps.map((text, index) => (
           <li key={text} class={index < step ? 'full' : index === step ? 'now' : ''}>
             {text}

@@ -60,7 +60,7 @@ const Facts = ({ page: { words, locale }, assignment }: { page: Page; assignment
           <dd class={`num meter ${qualityName(quality)}`}>
             <span class="track" style={{ '--v': `${Math.round(quality * 100)}%` }} aria-hidden="true" />
             {fill(words.result.qualityOf, {
-              n: quality.toLocaleString(locale, { maximumFractionDigits: 2 }),
+              n: quality.toLocaleString(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2 }),
             })}
             , {words.result.qualityWords[qualityName(quality)]}
           </dd>

@@ -21,4 +21,4 @@ export const payOf = ({ status, rewardStars }: Pick<Assignment, 'status' | 'rewa
   unpaid.has(status) ? 0 : rewardStars
 
 /** The colour that stands for a state; the word stands beside it. */
-export const chipOf = (status: Status): string => chips[status]
+export const chipOf = (status: Status): (typeof chips)[Status] => chips[status]

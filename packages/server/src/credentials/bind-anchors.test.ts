@@ -129,7 +129,10 @@ test('a live payment binds one human of an agent, whoever asks first; a test pay
   const both = await Promise.all(
     [ada.memberId, ben.memberId].map((memberId) => bind(live.apiKey, { ...body, memberId })),
   )
-  assert.deepEqual(both.map(({ status }) => status).toSorted(), [200, 409])
+  assert.deepEqual(
+    both.map(({ status }) => status).toSorted((a, b) => a - b),
+    [200, 409],
+  )
   assert.equal(both.find(({ status }) => status === 409)?.json.error, 'payment_ref_bound')
   const [first, second] = both[0]?.status === 200 ? [ada, ben] : [ben, ada]
   const upper = `USDC:eip155:8453/tx:0x${'AB'.repeat(32)}`

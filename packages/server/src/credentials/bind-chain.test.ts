@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after, test, type TestContext } from 'node:test'
+import { after, test } from 'node:test'
 import { compile, startChain, TestDollar, usdcAddress } from '@pohf/chain'
 import { decodeJwt } from 'jose'
 import { encodeFunctionData, type Address, type Hex } from 'viem'
@@ -40,10 +40,11 @@ const bind = (body: object, memberId = ada.memberId) =>
 const bindingOf = (jwt: string) => decodeJwt(jwt)['binding'] as Record<string, unknown>
 
 /** What a test does with the chain; skipped where anvil cannot run. */
-const onChain = (name: string, run: (on: NonNullable<typeof chain>, t: TestContext) => Promise<void>) =>
-  test(name, { skip: chain ? false : 'anvil is not built for this system' }, async (t) => {
-    if (chain) await run(chain, t)
+const onChain = (name: string, run: (on: NonNullable<typeof chain>) => Promise<void>): void => {
+  void test(name, { skip: chain ? false : 'anvil is not built for this system' }, async () => {
+    if (chain) await run(chain)
   })
+}
 const mine = (blocks: number) => chain?.rpc('anvil_mine', [`0x${blocks.toString(16)}`])
 const transferData = (to: Address, amount: bigint) =>
   encodeFunctionData({ abi: TestDollar.abi, functionName: 'transfer', args: [to, amount] })
@@ -75,7 +76,7 @@ onChain(
       rail: 'usdc',
       assurance: 'verified',
       human: 'member',
-      human_ref: ada.memberId,
+      human_ref: decodeJwt(json.pohf_jwt).sub,
       amount: '2.5',
       currency: 'USDC',
       payee: shop,
@@ -219,8 +220,8 @@ onChain('a test key and test:true ask no chain', async () => {
   assert.equal(json.binding.assurance, 'test')
 })
 
+const on = (chainId: number) => ({ paymentRef: `usdc:eip155:${chainId}/tx:0x${'a1'.repeat(32)}` })
 test('a chain without a node or without a token is asserted; one that does not answer is 503 and binds nothing', async () => {
-  const on = (chainId: number) => ({ paymentRef: `usdc:eip155:${chainId}/tx:0x${'a1'.repeat(32)}` })
   assert.equal((await bind(on(1))).json.binding.assurance, 'asserted', 'no node')
   assert.deepEqual(await refusal(on(8)), [503, 'chain_unreachable', undefined])
   const answers: Record<string, (typeof behaviour)['answer']> = {

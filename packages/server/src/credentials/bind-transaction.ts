@@ -8,7 +8,7 @@ import { evidenceItem, resolveSession, simulatedAttention } from '../evidence/in
 import { resolveMember } from '../members/index.ts'
 import { mint, repeatOf, type Deps } from './mint.ts'
 import { lookUpPayment, type FindCardPayment } from './payment-look-up.ts'
-import { parsePaymentRef, type PaymentRef } from './payment-ref.ts'
+import { parsePaymentRef, publicPurchaseId, type PaymentRef } from './payment-ref.ts'
 import { notSettled, type Settled } from './payment-settled.ts'
 import { frameClaims, pairwiseSubject } from './rules.ts'
 import { findCredentialSession, findStored, insertPaymentBinding } from './store.ts'
@@ -158,7 +158,9 @@ type Bound = {
 }
 
 /** Ties a verified human to a payment reference. Spends no credit. */
-export const bindTransaction = async (deps: BindDeps, caller: Agent, input: Input) => {
+export const bindTransaction = async (deps: BindDeps, caller: Agent, given: Input) => {
+  const input: Input =
+    given.workRef === undefined ? given : { ...given, workRef: publicPurchaseId(given.workRef) }
   // The one exception to "mode comes from the key": `test: true` writes this binding, and only it, as test.
   const agent: Agent = input.test === true ? { ...caller, mode: 'test' } : caller
   requireAnchors(input)
@@ -220,9 +222,6 @@ const draftOf = (deps: Deps, agent: Agent, { human, payment, settled, at }: Boun
   const frame = frameClaims({ baseUrl: deps.ctx.config.BASE_URL, mode: agent.mode, kind: 'binding', at })
   const credentialId = deps.ctx.ids.make('crd_')
   const salt = Buffer.from(deps.ctx.ids.token(), 'base64url')
-  const sub = pairwiseSubject(deps.ctx.secrets.derive('pairwise'), agent.agentId, human.person)
-  // A signed document cannot be changed: it names a member by the code from which nothing leads back after erasure.
-  const humanRef = human.by === 'member' ? sub : human.ref
   const looked = settled && {
     checked_at: frame.iat,
     ...(settled.amount === undefined ? {} : { amount: settled.amount }),
@@ -231,6 +230,9 @@ const draftOf = (deps: Deps, agent: Agent, { human, payment, settled, at }: Boun
   }
   // Where nobody looked, the reference is what the agent says it is.
   const assurance = agent.mode === 'test' ? 'test' : looked ? 'verified' : 'asserted'
+  const sub = pairwiseSubject(deps.ctx.secrets.derive('pairwise'), agent.agentId, human.person)
+  // A signed document cannot be changed: it names a member by the code from which nothing leads back after erasure.
+  const humanRef = human.by === 'member' ? sub : human.ref
   const document = { paymentRef, human: humanRef, ...looked }
   const claims: Omit<CredentialClaims, 'status'> = {
     ...frame,

@@ -1,15 +1,19 @@
+import { createHmac } from 'node:crypto'
 import type { Mode, OnchainClaims } from '@pohf/protocol'
 import { encodeFunctionData, parseAbi, type Hex } from 'viem'
 import { z } from 'zod'
 import type { BoundWallet } from '../evidence/index.ts'
-import type { Signer } from '../signing/index.ts'
+import type { Agent } from '../platform/call.ts'
+import { inTransaction, type Tx } from '../platform/db.ts'
+import { headerOf, onchainTyp, type Signer } from '../signing/index.ts'
+import type { Deps } from './mint.ts'
+import { claimWallet, listStoredCredentials } from './store.ts'
 
 type Beside = {
-  readonly mode: Mode
   readonly claims: Pick<OnchainClaims, 'iss' | 'iat' | 'exp'>
   readonly wallet: BoundWallet
-  /** The code of the human in the registry. */
-  readonly human: Buffer
+  /** The code of the human in a registry: another one at each agent, so that agents cannot compare. */
+  readonly nul: Buffer
 }
 
 const hexOf = (bytes: Buffer): Hex => `0x${bytes.toString('hex')}`
@@ -18,18 +22,18 @@ const hexOf = (bytes: Buffer): Hex => `0x${bytes.toString('hex')}`
  * Signs what a registry contract takes, beside a personhood credential and with its lifetime. It goes to a public place,
  * so it says nothing but the wallet, the code of its human, and how long.
  */
-export const signOnchain = async (signer: Signer, { mode, claims, wallet, human }: Beside) => {
+const signOnchain = async (signer: Signer, mode: Mode, { claims, wallet, nul }: Beside) => {
   const { iss, iat, exp } = claims
   const payload: OnchainClaims = {
     ...(mode === 'test' ? { test: true as const } : {}),
     wallet: wallet.wallet.toLowerCase(),
-    nul: hexOf(human),
+    nul: hexOf(nul),
     iat,
     exp,
     ...(wallet.type === 'contract' && wallet.chainId !== null ? { chain: wallet.chainId } : {}),
     iss,
   }
-  const jwt = await signer.signTyped('pohf-onchain+jwt', payload)
+  const jwt = await signer.signTyped(onchainTyp, payload)
   const [header = '', signedPayload = '', signature = ''] = jwt.split('.')
   const { kid } = JSON.parse(Buffer.from(header, 'base64url').toString('utf8')) as { kid: string }
   const raw = Buffer.from(signature, 'base64url')
@@ -41,8 +45,34 @@ export const signOnchain = async (signer: Signer, { mode, claims, wallet, human 
   }
 }
 
+/**
+ * The token for chains beside a credential, or why there is none: a human has one wallet on chains at a time, whichever
+ * agents asked. `human` is the same at every agent and never leaves.
+ */
+export const onchainOf = async (
+  { ctx, signer }: Pick<Deps, 'ctx' | 'signer'>,
+  { agentId, mode }: Agent,
+  beside: Beside & { readonly human: Buffer },
+) => {
+  const { claims, wallet, human } = beside
+  const key = ctx.secrets.derive('onchain-wallet')
+  const claim = {
+    human,
+    wallet: createHmac('sha256', key).update(wallet.wallet.toLowerCase()).digest(),
+    holder: agentId,
+    until: new Date(claims.exp * 1_000),
+  }
+  // No registry takes a test token, so there is nothing to keep single.
+  const granted = mode === 'test' || (await inTransaction(ctx, 'system', (tx) => claimWallet(tx, claim)))
+  return granted
+    ? { onchain: await signOnchain(signer, mode, beside) }
+    : { onchainRefused: 'another_wallet' as const }
+}
+
 const abi = parseAbi(['function revoke(bytes32 nullifier)'])
-const stored = z.looseObject({ onchain: z.looseObject({ payload: z.string() }) })
+const hex32 = z.string().regex(/^0x[0-9a-f]{64}$/)
+const token = z.looseObject({ payload: z.string(), r: hex32, s: hex32, keyId: hex32 })
+const stored = z.looseObject({ onchain: token })
 
 /**
  * What the owner of a registry sends to put the human of a credential out there too; undefined where the credential
@@ -57,3 +87,19 @@ export const registryRevocation = (answer: unknown): { nullifier: Hex; revoke: H
   if (test) return undefined
   return { nullifier, revoke: encodeFunctionData({ abi, functionName: 'revoke', args: [nullifier] }) }
 }
+
+const bytesOf = (hex: string): Buffer => Buffer.from(hex.slice(2), 'hex')
+const jwtOf = ({ payload, r, s, keyId }: z.infer<typeof token>): string => {
+  const header = headerOf(onchainTyp, bytesOf(keyId).toString('base64url'))
+  return `${header}.${payload}.${Buffer.concat([bytesOf(r), bytesOf(s)]).toString('base64url')}`
+}
+
+/** Everything of a time that was signed for somebody: credentials, and the tokens for chains beside them. */
+export const listSigned = async (
+  tx: Tx,
+  span: { readonly from: Date; readonly to: Date },
+  limit: number,
+): Promise<{ readonly credentialId: string; readonly jwt: string; readonly at: Date }[]> =>
+  (await listStoredCredentials(tx, span, limit)).flatMap(({ onchain, ...credential }) =>
+    onchain === null ? [credential] : [credential, { ...credential, jwt: jwtOf(token.parse(onchain)) }],
+  )

@@ -26,6 +26,7 @@ const good: readonly (readonly [text: string, rail: string, target: object, ref?
   ['card:stripe:cs_test_a11YYufW', 'card', { kind: 'card', id: 'cs_test_a11YYufW' }],
   ['card:stripe:ch_3MmlLrLkdI', 'card', { kind: 'card', id: 'ch_3MmlLrLkdI' }],
   ['card:stripe:py_1MmlLrLkdI', 'card', { kind: 'card', id: 'py_1MmlLrLkdI' }],
+  ['card:ord_aa01h2xcejqtf2/12', 'card', { kind: 'own', id: 'ord_aa01h2xcejqtf2/12' }],
   ['card:ord_aa01h2xcejqtf2', 'card', { kind: 'own', id: 'ord_aa01h2xcejqtf2' }],
   [`mpp:tempo:eip155:4217/tx:${hash}`, 'mpp', transfer(4217)],
   [`mpp:evm:eip155:8453/tx:${hash}/log:3`, 'mpp', transfer(8453, 3)],
@@ -34,6 +35,12 @@ const good: readonly (readonly [text: string, rail: string, target: object, ref?
   ['agentpay:visa:4815162342', 'agentpay', { kind: 'none' }],
   ['agentpay:mastercard:MCC-0001', 'agentpay', { kind: 'none' }],
   // Written otherwise, the same payment.
+  [
+    'x402:pur_aa01h2xcejqtf2.s3cret',
+    'x402',
+    { kind: 'own', id: 'pur_aa01h2xcejqtf2' },
+    'x402:pur_aa01h2xcejqtf2',
+  ],
   [
     'pi_3MtwBwLkdIwHu7ix',
     'card',
@@ -74,6 +81,7 @@ const bad = [
   'ch_3MmlLrLkdI',
   'x402:ord_aa01h2xcejqtf2',
   'agentpay:diners:4815162342',
+  'card:ord_aa01h2xcejqtf2/0',
   'agentpay:visa:123',
   'mpp:x',
   'constructor:a:b',
@@ -104,19 +112,19 @@ test('no text throws, reading twice changes nothing, and a known rail is in fron
   )
 })
 
+const write = (one: { chainId: number; digits: string; log: number | undefined }, upper: boolean) => {
+  const text = `usdc:eip155:${one.chainId}/tx:0x${one.digits}${one.log === undefined ? '' : `/log:${one.log}`}`
+  return upper ? text.toUpperCase() : text
+}
 test('two writings of one transaction are one reference, two transactions never', () => {
   const digits = fc.string({
-    unit: fc.constantFrom(...'0123456789abcdef'),
+    unit: fc.constantFrom(...'0123456789abcdef'.split('')),
     minLength: 64,
     maxLength: 64,
   })
   const chainId = fc.integer({ min: 1, max: 999_999_999 })
   const log = fc.option(fc.nat(999_999), { nil: undefined })
   const written = fc.record({ chainId, digits, log })
-  const write = (one: { chainId: number; digits: string; log: number | undefined }, upper: boolean) => {
-    const text = `usdc:eip155:${one.chainId}/tx:0x${one.digits}${one.log === undefined ? '' : `/log:${one.log}`}`
-    return upper ? text.toUpperCase() : text
-  }
   fc.assert(
     fc.property(written, written, fc.boolean(), (a, b, upper) => {
       assert.equal(parsePaymentRef(write(a, upper)).ref, write(a, false))

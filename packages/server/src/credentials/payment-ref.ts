@@ -3,7 +3,7 @@ import type { CredentialClaims } from '@pohf/protocol'
 type Rail = NonNullable<CredentialClaims['binding']>['rail']
 
 /** Where a payment can be looked up; `none` where nobody here can. */
-export type PaymentTarget =
+type PaymentTarget =
   | { readonly kind: 'transfer'; readonly chainId: number; readonly hash: string; readonly log?: number }
   | { readonly kind: 'card'; readonly id: string }
   | { readonly kind: 'own'; readonly id: string }
@@ -43,6 +43,13 @@ const readOwn =
   (form: RegExp): Reader =>
   (rest) =>
     form.test(rest) ? { rest, target: { kind: 'own', id: rest } } : undefined
+/** The part of a purchase id after the dot proves who bought: it is never written into a credential. */
+export const publicPurchaseId = (id: string): string =>
+  id.startsWith('pur_') ? (id.split('.')[0] ?? id) : id
+const readPurchase: Reader = (rest) =>
+  /^pur_[a-z0-9]{6,64}(?:\.[!-~]{1,200})?$/.test(rest)
+    ? { rest: publicPurchaseId(rest), target: { kind: 'own', id: publicPurchaseId(rest) } }
+    : undefined
 const readCardId: Reader = (rest) =>
   cardForm.test(rest) ? { rest, target: { kind: 'card', id: rest } } : undefined
 const readAsIs =
@@ -71,8 +78,8 @@ const anyOf =
 const readers: ReadonlyMap<string, Reader> = new Map([
   ['usdc', readTransfer],
   ['ousd', anyOf(readTransfer, readAsIs(solanaForm))],
-  ['x402', anyOf(readOwn(/^pur_[a-z0-9]{6,64}$/), readTransfer)],
-  ['card', anyOf(after('stripe', readCardId), readOwn(/^ord_[a-z0-9]{6,64}$/))],
+  ['x402', anyOf(readPurchase, readTransfer)],
+  ['card', anyOf(after('stripe', readCardId), readOwn(/^ord_[a-z0-9]{6,64}(?:\/[1-9][0-9]{0,4})?$/))],
   [
     'mpp',
     anyOf(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { verifyCredential, type Fetch } from '@pohf/verify'
 import * as operators from '../operators/index.ts'
 import { startHarness } from '../../test/harness.ts'
@@ -16,6 +17,8 @@ const receiver = await startReceiver()
 const live = await registerPaying(harness, 'live', 'first@example.com')
 const other = await registerPaying(harness, 'live', 'second@example.com')
 await subscribe(harness, live, receiver.url)
+const otherReceiver = await startReceiver()
+await subscribe(harness, other, otherReceiver.url)
 const post = (path: string, body: unknown, key = live.apiKey) => harness.call('POST', path, { key, body })
 
 const inProcess: Fetch = async (url) => {
@@ -161,13 +164,14 @@ test('after a person has deleted everything, a search of the whole database find
     assert.ok(!harness.lines.some((line) => line.includes(memberId)), 'the log names a member')
   }
   // The agents are told whom to forget, by the id that each of them gave. Those notices age out.
-  assert.deepEqual(await findBytes(harness.owner, memberIds[1] ?? ''), ['events'])
-  assert.deepEqual(await findBytes(harness.owner, ownId), ['events', 'webhook_deliveries'])
-  const { rows: notices } = await harness.owner.query(
-    "select body::jsonb ->> 'type' as type, state from webhook_deliveries where body like '%' || $1 || '%'",
-    [ownId],
-  )
-  assert.deepEqual(notices, [{ type: 'member.erased', state: 'delivered' }])
+  for (const memberId of memberIds) {
+    assert.deepEqual(await findBytes(harness.owner, memberId), ['events', 'webhook_deliveries'])
+    const { rows: notices } = await harness.owner.query(
+      "select body::jsonb ->> 'type' as type, state from webhook_deliveries where body like '%' || $1 || '%'",
+      [memberId],
+    )
+    assert.deepEqual(notices, [{ type: 'member.erased', state: 'delivered' }])
+  }
   assert.deepEqual(await Promise.all(jwts.map(verifies)), before)
 
   assertRefusal(await post('/api/agents/verify-personhood', { memberId: memberIds[0] }), 404, 'not_found')
@@ -267,35 +271,62 @@ test('a second passkey opens the same person', async () => {
   assert.equal((await phone.get('me')).json.memberships[0].memberId, memberId)
 })
 
-test('two agents cannot tell that they have the same person', async () => {
+/** Every text and number that could name somebody: long ones, for short ones are shared by many. */
+const valuesOf = (value: unknown): string[] => {
+  if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(valuesOf)
+  return typeof value === 'string' || typeof value === 'number' ? [String(value)] : []
+}
+// What thousands share: words of the vocabulary, the issuer and its status list, figures of a few digits.
+const common =
+  /^(personhood|substantial|enrolled|device|passkey|attention|webauthn|software|sha-256|telemetry|eoa|eip155:1|[a-z]+\.[a-z_.]+|[\d.]{1,5}|rules-[\w.+-]+|https?:.*)$/
+const telling = (a: readonly string[], b: readonly string[]) => [
+  ...new Set(a.filter((value) => b.includes(value) && !common.test(value))),
+]
+
+test('two agents cannot tell that they have the same person, until the person shows both the same wallet', async () => {
+  const heard = { live: receiver.received.length, other: otherReceiver.received.length }
   const { first, second } = await liveAPerson('customer-two-agents')
-  const seenBy = async (agent: typeof live, memberId: string) => {
-    const { rows } = await harness.owner.query(
-      "select data, subject from events where agent_id = $1 and (subject = $2 or data::text like '%' || $2 || '%')",
-      [agent.agentId, memberId],
-    )
+  const parties = [
+    { agent: live, memberId: first.memberId, hooks: () => receiver.received.slice(heard.live) },
+    { agent: other, memberId: second.memberId, hooks: () => otherReceiver.received.slice(heard.other) },
+  ] as const
+  /** Answers, claims and what was delivered, as one agent has them; `extra` goes along with the question. */
+  const seenBy = async ({ agent, memberId, hooks }: (typeof parties)[number], extra: object = {}) => {
     const answers = [
       await harness.call('GET', `/api/agents/members/${memberId}`, { key: agent.apiKey }),
-      await post('/api/agents/verify-personhood', { memberId }, agent.apiKey),
+      await post('/api/agents/verify-personhood', { memberId, ...extra }, agent.apiKey),
     ]
-    const claims = JSON.parse(
-      Buffer.from(answers[1]?.json.pohf_jwt.split('.')[1], 'base64url').toString(),
-    ) as object
-    return [claims, rows, ...answers.map((one) => one.json)]
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200],
+      answers[1]?.text,
+    )
+    await harness.work()
+    const bodies = hooks().map(({ body }) => JSON.parse(body) as object)
+    assert.ok(bodies.length >= 3, `only ${bodies.length} deliveries`)
+    const { onchain, ...told } = answers[1]?.json ?? {}
+    // The key that signs for a chain is everybody's; what it signs is looked into.
+    const onChain = onchain === undefined ? {} : claimsOf(`.${onchain.payload}`)
+    return valuesOf([claimsOf(told.pohf_jwt), bodies, told, answers[0]?.json, onChain])
   }
-  /** Every text and number that could name somebody: long ones, for short ones are shared by many. */
-  const valuesOf = (value: unknown): string[] => {
-    if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(valuesOf)
-    return typeof value === 'string' || typeof value === 'number' ? [String(value)] : []
-  }
-  // What thousands share: words of the vocabulary, the issuer and its status list, figures of a few digits.
-  const common =
-    /^(personhood|substantial|enrolled|device|passkey|attention|webauthn|software|sha-256|telemetry|[\d.]{1,5}|rules-[\w.+-]+|https?:.*)$/
-  const telling = (a: readonly string[], b: readonly string[]) =>
-    a.filter((value) => b.includes(value) && !common.test(value))
-  const one = valuesOf(await seenBy(live, first.memberId))
-  const two = valuesOf(await seenBy(other, second.memberId))
-  assert.ok(one.length > 20 && two.length > 20, 'saw nothing to compare')
+  const [one, two] = [await seenBy(parties[0]), await seenBy(parties[1])]
+  assert.ok(one.length > 40 && two.length > 40, 'saw nothing to compare')
   assert.deepEqual(telling(one, two), [])
   assert.deepEqual(telling([...one, 'psu_planted'], [...two, 'psu_planted']), ['psu_planted'])
+
+  const wallet = privateKeyToAccount(generatePrivateKey())
+  const shown: string[][] = []
+  for (const party of parties) {
+    const { memberId, agent } = party
+    await harness.advance(60_000)
+    const { nonce, message } = (
+      await post('/api/agents/wallet/challenge', { wallet: wallet.address, memberId }, agent.apiKey)
+    ).json
+    const walletSig = await wallet.signMessage({ message })
+    shown.push(await seenBy(party, { wallet: wallet.address, walletSig, walletNonce: nonce }))
+  }
+  const shared = new Set(telling(shown[0] ?? [], shown[1] ?? []).map((value) => value.toLowerCase()))
+  assert.ok(shared.delete(wallet.address.toLowerCase()))
+  // The code for a chain is looked at too: it is another one at each agent (decision 0147).
+  assert.deepEqual([...shared], [])
 })

@@ -1,5 +1,6 @@
 import type { PageAnswer } from '../platform/call.ts'
 import { html, pageOf, type Html } from '../platform/html.ts'
+import { ofMemberMax } from '../sessions/index.ts'
 import { languageSwitch } from './language-switch.ts'
 import type { Held } from './me.ts'
 import { fill, type Language, type Words } from './words.ts'
@@ -9,7 +10,9 @@ type Act = Membership['sessions'][number]
 
 /** Minutes in UTC: the same for everybody, and no script is needed to read it. */
 const timeOf = (instant: string): Html =>
-  html`<time datetime="${instant}">${instant.slice(0, 10)} ${instant.slice(11, 16)} UTC</time>`
+  html`<time datetime="${instant}"
+    ><span>${instant.slice(0, 10)}</span> <span>${instant.slice(11, 16)} UTC</span></time
+  >`
 
 const scriptWords = (words: Words): string => {
   const { wait, waitDevice, failed, me } = words
@@ -45,9 +48,13 @@ export const signInPage = (words: Words, language: Language): PageAnswer =>
       </form>`,
   )
 
+/** Two digits, as the language writes them. */
+const figureOf = ({ language }: Words, figure: number): string =>
+  figure.toLocaleString(language, { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+
 const outcomeOf = (words: Words, act: Act): Html => {
   if (act.verified === null) return html`${words.me.open}`
-  const quality = act.quality === null ? '' : act.quality.toFixed(2)
+  const quality = act.quality === null ? '' : figureOf(words, act.quality)
   return html`${act.verified ? words.me.human : words.me.notHuman} <span class="num">${quality}</span>`
 }
 
@@ -55,14 +62,14 @@ const outcomeOf = (words: Words, act: Act): Html => {
 const isRecorded = ({ kind, status }: Act): boolean =>
   kind !== 'presence' && status !== 'open' && status !== 'expired'
 
-const replayLink = ({ me }: Words, language: Language, act: Act): Html =>
+const replayLink = ({ me, language }: Words, act: Act): Html =>
   html`<a href="/me/recording?id=${act.sessionId}&lang=${language}"
     >${me.replay}<span class="hidden"
       >: ${fill(me.replayOf, { when: act.at.slice(0, 16).replace('T', ' ') })}</span
     ></a
   >`
 
-const actsOf = (words: Words, language: Language, acts: readonly Act[]): Html =>
+const actsOf = (words: Words, acts: readonly Act[]): Html =>
   acts.length === 0
     ? html`<p>${words.me.noActs}</p>`
     : html`<table>
@@ -81,7 +88,7 @@ const actsOf = (words: Words, language: Language, acts: readonly Act[]): Html =>
                 <td>${timeOf(act.at)}</td>
                 <td>${words.me.kinds[act.kind]}</td>
                 <td>${outcomeOf(words, act)}</td>
-                <td>${isRecorded(act) ? replayLink(words, language, act) : ''}</td>
+                <td>${isRecorded(act) ? replayLink(words, act) : ''}</td>
               </tr>`,
           )}
         </tbody>
@@ -89,7 +96,7 @@ const actsOf = (words: Words, language: Language, acts: readonly Act[]): Html =>
 
 const chips = { enrolled: 'ok', consented: 'warn', invited: 'warn', withdrawn: 'stop' } as const
 
-const membershipCard = (words: Words, language: Language, member: Membership): Html => {
+const membershipCard = (words: Words, member: Membership): Html => {
   const { me } = words
   return html`<article class="card pad flow">
     <h3>
@@ -115,7 +122,7 @@ const membershipCard = (words: Words, language: Language, member: Membership): H
           ? ''
           : html`<div>
               <dt>${me.checked}</dt>
-              <dd>${timeOf(member.checkedAt)}, ${me.quality} ${(member.quality ?? 0).toFixed(2)}</dd>
+              <dd>${timeOf(member.checkedAt)}, ${me.quality} ${figureOf(words, member.quality ?? 0)}</dd>
             </div>`
       }
       ${member.consents.map(
@@ -129,7 +136,8 @@ const membershipCard = (words: Words, language: Language, member: Membership): H
       )}
     </dl>
     <h4>${me.acts}</h4>
-    ${actsOf(words, language, member.sessions)}
+    ${actsOf(words, member.sessions)}
+    ${member.sessions.length < ofMemberMax ? '' : html`<p class="muted">${me.olderActs}</p>`}
     ${
       member.status === 'withdrawn'
         ? ''
@@ -198,6 +206,6 @@ export const mePage = (words: Words, language: Language, held: Held): PageAnswer
         <form data-act="sign-out"><button class="btn" type="submit">${words.me.signOut}</button></form>
       </div>
       <h2>${words.me.applications}</h2>
-      ${held.memberships.map((member) => membershipCard(words, language, member))}
-      ${passkeysPart(words, held)} ${erasePart(words)}`,
+      ${held.memberships.map((member) => membershipCard(words, member))} ${passkeysPart(words, held)}
+      ${erasePart(words)}`,
   )

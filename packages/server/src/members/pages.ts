@@ -19,6 +19,7 @@ const listOf = (texts: readonly string[], facts: Facts): Html[] =>
 
 const consentPart = (words: Words, facts: Facts): Html =>
   html`<section id="step-consent" class="flow">
+    <p class="muted">${fill(words.enrolLead, facts)}</p>
     <h2>${words.stepsTitle}</h2>
     <ol class="plain">
       ${listOf(words.steps, facts)}
@@ -52,8 +53,8 @@ const laterParts = (words: Words, facts: Facts): Html =>
     <section id="step-done" class="flow" hidden>
       <h2 tabindex="-1">${words.doneTitle}</h2>
       <p>${fill(words.doneLead, facts)}</p>
-      <p><a class="btn" href="/work">${words.toWork}</a></p>
-      <p><a href="/me">${words.seeData}</a></p>
+      <p><a class="btn" href="/work?lang=${words.language}">${words.toWork}</a></p>
+      <p><a href="/me?lang=${words.language}">${words.seeData}</a></p>
     </section>`
 
 const enrolPage = (words: Words, language: Language, facts: Facts, token: string): PageAnswer =>
@@ -61,7 +62,6 @@ const enrolPage = (words: Words, language: Language, facts: Facts, token: string
     words.enrolTitle,
     html`${languageSwitch(language)}
       <h1>${words.enrolTitle}</h1>
-      <p class="muted">${fill(words.enrolLead, facts)}</p>
       <div
         id="enrol"
         class="flow"

@@ -15,6 +15,7 @@ import {
   publishAheadMs,
   published,
   recordOf,
+  typedId,
   typedPayloads,
   type KeyPurpose,
   type KeyRecord,
@@ -151,9 +152,7 @@ export const openKeyring = ({ folder, backend, clock, ...parts }: Parts) => {
       const { purposeOf, schema } = typedPayloads[typ]
       const checked = schema.parse(payload)
       const purpose = purposeOf(checked)
-      const [jws] = signJobs([
-        { purpose, typ, id: `${typ}:${payloadHash(checked).slice(0, 16)}`, payload: checked },
-      ])
+      const [jws] = signJobs([{ purpose, typ, id: typedId(typ, checked), payload: checked }])
       if (jws === undefined) throw new Error('nothing was signed')
       return jws
     },

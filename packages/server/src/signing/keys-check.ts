@@ -3,7 +3,7 @@ import type { Ctx } from '../platform/context.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import type { JournalEntry } from './journal.ts'
-import { compareWithJournal, type Difference, type Issued } from './rules.ts'
+import { compareWithJournal, journalIdOf, onchainTyp, type Difference, type Issued } from './rules.ts'
 import type { Signer } from './sign.ts'
 
 const dayMs = 86_400_000
@@ -32,8 +32,8 @@ const readLines = async (signer: Signer, from: number, to: number): Promise<Jour
   const lines: JournalEntry[] = []
   let page = await signer.readJournal({ from, to })
   for (;;) {
-    // Status lists and epochs are journaled too; their ids name their type.
-    lines.push(...page.entries.filter((entry) => entry.id.startsWith('crd_')))
+    // Status lists and epochs are journaled too and stored elsewhere; their ids name their type.
+    lines.push(...page.entries.filter(({ id }) => id.startsWith('crd_') || id.startsWith(`${onchainTyp}:`)))
     if (lines.length > 2 * countMax) throw tooMany()
     if (!page.next) return lines
     page = await signer.readJournal({ from, to, cursor: page.next })
@@ -63,7 +63,7 @@ export const keysCheck = async (
     // Hashing thousands of payloads takes seconds; requests go on in between.
     await setImmediate()
   }
-  const stored = new Set(credentials.map((credential) => credential.credentialId))
+  const stored = new Set(credentials.map(journalIdOf))
   const signed = lines.filter((line) => within(line.at))
   return {
     from: from.toISOString(),

@@ -1,6 +1,6 @@
 import { lifetimeDays } from '@pohf/protocol'
 import { encodeFunctionData, parseAbi, toHex } from 'viem'
-import { headerOf } from './rules.ts'
+import { headerOf, onchainTyp } from './rules.ts'
 import type { Signer } from './sign.ts'
 
 const abi = parseAbi([
@@ -19,7 +19,7 @@ export const keysOnchain = async (signer: Signer) => {
       const [keyId, x, y] = [hexOf(key.kid), hexOf(jwk.x), hexOf(jwk.y)]
       // The last token that it signs may be bound as long as it is good.
       const notAfter = Math.ceil(key.activeUntil / 1_000) + lifetimeDays.personhood * 86_400
-      const header = toHex(headerOf('pohf-onchain+jwt', key.kid))
+      const header = toHex(headerOf(onchainTyp, key.kid))
       return {
         kid: key.kid,
         state: key.state,

@@ -46,6 +46,7 @@ export const rawSignature = (der: Buffer): Buffer => {
 
 export type KeyPurpose = (typeof keyPurposes)[number]
 
+export const onchainTyp = 'pohf-onchain+jwt'
 /** Everything but credentials has its own `typ`, its own key and its own shape. */
 export const typedPayloads = {
   'statuslist+jwt': {
@@ -63,7 +64,7 @@ export const typedPayloads = {
     purposeOf: () => 'epoch',
     schema: z.looseObject({ iss: z.url(), iat: z.int(), code: z.string(), epoch: z.string() }),
   },
-  'pohf-onchain+jwt': {
+  [onchainTyp]: {
     // The registry is never told of the test key: what it signs cannot reach a chain.
     purposeOf: (payload) => (payload['test'] === true ? 'onchain-test' : 'onchain'),
     schema: onchainClaims,
@@ -73,6 +74,9 @@ export const typedPayloads = {
   { purposeOf: (payload: Readonly<Record<string, unknown>>) => KeyPurpose; schema: z.ZodType }
 >
 export type Typ = keyof typeof typedPayloads
+
+/** What the journal calls a thing that has no id of its own. */
+export const typedId = (typ: Typ, payload: unknown): string => `${typ}:${payloadHash(payload).slice(0, 16)}`
 
 /** The first part of everything that is signed: three members, in this order. */
 export const headerOf = (typ: string, kid: string): string =>
@@ -210,13 +214,18 @@ const part = (jwt: string, index: number): Readonly<Record<string, unknown>> =>
     unknown
   >
 
+/** What the journal calls a credential, or the token for chains that was given out beside it. */
+export const journalIdOf = ({ credentialId, jwt }: Issued): string =>
+  part(jwt, 0)['typ'] === onchainTyp ? typedId(onchainTyp, part(jwt, 1)) : credentialId
+
 /** Every credential must have its line: same id, same key, same payload. */
 export const compareWithJournal = (
   issued: readonly Issued[],
   linesOf: ReadonlyMap<string, readonly JournalLine[]>,
 ): Difference[] =>
-  issued.flatMap(({ credentialId, jwt }): Difference[] => {
-    const own = linesOf.get(credentialId)
+  issued.flatMap((each): Difference[] => {
+    const { credentialId, jwt } = each
+    const own = linesOf.get(journalIdOf(each))
     if (!own) return [{ credentialId, fault: 'not_journaled' }]
     const hash = payloadHash(part(jwt, 1))
     const same = own.filter((line) => line.hash === hash)

@@ -1,13 +1,40 @@
+import type { Mode, Workflow } from '@pohf/protocol'
+import type { Tx } from '../platform/db.ts'
 import type { Stock } from './purchase/settle.ts'
+import { countStock, hasStock, markSold, returnStock, takeStock } from './stock.ts'
+import { findWorkflow, listWorkflows } from './store.ts'
 import { findRehearsal } from './test-workflows.ts'
 
-/** What a rehearsal delivers. */
+/** What a rehearsal delivers. It is nobody's work, so nothing is used up. */
 const rehearsed = { answer: { text: 'Nobody did this: it is a rehearsal.' }, session: null }
 
-/** What purchases are delivered from: on a test network also rehearsals, which never run out. */
+/** What purchases are delivered from: finished units, and on a test network rehearsals, which never run out. */
 export const stock: Stock = {
-  take: async (_tx, workflowId, mode) =>
-    mode === 'test' && findRehearsal(workflowId) ? { unitRef: null, frozen: rehearsed } : undefined,
-  giveBack: async () => undefined,
-  sell: async () => undefined,
+  take: async (tx, workflowId, mode) => {
+    if (mode === 'test' && findRehearsal(workflowId)) return { unitRef: null, frozen: rehearsed }
+    const unit = await takeStock(tx, workflowId, mode)
+    return unit && { unitRef: unit.unitRef, frozen: { answer: unit.answer, session: unit.session } }
+  },
+  giveBack: async (tx, unitRef) => {
+    if (unitRef !== null) await returnStock(tx, unitRef)
+  },
+  sell: async (tx, unitRef) => {
+    if (unitRef !== null) await markSold(tx, unitRef)
+  },
+}
+
+const workflowPattern = /^wf_[a-z0-9_]{1,64}$/
+
+/** A workflow of which at least one unit could be sold now. */
+export const findInStock = async (tx: Tx, workflowId: string, mode: Mode): Promise<Workflow | undefined> => {
+  // The caller's own text: the database takes no NUL.
+  const workflow = workflowPattern.test(workflowId) ? await findWorkflow(tx, workflowId) : undefined
+  return workflow?.active && (await hasStock(tx, workflowId, mode)) ? workflow : undefined
+}
+
+/** How many workflows can be bought and delivered now. */
+export const countPurchasable = async (tx: Tx, mode: Mode): Promise<number> => {
+  const stocked = await countStock(tx)
+  const offered = (await listWorkflows(tx)).filter(({ id }) => (stocked.get(id)?.[mode] ?? 0) > 0)
+  return offered.length + (mode === 'test' ? 1 : 0)
 }

@@ -1,6 +1,8 @@
 import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../platform/db.ts'
 import { findOrder } from './orders/store.ts'
+import { publicIdOf } from './purchase/rules.ts'
+import { findPurchase } from './purchase/store.ts'
 import { isPaid } from './rules.ts'
 import { findUnit, listUnits } from './units/store.ts'
 
@@ -17,17 +19,22 @@ const findUnitRef = async (tx: Tx, { agentId, mode, ref }: Ref): Promise<WorkRef
   return unit && { humanRef: unit.workerRef, paid: unit.status === 'accepted' && !unit.housePays }
 }
 
+/** A purchase of this agent names no person: the work was done for the shelf, before anybody bought it. */
+const findPurchaseRef = async (tx: Tx, { agentId, mode, ref }: Ref): Promise<WorkRef | undefined> => {
+  const purchase = await findPurchase(tx, publicIdOf(ref))
+  if (purchase?.agentId !== agentId || purchase.mode !== mode) return undefined
+  return { humanRef: null, paid: purchase.state === 'settled' || purchase.state === 'delivered' }
+}
+
 /**
- * The order or unit (`ord_…/n`) behind a reference; undefined where this agent has none. The person is named by the
+ * The order, unit (`ord_…/n`) or purchase behind a reference; undefined where this agent has none. The person is named by the
  * code that this agent alone has; an order names one only where it has a single unit.
  */
 export const findWorkRef = async (tx: Tx, key: Ref): Promise<WorkRef | undefined> => {
+  if (key.ref.startsWith('pur_')) return findPurchaseRef(tx, key)
   if (key.ref.includes('/')) return findUnitRef(tx, key)
   const order = await findOrder(tx, { agentId: key.agentId, mode: key.mode, orderId: key.ref })
   if (!order) return undefined
   const [only] = order.quantity === 1 ? await listUnits(tx, order, { after: 0, limit: 1 }) : []
   return { humanRef: only?.workerRef ?? null, paid: isPaid(order.status) }
 }
-
-/** How many workflows can be bought and delivered now: the rehearsal on a test network. */
-export const countPurchasable = async (_tx: Tx, mode: Mode): Promise<number> => (mode === 'test' ? 1 : 0)

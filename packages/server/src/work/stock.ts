@@ -1,6 +1,6 @@
 import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../platform/db.ts'
-import { countShelf, takeFromShelf, updateStock, type UnitKey } from './units/store.ts'
+import { countShelf, findOnShelf, takeFromShelf, updateStock, type UnitKey } from './units/store.ts'
 
 /** A finished unit that was taken from stock: its answer, and the session in which a person did it. */
 export type StockUnit = {
@@ -44,3 +44,7 @@ export const countStock = async (tx: Tx): Promise<ReadonlyMap<string, Readonly<R
   }
   return stock
 }
+
+/** Whether one could be sold now. A look that promises nothing: only taking one does. */
+export const hasStock = (tx: Tx, workflowId: string, mode: Mode): Promise<boolean> =>
+  findOnShelf(tx, workflowId, mode)

@@ -11,6 +11,7 @@ import {
 } from '../payments/index.ts'
 import { Answer, type Agent } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
+import { inTransaction } from '../platform/db.ts'
 import { Refusal, errorBodyOf } from '../platform/errors.ts'
 import { makePurchaseId, purchaseIdFault, type PurchaseTerms } from './purchase-id.ts'
 import { answerOf, pendingAnswer, type Asker } from './purchase/answer.ts'
@@ -18,7 +19,8 @@ import { isSecretOf, publicIdOf } from './purchase/rules.ts'
 import type { Shop } from './purchase/shop.ts'
 import type { Purchase } from './purchase/store.ts'
 import { capCentsOf } from './rules.ts'
-import { findRehearsal } from './test-workflows.ts'
+import { findInStock } from './purchase-stock.ts'
+import { findRehearsal, isRehearsalId } from './test-workflows.ts'
 
 /** The request: which unit, and what its headers and query say about payment. */
 export type Buying = {
@@ -94,59 +96,98 @@ const isProven = (purchase: Purchase, buying: Buying, given: string | undefined)
   return buying.agent?.agentId === purchase.agentId && buying.agent.mode === purchase.mode
 }
 
-/** What is on sale under this id here; undefined where nothing is. */
-const findOffer = (network: Network, workflowId: string) =>
-  network.isTest ? findRehearsal(workflowId) : undefined
+/** A workflow that can be bought here now. A rehearsal needs no look at the shelf, and says how it ends. */
+type Offer = { readonly workflow: Workflow; readonly ending: 'settles' | 'times_out' | 'fails' }
+const findOffer = async (deps: BuyDeps, network: Network, workflowId: string): Promise<Offer> => {
+  const rehearsal = network.isTest ? findRehearsal(workflowId) : undefined
+  if (rehearsal) return rehearsal
+  const workflow =
+    deps.shop && !isRehearsalId(workflowId)
+      ? await inTransaction(deps.ctx, 'system', (tx) => findInStock(tx, workflowId, modeOf(network)))
+      : undefined
+  if (!workflow) throw new Refusal('out_of_stock')
+  return { workflow, ending: 'settles' }
+}
+
+/** A test network sells test work, and nothing else does. */
+const modeOf = (network: Network): Mode => (network.isTest ? 'test' : 'live')
+
+const termsOf = ({ workflow }: Offer, network: Network): PurchaseTerms => ({
+  workflowId: workflow.id,
+  amountUsdcMicro: usdcOf(capCentsOf(workflow.priceUsd)),
+  network,
+})
+
+const refuse = (message: string) => new Refusal('payment_invalid', { message })
 
 /**
- * Sells one unit over HTTP 402. A call without payment writes nothing. The process's own clock is enough here: it only
- * bounds quotes, and the chain judges an authorization by its own time.
+ * Checks a payment that nobody has shown before, against what is on sale now. The process's own clock is enough here: it
+ * only bounds quotes, and the chain judges an authorization by its own time.
  */
-export const taskBuy = async (deps: BuyDeps, buying: Buying) => {
+const order = async (deps: BuyDeps, buying: Buying, paying: Paying, given: string | undefined) => {
   const { ctx, shop } = deps
   const network = networkOf(ctx.config)
-  const offer = findOffer(network, buying.workflowId)
-  if (!offer) throw new Refusal('out_of_stock')
-  const { workflow, ending } = offer
-  const amountUsdcMicro = usdcOf(capCentsOf(workflow.priceUsd))
-  const terms = { workflowId: workflow.id, amountUsdcMicro, network }
-
-  const paying = readPayment(buying.payments)
-  if (!paying) return challenge(ctx, workflow, terms, buying.requestId)
-
-  const { payment, header } = paying
+  const offer = await findOffer(deps, network, buying.workflowId)
+  const terms = termsOf(offer, network)
   const at = ctx.clock.now()
-  const given = readPurchaseId([...buying.purchaseIds, payment.purchaseId])
   const purchaseId = given ?? newPurchaseId(ctx, terms)
-  const checked = await checkPayment(payment, {
+  const fault = purchaseIdFault(ctx.secrets.derive('purchase'), terms, { purchaseId, at })
+  if (fault !== undefined) throw refuse(fault)
+  const checked = await checkPayment(paying.payment, {
     network,
-    amountUsdcMicro,
+    amountUsdcMicro: terms.amountUsdcMicro,
     at,
     asksContracts: shop !== undefined,
   })
-  const fault = purchaseIdFault(ctx.secrets.derive('purchase'), terms, { purchaseId, at }) ?? checked.fault
-  const refuse = (message: string) => new Refusal('payment_invalid', { message })
-  if (ending !== 'settles' || !shop) {
-    if (fault !== undefined) throw refuse(fault)
-    if (ending === 'fails')
-      throw refuse('The payment is good; this task rehearses a settlement that fails. Nothing was charged.')
-    const asker = { proven: true, purchaseId, header, network: payment.network }
-    if (ending === 'times_out')
-      return pendingAnswer(
-        ctx.config,
-        { purchaseId: publicIdOf(purchaseId), workflowId: workflow.id, state: 'uncertain' },
-        asker,
-      )
-    throw new Refusal('chain_unreachable', { headers: { 'retry-after': retryAfterSeconds } })
-  }
-
-  const mode: Mode = network.isTest ? 'test' : 'live'
+  if (checked.fault !== undefined) throw refuse(checked.fault)
+  const mode = modeOf(network)
   const agentId = buying.agent?.mode === mode ? buying.agent.agentId : deps.houseAgentId(mode)
+  const { ending } = offer
+  return { ending, workflowId: terms.workflowId, purchaseId, payment: checked.signed, agentId, mode }
+}
+
+/** What a payment is answered that no chain settles: rehearsals of a bad end, and all where there is no chain. */
+const answerUnsettled = async (deps: BuyDeps, buying: Buying, paying: Paying, given: string | undefined) => {
+  const { ending, workflowId, purchaseId } = await order(deps, buying, paying, given)
+  if (ending === 'fails')
+    throw refuse('The payment is good; this task rehearses a settlement that fails. Nothing was charged.')
+  if (ending === 'settles')
+    throw new Refusal('chain_unreachable', { headers: { 'retry-after': retryAfterSeconds } })
+  const asker = { proven: true, purchaseId, header: paying.header, network: paying.payment.network }
+  return pendingAnswer(
+    deps.ctx.config,
+    { purchaseId: publicIdOf(purchaseId), workflowId, state: 'uncertain' },
+    asker,
+  )
+}
+
+/** Sells one unit over HTTP 402. A call without payment writes nothing, and a rehearsal does not even read. */
+export const taskBuy = async (deps: BuyDeps, buying: Buying) => {
+  const { ctx, shop } = deps
+  const network = networkOf(ctx.config)
+  const paying = readPayment(buying.payments)
+  if (!paying) {
+    const offer = await findOffer(deps, network, buying.workflowId)
+    return challenge(ctx, offer.workflow, termsOf(offer, network), buying.requestId)
+  }
+  const { payment, header } = paying
+  const given = readPurchaseId([...buying.purchaseIds, payment.purchaseId])
+  const rehearsal = network.isTest ? findRehearsal(buying.workflowId) : undefined
+  if (!shop || (rehearsal && rehearsal.ending !== 'settles'))
+    return answerUnsettled(deps, buying, paying, given)
+
+  let purchaseId = given
   const { purchase, trusted } = await shop.buy(payment, async () => {
-    if (checked.fault !== undefined || fault !== undefined) throw refuse(fault ?? '')
-    return { workflowId: workflow.id, purchaseId, payment: checked.signed, agentId, mode }
+    const wanted = await order(deps, buying, paying, given)
+    purchaseId = wanted.purchaseId
+    return wanted
   })
   const proven = isProven(purchase, buying, given) || trusted
-  const known = proven && isSecretOf(purchaseId, purchase.secretHash) ? purchaseId : undefined
-  return answerOf(ctx.config, purchase, { proven, purchaseId: known, header, network: payment.network })
+  const isIts = purchaseId !== undefined && isSecretOf(purchaseId, purchase.secretHash)
+  return answerOf(ctx.config, purchase, {
+    proven,
+    purchaseId: proven && isIts ? purchaseId : undefined,
+    header,
+    network: payment.network,
+  })
 }

@@ -33,3 +33,6 @@ export const findRehearsal = (workflowId: string): { workflow: Workflow; ending:
   const ending = Object.hasOwn(endings, workflowId) ? endings[workflowId] : undefined
   return ending && { workflow: { ...rehearsal, id: workflowId }, ending }
 }
+
+/** The names of rehearsals: no main network sells anything under them. */
+export const isRehearsalId = (workflowId: string): boolean => workflowId.startsWith('wf_test_')

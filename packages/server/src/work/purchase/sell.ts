@@ -80,12 +80,12 @@ const reserve = async (
 export const sell = async (till: Till, wanted: Wanted, onSend: () => void): Promise<Sold> => {
   const { ctx, settlement, mint } = till
   const { payment } = wanted
-  const verdict = await settlement.verify(payment)
+  // Both only ask, so they ask at once: a signer that cannot sign stops a purchase before anything is charged.
+  const [verdict] = await Promise.all([settlement.verify(payment), mint.ready()])
   if (verdict.kind === 'refused')
     throw new Refusal('payment_invalid', {
       message: `The chain would refuse the payment: ${verdict.reason} Nothing was charged.`,
     })
-  await mint.ready()
   const reserved = await inTransaction(ctx, 'system', (tx) => reserve(tx, till, wanted, verdict))
   if (reserved === 'taken') return { purchase: await findTaken(till, wanted), fresh: false }
   onSend()

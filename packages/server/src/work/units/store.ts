@@ -399,6 +399,17 @@ export const updateStock = async (tx: Tx, key: UnitKey, stock: 'shelf' | 'sold')
     .executeTakeFirst()
   return numUpdatedRows === 1n
 }
+export const findOnShelf = async (tx: Tx, taskId: string, mode: Mode): Promise<boolean> => {
+  const row = await tx
+    .selectFrom('order_units')
+    .select('n')
+    .where('task_id', '=', taskId)
+    .where('mode', '=', mode)
+    .where('stock', '=', 'shelf')
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
 /** How many units of each task are on the shelf. */
 export const countShelf = async (
   tx: Tx,

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeJwt } from 'jose'
+import { create } from '../../operators/index.ts'
+import { faultsOfBooks } from '../../../test/books.ts'
+import { encode } from '../../../test/payer.ts'
+import { startShop } from '../../../test/shop.ts'
+import { makeWorker } from '../../../test/worker.ts'
+
+const shop = await startShop()
+if (!shop) test('selling from stock', { skip: 'no chain runs on this system' }, () => undefined)
+else {
+  const { chain, node, harness, ask, fund, signV2, pay, balanceOf, ageChain } = shop
+  const home = await harness.register('test')
+  const { operatorKey: key } = await create(harness.ctx, 'machine', 'Otto')
+  const price = 1_000_000n
+  let made = 0
+
+  /** The operator has units made, a person each does one, and nobody objects until they count as accepted. */
+  const produce = async (count: number) => {
+    const items = Array.from({ length: count }, () => ({ question: `Text ${++made}.` }))
+    const ordered = await harness.operate('POST', '/operator/work/produce', {
+      key,
+      body: { workflowId: 'wf_judge', mode: 'test', quantity: count, items },
+    })
+    assert.equal(ordered.status, 200, ordered.text)
+    const answers: string[] = []
+    for (const item of items) {
+      const worker = await makeWorker(harness, home)
+      const judgement = `This is what I think of ${item.question}`
+      const delivered = await worker.work('wf_judge', { judgement, sure: 4 })
+      assert.equal(delivered.status, 200, delivered.text)
+      answers.push(judgement)
+    }
+    // The time to object is over. Moving the clock by days would make every other duty catch up.
+    await harness.owner.query(
+      "begin; set local session_replication_role = replica; update order_units set review_until = pohf_now() where status = 'delivered'; commit",
+    )
+    await harness.advance(1_000)
+    await harness.work()
+    return answers
+  }
+  const offerAt = () => ask('wf_judge')
+  const buyAt = async (payer: Awaited<ReturnType<typeof fund>>) => {
+    const { v2, purchaseId } = await offerAt()
+    const headers = { 'payment-signature': encode(await signV2(payer, v2)) }
+    return { answer: await pay(headers, 'wf_judge'), headers, purchaseId }
+  }
+  const isSoldOut = async () => {
+    const answer = await harness.call('GET', '/api/agent/tasks/wf_judge/buy')
+    assert.equal(answer.status, 409, answer.text)
+    assert.equal(answer.json.error, 'out_of_stock')
+  }
+  const stockOf = async () =>
+    (await harness.owner.query("select stock from order_units where stock <> 'sold' order by n")).rows.map(
+      ({ stock }) => stock as string,
+    )
+
+  test('work that a person did is sold with its answer, and its credential says how it was done', async () => {
+    await isSoldOut()
+    const [judgement] = await produce(1)
+    const { json: manifest } = await harness.call('GET', '/api/agents/discovery')
+    assert.equal(manifest.status.purchasable_tasks_now, 2)
+    const payer = await fund(3n * price)
+    const { answer } = await buyAt(payer)
+    assert.equal(answer.status, 200, answer.text)
+    assert.equal(answer.json.answer.judgement, judgement)
+    assert.equal(answer.headers['x-sandbox'], undefined)
+    const claims = decodeJwt<{ evidence: { type: string }[]; telemetry: object; work?: unknown }>(
+      answer.json.pohf_jwt,
+    )
+    assert.deepEqual(
+      claims.evidence.map(({ type }) => type).filter((type) => type === 'simulated'),
+      [],
+    )
+    assert.ok(claims.evidence.some(({ type }) => type === 'answer'))
+    assert.ok(claims.evidence.some(({ type }) => type === 'payment'))
+    assert.equal(await balanceOf(payer.account.address), 2n * price)
+    await isSoldOut()
+    assert.deepEqual(await stockOf(), [])
+  })
+
+  test('five buyers and one unit: one is delivered, four are told that it is gone, and only one pays', async () => {
+    await produce(1)
+    const payers: Awaited<ReturnType<typeof fund>>[] = []
+    for (let index = 0; index < 5; index++) payers.push(await fund(price))
+    const offers = await Promise.all(payers.map(() => offerAt()))
+    const answers = await Promise.all(
+      payers.map(async (payer, index) => {
+        const { v2 } = offers[index] ?? (await offerAt())
+        return pay({ 'payment-signature': encode(await signV2(payer, v2)) }, 'wf_judge')
+      }),
+    )
+    assert.deepEqual(
+      answers.map(({ status }) => status).toSorted(),
+      [200, 409, 409, 409, 409],
+      answers.map(({ text }) => text.slice(0, 200)).join('\n'),
+    )
+    const left = await Promise.all(payers.map(({ account }) => balanceOf(account.address)))
+    assert.equal(left.filter((balance) => balance === 0n).length, 1)
+    assert.equal(left.filter((balance) => balance === price).length, 4)
+    const { rows } = await harness.owner.query(
+      'select count(*)::int as n from x402_payments p where not exists (select from purchases u where u.purchase_id = p.reference)',
+    )
+    assert.equal(rows[0].n, 0)
+  })
+
+  test('a unit is held while its payment is in doubt, and is for sale again once the chain proves that nothing was paid', async () => {
+    await produce(1)
+    const payer = await fund(price)
+    node.rule((method) => (method.startsWith('eth_sendRaw') ? 'drop' : 'pass'))
+    const { answer, purchaseId, headers } = await buyAt(payer)
+    assert.equal(answer.status, 202, answer.text)
+    await isSoldOut()
+    assert.deepEqual(await stockOf(), ['taken'])
+    await ageChain(400_000)
+    await harness.advance(400_000)
+    node.rule((method) => (method.startsWith('eth_sendRaw') ? 'drop' : 'pass'))
+    await harness.work()
+    node.rule(() => 'pass')
+    const read = await harness.call('GET', `/api/agent/purchases/${purchaseId}`)
+    assert.equal(read.json.status, 'void', read.text)
+    assert.deepEqual(await stockOf(), ['shelf'])
+    assert.equal((await pay(headers, 'wf_judge')).status, 402)
+    assert.equal(await balanceOf(payer.account.address), price)
+    const other = await buyAt(await fund(price))
+    assert.equal(other.answer.status, 200, other.answer.text)
+  })
+
+  test('a payment shown for another task is a conflict, uncharged', async () => {
+    await produce(1)
+    const payer = await fund(5n * price)
+    const bought = await buyAt(payer)
+    assert.equal(bought.answer.status, 200)
+    await produce(1)
+    const swapped = await pay(bought.headers, 'wf_test_ok')
+    assert.equal(swapped.status, 409, swapped.text)
+    assert.equal(swapped.json.error, 'purchase_conflict')
+    assert.equal(await balanceOf(payer.account.address), 4n * price)
+  })
+
+  test('paid, and the work is gone: the money is owed, an operator gives it back, and the chain is the witness', async () => {
+    const payer = await fund(price)
+    node.rule((method) => (method.startsWith('eth_sendRaw') ? 'lose later' : 'pass'))
+    const { answer, purchaseId, headers } = await buyAt(payer)
+    node.rule(() => 'pass')
+    assert.equal(answer.status, 202, answer.text)
+    const { rows } = await harness.owner.query("select session_id from order_units where stock = 'taken'")
+    // The database would refuse it: no path of the program takes back what a session was scored as.
+    await harness.owner.query(
+      `begin; set local session_replication_role = replica; update sessions set verified = false where session_id = '${rows[0].session_id}'; commit`,
+    )
+    await harness.advance(10_000)
+    await harness.work()
+    await harness.advance(10_000)
+    await harness.work()
+    const publicId = purchaseId.split('.')[0] ?? ''
+    const owed = await harness.operate('GET', '/operator/purchases', { key })
+    assert.deepEqual(
+      owed.json.purchases.map(({ purchaseId: id, status }: { purchaseId: string; status: string }) => [
+        id,
+        status,
+      ]),
+      [[publicId, 'refund_due']],
+      owed.text,
+    )
+    assert.ok(harness.lines.some((line) => line.includes('give the money back')))
+    assert.equal((await pay(headers, 'wf_judge')).status, 202)
+    const refund = (transaction: unknown) =>
+      harness.operate('POST', `/operator/purchases/${publicId}/refund`, {
+        key,
+        body: { transaction, reason: 'the work was withdrawn' },
+      })
+    assert.equal((await refund(`0x${'ab'.repeat(32)}`)).status, 422)
+    const give = async (micro: bigint) =>
+      chain.rpc('eth_sendTransaction', [
+        {
+          from: chain.payTo.address,
+          to: chain.token,
+          gas: '0x40000',
+          data: `0xa9059cbb${payer.account.address.slice(2).toLowerCase().padStart(64, '0')}${micro.toString(16).padStart(64, '0')}`,
+        },
+      ])
+    assert.equal((await refund(await give(price - 1n))).status, 422)
+    const whole = await give(price)
+    const done = await refund(whole)
+    assert.equal(done.status, 200, done.text)
+    assert.equal((await refund(whole)).status, 409)
+    assert.deepEqual(await faultsOfBooks(harness), [])
+    const status = await harness.call('GET', `/api/agent/purchases/${purchaseId}`)
+    assert.equal(status.json.status, 'refunded')
+  })
+}
