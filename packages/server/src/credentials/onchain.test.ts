@@ -44,8 +44,10 @@ const mintWith = async (key: string, body: object) => {
   assert.equal(answer.status, 200, answer.text)
   return answer.json as { pohf_jwt: string; credentialId: string; onchain?: Onchain; onchainRefused?: string }
 }
+const ask = async (key: string, memberId: string, wallet: Wallet) =>
+  mintWith(key, await proofFor(key, memberId, wallet))
 const mint = async (key: string, memberId: string, wallet: Wallet) => {
-  const minted = await mintWith(key, await proofFor(key, memberId, wallet))
+  const minted = await ask(key, memberId, wallet)
   assert.ok(minted.onchain)
   return { ...minted, onchain: minted.onchain }
 }
@@ -359,18 +361,16 @@ onFirst(
 // The last one: it moves the service's time far ahead of the chains'.
 test('a human has one wallet on chains, whichever agents ask, and a code of its own at each', async () => {
   const wallet = newWallet()
-  const ask = async (agent: { readonly apiKey: string }, memberId: string, shown: Wallet) =>
-    mintWith(agent.apiKey, await proofFor(agent.apiKey, memberId, shown))
   const human = await enrolPerson(harness, live)
   const again = await enrolPerson(harness, other, { browser: human.browser })
   const here = await mint(live.apiKey, human.memberId, wallet)
-  const refused = await ask(other, again.memberId, newWallet())
+  const refused = await ask(other.apiKey, again.memberId, newWallet())
   assert.equal(refused.onchain, undefined)
   assert.equal(refused.onchainRefused, 'another_wallet')
   const there = await mint(other.apiKey, again.memberId, wallet)
   assert.notEqual(nulOf(there.onchain), nulOf(here.onchain))
   // Both agents' tokens name it now, and only one of them could move its own.
-  assert.equal((await ask(live, human.memberId, newWallet())).onchainRefused, 'another_wallet')
+  assert.equal((await ask(live.apiKey, human.memberId, newWallet())).onchainRefused, 'another_wallet')
   await harness.advance(91 * 86_400_000)
-  assert.ok((await ask(live, human.memberId, newWallet())).onchain)
+  assert.ok((await ask(live.apiKey, human.memberId, newWallet())).onchain)
 })

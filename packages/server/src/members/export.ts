@@ -31,7 +31,7 @@ async function* sessionsOf({ ctx }: MembersDeps, member: MemberKey): AsyncGenera
   }
 }
 
-async function* membershipsOf(deps: MembersDeps, members: readonly MemberRow[]): AsyncGenerator<unknown> {
+async function* membershipsOf(deps: MembersDeps, members: readonly MemberRow[]): AsyncGenerator {
   for (const member of members) {
     const { agentId, mode, memberId } = member
     const [shown, besides] = await inTransaction(deps.ctx, 'system', async (tx) => [
@@ -42,14 +42,14 @@ async function* membershipsOf(deps: MembersDeps, members: readonly MemberRow[]):
   }
 }
 
-async function* actsOf(deps: MembersDeps, members: readonly MemberKey[]): AsyncGenerator<unknown> {
+async function* actsOf(deps: MembersDeps, members: readonly MemberKey[]): AsyncGenerator {
   for (const member of members)
     for await (const session of sessionsOf(deps, member))
       yield { memberId: member.memberId, ...shownSession(session) }
 }
 
 /** At most one recording, of four megabytes, is in memory. */
-async function* recordingsOf(deps: MembersDeps, members: readonly MemberKey[]): AsyncGenerator<unknown> {
+async function* recordingsOf(deps: MembersDeps, members: readonly MemberKey[]): AsyncGenerator {
   const { ctx } = deps
   for (const member of members)
     for await (const { sessionId } of sessionsOf(deps, member)) {

@@ -127,7 +127,9 @@ const plain = (value: unknown): unknown => {
       .toLowerCase()
       .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
       .trim()
-  return Array.isArray(value) ? value.map((one) => String(plain(one))).toSorted((a, b) => a.localeCompare(b)) : value
+  return Array.isArray(value)
+    ? value.map((one) => String(plain(one))).toSorted((a, b) => a.localeCompare(b))
+    : value
 }
 /** Whether an answer says what is known to be right, in the fields that are known. Spelling of signs does not count. */
 export const isRight = (known: unknown, answer: unknown): boolean =>

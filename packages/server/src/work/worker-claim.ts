@@ -38,12 +38,11 @@ const flagsOf = async (
   tx: Tx,
   deps: WorkerDeps,
   unit: Unit,
-  who: Who,
-  address: string,
+  { workable, address }: Who & { readonly address: string },
 ): Promise<string[]> => {
   if (unit.agentId === deps.houseOf(unit.mode)) return []
   const sameNetwork = (await deps.findNetwork(tx, unit.agentId)) === deps.networkOf(address)
-  const onlyThroughBuyer = who.workable.every(({ agentId }) => agentId === unit.agentId)
+  const onlyThroughBuyer = workable.every(({ agentId }) => agentId === unit.agentId)
   return [...(sameNetwork ? ['same_network'] : []), ...(onlyThroughBuyer ? ['only_through_buyer'] : [])]
 }
 
@@ -93,7 +92,7 @@ export const workerClaim = (deps: WorkerDeps, page: FromPage, wish: Wish) => {
       worker: workerOf(key, who.personId),
       challenge: challengeOf(key, assignmentId),
       minutes: claimMinutesOf(order.terms.estMinutes),
-      flags: await flagsOf(tx, deps, unit, who, wish.address),
+      flags: await flagsOf(tx, deps, unit, { ...who, address: wish.address }),
     })
     const made = await findAssignment(tx, assignmentId)
     if (!made) throw new Error('an assignment vanished')

@@ -355,14 +355,20 @@ test('a person who is erased leaves answers and payments, and nothing that leads
   assert.equal(file.json.work.length, 2)
   assert.deepEqual(file.json.work[1].answer, answer)
   assert.equal(file.json.sessions.length, 2, 'what was recorded at buyers is told too')
-  const { rows: before } = await harness.owner.query('select worker_ref from order_units where order_id = $1 and n = 1', [
-    orderId,
-  ])
-  const erased = await harness.call('POST', '/api/members/me/erase', { headers, body: { confirm: 'delete everything' } })
+  const { rows: before } = await harness.owner.query(
+    'select worker_ref from order_units where order_id = $1 and n = 1',
+    [orderId],
+  )
+  const erased = await harness.call('POST', '/api/members/me/erase', {
+    headers,
+    body: { confirm: 'delete everything' },
+  })
   assert.equal(erased.status, 200, erased.text)
   for (const trace of [worker.personId, worker.memberId, String(before[0].worker_ref), 'Elm Street'])
     assert.deepEqual(
-      (await findBytes(harness.owner, trace)).filter((table) => !['outbox', 'events', 'webhook_deliveries'].includes(table)),
+      (await findBytes(harness.owner, trace)).filter(
+        (table) => !['outbox', 'events', 'webhook_deliveries'].includes(table),
+      ),
       [],
       trace,
     )
@@ -371,6 +377,10 @@ test('a person who is erased leaves answers and payments, and nothing that leads
   assert.ok(results.units[0].credential.pohf_jwt)
   const { json: appeals } = await operate('GET', 'appeals')
   const open = appeals.appeals.find((one: { orderId: string }) => one.orderId === orderId)
-  assert.equal((await operate('POST', `appeals/${open.assignmentId}/decide`, { decision: 'accepted', reason: 'ok' })).status, 200)
+  assert.equal(
+    (await operate('POST', `appeals/${open.assignmentId}/decide`, { decision: 'accepted', reason: 'ok' }))
+      .status,
+    200,
+  )
   assert.deepEqual(await faultsOfBooks(harness), [])
 })
