@@ -20,6 +20,7 @@ test('the built page is told its issuer, escaped, and keeps the strict policy; i
   mkdirSync(join(folder, 'assets'), { recursive: true })
   writeFileSync(join(folder, 'verify.html'), '<meta name="pohf-issuer" content="{{issuer}}">')
   writeFileSync(join(folder, 'console.html'), '<title>Console</title>')
+  writeFileSync(join(folder, 'recording.html'), '<title>Recording</title>')
   mkdirSync(join(folder, 'operator/assets'), { recursive: true })
   writeFileSync(join(folder, 'operator/operator.html'), '<title>Operators</title>')
   writeFileSync(join(folder, 'operator/assets/operator-def456.js'), 'export {}')
@@ -28,13 +29,13 @@ test('the built page is told its issuer, escaped, and keeps the strict policy; i
   const built = consolePages('https://proof.example/"><script>', folder)
   assert.deepEqual(
     built.map((page) => page.path),
-    ['/verify', '/console', '/assets/verify-abc123.js'],
+    ['/verify', '/console', '/me/recording', '/assets/verify-abc123.js'],
   )
   const page = await built[0]?.handler({ params: {}, query: {}, header: () => undefined })
   assert.ok(!page?.text.includes('<script>'))
   assert.match(page?.headers?.['content-security-policy'] ?? '', /default-src 'none'.*script-src 'self'/)
   assert.equal(page?.headers?.['cache-control'], 'no-cache')
-  const script = await built[2]?.handler({ params: {}, query: {}, header: () => undefined })
+  const script = await built[3]?.handler({ params: {}, query: {}, header: () => undefined })
   assert.equal(script?.mediaType, 'text/javascript; charset=utf-8')
   assert.match(script?.headers?.['cache-control'] ?? '', /immutable/)
 })
