@@ -5,7 +5,7 @@ import { startShop } from '../../server/test/shop.ts'
 import { amountOf, headlineOf, stateOf, stateWords } from '../src/console/purchases/words.ts'
 import { lookerAt, openBed, says, signIn, tabTo, views, type Opened, type View } from './bed.ts'
 
-type Shop = Awaited<ReturnType<typeof startShop>>
+type Shop = NonNullable<Awaited<ReturnType<typeof startShop>>>
 
 test('amounts are written from millionths, and every state has a sentence', () => {
   assert.deepEqual(['10000', '1', '1234567', '500000', '0'].map(amountOf), [
