@@ -1,16 +1,19 @@
-// Starts the service as `npm start` does and holds it against the specification: the conformance suite, then the
-// whole journey by curl.
+// Starts the service as `npm start` does, where it can be with a local chain so that something is really bought, and holds
+// it against the specification: the conformance suite, then the whole journey by curl.
 import { spawnSync } from 'node:child_process'
 import { startServer } from './server.ts'
+import { findShop } from './shop.ts'
 
-const server = await startServer()
+const shop = await findShop()
+const server = shop ?? (await startServer())
+const env = { ...process.env, ...(shop ? { PAYER_PRIVATE_KEY: shop.chain.buyer.privateKey } : {}) }
 try {
   const steps: readonly (readonly [string, readonly string[]])[] = [
     ['node', ['conformance/src/main.ts', '--base-url', server.baseUrl, '--json']],
     ['bash', ['docs/journey/journey.sh', server.baseUrl]],
   ]
   for (const [command, parameters] of steps) {
-    const run = spawnSync(command, parameters, { encoding: 'utf8', timeout: 300_000 })
+    const run = spawnSync(command, parameters, { encoding: 'utf8', timeout: 300_000, env })
     const lines = `${run.stdout}${run.stderr}`.trimEnd().split('\n')
     const failed = run.status !== 0
     // A run that went well says it in its last lines; one that did not shows everything.

@@ -13,6 +13,10 @@ const steps: readonly { readonly name: string; readonly command: readonly string
   { name: 'generated files', command: ['node', 'tools/generate.ts', '--check'] },
   { name: 'tests', command: ['node', 'tools/test.ts'] },
   { name: 'kills', command: ['node', 'tools/battery-kill.ts', '--seconds', '60', '--json'] },
+  {
+    name: 'purchases',
+    command: ['node', 'tools/battery-purchase.ts', '--purchases', '60', '--clients', '12', '--json'],
+  },
   { name: 'acceptance', command: ['node', 'tools/acceptance.ts'] },
   { name: 'interop', command: ['node', 'tools/interop.ts', '--json'] },
   { name: 'x402 clients', command: ['node', 'tools/x402-clients.ts', '--json'] },

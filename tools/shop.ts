@@ -14,10 +14,10 @@ type Options = {
   readonly environment?: Readonly<Record<string, string>>
 }
 
-/** A whole server that sells on a chain of its own. */
-export const startShop = async ({ blockTime, through, gasKeys = 4, environment }: Options = {}) => {
+/** A whole server that sells on a chain of its own; undefined where anvil is not built for this system. */
+export const findShop = async ({ blockTime, through, gasKeys = 4, environment }: Options = {}) => {
   const chain = await startChain(blockTime === undefined ? {} : { blockTime })
-  if (!chain) throw new Error('anvil is not built for this system')
+  if (!chain) return undefined
   const folder = mkdtempSync(join(tmpdir(), 'pohf-gas-'))
   const end = async () => {
     await chain.stop()
@@ -42,4 +42,11 @@ export const startShop = async ({ blockTime, through, gasKeys = 4, environment }
     await end()
     throw error
   }
+}
+
+/** The same, for whom nothing can be done without a chain. */
+export const startShop = async (options: Options = {}) => {
+  const shop = await findShop(options)
+  if (!shop) throw new Error('anvil is not built for this system')
+  return shop
 }

@@ -7,6 +7,7 @@ import { calibrateFolder } from './calibrate.ts'
 import { listen, trigger } from './listen.ts'
 import { operatorCall } from './operator.ts'
 import { recomputeFile } from './recompute.ts'
+import * as orders from './orders.ts'
 import { openSession } from './sessions.ts'
 import { verify } from './verify.ts'
 import * as hooks from './webhooks.ts'
@@ -230,6 +231,51 @@ program
   .option('--key <key>', 'an API key of the agent; default: POHF_API_KEY')
   .option('--json', 'one JSON object, with every record')
   .action(openSession)
+const order = program.command('orders').description('work that you commissioned')
+const placed = (text: string, description: string) =>
+  agent(order.command(text)).description(description).option('--json', 'the answer as JSON')
+placed('list', 'your orders, newest first').option('--status <status>', 'in one state').action(orders.list)
+placed('show <orderId>', 'one order').action(orders.read)
+placed('results <orderId>', 'the answers, a line for each unit')
+  .option('--csv', 'as a table, with the credentials')
+  .action(orders.results)
+placed('accept <orderId> <n>', 'accept a delivered unit: the person is paid').action(orders.accept)
+placed('reject <orderId> <n>', 'reject a delivered unit; the person may appeal')
+  .requiredOption(
+    '--reason <reason>',
+    'wrong_answer, instructions_not_followed, incomplete, low_effort or other',
+  )
+  .option('--note <text>', 'what the person should know')
+  .action(orders.reject)
+placed('cancel <orderId>', 'end what nobody works on yet').action(orders.cancel)
+
+const workflows = program.command('workflows').description('what people can be asked to do')
+remote(workflows.command('list'))
+  .description('every workflow, with its forms, known items and stock')
+  .action((options) => operatorCall(options, 'GET', '/operator/workflows'))
+remote(workflows.command('write <workflowId>'))
+  .description('offer a workflow, or change what is offered; orders that stand keep their terms')
+  .option('--file <file>', 'its terms as JSON; - reads standard input', '-')
+  .action(orders.writeWorkflow)
+remote(workflows.command('retire <workflowId>'))
+  .description('offer it no more; orders that stand are finished')
+  .action((workflowId: string, options) =>
+    operatorCall(options, 'POST', `/operator/workflows/${encodeURIComponent(workflowId)}/retire`),
+  )
+const work = program.command('work').description('work at the operator’s own cost')
+remote(work.command('produce <workflowId> <quantity>'))
+  .description('have units made, to be sold from stock')
+  .option('--mode <mode>', 'live or test', 'live')
+  .option('--instructions <text>', 'what people should know')
+  .action((workflowId: string, quantity: string, options) =>
+    operatorCall(options, 'POST', '/operator/work/produce', {
+      workflowId,
+      mode: options.mode,
+      quantity: Number(quantity),
+      ...(options.instructions === undefined ? {} : { instructions: options.instructions }),
+    }),
+  )
+
 const refunds = program.command('refunds').description('card money that goes back')
 remote(refunds.command('list'))
   .description('what was to be given back, and how it stands')

@@ -1,4 +1,4 @@
-type Remote = { readonly url: string; readonly key?: string }
+export type Remote = { readonly url: string; readonly key?: string }
 
 /** Calls the operators' listener and prints its answer; a refusal ends with its own words. */
 export const operatorCall = async (

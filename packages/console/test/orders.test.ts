@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
+import * as operators from '../../server/src/operators/index.ts'
 import { play } from '../../server/test/person.ts'
 import { makeWorker } from '../../server/test/worker.ts'
 import { lookerAt, openBed, says, signIn, tabTo, views, type Opened, type View } from './bed.ts'
@@ -11,6 +12,8 @@ import type { Service } from './service.ts'
 const inBrowser = await openBed()
 
 type Agent = Awaited<ReturnType<Service['harness']['register']>>
+
+type Assignment = { readonly assignmentId: string; readonly site: string; readonly challenge: string }
 
 const answer = { clear: true, correct: true, polite: false, reason: 'It shouts.' }
 const texts = ['The train leaves at noon.', 'SEND IT NOW!!', 'Would you kindly look at this?']
@@ -26,26 +29,56 @@ const commission = async ({ harness }: Service, agent: Agent, body: object): Pro
   assert.equal(funded.status, 200, funded.text)
   return orderId
 }
-/** A person who hands in units of this agent, the first with a recording that can be replayed. */
-const deliver = async ({ harness }: Service, agent: Agent, count: number): Promise<void> => {
+let made = 0
+/** A workflow of its own for each order that people work on: units are found by their workflow, whoever ordered them. */
+const makeWorkflow = async ({ harness }: Service): Promise<string> => {
+  const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
+  made += 1
+  const yesNo = { type: 'yes_no', required: true } as const
+  const written = await harness.operate('POST', `/operator/workflows/wf_t_${made}`, {
+    key: operatorKey,
+    body: {
+      title: 'Judge a short text',
+      description: 'A person reads a text and says if it is clear, correct and polite.',
+      steps: ['Read it', 'Answer'],
+      estMinutes: 2,
+      rewardStars: 50,
+      webcamBonus: 0,
+      datasetOptin: false,
+      category: 'review',
+      priceUsd: 1,
+      inputForm: [{ name: 'text', label: 'The text', type: 'text', required: true }],
+      answerForm: [
+        { name: 'clear', label: 'Is it clear?', ...yesNo },
+        { name: 'correct', label: 'Is its language correct?', ...yesNo },
+        { name: 'polite', label: 'Is it polite?', ...yesNo },
+        { name: 'reason', label: 'Why?', type: 'line', required: true, maxLength: 300 },
+      ],
+      gold: [],
+    },
+  })
+  assert.equal(written.status, 200, written.text)
+  return `wf_t_${made}`
+}
+/** An order of texts that a person has worked on: all of it, the first unit with a recording that can be replayed. */
+const commissionDone = async (service: Service, agent: Agent, items: readonly string[]): Promise<string> => {
+  const { harness } = service
+  const taskType = await makeWorkflow(service)
+  const orderId = await commission(service, agent, { taskType, quantity: items.length, items })
   const worker = await makeWorker(harness, await harness.register('test'))
-  let mine = 0
-  // The oldest unit is given out first, whoever ordered it: what other tests left open is done on the way.
-  for (let taken = 0; mine < count; taken++) {
-    assert.ok(taken < 50, 'there is nothing left to take')
-    const claimed = await worker.claim('wf_text_review')
+  for (const [index] of items.entries()) {
+    const claimed = await worker.claim(taskType)
     assert.equal(claimed.status, 200, claimed.text)
-    const assignment = claimed.json as { assignmentId: string; site: string; challenge: string }
-    const { assignmentId, site, challenge } = assignment
-    const isFirst = site === agent.agentId && mine === 0
+    const { assignmentId, site, challenge } = claimed.json as Assignment
+    const isFirst = index === 0
     const sessionId = isFirst
       ? (await play(harness, { site, challenge, kind: 'work', strokes: wave })).sessionId
-      : await worker.record(assignment)
+      : await worker.record({ site, challenge })
     if (isFirst) await harness.work()
     const handed = await worker.deliver(assignmentId, sessionId, answer)
     assert.equal(handed.json.status, 'delivered', handed.text)
-    if (site === agent.agentId) mine += 1
   }
+  return orderId
 }
 /** Some motion to look at. */
 const wave = Array.from({ length: 6 }, (_, run) =>
@@ -119,8 +152,7 @@ onOrders('what the form refuses is said where it was typed', async ({ page, open
 
 onOrders('a unit: answer, proof checked here, replay, yes, no with a reason, CSV', async (opened) => {
   const { page, service, agent, open } = opened
-  const orderId = await commission(service, agent, { taskType: 'wf_text_review', quantity: 3, items: texts })
-  await deliver(service, agent, 3)
+  const orderId = await commissionDone(service, agent, texts)
   await open(`#/orders/${orderId}`)
   await says(page, 'Everything came back. 3 units wait for your yes or no')
   await page.click('tbody a >> nth=0')
@@ -146,6 +178,7 @@ onOrders('a unit: answer, proof checked here, replay, yes, no with a reason, CSV
   await page.locator('dialog').waitFor({ state: 'detached' })
   await page.click('nav[aria-label="Which units"] >> text=rejected')
   await page.locator('.units tbody tr', { hasText: 'accepted' }).waitFor({ state: 'detached' })
+  await page.locator('.units tbody tr', { hasText: 'rejected' }).waitFor()
   assert.equal(await page.locator('.units tbody tr').count(), 1)
   assert.match(page.url(), /state=rejected/)
   await says(page, '$1.00')
@@ -167,18 +200,13 @@ onOrders('what nobody works on is cancelled after a second press, and the money 
   await page.click('text=Cancel what nobody works on: 2 of 2')
   await says(page, '$1.00 went back')
   await page.click('text=All orders')
-  await page.click('text=Ended before their end: 1 cancelled')
+  await page.click('text=/Ended before their end: 1 (cancelled|refunded)/')
   await says(page, 'Name what a photo shows')
 })
 
 onOrders('a credential that was changed is called forged in the drawer', async (opened) => {
   const { page, service, agent, open } = opened
-  const orderId = await commission(service, agent, {
-    taskType: 'wf_text_review',
-    quantity: 1,
-    items: ['One.'],
-  })
-  await deliver(service, agent, 1)
+  const orderId = await commissionDone(service, agent, ['One.'])
   await page.route('**/results?*', async (route) => {
     const response = await route.fetch()
     const text = await response.text()
@@ -212,12 +240,7 @@ onOrders('text by others stays text: in a task, an answer, a note', async (opene
 onOrders(
   'by keyboard alone: order, unit, accept, back to the row',
   async ({ page, service, agent, open }) => {
-    const orderId = await commission(service, agent, {
-      taskType: 'wf_text_review',
-      quantity: 2,
-      items: ['A.', 'B.'],
-    })
-    await deliver(service, agent, 2)
+    const orderId = await commissionDone(service, agent, ['A.', 'B.'])
     await open()
     await tabTo(page, 'Judge a short text')
     await page.keyboard.press('Enter')
@@ -245,12 +268,7 @@ onOrders('the first view is small; what checks and replays is fetched by who loo
   const sizes = scripts.map((file) => gzipSync(readFileSync(join(service.folder, file))).length)
   const bytes = sizes.reduce((sum, size) => sum + size, 0)
   assert.ok(bytes < 32_000, `${bytes} bytes of script before anything is shown`)
-  const orderId = await commission(service, agent, {
-    taskType: 'wf_text_review',
-    quantity: 1,
-    items: ['One.'],
-  })
-  await deliver(service, agent, 1)
+  const orderId = await commissionDone(service, agent, ['One.'])
   const fetched = (name: string) => service.asked.some(({ url }) => url.startsWith(`/assets/${name}-`))
   service.asked.length = 0
   await open(`#/orders/${orderId}`)
@@ -266,8 +284,7 @@ onOrders('the first view is small; what checks and replays is fetched by who loo
 
 /** One agent with orders in every state that a buyer meets. */
 const furnish = async (service: Service, agent: Agent): Promise<string> => {
-  const main = await commission(service, agent, { taskType: 'wf_text_review', quantity: 3, items: texts })
-  await deliver(service, agent, 3)
+  const main = await commissionDone(service, agent, texts)
   const reject = { reason: 'instructions_not_followed', note: 'The reason should be a whole sentence.' }
   const { harness } = service
   const path = `/api/agents/orders/${main}/units`

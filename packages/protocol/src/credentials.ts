@@ -87,6 +87,10 @@ export const verifyPersonhood = operation({
         description:
           'With a wallet: what bind(keyId, payload, r, s) of the HumanRegistry contract takes. Anyone may send it.',
       }),
+    onchainRefused: z.literal('another_wallet').optional().meta({
+      description:
+        'Instead of onchain: this human has another wallet on chains, through another agent, until its tokens end.',
+    }),
   }),
 })
 export const bindTransaction = operation({

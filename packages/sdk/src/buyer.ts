@@ -25,7 +25,7 @@ export type ServiceSettings = {
   readonly timeoutMs?: number | undefined
   readonly fetch?: typeof fetch | undefined
   /** For tests of your own: how to wait between attempts. */
-  readonly wait?: ((ms: number) => Promise<void>) | undefined
+  readonly wait?: ((ms: number, signal?: AbortSignal) => Promise<void>) | undefined
 }
 export type BuyerSettings = ServiceSettings & Limits & { readonly wallet: Wallet }
 
@@ -137,13 +137,24 @@ const judgePaid = (answer: Answer, purchaseId: string): Verdict => {
 const judgeRead = (answer: Answer, purchaseId: string): Verdict =>
   answer.status === 200 ? judgeStanding(answer.body, purchaseId) : judgeFault(answer, purchaseId)
 
+/** Ends early for who has stopped. */
+const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    const end = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+    signal?.addEventListener('abort', end, { once: true })
+  })
+
 type Service = ReturnType<typeof serviceOf>
 
 const serviceOf = (settings: ServiceSettings) => {
   const base = settings.baseUrl.replace(/\/+$/, '')
   const transport = { fetch: settings.fetch ?? fetch, timeoutMs: settings.timeoutMs ?? 60_000 }
   const waitMsMax = settings.waitMs ?? 180_000
-  const wait = settings.wait ?? ((ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)))
+  const wait = settings.wait ?? pause
 
   const ask = (
     method: 'GET' | 'POST',
@@ -220,7 +231,7 @@ const serviceOf = (settings: ServiceSettings) => {
       const seconds = Math.min(waitSecondsMax, answer?.retryAfterSeconds ?? 2 ** Math.min(attempt - 1, 3))
       const why = verdict.is === 'open' ? verdict.why : verdict.error.code
       await onProgress?.({ step: 'waiting', purchaseId, seconds, why })
-      await wait(Math.max(0, Math.min(seconds * 1_000, endsAt - Date.now())))
+      await wait(Math.max(0, Math.min(seconds * 1_000, endsAt - Date.now())), signal)
     }
     throw new PurchaseError(
       'open',

@@ -208,14 +208,16 @@ test(
   },
 )
 
+/** The service sees every payment, and its answers get lost. */
+const cutAfterPayment: typeof fetch = async (input, init) => {
+  const response = await fetch(input, init)
+  if (new Headers(init?.headers).has('x-payment')) throw new TypeError('the line is cut')
+  return response
+}
+
 test('a buyer that gives up says that the end is open, and resume finds it', withChain, async () => {
   const wallet = await fundedWallet()
-  const through: typeof fetch = async (input, init) => {
-    const response = await fetch(input, init)
-    if (new Headers(init?.headers).has('x-payment')) throw new TypeError('the line is cut')
-    return response
-  }
-  const buyer = createBuyer({ baseUrl, wallet, maxUsd: 1, fetch: through, wait: noWait, waitMs: 0 })
+  const buyer = createBuyer({ baseUrl, wallet, maxUsd: 1, fetch: cutAfterPayment, wait: noWait, waitMs: 0 })
   const error = await buyer.buy('wf_test_ok').catch((fault: unknown) => fault)
   assert.ok(failsWith('open', 'unknown')(error) && error instanceof PurchaseError)
   const found = await buyer.resume(error.purchaseId ?? '')

@@ -96,11 +96,12 @@ create index order_units_open on order_units (task_id, mode, created_at, order_i
 create index order_units_ending on order_units (open_until) where status = 'open';
 create index order_units_review on order_units (review_until) where status = 'delivered';
 create index order_units_appeal on order_units (appeal_until) where status = 'rejected';
-create index order_units_appealed on order_units (appealed_at) where status = 'appealed';
+create index order_units_appealed on order_units (appealed_at) where appealed_at is not null and decision is null;
 -- What the escrow is compared by.
 create index on order_units (created_at);
 create index on order_units (ended_at) where ended_at is not null;
 create index order_units_held on order_units (agent_id, mode, order_id, status);
+create index order_units_of_worker on order_units (agent_id, mode, worker_ref) where worker_ref is not null;
 create index order_units_shelf on order_units (task_id, mode, ended_at) where stock = 'shelf';
 
 create function order_units_transition() returns trigger language plpgsql as $$

@@ -162,6 +162,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
   const { isEmailConfirmed, findOrigin } = agents
   const creditsDesk = credits.makeCredits(ctx, { isEmailConfirmed, findOrigin })
   const trust = evidence.loadDeviceTrust(ctx.config, ctx.clock.now())
+  const worked = work.makeWorked(ctx)
   const forget = [evidence.forgetEvidence, credentials.forgetCredentials, work.forgetCompletions]
   const membersDeps = {
     ctx,
@@ -170,6 +171,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
     issuers,
     tell: evidence.listMemberTraces,
     forget,
+    worked,
   }
   const statusIndexes = credentials.makeStatusIndexes(ctx, signer)
   const purchaseMint = credentials.makePurchaseMint({ ctx, signer, statusIndexes })
@@ -195,7 +197,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
   const routes = [
     ...agents.routes(ctx, authenticator),
     ...credits.routes(ctx, { credits: creditsDesk, payments: paymentsDesk }),
-    ...credentials.routes({ ...credentialsDeps, findCardPayment: paymentsDesk.findCardPayment }),
+    ...credentials.routes(credentialsDeps),
     ...sessions.routes(ctx, {
       findSite: findSiteWith(members.originOf(ctx.config).origin),
       onClosed: evidence.makeScoring(ctx).onClosed,
@@ -265,7 +267,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
         listStored: credentials.listSigned,
       }),
       ...credentials.operatorRoutes(ctx, operators.audit),
-      ...members.operatorRoutes({ ctx, audit: operators.audit, forget }),
+      ...members.operatorRoutes({ ctx, audit: operators.audit, forget, worked }),
       ...credits.operatorRoutes(ctx),
       ...payments.operatorRoutes(ctx, { audit: operators.audit, settlers: settlersOf(ctx) }),
       ...ledger.operatorRoutes(ctx, comparisons),
@@ -332,6 +334,7 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
     maintenanceDuty(ctx, [
       agents.deleteOldMailTokens,
       members.deleteOldCeremonies,
+      credentials.deleteEndedWallets,
       evidence.deleteOldNonces,
       evidence.deleteOldAttestations,
     ]),

@@ -27,6 +27,7 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'passkey_challenges',
   'consents',
   'nullifiers',
+  'onchain_humans',
   // Who works on what: it names people, so no agent reads it, although it names the agent whose unit it is.
   'assignments',
   'worker_earnings',

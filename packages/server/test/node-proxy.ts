@@ -13,10 +13,13 @@ export type Fate =
   | { readonly error: { readonly code: number; readonly message: string } }
   | { readonly result: unknown }
 
+type Rule = (method: string, body: string) => Fate | Promise<Fate>
+const passAll: Rule = () => 'pass'
+
 /** Stands between a server and the node of its chain, and does what nodes and networks do. */
 export const startNodeProxy = async (nodeUrl: string) => {
   const counts = new Map<string, number>()
-  let rule: (method: string, body: string) => Fate | Promise<Fate> = () => 'pass'
+  let rule: Rule = passAll
   const forward = async (body: string): Promise<string> => {
     const response = await fetch(nodeUrl, {
       method: 'POST',
@@ -56,7 +59,7 @@ export const startNodeProxy = async (nodeUrl: string) => {
     stop,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     /** What happens from now on, by the name of the method and the whole call. */
-    rule: (next: typeof rule) => {
+    rule: (next: Rule) => {
       rule = next
     },
     /** How often each method was asked since the last look. */

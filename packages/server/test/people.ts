@@ -56,6 +56,7 @@ const declarations: Readonly<Record<string, Holds>> = {
   members: 'deleted',
   nonces: 'deleted',
   nullifiers: 'anonymous',
+  onchain_humans: 'anonymous',
   operator_audit: 'nothing',
   operators: 'nothing',
   order_units: 'emptied',

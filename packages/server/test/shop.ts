@@ -36,17 +36,20 @@ export const startShop = async (environment: Record<string, string> = {}) => {
   const harness = await startHarness(settings)
   return { chain, node, harness, settings, ...makeBuyers(chain, harness) }
 }
-export type Shop = NonNullable<Awaited<ReturnType<typeof startShop>>>
 
 type Chain = NonNullable<Awaited<ReturnType<typeof startChain>>>
 type Offer = { readonly v1: Entry; readonly v2: Entry; readonly purchaseId: string }
 
+const buyPath = (workflowId: string) => `/api/agent/tasks/${workflowId}/buy`
+/** One word of calldata. */
+const word = (value: string | bigint) =>
+  (typeof value === 'bigint' ? value.toString(16) : value.replace(/^0x/, '').toLowerCase()).padStart(64, '0')
+
 /** Buyers as stock clients are: they read a challenge, sign, and call again. */
 export const makeBuyers = (chain: Chain, harness: Pick<Harness, 'call' | 'ctx'>) => {
-  const path = (workflowId: string) => `/api/agent/tasks/${workflowId}/buy`
   const seconds = () => Math.floor(harness.ctx.clock.now().getTime() / 1_000)
   const ask = async (workflowId = 'wf_test_ok'): Promise<Offer> => {
-    const answer = await harness.call('GET', path(workflowId))
+    const answer = await harness.call('GET', buyPath(workflowId))
     if (answer.status !== 402) throw new Error(`no challenge: ${answer.status} ${answer.text}`)
     return {
       v1: answer.json.accepts[0],
@@ -71,7 +74,7 @@ export const makeBuyers = (chain: Chain, harness: Pick<Harness, 'call' | 'ctx'>)
     return { x402Version: 2, payload: { signature, authorization }, accepted: entry, extensions: {} }
   }
   const pay = (headers: Record<string, string>, workflowId = 'wf_test_ok'): Promise<Answered> =>
-    harness.call('GET', path(workflowId), { headers })
+    harness.call('GET', buyPath(workflowId), { headers })
   /** Buys as a version 2 client does. */
   const buy = async (payer: Payer, change: Change = {}) => {
     const { v2, purchaseId } = await ask()
@@ -91,11 +94,6 @@ export const makeBuyers = (chain: Chain, harness: Pick<Harness, 'call' | 'ctx'>)
   /** Sends an authorization as anybody can who has seen it. */
   const submitAsStranger = (payment: { payload: { signature: string; authorization: Authorization } }) => {
     const { authorization: one, signature } = payment.payload
-    const word = (value: string | bigint) =>
-      (typeof value === 'bigint' ? value.toString(16) : value.replace(/^0x/, '').toLowerCase()).padStart(
-        64,
-        '0',
-      )
     const v = signature.slice(130)
     const data = `0xe3ee160e${[one.from, one.to].map(word).join('')}${[
       one.value,

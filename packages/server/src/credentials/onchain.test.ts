@@ -42,7 +42,7 @@ const proofFor = async (key: string, memberId: string, wallet: Wallet, address =
 const mintWith = async (key: string, body: object) => {
   const answer = await harness.call('POST', '/api/agents/verify-personhood', { key, body })
   assert.equal(answer.status, 200, answer.text)
-  return answer.json as { pohf_jwt: string; credentialId: string; onchain?: Onchain }
+  return answer.json as { pohf_jwt: string; credentialId: string; onchain?: Onchain; onchainRefused?: string }
 }
 const mint = async (key: string, memberId: string, wallet: Wallet) => {
   const minted = await mintWith(key, await proofFor(key, memberId, wallet))
@@ -67,7 +67,6 @@ const makeRegistry = async (chain: Chain) => {
   return { registry, key }
 }
 const person = await enrolPerson(harness, live)
-const elsewhere = await enrolPerson(harness, other, { browser: person.browser })
 
 for (const [index, { name }] of forks.entries()) {
   const chain = chains[index]
@@ -92,30 +91,28 @@ for (const [index, { name }] of forks.entries()) {
     assert.equal(await registry.isVerifiedHuman(newWallet().address), false)
   })
 
-  onChain(
-    'a second wallet of the same human takes the place of the first, through another agent too',
-    async (here) => {
-      const { registry } = await makeRegistry(here)
-      const [first, second] = [newWallet(), newWallet()]
-      const one = await mint(live.apiKey, person.memberId, first)
-      assert.equal(typeof (await registry.bind(one.onchain)), 'number')
-      await harness.advance(1_000)
-      const two = await mint(other.apiKey, elsewhere.memberId, second)
-      assert.equal(nulOf(two.onchain), nulOf(one.onchain))
-      assert.equal(typeof (await registry.bind(two.onchain)), 'number')
-      assert.deepEqual(
-        [await registry.isVerifiedHuman(first.address), await registry.isVerifiedHuman(second.address)],
-        [false, true],
-      )
-      const stranger = await enrolPerson(harness, live)
-      const three = await mint(live.apiKey, stranger.memberId, newWallet())
-      assert.notEqual(nulOf(three.onchain), nulOf(one.onchain))
-      assert.equal(typeof (await registry.bind(three.onchain)), 'number')
-      await harness.advance(1_000)
-      const same = await mint(live.apiKey, stranger.memberId, second)
-      assert.equal(await registry.bind(same.onchain), 'WalletTaken')
-    },
-  )
+  onChain('a second wallet of the same human takes the place of the first', async (here) => {
+    const { registry } = await makeRegistry(here)
+    const human = await enrolPerson(harness, live)
+    const [first, second] = [newWallet(), newWallet()]
+    const one = await mint(live.apiKey, human.memberId, first)
+    assert.equal(typeof (await registry.bind(one.onchain)), 'number')
+    await harness.advance(1_000)
+    const two = await mint(live.apiKey, human.memberId, second)
+    assert.equal(nulOf(two.onchain), nulOf(one.onchain))
+    assert.equal(typeof (await registry.bind(two.onchain)), 'number')
+    assert.deepEqual(
+      [await registry.isVerifiedHuman(first.address), await registry.isVerifiedHuman(second.address)],
+      [false, true],
+    )
+    const stranger = await enrolPerson(harness, live)
+    const three = await mint(live.apiKey, stranger.memberId, newWallet())
+    assert.notEqual(nulOf(three.onchain), nulOf(one.onchain))
+    assert.equal(typeof (await registry.bind(three.onchain)), 'number')
+    await harness.advance(1_000)
+    const same = await mint(live.apiKey, stranger.memberId, second)
+    assert.equal(await registry.bind(same.onchain), 'WalletTaken')
+  })
 
   onChain('a test credential reaches no chain, not even where its key was added by mistake', async (here) => {
     const { registry } = await makeRegistry(here)
@@ -155,6 +152,19 @@ const onFirst = (title: string, body: (here: Chain) => Promise<void>): void =>
     assert.ok(first)
     await body(first)
   })
+
+test('two agents who ask for different wallets at the same moment: one of them gets a token', async () => {
+  for (let round = 0; round < 10; round += 1) {
+    const human = await enrolPerson(harness, live)
+    const again = await enrolPerson(harness, other, { browser: human.browser })
+    const proofs = [
+      [live.apiKey, await proofFor(live.apiKey, human.memberId, newWallet())],
+      [other.apiKey, await proofFor(other.apiKey, again.memberId, newWallet())],
+    ] as const
+    const answers = await Promise.all(proofs.map(async ([key, proof]) => mintWith(key, proof)))
+    assert.equal(answers.filter(({ onchain }) => onchain !== undefined).length, 1)
+  }
+})
 
 test('the token says the wallet, a code of the human and how long; any JWT library reads it, and it is no credential', async () => {
   const wallet = newWallet()
@@ -345,3 +355,22 @@ onFirst(
     assert.equal(await registry.isVerifiedHuman(wallet.address), true)
   },
 )
+
+// The last one: it moves the service's time far ahead of the chains'.
+test('a human has one wallet on chains, whichever agents ask, and a code of its own at each', async () => {
+  const wallet = newWallet()
+  const ask = async (agent: { readonly apiKey: string }, memberId: string, shown: Wallet) =>
+    mintWith(agent.apiKey, await proofFor(agent.apiKey, memberId, shown))
+  const human = await enrolPerson(harness, live)
+  const again = await enrolPerson(harness, other, { browser: human.browser })
+  const here = await mint(live.apiKey, human.memberId, wallet)
+  const refused = await ask(other, again.memberId, newWallet())
+  assert.equal(refused.onchain, undefined)
+  assert.equal(refused.onchainRefused, 'another_wallet')
+  const there = await mint(other.apiKey, again.memberId, wallet)
+  assert.notEqual(nulOf(there.onchain), nulOf(here.onchain))
+  // Both agents' tokens name it now, and only one of them could move its own.
+  assert.equal((await ask(live, human.memberId, newWallet())).onchainRefused, 'another_wallet')
+  await harness.advance(91 * 86_400_000)
+  assert.ok((await ask(live, human.memberId, newWallet())).onchain)
+})

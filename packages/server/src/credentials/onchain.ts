@@ -1,17 +1,19 @@
+import { createHmac } from 'node:crypto'
 import type { Mode, OnchainClaims } from '@pohf/protocol'
 import { encodeFunctionData, parseAbi, type Hex } from 'viem'
 import { z } from 'zod'
 import type { BoundWallet } from '../evidence/index.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Agent } from '../platform/call.ts'
+import { inTransaction, type Tx } from '../platform/db.ts'
 import { headerOf, onchainTyp, type Signer } from '../signing/index.ts'
-import { listStoredCredentials } from './store.ts'
+import type { Deps } from './mint.ts'
+import { claimWallet, listStoredCredentials } from './store.ts'
 
 type Beside = {
-  readonly mode: Mode
   readonly claims: Pick<OnchainClaims, 'iss' | 'iat' | 'exp'>
   readonly wallet: BoundWallet
-  /** The code of the human in the registry. */
-  readonly human: Buffer
+  /** The code of the human in a registry: another one at each agent, so that agents cannot compare. */
+  readonly nul: Buffer
 }
 
 const hexOf = (bytes: Buffer): Hex => `0x${bytes.toString('hex')}`
@@ -20,12 +22,12 @@ const hexOf = (bytes: Buffer): Hex => `0x${bytes.toString('hex')}`
  * Signs what a registry contract takes, beside a personhood credential and with its lifetime. It goes to a public place,
  * so it says nothing but the wallet, the code of its human, and how long.
  */
-export const signOnchain = async (signer: Signer, { mode, claims, wallet, human }: Beside) => {
+const signOnchain = async (signer: Signer, mode: Mode, { claims, wallet, nul }: Beside) => {
   const { iss, iat, exp } = claims
   const payload: OnchainClaims = {
     ...(mode === 'test' ? { test: true as const } : {}),
     wallet: wallet.wallet.toLowerCase(),
-    nul: hexOf(human),
+    nul: hexOf(nul),
     iat,
     exp,
     ...(wallet.type === 'contract' && wallet.chainId !== null ? { chain: wallet.chainId } : {}),
@@ -41,6 +43,30 @@ export const signOnchain = async (signer: Signer, { mode, claims, wallet, human 
     s: hexOf(raw.subarray(32)),
     keyId: hexOf(Buffer.from(kid, 'base64url')),
   }
+}
+
+/**
+ * The token for chains beside a credential, or why there is none: a human has one wallet on chains at a time, whichever
+ * agents asked. `human` is the same at every agent and never leaves.
+ */
+export const onchainOf = async (
+  { ctx, signer }: Pick<Deps, 'ctx' | 'signer'>,
+  { agentId, mode }: Agent,
+  beside: Beside & { readonly human: Buffer },
+) => {
+  const { claims, wallet, human } = beside
+  const key = ctx.secrets.derive('onchain-wallet')
+  const claim = {
+    human,
+    wallet: createHmac('sha256', key).update(wallet.wallet.toLowerCase()).digest(),
+    holder: agentId,
+    until: new Date(claims.exp * 1_000),
+  }
+  // No registry takes a test token, so there is nothing to keep single.
+  const granted = mode === 'test' || (await inTransaction(ctx, 'system', (tx) => claimWallet(tx, claim)))
+  return granted
+    ? { onchain: await signOnchain(signer, mode, beside) }
+    : { onchainRefused: 'another_wallet' as const }
 }
 
 const abi = parseAbi(['function revoke(bytes32 nullifier)'])

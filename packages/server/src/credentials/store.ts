@@ -234,7 +234,7 @@ export const listStoredCredentials = async (
 ): Promise<StoredCredential[]> => {
   const rows = await tx
     .selectFrom('credentials')
-    .select(['credential_id', 'jwt', 'at', sql<unknown>`answer -> 'onchain'`.as('onchain')])
+    .select(['credential_id', 'jwt', 'at', sql`answer -> 'onchain'`.as('onchain')])
     .where('at', '>=', span.from)
     .where('at', '<', span.to)
     .limit(limit)
@@ -265,4 +265,37 @@ export const listUnknownCredentials = async (tx: Tx, keys: readonly ChargedKey[]
     tx,
   )
   return rows
+}
+
+type WalletClaim = {
+  readonly human: Buffer
+  readonly wallet: Buffer
+  readonly holder: string
+  readonly until: Date
+}
+/**
+ * Whether a human may have a token for this wallet: there is no other one, its tokens have ended, or the same agent alone
+ * has them, whose code then moves on the chain by itself. One statement, so that two agents cannot both be first.
+ */
+export const claimWallet = async (
+  tx: Tx,
+  { human, wallet, holder, until }: WalletClaim,
+): Promise<boolean> => {
+  const { rows } = await sql`
+    insert into onchain_humans as held (human, wallet, holder, until) values (${human}, ${wallet}, ${holder}, ${until})
+    on conflict (human) do update set wallet = excluded.wallet,
+      until = case when held.until <= pohf_now() then excluded.until else greatest(held.until, excluded.until) end,
+      holder = case when held.until <= pohf_now() or held.holder = excluded.holder then excluded.holder end
+    where held.until <= pohf_now() or held.wallet = excluded.wallet or held.holder = excluded.holder
+    returning 1`.execute(tx)
+  return rows.length === 1
+}
+
+/** Forgets wallets whose tokens have all ended, a batch at a time. */
+export const deleteEndedWallets = async (tx: Tx): Promise<void> => {
+  await sql`
+    delete from onchain_humans where human in (
+      select human from onchain_humans where until < pohf_now() order by until limit 1000 for update skip locked)`.execute(
+    tx,
+  )
 }

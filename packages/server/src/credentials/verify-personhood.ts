@@ -12,7 +12,7 @@ import {
 } from '../evidence/index.ts'
 import { humanCode, resolveMember, type Member } from '../members/index.ts'
 import { mint, repeatOf, requireAllowance, type Deps } from './mint.ts'
-import { signOnchain } from './onchain.ts'
+import { onchainOf } from './onchain.ts'
 import { frameClaims, isFresh, pairwiseSubject } from './rules.ts'
 import { memberStanding, type Enrolled } from './standing.ts'
 import { findStored } from './store.ts'
@@ -134,9 +134,7 @@ const draftOf = async (tx: Tx, deps: Deps, subject: Subject) => {
   }
 }
 
-type Told = Awaited<ReturnType<typeof draftOf>>['answer'] & {
-  readonly onchain?: Awaited<ReturnType<typeof signOnchain>>
-}
+type Told = Awaited<ReturnType<typeof draftOf>>['answer'] & Partial<Awaited<ReturnType<typeof onchainOf>>>
 
 /** Spends one credit and mints a personhood credential; with a proven wallet it names the wallet, and a contract can be told. */
 export const verifyPersonhood = async (deps: Deps, agent: Agent, input: Input) => {
@@ -156,16 +154,16 @@ export const verifyPersonhood = async (deps: Deps, agent: Agent, input: Input) =
     const member = requireEnrolled(await resolveMember(tx, agent, input.memberId))
     const draft = await draftOf(tx, deps, { agent, memberId: input.memberId, member, wallet: bound })
     const who = { agentId: agent.agentId, mode: agent.mode, memberId: input.memberId }
-    const human = bound && (await humanCode(tx, deps.ctx.secrets, 'registry', who))
-    return { draft, human, replaces: stored?.credentialId, simulated: member.simulated }
+    const codes = bound && {
+      human: await humanCode(tx, deps.ctx.secrets, 'registry', who),
+      nul: await humanCode(tx, deps.ctx.secrets, `registry ${agent.agentId}`, who),
+    }
+    return { draft, codes, replaces: stored?.credentialId, simulated: member.simulated }
   })
   if (looked.repeat) return looked.repeat
-  const { draft, human, replaces, simulated } = looked
-  const { mode } = agent
-  const onchain = bound &&
-    human && {
-      onchain: await signOnchain(deps.signer, { mode, claims: draft.claims, wallet: bound, human }),
-    }
+  const { draft, codes, replaces, simulated } = looked
+  const onchain =
+    bound && codes && (await onchainOf(deps, agent, { claims: draft.claims, wallet: bound, ...codes }))
   const full = {
     key,
     ...draft,

@@ -2,7 +2,7 @@ import { Answer } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
 import { inTransaction, type Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
-import type { Forget } from './erase-person.ts'
+import type { Erasure, Worked } from './erase-person.ts'
 import type { ExternalIssuer } from './external.ts'
 import { requireInvited } from './invitation.ts'
 import { findSignedIn, requireOwnPage, requireSignedIn, signPersonIn, type FromPage } from './login.ts'
@@ -34,7 +34,9 @@ export type MembersDeps = {
   /** Handed down by app.ts: what the modules above hold of a member, for the person's file. */
   readonly tell: (tx: Tx, member: MemberKey) => Promise<object>
   /** Handed down by app.ts: what the modules above delete of a member. */
-  readonly forget: readonly Forget[]
+  readonly forget: Erasure['forget']
+  /** Handed down by app.ts: what a person did for buyers of work. */
+  readonly worked: Worked
 }
 type Input = {
   readonly token: string

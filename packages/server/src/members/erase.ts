@@ -6,10 +6,11 @@ import { requireOwnPage, requireSignedIn, type FromPage } from './login.ts'
 import { noCookie } from './rules.ts'
 
 /** The person deletes everything. */
-export const erase = async ({ ctx, forget }: MembersDeps, page: FromPage) => {
+export const erase = async (deps: MembersDeps, page: FromPage) => {
+  const { ctx } = deps
   requireOwnPage(ctx, page)
   const memberships = await inTransaction(ctx, 'system', async (tx) =>
-    erasePerson(tx, forget, await requireSignedIn(tx, page)),
+    erasePerson(tx, deps, await requireSignedIn(tx, page)),
   )
   return new Answer({ erased: true as const, memberships }, { headers: { 'set-cookie': noCookie } })
 }

@@ -304,7 +304,7 @@ test('two agents cannot tell that they have the same person, until the person sh
     await harness.work()
     const bodies = hooks().map(({ body }) => JSON.parse(body) as object)
     assert.ok(bodies.length >= 3, `only ${bodies.length} deliveries`)
-    const { onchain, ...told } = answers[1]?.json
+    const { onchain, ...told } = answers[1]?.json ?? {}
     // The key that signs for a chain is everybody's; what it signs is looked into.
     const onChain = onchain === undefined ? {} : claimsOf(`.${onchain.payload}`)
     return valuesOf([claimsOf(told.pohf_jwt), bodies, told, answers[0]?.json, onChain])
@@ -327,7 +327,6 @@ test('two agents cannot tell that they have the same person, until the person sh
   }
   const shared = new Set(telling(shown[0] ?? [], shown[1] ?? []).map((value) => value.toLowerCase()))
   assert.ok(shared.delete(wallet.address.toLowerCase()))
-  // The code for a chain is one for each human, whoever asked for it: decision 0147. Nothing else is shared.
-  assert.equal(shared.size, 1)
-  for (const value of shared) assert.match(value, /^0x[0-9a-f]{64}$/)
+  // The code for a chain is looked at too: it is another one at each agent (decision 0147).
+  assert.deepEqual([...shared], [])
 })

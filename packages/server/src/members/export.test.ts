@@ -8,6 +8,8 @@ import { assertRefusal } from '../../test/refusal.ts'
 const harness = await startHarness()
 const live = await registerPaying(harness, 'live', 'one@example.com')
 
+const ids = (list: readonly { sessionId: string }[]) => list.map((one) => one.sessionId)
+
 /** Acts that were not recorded, as many as are asked for, at times of their own and some at the same. */
 const plantActs = (memberId: string, count: number) =>
   harness.owner.query(
@@ -35,7 +37,6 @@ test('a file holds every act and every recording, however many there are, and co
   const file = await browser.get('me/export')
   assert.equal(file.status, 200)
   assert.equal(file.headers['content-length'], undefined, 'it was all made before it was sent')
-  const ids = (list: { sessionId: string }[]) => list.map((one) => one.sessionId)
   assert.deepEqual(ids(file.json.recordings).toSorted(), played.toSorted())
   for (const { records } of file.json.recordings) assert.ok(records.length >= 2)
   const acts = ids(file.json.sessions)

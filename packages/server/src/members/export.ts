@@ -4,7 +4,7 @@ import { listSessionsOfMember, ofMemberMax, readRecords, type Session } from '..
 import type { MembersDeps } from './enrol.ts'
 import { requireSignedIn, type FromPage } from './login.ts'
 import { readBasics, shownMembership, shownSession } from './me.ts'
-import { listMemberships, type MemberRow } from './store.ts'
+import { listMemberships, type MemberKey, type MemberRow } from './store.ts'
 
 /** 500,000 acts in one membership: nobody has so many. A bound all the same. */
 const pagesMax = 1_000
@@ -20,7 +20,7 @@ async function* arrayOf(items: AsyncIterable<unknown>): AsyncGenerator<string> {
 }
 
 /** Every act of a membership, however many there are: a page at a time, each in a transaction of its own. */
-async function* sessionsOf({ ctx }: MembersDeps, member: MemberRow): AsyncGenerator<Session> {
+async function* sessionsOf({ ctx }: MembersDeps, member: MemberKey): AsyncGenerator<Session> {
   let last: string | undefined
   for (let page = 0; page < pagesMax; page += 1) {
     const before = last
@@ -42,14 +42,14 @@ async function* membershipsOf(deps: MembersDeps, members: readonly MemberRow[]):
   }
 }
 
-async function* actsOf(deps: MembersDeps, members: readonly MemberRow[]): AsyncGenerator<unknown> {
+async function* actsOf(deps: MembersDeps, members: readonly MemberKey[]): AsyncGenerator<unknown> {
   for (const member of members)
     for await (const session of sessionsOf(deps, member))
       yield { memberId: member.memberId, ...shownSession(session) }
 }
 
 /** At most one recording, of four megabytes, is in memory. */
-async function* recordingsOf(deps: MembersDeps, members: readonly MemberRow[]): AsyncGenerator<unknown> {
+async function* recordingsOf(deps: MembersDeps, members: readonly MemberKey[]): AsyncGenerator<unknown> {
   const { ctx } = deps
   for (const member of members)
     for await (const { sessionId } of sessionsOf(deps, member)) {
@@ -65,25 +65,34 @@ type Begun = {
   readonly exportedAt: string
   readonly basics: Awaited<ReturnType<typeof readBasics>>
   readonly members: readonly MemberRow[]
+  /** By which names the person acted: the memberships, and what buyers of work know them by. */
+  readonly acting: readonly MemberKey[]
+  readonly work: readonly object[]
 }
-const begin = async (tx: Tx, page: FromPage): Promise<Begun> => {
+const begin = async (tx: Tx, { worked }: MembersDeps, page: FromPage): Promise<Begun> => {
   const personId = await requireSignedIn(tx, page)
+  const members = await listMemberships(tx, personId)
   return {
     exportedAt: (await readNow(tx)).toISOString(),
     basics: await readBasics(tx, personId),
-    members: await listMemberships(tx, personId),
+    members,
+    acting: [...members, ...(await worked.places(tx, personId))],
+    work: await worked.tell(tx, personId),
   }
 }
 
-async function* write(deps: MembersDeps, { exportedAt, basics, members }: Begun): AsyncGenerator<string> {
+async function* write(
+  deps: MembersDeps,
+  { exportedAt, basics, members, acting, work }: Begun,
+): AsyncGenerator<string> {
   try {
-    yield JSON.stringify({ format: 'pohf-person/2', exportedAt, ...basics }).slice(0, -1)
+    yield JSON.stringify({ format: 'pohf-person/2', exportedAt, ...basics, work }).slice(0, -1)
     yield ',\n"memberships": '
     yield* arrayOf(membershipsOf(deps, members))
     yield ',\n"sessions": '
-    yield* arrayOf(actsOf(deps, members))
+    yield* arrayOf(actsOf(deps, acting))
     yield ',\n"recordings": '
-    yield* arrayOf(recordingsOf(deps, members))
+    yield* arrayOf(recordingsOf(deps, acting))
     yield '\n}\n'
   } catch (error) {
     // The answer has begun: all that is left is to cut it off, which every reader of JSON notices.
@@ -94,7 +103,7 @@ async function* write(deps: MembersDeps, { exportedAt, basics, members }: Begun)
 
 /** Everything that is held of a person in one file, the recordings opened. It is sent while it is read. */
 export const exportAll = async (deps: MembersDeps, page: FromPage) => {
-  const begun = await inTransaction(deps.ctx, 'system', (tx) => begin(tx, page))
+  const begun = await inTransaction(deps.ctx, 'system', (tx) => begin(tx, deps, page))
   return new Answer(undefined, {
     stream: { mediaType: 'application/json; charset=utf-8', pieces: write(deps, begun) },
     headers: { 'content-disposition': 'attachment; filename="pohf-my-data.json"' },

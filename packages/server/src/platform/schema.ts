@@ -444,6 +444,13 @@ export interface Nullifiers {
   nullifier: Buffer;
 }
 
+export interface OnchainHumans {
+  holder: string | null;
+  human: Buffer;
+  until: Timestamp;
+  wallet: Buffer;
+}
+
 export interface OperatorAudit {
   action: string;
   at: Timestamp;
@@ -996,6 +1003,7 @@ export interface DB {
   members: Members;
   nonces: Nonces;
   nullifiers: Nullifiers;
+  onchain_humans: OnchainHumans;
   operator_audit: OperatorAudit;
   operators: Operators;
   order_units: OrderUnits;

@@ -27,6 +27,11 @@ test('an operator lists, rotates, revokes and checks keys from the command line'
   const live = listed.answer.keys.find((key: { purpose: string }) => key.purpose === 'live')
   assert.equal(live.state, 'active')
 
+  const onchain = await pohf('onchain')
+  assert.equal(onchain.code, 0)
+  assert.equal(onchain.answer.keys.length, 1, 'the test key is not for chains')
+  assert.match(onchain.answer.keys[0].addKey, /^0x[0-9a-f]{8}/)
+
   const rotated = await pohf('rotate', 'live')
   assert.equal(rotated.code, 0)
   assert.match(rotated.answer.pendingKid, /^[\w-]{43}$/)

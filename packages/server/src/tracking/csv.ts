@@ -15,7 +15,7 @@ const columns = [
 ] as const satisfies readonly (keyof MetricsRow)[]
 
 const cellOf = (value: MetricsRow[keyof MetricsRow]): string | number | null =>
-  Array.isArray(value) ? value.join(';') : (value as string | number | null)
+  Array.isArray(value) ? value.join(';') : value
 
 export const writeCsv = (rows: readonly MetricsRow[]): string =>
   writeRows(

@@ -6,7 +6,7 @@ import type { Books } from './deps.ts'
 import { returnMoney } from './orders/money.ts'
 import { moveOrder } from './orders/steps.ts'
 import { findOrderForUpdate, listUnfundedOver } from './orders/store.ts'
-import { listDueClaims, listVestingDue, updateEarning } from './people/store.ts'
+import { listDueClaims, listVestingDue, updateEarning, type Assignment } from './people/store.ts'
 import { deleteOldTokenClaims } from './store.ts'
 import { starLines, unitReference, vestingOf } from './units/rules.ts'
 import { acceptUnit, freeUnit, lockUnit, refreshOrder, refuseUnit } from './units/steps.ts'
@@ -35,38 +35,23 @@ const forEach = async <T>(
 }
 
 /** A claim that ran out: the unit is free again. */
-const freeDue = (ctx: Ctx) =>
-  forEach(
-    ctx,
-    (tx) => listDueClaims(tx, batchMax),
-    async (tx, due) => {
-      const locked = await lockUnit(tx, due)
-      if (locked?.holder?.assignmentId !== due.assignmentId || locked.holder.status !== 'claimed') return
-      await freeUnit(tx, locked, { status: 'ran_out' })
-    },
-  )
+const freeDue = async (tx: Tx, due: Assignment): Promise<void> => {
+  const locked = await lockUnit(tx, due)
+  if (locked?.holder?.assignmentId !== due.assignmentId || locked.holder.status !== 'claimed') return
+  if (locked.holder.isOver) await freeUnit(tx, locked, { status: 'ran_out' })
+}
 
 /** The buyer did not look in time: it counts as accepted. */
-const acceptDue = (ctx: Ctx, books: Books) =>
-  forEach(
-    ctx,
-    (tx) => listOverdue(tx, 'delivered', batchMax),
-    async (tx, due) => {
-      const locked = await lockUnit(tx, due)
-      if (locked?.unit.status === 'delivered' && locked.unit.reviewIsOver) await acceptUnit(tx, books, locked)
-    },
-  )
+const acceptDue = async (tx: Tx, books: Books, due: UnitKey): Promise<void> => {
+  const locked = await lockUnit(tx, due)
+  if (locked?.unit.status === 'delivered' && locked.unit.reviewIsOver) await acceptUnit(tx, books, locked)
+}
 
 /** The person did not appeal in time: the no stands. */
-const refuseDue = (ctx: Ctx) =>
-  forEach(
-    ctx,
-    (tx) => listOverdue(tx, 'rejected', batchMax),
-    async (tx, due) => {
-      const locked = await lockUnit(tx, due)
-      if (locked?.unit.status === 'rejected' && locked.unit.appealIsOver) await refuseUnit(tx, locked)
-    },
-  )
+const refuseDue = async (tx: Tx, due: UnitKey): Promise<void> => {
+  const locked = await lockUnit(tx, due)
+  if (locked?.unit.status === 'rejected' && locked.unit.appealIsOver) await refuseUnit(tx, locked)
+}
 
 /** Nobody took them in time: all units of the order that waited so long end together, by one refund. */
 const endUntaken = async (tx: Tx, due: UnitKey): Promise<void> => {
@@ -112,17 +97,27 @@ const vest = (ctx: Ctx, books: Books): Promise<number> =>
     return earnings.length
   })
 
-/** All deadlines of work. Each looks again under its locks, so any number of workers may run them. */
-export const duties = (ctx: Ctx, books: Books): Duty[] => [
-  { name: 'task tokens', everyMs: 60_000, run: () => inTransaction(ctx, 'system', deleteOldTokenClaims) },
-  { name: 'work claims', everyMs, run: () => freeDue(ctx) },
-  { name: 'work reviews', everyMs, run: () => acceptDue(ctx, books) },
-  { name: 'work appeals', everyMs, run: () => refuseDue(ctx) },
-  {
-    name: 'work untaken',
-    everyMs: 60_000,
-    run: () => forEach(ctx, (tx) => listOverdue(tx, 'open', batchMax), endUntaken),
+/** What is over, and what then happens. Each looks again under its locks, so any number of workers may run them. */
+export const deadlines = (books: Books) => ({
+  claims: { list: (tx: Tx) => listDueClaims(tx, batchMax), act: freeDue },
+  reviews: {
+    list: (tx: Tx) => listOverdue(tx, 'delivered', batchMax),
+    act: (tx: Tx, due: UnitKey) => acceptDue(tx, books, due),
   },
-  { name: 'orders unfunded', everyMs: 60_000, run: () => expireUnfunded(ctx) },
-  { name: 'stars', everyMs: 60_000, run: () => vest(ctx, books) },
-]
+  appeals: { list: (tx: Tx) => listOverdue(tx, 'rejected', batchMax), act: refuseDue },
+  untaken: { list: (tx: Tx) => listOverdue(tx, 'open', batchMax), act: endUntaken },
+})
+
+/** All deadlines of work. */
+export const duties = (ctx: Ctx, books: Books): Duty[] => {
+  const { claims, reviews, appeals, untaken } = deadlines(books)
+  return [
+    { name: 'task tokens', everyMs: 60_000, run: () => inTransaction(ctx, 'system', deleteOldTokenClaims) },
+    { name: 'work claims', everyMs, run: () => forEach(ctx, claims.list, claims.act) },
+    { name: 'work reviews', everyMs, run: () => forEach(ctx, reviews.list, reviews.act) },
+    { name: 'work appeals', everyMs, run: () => forEach(ctx, appeals.list, appeals.act) },
+    { name: 'work untaken', everyMs: 60_000, run: () => forEach(ctx, untaken.list, untaken.act) },
+    { name: 'orders unfunded', everyMs: 60_000, run: () => expireUnfunded(ctx) },
+    { name: 'stars', everyMs: 60_000, run: () => vest(ctx, books) },
+  ]
+}

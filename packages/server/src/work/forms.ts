@@ -92,9 +92,9 @@ export const answerFaults = (form: AnswerForm, answer: unknown): Detail[] =>
 export const answerOf = (answer: unknown): Record<string, unknown> =>
   isRecord(answer) ? Object.fromEntries(Object.entries(answer).filter(([, value]) => !isEmpty(value))) : {}
 
-/** A bare text stands for the one field of a form that has one. */
+/** A bare text stands for the one field that a form has, or that it cannot do without. */
 const itemOf = (form: InputForm, item: unknown): unknown => {
-  const [only, ...others] = form
+  const [only, ...others] = form.length === 1 ? form : form.filter(({ required }) => required)
   return only && others.length === 0 && typeof item === 'string' ? { [only.name]: item } : item
 }
 
@@ -127,7 +127,7 @@ const plain = (value: unknown): unknown => {
       .toLowerCase()
       .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
       .trim()
-  return Array.isArray(value) ? value.map(plain).toSorted() : value
+  return Array.isArray(value) ? value.map((one) => String(plain(one))).toSorted((a, b) => a.localeCompare(b)) : value
 }
 /** Whether an answer says what is known to be right, in the fields that are known. Spelling of signs does not count. */
 export const isRight = (known: unknown, answer: unknown): boolean =>

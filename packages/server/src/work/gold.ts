@@ -7,14 +7,15 @@ import { updateOrderBegun, type Order } from './orders/store.ts'
 import {
   countTaken,
   updateAssignment,
+  updateStandingLifted,
   updateStandingPaused,
   upsertStanding,
   type Assignment,
 } from './people/store.ts'
 import { findWorkflow } from './store.ts'
 import { goldShare, isCareless, pauseDays } from './units/rules.ts'
-import { acceptUnit, lockUnit } from './units/steps.ts'
-import { claimUnitOf, type Unit } from './units/store.ts'
+import { acceptUnit, lockUnit, type Locked } from './units/steps.ts'
+import { claimUnitOf, updateUnitDecided, type Unit } from './units/store.ts'
 
 type Wish = { readonly taskId: string; readonly mode: Unit['mode']; readonly personId: string }
 
@@ -68,4 +69,18 @@ export const judgeGold = async (
   const locked = await lockUnit(tx, assignment)
   if (!locked) throw new Error('a unit vanished')
   await acceptUnit(tx, books, locked)
+}
+
+/** An operator looked at a missed item: either the miss stands, or it is taken away, and a pause with it. */
+export const decideGold = async (
+  tx: Tx,
+  { unit, holder }: Locked,
+  decided: { readonly decision: 'accepted' | 'refused'; readonly reason: string },
+): Promise<void> => {
+  if (!holder) throw new Error('a known item that nobody did')
+  await updateUnitDecided(tx, unit, decided)
+  if (decided.decision === 'refused') return
+  const { personId, mode, taskId, assignmentId } = holder
+  await updateAssignment(tx, assignmentId, { status: holder.status, goldRight: true, reasons: [] })
+  if (personId !== null) await updateStandingLifted(tx, { personId, mode, taskId })
 }

@@ -3,6 +3,7 @@ import { inTransaction } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import type { Operating } from './operator-produce.ts'
 import { findAssignment } from './people/store.ts'
+import { decideGold } from './gold.ts'
 import { decideUnit, lockUnit } from './units/steps.ts'
 
 type Input = {
@@ -18,9 +19,11 @@ export const operatorAppealDecide = ({ ctx, audit, books }: Operating, operator:
     const assignment = await findAssignment(tx, assignmentId)
     const locked = assignment && (await lockUnit(tx, assignment))
     if (!locked) throw new Refusal('not_found', { message: 'No such appeal.' })
-    if (locked.unit.status !== 'appealed' || locked.holder?.assignmentId !== assignmentId)
+    const isGold = assignment.goldRight === false && locked.unit.appeal?.decision === null
+    if ((!isGold && locked.unit.status !== 'appealed') || locked.holder?.assignmentId !== assignmentId)
       throw new Refusal('order_conflict', { message: `This unit is ${locked.unit.status}.` })
-    await decideUnit(tx, books, locked, { decision, reason })
+    if (isGold) await decideGold(tx, locked, { decision, reason })
+    else await decideUnit(tx, books, locked, { decision, reason })
     await audit(tx, {
       operatorId: operator.operatorId,
       action: 'appeal.decide',

@@ -12,7 +12,7 @@ export const operatorAppeals = (ctx: Ctx, limit = 50) =>
     for (const unit of await listAppealed(tx, limit)) {
       const order = await findOrder(tx, unit)
       const holder = await findHolder(tx, unit)
-      if (!order || !holder || !unit.rejection || !unit.appeal) throw new Error('an appeal of nothing')
+      if (!order || !holder || !unit.appeal) throw new Error('an appeal of nothing')
       const [input] = await inputsOf(tx, order, [unit])
       appeals.push({
         assignmentId: holder.assignmentId,
@@ -25,7 +25,10 @@ export const operatorAppeals = (ctx: Ctx, limit = 50) =>
         input: input ?? null,
         answer: unit.answer,
         quality: unit.quality,
-        rejection: { reason: unit.rejection.reason, note: unit.rejection.note },
+        // A known item that was missed: nobody rejected it, the known answer did.
+        rejection: unit.rejection
+          ? { reason: unit.rejection.reason, note: unit.rejection.note }
+          : { reason: 'wrong_answer' as const, note: `Known: ${JSON.stringify(order.terms?.goldAnswer)}` },
         text: unit.appeal.text,
         at: unit.appeal.at.toISOString(),
       })

@@ -1,12 +1,13 @@
-import { post, type Line } from '../ledger/index.ts'
-import { balanceOf } from '../ledger/index.ts'
+import { balanceOf, post, type Line } from '../ledger/index.ts'
 import type { PaidCheckout, Settler } from '../payments/index.ts'
 import type { Tx } from '../platform/db.ts'
 import type { Books } from './deps.ts'
 import { endRefunded, giveBack, keyOf, takeOut } from './orders/money.ts'
 import { moveOrder } from './orders/steps.ts'
-import { findOrderForUpdate, type Order } from './orders/store.ts'
+import { findOrderForUpdate, updateOrderTerms, type Order } from './orders/store.ts'
+import { termsOf } from './order.ts'
 import { cardAccounts, escrowOf } from './rules.ts'
+import { findWorkflow } from './store.ts'
 import { stopOrder, takeStarsBack } from './units/stop.ts'
 import { insertUnits } from './units/store.ts'
 
@@ -22,6 +23,14 @@ type Payment = {
   /** Where the money comes from: a card, unless the operator pays. */
   readonly from?: string
 }
+/** An order that was made before orders had terms takes those of its workflow now. */
+const adoptTerms = async (tx: Tx, order: Order): Promise<boolean> => {
+  const workflow = order.workflowId === null ? undefined : await findWorkflow(tx, order.workflowId)
+  if (!workflow) return false
+  await updateOrderTerms(tx, order, termsOf(workflow))
+  return true
+}
+
 /** The money is there: it goes into escrow, and the order into units. The order is locked and waits for it. */
 export const fundOrder = async (tx: Tx, order: Order, payment: Payment): Promise<void> => {
   await post(tx, {
@@ -32,7 +41,8 @@ export const fundOrder = async (tx: Tx, order: Order, payment: Payment): Promise
     lines: move(payment.from ?? cardAccounts.world, escrowOf(order.orderId), payment.amountUsdCents),
   })
   // People find it by its workflow, or, once an operator has named what is to be done, by itself.
-  const taskId = order.terms && !order.waitsForOperator ? (order.workflowId ?? order.orderId) : null
+  const isReady = !order.waitsForOperator && (order.terms !== null || (await adoptTerms(tx, order)))
+  const taskId = isReady ? (order.workflowId ?? order.orderId) : null
   await insertUnits(tx, order, {
     quantity: order.quantity,
     totalUsdCents: order.totalUsdCents,

@@ -2,10 +2,15 @@ import { requireOwnPage, type FromPage } from '../members/index.ts'
 import type { Ctx } from '../platform/context.ts'
 import { inTransaction } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
-import { findAssignment } from './people/store.ts'
+import { findAssignment, type Assignment } from './people/store.ts'
 import { summarise } from './show-assignment.ts'
 import { appealUnit, lockUnit } from './units/steps.ts'
+import { updateUnitGoldAppealed, type Unit } from './units/store.ts'
 import { requireOwn } from './worker-assignment.ts'
+
+/** A known item that the person missed, they say wrongly: it was paid, so only their standing is at stake. */
+const isMissedGold = (own: Assignment, unit: Unit): boolean =>
+  own.goldRight === false && unit.status === 'accepted' && unit.appeal === null && !unit.reviewIsOver
 
 /** The person does not agree with a rejection: an operator looks. */
 export const workerAppeal = (
@@ -17,6 +22,10 @@ export const workerAppeal = (
   return inTransaction(ctx, 'system', async (tx) => {
     const own = await requireOwn(tx, page, input.assignmentId)
     const locked = await lockUnit(tx, own)
+    if (locked && isMissedGold(own, locked.unit)) {
+      await updateUnitGoldAppealed(tx, locked.unit, input.text)
+      return summarise(tx, own)
+    }
     if (locked?.holder?.assignmentId !== own.assignmentId || locked.unit.status !== 'rejected')
       throw new Refusal('order_conflict', { message: 'There is no rejection of yours to appeal.' })
     if (locked.unit.appealIsOver)

@@ -72,9 +72,12 @@ const shownAfter = async (tx: Tx, assignmentId: string) => {
 }
 
 /** The recording shows no attentive person: nothing is paid, and somebody else may do it. */
-const refuse = (deps: WorkerDeps, assignment: Assignment, session: Session) =>
+const refuse = (deps: WorkerDeps, assignment: Assignment, session: Session, workerRef: string) =>
   inTransaction(deps.ctx, 'system', async (tx) => {
     const locked = await requireClaim(tx, assignment)
+    const { agentId, mode } = assignment
+    // So that the recording is found when the person asks for it, or wants it gone.
+    await updateSessionMember(tx, { agentId, mode, sessionId: session.sessionId, at: session.at }, workerRef)
     await freeUnit(tx, locked, {
       status: 'not_verified',
       sessionId: session.sessionId,
@@ -91,9 +94,9 @@ export const workerDeliver = async (deps: WorkerDeps, page: FromPage, input: Inp
   const seen = await inTransaction(ctx, 'system', (tx) => look(tx, page, input))
   if ('done' in seen) return seen.done
   const { assignment, session, member } = seen
-  if (session.verified !== true) return refuse(deps, assignment, session)
   const { agentId, mode, personId } = assignment
   const workerRef = workerRefOf(ctx.secrets.derive('worker'), { agentId, mode, personId })
+  if (session.verified !== true) return refuse(deps, assignment, session, workerRef)
   const named = { ...session, memberRef: workerRef }
   return deps.mintWork({ agentId, mode, session: named, member }, async (tx, credentialId) => {
     const { order, unit } = await requireClaim(tx, assignment)

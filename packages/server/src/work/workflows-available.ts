@@ -8,7 +8,7 @@ const howToBuy = (baseUrl: string) => ({
     method: 'GET',
     url: `${baseUrl}/api/agent/tasks/{workflowId}/buy`,
     auth: 'none',
-    flow: 'Call without payment: 402 lists accepts[] and a purchase id. Sign an EIP-3009 authorization for one entry and send nothing on-chain. Call the same address again with X-PAYMENT and X-Purchase-Id. This deployment cannot settle yet: a good payment is answered 503 and nothing is charged.',
+    flow: 'Call without payment: 402 lists accepts[] and a purchase id. Sign an EIP-3009 authorization for one entry and send nothing on-chain. Call the same address again with X-PAYMENT and X-Purchase-Id. 200 is the credential and the answer; 202 means that the payment is on its way: ask again with the same payment and never sign a second.',
     verify: `${baseUrl}/.well-known/jwks.json`,
   },
   with_a_human: {

@@ -3,7 +3,8 @@ import type { Ctx } from '../../platform/context.ts'
 import { send } from '../../platform/outbound.ts'
 
 const answerBytesMax = 1_048_576
-const timeoutMsDefault = 4_000
+/** Many at once on a busy machine wait for their turn, and that is no outage. */
+const timeoutMsDefault = 10_000
 
 const reply = z.looseObject({
   result: z.unknown().optional(),

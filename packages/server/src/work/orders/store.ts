@@ -5,7 +5,7 @@ import { orderDays, type OrderState, type Price } from '../rules.ts'
 import type { Terms } from '../units/rules.ts'
 
 export type OrderKey = { readonly agentId: string; readonly mode: Mode; readonly orderId: string }
-export type Purpose = 'buyer' | 'stock' | 'gold'
+type Purpose = 'buyer' | 'stock' | 'gold'
 type NewOrder = Price & {
   readonly taskType: string
   readonly workflowId: string | undefined

@@ -340,3 +340,24 @@ export const updateStandingLifted = async (tx: Tx, key: StandingKey): Promise<vo
     update worker_standing set golds_right = least(golds, golds_right + 1), paused_until = null
     where person_id = ${key.personId} and mode = ${key.mode} and task_id = ${key.taskId}`.execute(tx)
 }
+
+/** For whom a person worked. */
+export const listBuyers = async (
+  tx: Tx,
+  personId: string,
+): Promise<{ readonly agentId: string; readonly mode: Mode }[]> => {
+  const rows = await tx
+    .selectFrom('assignments')
+    .select(['agent_id', 'mode'])
+    .distinct()
+    .where('person_id', '=', personId)
+    .execute()
+  return rows.map((row) => ({ agentId: row.agent_id, mode: row.mode as Mode }))
+}
+/** Erasure: the assignments stay, and name nobody. */
+export const forgetPerson = async (tx: Tx, personId: string): Promise<void> => {
+  await tx.updateTable('assignments').set({ person_id: null }).where('person_id', '=', personId).execute()
+}
+export const deleteStanding = async (tx: Tx, personId: string): Promise<void> => {
+  await tx.deleteFrom('worker_standing').where('person_id', '=', personId).execute()
+}

@@ -30,7 +30,7 @@ export const recoverOf = (config: Pick<Config, 'BASE_URL'>, purchaseId: string) 
   message: recoveryMessage(config.BASE_URL, purchaseId, '{time}'),
 })
 
-export const statusUrl = (config: Pick<Config, 'BASE_URL'>, purchaseId: string): string =>
+const statusUrl = (config: Pick<Config, 'BASE_URL'>, purchaseId: string): string =>
   `${config.BASE_URL}/api/agent/purchases/${purchaseId}`
 
 const responseHeader = (asker: Asker, purchase: Purchase): Record<string, string> => {

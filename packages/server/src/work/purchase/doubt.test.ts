@@ -261,6 +261,7 @@ else {
   test('a signer that is away refuses before anything is charged; one that dies later delays, and nothing is lost', async () => {
     const payer = await fund()
     await harness.stopSigner()
+    await harness.advance(2_000)
     const refused = await buy(payer)
     assert.equal(refused.answer.status, 503, refused.answer.text)
     assert.equal(await balanceOf(payer.account.address), 1_000_000n)

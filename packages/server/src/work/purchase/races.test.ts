@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { encode } from '../../../test/payer.ts'
 import { startShop } from '../../../test/shop.ts'
 
@@ -14,7 +15,17 @@ else {
     const payers: Awaited<ReturnType<typeof fund>>[] = []
     for (let index = 0; index < 100; index++) payers.push(await fund(50_000n))
     const begun = performance.now()
-    const answers = await Promise.all(payers.map((payer) => buy(payer)))
+    const answers = await Promise.all(
+      payers.map(async (payer) => {
+        const first = await buy(payer)
+        // On a busy machine some are told to come back. They do, with the payment that they have.
+        for (let answer = first.answer, tries = 0; ; tries++) {
+          if (![202, 503].includes(answer.status) || tries >= 60) return { answer }
+          await setTimeout(500)
+          answer = await pay(first.headers)
+        }
+      }),
+    )
     t.diagnostic(`${Math.round(performance.now() - begun)} ms for 100`)
     assert.deepEqual(
       answers.filter(({ answer }) => answer.status !== 200).map(({ answer }) => answer.text),
@@ -58,7 +69,7 @@ else {
     const answers = await Promise.all(
       payments.map((payment) => pay({ 'payment-signature': encode(payment) })),
     )
-    const statuses = answers.map(({ status }) => status).toSorted()
+    const statuses = answers.map(({ status }) => status).toSorted((one, other) => one - other)
     assert.deepEqual(statuses, [200, ...Array.from({ length: 15 }, () => 409)])
     assert.equal(await balanceOf(payer.account.address), 1_000_000n - price)
   })

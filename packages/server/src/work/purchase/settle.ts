@@ -85,15 +85,20 @@ const responseOf = (purchase: Purchase, credential: PurchaseCredential, proof: P
 const recordDelivery = async (
   tx: Tx,
   till: Till,
-  given: { readonly purchase: Purchase; readonly credential: PurchaseCredential; readonly proof: Proof },
+  given: {
+    readonly purchase: Purchase
+    readonly credential: PurchaseCredential
+    readonly proof: Proof
+    readonly response: string
+  },
 ): Promise<void> => {
-  const { purchase, credential, proof } = given
+  const { purchase, credential, proof, response } = given
   const { agentId, mode, purchaseId, workflowId } = purchase
   await markPaymentSettled(tx, purchaseId, proof)
   const delivered = await updateDelivered(tx, purchase, {
     transactionHash: proof.transactionHash,
     credentialId: credential.credentialId,
-    response: responseOf(purchase, credential, proof),
+    response,
   })
   if (!delivered) throw new Error('a purchase that has ended was to be delivered')
   await postPaid(tx, purchase)
@@ -133,19 +138,29 @@ const recordRefundDue = async ({ ctx }: Till, purchase: Purchase, reason: string
   )
 }
 
-const deliver = async (till: Till, purchase: Purchase, proof: Proof): Promise<void> => {
+/** Delivers, and gives back the purchase as it then is; undefined where it has to be read again. */
+const deliver = async (till: Till, purchase: Purchase, proof: Proof): Promise<Purchase | undefined> => {
   const { agentId, mode, purchaseId, workflowId, payer, frozen } = purchase
-  if (!frozen) return
+  if (!frozen) return undefined
   const transaction = proof.transactionHash
   const sale = { agentId, mode, purchaseId, workflowId, payer, transaction, ...frozen }
+  let delivery: Pick<Purchase, 'credentialId' | 'response'> | undefined
   try {
-    await till.mint.mint(sale, (tx, credential) => recordDelivery(tx, till, { purchase, credential, proof }))
+    const minted = await till.mint.mint(sale, async (tx, credential) => {
+      const response = responseOf(purchase, credential, proof)
+      await recordDelivery(tx, till, { purchase, credential, proof, response })
+      delivery = { credentialId: credential.credentialId, response }
+    })
+    return minted && delivery
+      ? { ...purchase, ...delivery, state: 'delivered', transactionHash: transaction }
+      : undefined
   } catch (error) {
     // Whatever went wrong, the payer has paid: that is written down before anything else.
     await recordSettled(till, purchase, proof)
-    if (error instanceof WorkGone) return recordRefundDue(till, purchase, error.message)
-    if (!(error instanceof Refusal)) throw error
-    till.ctx.log.warn({ purchaseId, code: error.code }, 'a paid purchase waits for its delivery')
+    if (error instanceof WorkGone) await recordRefundDue(till, purchase, error.message)
+    else if (!(error instanceof Refusal)) throw error
+    else till.ctx.log.warn({ purchaseId, code: error.code }, 'a paid purchase waits for its delivery')
+    return undefined
   }
 }
 
@@ -178,7 +193,8 @@ const recordVoid = async (
 
 /** Does what follows from how the payment stands, and says how the purchase stands then. */
 export const apply = async (till: Till, purchase: Purchase, standing: Standing): Promise<Purchase> => {
-  if (standing.kind === 'settled') await deliver(till, purchase, standing.proof)
+  const delivered = standing.kind === 'settled' ? await deliver(till, purchase, standing.proof) : undefined
+  if (delivered) return delivered
   if (standing.kind === 'void') await recordVoid(till, purchase, standing.reason)
   return inTransaction(till.ctx, 'system', async (tx) => {
     if (standing.kind === 'pending') {

@@ -12,8 +12,8 @@ export const openDays = 30
 export const vestingDays = 14
 /** Gold: the first unit of a person in a workflow, then so many. */
 export const goldShare = 0.1
-export const goldsMin = 5
-export const goldsRightShareMin = 0.6
+const goldsMin = 5
+const goldsRightShareMin = 0.6
 export const pauseDays = 7
 
 /** What people do in an order, and what a unit pays. Fixed when it is ordered, or when an operator accepts it. */

@@ -165,6 +165,7 @@ export const countUnits = async (
 
 /**
  * Takes the oldest open unit that this person may do. Those that others look at are passed over, so nobody waits.
+ * `materialized` is what makes it one: inside a join the choice may be run again for each row, and takes one each time.
  * Never one whose item the person had before: a second opinion is another person's.
  */
 export const claimUnit = async (
@@ -172,13 +173,14 @@ export const claimUnit = async (
   wish: { readonly taskId: string; readonly mode: Mode; readonly personId: string },
 ): Promise<Unit | undefined> => {
   const { rows } = await sql<{ agent_id: string; order_id: string; n: number }>`
-    update order_units unit set status = 'claimed' from (
+    with taken as materialized (
       select agent_id, mode, order_id, n from order_units open
       where task_id = ${wish.taskId} and mode = ${wish.mode} and status = 'open' and open_until > pohf_now()
         and not exists (select from assignments had where had.person_id = ${wish.personId}
           and had.order_id = open.order_id and had.agent_id = open.agent_id and had.mode = open.mode
           and (had.item = open.item or had.n = open.n) and had.status not in ('returned', 'ran_out'))
-      order by created_at, order_id, n limit 1 for update skip locked) taken
+      order by created_at, order_id, n limit 1 for update skip locked)
+    update order_units unit set status = 'claimed' from taken
     where unit.agent_id = taken.agent_id and unit.mode = taken.mode and unit.order_id = taken.order_id
       and unit.n = taken.n
     returning unit.agent_id, unit.order_id, unit.n`.execute(tx)
@@ -287,6 +289,10 @@ export const updateUnitRejected = async (
 export const updateUnitAppealed = async (tx: Tx, key: UnitKey, text: string): Promise<void> => {
   await oneUnit(tx, key).set({ status: 'appealed', appealed_at: now(), appeal_text: text }).execute()
 }
+/** An appeal about a known item: the unit stays accepted. */
+export const updateUnitGoldAppealed = async (tx: Tx, key: UnitKey, text: string): Promise<void> => {
+  await oneUnit(tx, key).set({ appealed_at: now(), appeal_text: text }).execute()
+}
 export const updateUnitDecided = async (
   tx: Tx,
   key: UnitKey,
@@ -367,7 +373,8 @@ export const listOverdue = async (
 /** Appeals that wait for an operator, oldest first. */
 export const listAppealed = async (tx: Tx, limit: number): Promise<Unit[]> => {
   const rows = await selectUnits(tx)
-    .where('status', '=', 'appealed')
+    .where('appealed_at', 'is not', null)
+    .where('decision', 'is', null)
     .orderBy('appealed_at')
     .limit(limit)
     .execute()
@@ -378,10 +385,11 @@ type OnShelf = UnitKey & { readonly answer: unknown; readonly sessionId: string 
 /** Takes the oldest unit off the shelf; what others look at is passed over. */
 export const takeFromShelf = async (tx: Tx, taskId: string, mode: Mode): Promise<OnShelf | undefined> => {
   const { rows } = await sql<KeyRow & { answer: unknown; session_id: string }>`
-    update order_units unit set stock = 'taken' from (
+    with taken as materialized (
       select agent_id, mode, order_id, n from order_units
       where task_id = ${taskId} and mode = ${mode} and stock = 'shelf'
-      order by ended_at limit 1 for update skip locked) taken
+      order by ended_at limit 1 for update skip locked)
+    update order_units unit set stock = 'taken' from taken
     where unit.agent_id = taken.agent_id and unit.mode = taken.mode and unit.order_id = taken.order_id
       and unit.n = taken.n
     returning unit.agent_id, unit.mode, unit.order_id, unit.n, unit.answer, unit.session_id`.execute(tx)
@@ -445,4 +453,18 @@ export const sumHeld = async (tx: Tx, key: OrderKey): Promise<bigint> => {
     .where('house_pays', '=', false)
     .executeTakeFirstOrThrow()
   return row.held
+}
+
+/** Erasure: by which name a buyer knew the person, and what the person wrote to the operator. */
+export const forgetWorkerRef = async (
+  tx: Tx,
+  place: { readonly agentId: string; readonly mode: Mode; readonly memberId: string },
+): Promise<void> => {
+  await tx
+    .updateTable('order_units')
+    .set({ worker_ref: null, appeal_text: null })
+    .where('agent_id', '=', place.agentId)
+    .where('mode', '=', place.mode)
+    .where('worker_ref', '=', place.memberId)
+    .execute()
 }

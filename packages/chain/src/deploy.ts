@@ -1,0 +1,28 @@
+// Puts a HumanRegistry on a chain. RPC=… OWNER=0x… DEPLOYER_KEY=0x… npm run chain:deploy
+import { createPublicClient, createWalletClient, http, isAddress } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { HumanRegistry } from './contracts.ts'
+
+const { RPC, OWNER = '', DEPLOYER_KEY = '' } = process.env
+if (RPC === undefined || !isAddress(OWNER) || !/^0x[0-9a-f]{64}$/i.test(DEPLOYER_KEY)) {
+  console.error(
+    'Set RPC (the address of a node), OWNER (who adds and revokes keys) and DEPLOYER_KEY (an account with gas).',
+  )
+  process.exit(2)
+}
+const transport = http(RPC)
+const reader = createPublicClient({ transport })
+const account = privateKeyToAccount(DEPLOYER_KEY as `0x${string}`)
+const { abi, bytecode } = HumanRegistry
+const hash = await createWalletClient({ transport, account }).deployContract({
+  abi,
+  bytecode,
+  args: [OWNER],
+  chain: null,
+})
+const receipt = await reader.waitForTransactionReceipt({ hash, timeout: 180_000 })
+if (receipt.status !== 'success' || !receipt.contractAddress) {
+  console.error(`The transaction ${hash} was reverted.`)
+  process.exit(1)
+}
+console.log(receipt.contractAddress)

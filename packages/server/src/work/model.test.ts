@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { faultsOfBooks } from '../../test/books.ts'
+import { startHarness, type Harness } from '../../test/harness.ts'
+import { makeLane, runModel, skewable } from '../../test/order-model.ts'
+
+/** `npm run battery:orders` asks for more. */
+const sequences = Number(process.env['POHF_ORDER_SEQUENCES'] ?? 2_000)
+const parts = 20
+const stepsMax = 6
+const lanesOf = (harness: Harness) => Promise.all(['a', 'b', 'c', 'd'].map((name) => makeLane(harness, name)))
+
+const harness = await startHarness()
+await harness.owner.query(skewable)
+const lanes = await lanesOf(harness)
+const seen = new Map<string, number>()
+
+for (let part = 1; part <= parts; part++)
+  test(`${sequences / parts} random lives of orders, part ${part}: escrow is open work, every state has a way out, no unit is paid twice`, async (t) => {
+    for (const lane of lanes) lane.counts.clear()
+    await Promise.all(lanes.map((lane) => runModel(lane, sequences / parts / lanes.length, stepsMax)))
+    const counts = new Map<string, number>()
+    for (const lane of lanes)
+      for (const [step, count] of lane.counts) counts.set(step, (counts.get(step) ?? 0) + count)
+    t.diagnostic([...counts].map(([step, count]) => `${step}: ${count}`).join(', '))
+    for (const [step, count] of counts) seen.set(step, (seen.get(step) ?? 0) + count)
+    assert.deepEqual(await faultsOfBooks(harness), [])
+  })
+
+test('every step was tried where it may be taken and where it may not', () => {
+  for (const step of [
+    'claim',
+    'deliver',
+    'return',
+    'accept',
+    'reject',
+    'appeal',
+    'decide',
+    'cancel',
+    'dispute',
+  ])
+    for (const how of ['taken', 'refused']) assert.ok((seen.get(`${step} ${how}`) ?? 0) > 0, `${step} ${how}`)
+})
+
+/** Faults that the model must find: each is planted behind the program's back. */
+const planted: Readonly<Record<string, string>> = {
+  'a unit that is given back ends, and its money stays in escrow': `
+    create function planted() returns trigger language plpgsql as $$ begin
+      if old.status = 'claimed' and new.status = 'open' then new.status := 'cancelled'; new.ended_at := pohf_now(); end if;
+      return new; end $$;
+    create trigger planted before update on order_units for each row execute function planted()`,
+  'a cancelled order leaves a unit open': `
+    create function planted() returns trigger language plpgsql as $$ begin
+      if old.status = 'open' and new.status = 'cancelled' and new.n = 1 then return null; end if;
+      return new; end $$;
+    create trigger planted before update on order_units for each row execute function planted()`,
+  'a rejected unit is paid by the next look': `
+    create function planted() returns trigger language plpgsql as $$ begin
+      if new.status = 'rejected' then new.status := 'accepted'; new.ended_at := pohf_now(); end if;
+      return new; end $$;
+    create trigger planted before update on order_units for each row execute function planted()`,
+}
+for (const [name, sql] of Object.entries(planted))
+  test(`a planted fault is found: ${name}`, async () => {
+    const faulty = await startHarness()
+    await faulty.owner.query(skewable)
+    const lane = await makeLane(faulty, 'a')
+    await faulty.owner.query(sql)
+    await assert.rejects(runModel(lane, 100, stepsMax))
+  })

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sql } from 'kysely'
+import { startHarness } from '../../../test/harness.ts'
+import { inTransaction } from '../../platform/db.ts'
+import { claimUnit, takeFromShelf } from './store.ts'
+
+const harness = await startHarness()
+const buyer = await harness.register('test')
+const post = (path: string, body: object) =>
+  harness.call('POST', `/api/agents/${path}`, { key: buyer.apiKey, body })
+const count = async (where: string): Promise<number> =>
+  (await harness.owner.query(`select count(*)::int as n from order_units where ${where}`)).rows[0].n
+
+/** Figures of a table that was small when they were taken: the database then loops over all units and asks again for each. */
+const forgetSize = async () => {
+  await harness.owner.query('analyze order_units')
+  await harness.owner.query("update pg_class set reltuples = 1, relpages = 1 where relname = 'order_units'")
+}
+
+test('one claim takes one unit, and one sale one of the shelf, also where the database loops over all of them', async () => {
+  const { json } = await post('order', { taskType: 'wf_photo_label', quantity: 30 })
+  assert.equal((await post('order/fund', { orderId: json.orderId })).status, 200)
+  await forgetSize()
+  const taken = await inTransaction(harness.ctx, 'system', async (tx) => {
+    await sql`set local enable_hashjoin = off`.execute(tx)
+    await sql`set local enable_mergejoin = off`.execute(tx)
+    return claimUnit(tx, { taskId: 'wf_photo_label', mode: 'test', personId: 'nobody' })
+  })
+  assert.ok(taken)
+  assert.equal(await count("status = 'claimed'"), 1)
+  // Guards of states are another matter; here thirty units shall lie on the shelf.
+  await harness.owner.query(
+    `begin; alter table order_units disable trigger all; alter table order_units no force row level security;
+     update order_units set status = 'accepted', stock = 'shelf', ended_at = pohf_now(), session_id = 'ses_' || n,
+       credential_id = 'crd_' || n, delivered_at = pohf_now(), review_until = pohf_now();
+     alter table order_units enable trigger all; alter table order_units force row level security; commit`,
+  )
+  await forgetSize()
+  const sold = await inTransaction(harness.ctx, 'system', async (tx) => {
+    await sql`set local enable_hashjoin = off`.execute(tx)
+    await sql`set local enable_mergejoin = off`.execute(tx)
+    return takeFromShelf(tx, 'wf_photo_label', 'test')
+  })
+  assert.ok(sold)
+  assert.equal(await count("stock = 'taken'"), 1)
+})

@@ -1,0 +1,338 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { startChain } from '@pohf/chain'
+import { Client } from 'pg'
+import { createDatabase, freePort, startCluster } from '../packages/server/dev/cluster.ts'
+import { startNodeProxy, type Fate } from '../packages/server/test/node-proxy.ts'
+import { keepAlive, run, untilReady } from './processes.ts'
+import { cancel, makeWallets, preempt, type Signed } from './purchase-wallets.ts'
+
+const main = fileURLToPath(new URL('../packages/server/src/main.ts', import.meta.url))
+
+export type Deaths = {
+  readonly purchases: number
+  readonly clients: number
+  readonly seed: number
+  /** What may happen; default: everything, each at least once. */
+  readonly fates?: readonly FateName[]
+  /** A statement before the load: to see that a planted fault is found. */
+  readonly planted?: string
+}
+export type Findings = {
+  readonly seed: number
+  readonly seconds: number
+  readonly kills: number
+  /** Purchases that were answered 200. */
+  readonly acknowledged: number
+  /** Answered 200, and not stored as it was. */
+  readonly lost: number
+  readonly doubleCharged: number
+  /** Charged, and the payer was given no credential. */
+  readonly missingCredential: number
+  /** Given a credential, and not charged. */
+  readonly credentialWithoutPayment: number
+  /** Deliveries without their event. */
+  readonly undelivered: number
+  readonly duplicates: number
+  /** Calls without an answer, or with 202 or 503: repeated until there was one. */
+  readonly unknownOutcomes: number
+  /** Payments that ended as void, as they should. */
+  readonly void: number
+  readonly byFate: Readonly<Record<string, number>>
+  readonly faults: readonly string[]
+}
+
+/**
+ * What happens to a purchase. The six deaths of the api: before the chain is asked, after it, with everything written
+ * and nothing sent, sent and no answer, with the answer in hand, and while it delivers.
+ */
+const fates = [
+  'plain',
+  'killed before the check',
+  'killed after the check',
+  'killed before sending',
+  'killed after sending',
+  'killed with the receipt',
+  'killed while delivering',
+  'receipt lost',
+  'never sent',
+  'node away',
+  'sent by a stranger',
+  'cancelled',
+] as const
+export type FateName = (typeof fates)[number]
+/** A start of the api takes seconds, so deaths are rarer than the rest: about one of six purchases. */
+const drawn: readonly FateName[] = [
+  ...Array.from({ length: 12 }, (): FateName => 'plain'),
+  ...fates.filter((name) => name.startsWith('killed')),
+  ...Array.from({ length: 4 }, () =>
+    fates.filter((name) => !name.startsWith('killed') && name !== 'plain'),
+  ).flat(),
+]
+
+/** mulberry32: the same seed gives the same fates. */
+const randomFrom = (seed: number): (() => number) => {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+type Chain = NonNullable<Awaited<ReturnType<typeof startChain>>>
+type Plan = { readonly fate: FateName; readonly payment: Signed; done: boolean }
+
+/** Lets fate strike a purchase once, at the call to the node that carries its authorization. */
+const strike = (
+  chain: Chain,
+  plans: ReadonlyMap<string, Plan>,
+  kill: () => void,
+): ((method: string, body: string) => Promise<Fate>) => {
+  const killLater = (ms: number) => void setTimeout(ms).then(kill)
+  const onCheck = (plan: Plan): Fate => {
+    if (plan.fate === 'killed before the check') return (kill(), 'drop')
+    if (plan.fate === 'killed after the check') killLater(3)
+    return plan.fate === 'node away' ? 'drop' : 'pass'
+  }
+  const onSend = async (plan: Plan): Promise<Fate> => {
+    if (plan.fate === 'killed before sending') return (kill(), 'drop')
+    if (plan.fate === 'killed after sending') return (killLater(1), 'lose')
+    if (plan.fate === 'killed with the receipt') killLater(1)
+    if (plan.fate === 'killed while delivering') killLater(12)
+    if (plan.fate === 'receipt lost') return 'lose later'
+    if (plan.fate === 'never sent') return 'drop'
+    if (plan.fate === 'sent by a stranger') await preempt(chain, plan.payment)
+    if (plan.fate === 'cancelled') await cancel(chain, plan.payment)
+    return 'pass'
+  }
+  const early: readonly FateName[] = ['killed before the check', 'killed after the check', 'node away']
+  return async (method, body) => {
+    const isSend = method.startsWith('eth_sendRaw')
+    if (!isSend && method !== 'eth_call') return 'pass'
+    const [plan] = [...plans].flatMap(([nonce, each]) => (body.includes(nonce) ? [each] : []))
+    if (!plan || plan.done || isSend === early.includes(plan.fate)) return 'pass'
+    plan.done = true
+    return isSend ? onSend(plan) : onCheck(plan)
+  }
+}
+
+type Outcome = { readonly plan: Plan; readonly status: number; readonly text: string; readonly tries: number }
+/** A client may wait as long as a lease and a few looks take, on a busy machine. */
+const patienceMs = 120_000
+
+/** Asks until there is an end: delivered, or refused for good. Anything else is asked again, with the same payment. */
+const settle = async (url: string, plan: Plan): Promise<Outcome> => {
+  const deadline = performance.now() + patienceMs
+  for (let tries = 1; ; tries++) {
+    const answer = await fetch(url, {
+      headers: { 'payment-signature': plan.payment.header },
+      signal: AbortSignal.timeout(20_000),
+    })
+      .then(async (response) => ({ status: response.status, text: await response.text() }))
+      .catch(() => undefined)
+    if (answer && ![202, 429, 500, 503].includes(answer.status)) return { plan, ...answer, tries }
+    if (performance.now() > deadline)
+      return { plan, status: answer?.status ?? 0, text: answer?.text ?? '', tries }
+    await setTimeout(200)
+  }
+}
+
+/** Counts both sides: what the chain says was paid, and what buyers and the database hold. */
+const count = async (database: Client, chain: Chain, outcomes: readonly Outcome[]) => {
+  const { rows } = await database.query<{
+    purchase_id: string
+    state: string
+    response: string | null
+    nonce: string
+    events: number
+  }>(
+    `select p.purchase_id, p.state, p.response, x.nonce,
+       (select count(*)::int from events e where e.type = 'purchase.settled' and e.data->>'purchaseId' = p.purchase_id) as events
+     from purchases p join x402_payments x on x.reference = p.purchase_id`,
+  )
+  const stored = new Map(rows.map((row) => [row.nonce, row]))
+  const logs = (await chain.rpc('eth_getLogs', [
+    { address: chain.token, fromBlock: '0x0', toBlock: 'latest', topics: [usedTopic] },
+  ])) as { topics: string[] }[]
+  const used = new Map<string, number>()
+  for (const { topics } of logs) used.set(topics[2] ?? '', (used.get(topics[2] ?? '') ?? 0) + 1)
+  const faults: string[] = []
+  const found = { lost: 0, doubleCharged: 0, missingCredential: 0, credentialWithoutPayment: 0 }
+  const note = (kind: keyof typeof found, { plan, status, text }: Outcome) => {
+    found[kind]++
+    faults.push(`${kind}: ${plan.fate}, ${plan.payment.nonce}, answered ${status} ${text.slice(0, 120)}`)
+  }
+  for (const outcome of outcomes) {
+    const { nonce } = outcome.plan.payment
+    const charged = used.get(nonce) ?? 0
+    const row = stored.get(nonce)
+    if (charged > 1) note('doubleCharged', outcome)
+    if (charged > 0 && outcome.status !== 200) note('missingCredential', outcome)
+    if (charged === 0 && (outcome.status === 200 || row?.state === 'delivered'))
+      note('credentialWithoutPayment', outcome)
+    if (outcome.status === 200 && row?.response !== outcome.text) note('lost', outcome)
+  }
+  const { rows: twice } = await database.query(
+    "select reference from credential_claims where act = 'purchase' group by reference having count(*) > 1",
+  )
+  const { rows: minted } = await database.query<{ n: number }>(
+    "select count(*)::int as n from credentials where kind = 'purchase'",
+  )
+  const delivered = rows.filter(({ state }) => state === 'delivered')
+  if (minted[0]?.n !== delivered.length)
+    faults.push(`${minted[0]?.n} credentials were minted for ${delivered.length} deliveries`)
+  return {
+    ...found,
+    doubleCharged: found.doubleCharged + twice.length,
+    undelivered: delivered.filter(({ events }) => events === 0).length,
+    duplicates: delivered.filter(({ events }) => events > 1).length,
+    void: rows.filter(({ state }) => state === 'void').length,
+    faults,
+  }
+}
+/** AuthorizationUsed(address,bytes32). */
+const usedTopic = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5'
+
+const openProcesses = async (chain: Chain, rpcUrl: string, planted: string | undefined) => {
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-purchases-'))
+  const cluster = await startCluster({ folder })
+  const databaseUrl = await createDatabase(cluster, 'pohf')
+  const keys = join(folder, 'gas.keys')
+  writeFileSync(keys, chain.gasAccounts.map(({ privateKey }) => privateKey).join('\n'), { mode: 0o600 })
+  const port = await freePort()
+  const env = {
+    ...process.env,
+    DATABASE_URL: databaseUrl,
+    DATA_DIR: join(folder, 'secrets'),
+    PORT: String(port),
+    OPERATOR_PORT: String(await freePort()),
+    LOG_LEVEL: 'silent',
+    X402_CHAIN_RPC: rpcUrl,
+    X402_PAY_TO: chain.payTo.address,
+    X402_GAS_KEYS_FILE: keys,
+  }
+  await run([main, 'migrate'], env)
+  const database = new Client({ connectionString: databaseUrl })
+  await database.connect()
+  if (planted !== undefined) await database.query(planted)
+  const signer = keepAlive([main, 'signer'], env)
+  const worker = keepAlive([main, 'worker'], env)
+  const api = keepAlive([main, 'api'], env)
+  const baseUrl = `http://127.0.0.1:${port}`
+  await untilReady(baseUrl)
+  return {
+    baseUrl,
+    database,
+    killApi: () => void api.kill(),
+    stop: async () => {
+      await Promise.all([signer.stop(), worker.stop(), api.stop()])
+      await database.end()
+      await cluster.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Buys again and again while the api is killed and the chain misbehaves, then counts what was paid and what was given. */
+export const killPurchases = async ({
+  purchases,
+  clients,
+  seed,
+  planted,
+  fates: chosen,
+}: Deaths): Promise<Findings> => {
+  const chain = await startChain()
+  if (!chain) throw new Error('anvil is not built for this system')
+  const node = await startNodeProxy(chain.url)
+  const stage = await openProcesses(chain, node.url, planted)
+  const startedAt = performance.now()
+  const random = randomFrom(seed)
+  const plans = new Map<string, Plan>()
+  let kills = 0
+  node.rule(
+    strike(chain, plans, () => {
+      kills++
+      stage.killApi()
+    }),
+  )
+  const wallets = await makeWallets(chain, 24)
+  const url = `${stage.baseUrl}/api/agent/tasks/wf_test_ok/buy`
+  const outcomes: Outcome[] = []
+  let begun = 0
+  const client = async () => {
+    while (begun < purchases) {
+      const index = begun++
+      const from = chosen ?? (index < fates.length ? [fates[index] ?? 'plain'] : drawn)
+      const fate = from[Math.floor(random() * from.length)] ?? 'plain'
+      const payment = await wallets.sign(url, index)
+      const plan: Plan = { fate, payment, done: false }
+      plans.set(payment.nonce.slice(2), plan)
+      outcomes.push(await settle(url, plan))
+      plans.delete(payment.nonce.slice(2))
+    }
+  }
+  try {
+    // What is cancelled is void only in a block that stays: the chain must go on, as a real one does.
+    const mining = new AbortController()
+    const mine = async () => {
+      while (!mining.signal.aborted) {
+        await chain.rpc('anvil_mine', ['0x8'])
+        await setTimeout(500)
+      }
+    }
+    const mined = mine()
+    await Promise.all(Array.from({ length: clients }, client))
+    // A token that takes every authorization and moves nothing, for the last few; then their time runs out.
+    await chain.putToken('silent')
+    const silent = await Promise.all(
+      Array.from({ length: chosen ? 0 : Math.max(2, Math.floor(purchases / 50)) }, async (_, index) => {
+        const payment = await wallets.sign(url, index)
+        const plan: Plan = { fate: 'plain', payment, done: true }
+        const answer = await fetch(url, { headers: { 'payment-signature': payment.header } })
+        return { plan, status: answer.status, text: await answer.text(), tries: 1 }
+      }),
+    )
+    await chain.rpc('evm_increaseTime', [400])
+    const ended = await Promise.all(silent.map(({ plan }) => settle(url, plan)))
+    mining.abort()
+    await mined
+    const all = [...outcomes, ...ended]
+    const counted = await count(stage.database, chain, all)
+    const faults = [
+      ...counted.faults,
+      ...silent
+        .filter(({ status }) => status !== 202)
+        .map(({ text }) => `a silent token was answered ${text}`),
+      ...all
+        .filter(({ status }) => ![200, 402].includes(status))
+        .map(({ plan, status }) => `${plan.fate} never ended: ${status}`),
+    ]
+    return {
+      seed,
+      seconds: Math.round((performance.now() - startedAt) / 1_000),
+      kills,
+      acknowledged: all.filter(({ status }) => status === 200).length,
+      ...counted,
+      unknownOutcomes: all.reduce((sum, { tries }) => sum + tries - 1, 0),
+      byFate: Object.fromEntries(
+        fates.map((name) => [name, outcomes.filter(({ plan }) => plan.fate === name).length]),
+      ),
+      faults,
+    }
+  } finally {
+    await stage.stop()
+    await node.stop()
+    await chain.stop()
+  }
+}
+
+export const isSound = (findings: Findings): boolean =>
+  findings.faults.length === 0 &&
+  findings.lost + findings.doubleCharged + findings.missingCredential + findings.credentialWithoutPayment ===
+    0 &&
+  findings.undelivered === 0

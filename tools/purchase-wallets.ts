@@ -1,0 +1,109 @@
+import { startChain, TestDollar } from '@pohf/chain'
+import { encodeFunctionData, parseSignature, type Hex } from 'viem'
+import { setTimeout } from 'node:timers/promises'
+import { encode, makePayer, type Entry } from '../packages/server/test/payer.ts'
+
+type Chain = NonNullable<Awaited<ReturnType<typeof startChain>>>
+type Payer = ReturnType<typeof makePayer>
+/** One payment as a version 2 client sends it, and what it takes to send or cancel it in its stead. */
+export type Signed = {
+  readonly nonce: Hex
+  readonly header: string
+  readonly payer: Payer
+  readonly authorization: ReturnType<Payer['authorize']>
+  readonly signature: Hex
+  readonly entry: Entry
+}
+
+const send = (chain: Chain, data: Hex) =>
+  chain.rpc('eth_sendTransaction', [{ from: chain.owner.address, to: chain.token, gas: '0x40000', data }])
+
+/** Submits an authorization as anybody can who has seen it. */
+export const preempt = (chain: Chain, { authorization: one, signature }: Signed) => {
+  const { r, s, yParity } = parseSignature(signature)
+  return send(
+    chain,
+    encodeFunctionData({
+      abi: TestDollar.abi,
+      functionName: 'transferWithAuthorization',
+      args: [
+        one.from,
+        one.to,
+        BigInt(one.value),
+        BigInt(one.validAfter),
+        BigInt(one.validBefore),
+        one.nonce,
+        27 + yParity,
+        r,
+        s,
+      ],
+    }),
+  )
+}
+
+/** The payer takes its authorization back. */
+export const cancel = async (chain: Chain, { payer, nonce, entry }: Signed) => {
+  const signature = await payer.account.signTypedData({
+    domain: {
+      name: entry.extra.name,
+      version: entry.extra.version,
+      chainId: chain.chainId,
+      verifyingContract: chain.token,
+    },
+    types: {
+      CancelAuthorization: [
+        { name: 'authorizer', type: 'address' },
+        { name: 'nonce', type: 'bytes32' },
+      ],
+    },
+    primaryType: 'CancelAuthorization',
+    message: { authorizer: payer.account.address, nonce },
+  })
+  const { r, s, yParity } = parseSignature(signature)
+  return send(
+    chain,
+    encodeFunctionData({
+      abi: TestDollar.abi,
+      functionName: 'cancelAuthorization',
+      args: [payer.account.address, nonce, 27 + yParity, r, s],
+    }),
+  )
+}
+
+/** The terms of a challenge; a server that is just dead is asked again. */
+const ask = async (url: string): Promise<Entry> => {
+  for (let tries = 0; tries < 600; tries++) {
+    const header = await fetch(url, { signal: AbortSignal.timeout(10_000) })
+      .then((response) => response.headers.get('payment-required'))
+      .catch(() => null)
+    if (header !== null)
+      return (JSON.parse(Buffer.from(header, 'base64').toString()) as { accepts: [Entry] }).accepts[0]
+    await setTimeout(200)
+  }
+  throw new Error('no challenge was to be had')
+}
+
+/** Wallets with money that sign what a challenge asks for. */
+export const makeWallets = async (chain: Chain, count: number) => {
+  const payers = Array.from({ length: count }, () => makePayer())
+  for (const { account } of payers) await chain.mint(account.address, 1_000_000_000n)
+  return {
+    sign: async (url: string, index: number): Promise<Signed> => {
+      const payer = payers[index % payers.length]
+      if (!payer) throw new Error('no wallet')
+      const entry = await ask(url)
+      const authorization = payer.authorize(entry, Math.floor(Date.now() / 1_000), {
+        // As long as a client is patient: a start of the api takes seconds on a busy machine.
+        validBefore: String(Math.floor(Date.now() / 1_000) + 300),
+      })
+      const signature = await payer.sign(entry, authorization)
+      const payment = {
+        x402Version: 2,
+        payload: { signature, authorization },
+        accepted: entry,
+        extensions: {},
+      }
+      return { nonce: authorization.nonce, header: encode(payment), payer, authorization, signature, entry }
+    },
+  }
+}
