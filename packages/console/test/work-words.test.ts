@@ -32,7 +32,14 @@ test('every reason by which scoring says no has plain words', () => {
     .filter(([, flag]) => flag.blocking)
     .map(([name]) => `flag_${name}`)
   assert.ok(blocking.length >= 8)
-  for (const code of [...blocking, 'quality_low', 'focus_low', 'attention_unproven', 'answer_wrong'])
+  for (const code of [
+    ...blocking,
+    'quality_low',
+    'focus_low',
+    'attention_unproven',
+    'answer_wrong',
+    'known_answer_missed',
+  ])
     assert.ok(english.reasons[code], code)
 })
 

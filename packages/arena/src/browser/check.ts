@@ -126,6 +126,9 @@ const wander = async (player: Player, around: Rectangle): Promise<void> => {
   await watching
 }
 
+/** A question counts for 2.5 s: looking for one comes first, and asking whether all is over is rare. */
+const looksBetween = 15
+
 /** Answers what comes over a page, until there is nothing more to come. Gives how many answers were put in. */
 export const answerQuestions = async (player: Player, isDone: () => Promise<boolean>): Promise<number> => {
   let answered = 0
@@ -134,7 +137,7 @@ export const answerQuestions = async (player: Player, isDone: () => Promise<bool
     if (shown === 'point' && asks && picture) {
       if (await answer(player, picture)) answered += 1
       await waitFor(player, (next) => (next.asks && next.look === 'point' ? null : true))
-    } else if (await isDone()) return answered
+    } else if (look % looksBetween === 0 && (await isDone())) return answered
     await sleep(40, undefined, { signal: player.signal })
   }
   throw new Error('the questions do not end')

@@ -131,7 +131,8 @@ const AppealForm = ({
   const [empty, setEmpty] = useState(false)
   const [failed, setFailed] = useState<Failed>()
   const { appealUntil } = assignment
-  if (appealUntil === null || Date.parse(appealUntil) <= serverNow())
+  const isRejected = assignment.status === 'rejected'
+  if (isRejected && (appealUntil === null || Date.parse(appealUntil) <= serverNow()))
     return <p class="muted">{words.result.appealOver}</p>
   const send = async (event: Event) => {
     event.preventDefault()
@@ -151,7 +152,11 @@ const AppealForm = ({
   return (
     <form class="card pad stack" onSubmit={(event) => void send(event)} noValidate>
       <h2 class="h3">{words.result.appealTitle}</h2>
-      <p class="muted">{fill(words.result.appealLead, { until: momentText(appealUntil, locale) })}</p>
+      <p class="muted">
+        {appealUntil === null || !isRejected
+          ? words.result.appealKnownLead
+          : fill(words.result.appealLead, { until: momentText(appealUntil, locale) })}
+      </p>
       <label for="appeal">{words.result.appealLabel}</label>
       <textarea
         id="appeal"
@@ -198,6 +203,10 @@ const Appeal = ({ words, assignment: { appeal } }: { words: Words; assignment: A
     </section>
   )
 
+/** Paid, and held against the person: an item whose right answer was known. */
+const isMissedKnown = ({ status, reasons, appeal }: Assignment): boolean =>
+  status === 'accepted' && appeal === null && reasons.includes('known_answer_missed')
+
 /** What became of a unit: in one sentence, then why, then what next. */
 export const Result = ({
   page,
@@ -220,7 +229,9 @@ export const Result = ({
       </p>
       <Rejection words={words} assignment={assignment} />
       <Appeal words={words} assignment={assignment} />
-      {status === 'rejected' ? <AppealForm page={page} assignment={assignment} onAgain={onAgain} /> : null}
+      {status === 'rejected' || isMissedKnown(assignment) ? (
+        <AppealForm page={page} assignment={assignment} onAgain={onAgain} />
+      ) : null}
       <Reasons words={words} reasons={assignment.reasons} />
       <Facts page={page} assignment={assignment} />
       <YourAnswer words={words} assignment={assignment} />

@@ -160,6 +160,8 @@ export const german: Words = {
     appealTitle: 'Einspruch',
     appealLead:
       'Sagen Sie mit Ihren Worten, warum die Antwort richtig ist. Bis {until}. Ein Mensch vom Betrieb entscheidet; er sieht die Antwort und was der Käufer wollte, und beide Seiten sind daran gebunden.',
+    appealKnownLead:
+      'Bezahlt wird es so oder so. Wenn Sie meinen, dass Ihre Antwort richtig ist, sagen Sie warum: Ein Mensch vom Betrieb sieht es sich an, und ein Fehler, der keiner war, wird gestrichen.',
     appealOver: 'Die Zeit für einen Einspruch ist vorbei.',
     appealLabel: 'Warum die Antwort angenommen werden sollte',
     appealSend: 'Einspruch senden',
@@ -193,6 +195,8 @@ export const german: Words = {
     quality_low: 'Alles zusammen sprach zu wenig für einen aufmerksamen Menschen.',
     focus_low: 'Die Seite war lange im Hintergrund.',
     attention_unproven: 'Zu wenige der Fragen wurden rechtzeitig beantwortet.',
+    known_answer_missed:
+      'Die richtige Antwort war hier vorher bekannt, und Ihre ist eine andere. Ein solcher Fehler schließt niemanden aus.',
     answer_wrong: 'Eine Frage mit bekannter Antwort wurde anders beantwortet.',
     incomplete: 'Die Aufzeichnung hat kein Ende: Die Seite wurde zu früh geschlossen.',
     flag_automation_env: 'Der Browser sagt, dass ein Programm ihn steuert.',

@@ -156,6 +156,8 @@ export const english = {
     appealTitle: 'Appeal',
     appealLead:
       'Say in your words why the answer is right. Until {until}. An operator decides, sees the answer and what the buyer asked for, and both sides are bound by it.',
+    appealKnownLead:
+      'It is paid either way. If you think that your answer is right, say why: an operator looks, and a miss that was none is taken away.',
     appealOver: 'The time for an appeal is over.',
     appealLabel: 'Why the answer should be accepted',
     appealSend: 'Send the appeal',
@@ -189,6 +191,8 @@ export const english = {
     quality_low: 'Taken together, too little spoke for an attentive person.',
     focus_low: 'The page was in the background for much of the time.',
     attention_unproven: 'Too few of the questions were answered in time.',
+    known_answer_missed:
+      'The right answer to this one was known before, and yours differs. One such miss bars nobody.',
     answer_wrong: 'A question with a known answer was answered differently.',
     incomplete: 'The recording has no end: the page was closed too early.',
     flag_automation_env: 'The browser says that a program drives it.',

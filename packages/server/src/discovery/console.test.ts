@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
-import { consolePages, operatorPages } from './console.ts'
+import { consolePages, operatorPages, templateOf } from './console.ts'
+import { html, pageHeaders } from '../platform/html.ts'
 import { pages } from './pages.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pohf-console-'))
@@ -24,6 +25,7 @@ test('the built page is told its issuer, escaped, and keeps the strict policy; i
   mkdirSync(join(folder, 'operator/assets'), { recursive: true })
   writeFileSync(join(folder, 'operator/operator.html'), '<title>Operators</title>')
   writeFileSync(join(folder, 'operator/assets/operator-def456.js'), 'export {}')
+  writeFileSync(join(folder, 'recording.html'), '<title>Recording</title>')
   writeFileSync(join(folder, 'assets/verify-abc123.js'), 'export {}')
   writeFileSync(join(folder, 'assets/verify-abc123.js.map'), '{}')
   const built = consolePages('https://proof.example/"><script>', folder)
@@ -66,4 +68,15 @@ test('the stylesheet needs no build', async () => {
     .find((page) => page.path === '/assets/pohf.css')
     ?.handler({ params: {}, query: {}, header: () => undefined })
   assert.match(sheet?.text ?? '', /--seal:/)
+})
+
+test('a template takes values by name, escaped unless they are HTML, and says so where it is not built', () => {
+  writeFileSync(join(folder, 'work.html'), '<html lang="{{lang}}">{{languages}}{{unknown}}')
+  const page = templateOf('work.html', folder)(
+    { lang: '"><script>', languages: html`<b>de</b>` },
+    pageHeaders,
+  )
+  assert.equal(page.text, '<html lang="&quot;&gt;&lt;script&gt;"><b>de</b>')
+  assert.match(page.headers?.['content-security-policy'] ?? '', /img-src 'self' data:;/)
+  assert.equal(templateOf('work.html', join(folder, 'none'))({}, {}).status, 503)
 })
