@@ -279,7 +279,8 @@ test(
 
     // The person reads why and appeals.
     await person.press('.top a[href^="/work/earnings"]')
-    await person.press('.row:has(.chip.stop)')
+    const row = await own.locator('.row', { hasText: 'not accepted' }).getAttribute('href')
+    await person.press(`.row[href="${row}"]`)
     await says(own, 'The buyer did not accept it.')
     assert.match((await own.textContent('main')) ?? '', /That is a sandal\./)
     await person.type('#appeal', 'It goes above the ankle.')
