@@ -4,6 +4,16 @@ import type { OrderState } from '../rules.ts'
 import { updateOrderStatus, type OrderKey } from './store.ts'
 
 type Told = Exclude<OrderState, 'created'>
+/** Written out, so that a search for an event finds who publishes it. */
+const eventOf = {
+  funded: 'order.funded',
+  in_progress: 'order.in_progress',
+  delivered: 'order.delivered',
+  completed: 'order.completed',
+  cancelled: 'order.cancelled',
+  refunded: 'order.refunded',
+  expired: 'order.expired',
+} as const satisfies Record<Told, string>
 
 /** Tells the buyer where the order is now. */
 export const tellOrder = async (tx: Tx, key: OrderKey, status: Told): Promise<void> => {
@@ -11,7 +21,7 @@ export const tellOrder = async (tx: Tx, key: OrderKey, status: Told): Promise<vo
     agentId: key.agentId,
     mode: key.mode,
     subject: key.orderId,
-    type: `order.${status}`,
+    type: eventOf[status],
     data: { orderId: key.orderId, status },
   })
 }
