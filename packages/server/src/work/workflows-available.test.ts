@@ -15,12 +15,15 @@ test('on loopback there is always work of at most 1 USD, in the shape of the spe
   assert.ok(json.workflows.some(({ id }: { id: string }) => id === 'wf_test_ok'))
   for (const workflow of json.workflows) {
     assert.ok(workflow.priceUsd > 0 && workflow.priceUsd <= 1)
+    // Besides the shape: what a unit takes and gives. Known answers are not among it.
     assert.deepEqual(Object.keys(workflow).toSorted(), [
+      'answerForm',
       'category',
       'datasetOptin',
       'description',
       'estMinutes',
       'id',
+      'inputForm',
       'priceUsd',
       'rewardStars',
       'steps',
