@@ -1,5 +1,11 @@
 export { debitComparison } from './debits.ts'
-export { makePurchaseMint, WorkGone, type PurchaseCredential, type PurchaseMint } from './mint-purchase.ts'
+export {
+  makePurchaseMint,
+  WorkGone,
+  type PurchaseCredential,
+  type PurchaseMint,
+  type SignedSale,
+} from './mint-purchase.ts'
 export { revokeByMachine } from './operator-revoke.ts'
 export { makeWorkMint, type WorkMint } from './mint-work.ts'
 export { operatorRoutes, routes } from './routes.ts'

@@ -2,7 +2,7 @@ import type { CredentialClaims, Mode } from '@pohf/protocol'
 import { evidenceItem, simulatedAttention } from '../evidence/index.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db.ts'
 import { findSession, type Session } from '../sessions/index.ts'
-import { refusalOf, signDrafts, type Deps, type WithToken } from './mint.ts'
+import { refusalOf, signDrafts, type Deps, type Signed, type WithToken } from './mint.ts'
 import { frameClaims, pairwiseSubject } from './rules.ts'
 import { sessionStandings } from './standing.ts'
 import { insertMinted, type ActKey } from './store.ts'
@@ -111,15 +111,23 @@ type MintDeps = Pick<Deps, 'ctx' | 'signer' | 'statusIndexes'>
 type Answered = Awaited<ReturnType<typeof draftOf>>['answer']
 export type PurchaseCredential = WithToken<Answered>
 
+/** A signed credential that is nobody's yet. It names the transaction that pays for it. */
+export type SignedSale = Signed<Answered>
+
 export type PurchaseMint = {
   /** Fails where a credential could not be signed now: then nothing is charged. */
   readonly ready: () => Promise<void>
   /**
-   * Mints the credential of a purchase, once, in one transaction with what else makes it delivered. It costs no credit:
-   * it was paid for on the chain. False where another did it meanwhile. Throws WorkGone where nothing can be shown.
+   * Signs the credential of a purchase and writes nothing. Nobody has it until `write` has written it, so it may be
+   * signed before the payment is proven, and is forgotten if it never is. Throws WorkGone where nothing can be shown.
    */
-  readonly mint: (
-    sale: Sale,
+  readonly sign: (sale: Sale) => Promise<SignedSale>
+  /**
+   * Writes a signed credential, once, in one transaction with what else makes its purchase delivered. It costs no credit:
+   * it was paid for on the chain. False where another did it meanwhile.
+   */
+  readonly write: (
+    signed: SignedSale,
     within: (tx: Tx, credential: PurchaseCredential) => Promise<void>,
   ) => Promise<boolean>
 }
@@ -139,20 +147,22 @@ const readyOnce = ({ ctx, signer }: MintDeps): (() => Promise<void>) => {
 
 export const makePurchaseMint = (deps: MintDeps): PurchaseMint => ({
   ready: readyOnce(deps),
-  mint: async (sale, within) => {
+  sign: async (sale) => {
     const { agentId, mode, purchaseId } = sale
     const key: ActKey = { agentId, mode, act: 'purchase', reference: purchaseId }
     const draft = await inTransaction(deps.ctx, 'system', (tx) => draftOf(tx, deps, sale))
     const full = { key, ...draft, replaces: undefined, sessionId: null, charged: false }
     const [signed] = await signDrafts(deps, [full])
     if (!signed) throw new Error('nothing was signed')
-    // As the system: the unit is the house's, and the purchase may be another agent's.
-    return inTransaction(deps.ctx, 'system', async (tx) => {
+    return signed
+  },
+  // As the system: the unit is the house's, and the purchase may be another agent's.
+  write: (signed, within) =>
+    inTransaction(deps.ctx, 'system', async (tx) => {
       const [outcome = 'lost'] = await insertMinted(tx, [signed.row])
       if (outcome === 'lost') return false
       if (outcome !== 'granted') throw refusalOf(deps.ctx, outcome)
       await within(tx, signed.answer.body)
       return true
-    })
-  },
+    }),
 })

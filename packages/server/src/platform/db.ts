@@ -1,4 +1,4 @@
-import { Kysely, PostgresDialect, sql, type PostgresPoolClient, type RawBuilder } from 'kysely'
+import { Kysely, PostgresDialect, sql, type CompiledQuery, type PostgresPoolClient } from 'kysely'
 import { Pool, types, type PoolClient } from 'pg'
 import { Refusal } from './errors.ts'
 import type { Ids } from './ids.ts'
@@ -189,11 +189,12 @@ export const inTransaction = async <T>(
 export const inStatement = <T>(ctx: WithDatabase, work: (tx: Tx) => Promise<T>): Promise<T> =>
   withClient(ctx, undefined, work)
 
+type Preparable<Row> = { readonly compile: (tx: Tx) => CompiledQuery<Row> }
 /**
  * Runs a statement that each connection plans once and keeps by this name. For the few that run all the time: with
  * tables cut by month, planning one costs more than running it. Its text must always be the same.
  */
-export const executePrepared = async <Row>(tx: Tx, name: string, query: RawBuilder<Row>): Promise<Row[]> => {
+export const executePrepared = async <Row>(tx: Tx, name: string, query: Preparable<Row>): Promise<Row[]> => {
   const client = clients.get(tx)
   if (!client) throw new Error('not a transaction')
   const { sql: text, parameters } = query.compile(tx)

@@ -55,6 +55,11 @@ export type OutboundRequest = {
   readonly trust: 'user' | 'operator'
   /** Where base_url is loopback, loopback receivers are the point. */
   readonly allowLoopback?: boolean
+  /**
+   * Uses a connection again that an earlier request left open. The other side may close it at that very moment, and then
+   * the request is sent once more: only for what may arrive twice.
+   */
+  readonly repeatable?: boolean
 }
 export type OutboundResponse = {
   readonly status: number
@@ -85,6 +90,17 @@ const resolveChecked = async (find: Lookup, url: URL, request: OutboundRequest):
   return first.address
 }
 
+/** Idle connections are few and go after a while; those that are in use are bounded by their requests. */
+const kept = { keepAlive: true, maxFreeSockets: 16, timeout: 15_000 }
+const httpKept = new http.Agent(kept)
+const httpsKept = new https.Agent(kept)
+const agentFor = (url: URL, request: OutboundRequest) => {
+  // What users point at is reached by a connection of its own, whose peer is checked.
+  if (request.repeatable !== true || request.trust !== 'operator') return false
+  return url.protocol === 'https:' ? httpsKept : httpKept
+}
+const isClosed = (error: Error) => 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
+
 /** A sender of single requests: to the checked address only, no redirects, bounded in time and size. */
 export const makeSend =
   (find: Lookup) =>
@@ -102,7 +118,12 @@ export const makeSend =
     const address = await Promise.race([resolveChecked(find, url, request), late.promise])
     signal.removeEventListener('abort', fail)
     const client = url.protocol === 'https:' ? https : http
-    return new Promise((resolve, reject) => {
+    const exchange = (
+      agent: http.Agent | false,
+      resolve: (response: OutboundResponse) => void,
+      reject: (reason: unknown) => void,
+    ) => {
+      let answered = false
       const outgoing = client.request(
         {
           host: address,
@@ -116,9 +137,10 @@ export const makeSend =
             ...(request.body === undefined ? {} : { 'content-length': Buffer.byteLength(request.body) }),
           },
           signal,
-          agent: false,
+          agent,
         },
         (response) => {
+          answered = true
           const peer = response.socket.remoteAddress ?? ''
           if (
             request.trust === 'user' &&
@@ -146,9 +168,14 @@ export const makeSend =
           response.on('error', () => undefined)
         },
       )
-      outgoing.on('error', reject)
+      outgoing.on('error', (error) => {
+        // Closed while it was idle, so nobody read the request: once more, on a connection of its own.
+        if (outgoing.reusedSocket && !answered && isClosed(error)) exchange(false, resolve, reject)
+        else reject(error)
+      })
       outgoing.end(request.body)
-    })
+    }
+    return new Promise((resolve, reject) => exchange(agentFor(url, request), resolve, reject))
   }
 
 /** Sends by the machine's own resolver. */

@@ -9,12 +9,12 @@ import {
   findGasKeyLocked,
   insertGasKey,
   insertGasTransaction,
+  insertNextGasTransaction,
   listGasKeys,
   listSent,
   listUnmined,
   updateGasKeyBalance,
   updateGasKeyMined,
-  updateGasKeyUsed,
   type GasTransaction,
 } from './store.ts'
 import { receipt, transferData, type Authorization, type Receipt, type SignatureForm } from './token.ts'
@@ -121,8 +121,7 @@ export const makeGasPool = ({ ctx, rpc, chain, chainId, asset, keys }: Parts) =>
       throw unreachable()
     }
     const signed = await sign(order, { address: key.address, nonce: key.nextNonce, attempt: 1 }, fee)
-    await insertGasTransaction(tx, signed)
-    await updateGasKeyUsed(tx, signed, key.nextNonce + 1n)
+    await insertNextGasTransaction(tx, signed)
     return signed
   }
 

@@ -39,6 +39,8 @@ export const makeRpc =
       timeoutMs,
       responseBytesMax: answerBytesMax,
       trust: 'operator',
+      // A question changes nothing, and a transaction counts once however often it is sent.
+      repeatable: true,
     }).catch((error: unknown) => {
       const fault = error instanceof Error ? error.name : 'unknown'
       ctx.log.warn({ method, fault }, 'the node of the payment chain was not reached')

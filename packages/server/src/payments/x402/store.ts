@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Hex } from 'viem'
-import { now, type Tx } from '../../platform/db.ts'
+import { executePrepared, now, type Tx } from '../../platform/db.ts'
 import type { Authorization, SignatureForm } from './token.ts'
 
 /** The name of an authorization for ever. */
@@ -25,7 +25,7 @@ export type NewPayment = Omit<ClaimedPayment, 'state' | 'transactionHash' | 'cre
 /** Takes an authorization for one reference; false where either is taken. */
 export const insertPayment = async (tx: Tx, payment: NewPayment): Promise<boolean> => {
   const { authorization } = payment
-  const result = await tx
+  const query = tx
     .insertInto('x402_payments')
     .values({
       chain_id: BigInt(payment.chainId),
@@ -42,8 +42,8 @@ export const insertPayment = async (tx: Tx, payment: NewPayment): Promise<boolea
       from_block: payment.fromBlock,
     })
     .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst()
-  return result.numInsertedOrUpdatedRows === 1n
+    .returning('reference')
+  return (await executePrepared(tx, 'x402_payments_insert', query)).length === 1
 }
 
 const columns = [
@@ -89,12 +89,12 @@ const paymentOf = (row: Row): ClaimedPayment => ({
 })
 
 export const findPayment = async (tx: Tx, key: PaymentKey): Promise<ClaimedPayment | undefined> => {
-  const row = await paymentsQuery(tx)
+  const query = paymentsQuery(tx)
     .where('chain_id', '=', BigInt(key.chainId))
     .where('asset', '=', key.asset)
     .where('payer', '=', key.payer)
     .where('nonce', '=', key.nonce)
-    .executeTakeFirst()
+  const [row] = await executePrepared(tx, 'x402_payments_find', query)
   return row && paymentOf(row)
 }
 
@@ -109,7 +109,7 @@ export const updateSettled = async (
   reference: string,
   proof: { readonly transactionHash: Hex; readonly blockNumber: bigint },
 ): Promise<void> => {
-  await tx
+  const query = tx
     .updateTable('x402_payments')
     .set({
       state: 'settled',
@@ -119,7 +119,7 @@ export const updateSettled = async (
     })
     .where('reference', '=', reference)
     .where('finalized_at', 'is', null)
-    .execute()
+  await executePrepared(tx, 'x402_payments_settled', query)
 }
 
 export const updateVoid = async (tx: Tx, reference: string): Promise<void> => {
@@ -215,15 +215,6 @@ export const findGasKeyLocked = async (
 }
 
 type GasKeyId = { readonly chainId: number; readonly address: Hex }
-export const updateGasKeyUsed = async (tx: Tx, key: GasKeyId, nextNonce: bigint): Promise<void> => {
-  await tx
-    .updateTable('gas_keys')
-    .set({ next_nonce: nextNonce, last_used_at: now() })
-    .where('chain_id', '=', BigInt(key.chainId))
-    .where('address', '=', key.address)
-    .execute()
-}
-
 /** So many of an account's transactions are in blocks. Numbers only grow: a node that is behind takes nothing back. */
 export const updateGasKeyMined = async (tx: Tx, key: GasKeyId, minedNonce: bigint): Promise<void> => {
   await sql`
@@ -248,13 +239,12 @@ export const updateGasKeyBalance = async (
 
 /** A transaction of this reference is in a block, so its account has one less under way. */
 export const updateGasMined = async (tx: Tx, reference: string): Promise<void> => {
-  await sql`
+  const query = sql`
     update gas_keys key set mined_nonce = greatest(key.mined_nonce, sent.nonce + 1)
     from (select chain_id, address, max(nonce) as nonce from gas_transactions where reference = ${reference}
       group by chain_id, address) sent
-    where key.chain_id = sent.chain_id and key.address = sent.address and key.mined_nonce <= sent.nonce`.execute(
-    tx,
-  )
+    where key.chain_id = sent.chain_id and key.address = sent.address and key.mined_nonce <= sent.nonce`
+  await executePrepared(tx, 'gas_keys_mined', query)
 }
 
 export type GasTransaction = {
@@ -267,20 +257,28 @@ export type GasTransaction = {
   readonly raw: Hex
   readonly maxFeeWei: bigint
 }
+const gasRow = (sent: GasTransaction) => ({
+  chain_id: BigInt(sent.chainId),
+  address: sent.address,
+  nonce: sent.nonce,
+  attempt: sent.attempt,
+  reference: sent.reference,
+  hash: sent.hash,
+  raw: sent.raw,
+  max_fee_wei: sent.maxFeeWei.toString(),
+})
 export const insertGasTransaction = async (tx: Tx, sent: GasTransaction): Promise<void> => {
-  await tx
-    .insertInto('gas_transactions')
-    .values({
-      chain_id: BigInt(sent.chainId),
-      address: sent.address,
-      nonce: sent.nonce,
-      attempt: sent.attempt,
-      reference: sent.reference,
-      hash: sent.hash,
-      raw: sent.raw,
-      max_fee_wei: sent.maxFeeWei.toString(),
-    })
-    .execute()
+  await tx.insertInto('gas_transactions').values(gasRow(sent)).execute()
+}
+/** The first transaction of a number: it is written down and the account's next number is the one behind it. */
+export const insertNextGasTransaction = async (tx: Tx, sent: GasTransaction): Promise<void> => {
+  const query = tx
+    .with('written', (with_) => with_.insertInto('gas_transactions').values(gasRow(sent)))
+    .updateTable('gas_keys')
+    .set({ next_nonce: sent.nonce + 1n, last_used_at: now() })
+    .where('chain_id', '=', BigInt(sent.chainId))
+    .where('address', '=', sent.address)
+  await executePrepared(tx, 'gas_transactions_next', query)
 }
 
 const sentQuery = (tx: Tx) =>

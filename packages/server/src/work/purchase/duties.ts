@@ -38,7 +38,7 @@ const watchFinality = async (till: Till): Promise<number> => {
     if (standing.kind !== 'void') continue
     ctx.log.error({ reference }, 'the chain undid a payment, and what was delivered for it is revoked')
     const purchase = await inTransaction(ctx, 'system', (tx) => findPurchase(tx, reference))
-    if (purchase) await apply(till, purchase, standing)
+    if (purchase) await apply(till, purchase, standing, undefined)
   }
   return 0
 }

@@ -1,9 +1,9 @@
 import type { Mode } from '@pohf/protocol'
 import { networkOf, type SignedPayment } from '../../payments/index.ts'
-import { inTransaction, type Tx } from '../../platform/db.ts'
+import { inStatement, inTransaction, type Tx } from '../../platform/db.ts'
 import { Refusal } from '../../platform/errors.ts'
 import { isOpen, publicIdOf, secretHashOf } from './rules.ts'
-import { apply, drive, type Till } from './settle.ts'
+import { apply, drive, signEarly, type Till } from './settle.ts'
 import { claimPurchase, findPurchase, insertPurchase, type Purchase } from './store.ts'
 
 /** What somebody wants to buy, with a payment whose terms fit. */
@@ -90,11 +90,6 @@ export const sell = async (till: Till, wanted: Wanted, onSend: () => void): Prom
   if (reserved === 'taken') return { purchase: await findTaken(till, wanted), fresh: false }
   onSend()
   const { submission } = reserved
-  const reference = reserved.purchase.purchaseId
-  const standing =
-    verdict.kind === 'spent'
-      ? ({ kind: 'settled', proof: verdict.proof } as const)
-      : await settlement.submit({ payment, reference, prepared: verdict.prepared, submission })
   const begun: Purchase = {
     ...reserved.purchase,
     state: 'reserved',
@@ -106,7 +101,15 @@ export const sell = async (till: Till, wanted: Wanted, onSend: () => void): Prom
     changedAt: ctx.clock.now(),
     attempts: 0,
   }
-  return { purchase: await apply(till, begun, standing), fresh: !begun.needsWallet }
+  const fresh = !begun.needsWallet
+  if (verdict.kind === 'spent') {
+    const standing = { kind: 'settled', proof: verdict.proof } as const
+    return { purchase: await apply(till, begun, standing, undefined), fresh }
+  }
+  const reference = begun.purchaseId
+  const sending = settlement.submit({ payment, reference, prepared: verdict.prepared, submission })
+  const early = submission && signEarly(till, begun, submission.hash)
+  return { purchase: await apply(till, begun, await sending, early), fresh }
 }
 
 /** The purchase that has this payment already; a conflict where the id was used with another payment. */
@@ -123,8 +126,8 @@ const findTaken = async (till: Till, wanted: Wanted): Promise<Purchase> => {
 export const findKnown = async (
   { ctx, settlement }: Till,
   payment: Pick<SignedPayment, 'authorization'>,
-): Promise<Purchase | undefined> =>
-  inTransaction(ctx, 'system', async (tx) => {
-    const claimed = await settlement.find(tx, payment)
-    return claimed && findPurchase(tx, claimed.reference)
-  })
+): Promise<Purchase | undefined> => {
+  // Payments are nobody's rows, so one statement finds what is nearly always not there.
+  const claimed = await inStatement(ctx, (tx) => settlement.find(tx, payment))
+  return claimed && inTransaction(ctx, 'system', (tx) => findPurchase(tx, claimed.reference))
+}

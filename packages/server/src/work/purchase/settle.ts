@@ -7,7 +7,7 @@ import {
   type Settlement,
   type Standing,
 } from '../../payments/index.ts'
-import type { PurchaseCredential, PurchaseMint } from '../../credentials/index.ts'
+import type { PurchaseCredential, PurchaseMint, SignedSale } from '../../credentials/index.ts'
 import { WorkGone } from '../../credentials/index.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { inTransaction, type Tx } from '../../platform/db.ts'
@@ -138,15 +138,41 @@ const recordRefundDue = async ({ ctx }: Till, purchase: Purchase, reason: string
   )
 }
 
+/** A credential that was signed while its payment was on the way, for the one transaction that it names. */
+export type Early = { readonly transactionHash: string; readonly signed: Promise<SignedSale | undefined> }
+
+const saleOf = (purchase: Purchase, frozen: Frozen, transaction: string) => {
+  const { agentId, mode, purchaseId, workflowId, payer } = purchase
+  return { agentId, mode, purchaseId, workflowId, payer, transaction, ...frozen }
+}
+
+/**
+ * Signs while the chain works. It stays in this process until the payment is proven, and is forgotten where the proof is
+ * another transaction or none; what goes wrong here is tried again then.
+ */
+export const signEarly = (till: Till, purchase: Purchase, transactionHash: string): Early | undefined =>
+  purchase.frozen === null
+    ? undefined
+    : {
+        transactionHash,
+        signed: till.mint.sign(saleOf(purchase, purchase.frozen, transactionHash)).catch(() => undefined),
+      }
+
 /** Delivers, and gives back the purchase as it then is; undefined where it has to be read again. */
-const deliver = async (till: Till, purchase: Purchase, proof: Proof): Promise<Purchase | undefined> => {
-  const { agentId, mode, purchaseId, workflowId, payer, frozen } = purchase
+const deliver = async (
+  till: Till,
+  purchase: Purchase,
+  proof: Proof,
+  early: Early | undefined,
+): Promise<Purchase | undefined> => {
+  const { purchaseId, frozen } = purchase
   if (!frozen) return undefined
   const transaction = proof.transactionHash
-  const sale = { agentId, mode, purchaseId, workflowId, payer, transaction, ...frozen }
   let delivery: Pick<Purchase, 'credentialId' | 'response'> | undefined
   try {
-    const minted = await till.mint.mint(sale, async (tx, credential) => {
+    const ready = early?.transactionHash === transaction ? await early.signed : undefined
+    const signed = ready ?? (await till.mint.sign(saleOf(purchase, frozen, transaction)))
+    const minted = await till.mint.write(signed, async (tx, credential) => {
       const response = responseOf(purchase, credential, proof)
       await recordDelivery(tx, till, { purchase, credential, proof, response })
       delivery = { credentialId: credential.credentialId, response }
@@ -192,8 +218,14 @@ const recordVoid = async (
 }
 
 /** Does what follows from how the payment stands, and says how the purchase stands then. */
-export const apply = async (till: Till, purchase: Purchase, standing: Standing): Promise<Purchase> => {
-  const delivered = standing.kind === 'settled' ? await deliver(till, purchase, standing.proof) : undefined
+export const apply = async (
+  till: Till,
+  purchase: Purchase,
+  standing: Standing,
+  early: Early | undefined,
+): Promise<Purchase> => {
+  const delivered =
+    standing.kind === 'settled' ? await deliver(till, purchase, standing.proof, early) : undefined
   if (delivered) return delivered
   if (standing.kind === 'void') await recordVoid(till, purchase, standing.reason)
   return inTransaction(till.ctx, 'system', async (tx) => {
@@ -209,4 +241,4 @@ export const apply = async (till: Till, purchase: Purchase, standing: Standing):
 
 /** Brings a purchase on that somebody began: by what the chain says, and by nothing else. */
 export const drive = async (till: Till, purchase: Purchase): Promise<Purchase> =>
-  apply(till, purchase, await till.settlement.look(purchase.purchaseId))
+  apply(till, purchase, await till.settlement.look(purchase.purchaseId), undefined)

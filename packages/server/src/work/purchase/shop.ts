@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { SignedPayment } from '../../payments/index.ts'
 import { Refusal } from '../../platform/errors.ts'
 import { makeLimiter } from '../../platform/limits.ts'
@@ -25,9 +26,14 @@ export const makeShop = (till: Till) => {
     order: () => Promise<Wanted>,
     flight: () => Flight,
   ): Promise<Sold> => {
-    const known = await findKnown(till, payment)
+    const looking = findKnown(till, payment)
+    // One turn, so that the look-up is on its way; the check of the signature then takes milliseconds of this thread.
+    const ordering = setImmediate().then(order)
+    // What is known already is answered, whatever the check says of it now.
+    ordering.catch(() => undefined)
+    const known = await looking
     if (known) return { purchase: await awaitEnd(till, known), fresh: false }
-    const wanted = await order()
+    const wanted = await ordering
     const { allowed, headers } = limiter.take(payerLimit, payment.authorization.from)
     if (!allowed) throw new Refusal('rate_limited', { headers })
     return sell(till, wanted, () => {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
-import type { Tx } from '../../platform/db.ts'
+import { executePrepared, type Tx } from '../../platform/db.ts'
 import { claimDue } from '../../platform/leases.ts'
 import type { PurchaseState } from './rules.ts'
 
@@ -51,23 +51,21 @@ type NewPurchase = Pick<
 const leaseSeconds = 15
 
 export const insertPurchase = async (tx: Tx, purchase: NewPurchase): Promise<void> => {
-  await tx
-    .insertInto('purchases')
-    .values({
-      agent_id: purchase.agentId,
-      mode: purchase.mode,
-      purchase_id: purchase.purchaseId,
-      secret_hash: purchase.secretHash,
-      workflow_id: purchase.workflowId,
-      network: purchase.network,
-      payer: purchase.payer,
-      amount_usdc_micro: purchase.amountUsdcMicro,
-      needs_wallet: purchase.needsWallet,
-      unit_ref: purchase.unitRef,
-      frozen: JSON.stringify(purchase.frozen),
-      due_at: sql<Date>`pohf_now() + make_interval(secs => ${leaseSeconds})`,
-    })
-    .execute()
+  const query = tx.insertInto('purchases').values({
+    agent_id: purchase.agentId,
+    mode: purchase.mode,
+    purchase_id: purchase.purchaseId,
+    secret_hash: purchase.secretHash,
+    workflow_id: purchase.workflowId,
+    network: purchase.network,
+    payer: purchase.payer,
+    amount_usdc_micro: purchase.amountUsdcMicro,
+    needs_wallet: purchase.needsWallet,
+    unit_ref: purchase.unitRef,
+    frozen: JSON.stringify(purchase.frozen),
+    due_at: sql<Date>`pohf_now() + make_interval(secs => ${leaseSeconds})`,
+  })
+  await executePrepared(tx, 'purchases_insert', query)
 }
 
 const columns = [
@@ -202,7 +200,7 @@ type Delivery = {
 }
 /** The end of every good purchase. What was frozen is in the response now. */
 export const updateDelivered = async (tx: Tx, key: PurchaseKey, delivery: Delivery): Promise<boolean> => {
-  const result = await update(tx, key)
+  const query = update(tx, key)
     .set({
       state: 'delivered',
       transaction_hash: delivery.transactionHash,
@@ -212,8 +210,8 @@ export const updateDelivered = async (tx: Tx, key: PurchaseKey, delivery: Delive
       due_at: null,
     })
     .where('state', 'in', ['reserved', 'broadcast', 'uncertain', 'settled'])
-    .executeTakeFirst()
-  return result.numUpdatedRows === 1n
+    .returning('purchase_id')
+  return (await executePrepared(tx, 'purchases_delivered', query)).length === 1
 }
 
 /** An end without delivery; the database refuses one that does not follow from the state before. */
