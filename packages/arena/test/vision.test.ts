@@ -70,6 +70,20 @@ test('a script without a browser finds the target of the probes that the server 
   assert.ok(hits >= asked / 2, `only ${hits} of ${asked}: the table in docs/evidence/arena.md is out of date`)
 })
 
+/** A picture on a screen is seen with what lies around it, as a white dialog or a scroll bar; half the papers are dark. */
+test('a bright strip along the edge is taken for no ring', () => {
+  const strip = 2
+  for (let index = 0; index < 20; index += 1) {
+    const seed = `strip ${index}`
+    const truth = truthOf({ kind: 'point', seed })
+    assert.ok(truth.kind === 'point')
+    const { width, height, grey } = decodePng(drawPoint(seed))
+    for (let y = 0; y < height; y += 1) grey.fill(255, (y + 1) * width - strip, (y + 1) * width)
+    const found = findOpenRing({ width, height, grey })
+    assert.ok(found && Math.hypot(found.x - truth.x, found.y - truth.y) <= truth.radius, seed)
+  }
+})
+
 test('where nothing stands out, nothing is found', () => {
   assert.equal(findOpenRing({ width: 64, height: 64, grey: new Uint8Array(64 * 64).fill(200) }), undefined)
 })

@@ -17,10 +17,11 @@ export const findChromium = (): { path: string } | { missing: string } => {
     : { path }
 }
 
-/** A headless browser that talks to nobody but the pages it is shown. */
-export const launch = (path: string): Promise<Browser> =>
+/** A headless browser that talks to nobody but the pages it is shown; on request with scroll bars, as on a desk. */
+export const launch = (path: string, hasScrollBars = false): Promise<Browser> =>
   chromium.launch({
     executablePath: path,
+    ...(hasScrollBars ? { ignoreDefaultArgs: ['--hide-scrollbars'] } : {}),
     args: [
       '--headless',
       '--no-sandbox',

@@ -9,6 +9,9 @@ export type View = {
   readonly height: number
   readonly dark?: boolean
   readonly locale?: string
+  /** Pixels of the screen for one of the page. */
+  readonly scale?: number
+  readonly touch?: boolean
 }
 export const phone: View = { width: 375, height: 812 }
 export const desk: View = { width: 1280, height: 900 }
@@ -21,6 +24,8 @@ export const openContext = async (
 ): Promise<{ context: BrowserContext; page: Page; faults: string[] }> => {
   const context = await browser.newContext({
     viewport: { width: view.width, height: view.height },
+    deviceScaleFactor: view.scale ?? 1,
+    hasTouch: view.touch === true,
     colorScheme: view.dark === true ? 'dark' : 'light',
     locale: view.locale ?? 'en-GB',
     reducedMotion: 'reduce',

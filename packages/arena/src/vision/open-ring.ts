@@ -9,6 +9,8 @@ const inkShare = 0.55
 const contrastMin = 40
 /** Smaller things are no rings. */
 const pixelsMin = 120
+/** No ring comes so near to the edge; what is seen there may belong to what lies around the picture. */
+const margin = 2
 
 type Field = {
   readonly image: GreyImage
@@ -39,10 +41,15 @@ const flood = ({ image: { width, height }, isOpen, seen }: Field, starts: readon
 const medianOf = (values: Uint8Array): number => values.toSorted()[values.length >> 1] ?? 0
 
 /** Marks ink. The paper is the median; ink lies to whichever side reaches farther from it. */
-const inkOf = ({ grey }: GreyImage): Uint8Array => {
+const inkOf = ({ width, height, grey }: GreyImage): Uint8Array => {
   const paper = medianOf(grey)
-  const far = grey.reduce((most, value) => Math.max(most, Math.abs(value - paper)), 0)
-  return grey.map((value) => (Math.abs(value - paper) >= Math.max(contrastMin, far * inkShare) ? 1 : 0))
+  const strength = grey.map((value, at) => {
+    const [x, y] = [at % width, Math.floor(at / width)]
+    const isInside = x >= margin && y >= margin && x < width - margin && y < height - margin
+    return isInside ? Math.abs(value - paper) : 0
+  })
+  const far = strength.reduce((most, value) => Math.max(most, value), 0)
+  return strength.map((value) => (value >= Math.max(contrastMin, far * inkShare) ? 1 : 0))
 }
 
 type Thing = { readonly center: Point; readonly pixels: number; readonly hollow: number }

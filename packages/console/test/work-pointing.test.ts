@@ -1,0 +1,159 @@
+// A question that comes over the page of a unit is answered where it is pointed at, whatever the screen. The test knows
+// the right place from the server's own state, presses just within it and just beside it, and reads what was counted.
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Page } from 'playwright-core'
+import { truthOf } from '../../server/src/sessions/probes.ts'
+import type { RecordingState } from '../../server/src/sessions/recording.ts'
+import { until } from '../../server/test/waiting.ts'
+import { makeWorker } from '../../server/test/worker.ts'
+import { findChromium, launch } from './browser.ts'
+import { openContext, servePictures, type View } from './work-hands.ts'
+import { openWorkStage } from './work-stage.ts'
+
+const chromium = findChromium()
+const skip = 'missing' in chromium ? chromium.missing : false
+const stage = skip === false ? await openWorkStage() : undefined
+const browser = 'path' in chromium ? await launch(chromium.path, true) : undefined
+after(() => browser?.close())
+
+type Stage = NonNullable<typeof stage>
+type Pointer = 'mouse' | 'touch'
+type Box = { readonly x: number; readonly y: number; readonly width: number; readonly height: number }
+
+/** Pixels of the picture beside the edge of what counts: a pointer has whole pixels, and the picture is scaled. */
+const besidePx = 3
+/** Somebody who looks, and then presses. */
+const reactionMs = 600
+/** So many of these run at once: most of their time is waiting. */
+const together = 3
+
+const scheduleOf = async ({ harness }: Stage, sessionId: string) => {
+  const { rows } = await harness.owner.query<{ state: RecordingState }>(
+    'select state from session_recorders where session_id = $1',
+    [sessionId],
+  )
+  assert.ok(rows[0])
+  return rows[0].state.schedule
+}
+
+/** Where the picture is once its time runs. */
+const pictureOf = (page: Page): Promise<Box | null> =>
+  page.evaluate<Box | null>(`(() => {
+    const dialog = document.querySelector('pohf-questions')?.shadowRoot.querySelector('dialog')
+    const canvas = dialog?.querySelector('.bar.runs') ? dialog.querySelector('canvas') : null
+    const { x, y, width, height } = canvas?.getBoundingClientRect() ?? {}
+    return canvas && { x, y, width, height }
+  })()`)
+
+const pressAt = async (page: Page, by: Pointer, x: number, y: number): Promise<void> => {
+  if (by === 'touch') return page.touchscreen.tap(x, y)
+  await page.mouse.move(x, y, { steps: 3 })
+  await page.mouse.down()
+  await page.mouse.up()
+}
+
+/** Waits for a question and presses so far from the middle of the open ring. Gives what the server counted then. */
+const answer = async (
+  given: {
+    readonly name: string
+    readonly page: Page
+    readonly stage: Stage
+    readonly sessionId: string
+    readonly by: Pointer
+  },
+  besideEdge: number,
+) => {
+  const { name, page, sessionId, by } = given
+  const { done } = await scheduleOf(given.stage, sessionId)
+  const box = await until('a question is asked', async () => (await pictureOf(page)) ?? undefined)
+  const [right, bottom] = await page.evaluate<[number, number]>(
+    '[document.documentElement.clientWidth, document.documentElement.clientHeight]',
+  )
+  assert.ok(
+    box.x >= 0 && box.y >= 0 && box.x + box.width <= right && box.y + box.height <= bottom,
+    `${name}: nothing of the picture lies under a scroll bar: ${JSON.stringify(box)} on ${right} by ${bottom}`,
+  )
+  const { open } = await scheduleOf(given.stage, sessionId)
+  const truth = open && truthOf(open.probe)
+  assert.ok(truth?.kind === 'point')
+  await sleep(reactionMs)
+  // Along the picture and towards its middle, so that it stays on it.
+  const off = (truth.radius + besideEdge) * (truth.x < 160 ? 1 : -1)
+  await pressAt(page, by, box.x + ((truth.x + off) * box.width) / 320, box.y + (truth.y * box.height) / 200)
+  return until('the answer is counted', async () => {
+    const now = await scheduleOf(given.stage, sessionId)
+    return now.done > done ? now : undefined
+  })
+}
+
+const cases = [320, 375, 1_280].flatMap((width) =>
+  [1, 3].flatMap((scale) =>
+    (['mouse', 'touch'] as const).map((by) => ({
+      by,
+      view: { width, height: 812, scale, touch: by === 'touch' },
+    })),
+  ),
+)
+
+test(
+  'what is pointed at counts, and what is beside it does not, on every screen',
+  { skip, timeout: 170_000 },
+  async (t) => {
+    assert.ok(stage && browser)
+    const { harness, url } = stage
+    const [home, buyer] = [await harness.register('test'), await harness.register('test')]
+    const { json } = await harness.call('POST', '/api/agents/order', {
+      key: buyer.apiKey,
+      body: {
+        taskType: 'wf_photo_label',
+        quantity: cases.length,
+        items: cases.map((_, index) => ({ url: `https://pictures.example/${index}.svg` })),
+      },
+    })
+    const funded = await harness.call('POST', '/api/agents/order/fund', {
+      key: buyer.apiKey,
+      body: { orderId: json.orderId },
+    })
+    assert.equal(funded.status, 200, funded.text)
+
+    const play = async ({ by, view }: { by: Pointer; view: View }): Promise<void> => {
+      const name = `${view.width} px, ${view.scale} to 1, ${by}`
+      const worker = await makeWorker(harness, home)
+      const { context, page, faults } = await openContext(browser, view)
+      const [cookie = '', value = ''] = worker.cookie.split('=')
+      const place = {
+        domain: 'localhost',
+        path: '/',
+        secure: true,
+        httpOnly: true,
+        sameSite: 'Strict',
+      } as const
+      await context.addCookies([{ name: cookie, value, ...place }])
+      await servePictures(page)
+      await page.goto(`${url}/work`)
+      await page.getByRole('button', { name: 'Take this task' }).click()
+      const opening = page.waitForResponse((response) => response.url().endsWith('/api/sessions'))
+      await page.getByRole('button', { name: 'Begin and record' }).click()
+      const { sessionId } = (await (await opening).json()) as { sessionId: string }
+      await page.locator('.answer').waitFor()
+      // Where the person has got to on the page must not matter.
+      await page.evaluate('document.documentElement.style.minHeight = "3000px"; scrollTo(0, 240)')
+      const given = { name, page, stage, sessionId, by }
+      const inside = await answer(given, -besidePx)
+      assert.deepEqual([inside.done, inside.hits], [1, 1], `${name}: just within the ring`)
+      const beside = await answer(given, besidePx)
+      assert.deepEqual([beside.done, beside.hits], [2, 1], `${name}: just beside it`)
+      assert.ok((await page.evaluate<number>('scrollY')) > 200, `${name}: the page stays where it was`)
+      assert.deepEqual(faults, [], name)
+      t.diagnostic(`${name}: counted right`)
+      await context.close()
+    }
+    const left = [...cases]
+    const playOn = async (): Promise<void> => {
+      for (let next = left.shift(); next; next = left.shift()) await play(next)
+    }
+    await Promise.all(Array.from({ length: together }, playOn))
+  },
+)
