@@ -160,7 +160,9 @@ PoHF is ready.
   Sample site    ${places.demo}   a form with the check: try it as a visitor
   API            ${config.BASE_URL}
   Verify         ${config.BASE_URL}/verify
-  Operators      http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}
+  Console        ${config.BASE_URL}/console   for agents, with the test key below
+  Work           ${config.BASE_URL}/work   for members
+  Operators      http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}/operator
   Mails          ${places.mails}
   Card stand-in  ${places.checkout}
   Chain          ${places.chain}
