@@ -307,3 +307,39 @@ test('a receiver that hangs up fails the request', async () => {
     /hang up|ECONNRESET/,
   )
 })
+
+test('what may arrive twice uses its connection again, and is sent once more where that was closed meanwhile', async (t) => {
+  const ports: number[] = []
+  let closeNext = false
+  const node = createServer((request, response) => {
+    ports.push(request.socket.remotePort ?? 0)
+    if (closeNext) {
+      closeNext = false
+      request.socket.destroy()
+    } else response.end('hello')
+  })
+  await new Promise<void>((resolve) => node.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    node.closeAllConnections()
+    node.close()
+  })
+  const at = node.address()
+  const url = `http://127.0.0.1:${at !== null && typeof at === 'object' ? at.port : 0}/`
+  const ask = (options: Partial<OutboundRequest>) => send({ ...base, url, ...options })
+  const connectionsOf = async (options: Partial<OutboundRequest>) => {
+    ports.length = 0
+    for (let n = 0; n < 3; n++) assert.equal((await ask(options)).body, 'hello')
+    return new Set(ports).size
+  }
+  assert.equal(await connectionsOf({ trust: 'operator', repeatable: true }), 1)
+  assert.equal(await connectionsOf({ trust: 'operator' }), 3)
+  assert.equal(await connectionsOf({ repeatable: true, allowLoopback: true }), 3)
+
+  ports.length = 0
+  closeNext = true
+  assert.equal((await ask({ trust: 'operator', repeatable: true })).body, 'hello')
+  assert.equal(new Set(ports).size, 2)
+  // A connection of its own that is closed is a failure, and so is what must not arrive twice.
+  closeNext = true
+  await assert.rejects(ask({ trust: 'operator' }))
+})

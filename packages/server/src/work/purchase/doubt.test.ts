@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { decodeJwt } from 'jose'
 import { encode, makePayer } from '../../../test/payer.ts'
 import type { Fate } from '../../../test/node-proxy.ts'
 import { startShop } from '../../../test/shop.ts'
@@ -36,6 +37,9 @@ else {
     node.rule(() => 'pass')
     assert.equal(answer.status, 200, answer.text)
     assert.equal(answer.json.payment.transaction, theirs)
+    // What was signed for our own transaction while it was on the way is forgotten.
+    const { purchase } = decodeJwt<{ purchase: { transaction: string } }>(answer.json.pohf_jwt)
+    assert.equal(purchase.transaction, theirs)
     assert.equal(await balanceOf(payer.account.address), 30_000n - price)
   })
 
