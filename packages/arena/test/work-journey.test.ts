@@ -9,13 +9,17 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { startStandIn } from '@pohf/checkout-stand-in'
+import { probeOutcomes, readChunk } from '@pohf/protocol/telemetry'
 import { verifyCredential, type Fetch } from '@pohf/verify'
 import { findChromium, launch } from '../../console/test/browser.ts'
 import { answerByWords, openContext, phone, servePictures } from '../../console/test/work-hands.ts'
 import { openWorkStage } from '../../console/test/work-stage.ts'
 import { houseAgentId } from '../../server/src/agents/index.ts'
+import { inTransaction } from '../../server/src/platform/db.ts'
+import { readRecords } from '../../server/src/sessions/index.ts'
 import { faultsOfBooks } from '../../server/test/books.ts'
 import { startMain } from '../../server/test/children.ts'
+import type { Harness } from '../../server/test/harness.ts'
 import { invite, registerPaying } from '../../server/test/member.ts'
 import { startReceiver } from '../../server/test/receiver.ts'
 import { until } from '../../server/test/waiting.ts'
@@ -175,9 +179,13 @@ test(
       await person.press('.bar-foot .btn.main')
       await own.locator('h1.said').waitFor({ timeout: 90_000 })
       const text = (await own.innerText('main')).replaceAll(/\s+/g, ' ')
+      const isCounted = text.startsWith('Handed in')
       log(`by hand, ${way}: ${text.slice(0, 400)}`)
-      return text.startsWith('Handed in')
+      log(`by hand, ${way}: ${await lastOutcomes(harness)}`)
+      units.push(`${way} ${isCounted ? 'counted' : 'did not count'}`)
+      return isCounted
     }
+    const units: string[] = []
     let byHand = 0
     let way: 'pointer' | 'keys' = 'pointer'
     for (let unit = 1; unit <= 3 && byHand < 2; unit += 1) {
@@ -186,6 +194,7 @@ test(
       await person.press('main > .act .btn')
       await own.locator('.tasks').waitFor({ timeout: 60_000, state: 'attached' })
     }
+    log(`units by hand: ${units.join(', ')}`)
     assert.ok(byHand >= 1, 'somebody played by the operating system can work')
     await sums({ ...nothing, escrow: all })
 
@@ -333,6 +342,25 @@ test(
     assert.deepEqual(other.faults, [])
   },
 )
+
+/** How each question of the last session was answered, and after how long. */
+const lastOutcomes = async (harness: Harness): Promise<string> => {
+  const { rows } = await harness.owner.query<{ agent_id: `agt_${string}`; session_id: string }>(
+    'select agent_id, session_id from session_recorders order by at desc limit 1',
+  )
+  assert.ok(rows[0])
+  const { agent_id: agentId, session_id: sessionId } = rows[0]
+  const opened = await inTransaction(harness.ctx, agentId, (tx) =>
+    readRecords(tx, harness.ctx, { agentId, mode: 'live', sessionId }),
+  )
+  const records = (opened?.records ?? []).flatMap(({ chunk: text, receivedAt, after: told }) => {
+    const chunk = readChunk(text)
+    return chunk ? [{ chunk, receivedAt, after: told }] : []
+  })
+  return probeOutcomes(records)
+    .map(({ result, reactionMs }) => (reactionMs === null ? result : `${result} after ${reactionMs} ms`))
+    .join(', ')
+}
 
 type Press = (name: string) => Promise<void>
 

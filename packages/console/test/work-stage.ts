@@ -5,6 +5,7 @@ import { createServer as createProbe } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { consolePages, templateOf } from '../../server/src/discovery/console.ts'
 import { tagPages } from '../../server/src/discovery/tag.ts'
@@ -36,7 +37,7 @@ const bodyOf = async (request: IncomingMessage): Promise<string> => {
 
 /**
  * The whole service at an address that passkeys are bound to, with pages built from the sources as they are now. The
- * line to the API can be cut, for one kind of call or for all.
+ * line to the API can be cut, for one kind of call or for all, and made slow.
  */
 export const openWorkStage = async (
   /** Settings of what must know the address first, as a card provider does. */
@@ -47,7 +48,11 @@ export const openWorkStage = async (
   const port = await freePort()
   const url = `http://localhost:${port}`
   const harness = await startHarness({ PORT: String(port), ...(await settingsAt(url)) })
-  const line = { cut: undefined as RegExp | undefined }
+  const line = {
+    cut: undefined as RegExp | undefined,
+    /** What a call needs to arrive, and its answer to come back. */
+    eachWayMs: 0,
+  }
   const served: Served[] = [
     ...consolePages(url, pages),
     ...tagPages(scripts),
@@ -70,12 +75,14 @@ export const openWorkStage = async (
     }
     const body = await bodyOf(request)
     if (line.cut?.test(pathname)) return void request.socket.destroy()
+    await sleep(line.eachWayMs)
     const answered = await harness.app.api.inject({
       method: request.method as 'GET',
       url: request.url ?? '',
       headers: request.headers as Record<string, string>,
       ...(body === '' ? {} : { payload: body }),
     })
+    await sleep(line.eachWayMs)
     response.writeHead(answered.statusCode, answered.headers).end(answered.rawPayload)
   }
   const server = createServer((request, response) => void answer(request, response))
