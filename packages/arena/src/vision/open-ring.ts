@@ -9,6 +9,8 @@ const inkShare = 0.55
 const contrastMin = 40
 /** Smaller things are no rings. */
 const pixelsMin = 120
+/** A picture shows seven; fewer than this is no picture yet, only the pointer over an empty stage. */
+const ringsMin = 4
 /** No ring comes so near to the edge; what is seen there may belong to what lies around the picture. */
 const margin = 2
 
@@ -84,6 +86,7 @@ export const findOpenRing = (image: GreyImage): Point | undefined => {
         if (ink[y * width + x] === 0 && outside[y * width + x] === 0) hollow += 1
     things.push({ center, pixels, hollow })
   }
+  if (things.length < ringsMin) return undefined
   // A closed ring keeps its inside to itself; the open one has the least of it.
   return things.toSorted((a, b) => a.hollow / a.pixels - b.hollow / b.pixels)[0]?.center
 }
