@@ -94,3 +94,18 @@ test('a pointer over a stage that is still empty is taken for no ring', () => {
   for (let y = 90; y < 90 + size; y += 1) grey.fill(0, y * width + 150, y * width + 150 + size)
   assert.equal(findOpenRing({ width, height, grey }), undefined)
 })
+
+test('a pointer that rests on the picture is taken for no ring', () => {
+  for (let index = 0; index < 20; index += 1) {
+    const seed = `pointer ${index}`
+    const truth = truthOf({ kind: 'point', seed })
+    assert.ok(truth.kind === 'point')
+    const { width, height, grey } = decodePng(drawPoint(seed))
+    // A cross of 24 px, in the open between four rings near the upper left corner, where a search meets it first.
+    const ink = (grey[0] ?? 0) > 128 ? 0 : 255
+    for (let y = 55; y < 79; y += 1) grey.fill(ink, y * width + 62, y * width + 66)
+    for (let y = 65; y < 69; y += 1) grey.fill(ink, y * width + 52, y * width + 76)
+    const found = findOpenRing({ width, height, grey })
+    assert.ok(found && Math.hypot(found.x - truth.x, found.y - truth.y) <= truth.radius, seed)
+  }
+})

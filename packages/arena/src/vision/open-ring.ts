@@ -5,10 +5,14 @@ import type { GreyImage } from './png.ts'
 
 /** Of the way from paper to the strongest ink. Fainter than this are grain and stray lines. */
 const inkShare = 0.55
+/** Of all pixels, the strongest: a pointer's black or white says nothing about the ink. Rings cover about a twelfth. */
+const strayShare = 0.01
 /** Steps of brightness; below that a picture shows nothing. */
 const contrastMin = 40
 /** Smaller things are no rings. */
 const pixelsMin = 120
+/** Of the picture's width. Rings span 0.11 and more; the pointer, which the screen shows too, spans less than this. */
+const spanMin = 0.09
 /** A picture shows seven; fewer than this is no picture yet, only the pointer over an empty stage. */
 const ringsMin = 4
 /** No ring comes so near to the edge; what is seen there may belong to what lies around the picture. */
@@ -50,7 +54,7 @@ const inkOf = ({ width, height, grey }: GreyImage): Uint8Array => {
     const isInside = x >= margin && y >= margin && x < width - margin && y < height - margin
     return isInside ? Math.abs(value - paper) : 0
   })
-  const far = strength.reduce((most, value) => Math.max(most, value), 0)
+  const far = strength.toSorted()[Math.floor(strength.length * (1 - strayShare))] ?? 0
   return strength.map((value) => (value >= Math.max(contrastMin, far * inkShare) ? 1 : 0))
 }
 
@@ -78,7 +82,7 @@ export const findOpenRing = (image: GreyImage): Point | undefined => {
       ;[left, right] = [Math.min(left, x), Math.max(right, x)]
       ;[top, bottom] = [Math.min(top, y), Math.max(bottom, y)]
     }
-    if (pixels < pixelsMin) continue
+    if (pixels < pixelsMin || Math.max(right - left, bottom - top) < spanMin * width) continue
     const center = { x: Math.round((left + right) / 2), y: Math.round((top + bottom) / 2) }
     let hollow = 0
     for (let y = top; y <= bottom; y += 1)
