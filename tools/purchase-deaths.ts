@@ -39,6 +39,8 @@ export type Findings = {
   readonly duplicates: number
   /** Calls without an answer, or with 202 or 503: repeated until there was one. */
   readonly unknownOutcomes: number
+  /** Buyers who had no answer for two minutes, and came back when nothing was killed any more. */
+  readonly gaveUp: number
   /** Payments that ended as void, as they should. */
   readonly void: number
   readonly byFate: Readonly<Record<string, number>>
@@ -125,6 +127,9 @@ type Outcome = { readonly plan: Plan; readonly status: number; readonly text: st
 /** A client may wait as long as a lease and a few looks take, on a busy machine. */
 const patienceMs = 120_000
 
+/** Whether an answer says how a purchase ended. */
+const isEnd = (status: number): boolean => ![0, 202, 429, 500, 503].includes(status)
+
 /** Asks until there is an end: delivered, or refused for good. Anything else is asked again, with the same payment. */
 const settle = async (url: string, plan: Plan): Promise<Outcome> => {
   const deadline = performance.now() + patienceMs
@@ -135,7 +140,7 @@ const settle = async (url: string, plan: Plan): Promise<Outcome> => {
     })
       .then(async (response) => ({ status: response.status, text: await response.text() }))
       .catch(() => undefined)
-    if (answer && ![202, 429, 500, 503].includes(answer.status)) return { plan, ...answer, tries }
+    if (answer && isEnd(answer.status)) return { plan, ...answer, tries }
     if (performance.now() > deadline)
       return { plan, status: answer?.status ?? 0, text: answer?.text ?? '', tries }
     await setTimeout(200)
@@ -264,6 +269,7 @@ export const killPurchases = async ({
   const url = `${stage.baseUrl}/api/agent/tasks/wf_test_ok/buy`
   const outcomes: Outcome[] = []
   let begun = 0
+  let gaveUp = 0
   const client = async () => {
     while (begun < purchases) {
       const index = begun++
@@ -287,6 +293,13 @@ export const killPurchases = async ({
     }
     const mined = mine()
     await Promise.all(Array.from({ length: clients }, client))
+    // Who lost patience while the api was dead again and again comes back, as a buyer who may have paid does.
+    for (const [index, outcome] of outcomes.entries())
+      if (!isEnd(outcome.status)) {
+        const later = await settle(url, outcome.plan)
+        outcomes[index] = { ...later, tries: outcome.tries + later.tries }
+        gaveUp++
+      }
     // A token that takes every authorization and moves nothing, for the last few; then their time runs out.
     await chain.putToken('silent')
     const silent = await Promise.all(
@@ -318,6 +331,7 @@ export const killPurchases = async ({
       kills,
       acknowledged: all.filter(({ status }) => status === 200).length,
       ...counted,
+      gaveUp,
       unknownOutcomes: all.reduce((sum, { tries }) => sum + tries - 1, 0),
       byFate: Object.fromEntries(
         fates.map((name) => [name, outcomes.filter(({ plan }) => plan.fate === name).length]),
