@@ -87,9 +87,12 @@ const randomFrom = (seed: number): (() => number) => {
 }
 
 type Chain = NonNullable<Awaited<ReturnType<typeof startChain>>>
-type Plan = { readonly fate: FateName; readonly payment: Signed; done: boolean }
+type Plan = { readonly fate: FateName; readonly payment: Signed; strikes: number }
 
-/** Lets fate strike a purchase once, at the call to the node that carries its authorization. */
+/** A call over a connection that was closed is made once more at once, so what shall be in doubt is struck twice. */
+const strikesOf = (fate: FateName): number => (fate === 'receipt lost' || fate === 'never sent' ? 2 : 1)
+
+/** Lets fate strike a purchase, at the call to the node that carries its authorization. */
 const strike = (
   chain: Chain,
   plans: ReadonlyMap<string, Plan>,
@@ -117,8 +120,8 @@ const strike = (
     const isSend = method.startsWith('eth_sendRaw')
     if (!isSend && method !== 'eth_call') return 'pass'
     const [plan] = [...plans].flatMap(([nonce, each]) => (body.includes(nonce) ? [each] : []))
-    if (!plan || plan.done || isSend === early.includes(plan.fate)) return 'pass'
-    plan.done = true
+    if (!plan || plan.strikes === 0 || isSend === early.includes(plan.fate)) return 'pass'
+    plan.strikes--
     return isSend ? onSend(plan) : onCheck(plan)
   }
 }
@@ -276,7 +279,7 @@ export const killPurchases = async ({
       const from = chosen ?? (index < fates.length ? [fates[index] ?? 'plain'] : drawn)
       const fate = from[Math.floor(random() * from.length)] ?? 'plain'
       const payment = await wallets.sign(url, index)
-      const plan: Plan = { fate, payment, done: false }
+      const plan: Plan = { fate, payment, strikes: strikesOf(fate) }
       plans.set(payment.nonce.slice(2), plan)
       outcomes.push(await settle(url, plan))
       plans.delete(payment.nonce.slice(2))
@@ -305,7 +308,7 @@ export const killPurchases = async ({
     const silent = await Promise.all(
       Array.from({ length: chosen ? 0 : Math.max(2, Math.floor(purchases / 50)) }, async (_, index) => {
         const payment = await wallets.sign(url, index)
-        const plan: Plan = { fate: 'plain', payment, done: true }
+        const plan: Plan = { fate: 'plain', payment, strikes: 0 }
         const answer = await fetch(url, { headers: { 'payment-signature': payment.header } })
         return { plan, status: answer.status, text: await answer.text(), tries: 1 }
       }),
