@@ -99,7 +99,9 @@ const printTable = (cases: readonly Case[], found: ReadonlyMap<string, Verdicts>
   }
   console.log('\n✓ accepted, ✓ ref refused, both as they should; ✗ BAD the other way round.')
   if (cases.some((item) => item.fixture))
-    console.log('* signed by this tool with the service’s claim schema: no test key can have it minted yet.')
+    console.log(
+      '* signed by this tool with the service’s claim schema: a minted one needs a chain, which this tool does not start.',
+    )
 }
 
 const startedAt = performance.now()
