@@ -36,12 +36,10 @@ const configPage = (): string => {
 
 /** What the client must know of each endpoint at run time; the rest of it is types. */
 const sdkOperations = (): string => {
-  const rows = endpoints
-    .filter((endpoint) => endpoint.status === 'built')
-    .map(
-      ({ id, method, path, auth }) =>
-        `  { id: '${id}', method: '${method}', path: '${path}', keyed: ${auth !== 'public'} },`,
-    )
+  const rows = endpoints.map(
+    ({ publicId, method, path, auth }) =>
+      `  { publicId: '${publicId}', method: '${method}', path: '${path}', keyed: ${auth !== 'public'} },`,
+  )
   return `// Written by npm run generate.\n// prettier-ignore\nexport const operations = [\n${rows.join('\n')}\n] as const\n`
 }
 

@@ -12,6 +12,8 @@ export type Auth = 'public' | 'optional' | 'bearer' | 'licensed' | 'order' | 'op
 export type Endpoint = {
   /** `<module>.<operation>` is the file `packages/server/src/<module>/<operation>.ts`. */
   readonly id: string
+  /** The row's name in OpenAPI, the manifest, the SDK, metrics and logs. Never renamed, unique in its listener. */
+  readonly publicId: string
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly summary: string
@@ -39,7 +41,6 @@ export type Endpoint = {
   readonly alsoMediaType?: string
   /** Answers this and never JSON, errors aside. */
   readonly mediaType?: string
-  readonly status: 'built' | 'planned'
 }
 
 /** Every error code that an endpoint can answer with, its own and those of its kind. */
@@ -64,7 +65,7 @@ export const errorsOf = (endpoint: Endpoint): ErrorCode[] => {
 }
 
 /** Everything about an operation but where it is mounted and who may call it. */
-type Operation = Omit<Endpoint, 'id' | 'method' | 'path' | 'auth' | 'scope' | 'status'>
+type Operation = Omit<Endpoint, 'id' | 'publicId' | 'method' | 'path' | 'auth' | 'scope'>
 
 /** Keeps the exact types of an operation's schemas and codes. */
 export const operation = <const T extends Operation>(shape: T): T => shape

@@ -21,7 +21,7 @@ export {
 } from './events.ts'
 export { errorsOf, type Auth, type Endpoint } from './endpoint.ts'
 export { additions, apiVersion, endpoints, operatorEndpoints, specification } from './endpoints.ts'
-export { openApiDocument, operationIdOf } from './openapi.ts'
+export { openApiDocument } from './openapi.ts'
 export {
   assurances,
   credentialKinds,

@@ -80,27 +80,20 @@ const security: Record<Endpoint['auth'], Json[] | undefined> = {
   operator: undefined,
 }
 
-/** The name of a row in OpenAPI and in the manifest. A row that repeats an id is told apart by method or path. */
-export const operationIdOf = (endpoint: Endpoint): string => {
-  if (endpoint.id === 'work.task-buy' && endpoint.method === 'POST') return 'work.task-buy-post'
-  return endpoint.path.startsWith('/api/mcp') ? endpoint.id.replace('.', '.api-') : endpoint.id
-}
-
 const operationOf = (endpoint: Endpoint): Json => ({
-  operationId: operationIdOf(endpoint),
+  operationId: endpoint.publicId,
   summary: endpoint.summary,
-  tags: [endpoint.id.split('.')[0]],
+  tags: [endpoint.publicId.split('.')[0]],
   ...(security[endpoint.auth] ? { security: security[endpoint.auth] } : {}),
   ...(parametersOf(endpoint).length > 0 ? { parameters: parametersOf(endpoint) } : {}),
   ...(endpoint.body ? { requestBody: { content: content(schemaOf(endpoint.body, 'input')) } } : {}),
   responses: responsesOf(endpoint),
 })
 
-/** The OpenAPI 3.1 document of everything built, made from the table alone. */
+/** The OpenAPI 3.1 document made from the table alone. */
 export const openApiDocument = (): Json => {
   const paths: Record<string, Json> = {}
   for (const endpoint of endpoints) {
-    if (endpoint.status !== 'built') continue
     paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: operationOf(endpoint) }
   }
   return {

@@ -4,7 +4,6 @@ import { operations } from './operations.ts'
 import { send, type Transport } from './send.ts'
 
 type Row = (typeof specification)[number] | (typeof additions)[number]
-type Built = Exclude<Row, { status: 'planned' }>
 type Part<R, Name extends string> =
   R extends Record<Name, infer Schema extends z.ZodType> ? z.input<Schema> : unknown
 type Input<R> = Part<R, 'params'> & Part<R, 'query'> & Part<R, 'body'>
@@ -26,8 +25,10 @@ type NameOf<Id> = Id extends `${string}.${infer Name}` ? Camel<Name> : never
 
 /** One method for each endpoint: `client.credentials.verify({ sessionId })`. */
 export type Client = {
-  readonly [Module in ModuleOf<Built['id']>]: {
-    readonly [R in Extract<Built, { id: `${Module}.${string}` }> as NameOf<R['id']> & string]: Method<R>
+  readonly [Module in ModuleOf<Row['publicId']>]: {
+    readonly [
+      R in Extract<Row, { publicId: `${Module}.${string}` }> as NameOf<R['publicId']> & string
+    ]: Method<R>
   }
 }
 
@@ -96,8 +97,8 @@ export const createClient = (settings: ClientSettings): Client => {
     }
   const client: Record<string, Record<string, ReturnType<typeof call>>> = {}
   for (const operation of operations) {
-    const [module = '', name = ''] = operation.id.split('.')
-    ;(client[module] ??= {})[camel(name)] ??= call(operation)
+    const [module = '', name = ''] = operation.publicId.split('.')
+    ;(client[module] ??= {})[camel(name)] = call(operation)
   }
   return client as unknown as Client
 }

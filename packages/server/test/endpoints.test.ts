@@ -10,7 +10,6 @@ import {
   openApiDocument,
   operatorEndpoints,
   specification,
-  type Endpoint,
 } from '@pohf/protocol'
 import { makeAdmission } from '../src/platform/admission.ts'
 import { buildListener } from '../src/platform/http.ts'
@@ -18,7 +17,6 @@ import { startHarness } from './harness.ts'
 import { serverRoot } from './architecture.ts'
 
 const harness = await startHarness()
-const built = (rows: readonly Endpoint[]) => rows.filter((row) => row.status === 'built')
 const routePath = (path: string) => path.replaceAll(/\{(\w+)\}/g, ':$1')
 
 /** Every mounted path with its methods, read off the router itself. */
@@ -40,7 +38,7 @@ const mountedOn = (listener: typeof harness.app.api): string[] => {
     })
 }
 
-test('every built row is mounted, and nothing else under /api, /mcp, /operator, /status or /.well-known', (t) => {
+test('every row is mounted, and nothing else under /api, /mcp, /operator, /status or /.well-known', (t) => {
   for (const [listener, rows] of [
     [harness.app.api, endpoints],
     [harness.app.operator, operatorEndpoints],
@@ -51,22 +49,27 @@ test('every built row is mounted, and nothing else under /api, /mcp, /operator, 
         /^[A-Z]+ \/(api|mcp|operator|status|\.well-known)/.test(route) &&
         !/^GET \/operator\/assets\/[\w.-]+$/.test(route),
     )
-    t.diagnostic(`${mounted.length} mounted, ${built(rows).length} built of ${rows.length} rows`)
+    t.diagnostic(`${mounted.length} mounted, ${rows.length} rows`)
     assert.ok(mounted.length > 0)
     // RFC 9727 fixes where the first page lies; the second is where operators work.
     const pages = [rows === endpoints ? 'GET /.well-known/api-catalog' : 'GET /operator']
     assert.deepEqual(
       mounted.toSorted(),
-      [...built(rows).map((row) => `${row.method} ${routePath(row.path)}`), ...pages].toSorted(),
+      [...rows.map((row) => `${row.method} ${routePath(row.path)}`), ...pages].toSorted(),
     )
   }
 })
 
-test('the id of a built row is the file that holds it', () => {
-  for (const row of [...built(endpoints), ...built(operatorEndpoints)]) {
+test('the id of a row is the file that holds it', () => {
+  for (const row of [...endpoints, ...operatorEndpoints]) {
     const [module = '', operation = ''] = row.id.split('.')
     assert.ok(existsSync(join(serverRoot, 'src', module, `${operation}.ts`)), `${row.id} has no file`)
   }
+})
+
+test('a public id names one row', () => {
+  for (const rows of [endpoints, operatorEndpoints])
+    assert.equal(new Set(rows.map((row) => row.publicId)).size, rows.length)
 })
 
 test('the table has every endpoint of the specification, in its order', () => {
@@ -80,20 +83,15 @@ test('the table has every endpoint of the specification, in its order', () => {
   )
 })
 
-test('openapi.json has exactly the built rows, every status documented', async () => {
+test('openapi.json has exactly the rows, every status documented', async () => {
   const { json } = await harness.call('GET', '/openapi.json')
   assert.equal(json.openapi, '3.1.0')
   assert.equal(json.info.version, '1.0.0')
   const listed = Object.entries(json.paths as Record<string, object>).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   )
-  assert.deepEqual(
-    listed.toSorted(),
-    built(endpoints)
-      .map((row) => `${row.method} ${row.path}`)
-      .toSorted(),
-  )
-  for (const row of built(endpoints)) {
+  assert.deepEqual(listed.toSorted(), endpoints.map((row) => `${row.method} ${row.path}`).toSorted())
+  for (const row of endpoints) {
     const responses = json.paths[row.path][row.method.toLowerCase()].responses
     for (const code of errorsOf(row))
       assert.ok(responses[errorCatalogue[code].status], `${row.id} lacks ${code}`)
@@ -104,7 +102,7 @@ test('openapi.json has exactly the built rows, every status documented', async (
 test('a route that the table lacks, and a row that nobody mounts, stop the start', () => {
   const authenticate = { agent: async () => assert.fail(), operator: async () => assert.fail() }
   const base = { ctx: harness.ctx, pages: [], authenticate, admission: makeAdmission(harness.ctx) }
-  const row = built(endpoints)[0]
+  const row = endpoints[0]
   assert.ok(row)
   assert.throws(() => buildListener({ ...base, endpoints: [row], routes: [] }), /no module mounts it/)
   assert.throws(
@@ -114,6 +112,6 @@ test('a route that the table lacks, and a row that nobody mounts, stop the start
         endpoints: [],
         routes: [{ id: 'agents.register', handler: async () => ({}) }],
       }),
-    /not built in the table/,
+    /not in the table/,
   )
 })

@@ -32,8 +32,5 @@ A key comes from \`POST ${baseUrl}/api/agents/register\` with \`{"name", "contac
 
 ## Operations
 
-${rows
-  .filter((row) => row.status === 'built')
-  .map((row) => lineOf(baseUrl, row))
-  .join('\n')}
+${rows.map((row) => lineOf(baseUrl, row)).join('\n')}
 `

@@ -2,10 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { endpoints, operationIdOf } from '@pohf/protocol'
-import * as agents from '../agents/index.ts'
-import { makeAdmission } from '../platform/admission.ts'
-import { makeDispatcher } from '../platform/dispatch.ts'
+import { endpoints } from '@pohf/protocol'
 import { startHarness } from '../../test/harness.ts'
 import { manifest } from './manifest.ts'
 
@@ -13,8 +10,6 @@ const smtp = 'smtp://mailer:correct-horse@mail.example:25'
 const harness = await startHarness({ CONTACT: 'ops@pohf.example', SMTP_URL: smtp })
 const read = () => harness.call('GET', '/api/agents/discovery')
 const { ctx } = harness
-const routes = agents.routes(ctx, agents.makeAuthenticator(ctx))
-const dispatcher = makeDispatcher({ ctx, endpoints, routes, admission: makeAdmission(ctx) })
 
 test('the manifest has exactly the keys of the specification', async () => {
   const { status, json, headers } = await read()
@@ -57,47 +52,42 @@ test('the manifest has exactly the keys of the specification', async () => {
   assert.deepEqual(json.settlement.binding_only.toSorted(), ['agentpay', 'mpp', 'ousd'])
 })
 
-test('the manifest names every built operation and no other', async () => {
+test('the manifest names every operation and no other', async () => {
   const { json } = await read()
-  const built = endpoints.filter((row) => row.status === 'built')
   assert.deepEqual(
     json.endpoints,
     Object.fromEntries(
-      built.map((row) => [operationIdOf(row), `${row.method} ${ctx.config.BASE_URL}${row.path}`]),
+      endpoints.map((row) => [row.publicId, `${row.method} ${ctx.config.BASE_URL}${row.path}`]),
     ),
   )
-  assert.equal(Object.keys(json.endpoints).length, built.length)
+  assert.equal(Object.keys(json.endpoints).length, endpoints.length)
 })
 
-test('what is neither built nor configured is not claimed', async () => {
-  const none = await manifest(ctx, dispatcher, { chains: [], card: false, countPurchasable: async () => 0 })
+test('what is not configured is not claimed', async () => {
+  const none = await manifest(ctx, { chains: [], card: false, countPurchasable: async () => 0 })
   assert.equal(none.settlement.agent_native.configured, false)
   assert.equal(none.settlement.human_in_the_loop.configured, false)
   assert.match(none.status.inventory_note, /no payment chain is configured/)
-  // This dispatcher has the operations of agents alone.
-  assert.deepEqual(none.provides, ['API keys at once, live or test'])
-  assert.deepEqual(Object.keys(none.how_to_transact), ['get_a_key'])
 })
 
 test('with chain, card and stock the manifest says so', async () => {
-  const everything = { has: () => true, dispatch: dispatcher.dispatch }
   const settlement = { chains: ['eip155:84532'], card: true, countPurchasable: async () => 3 }
-  const full = await manifest(ctx, everything, settlement)
+  const full = await manifest(ctx, settlement)
   assert.equal(full.settlement.agent_native.configured, true)
   assert.equal(full.settlement.human_in_the_loop.configured, true)
   assert.deepEqual(full.settlement.chains, ['eip155:84532'])
   assert.equal(full.status.purchasable_tasks_now, 3)
   assert.match(full.status.inventory_note, /^3 tasks can be bought/)
-  const empty = await manifest(ctx, everything, { ...settlement, countPurchasable: async () => 0 })
+  const empty = await manifest(ctx, { ...settlement, countPurchasable: async () => 0 })
   assert.match(empty.status.inventory_note, /in stock/)
 })
 
 test('stock and time are those of the moment of asking', async () => {
   let count = 0
   const settlement = { chains: [], card: false, countPurchasable: async () => ++count }
-  const first = await manifest(ctx, dispatcher, settlement)
+  const first = await manifest(ctx, settlement)
   await harness.advance(60_000)
-  const second = await manifest(ctx, dispatcher, settlement)
+  const second = await manifest(ctx, settlement)
   assert.equal(first.status.purchasable_tasks_now, 1)
   assert.equal(second.status.purchasable_tasks_now, 2)
   assert.ok(Date.parse(second.status.checked_at) - Date.parse(first.status.checked_at) >= 60_000)

@@ -1,7 +1,6 @@
-import { credentialKinds, endpoints, freeSealsPerMonth, operationIdOf, rails } from '@pohf/protocol'
-import type { EndpointId, ResultOf } from '../platform/call.ts'
+import { credentialKinds, endpoints, freeSealsPerMonth, rails } from '@pohf/protocol'
+import type { ResultOf } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
-import type { Dispatcher } from '../platform/dispatch.ts'
 
 /** How payment stands here; handed down by app.ts. */
 export type Settlement = {
@@ -12,31 +11,29 @@ export type Settlement = {
   readonly countPurchasable: () => Promise<number>
 }
 
-const capabilities: readonly (readonly [EndpointId, string])[] = [
-  ['credentials.verify', 'credentials for work, views and presence of a human'],
-  ['credentials.verify-personhood', 'personhood credentials, with a wallet on request'],
-  ['credentials.bind-transaction', 'credentials that bind a human to a payment'],
-  ['evidence.attest-verify', 'device attestation'],
-  ['evidence.kinetic-submit', 'evidence of physical presence'],
-  ['tracking.event', 'verified attention and conversions'],
-  ['work.tasks-next', 'embeddable micro-tasks'],
-  ['work.order', 'commissioned human work with escrow'],
-  ['work.task-buy', 'autonomous purchase of human work over HTTP 402'],
-  ['partners.points-convert', 'conversion of partner points and payout requests'],
-  ['vhh.catalogue', 'the VHH reference rate'],
-  ['vhh.forwards-order', 'prepaid verified-human-hours'],
-  ['webhooks.register', 'webhooks'],
-  ['agents.register', 'API keys at once, live or test'],
+const capabilities: readonly string[] = [
+  'credentials for work, views and presence of a human',
+  'personhood credentials, with a wallet on request',
+  'credentials that bind a human to a payment',
+  'device attestation',
+  'evidence of physical presence',
+  'verified attention and conversions',
+  'embeddable micro-tasks',
+  'commissioned human work with escrow',
+  'autonomous purchase of human work over HTTP 402',
+  'conversion of partner points and payout requests',
+  'the VHH reference rate',
+  'prepaid verified-human-hours',
+  'webhooks',
+  'API keys at once, live or test',
 ]
 
-const flows: readonly { id: EndpointId; name: string; steps: (baseUrl: string) => readonly string[] }[] = [
+const flows: readonly { name: string; steps: (baseUrl: string) => readonly string[] }[] = [
   {
-    id: 'agents.register',
     name: 'get_a_key',
     steps: (url) => [`POST ${url}/api/agents/register {"name", "contactEmail", "mode": "test" or "live"}`],
   },
   {
-    id: 'credentials.verify',
     name: 'verify_a_human',
     steps: (url) => [
       `POST ${url}/api/agents/verify {"sessionId"} with the key`,
@@ -44,7 +41,6 @@ const flows: readonly { id: EndpointId; name: string; steps: (baseUrl: string) =
     ],
   },
   {
-    id: 'work.task-buy',
     name: 'agent_native',
     steps: (url) => [
       `GET ${url}/api/agent/tasks/{workflowId}/buy answers 402 with accepts[] and purchase_id`,
@@ -53,7 +49,6 @@ const flows: readonly { id: EndpointId; name: string; steps: (baseUrl: string) =
     ],
   },
   {
-    id: 'work.order-fund',
     name: 'human_in_the_loop',
     steps: (url) => [
       `POST ${url}/api/agents/order {"taskType", "quantity", "maxPriceUsd"} with the key`,
@@ -61,7 +56,6 @@ const flows: readonly { id: EndpointId; name: string; steps: (baseUrl: string) =
     ],
   },
   {
-    id: 'work.task-buy',
     name: 'machine_tools',
     steps: (url) => [
       `POST ${url}/api/mcp with the tool purchase_verified_human_task: discovery, purchase and receipt`,
@@ -69,7 +63,6 @@ const flows: readonly { id: EndpointId; name: string; steps: (baseUrl: string) =
     ],
   },
   {
-    id: 'credentials.bind-transaction',
     name: 'binding_only',
     steps: (url) => [
       'Pay on your rail',
@@ -89,10 +82,9 @@ const inventoryNote = (count: number, chains: readonly string[]): string => {
     : 'No task can be bought without a person now: nothing finished is in stock.'
 }
 
-/** Says what the service is and can do at this moment. What is not built or not configured is not claimed. */
+/** Says what the service is and can do at this moment. What is not configured is not claimed. */
 export const manifest = async (
   ctx: Ctx,
-  dispatcher: Dispatcher,
   { chains, card, countPurchasable }: Settlement,
 ): Promise<ResultOf<'discovery.manifest'>> => {
   const { BASE_URL: url, CONTACT: contact } = ctx.config
@@ -102,7 +94,7 @@ export const manifest = async (
     service: 'PoHF',
     summary:
       'Signed credentials which say that a real, attentive human did a specific act, and work by such humans.',
-    provides: capabilities.filter(([id]) => dispatcher.has(id)).map(([, text]) => text),
+    provides: [...capabilities],
     credential: {
       format: 'JWT (compact JWS)',
       alg: 'ES256',
@@ -115,26 +107,20 @@ export const manifest = async (
     settlement: {
       agent_native: {
         status: 'live',
-        configured: chains.length > 0 && dispatcher.has('work.task-buy'),
+        configured: chains.length > 0,
         method: 'HTTP 402 with a stablecoin by signed EIP-3009 authorization',
       },
       human_in_the_loop: {
         status: 'live',
-        configured: card && dispatcher.has('work.order-fund'),
+        configured: card,
         method: 'order, then a hosted card checkout that a person completes',
       },
       binding_only: bindingOnly,
       chains: [...chains],
       rail_agnostic: true,
     },
-    endpoints: Object.fromEntries(
-      endpoints
-        .filter((row) => row.status === 'built')
-        .map((row) => [operationIdOf(row), `${row.method} ${url}${row.path}`]),
-    ),
-    how_to_transact: Object.fromEntries(
-      flows.filter(({ id }) => dispatcher.has(id)).map(({ name, steps }) => [name, steps(url)]),
-    ),
+    endpoints: Object.fromEntries(endpoints.map((row) => [row.publicId, `${row.method} ${url}${row.path}`])),
+    how_to_transact: Object.fromEntries(flows.map(({ name, steps }) => [name, steps(url)])),
     contact,
     docs: `${url}/llms.txt`,
     status: {

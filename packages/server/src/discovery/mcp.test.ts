@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
-import { endpoints } from '@pohf/protocol'
 import { workTools } from './mcp.ts'
 import { identityTools } from './mcp-identity.ts'
 import { inputSchemaOf, type Tool } from './tools/tool.ts'
@@ -21,9 +20,7 @@ const registration = { name: 'Robot', contactEmail: 'robot@example.com', mode: '
 const countAgents = async () =>
   Number((await harness.owner.query('select count(*) from agents')).rows[0].count)
 
-const isBuilt = (tool: Tool) =>
-  tool.needs.every((id) => endpoints.some((row) => row.id === id && row.status === 'built'))
-const listedAt = (path: string) => (path.endsWith('identity') ? identityTools : workTools).filter(isBuilt)
+const listedAt = (path: string) => (path.endsWith('identity') ? identityTools : workTools)
 
 for (const path of surfaces) {
   test(`${path} answers a bare tools/list in plain JSON, whatever Accept says`, async () => {
@@ -56,11 +53,10 @@ test('who takes an event stream and nothing else gets one', async () => {
   assert.equal(JSON.parse(data).id, 1)
 })
 
-test('the identity surface has register_agent, and verify_human exactly where verify is built', async () => {
+test('the identity surface has register_agent and verify_human', async () => {
   const { json } = await post('/mcp/identity', list)
   const names = json.result.tools.map((tool: { name: string }) => tool.name)
-  const verifies = endpoints.some((row) => row.id === 'credentials.verify' && row.status === 'built')
-  assert.deepEqual(names, verifies ? ['register_agent', 'verify_human'] : ['register_agent'])
+  assert.deepEqual(names, ['register_agent', 'verify_human'])
 })
 
 const fields = (tool: Tool) => Object.keys(inputSchemaOf(tool)['properties'] as object)

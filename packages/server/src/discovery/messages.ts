@@ -107,10 +107,13 @@ const describe = (tool: Tool): Json => ({
   annotations: tool.annotations,
 })
 
-/** A surface of those tools whose operations are built; the others do not exist yet. */
+/** A surface of these tools. One that calls an operation which nobody mounts stops the start. */
 export const makeSurface = (parts: SurfaceParts): Surface => {
-  const tools = parts.tools.filter((tool) => tool.needs.every(parts.dispatcher.has))
-  return { ...parts, tools, descriptions: tools.map(describe) }
+  for (const { name, needs } of parts.tools) {
+    const missing = needs.filter((id) => !parts.dispatcher.has(id))
+    if (missing.length > 0) throw new Error(`${name} needs ${missing.join(', ')}, which no module mounts`)
+  }
+  return { ...parts, descriptions: parts.tools.map(describe) }
 }
 
 const callTool = async (surface: Surface, call: McpCall, request: Request): Promise<ToolResult> => {

@@ -5,13 +5,13 @@ import { startHarness } from '../../test/harness.ts'
 
 const harness = await startHarness({ BASE_URL: 'https://pohf.example' })
 
-test('/llms.txt names the built operations of the specification and no other', async () => {
+test('/llms.txt names the operations of the specification', async () => {
   const { status, text, headers } = await harness.call('GET', '/llms.txt')
   assert.equal(status, 200)
   assert.equal(headers['content-type'], 'text/plain; charset=utf-8')
   for (const row of specification) {
     const line = `- \`${row.method} https://pohf.example${row.path}\``
-    assert.equal(text.includes(line), row.status === 'built', line)
+    assert.ok(text.includes(line), line)
   }
 })
 

@@ -10,7 +10,7 @@ export const routes = (ctx: Ctx, dispatcher: Dispatcher, settlement: Settlement)
   const work = mcp(ctx, dispatcher)
   const identity = mcpIdentity(ctx, dispatcher)
   return [
-    route('discovery.manifest', () => manifest(ctx, dispatcher, settlement)),
+    route('discovery.manifest', () => manifest(ctx, settlement)),
     route('discovery.mcp', (call) => serve(work, call)),
     route('discovery.mcp-identity', (call) => serve(identity, call)),
   ]

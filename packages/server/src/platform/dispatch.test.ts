@@ -78,17 +78,12 @@ test('calls count against the limit of the key', async () => {
   assert.ok(Number(refused.headers['retry-after']) > 0)
 })
 
-test('what is not built, and what shows a secret to a key, is never dispatched', async () => {
+test('what is not mounted, and what shows a secret to a key, is never dispatched', async () => {
   const { agent } = await newAgent()
-  const planned = makeDispatcher({
-    ctx,
-    endpoints: endpoints.map((row) => ({ ...row, status: 'planned' as const })),
-    routes,
-    admission: makeAdmission(ctx),
-  })
+  const empty = makeDispatcher({ ctx, endpoints, routes: [], admission: makeAdmission(ctx) })
   assert.equal(has('agents.profile'), true)
-  assert.equal(planned.has('agents.profile'), false)
-  await assert.rejects(planned.dispatch('agents.profile', from(agent)), /not built/)
+  assert.equal(empty.has('agents.profile'), false)
+  await assert.rejects(empty.dispatch('agents.profile', from(agent)), /not mounted/)
   await assert.rejects(dispatch('agents.keys-create', from(agent, { body: { scopes: ['work'] } })), /secret/)
 })
 

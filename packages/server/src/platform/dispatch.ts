@@ -59,10 +59,10 @@ type Parts = {
   readonly admission: Admission
 }
 
-/** Makes the dispatcher over the built rows and their routes. */
+/** Makes the dispatcher over the rows and their routes. */
 export const makeDispatcher = ({ ctx, endpoints, routes, admission }: Parts): Dispatcher => {
   const find = (id: EndpointId): { endpoint: Endpoint; handler: Handler } | undefined => {
-    const endpoint = endpoints.find((row) => row.id === id && row.status === 'built')
+    const endpoint = endpoints.find((row) => row.id === id)
     const route = routes.find((candidate) => candidate.id === id)
     return endpoint && route ? { endpoint, handler: route.handler } : undefined
   }
@@ -80,16 +80,16 @@ export const makeDispatcher = ({ ctx, endpoints, routes, admission }: Parts): Di
     has: (id) => find(id) !== undefined,
     dispatch: async (id, call) => {
       const found = find(id)
-      if (!found) throw new Error(`${id} is dispatched, but not built`)
+      if (!found) throw new Error(`${id} is dispatched, but not mounted`)
       const { endpoint, handler } = found
       // A stored answer that shows a secret is sealed by the key's own text, which does not come this way.
       if (endpoint.showsSecret && endpoint.auth !== 'public') throw new Error(`${id} shows a secret`)
       const startedAt = performance.now()
       const written = await answer(endpoint, handler, call).catch((error: unknown) =>
-        writeFailure(ctx, error, { id: call.requestId, endpoint: id }),
+        writeFailure(ctx, error, { id: call.requestId, endpoint: endpoint.publicId }),
       )
       ctx.metrics.requests.observe(
-        { endpoint: id, status: written.status },
+        { endpoint: endpoint.publicId, status: written.status },
         (performance.now() - startedAt) / 1_000,
       )
       const body: unknown = written.json ? JSON.parse(written.body) : written.body

@@ -133,7 +133,7 @@ export const writeRouterError = (
 
 export const addErrors = (app: FastifyInstance, ctx: Ctx, matchers: readonly PathMatcher[]): void => {
   app.setErrorHandler(async (error, request, reply) => {
-    const endpoint = request.routeOptions.config.endpoint?.id
+    const endpoint = request.routeOptions.config.endpoint?.publicId
     const where = { id: request.id, ...(endpoint === undefined ? {} : { endpoint }) }
     return sendWritten(reply, writeFailure(ctx, error, where))
   })

@@ -105,7 +105,7 @@ const addClosing = (app: FastifyInstance): void => {
 const addLogging = (app: FastifyInstance, ctx: Ctx): void => {
   app.addHook('onResponse', async (request, reply) => {
     const seconds = (performance.now() - request.startedAt) / 1_000
-    const endpoint = request.routeOptions.config.endpoint?.id ?? 'other'
+    const endpoint = request.routeOptions.config.endpoint?.publicId ?? 'other'
     ctx.metrics.requests.observe({ endpoint, status: reply.statusCode }, seconds)
     // The operation's name, never the address itself: a query may hold a token.
     const line = { requestId: request.id, method: request.method, endpoint, status: reply.statusCode }
@@ -114,20 +114,19 @@ const addLogging = (app: FastifyInstance, ctx: Ctx): void => {
 }
 
 const mountAll = (app: FastifyInstance, listener: Listener): void => {
-  const built = listener.endpoints.filter((endpoint) => endpoint.status === 'built')
-  for (const endpoint of built) {
+  for (const endpoint of listener.endpoints) {
     const found = listener.routes.find((candidate) => candidate.id === endpoint.id)
     if (!found) throw new Error(`the table has ${endpoint.id}, but no module mounts it`)
     mount(app, listener, endpoint, found.handler)
   }
   for (const { id } of listener.routes) {
-    if (!built.some((endpoint) => endpoint.id === id))
-      throw new Error(`${id} is mounted, but not built in the table`)
+    if (!listener.endpoints.some((endpoint) => endpoint.id === id))
+      throw new Error(`${id} is mounted, but not in the table`)
   }
   for (const page of listener.pages) mountPage(app, page)
 }
 
-/** Builds one listener: every built row of the table mounted once, the pages, and nothing else. */
+/** Builds one listener: every row of the table mounted once, the pages, and nothing else. */
 export const buildListener = (listener: Listener): FastifyInstance => {
   const { ctx } = listener
   const app = Fastify({
@@ -153,7 +152,7 @@ export const buildListener = (listener: Listener): FastifyInstance => {
   app.decorateRequest('operator', undefined)
   app.decorateRequest('keyText', '')
   app.decorateRequest('startedAt', 0)
-  const matchers = matchersOf(listener.endpoints.filter((endpoint) => endpoint.status === 'built'))
+  const matchers = matchersOf(listener.endpoints)
   addBodyParser(app)
   addHeaders(app, ctx, matchers)
   addErrors(app, ctx, matchers)

@@ -38,7 +38,7 @@ export type Tool = {
     readonly idempotentHint: boolean
     readonly openWorldHint: boolean
   }
-  /** The rows it calls: the tool is listed once all are built. The first says who may call. */
+  /** The rows it calls. The first says who may call. */
   readonly needs: readonly [EndpointId, ...EndpointId[]]
   readonly input: z.ZodObject
   readonly run: (call: ToolCall) => Promise<ToolResult>

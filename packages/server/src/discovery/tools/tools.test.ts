@@ -19,12 +19,12 @@ const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET)
 const authenticator = agents.makeAuthenticator(ctx)
 const dispatcher = makeDispatcher({
   ctx,
-  endpoints: endpoints.map((row) => (row.id === 'signing.jwks' ? { ...row, status: 'built' } : row)),
+  endpoints,
   routes: [...agents.routes(ctx, authenticator), ...signing.routes(signer)],
   admission: makeAdmission(ctx),
 })
 
-/** A tool over a keyed operation, so that the rules for keys show here whatever else is built. */
+/** A tool over a keyed operation, so that the rules for keys show here. */
 const whoami: Tool = {
   name: 'whoami',
   title: 'Who am I',
@@ -42,14 +42,8 @@ const rename: Tool = {
   input: z.object(fieldsOf('agents.profile-update', 'body', ['name'])),
   run: async (call) => resultFrom(call, await call.ask('agents.profile-update', { body: call.input })),
 }
-const surface = makeSurface({
-  ctx,
-  dispatcher,
-  name: 'probe',
-  title: 'Probe',
-  instructions: '',
-  tools: [whoami, rename, verifyCredential],
-})
+const parts = { ctx, dispatcher, name: 'probe', title: 'Probe', instructions: '' }
+const surface = makeSurface({ ...parts, tools: [whoami, rename, verifyCredential] })
 
 const call = async (name: string, input: object, agent?: Agent) => {
   const request: McpCall = {
@@ -74,6 +68,11 @@ test('a keyed tool without a key says how to get one; with one it answers as ove
   assert.equal(known.isError, false)
   const { json } = await harness.call('GET', '/api/agents/me', { key: apiKey })
   assert.deepEqual(known.structuredContent, json)
+})
+
+test('a tool over an operation that nobody mounts stops the start', () => {
+  const orphan: Tool = { ...whoami, name: 'orphan', needs: ['agents.profile', 'work.order'] }
+  assert.throws(() => makeSurface({ ...parts, tools: [whoami, orphan] }), /orphan needs work\.order/)
 })
 
 test('a key without the scope is refused in the result, with nothing about keys to get', async () => {
