@@ -38,7 +38,7 @@ const configPage = (): string => {
 const sdkOperations = (): string => {
   const rows = endpoints.map(
     ({ publicId, method, path, auth }) =>
-      `  { publicId: '${publicId}', method: '${method}', path: '${path}', keyed: ${auth !== 'public'} },`,
+      `  { publicId: '${publicId}', method: '${method}', path: '${path}', keyed: ${auth !== 'public' && auth !== 'member'} },`,
   )
   return `// Written by npm run generate.\n// prettier-ignore\nexport const operations = [\n${rows.join('\n')}\n] as const\n`
 }

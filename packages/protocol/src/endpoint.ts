@@ -4,10 +4,14 @@ import type { Scope } from './ids.ts'
 
 /**
  * Who may call: `public` reads no key; `optional` takes a key but needs none; `bearer` needs one (401);
- * `licensed` needs one and says 403; `order` needs one or a trusted-agent credential; `operator` is on the
- * operators' own listener.
+ * `licensed` needs one and says 403; `order` needs one or a trusted-agent credential; `member` needs the cookie of a
+ * person who is signed in (401), and for a write one of our own pages (403); `operator` is on the operators' own
+ * listener.
  */
-export type Auth = 'public' | 'optional' | 'bearer' | 'licensed' | 'order' | 'operator'
+export type Auth = 'public' | 'optional' | 'bearer' | 'licensed' | 'order' | 'member' | 'operator'
+
+/** Holds the login of a person. The prefix ties it to our host, over TLS, for every path. */
+export const memberCookie = '__Host-pohf_me'
 
 export type Endpoint = {
   /** `<module>.<operation>` is the file `packages/server/src/<module>/<operation>.ts`. */
@@ -57,7 +61,8 @@ export const errorsOf = (endpoint: Endpoint): ErrorCode[] => {
   }
   if (endpoint.auth === 'optional') codes.add('malformed_api_key').add('invalid_api_key')
   if (endpoint.auth === 'licensed') codes.add('license_required')
-  if (endpoint.scope) codes.add('forbidden')
+  if (endpoint.auth === 'member') codes.add('sign_in_required')
+  if (endpoint.scope || (endpoint.auth === 'member' && endpoint.method !== 'GET')) codes.add('forbidden')
   if (endpoint.scope && endpoint.method !== 'GET')
     codes.add('idempotency_in_progress').add('idempotency_key_reused')
   codes.add('rate_limited').add('overloaded').add('internal_error')

@@ -19,7 +19,7 @@ export {
   type EventEnvelope,
   type EventType,
 } from './events.ts'
-export { errorsOf, type Auth, type Endpoint } from './endpoint.ts'
+export { errorsOf, memberCookie, type Auth, type Endpoint } from './endpoint.ts'
 export { additions, apiVersion, endpoints, operatorEndpoints, specification } from './endpoints.ts'
 export { openApiDocument } from './openapi.ts'
 export {

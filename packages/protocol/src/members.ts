@@ -112,15 +112,7 @@ export const signOut = operation({
 export const attention = operation({
   summary: 'Tie a finished attention check to the membership.',
   limit: 'tasks',
-  errors: [
-    'not_found',
-    'sign_in_required',
-    'forbidden',
-    'session_not_ready',
-    'session_rejected',
-    'session_expired',
-    'member_not_enrolled',
-  ],
+  errors: ['not_found', 'session_not_ready', 'session_rejected', 'session_expired', 'member_not_enrolled'],
   body: z.object({ token, sessionId: text(64) }),
   response: z.object({
     status: z.enum(memberStatuses),
@@ -142,7 +134,6 @@ const act = z.object({
 export const me = operation({
   summary: 'All that is held of the person who is signed in.',
   limit: 'tasks',
-  errors: ['sign_in_required'],
   response: z.object({
     passkeys: z
       .array(
@@ -185,33 +176,31 @@ export const me = operation({
 export const recording = operation({
   summary: 'A recording of the person who is signed in, chunk by chunk.',
   limit: 'tasks',
-  errors: ['not_found', 'sign_in_required'],
+  errors: ['not_found'],
   ...recordedChunks,
 })
 export const exportAll = operation({
   summary: 'The same as one JSON file, with the recordings opened.',
   limit: 'tasks',
-  errors: ['sign_in_required'],
   response: z.record(z.string(), z.unknown()),
 })
 export const withdraw = operation({
   summary: 'Take the consent back that one agent was given.',
   limit: 'tasks',
-  errors: ['not_found', 'sign_in_required', 'forbidden'],
+  errors: ['not_found'],
   body: z.object({ memberId: text(64), language: z.enum(['en', 'de']) }),
   response: z.object({ status: z.literal('withdrawn') }),
 })
 export const erase = operation({
   summary: 'Delete the person who is signed in, with everything that is held of them.',
   limit: 'tasks',
-  errors: ['sign_in_required', 'forbidden'],
   body: z.object({ confirm: z.literal('delete everything') }),
   response: z.object({ erased: z.literal(true), memberships: z.int().min(0) }),
 })
 export const passkeyAdd = operation({
   summary: 'Add a further passkey.',
   limit: 'tasks',
-  errors: ['sign_in_required', 'forbidden', 'passkey_refused'],
+  errors: ['passkey_refused'],
   body: z.object({ credential: passkey }),
   response: z.object({ added: z.literal(true) }),
 })
@@ -219,14 +208,14 @@ export const codesRenew = operation({
   summary: 'New recovery codes; the old ones stop working. A passkey confirms it.',
   limit: 'tasks',
   showsSecret: true,
-  errors: ['sign_in_required', 'forbidden', 'passkey_refused'],
+  errors: ['passkey_refused'],
   body: z.object({ credential: passkey }),
   response: z.object({ recoveryCodes: recoveryCodes.meta({ description: 'Shown once.' }) }),
 })
 export const proofAdd = operation({
   summary: 'Add the proof of an issuer outside that tells one human from another.',
   limit: 'tasks',
-  errors: ['not_found', 'sign_in_required', 'forbidden', 'proof_refused', 'member_not_enrolled'],
+  errors: ['not_found', 'proof_refused', 'member_not_enrolled'],
   body: z.object({ issuer: text(64), proof: json(65_536) }),
   response: z.object({ added: z.literal(true) }),
 })

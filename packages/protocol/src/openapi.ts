@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { errorsOf, type Endpoint } from './endpoint.ts'
+import { errorsOf, memberCookie, type Endpoint } from './endpoint.ts'
 import { apiVersion, endpoints } from './endpoints.ts'
 import { errorCatalogue } from './errors.ts'
 import { errorBody } from './fields.ts'
@@ -77,6 +77,7 @@ const security: Record<Endpoint['auth'], Json[] | undefined> = {
   bearer: undefined,
   licensed: undefined,
   order: undefined,
+  member: [{ member: [] }],
   operator: undefined,
 }
 
@@ -111,6 +112,12 @@ export const openApiDocument = (): Json => {
       schemas: { Error: schemaOf(errorBody, 'output') },
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'svc_live_… or svc_test_…' },
+        member: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: memberCookie,
+          description: 'A person who is signed in. Writes also need the Origin of our own pages.',
+        },
       },
     },
   }

@@ -72,7 +72,7 @@ const assignmentParams = z.object({ assignmentId: text(64) })
 export const workerTasks = operation({
   summary: 'The work that waits for the person who is signed in.',
   limit: 'tasks',
-  errors: ['sign_in_required', 'member_not_enrolled'],
+  errors: ['member_not_enrolled'],
   response: z.object({
     tasks: z.array(task).max(200),
     /** The unit that the person works on now. */
@@ -82,29 +82,21 @@ export const workerTasks = operation({
 export const workerClaim = operation({
   summary: 'Take a unit of work.',
   limit: 'tasks',
-  errors: ['sign_in_required', 'forbidden', 'member_not_enrolled', 'out_of_stock', 'order_conflict'],
+  errors: ['member_not_enrolled', 'out_of_stock', 'order_conflict'],
   body: z.object({ workflowId: text(128), mode: z.enum(modes) }),
   response: assignment,
 })
 export const workerAssignment = operation({
   summary: 'One unit that the person took.',
   limit: 'tasks',
-  errors: ['sign_in_required', 'not_found'],
+  errors: ['not_found'],
   params: assignmentParams,
   response: assignment,
 })
 export const workerDeliver = operation({
   summary: 'Hand in the answer, with the recording of the work.',
   limit: 'tasks',
-  errors: [
-    'sign_in_required',
-    'forbidden',
-    'member_not_enrolled',
-    'not_found',
-    'order_conflict',
-    'session_expired',
-    'session_not_ready',
-  ],
+  errors: ['member_not_enrolled', 'not_found', 'order_conflict', 'session_expired', 'session_not_ready'],
   params: assignmentParams,
   body: z.object({ sessionId: text(128), answer: json(65_536) }),
   response: assignment,
@@ -112,14 +104,14 @@ export const workerDeliver = operation({
 export const workerReturn = operation({
   summary: 'Give a unit back undone.',
   limit: 'tasks',
-  errors: ['sign_in_required', 'forbidden', 'not_found', 'order_conflict'],
+  errors: ['not_found', 'order_conflict'],
   params: assignmentParams,
   response: assignmentSummary,
 })
 export const workerAppeal = operation({
   summary: 'Ask an operator to look at a rejection.',
   limit: 'tasks',
-  errors: ['sign_in_required', 'forbidden', 'not_found', 'order_conflict'],
+  errors: ['not_found', 'order_conflict'],
   params: assignmentParams,
   body: z.object({ text: text(2_000) }),
   response: assignmentSummary,
@@ -136,13 +128,12 @@ const book = z.object({
 export const workerEarnings = operation({
   summary: 'What the person earned, and the work behind it.',
   limit: 'tasks',
-  errors: ['sign_in_required'],
   response: z.object({ books: z.array(book).max(2), assignments: z.array(assignmentSummary).max(200) }),
 })
 export const workerPayout = operation({
   summary: 'Ask for Stars to be paid out. People review it.',
   limit: 'tasks',
-  errors: ['sign_in_required', 'forbidden', 'insufficient_stars'],
+  errors: ['insufficient_stars'],
   body: z.object({ mode: z.enum(modes), stars: z.int().min(1).max(1_000_000_000) }),
   response: z.object({ requestId: z.string(), status: z.string() }),
 })

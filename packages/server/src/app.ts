@@ -13,7 +13,7 @@ import { makeAdmission } from './platform/admission.ts'
 import * as partners from './partners/index.ts'
 import * as payments from './payments/index.ts'
 import { systemClock, type Clock } from './platform/clock.ts'
-import type { Page } from './platform/call.ts'
+import type { Browser, Page } from './platform/call.ts'
 import type { Config } from './platform/config.ts'
 import type { Ctx } from './platform/context.ts'
 import { inTransaction, openDatabase, readNow } from './platform/db.ts'
@@ -154,6 +154,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
   const authenticate = {
     agent: authenticator.authenticate,
     operator: (key: string) => operators.authenticate(ctx, key),
+    member: (browser: Browser) => members.authenticate(ctx, browser),
   }
   const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET, ctx.clock)
   const health = healthPages(ctx, signer, () => stopping)

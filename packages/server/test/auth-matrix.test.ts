@@ -6,7 +6,13 @@ import * as operators from '../src/operators/index.ts'
 import { workTools } from '../src/discovery/mcp.ts'
 import { identityTools } from '../src/discovery/mcp-identity.ts'
 import type { Tool } from '../src/discovery/tools/tool.ts'
+import { makeAdmission } from '../src/platform/admission.ts'
+import type { EndpointId } from '../src/platform/call.ts'
+import { Refusal } from '../src/platform/errors.ts'
+import { buildListener, type Listener } from '../src/platform/http.ts'
+import * as members from '../src/members/index.ts'
 import { startHarness, type Answered } from './harness.ts'
+import { makeVisitors, memberFaults } from './member-matrix.ts'
 
 const harness = await startHarness()
 const live = await harness.register('live')
@@ -34,6 +40,8 @@ type Principal = {
   readonly expect: (endpoint: Endpoint) => string
 }
 const passes = 'passes'
+/** Nobody is signed in and no page of ours calls: a key is nothing to a row that is for a person. */
+const unsigned = (endpoint: Endpoint) => (endpoint.method === 'GET' ? 'sign_in_required' : 'forbidden')
 const refusedAs = (code: string) => (endpoint: Endpoint) =>
   endpoint.auth === 'public' ? passes : endpoint.auth === 'licensed' ? 'license_required' : code
 const agentOnly = (endpoint: Endpoint) => (endpoint.auth === 'operator' ? 'malformed_api_key' : passes)
@@ -51,6 +59,7 @@ const principals: readonly Principal[] = [
         operator: 'missing_api_key',
         licensed: 'license_required',
         order: 'auth_required',
+        member: unsigned(endpoint),
       })[endpoint.auth],
   },
   { name: 'malformed', key: () => 'hello', expect: refusedAs('malformed_api_key') },
@@ -88,6 +97,7 @@ const principals: readonly Principal[] = [
 ]
 
 const authCodes = [
+  'sign_in_required',
   'missing_api_key',
   'malformed_api_key',
   'invalid_api_key',
@@ -107,21 +117,18 @@ for (const endpoint of [...endpoints, ...operatorEndpoints] as readonly Endpoint
   test(`${endpoint.method} ${endpoint.path} lets in exactly whom the table says`, async () => {
     for (const principal of principals) {
       const key = principal.key(endpoint)
+      const expected = endpoint.auth === 'member' ? unsigned(endpoint) : principal.expect(endpoint)
       const path = endpoint.path.replaceAll(/\{\w+\}/g, 'none')
       const request = {
         ...(key === undefined ? {} : { key }),
         ...(endpoint.method === 'GET' || !endpoint.body ? {} : harmless),
       }
       // Without a body schema there is nothing to fail on, so whoever may pass would act: only refusals are tried.
-      if (!endpoint.body && endpoint.method !== 'GET' && principal.expect(endpoint) === passes) continue
+      if (!endpoint.body && endpoint.method !== 'GET' && expected === passes) continue
       const answer = await (endpoint.auth === 'operator'
         ? harness.operate(endpoint.method, path, request)
         : harness.call(endpoint.method, path, request))
-      assert.equal(
-        outcome(answer),
-        principal.expect(endpoint),
-        `${principal.name}: ${answer.status} ${answer.text}`,
-      )
+      assert.equal(outcome(answer), expected, `${principal.name}: ${answer.status} ${answer.text}`)
       cases += 1
     }
   })
@@ -172,6 +179,46 @@ for (const [path, tools] of surfaces) {
     })
   }
 }
+
+const memberRows = (endpoints as readonly Endpoint[]).filter((row) => row.auth === 'member')
+const visitors = await makeVisitors(harness, live)
+
+test('a row for a person lets in who is signed in, before anything of the body is read, and nobody else', async (t) => {
+  t.diagnostic(`${memberRows.length} rows, ${visitors.length} visitors`)
+  assert.equal(memberRows.length, 17)
+  assert.deepEqual(await memberFaults(harness.app.api, memberRows, visitors), [])
+})
+
+/** The edge over operations that refuse on their own account: what they see was let in. */
+const edgeOver = (rows: readonly Endpoint[], member: Listener['authenticate']['member']) =>
+  buildListener({
+    ctx: harness.ctx,
+    admission: makeAdmission(harness.ctx),
+    endpoints: rows,
+    pages: [],
+    routes: rows.map(({ id }) => ({
+      id: id as EndpointId,
+      handler: async () => Promise.reject(new Refusal('not_found')),
+    })),
+    authenticate: { agent: async () => assert.fail(), operator: async () => assert.fail(), member },
+  })
+
+test('a row whose check at the edge is off fails the matrix', async () => {
+  const real: Listener['authenticate']['member'] = (browser) => members.authenticate(harness.ctx, browser)
+  assert.deepEqual(await memberFaults(edgeOver(memberRows, real), memberRows, visitors), [])
+  const open = edgeOver(memberRows, async () => ({ personId: 'anybody' }))
+  const openFaults = await memberFaults(open, memberRows, visitors)
+  for (const off of memberRows) {
+    const name = `${off.method} ${off.path}`
+    assert.ok(
+      openFaults.some((fault) => fault.startsWith(`${name} for anonymous:`)),
+      `${name} let everybody in unnoticed`,
+    )
+    const table = memberRows.map((row): Endpoint => (row === off ? { ...row, auth: 'public' } : row))
+    const faults = await memberFaults(edgeOver(table, real), memberRows, visitors)
+    assert.ok(faults.length > 0 && faults.every((fault) => fault.startsWith(`${name} for `)), name)
+  }
+})
 
 test('the matrix saw enough', (t) => {
   t.diagnostic(`${cases} cases of operations, ${toolCases} of tools`)

@@ -100,7 +100,11 @@ test('openapi.json has exactly the rows, every status documented', async () => {
 })
 
 test('a route that the table lacks, and a row that nobody mounts, stop the start', () => {
-  const authenticate = { agent: async () => assert.fail(), operator: async () => assert.fail() }
+  const authenticate = {
+    agent: async () => assert.fail(),
+    operator: async () => assert.fail(),
+    member: async () => assert.fail(),
+  }
   const base = { ctx: harness.ctx, pages: [], authenticate, admission: makeAdmission(harness.ctx) }
   const row = endpoints[0]
   assert.ok(row)

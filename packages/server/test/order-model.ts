@@ -133,10 +133,7 @@ const inHand = (model: Model, person: number) =>
   model.units.find(({ status, holder }) => status === 'claimed' && holder === person)
 const unitAt = (model: Model, place: number) => model.units[place % model.units.length]
 const keyAt = (model: Model, place: number) => (place % model.units.length) + 1
-const pageOf = (real: Real, person: number) => ({
-  origin: `http://localhost:${new URL(real.harness.ctx.config.BASE_URL).port}`,
-  cookie: real.people[person]?.cookie,
-})
+const personAt = (real: Real, person: number) => ({ personId: real.people[person]?.personId ?? '' })
 const itemOf = (model: Model, n: number) =>
   model.items === 0 ? `unit ${n}` : `item ${(n - 1) % model.items}`
 
@@ -153,8 +150,7 @@ const refuse = (model: Model, unit: Unit): void => {
 const claim = (person: number): Step => ({
   name: `claim ${person}`,
   act: async (real, model) => {
-    const page = pageOf(real, person)
-    const got = await workerClaim(real.deps, page, {
+    const got = await workerClaim(real.deps, personAt(real, person), {
       workflowId: real.workflowId,
       mode: 'test',
       address: '10.0.0.1',
@@ -184,7 +180,7 @@ const claim = (person: number): Step => ({
 const giveBack = (person: number): Step => ({
   name: `return ${person}`,
   act: (real, model) =>
-    workerReturn(real.harness.ctx, pageOf(real, person), inHand(model, person)?.assignmentId ?? 'asg_none'),
+    workerReturn(real.harness.ctx, personAt(real, person), inHand(model, person)?.assignmentId ?? 'asg_none'),
   change: (model) => {
     const unit = inHand(model, person)
     if (!unit) return undefined
@@ -208,7 +204,7 @@ const deliver = (person: number, verified: boolean): Step => ({
         { site: real.agent.agentId, challenge },
         verified ? {} : { verified: false, reasons: ['synthetic'] },
       )) ?? ''
-    return workerDeliver(real.deps, pageOf(real, person), { assignmentId, sessionId, answer: { a: 'x' } })
+    return workerDeliver(real.deps, personAt(real, person), { assignmentId, sessionId, answer: { a: 'x' } })
   },
   change: (model) => {
     const unit = inHand(model, person)
@@ -244,7 +240,7 @@ const appeal = (place: number): Step => ({
   name: `appeal ${place}`,
   act: (real, model) => {
     const unit = unitAt(model, place)
-    return workerAppeal(real.harness.ctx, pageOf(real, unit?.holder ?? 0), {
+    return workerAppeal(real.harness.ctx, personAt(real, unit?.holder ?? 0), {
       assignmentId: unit?.assignmentId ?? 'asg_none',
       text: 'Look again.',
     })

@@ -244,7 +244,11 @@ test('an answer that does not fit its own schema is our fault, and nothing of it
     endpoints: [row],
     pages: [],
     routes: [{ id: 'agents.register', handler: async () => ({ apiKey: 'svc_planted', agentId: 5 }) }],
-    authenticate: { agent: async () => assert.fail(), operator: async () => assert.fail() },
+    authenticate: {
+      agent: async () => assert.fail(),
+      operator: async () => assert.fail(),
+      member: async () => assert.fail(),
+    },
   })
   const response = await listener.inject({
     method: 'POST',
@@ -357,7 +361,11 @@ test('a row that browsers of any site may call answers their preflight and echoe
     endpoints: rows,
     pages: [],
     routes: [{ id: 'agents.register', handler: async () => assert.fail() }],
-    authenticate: { agent: async () => assert.fail(), operator: async () => assert.fail() },
+    authenticate: {
+      agent: async () => assert.fail(),
+      operator: async () => assert.fail(),
+      member: async () => assert.fail(),
+    },
   })
   const send = (method: 'OPTIONS' | 'POST') =>
     listener.inject({ method, url: '/api/agents/register', headers: { origin: 'https://shop.example' } })

@@ -1,6 +1,6 @@
 import type { additions } from '@pohf/protocol'
 
-type Row<Id> = Extract<(typeof additions)[number], { readonly id: Id }>
+type Row<Id> = Extract<(typeof additions)[number], { readonly publicId: Id }>
 /** What an endpoint answers, read off its schema. */
 type AnswerOf<Id> = Row<Id> extends { readonly response: { readonly _output: infer Output } } ? Output : never
 

@@ -6,6 +6,7 @@ const auths: Record<Endpoint['auth'], string> = {
   bearer: 'key',
   licensed: 'key',
   order: 'key',
+  member: 'signed-in person',
   operator: 'operator',
 }
 

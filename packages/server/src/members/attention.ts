@@ -1,10 +1,10 @@
+import type { Person } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
 import { inTransaction, type Tx } from '../platform/db.ts'
 import { Refusal, type Detail } from '../platform/errors.ts'
 import { publish } from '../platform/outbox.ts'
 import { findSession, updateSessionMember, type Session } from '../sessions/index.ts'
 import { requireInvited } from './invitation.ts'
-import { requireOwnPage, requireSignedIn, type FromPage } from './login.ts'
 import { attentionChallenge } from './rules.ts'
 import { insertAttention, updateMemberAttended, updateMemberFailed, type MemberRow } from './store.ts'
 
@@ -59,10 +59,8 @@ const keep = async (tx: Tx, member: MemberRow, session: Session): Promise<Detail
 }
 
 /** Ties a finished check to the member, once. One that does not show a human is remembered, and refused. */
-export const attention = async (ctx: Ctx, page: FromPage, input: Input) => {
-  requireOwnPage(ctx, page)
+export const attention = async (ctx: Ctx, { personId }: Person, input: Input) => {
   const { member, session, faults } = await inTransaction(ctx, 'system', async (tx) => {
-    const personId = await requireSignedIn(tx, page)
     const found = await requireInvited(tx, input.token)
     requireConsent(found, personId)
     const key = { agentId: found.agentId, mode: found.mode, sessionId: input.sessionId }

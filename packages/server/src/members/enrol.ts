@@ -5,7 +5,14 @@ import { Refusal } from '../platform/errors.ts'
 import type { Erasure, Worked } from './erase-person.ts'
 import type { ExternalIssuer } from './external.ts'
 import { requireInvited } from './invitation.ts'
-import { findSignedIn, requireOwnPage, requireSignedIn, signPersonIn, type FromPage } from './login.ts'
+import {
+  findSignedIn,
+  requireOwnPage,
+  requirePerson,
+  requireSignedIn,
+  signPersonIn,
+  type FromPage,
+} from './login.ts'
 import { boundToOf } from './passkey-options.ts'
 import { challengeIn, type Passkey, type PasskeyJudge } from './passkeys.ts'
 import { makeRecoveryCodes } from './recovery-codes.ts'
@@ -17,7 +24,6 @@ import {
   listMemberships,
   listPasskeys,
   listProofs,
-  lockPerson,
   takeChallenge,
   updateMemberConsented,
   updateStanding,
@@ -96,7 +102,7 @@ const makePerson = async (tx: Tx, passkey: Passkey) => {
 
 /** One person is one member of an agent, and a membership is one person's. */
 const requireFree = async (tx: Tx, member: MemberRow, personId: string): Promise<void> => {
-  if (!(await lockPerson(tx, personId))) throw new Refusal('sign_in_required')
+  await requirePerson(tx, personId)
   const taken = member.personId !== null && member.personId !== personId
   const other = (await listMemberships(tx, personId)).some(
     (one) => one.agentId === member.agentId && one.mode === member.mode && one.memberId !== member.memberId,

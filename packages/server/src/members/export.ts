@@ -1,8 +1,7 @@
-import { Answer } from '../platform/call.ts'
+import { Answer, type Person } from '../platform/call.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db.ts'
 import { listSessionsOfMember, ofMemberMax, readRecords, type Session } from '../sessions/index.ts'
 import type { MembersDeps } from './enrol.ts'
-import { requireSignedIn, type FromPage } from './login.ts'
 import { readBasics, shownMembership, shownSession } from './me.ts'
 import { listMemberships, type MemberKey, type MemberRow } from './store.ts'
 
@@ -69,8 +68,7 @@ type Begun = {
   readonly acting: readonly MemberKey[]
   readonly work: readonly object[]
 }
-const begin = async (tx: Tx, { worked }: MembersDeps, page: FromPage): Promise<Begun> => {
-  const personId = await requireSignedIn(tx, page)
+const begin = async (tx: Tx, { worked }: MembersDeps, personId: string): Promise<Begun> => {
   const members = await listMemberships(tx, personId)
   return {
     exportedAt: (await readNow(tx)).toISOString(),
@@ -102,8 +100,8 @@ async function* write(
 }
 
 /** Everything that is held of a person in one file, the recordings opened. It is sent while it is read. */
-export const exportAll = async (deps: MembersDeps, page: FromPage) => {
-  const begun = await inTransaction(deps.ctx, 'system', (tx) => begin(tx, deps, page))
+export const exportAll = async (deps: MembersDeps, { personId }: Person) => {
+  const begun = await inTransaction(deps.ctx, 'system', (tx) => begin(tx, deps, personId))
   return new Answer(undefined, {
     stream: { mediaType: 'application/json; charset=utf-8', pieces: write(deps, begun) },
     headers: { 'content-disposition': 'attachment; filename="pohf-my-data.json"' },

@@ -1,9 +1,10 @@
 import type { Ctx } from '../platform/context.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Browser, Person } from '../platform/call.ts'
+import { inTransaction, type Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import { hashKey } from '../platform/keys.ts'
 import { loginCookie, loginHours, originOf, readCookie } from './rules.ts'
-import { findLogin, insertLogin } from './store.ts'
+import { findLogin, insertLogin, lockPerson } from './store.ts'
 
 /** What a page of ours sends along: where it was, and who is signed in. */
 export type FromPage = { readonly origin: string | undefined; readonly cookie: string | undefined }
@@ -24,6 +25,17 @@ export const requireSignedIn = async (tx: Tx, page: FromPage): Promise<string> =
   const personId = await findSignedIn(tx, page)
   if (personId === undefined) throw new Refusal('sign_in_required')
   return personId
+}
+
+/** Who calls a row of the table that is for a person. A write must come from a page of ours. */
+export const authenticate = async (ctx: Ctx, browser: Browser): Promise<Person> => {
+  if (browser.writes) requireOwnPage(ctx, browser)
+  return { personId: await inTransaction(ctx, 'system', (tx) => requireSignedIn(tx, browser)) }
+}
+
+/** Makes writes of one person wait for each other. Who was erased after the call was let in is signed in no more. */
+export const requirePerson = async (tx: Tx, personId: string): Promise<void> => {
+  if (!(await lockPerson(tx, personId))) throw new Refusal('sign_in_required')
 }
 
 /** Signs a person in; gives the header that tells the browser. */

@@ -1,7 +1,7 @@
+import type { Person } from '../platform/call.ts'
 import { inTransaction, type Tx } from '../platform/db.ts'
 import { listSessionsOfMember, type Session } from '../sessions/index.ts'
 import type { MembersDeps } from './enrol.ts'
-import { requireSignedIn, type FromPage } from './login.ts'
 import { signalOf } from './rules.ts'
 import {
   countRecoveryCodes,
@@ -72,9 +72,8 @@ export const readPerson = async (tx: Tx, deps: Pick<MembersDeps, 'findName'>, pe
 }
 export type Held = Awaited<ReturnType<typeof readPerson>>
 
-export const me = async (deps: MembersDeps, page: FromPage) =>
+export const me = async (deps: MembersDeps, { personId }: Person) =>
   inTransaction(deps.ctx, 'system', async (tx) => {
-    const personId = await requireSignedIn(tx, page)
     const signal = signalOf(deps.ctx.secrets.derive('external'), personId)
     return { ...(await readPerson(tx, deps, personId)), signal }
   })

@@ -1,25 +1,24 @@
 import { createHmac } from 'node:crypto'
+import type { Person } from '../platform/call.ts'
 import { inTransaction } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import { refreshStanding, type MembersDeps } from './enrol.ts'
-import { requireOwnPage, requireSignedIn, type FromPage } from './login.ts'
+import { requirePerson } from './login.ts'
 import { signalOf } from './rules.ts'
-import { insertProof, lockPerson } from './store.ts'
+import { insertProof } from './store.ts'
 
 type Input = { readonly issuer: string; readonly proof: unknown }
 
 /** Takes what an issuer outside says of the person who is signed in. One human there is one person here. */
-export const proofAdd = async (deps: MembersDeps, page: FromPage, input: Input) => {
+export const proofAdd = async (deps: MembersDeps, { personId }: Person, input: Input) => {
   const { ctx } = deps
-  requireOwnPage(ctx, page)
-  const personId = await inTransaction(ctx, 'system', (tx) => requireSignedIn(tx, page))
   const issuer = deps.issuers.find(({ name }) => name === input.issuer)
   if (!issuer) throw new Refusal('not_found', { message: 'This service trusts no such issuer.' })
   const code = await issuer.judge(input.proof, signalOf(ctx.secrets.derive('external'), personId))
   if (code === undefined) throw new Refusal('proof_refused')
   const hash = createHmac('sha256', ctx.secrets.derive('external-codes')).update(code).digest()
   return inTransaction(ctx, 'system', async (tx) => {
-    await lockPerson(tx, personId)
+    await requirePerson(tx, personId)
     if ((await insertProof(tx, { issuer: issuer.name, hash, personId })) !== personId)
       throw new Refusal('member_not_enrolled', {
         message: 'This proof belongs to somebody who is enrolled already.',

@@ -1,8 +1,8 @@
+import type { Person } from '../platform/call.ts'
 import { inTransaction } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import { findSessions, readChunks } from '../sessions/index.ts'
 import type { MembersDeps } from './enrol.ts'
-import { requireSignedIn, type FromPage } from './login.ts'
 import { listMemberships } from './store.ts'
 
 type Input = {
@@ -12,9 +12,9 @@ type Input = {
 }
 
 /** A recording of the person who is signed in, to be opened in their browser. Another's is unknown here. */
-export const recording = async ({ ctx }: MembersDeps, page: FromPage, { sessionId, ...slice }: Input) =>
+export const recording = async ({ ctx }: MembersDeps, { personId }: Person, { sessionId, ...slice }: Input) =>
   inTransaction(ctx, 'system', async (tx) => {
-    const memberships = await listMemberships(tx, await requireSignedIn(tx, page))
+    const memberships = await listMemberships(tx, personId)
     const keys = memberships.map(({ agentId, mode }) => ({ agentId, mode, sessionId }))
     const found = await findSessions(tx, keys)
     const index = memberships.findIndex(({ memberId }, at) => found[at]?.memberRef === memberId)

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { Mode } from '@pohf/protocol'
+import { memberCookie, type Mode } from '@pohf/protocol'
 
 /** The words that people agree to. A change of their meaning is a new version, and everybody is asked again. */
 export const consentVersion = '2026-11'
@@ -64,12 +64,12 @@ export const recoveryCodeOf = (random: Buffer): string =>
     .replaceAll(/(.{4})(?=.)/g, '$1-')
 export const normaliseCode = (code: string): string => code.toLowerCase().replaceAll(/[^0-9a-z]/g, '')
 
-const cookieName = '__Host-pohf_me'
 export const loginCookie = (token: string): string =>
-  `${cookieName}=${token}; Path=/; Max-Age=${loginHours * 3_600}; Secure; HttpOnly; SameSite=Strict`
-export const noCookie = `${cookieName}=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Strict`
+  `${memberCookie}=${token}; Path=/; Max-Age=${loginHours * 3_600}; Secure; HttpOnly; SameSite=Strict`
+export const noCookie = `${memberCookie}=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Strict`
+const cookiePattern = new RegExp(`(?:^|;\\s*)${memberCookie}=([A-Za-z0-9_-]{43})(?:;|$)`)
 export const readCookie = (header: string | undefined): string | undefined =>
-  /(?:^|;\s*)__Host-pohf_me=([A-Za-z0-9_-]{43})(?:;|$)/.exec(header ?? '')?.[1]
+  cookiePattern.exec(header ?? '')?.[1]
 
 /** What is known of a member. `refused` says why no personhood credential may be minted. */
 export type Member =

@@ -1,19 +1,18 @@
+import type { Person } from '../platform/call.ts'
 import { inTransaction } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import { publish } from '../platform/outbox.ts'
 import type { MembersDeps } from './enrol.ts'
-import { requireOwnPage, requireSignedIn, type FromPage } from './login.ts'
+import { requirePerson } from './login.ts'
 import { consentVersion } from './rules.ts'
-import { insertConsent, listMemberships, lockPerson, updateMemberWithdrawn } from './store.ts'
+import { insertConsent, listMemberships, updateMemberWithdrawn } from './store.ts'
 
 type Input = { readonly memberId: string; readonly language: 'en' | 'de' }
 
 /** Takes the consent back that one agent was given: from now on it gets no personhood credential of this person. */
-export const withdraw = async ({ ctx }: MembersDeps, page: FromPage, input: Input) => {
-  requireOwnPage(ctx, page)
-  return inTransaction(ctx, 'system', async (tx) => {
-    const personId = await requireSignedIn(tx, page)
-    await lockPerson(tx, personId)
+export const withdraw = async ({ ctx }: MembersDeps, { personId }: Person, input: Input) =>
+  inTransaction(ctx, 'system', async (tx) => {
+    await requirePerson(tx, personId)
     const member = (await listMemberships(tx, personId)).find((one) => one.memberId === input.memberId)
     if (!member?.consentRef) throw new Refusal('not_found', { message: 'You are no such member.' })
     if (member.status === 'withdrawn') return { status: 'withdrawn' as const }
@@ -24,4 +23,3 @@ export const withdraw = async ({ ctx }: MembersDeps, page: FromPage, input: Inpu
     await publish(tx, { agentId, mode, subject: memberId, type: 'member.withdrawn', data: { memberId } })
     return { status: 'withdrawn' as const }
   })
-}

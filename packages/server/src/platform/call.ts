@@ -21,6 +21,15 @@ export type Audit = (
   },
 ) => Promise<void>
 
+/** A person who is signed in in the calling browser. */
+export type Person = { readonly personId: string }
+/** What of a request tells who is signed in, and whether a page of ours sent it. */
+export type Browser = {
+  readonly cookie: string | undefined
+  readonly origin: string | undefined
+  readonly writes: boolean
+}
+
 export type Operator = { readonly operatorId: string; readonly name: string }
 
 type Row = (typeof specification)[number] | (typeof additions)[number] | (typeof operatorEndpoints)[number]
@@ -41,6 +50,7 @@ export type Call<Id extends EndpointId> = {
   readonly params: Parsed<RowOf<Id>, 'params'>
   readonly agent: CallerOf<RowOf<Id>>
   readonly operator: RowOf<Id> extends { auth: 'operator' } ? Operator : undefined
+  readonly person: RowOf<Id> extends { auth: 'member' } ? Person : undefined
   /** The body before parsing, for operations that take any JSON. */
   readonly rawBody: unknown
   readonly requestId: string

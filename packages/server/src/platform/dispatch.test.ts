@@ -78,12 +78,19 @@ test('calls count against the limit of the key', async () => {
   assert.ok(Number(refused.headers['retry-after']) > 0)
 })
 
-test('what is not mounted, and what shows a secret to a key, is never dispatched', async () => {
+test('what is not mounted, is for a person, or shows a secret to a key is never dispatched', async () => {
   const { agent } = await newAgent()
   const empty = makeDispatcher({ ctx, endpoints, routes: [], admission: makeAdmission(ctx) })
   assert.equal(has('agents.profile'), true)
   assert.equal(empty.has('agents.profile'), false)
   await assert.rejects(empty.dispatch('agents.profile', from(agent)), /not mounted/)
+  const person = makeDispatcher({
+    ctx,
+    endpoints,
+    routes: [{ id: 'members.me', handler: async () => assert.fail() }],
+    admission: makeAdmission(ctx),
+  })
+  await assert.rejects(person.dispatch('members.me', from(agent)), /person in a browser/)
   await assert.rejects(dispatch('agents.keys-create', from(agent, { body: { scopes: ['work'] } })), /secret/)
 })
 

@@ -49,6 +49,7 @@ const incomingOf = (endpoint: Endpoint, call: InnerCall): Incoming => ({
   // As over HTTP, a public operation does not learn who calls.
   agent: endpoint.auth === 'public' ? undefined : call.agent,
   operator: undefined,
+  person: undefined,
   keyText: '',
 })
 
@@ -82,6 +83,7 @@ export const makeDispatcher = ({ ctx, endpoints, routes, admission }: Parts): Di
       const found = find(id)
       if (!found) throw new Error(`${id} is dispatched, but not mounted`)
       const { endpoint, handler } = found
+      if (endpoint.auth === 'member') throw new Error(`${id} is for a person in a browser`)
       // A stored answer that shows a secret is sealed by the key's own text, which does not come this way.
       if (endpoint.showsSecret && endpoint.auth !== 'public') throw new Error(`${id} shows a secret`)
       const startedAt = performance.now()

@@ -1,21 +1,22 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Endpoint } from '@pohf/protocol'
 import { z } from 'zod'
-import type { Agent, Call, EndpointId, Operator } from './call.ts'
+import type { Agent, Browser, Call, EndpointId, Operator, Person } from './call.ts'
 import { Refusal, type Detail } from './errors.ts'
 import { headerOf } from './http-headers.ts'
 import { readIdempotencyKey } from './idempotency.ts'
 
-/** Handed down by app.ts: who a key belongs to. Refuses with a 401 code. */
+/** Handed down by app.ts: who a key or a browser belongs to. Refuses with a 401 code, another site's page with a 403. */
 export type Authenticate = {
   readonly agent: (key: string) => Promise<Agent>
   readonly operator: (key: string) => Promise<Operator>
+  readonly member: (browser: Browser) => Promise<Person>
 }
 
 /** What of a request an operation may depend on; dispatch makes one without a connection. */
 export type Incoming = Pick<
   FastifyRequest,
-  'id' | 'ip' | 'url' | 'headers' | 'body' | 'query' | 'params' | 'agent' | 'operator' | 'keyText'
+  'id' | 'ip' | 'url' | 'headers' | 'body' | 'query' | 'params' | 'agent' | 'operator' | 'person' | 'keyText'
 >
 
 const bearerOf = (request: FastifyRequest): string | undefined => {
@@ -29,6 +30,7 @@ const missingCode = {
   operator: 'missing_api_key',
   licensed: 'license_required',
   order: 'auth_required',
+  member: 'sign_in_required',
 } as const
 
 /** Refuses who may not call: nobody where a key is needed, or a key that lacks the scope. */
@@ -58,6 +60,14 @@ export const authenticateRequest = async (
   request: FastifyRequest,
 ): Promise<void> => {
   if (endpoint.auth === 'public') return
+  if (endpoint.auth === 'member') {
+    request.person = await authenticate.member({
+      cookie: headerOf(request, 'cookie'),
+      origin: headerOf(request, 'origin'),
+      writes: endpoint.method !== 'GET',
+    })
+    return
+  }
   const licensed = asksLicensed(endpoint, request)
   const key = bearerOf(request)
   if (key === undefined) {
@@ -116,6 +126,7 @@ export const callOf = (endpoint: Endpoint, request: Incoming): Call<EndpointId> 
     params: parsePart(endpoint.params, request.params, 'path'),
     agent: request.agent,
     operator: request.operator,
+    person: request.person,
     rawBody: request.body,
     requestId: request.id,
     address: request.ip,

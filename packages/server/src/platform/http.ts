@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import type { Endpoint } from '@pohf/protocol'
 import type { Admission } from './admission.ts'
-import type { Agent, Handler, Operator, Page, Route } from './call.ts'
+import type { Agent, Handler, Operator, Page, Person, Route } from './call.ts'
 import type { Ctx } from './context.ts'
 import { Refusal } from './errors.ts'
 import { addHeaders, headerOf, matchersOf } from './http-headers.ts'
@@ -14,6 +14,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     agent: Agent | undefined
     operator: Operator | undefined
+    person: Person | undefined
     /** The key's own text: it seals answers that show a secret. Never logged. */
     keyText: string
     startedAt: number
@@ -150,6 +151,7 @@ export const buildListener = (listener: Listener): FastifyInstance => {
   })
   app.decorateRequest('agent', undefined)
   app.decorateRequest('operator', undefined)
+  app.decorateRequest('person', undefined)
   app.decorateRequest('keyText', '')
   app.decorateRequest('startedAt', 0)
   const matchers = matchersOf(listener.endpoints)

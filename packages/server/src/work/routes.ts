@@ -1,6 +1,5 @@
-import type { FromPage } from '../members/index.ts'
 import type { Payments, Settlement } from '../payments/index.ts'
-import { route, type Call, type EndpointId, type Route } from '../platform/call.ts'
+import { route, type Route } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
 import type { WorkerDeps } from './deps.ts'
 import { order } from './order.ts'
@@ -48,27 +47,22 @@ export type Handed = WorkerDeps & {
   readonly findTokens: FindTokens
 }
 
-const pageOf = (call: Pick<Call<EndpointId>, 'header'>): FromPage => ({
-  origin: call.header('origin'),
-  cookie: call.header('cookie'),
-})
-
 /** What people who work call, from our own pages. */
 const workerRoutes = (deps: WorkerDeps): Route[] => [
-  route('work.worker-tasks', (call) => workerTasks(deps.ctx, pageOf(call))),
+  route('work.worker-tasks', (call) => workerTasks(deps.ctx, call.person)),
   route('work.worker-claim', (call) =>
-    workerClaim(deps, pageOf(call), { ...call.body, address: call.address }),
+    workerClaim(deps, call.person, { ...call.body, address: call.address }),
   ),
   route('work.worker-assignment', (call) =>
-    workerAssignment(deps.ctx, pageOf(call), call.params.assignmentId),
+    workerAssignment(deps.ctx, call.person, call.params.assignmentId),
   ),
-  route('work.worker-deliver', (call) => workerDeliver(deps, pageOf(call), { ...call.params, ...call.body })),
-  route('work.worker-return', (call) => workerReturn(deps.ctx, pageOf(call), call.params.assignmentId)),
+  route('work.worker-deliver', (call) => workerDeliver(deps, call.person, { ...call.params, ...call.body })),
+  route('work.worker-return', (call) => workerReturn(deps.ctx, call.person, call.params.assignmentId)),
   route('work.worker-appeal', (call) =>
-    workerAppeal(deps.ctx, pageOf(call), { ...call.params, ...call.body }),
+    workerAppeal(deps.ctx, call.person, { ...call.params, ...call.body }),
   ),
-  route('work.worker-earnings', (call) => workerEarnings(deps, pageOf(call))),
-  route('work.worker-payout', (call) => workerPayout(deps, pageOf(call), call.body)),
+  route('work.worker-earnings', (call) => workerEarnings(deps, call.person)),
+  route('work.worker-payout', (call) => workerPayout(deps, call.person, call.body)),
 ]
 
 /** The POST form may name its purchase in the body. */

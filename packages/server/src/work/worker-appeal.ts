@@ -1,4 +1,4 @@
-import { requireOwnPage, type FromPage } from '../members/index.ts'
+import type { Person } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
 import { inTransaction } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
@@ -15,12 +15,11 @@ const isMissedGold = (own: Assignment, unit: Unit): boolean =>
 /** The person does not agree with a rejection: an operator looks. */
 export const workerAppeal = (
   ctx: Ctx,
-  page: FromPage,
+  { personId }: Person,
   input: { readonly assignmentId: string; readonly text: string },
-) => {
-  requireOwnPage(ctx, page)
-  return inTransaction(ctx, 'system', async (tx) => {
-    const own = await requireOwn(tx, page, input.assignmentId)
+) =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const own = await requireOwn(tx, personId, input.assignmentId)
     const locked = await lockUnit(tx, own)
     if (locked && isMissedGold(own, locked.unit)) {
       await updateUnitGoldAppealed(tx, locked.unit, input.text)
@@ -33,4 +32,3 @@ export const workerAppeal = (
     await appealUnit(tx, locked, input.text)
     return summarise(tx, (await findAssignment(tx, own.assignmentId)) ?? own)
   })
-}

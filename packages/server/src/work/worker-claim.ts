@@ -1,5 +1,6 @@
 import type { Mode } from '@pohf/protocol'
-import { listWorkable, lockPerson, requireOwnPage, requireSignedIn, type FromPage } from '../members/index.ts'
+import { listWorkable, requirePerson } from '../members/index.ts'
+import type { Person } from '../platform/call.ts'
 import { inTransaction, type Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import type { WorkerDeps } from './deps.ts'
@@ -18,9 +19,8 @@ type Who = {
 }
 
 /** The person, one call at a time, who may work in this mode and has nothing in hand. */
-const requireFree = async (tx: Tx, page: FromPage, mode: Mode): Promise<Who> => {
-  const personId = await requireSignedIn(tx, page)
-  if (!(await lockPerson(tx, personId))) throw new Refusal('sign_in_required')
+const requireFree = async (tx: Tx, personId: string, mode: Mode): Promise<Who> => {
+  await requirePerson(tx, personId)
   const workable = (await listWorkable(tx, personId)).filter((member) => member.mode === mode)
   if (workable.length === 0)
     throw new Refusal('member_not_enrolled', {
@@ -60,13 +60,11 @@ const take = async (
 }
 
 /** Takes the oldest unit that the person may do. */
-export const workerClaim = (deps: WorkerDeps, page: FromPage, wish: Wish) => {
+export const workerClaim = (deps: WorkerDeps, { personId }: Person, wish: Wish) => {
   const { ctx } = deps
-  requireOwnPage(ctx, page)
   return inTransaction(ctx, 'system', async (tx) => {
     const { workflowId: taskId, mode } = wish
-    const who = await requireFree(tx, page, mode)
-    const { personId } = who
+    const who = await requireFree(tx, personId, mode)
     const { pausedUntil } = await findStanding(tx, { personId, mode, taskId })
     if (pausedUntil)
       throw new Refusal('order_conflict', {
@@ -84,12 +82,12 @@ export const workerClaim = (deps: WorkerDeps, page: FromPage, wish: Wish) => {
     const key = ctx.secrets.derive('worker')
     await insertAssignment(tx, {
       assignmentId,
-      personId: who.personId,
+      personId,
       unit,
       item: unit.item,
       taskId,
       rewardStars: order.terms.rewardStars,
-      worker: workerOf(key, who.personId),
+      worker: workerOf(key, personId),
       challenge: challengeOf(key, assignmentId),
       minutes: claimMinutesOf(order.terms.estMinutes),
       flags: await flagsOf(tx, deps, unit, { ...who, address: wish.address }),

@@ -1,4 +1,5 @@
-import { listWorkable, requireOwnPage, type FromPage } from '../members/index.ts'
+import { listWorkable } from '../members/index.ts'
+import type { Person } from '../platform/call.ts'
 import { inTransaction, type Tx } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
 import { publish } from '../platform/outbox.ts'
@@ -36,8 +37,8 @@ const requireOwnSession = (session: Session | undefined, challenge: string): Ses
   return session
 }
 
-const look = async (tx: Tx, page: FromPage, input: Input) => {
-  const assignment = await requireOwn(tx, page, input.assignmentId)
+const look = async (tx: Tx, person: Person, input: Input) => {
+  const assignment = await requireOwn(tx, person.personId, input.assignmentId)
   const isRepeat = assignment.sessionId === input.sessionId && assignment.status !== 'claimed'
   if (isRepeat) return { done: await showAssignment(tx, assignment) }
   requireInHand(assignment)
@@ -88,10 +89,9 @@ const refuse = (deps: WorkerDeps, assignment: Assignment, session: Session, work
   })
 
 /** Hands in an answer: checked, proven by the recording, minted for the buyer, all or nothing. */
-export const workerDeliver = async (deps: WorkerDeps, page: FromPage, input: Input) => {
+export const workerDeliver = async (deps: WorkerDeps, person: Person, input: Input) => {
   const { ctx } = deps
-  requireOwnPage(ctx, page)
-  const seen = await inTransaction(ctx, 'system', (tx) => look(tx, page, input))
+  const seen = await inTransaction(ctx, 'system', (tx) => look(tx, person, input))
   if ('done' in seen) return seen.done
   const { assignment, session, member } = seen
   const { agentId, mode, personId } = assignment

@@ -1,6 +1,6 @@
 import { modes } from '@pohf/protocol'
 import { balanceOf } from '../ledger/index.ts'
-import { requireSignedIn, type FromPage } from '../members/index.ts'
+import type { Person } from '../platform/call.ts'
 import { inTransaction } from '../platform/db.ts'
 import type { WorkerDeps } from './deps.ts'
 import { findNextVesting, listAssignments } from './people/store.ts'
@@ -10,9 +10,8 @@ import { vestingOf, workerOf } from './units/rules.ts'
 const assignmentsMax = 100
 
 /** What a person earned in each mode, and by what. */
-export const workerEarnings = (deps: WorkerDeps, page: FromPage) =>
+export const workerEarnings = (deps: WorkerDeps, { personId }: Person) =>
   inTransaction(deps.ctx, 'system', async (tx) => {
-    const personId = await requireSignedIn(tx, page)
     const worker = workerOf(deps.ctx.secrets.derive('worker'), personId)
     const books = []
     for (const mode of modes) {

@@ -1,5 +1,6 @@
 import type { Mode } from '@pohf/protocol'
-import { requireOwnPage, requireSignedIn, type FromPage } from '../members/index.ts'
+import { requirePerson } from '../members/index.ts'
+import type { Person } from '../platform/call.ts'
 import { inTransaction } from '../platform/db.ts'
 import type { WorkerDeps } from './deps.ts'
 import { workerOf } from './units/rules.ts'
@@ -7,14 +8,12 @@ import { workerOf } from './units/rules.ts'
 /** Asks for Stars that are the person's to be paid out, in the queue that operators look at. */
 export const workerPayout = (
   deps: WorkerDeps,
-  page: FromPage,
+  { personId }: Person,
   wanted: { readonly mode: Mode; readonly stars: number },
-) => {
-  requireOwnPage(deps.ctx, page)
-  return inTransaction(deps.ctx, 'system', async (tx) => {
-    const personId = await requireSignedIn(tx, page)
+) =>
+  inTransaction(deps.ctx, 'system', async (tx) => {
+    await requirePerson(tx, personId)
     const userRef = workerOf(deps.ctx.secrets.derive('worker'), personId)
     const { mode, stars } = wanted
     return deps.requestPayout(tx, { agentId: deps.houseOf(mode), mode, userRef, stars })
   })
-}

@@ -1,4 +1,4 @@
-import { requireOwnPage, type FromPage } from '../members/index.ts'
+import type { Person } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
 import { inTransaction } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
@@ -8,14 +8,12 @@ import { freeUnit, lockUnit } from './units/steps.ts'
 import { requireOwn } from './worker-assignment.ts'
 
 /** Gives a unit back undone: it waits for the next person at once. */
-export const workerReturn = (ctx: Ctx, page: FromPage, assignmentId: string) => {
-  requireOwnPage(ctx, page)
-  return inTransaction(ctx, 'system', async (tx) => {
-    const own = await requireOwn(tx, page, assignmentId)
+export const workerReturn = (ctx: Ctx, { personId }: Person, assignmentId: string) =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const own = await requireOwn(tx, personId, assignmentId)
     const locked = await lockUnit(tx, own)
     if (locked?.holder?.assignmentId !== assignmentId || locked.holder.status !== 'claimed')
       throw new Refusal('order_conflict', { message: `This work is ${own.status}.` })
     await freeUnit(tx, locked, { status: 'returned' })
     return summarise(tx, (await findAssignment(tx, assignmentId)) ?? own)
   })
-}

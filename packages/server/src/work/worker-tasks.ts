@@ -1,5 +1,6 @@
 import { modes } from '@pohf/protocol'
-import { listWorkable, requireSignedIn, type FromPage } from '../members/index.ts'
+import { listWorkable } from '../members/index.ts'
+import type { Person } from '../platform/call.ts'
 import type { Ctx } from '../platform/context.ts'
 import { inTransaction } from '../platform/db.ts'
 import { Refusal } from '../platform/errors.ts'
@@ -12,9 +13,8 @@ const tasksMax = 100
 const countMax = 100
 
 /** What waits for this person, in each mode in which they are enrolled somewhere. */
-export const workerTasks = (ctx: Ctx, page: FromPage) =>
+export const workerTasks = (ctx: Ctx, { personId }: Person) =>
   inTransaction(ctx, 'system', async (tx) => {
-    const personId = await requireSignedIn(tx, page)
     const workable = await listWorkable(tx, personId)
     if (workable.length === 0)
       throw new Refusal('member_not_enrolled', {

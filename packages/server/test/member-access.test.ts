@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+import { endpoints, type Endpoint } from '@pohf/protocol'
+import type { ExternalIssuer } from '../src/members/index.ts'
+import { startHarness, type Answered } from './harness.ts'
+import { enrolPerson, openBrowser, type PersonBrowser } from './member.ts'
+import { createPasskey, makePasskey, usePasskey, type Passkey } from './passkey-maker.ts'
+import { findBytes } from './people.ts'
+import { makeWorker } from './worker.ts'
+
+/** Vouches for whoever brings a code; `meanwhile` happens while it looks. */
+let meanwhile: () => Promise<unknown> = async () => undefined
+const issuer: ExternalIssuer = {
+  name: 'registry',
+  judge: async (proof) => {
+    await meanwhile()
+    return String(proof)
+  },
+}
+const harness = await startHarness({}, [issuer])
+const { origin } = openBrowser(harness)
+const home = await harness.register('test')
+const buyer = await harness.register('test')
+
+const commission = async (items: readonly string[]): Promise<void> => {
+  const body = { taskType: 'wf_judge', quantity: items.length, items }
+  const placed = await harness.call('POST', '/api/agents/order', { key: buyer.apiKey, body })
+  const { orderId } = placed.json
+  await harness.call('POST', '/api/agents/order/fund', { key: buyer.apiKey, body: { orderId } })
+}
+const claimWish = { workflowId: 'wf_judge', mode: 'test' }
+
+const memberRows = (endpoints as readonly Endpoint[]).filter((row) => row.auth === 'member')
+const rowOf = (publicId: string): Endpoint => {
+  const row = memberRows.find((candidate) => candidate.publicId === publicId)
+  assert.ok(row, publicId)
+  return row
+}
+type Asked = { readonly params?: Readonly<Record<string, string>>; readonly body?: unknown }
+const pathOf = (row: Endpoint, params: Asked['params'] = {}) =>
+  row.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => params[name] ?? 'none')
+const ask = (publicId: string, cookie: string, { params, body }: Asked = {}): Promise<Answered> => {
+  const row = rowOf(publicId)
+  return harness.call(row.method, pathOf(row, params), {
+    ...(row.method === 'GET' ? {} : { body: body ?? {} }),
+    headers: { cookie, origin },
+  })
+}
+const outcomeOf = ({ status, json }: Answered): unknown => (status === 200 ? 200 : json.error)
+const challengeOf = async (browser: PersonBrowser, purpose: 'create' | 'confirm'): Promise<string> =>
+  (await browser.post('passkey-options', { purpose })).json.publicKey.challenge
+const confirmed = async (browser: PersonBrowser, passkey: Passkey) =>
+  usePasskey(passkey, { challenge: await challengeOf(browser, 'confirm'), origin, flags: 5, counter: 0 })
+const created = async (browser: PersonBrowser, passkey: Passkey) =>
+  createPasskey(passkey, { challenge: await challengeOf(browser, 'create'), origin }, { fmt: 'none' })
+
+/** Somebody who enrolled in their own browser and has a unit of work in hand. */
+const makePerson = async (externalRef: string) => {
+  const person = await enrolPerson(harness, home, { externalRef })
+  const cookie = person.browser.cookie() ?? ''
+  const { rows } = await harness.owner.query<{ person_id: string }>(
+    'select person_id from members where member_id = $1',
+    [person.memberId],
+  )
+  await commission([`For ${externalRef}?`])
+  const claimed = await ask('work.worker-claim', cookie, { body: claimWish })
+  assert.equal(claimed.status, 200, claimed.text)
+  const assignmentId = String(claimed.json.assignmentId)
+  return { ...person, cookie, assignmentId, personId: rows[0]?.person_id ?? '' }
+}
+
+test("another person's session shows and changes nothing of the first", async () => {
+  const first = await makePerson('customer-first')
+  await commission(['For whoever comes?'])
+  const second = await enrolPerson(harness, home, { externalRef: 'customer-second' })
+  const cookie = second.browser.cookie() ?? ''
+  const params = { assignmentId: first.assignmentId, sessionId: first.sessionId }
+  const work = await makeWorker(harness, home)
+  const answer = { judgement: 'It is fine. I think so.', sure: 4 }
+  const recorded = await work.record((await ask('work.worker-assignment', first.cookie, { params })).json)
+  // In this order: the last one ends the second person.
+  const attempts: Readonly<Record<string, Asked & { readonly ends: unknown }>> = {
+    'members.attention': {
+      body: { token: first.token, sessionId: first.sessionId },
+      ends: 'member_not_enrolled',
+    },
+    'members.me': { ends: 200 },
+    'members.recording': { params, ends: 'not_found' },
+    'members.export': { ends: 200 },
+    'members.withdraw': { body: { memberId: first.memberId, language: 'en' }, ends: 'not_found' },
+    'members.proof-add': { body: { issuer: 'registry', proof: 'second human' }, ends: 200 },
+    'members.codes-renew': {
+      body: { credential: await confirmed(second.browser, first.passkey) },
+      ends: 'passkey_refused',
+    },
+    'members.passkey-add': {
+      body: { credential: await created(second.browser, first.passkey) },
+      ends: 'passkey_refused',
+    },
+    'work.worker-tasks': { ends: 200 },
+    'work.worker-claim': { body: claimWish, ends: 200 },
+    'work.worker-assignment': { params, ends: 'not_found' },
+    'work.worker-deliver': { params, body: { sessionId: recorded, answer }, ends: 'not_found' },
+    'work.worker-return': { params, ends: 'not_found' },
+    'work.worker-appeal': { params, body: { text: 'I do not agree.' }, ends: 'not_found' },
+    'work.worker-earnings': { ends: 200 },
+    'work.worker-payout': { body: { mode: 'test', stars: 1 }, ends: 'insufficient_stars' },
+    'members.erase': { body: { confirm: 'delete everything' }, ends: 200 },
+  }
+  assert.deepEqual(
+    Object.keys(attempts).toSorted(),
+    memberRows.map((row) => row.publicId).toSorted(),
+    'every row for a person is tried here',
+  )
+  const heldOfFirst = async () =>
+    (
+      await Promise.all(
+        ['members.me', 'work.worker-assignment', 'work.worker-tasks', 'work.worker-earnings'].map((row) =>
+          ask(row, first.cookie, { params }),
+        ),
+      )
+    ).map(({ status, json }) => ({ status, json: { ...json, tasks: undefined } }))
+  const before = await heldOfFirst()
+  for (const { status } of before) assert.equal(status, 200)
+  const traces = [first.personId, first.memberId, first.sessionId, first.assignmentId, 'customer-first']
+  for (const [publicId, { ends, ...asked }] of Object.entries(attempts)) {
+    const answered = await ask(publicId, cookie, asked)
+    assert.equal(outcomeOf(answered), ends, `${publicId}: ${answered.text}`)
+    for (const trace of traces) assert.ok(!answered.text.includes(trace), `${publicId} shows ${trace}`)
+  }
+  assert.deepEqual(await heldOfFirst(), before)
+})
+
+/** Lets the edge look at the request, then does something else, and only then sends the body. */
+const askLate = async (
+  publicId: string,
+  cookie: string,
+  { params, body = {}, first }: Asked & { readonly first: () => Promise<unknown> },
+): Promise<unknown> => {
+  const row = rowOf(publicId)
+  const late = async function* () {
+    await first()
+    yield JSON.stringify(body)
+  }
+  const answer = await harness.app.api.inject({
+    method: row.method,
+    url: pathOf(row, params),
+    headers: { cookie, origin, 'content-type': 'application/json' },
+    payload: Readable.from(late()),
+  })
+  return answer.statusCode === 200 ? 200 : answer.json().error
+}
+
+test('nothing is written for a person who was erased after the call was let in', async () => {
+  type Made = Awaited<ReturnType<typeof makePerson>>
+  const writes: Readonly<Record<string, readonly [ends: unknown, body: (person: Made) => unknown]>> = {
+    'members.attention': ['not_found', ({ token, sessionId }) => ({ token, sessionId })],
+    'members.withdraw': ['sign_in_required', ({ memberId }) => ({ memberId, language: 'en' })],
+    'members.proof-add': ['sign_in_required', () => ({ issuer: 'registry', proof: 'erased human' })],
+    'members.codes-renew': [
+      'passkey_refused',
+      async ({ browser, passkey }) => ({ credential: await confirmed(browser, passkey) }),
+    ],
+    'members.passkey-add': [
+      'passkey_refused',
+      async ({ browser }) => ({ credential: await created(browser, makePasskey()) }),
+    ],
+    'work.worker-claim': ['sign_in_required', () => claimWish],
+    'work.worker-deliver': ['not_found', ({ sessionId }) => ({ sessionId, answer: { sure: 4 } })],
+    'work.worker-return': ['not_found', () => ({})],
+    'work.worker-appeal': ['not_found', () => ({ text: 'I do not agree.' })],
+    'work.worker-payout': ['sign_in_required', () => ({ mode: 'test', stars: 1 })],
+    // Two erasures at once: the second finds nobody, and what it was asked for is true.
+    'members.erase': [200, () => ({ confirm: 'delete everything' })],
+  }
+  assert.deepEqual(
+    Object.keys(writes).toSorted(),
+    memberRows
+      .filter((row) => row.method !== 'GET')
+      .map((row) => row.publicId)
+      .toSorted(),
+    'every write of a person is tried here',
+  )
+  for (const [publicId, [ends, bodyOf]] of Object.entries(writes)) {
+    const person = await makePerson(`customer-${publicId}`)
+    const { cookie, assignmentId, personId } = person
+    const body = await bodyOf(person)
+    let erased: Answered | undefined
+    const first = async () => {
+      erased = await ask('members.erase', cookie, { body: { confirm: 'delete everything' } })
+    }
+    const ended = await askLate(publicId, cookie, { params: { assignmentId }, body, first })
+    assert.equal(erased?.status, 200, erased?.text)
+    assert.equal(ended, ends, publicId)
+    assert.deepEqual(await findBytes(harness.owner, personId), [], publicId)
+  }
+})
+
+test('a proof that was judged while its person was erased is kept of nobody', async () => {
+  const { cookie, personId } = await makePerson('customer-judged')
+  meanwhile = () => ask('members.erase', cookie, { body: { confirm: 'delete everything' } })
+  const body = { issuer: 'registry', proof: 'a human who went' }
+  assert.equal(outcomeOf(await ask('members.proof-add', cookie, { body })), 'sign_in_required')
+  meanwhile = async () => undefined
+  assert.deepEqual(await findBytes(harness.owner, personId), [])
+})
