@@ -6,7 +6,7 @@ import { readApi } from './api.ts'
 import { makeHttp } from './http.ts'
 import { tryStatement, type Outcome } from './runner.ts'
 import { sections } from './statements.ts'
-import type { World } from './world.ts'
+import type { World } from './run-context.ts'
 
 const statements = sections.flatMap((section) => section.statements)
 const needed = [...new Set(statements.flatMap((statement) => statement.needs))]

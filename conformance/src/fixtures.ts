@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet, type JWTPayload, type JWTVerifyResult } from 'jose'
 import { Failure, Skipped, Waiting, at, isRecord } from './expect.ts'
 import type { Answer } from './http.ts'
-import { once, type World } from './world.ts'
+import { once, type World } from './run-context.ts'
 
 export type Agent = { readonly apiKey: string; readonly agentId: string }
 export type Mode = 'live' | 'test'

@@ -3,10 +3,10 @@ import type { Need } from './api.ts'
 import { Failure, Skipped, at, listAt, textAt } from './expect.ts'
 import { invent, type Mode } from './fixtures.ts'
 import type { Answer } from './http.ts'
-import { openInbox } from './receiver.ts'
+import { openInbox } from './webhook-receiver.ts'
 import type { Statement } from './statement.ts'
 import { newWallet } from './wallet.ts'
-import { once, type World } from './world.ts'
+import { once, type World } from './run-context.ts'
 
 const traveller = { name: 'Traveller', contactEmail: 'traveller@example.com' }
 

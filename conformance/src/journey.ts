@@ -30,8 +30,8 @@ import {
   subscribed,
   work,
   type Client,
-} from './traveller.ts'
-import type { World } from './world.ts'
+} from './journey-client.ts'
+import type { World } from './run-context.ts'
 
 const expectCredential = async (world: World, answer: Answer): Promise<Record<string, unknown>> => {
   expectStatus(answer, 200)

@@ -6,7 +6,7 @@ import { makeHttp } from './http.ts'
 import { tryStatement, type Outcome } from './runner.ts'
 import type { Section, Statement } from './statement.ts'
 import { sections } from './statements.ts'
-import { isLoopbackHost, type World } from './world.ts'
+import { isLoopbackHost, type World } from './run-context.ts'
 
 const runMsMax = 110_000
 

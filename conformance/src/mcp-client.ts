@@ -1,6 +1,6 @@
 import { Failure, at, filledListAt, isRecord } from './expect.ts'
 import { expectStatus, type Answer } from './http.ts'
-import type { World } from './world.ts'
+import type { World } from './run-context.ts'
 
 type Caller = { readonly key?: string }
 

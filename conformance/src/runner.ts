@@ -1,6 +1,6 @@
 import { Failure, Skipped, Waiting, checksMade } from './expect.ts'
 import type { Statement } from './statement.ts'
-import type { World } from './world.ts'
+import type { World } from './run-context.ts'
 
 export type Outcome =
   | { readonly state: 'passed' }

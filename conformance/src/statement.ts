@@ -2,7 +2,7 @@ import type { Need } from './api.ts'
 import { at, expectThat } from './expect.ts'
 import { expectRefusal } from './http.ts'
 import { testAgent } from './fixtures.ts'
-import type { World } from './world.ts'
+import type { World } from './run-context.ts'
 
 /** One guarantee of the specification and how an outsider sees it. */
 export type Statement = {

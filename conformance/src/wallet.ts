@@ -3,7 +3,7 @@ import { generatePrivateKey, privateKeyToAccount, type PrivateKeyAccount } from 
 import type { Hex } from 'viem'
 import { Failure, at } from './expect.ts'
 import { invent, mintMember, testAgent, type Agent, type Minted } from './fixtures.ts'
-import { once, type World } from './world.ts'
+import { once, type World } from './run-context.ts'
 
 export const newWallet = (): PrivateKeyAccount => privateKeyToAccount(generatePrivateKey())
 export const walletOf = (privateKey: Hex): PrivateKeyAccount => privateKeyToAccount(privateKey)

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 import { Failure, at } from './expect.ts'
-import { eventually, once, type World } from './world.ts'
+import { eventually, once, type World } from './run-context.ts'
 
 const bodyBytesMax = 65_536
 const deliveriesMax = 200

@@ -1,4 +1,4 @@
-// Builds the pages into dist/ (or the folder given), from where the server serves them. npm run build -w packages/console
+// Builds the pages into dist/ (or the folder given), from where the server serves them. npm run build -w packages/web
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'

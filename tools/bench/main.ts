@@ -1,9 +1,9 @@
 // Measurements of the product's own bars. npm run bench -- <name> [--json] [--sessions N --seconds N]
-import { purchase } from './bench/purchase.ts'
-import { sessions } from './bench/sessions.ts'
-import { verify } from './bench/verify.ts'
-import { verifySdk } from './bench/verify-sdk.ts'
-import { webhooksBench } from './bench/webhooks.ts'
+import { purchase } from './purchase.ts'
+import { sessions } from './sessions.ts'
+import { verify } from './verify.ts'
+import { verifySdk } from './verify-sdk.ts'
+import { webhooksBench } from './webhooks.ts'
 
 const benches: Readonly<Record<string, () => Promise<Readonly<Record<string, unknown>>>>> = {
   verify,

@@ -5,9 +5,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { Client } from 'pg'
 import type { Account, Chain } from '@pohf/chain'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { startShop } from '../shop.ts'
+import { startShop } from '../../packages/server/test/fixtures/processes/purchase-server.ts'
 import { cpuOfFamily } from './cpu.ts'
-import { buy, makeBare, startCounter, startOfficial } from './purchase-stage.ts'
+import { buy, makeBare, startCounter, startOfficial } from './purchase-fixture.ts'
 
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN

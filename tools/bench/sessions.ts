@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { Client } from 'pg'
-import { startServer } from '../server.ts'
+import { startServer } from '../../packages/server/test/fixtures/processes/server.ts'
 
 /** Clock ticks a second of /proc; 100 on every Linux that Node runs on. */
 const ticksPerSecond = 100

@@ -2,7 +2,7 @@
 // npm run report:status
 import { randomInt } from 'node:crypto'
 import { deflateSync, inflateSync } from 'node:zlib'
-import { listPayload, packStatuses, standardShape } from '../packages/server/src/credentials/status/rules.ts'
+import { listPayload, packStatuses, standardShape } from '../../packages/server/src/credentials/status/rules.ts'
 
 const credentials = 1_000_000
 const places = standardShape.entries

@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { createDatabase, freePort, startCluster } from '../../packages/server/dev/cluster.ts'
-import { exited, run, untilReady } from '../processes.ts'
+import { exited, run, untilReady } from '../../packages/server/test/fixtures/processes/restarts.ts'
 import { cpuOfFamily, cpuOfProcess } from './cpu.ts'
 import { callFor } from './http-load.ts'
 

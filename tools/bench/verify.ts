@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
-import { agentsMany, openStage, type Figures, type Stage } from './verify-stage.ts'
-import { drawLines } from './picture.ts'
+import { agentsMany, openStage, type Figures, type Stage } from './verify-fixture.ts'
+import { drawLines } from './chart.ts'
 
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN

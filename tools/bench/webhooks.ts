@@ -4,15 +4,15 @@ import { loadavg } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { inTransaction } from '../../packages/server/src/platform/db.ts'
-import { send } from '../../packages/server/src/platform/outbound.ts'
-import { drainOutbox, publish } from '../../packages/server/src/platform/outbox.ts'
-import { startWorker } from '../../packages/server/src/platform/worker.ts'
+import { inTransaction } from '../../packages/server/src/platform/db/db.ts'
+import { send } from '../../packages/server/src/platform/net/outbound.ts'
+import { drainOutbox, publish } from '../../packages/server/src/platform/queue/outbox.ts'
+import { startWorker } from '../../packages/server/src/platform/queue/worker.ts'
 import * as webhooks from '../../packages/server/src/webhooks/index.ts'
-import { openStage, type Stage, type StageAgent } from '../webhook-stage.ts'
+import { openStage, type Stage, type StageAgent } from '../chaos/webhook-fixture.ts'
 
 type Arrival = { readonly path: string; readonly id: string; readonly at: number }
-const peers = new URL('../peers/', import.meta.url)
+const peers = new URL('./peers/', import.meta.url)
 
 const openReceiver = async () => {
   const child: ChildProcess = fork(fileURLToPath(new URL('webhook-receiver.ts', import.meta.url)))

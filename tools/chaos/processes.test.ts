@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isSound, killLoop } from './kill-loop.ts'
+import { isSound, killLoop } from './processes.ts'
 
 test('a database that acknowledges before it has written to disk is found out: acknowledged credentials are lost', async () => {
   const findings = await killLoop({

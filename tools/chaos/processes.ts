@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
-import { createDatabase, freePort, startCluster, type Cluster } from '../packages/server/dev/cluster.ts'
-import { exited, keepAlive, run, untilReady } from './processes.ts'
+import { createDatabase, freePort, startCluster, type Cluster } from '../../packages/server/dev/cluster.ts'
+import { exited, keepAlive, run, untilReady } from '../../packages/server/test/fixtures/processes/restarts.ts'
 
-const main = fileURLToPath(new URL('../packages/server/src/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url))
 type Target = 'api' | 'signer' | 'worker' | 'postgres'
 /** The api takes longest to come back, and nothing happens without it: one kill of six is its. */
 const targets: readonly Target[] = ['signer', 'postgres', 'worker', 'signer', 'postgres', 'api']

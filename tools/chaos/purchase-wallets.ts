@@ -1,7 +1,7 @@
 import { startChain, TestDollar } from '@pohf/chain'
 import { encodeFunctionData, parseSignature, type Hex } from 'viem'
 import { setTimeout } from 'node:timers/promises'
-import { encode, makePayer, type Entry } from '../packages/server/test/payer.ts'
+import { encode, makePayer, type Entry } from '../../packages/server/test/fixtures/payments/payer.ts'
 
 type Chain = NonNullable<Awaited<ReturnType<typeof startChain>>>
 type Payer = ReturnType<typeof makePayer>

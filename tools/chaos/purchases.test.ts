@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isSound, killPurchases } from './purchase-deaths.ts'
+import { isSound, killPurchases } from './purchases.ts'
 
 test('a server that calls doubt a failure is found out: payers are charged and told no', async () => {
   const findings = await killPurchases({

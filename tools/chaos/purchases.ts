@@ -5,12 +5,12 @@ import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startChain } from '@pohf/chain'
 import { Client } from 'pg'
-import { createDatabase, freePort, startCluster } from '../packages/server/dev/cluster.ts'
-import { startNodeProxy, type Fate } from '../packages/server/test/node-proxy.ts'
-import { keepAlive, run, untilReady } from './processes.ts'
+import { createDatabase, freePort, startCluster } from '../../packages/server/dev/cluster.ts'
+import { startNodeProxy, type Fate } from '../../packages/server/test/fixtures/payments/chain-proxy.ts'
+import { keepAlive, run, untilReady } from '../../packages/server/test/fixtures/processes/restarts.ts'
 import { cancel, makeWallets, preempt, type Signed } from './purchase-wallets.ts'
 
-const main = fileURLToPath(new URL('../packages/server/src/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url))
 
 export type Deaths = {
   readonly purchases: number

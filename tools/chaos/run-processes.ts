@@ -2,7 +2,7 @@
 // npm run battery:kill [-- --seconds 60 --clients 8 --seed 1 --json]
 import { loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
-import { isSound, killLoop } from './kill-loop.ts'
+import { isSound, killLoop } from './processes.ts'
 
 const { values } = parseArgs({
   options: {

@@ -1,7 +1,7 @@
 // Buys while the api is killed and the chain misbehaves, and counts what was paid against what was delivered.
 // npm run battery:purchase [-- --purchases 1000 --clients 8 --seed 1 --json]
 import { parseArgs } from 'node:util'
-import { isSound, killPurchases } from './purchase-deaths.ts'
+import { isSound, killPurchases } from './purchases.ts'
 
 const { values } = parseArgs({
   options: {

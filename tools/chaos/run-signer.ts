@@ -1,7 +1,7 @@
 // Kills the signer again and again under load, and compares what was answered, stored and journaled.
 // npm run battery:signer [-- --kills 50 --clients 8 --json]
 import { parseArgs } from 'node:util'
-import { killSigner } from './signer-deaths.ts'
+import { killSigner } from './signer.ts'
 
 const { values } = parseArgs({
   options: {

@@ -1,7 +1,7 @@
 // Kills workers and PostgreSQL again and again under load, and counts what every endpoint was given.
 // npm run battery:webhooks [-- --seconds 60 --plant-loss --json]
 import { parseArgs } from 'node:util'
-import { killWebhooks } from './webhook-deaths.ts'
+import { killWebhooks } from './webhooks.ts'
 
 const { values } = parseArgs({
   options: {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { killSigner } from './signer-deaths.ts'
+import { killSigner } from './signer.ts'
 
 test('10 deaths of the signer under load: all that was answered is stored, all that is stored is journaled', async () => {
   const findings = await killSigner({ kills: 10, clients: 6 })
@@ -10,7 +10,7 @@ test('10 deaths of the signer under load: all that was answered is stored, all t
 })
 
 test('a signer that journals after it has signed is found out', async () => {
-  const forgetful = fileURLToPath(new URL('../packages/server/test/forgetful-signer.ts', import.meta.url))
+  const forgetful = fileURLToPath(new URL('../../packages/server/test/fixtures/processes/late-journal-signer.ts', import.meta.url))
   const { faults } = await killSigner({ kills: 5, clients: 6, signer: [forgetful] })
   assert.ok(faults.some((fault) => fault.endsWith('not_journaled')))
 })

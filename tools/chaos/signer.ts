@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
-import { createDatabase, freePort, startCluster } from '../packages/server/dev/cluster.ts'
-import { compareWithJournal, readJournal } from '../packages/server/src/signing/index.ts'
-import { keepAlive, run, untilReady } from './processes.ts'
+import { createDatabase, freePort, startCluster } from '../../packages/server/dev/cluster.ts'
+import { compareWithJournal, readJournal } from '../../packages/server/src/signing/index.ts'
+import { keepAlive, run, untilReady } from '../../packages/server/test/fixtures/processes/restarts.ts'
 
-const main = fileURLToPath(new URL('../packages/server/src/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url))
 
 export type Deaths = {
   readonly kills: number

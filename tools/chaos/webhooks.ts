@@ -2,9 +2,9 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import type { ServerResponse } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { RolledBack, openReceivers, openStage, type Stage, type StageAgent } from './webhook-stage.ts'
+import { RolledBack, openReceivers, openStage, type Stage, type StageAgent } from './webhook-fixture.ts'
 
-const main = fileURLToPath(new URL('../packages/server/src/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url))
 
 export type Deaths = {
   readonly seconds: number

@@ -1,8 +1,8 @@
 // Starts the service as `npm start` does, where it can be with a local chain so that something is really bought, and holds
 // it against the specification: the conformance suite, then the whole journey by curl.
 import { spawnSync } from 'node:child_process'
-import { startServer } from './server.ts'
-import { findShop } from './shop.ts'
+import { startServer } from '../../packages/server/test/fixtures/processes/server.ts'
+import { findShop } from '../../packages/server/test/fixtures/processes/purchase-server.ts'
 
 const shop = await findShop()
 const server = shop ?? (await startServer())

@@ -1,4 +1,4 @@
-// Installs Debian's Chromium for the browser tests, where this is Debian and we are root. node tools/chromium.ts
+// Installs Debian's Chromium for the browser tests, where this is Debian and we are root. node tools/ci/chromium.ts
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 

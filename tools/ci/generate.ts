@@ -4,13 +4,13 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { contractsFile } from '../packages/chain/src/compile.ts'
-import { endpoints, errorCatalogue, errorCodes, openApiDocument } from '../packages/protocol/src/index.ts'
-import { createDatabase, startCluster } from '../packages/server/dev/cluster.ts'
-import { settings } from '../packages/server/src/platform/config.ts'
-import { migrate } from '../packages/server/src/platform/migrate.ts'
+import { contractsFile } from '../../packages/chain/src/compile.ts'
+import { endpoints, errorCatalogue, errorCodes, openApiDocument } from '../../packages/protocol/src/index.ts'
+import { createDatabase, startCluster } from '../../packages/server/dev/cluster.ts'
+import { settings } from '../../packages/server/src/platform/ops/config.ts'
+import { migrate } from '../../packages/server/src/platform/db/migrate.ts'
 
-const root = new URL('../', import.meta.url).pathname
+const root = new URL('../../', import.meta.url).pathname
 const check = process.argv.includes('--check')
 
 const errorPage = (code: (typeof errorCodes)[number]): string => {
@@ -68,7 +68,7 @@ const wanted = new Map<string, string>([
   ['docs/config.md', configPage()],
   ['packages/chain/src/contracts.ts', contractsFile()],
   ['packages/sdk/src/operations.ts', sdkOperations()],
-  ['packages/server/src/platform/schema.ts', await schemaTypes()],
+  ['packages/server/src/platform/db/schema.ts', await schemaTypes()],
   ...errorCodes.map((code): [string, string] => [`docs/errors/${code}.md`, errorPage(code)]),
 ])
 

@@ -13,7 +13,7 @@ type Entry = {
 }
 type Lockfile = { packages: Record<string, Entry> }
 
-const path = new URL('../package-lock.json', import.meta.url)
+const path = new URL('../../package-lock.json', import.meta.url)
 const lockfile = JSON.parse(readFileSync(path, 'utf8')) as Lockfile
 
 const systems = [

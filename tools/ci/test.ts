@@ -4,8 +4,8 @@ import { spawn } from 'node:child_process'
 import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createDatabase, startCluster } from '../packages/server/dev/cluster.ts'
-import { migrate } from '../packages/server/src/platform/migrate.ts'
+import { createDatabase, startCluster } from '../../packages/server/dev/cluster.ts'
+import { migrate } from '../../packages/server/src/platform/db/migrate.ts'
 
 const given = process.argv.slice(2)
 const files = given.filter((argument) => !argument.startsWith('-'))

@@ -4,9 +4,9 @@ import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { startServer } from './server.ts'
+import { startServer } from '../../packages/server/test/fixtures/processes/server.ts'
 
-const root = resolve(import.meta.dirname, '..')
+const root = resolve(import.meta.dirname, '../..')
 const given = process.argv.slice(2).filter((argument) => argument !== '--write')
 const writes = process.argv.includes('--write')
 

@@ -1,5 +1,5 @@
 // Two small pictures, drawn by hand so that they need no library, legible on light and on dark.
-import { HUMAN_DERIVED, type FamilyResult } from './evaluate.ts'
+import { HUMAN_DERIVED, type FamilyResult } from './motion/evaluate.ts'
 
 const WIDTH = 720
 const HEIGHT = 400

@@ -2,10 +2,10 @@
 // POHF_DATA=folder npm run model:fit
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { buildModel, VERSION } from './evidence/build-model.ts'
-import { findData } from './evidence/data.ts'
-import { evaluate } from './evidence/evaluate.ts'
-import { FULL, loadWorld } from './evidence/world.ts'
+import { buildModel, VERSION } from './motion/build-model.ts'
+import { findData } from './data.ts'
+import { evaluate } from './motion/evaluate.ts'
+import { FULL, loadWorld } from './motion/dataset.ts'
 
 const data = findData()
 if ('missing' in data) {
@@ -15,5 +15,5 @@ if ('missing' in data) {
 const world = loadWorld(data.folder, FULL)
 const evaluation = evaluate(world, (text) => console.log(text))
 const text = JSON.stringify(buildModel(world, evaluation))
-writeFileSync(resolve(import.meta.dirname, `../packages/scorer/src/models/${VERSION}.json`), `${text}\n`)
+writeFileSync(resolve(import.meta.dirname, `../../packages/scorer/src/models/${VERSION}.json`), `${text}\n`)
 console.log(`wrote ${VERSION}.json, ${Math.round(text.length / 1_000)} kB`)

@@ -2,12 +2,12 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { WINDOW_SECONDS } from '../../packages/scorer/src/features.ts'
-import { type Evaluation, type FamilyResult, HUMAN_DERIVED, type Rates } from './evaluate.ts'
-import type { IdeaResult } from './ideas.ts'
-import { drawEqualError, drawTradeOff } from './pictures.ts'
+import { type Evaluation, type FamilyResult, HUMAN_DERIVED, type Rates } from './motion/evaluate.ts'
+import type { IdeaResult } from './motion/experiments.ts'
+import { drawEqualError, drawTradeOff } from './charts.ts'
 import type { ProbeRates } from './probes.ts'
-import type { ReplayReport } from './replay.ts'
-import type { SessionRow } from './sessions.ts'
+import type { ReplayReport } from './replay/measure.ts'
+import type { SessionRow } from './motion/sessions.ts'
 
 export type Measured = {
   readonly model: string

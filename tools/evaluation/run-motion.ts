@@ -4,17 +4,17 @@
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { currentModel } from '../packages/scorer/src/current-model.ts'
-import { replayModel } from '../packages/scorer/src/index.ts'
-import { findData, readHumans } from './evidence/data.ts'
-import { evaluate } from './evidence/evaluate.ts'
-import { tryIdeas } from './evidence/ideas.ts'
-import { computeProbes } from './evidence/probes.ts'
-import { collectStrokes } from './evidence/replay-fit.ts'
-import { measureReplay } from './evidence/replay.ts'
-import { type Measured, printTable, toJson, writeReport } from './evidence/report.ts'
-import { judgeSessions, measureSpeed } from './evidence/sessions.ts'
-import { FULL, loadWorld } from './evidence/world.ts'
+import { currentModel } from '../../packages/scorer/src/current-model.ts'
+import { replayModel } from '../../packages/scorer/src/index.ts'
+import { findData, readHumans } from './data.ts'
+import { evaluate } from './motion/evaluate.ts'
+import { tryIdeas } from './motion/experiments.ts'
+import { computeProbes } from './probes.ts'
+import { collectStrokes } from './replay/fit.ts'
+import { measureReplay } from './replay/measure.ts'
+import { type Measured, printTable, toJson, writeReport } from './report.ts'
+import { judgeSessions, measureSpeed } from './motion/sessions.ts'
+import { FULL, loadWorld } from './motion/dataset.ts'
 
 const { values } = parseArgs({
   options: { json: { type: 'boolean', default: false }, quick: { type: 'boolean', default: false } },
@@ -49,7 +49,7 @@ console.log(
 console.log(`speed: ${Math.round(measured.sessionsPerSecond)} sessions of one minute per second on one core`)
 console.log(`took ${((performance.now() - startedAt) / 1_000).toFixed(0)} s`)
 if (!values.quick) {
-  const root = resolve(import.meta.dirname, '..')
+  const root = resolve(import.meta.dirname, '../..')
   writeReport(root, measured)
   spawnSync('prettier', ['--write', '--log-level', 'warn', 'docs/evidence.md'], {
     cwd: root,

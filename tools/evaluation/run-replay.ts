@@ -3,10 +3,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { replayModel } from '../packages/scorer/src/index.ts'
-import { findData, readHumans } from './evidence/data.ts'
-import { collectStrokes, fitReplay } from './evidence/replay-fit.ts'
-import { measureReplay, type ReplayReport, sessionRate, upperRate } from './evidence/replay.ts'
+import { replayModel } from '../../packages/scorer/src/index.ts'
+import { findData, readHumans } from './data.ts'
+import { collectStrokes, fitReplay } from './replay/fit.ts'
+import { measureReplay, type ReplayReport, sessionRate, upperRate } from './replay/measure.ts'
 
 const { values } = parseArgs({
   options: {
@@ -20,7 +20,7 @@ const repeats = Number(values.repeats)
 if (![...sizes, repeats].every((value) => Number.isInteger(value) && value > 0 && value <= 10_000_000))
   throw new Error('--sizes and --repeats take whole numbers up to ten million')
 
-const root = resolve(import.meta.dirname, '..')
+const root = resolve(import.meta.dirname, '../..')
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`
 
 const tables = (report: ReplayReport): string => {

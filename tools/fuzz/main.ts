@@ -4,8 +4,8 @@ import { parseArgs } from 'node:util'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import * as fc from 'fast-check'
-import { bodyArbitrary, parameterArbitrary, type Json, type Sent } from './fuzz-arbitraries.ts'
-import { startServer } from './server.ts'
+import { bodyArbitrary, parameterArbitrary, type Json, type Sent } from './arbitraries.ts'
+import { startServer } from '../../packages/server/test/fixtures/processes/server.ts'
 
 const { values: options } = parseArgs({
   options: {

@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { makeCases, type Case, type Jwk } from './interop/cases.ts'
-import { libraries, type Library } from './interop/libraries.ts'
-import { startServer } from './server.ts'
+import { makeCases, type Case, type Jwk } from './cases.ts'
+import { libraries, type Library } from './libraries.ts'
+import { startServer } from '../../packages/server/test/fixtures/processes/server.ts'
 
 const run = promisify(execFile)
-const here = fileURLToPath(new URL('interop', import.meta.url))
+const here = fileURLToPath(new URL('.', import.meta.url))
 const installLimitMs = 150_000
 const driverLimitMs = 120_000
 

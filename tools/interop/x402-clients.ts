@@ -8,10 +8,10 @@ import { usdcAddress, type Chain } from '@pohf/chain'
 import { verifyCredential } from '@pohf/verify'
 import { keccak256, pad, toHex, type Address, type Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { startShop } from './shop.ts'
+import { startShop } from '../../packages/server/test/fixtures/processes/purchase-server.ts'
 
 const run = promisify(execFile)
-const folder = fileURLToPath(new URL('../conformance/x402-clients', import.meta.url))
+const folder = fileURLToPath(new URL('../../conformance/x402-clients', import.meta.url))
 const installLimitMs = 180_000
 const clientLimitMs = 60_000
 

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bot, BotContext, BotOutcome } from './bots/bot.ts'
 import type { SessionScore } from '@pohf/scorer'
-import { judgeRecords } from './judge.ts'
+import { judgeRecords } from './score-records.ts'
 import { readRecords } from './protocol/records.ts'
 import { createRandom } from './random.ts'
 

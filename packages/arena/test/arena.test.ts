@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startHarness } from '../../server/test/harness.ts'
+import { startHarness } from '../../server/test/fixtures/harness.ts'
 import { loadBot, bots } from '../src/bots/index.ts'
 import { createRandom, generatorOf, type StrokeLibrary } from '../src/index.ts'
 import { playContest, tableOf } from '../src/run.ts'

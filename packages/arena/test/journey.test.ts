@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { verifyCredential, type Fetch, type Policy } from '@pohf/verify'
-import { findChromium, launch } from '../../console/test/browser.ts'
+import { findChromium, launch } from '../../web/test/browser.ts'
 import { startSite } from '../../demo/src/site.ts'
-import { answerAll, openStage, sessionOf, watch } from '../../tag/test/stage.ts'
+import { answerAll, openStage, sessionOf, watch } from '../../tag/test/fixture.ts'
 import { missingForPerson, playPerson } from '../src/index.ts'
 
 const chromium = findChromium()

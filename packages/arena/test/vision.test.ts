@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { crc32, deflateSync } from 'node:zlib'
-import { drawPoint, truthOf } from '../../server/src/sessions/probes.ts'
+import { drawPoint, truthOf } from '../../server/src/sessions/recording/probes.ts'
 import { findOpenRing } from '../src/vision/open-ring.ts'
 import { decodePng } from '../src/vision/png.ts'
 

@@ -1,4 +1,4 @@
-import type { Book, Dispute, Payment, Refund, Session } from './book.ts'
+import type { Book, Dispute, Payment, Refund, Session } from './records.ts'
 import type { Deliverer } from './deliver.ts'
 
 type RefundWish = {

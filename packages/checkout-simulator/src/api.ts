@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Acts } from './acts.ts'
-import type { Book, Session } from './book.ts'
+import type { Acts } from './actions.ts'
+import type { Book, Session } from './records.ts'
 import { at, listAt, readForm, textAt, type Form } from './form.ts'
 
 export type Reply = {

@@ -1,5 +1,5 @@
-import type { Acts } from './acts.ts'
-import type { Book, StoredEvent } from './book.ts'
+import type { Acts } from './actions.ts'
+import type { Book, StoredEvent } from './records.ts'
 import type { Deliverer, Manner } from './deliver.ts'
 
 /** How the API misbehaves, for so many calls. `cut` acts and hangs up; `hang` neither acts nor answers. */

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { Book, StoredEvent } from './book.ts'
+import type { Book, StoredEvent } from './records.ts'
 
 export type Delivery = {
   readonly eventId: string

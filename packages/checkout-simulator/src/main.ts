@@ -4,7 +4,7 @@ import { startServer } from './server.ts'
 const need = (name: string): string => {
   const value = process.env[name]
   if (!value) {
-    process.stderr.write(`${name} is required. See packages/checkout-stand-in/README.md.\n`)
+    process.stderr.write(`${name} is required. See packages/checkout-simulator/README.md.\n`)
     process.exit(2)
   }
   return value

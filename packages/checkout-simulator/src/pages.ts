@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
-import type { Book, Session } from './book.ts'
+import type { Book, Session } from './records.ts'
 import type { Deliverer } from './deliver.ts'
 
-export const stylesheet = readFileSync(new URL('../../console/src/look/pohf.css', import.meta.url), 'utf8')
+export const stylesheet = readFileSync(new URL('../../web/src/shared/design/pohf.css', import.meta.url), 'utf8')
 
 const escapes: Record<string, string> = {
   '&': '&amp;',

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { findChromium, launch, violationsOf } from '../../console/test/browser.ts'
-import { startCardHarness } from '../../server/test/card.ts'
+import { findChromium, launch, violationsOf } from '../../web/test/browser.ts'
+import { startCardHarness } from '../../server/test/fixtures/payments/card.ts'
 
 const chromium = findChromium()
 const card = 'path' in chromium ? await startCardHarness() : undefined

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { openShop } from '../../sdk/test/shop.ts'
+import { openShop } from '../../sdk/test/purchase-server.ts'
 
 const { baseUrl, withChain, fund, usedNonces } = await openShop()
 const folder = mkdtempSync(join(tmpdir(), 'pohf-buy-'))

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { actionBytes, firstLinkBytes, linkBytes, thumbprintText } from '@pohf/protocol/telemetry'
-import { makeFindCalibration, readCalibrations } from '../../server/src/evidence/calibrations.ts'
-import { leafOf, recordKey, sealRecord } from '../../server/src/sessions/records.ts'
+import { makeFindCalibration, readCalibrations } from '../../server/src/evidence/scoring/calibrations.ts'
+import { leafOf, recordKey, sealRecord } from '../../server/src/sessions/recording/records.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pohf-calibrate-'))
 after(() => rmSync(folder, { recursive: true, force: true }))

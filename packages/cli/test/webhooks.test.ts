@@ -8,8 +8,8 @@ import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { verifyWebhook } from '@pohf/verify'
 import { freePort } from '../../server/dev/cluster.ts'
-import { startHarness } from '../../server/test/harness.ts'
-import { answer, startReceiver } from '../../server/test/receiver.ts'
+import { startHarness } from '../../server/test/fixtures/harness.ts'
+import { answer, startReceiver } from '../../server/test/fixtures/webhook-receiver.ts'
 
 const harness = await startHarness()
 const url = await harness.app.api.listen({ host: '127.0.0.1', port: 0 })

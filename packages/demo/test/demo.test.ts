@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
-import { findChromium, launch } from '../../console/test/browser.ts'
-import { lookAt } from '../../tag/test/sight.ts'
-import { answerAll, openStage, sessionOf, watch } from '../../tag/test/stage.ts'
+import { findChromium, launch } from '../../web/test/browser.ts'
+import { lookAt } from '../../tag/test/page-checks.ts'
+import { answerAll, openStage, sessionOf, watch } from '../../tag/test/fixture.ts'
 import { startSite } from '../src/site.ts'
 
 const chromium = findChromium()

@@ -1,5 +1,5 @@
-export { errorCatalogue, errorCodes, type ErrorCode } from './errors.ts'
-export { errorBody } from './fields.ts'
+export { errorCatalogue, errorCodes, type ErrorCode } from './platform/errors.ts'
+export { errorBody } from './platform/fields.ts'
 export {
   base32Alphabet,
   cellTagPattern,
@@ -10,7 +10,7 @@ export {
   type IdPrefix,
   type Mode,
   type Scope,
-} from './ids.ts'
+} from './platform/ids.ts'
 export {
   eventCatalogue,
   events,
@@ -18,10 +18,10 @@ export {
   type EventData,
   type EventEnvelope,
   type EventType,
-} from './events.ts'
-export { errorsOf, memberCookie, type Auth, type Endpoint } from './endpoint.ts'
+} from './platform/events.ts'
+export { errorsOf, memberCookie, type Auth, type Endpoint } from './platform/endpoint.ts'
 export { additions, apiVersion, endpoints, operatorEndpoints, specification } from './endpoints.ts'
-export { openApiDocument } from './openapi.ts'
+export { openApiDocument } from './platform/openapi.ts'
 export {
   assurances,
   credentialKinds,
@@ -30,7 +30,7 @@ export {
   uniquenessLevels,
   type Assurance,
   type CredentialKind,
-} from './credentials.ts'
+} from './credentials/operations.ts'
 export {
   credentialClaims,
   lifetimeDays,
@@ -38,15 +38,15 @@ export {
   testLifetimeDays,
   type CredentialClaims,
   type OnchainClaims,
-} from './claims.ts'
-export { freeSealsPerMonth, packNames, packs, type PackName } from './credits.ts'
-export { deviceAssurances, sandboxProfiles } from './evidence.ts'
-export { payoutStates, type PayoutState } from './partners.ts'
-export { purchaseStates, type Purchase } from './purchases.ts'
-export { type MetricsRow } from './tracking.ts'
-export { type Epoch } from './vhh.ts'
-export { orderStates, type PaymentRequirement, type Workflow } from './work.ts'
-export { type AnswerForm, type InputForm } from './work-forms.ts'
+} from './credentials/claims.ts'
+export { freeSealsPerMonth, packNames, packs, type PackName } from './credits/operations.ts'
+export { deviceAssurances, sandboxProfiles } from './evidence/operations.ts'
+export { payoutStates, type PayoutState } from './partners/operations.ts'
+export { purchaseStates, type Purchase } from './purchases/operations.ts'
+export { type MetricsRow } from './tracking/operations.ts'
+export { type Epoch } from './vhh/operations.ts'
+export { orderStates, type PaymentRequirement, type Workflow } from './work/workflows.ts'
+export { type AnswerForm, type InputForm } from './work/forms.ts'
 export {
   rejectReasons,
   unitStates,
@@ -55,14 +55,14 @@ export {
   type OrderUnit,
   type RejectReason,
   type UnitState,
-} from './work-orders.ts'
+} from './work/orders.ts'
 export {
   type Appeal,
   type OperatorOrder,
   type OperatorWorkflow,
   type WorkflowTerms,
-} from './work-operators.ts'
-export { assignmentStates } from './worker.ts'
-export { sessionKinds, type Probe, type Receipt } from './sessions.ts'
-export { attestationSettings, type AttestationSettings } from './agents.ts'
-export { deliveryStates, type WebhookDelivery, type WebhookEndpoint } from './webhooks.ts'
+} from './work/operator.ts'
+export { assignmentStates } from './work/workers.ts'
+export { sessionKinds, type Probe, type Receipt } from './sessions/operations.ts'
+export { attestationSettings, type AttestationSettings } from './agents/operations.ts'
+export { deliveryStates, type WebhookDelivery, type WebhookEndpoint } from './webhooks/operations.ts'

@@ -6,16 +6,16 @@ import { stripTypeScriptTypes } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
 import { test } from 'node:test'
-import { findChromium, launch } from '../../console/test/browser.ts'
+import { findChromium, launch } from '../../web/test/browser.ts'
 import { currentModel } from '../src/current-model.ts'
 import { judgeMotion, scoreSession, type MotionPoint } from '../src/index.ts'
 import { inputModel } from '../src/input-model.ts'
-import { keyboardPerson, mousePerson, newcomer, recordOf, touchPerson } from './acts.ts'
+import { keyboardPerson, mousePerson, newcomer, recordOf, touchPerson } from './recordings.ts'
 import { straightRecording, wobblyRecording } from './traces.ts'
 
 const sources = resolve(import.meta.dirname, '../src')
 
-const telemetry = resolve(import.meta.dirname, '../../protocol/src/telemetry.ts')
+const telemetry = resolve(import.meta.dirname, '../../protocol/src/sessions/telemetry.ts')
 const readable = (path: string): string => stripTypeScriptTypes(readFileSync(path, 'utf8'))
 const html = `<!doctype html><title>scorer</title>
 <script type="importmap">{"imports":{"@pohf/protocol/telemetry":"/telemetry.ts"}}</script>`

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { flagCaps, gazeWeight, rulesVersion, verifiedRule, weights, type FlagName } from '../src/quality.ts'
 import { requiredVisibleMs, scoreSession } from '../src/score.ts'
-import { keyboardPerson, newcomer, recordOf, saying, type Recording } from './acts.ts'
+import { keyboardPerson, newcomer, recordOf, saying, type Recording } from './recordings.ts'
 
 const page = readFileSync(new URL('../../../docs/scoring.md', import.meta.url), 'utf8')
 const cells = page

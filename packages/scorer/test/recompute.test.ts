@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { recompute, type Claimed } from '../src/recompute.ts'
 import { scoreSession } from '../src/score.ts'
-import { keyboardPerson, mousePerson, newcomer, recordOf, saying } from './acts.ts'
+import { keyboardPerson, mousePerson, newcomer, recordOf, saying } from './recordings.ts'
 
 const model = saying({})
 const records = recordOf(mousePerson())

@@ -15,7 +15,7 @@ import {
   touchPerson,
   type Act,
   type Recording,
-} from './acts.ts'
+} from './recordings.ts'
 
 const model = saying({})
 const score = (recording: Recording, context: Partial<ScoreContext> = {}, judged = model): SessionScore =>

@@ -19,7 +19,7 @@ import {
   type Progress,
   type TypedData,
 } from '../src/index.ts'
-import { openShop } from './shop.ts'
+import { openShop } from './purchase-server.ts'
 
 const { harness, baseUrl, withChain, fund, usedNonces } = await openShop()
 

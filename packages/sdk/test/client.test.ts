@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { endpoints } from '@pohf/protocol'
-import { startHarness } from '../../server/test/harness.ts'
+import { startHarness } from '../../server/test/fixtures/harness.ts'
 import { createClient, PohfError, PohfUnreachable } from '../src/index.ts'
 
 const harness = await startHarness()

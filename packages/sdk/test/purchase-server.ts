@@ -1,8 +1,8 @@
 import { usdcAddress } from '@pohf/chain'
 import { pad, toEventSelector, type Hex } from 'viem'
 import { freePort } from '../../server/dev/cluster.ts'
-import { startHarness } from '../../server/test/harness.ts'
-import { startShop } from '../../server/test/shop.ts'
+import { startHarness } from '../../server/test/fixtures/harness.ts'
+import { startShop } from '../../server/test/fixtures/payments/purchases.ts'
 
 /** A server in this process that listens, and sells on a chain of its own where one can be had. */
 export const openShop = async () => {

@@ -5,17 +5,17 @@ import { fileURLToPath } from 'node:url'
 
 /** What each package builds its pages from, besides its own sources, and a file that it makes. */
 const packages = {
-  console: {
+  web: {
     built: 'verify.html',
-    sources: ['*.html', '../verify/src/*.ts', '../protocol/src/telemetry.ts'],
+    sources: ['*.html', '../verify/src/*.ts', '../protocol/src/sessions/telemetry.ts'],
   },
-  tag: { built: 'check.js', sources: ['../protocol/src/telemetry.ts'] },
+  tag: { built: 'check.js', sources: ['../protocol/src/sessions/telemetry.ts'] },
   demo: {
     built: 'session.html',
     sources: [
       '*.html',
-      '../console/src/{look,replay}/*',
-      '../protocol/src/telemetry.ts',
+      '../web/src/shared/{design,replay}/*',
+      '../protocol/src/sessions/telemetry.ts',
       '../verify/src/*.ts',
     ],
   },

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { deployRegistry, openRegistry, startChain, type Chain, type Jwk, type Registry } from '@pohf/chain'
-import type { Config } from '../src/platform/config.ts'
+import type { Config } from '../src/platform/ops/config.ts'
 
 export type DevChain = {
   /** What the server must know of it. */

@@ -5,8 +5,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
-import { startStandIn, type StandIn } from '@pohf/checkout-stand-in'
-import { ConfigFaults, readConfig, type Config } from '../src/platform/config.ts'
+import { startStandIn, type StandIn } from '@pohf/checkout-simulator'
+import { ConfigFaults, readConfig, type Config } from '../src/platform/ops/config.ts'
 import { buildPages } from './build-pages.ts'
 import { openChain, type DevChain } from './chain.ts'
 import { createDatabase, freePort, startCluster } from './cluster.ts'
@@ -200,7 +200,7 @@ const dev = async (): Promise<void> => {
       ? { url: given, stop: async () => undefined }
       : await step('PostgreSQL', () => openDatabase(early.DATA_DIR))
     stops.push(database.stop)
-    const unbuilt = await step('pages and scripts', () => buildPages(['console', 'tag', 'demo']))
+    const unbuilt = await step('pages and scripts', () => buildPages(['web', 'tag', 'demo']))
     for (const name of unbuilt) say(`  ! ${name} did not build; everything but that works`)
     const catcher = process.env['SMTP_URL']
       ? undefined

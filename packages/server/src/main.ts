@@ -1,6 +1,6 @@
-import { readConfig, readSignerConfig, ConfigFaults } from './platform/config.ts'
-import { runSigner } from './signer.ts'
-import { supervise } from './supervisor.ts'
+import { readConfig, readSignerConfig, ConfigFaults } from './platform/ops/config.ts'
+import { runSigner } from './roles/signer.ts'
+import { supervise } from './roles/supervisor.ts'
 
 const usage = `usage: node packages/server/src/main.ts [role]
 
@@ -14,7 +14,7 @@ const run = async (role: string | undefined, rest: readonly string[]): Promise<v
   if (role === 'signer') return runSigner(readSignerConfig())
   const config = readConfig()
   // After the signer's turn: its process must not load what it does not use.
-  const { createOperator, prepare, runApi, runWorker } = await import('./roles.ts')
+  const { createOperator, prepare, runApi, runWorker } = await import('./roles/index.ts')
   if (role === undefined) {
     await prepare(config)
     return supervise(['signer', 'api', 'worker'])

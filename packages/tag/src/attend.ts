@@ -1,11 +1,11 @@
 import type { Probe } from '@pohf/protocol'
 import sheetText from './check.css?inline'
-import { PohfError } from './line.ts'
+import { PohfError } from './connection.ts'
 import { draw, painted, placeOn } from './picture.ts'
-import { sourceOf } from './senses.ts'
+import { sourceOf } from './listeners.ts'
 import { start, type Finished, type Options, type Session } from './session.ts'
 import { makeView, type Progress } from './view.ts'
-import { wordsFor } from './words.ts'
+import { wordsFor } from './messages.ts'
 
 /** Somebody in the middle of a sentence needs this long to look up; the question's own time begins afterwards. */
 const readyMs = 800

@@ -2,7 +2,7 @@ import sheetText from './check.css?inline'
 import { el, sign } from './dom.ts'
 import { runCheck, type Outcome } from './overlay.ts'
 import { asksForPrivacy, ownOrigin, start, type Options } from './session.ts'
-import { wordsFor } from './words.ts'
+import { wordsFor } from './messages.ts'
 
 const signs = {
   idle: 'M12 12m-7 0a7 7 0 1 0 14 0a7 7 0 1 0 -14 0',

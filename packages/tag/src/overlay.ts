@@ -1,10 +1,10 @@
 import type { Probe } from '@pohf/protocol'
-import { PohfError } from './line.ts'
+import { PohfError } from './connection.ts'
 import { draw, painted, placeOn } from './picture.ts'
-import { sourceOf } from './senses.ts'
+import { sourceOf } from './listeners.ts'
 import { asksForPrivacy, start, type Finished, type Options, type Session } from './session.ts'
 import { makeView, type Progress } from './view.ts'
-import type { Words } from './words.ts'
+import type { Words } from './messages.ts'
 
 /** Nothing came from the service for so long: the person is told and given a choice. */
 const silenceMsMax = 10_000

@@ -1,9 +1,9 @@
 import type { Probe, Receipt } from '@pohf/protocol'
 import { telemetryLimits } from '@pohf/protocol/telemetry'
 import { makeKey, openChain } from './chain.ts'
-import { makePost, makeSleeper, PohfError, stopped } from './line.ts'
+import { makePost, makeSleeper, PohfError, stopped } from './connection.ts'
 import { makeRecorder, type Choosing, type Pointing } from './recorder.ts'
-import { coalesces, listen } from './senses.ts'
+import { coalesces, listen } from './listeners.ts'
 
 export type Options = {
   /** The agent's id. */

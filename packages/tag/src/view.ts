@@ -1,6 +1,6 @@
 import type { Probe } from '@pohf/protocol'
 import { el, sign } from './dom.ts'
-import { fill, type Words } from './words.ts'
+import { fill, type Words } from './messages.ts'
 
 export type Progress = { readonly done: number; readonly of: number }
 type Pressed = (event: MouseEvent) => void

@@ -3,8 +3,8 @@ import { after, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import type { TelemetryChunk, TelemetryEvent } from '@pohf/protocol/telemetry'
-import { findChromium, launch } from '../../console/test/browser.ts'
-import { answerAll, openStage, sessionOf, watch } from './stage.ts'
+import { findChromium, launch } from '../../web/test/browser.ts'
+import { answerAll, openStage, sessionOf, watch } from './fixture.ts'
 
 const chromium = findChromium()
 const skip = 'missing' in chromium ? chromium.missing : false

@@ -8,11 +8,11 @@ import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import { readChunk, type ProbeTruth, type TelemetryChunk } from '@pohf/protocol/telemetry'
 import { tagPages } from '../../server/src/discovery/tag.ts'
-import { inTransaction } from '../../server/src/platform/db.ts'
+import { inTransaction } from '../../server/src/platform/db/db.ts'
 import { readRecords } from '../../server/src/sessions/index.ts'
-import { truthOf } from '../../server/src/sessions/probes.ts'
-import type { RecordingState } from '../../server/src/sessions/recording.ts'
-import { startHarness } from '../../server/test/harness.ts'
+import { truthOf } from '../../server/src/sessions/recording/probes.ts'
+import type { RecordingState } from '../../server/src/sessions/recording/state.ts'
+import { startHarness } from '../../server/test/fixtures/harness.ts'
 
 const listen = async (answer: (request: IncomingMessage, response: ServerResponse) => void) => {
   const server = createServer(answer)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import type { Page } from 'playwright-core'
-import { violationsOf } from '../../console/test/browser.ts'
+import { violationsOf } from '../../web/test/browser.ts'
 
 /** Where set, pictures of every state are put there, to be looked at. */
 const picturesFolder = process.env['POHF_PICTURES']

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findChromium, launch } from '../../console/test/browser.ts'
-import { lookAt } from './sight.ts'
-import { answerAll, openStage, watch } from './stage.ts'
+import { findChromium, launch } from '../../web/test/browser.ts'
+import { lookAt } from './page-checks.ts'
+import { answerAll, openStage, watch } from './fixture.ts'
 
 const chromium = findChromium()
 const skip = 'missing' in chromium ? chromium.missing : false

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import type { Harness } from '../../server/test/harness.ts'
+import type { Harness } from '../../server/test/fixtures/harness.ts'
 import { findChromium, launch, violationsOf } from './browser.ts'
 import { openService, type Service } from './service.ts'
 

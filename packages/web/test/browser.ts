@@ -13,7 +13,7 @@ const places = [
 export const findChromium = (): { path: string } | { missing: string } => {
   const path = places.find((place) => place !== undefined && existsSync(place))
   return path === undefined
-    ? { missing: 'no Chromium here: run node tools/chromium.ts as root, or set CHROMIUM_PATH' }
+    ? { missing: 'no Chromium here: run node tools/ci/chromium.ts as root, or set CHROMIUM_PATH' }
     : { path }
 }
 

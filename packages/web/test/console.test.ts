@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { answer, startReceiver } from '../../server/test/receiver.ts'
-import { happen, newAgent, subscribe, type Agent } from '../../server/test/webhooks.ts'
-import { lookerAt, openBed, says, signIn, tabTo, views, type Opened, type View } from './bed.ts'
+import { answer, startReceiver } from '../../server/test/fixtures/webhook-receiver.ts'
+import { happen, newAgent, subscribe, type Agent } from '../../server/test/fixtures/webhooks.ts'
+import { lookerAt, openBed, says, signIn, tabTo, views, type Opened, type View } from './browser-test.ts'
 import type { Service } from './service.ts'
 
 const inBrowser = await openBed()

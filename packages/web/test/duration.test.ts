@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { span } from '../src/look/span.ts'
-import { ago, decimals } from '../src/verify/words.ts'
+import { span } from '../src/shared/design/duration.ts'
+import { ago, decimals } from '../src/shared/credential/messages.ts'
 
 test('times are told in the largest unit that fits', () => {
   const told = [0, 4, 5, 41, 60, 119, 3_600, 7_200, 86_400, 864_000].map(ago)

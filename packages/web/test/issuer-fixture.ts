@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { consolePages } from '../../server/src/discovery/console.ts'
+import { consolePages } from '../../server/src/discovery/web-pages.ts'
 import { makeIssuer, type Issuer } from '../../verify/test/issuer.ts'
 
 /** The built pages on a port, as the server serves them, with an issuer that signs whatever a test needs. */

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as operators from '../../server/src/operators/index.ts'
-import { makeWorker } from '../../server/test/worker.ts'
-import { lookerAt, openBed, says, signIn, tabTo, views, type Opened, type View } from './bed.ts'
+import { makeWorker } from '../../server/test/fixtures/people/worker.ts'
+import { lookerAt, openBed, says, signIn, tabTo, views, type Opened, type View } from './browser-test.ts'
 import type { Service } from './service.ts'
 
 const inBrowser = await openBed()

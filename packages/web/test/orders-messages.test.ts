@@ -9,8 +9,8 @@ import {
   unitSentence,
   unitWords,
   usdOf,
-} from '../src/console/orders/words.ts'
-import { hrefOf, placeOf } from '../src/console/place.ts'
+} from '../src/shared/orders/messages.ts'
+import { hrefOf, placeOf } from '../src/shared/shell/router.ts'
 import { nameOf, tidy } from '../src/operator/forms.ts'
 import { draftOf, newDraft, termsOf } from '../src/operator/workflows/draft.ts'
 

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import * as operators from '../../server/src/operators/index.ts'
-import { play } from '../../server/test/person.ts'
-import { makeWorker } from '../../server/test/worker.ts'
-import { lookerAt, openBed, says, signIn, tabTo, views, type Opened, type View } from './bed.ts'
+import { play } from '../../server/test/fixtures/people/play-session.ts'
+import { makeWorker } from '../../server/test/fixtures/people/worker.ts'
+import { lookerAt, openBed, says, signIn, tabTo, views, type Opened, type View } from './browser-test.ts'
 import type { Service } from './service.ts'
 
 const inBrowser = await openBed()

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { encode } from '../../server/test/payer.ts'
-import { startShop } from '../../server/test/shop.ts'
-import { amountOf, headlineOf, stateOf, stateWords } from '../src/console/purchases/words.ts'
-import { lookerAt, openBed, says, signIn, tabTo, views, type Opened, type View } from './bed.ts'
+import { encode } from '../../server/test/fixtures/payments/payer.ts'
+import { startShop } from '../../server/test/fixtures/payments/purchases.ts'
+import { amountOf, headlineOf, stateOf, stateWords } from '../src/agent/purchases/messages.ts'
+import { lookerAt, openBed, says, signIn, tabTo, views, type Opened, type View } from './browser-test.ts'
 
 type Shop = NonNullable<Awaited<ReturnType<typeof startShop>>>
 

@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { consolePages } from '../../server/src/discovery/console.ts'
-import { startHarness, type Harness } from '../../server/test/harness.ts'
-import { play, type Play } from '../../server/test/person.ts'
+import { consolePages } from '../../server/src/discovery/web-pages.ts'
+import { startHarness, type Harness } from '../../server/test/fixtures/harness.ts'
+import { play, type Play } from '../../server/test/fixtures/people/play-session.ts'
 import { findChromium, launch } from './browser.ts'
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { consolePages, operatorPages } from '../../server/src/discovery/console.ts'
-import { startHarness, type Harness } from '../../server/test/harness.ts'
+import { consolePages, operatorPages } from '../../server/src/discovery/web-pages.ts'
+import { startHarness, type Harness } from '../../server/test/fixtures/harness.ts'
 
 type Asked = { method: string; url: string; cookie: string | undefined; key: string | undefined }
 

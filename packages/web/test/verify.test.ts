@@ -3,7 +3,7 @@ import { after, test, type TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
 import { makeIssuer } from '../../verify/test/issuer.ts'
 import { findChromium, launch, violationsOf } from './browser.ts'
-import { openStage, scenes } from './stage.ts'
+import { openStage, scenes } from './issuer-fixture.ts'
 
 const chromium = findChromium()
 const stage = 'path' in chromium ? await openStage() : undefined

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { WebhookEndpoint } from '@pohf/protocol'
-import { headlineOf, hoursOf, recoverFrom, stateOf } from '../src/console/webhooks/words.ts'
-import { span } from '../src/look/span.ts'
+import { headlineOf, hoursOf, recoverFrom, stateOf } from '../src/agent/webhooks/messages.ts'
+import { span } from '../src/shared/design/duration.ts'
 
 const now = Date.parse('2026-11-15T12:30:00Z')
 const endpoint: WebhookEndpoint = {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { BrowserContext, Page } from 'playwright-core'
-import { makeWorker, type TestWorker } from '../../server/test/worker.ts'
+import { makeWorker, type TestWorker } from '../../server/test/fixtures/people/worker.ts'
 import { findChromium, launch } from './browser.ts'
 import {
   answerByWords,
@@ -13,8 +13,8 @@ import {
   servePictures,
   tabTo,
   type View,
-} from './work-hands.ts'
-import { openWorkStage } from './work-stage.ts'
+} from './worker-browser.ts'
+import { openWorkStage } from './worker-fixture.ts'
 
 const chromium = findChromium()
 const skip = 'missing' in chromium ? chromium.missing : false

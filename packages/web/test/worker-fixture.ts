@@ -7,11 +7,11 @@ import { join } from 'node:path'
 import { after } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { consolePages, templateOf } from '../../server/src/discovery/console.ts'
+import { consolePages, templateOf } from '../../server/src/discovery/web-pages.ts'
 import { tagPages } from '../../server/src/discovery/tag.ts'
-import type { Page as Served } from '../../server/src/platform/call.ts'
+import type { Page as Served } from '../../server/src/platform/http/call.ts'
 import { pages as workPages } from '../../server/src/work/pages.ts'
-import { startHarness } from '../../server/test/harness.ts'
+import { startHarness } from '../../server/test/fixtures/harness.ts'
 
 /** The address of the service is part of its settings, so its port is chosen before it starts. */
 const freePort = (): Promise<number> =>

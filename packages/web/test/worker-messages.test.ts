@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { flagCaps } from '@pohf/scorer'
 import { errorCatalogue } from '@pohf/protocol'
-import { answerOf, faultOf } from '../src/work/fields.ts'
-import type { AnswerField } from '../src/work/wire.ts'
-import { german } from '../src/work/words-de.ts'
-import { english } from '../src/work/words.ts'
+import { answerOf, faultOf } from '../src/worker/fields.ts'
+import type { AnswerField } from '../src/worker/wire.ts'
+import { german } from '../src/worker/messages-de.ts'
+import { english } from '../src/worker/messages.ts'
 
 /** Every text with the way to it. */
 const textsOf = (table: unknown, path = ''): [string, string][] =>

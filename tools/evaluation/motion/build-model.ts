@@ -1,11 +1,11 @@
 // The model as its file holds it: the fitted numbers, what they rest on, and the card of their error rates.
-import { WINDOW_FEATURES, WINDOW_SECONDS } from '../../packages/scorer/src/features.ts'
-import type { MotionModel, WindowModel } from '../../packages/scorer/src/model.ts'
+import { WINDOW_FEATURES, WINDOW_SECONDS } from '../../../packages/scorer/src/features.ts'
+import type { MotionModel, WindowModel } from '../../../packages/scorer/src/model.ts'
 import type { Evaluation } from './evaluate.ts'
 import { fitLogistic, LEVELS, quantile } from './fit.ts'
 import { refuseLeaks } from './split.ts'
 import { RECIPE, train, type Trained } from './train.ts'
-import { botsToTeach, peopleToTeach, testPeople, type World } from './world.ts'
+import { botsToTeach, peopleToTeach, testPeople, type World } from './dataset.ts'
 
 export const VERSION = 'input-2026.11'
 

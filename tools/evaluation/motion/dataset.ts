@@ -1,7 +1,7 @@
 // Everything the fits and the evaluation look at, read or generated once.
-import { readBots, readHumans, type Session } from './data.ts'
+import { readBots, readHumans, type Session } from '../data.ts'
 import { attackerLibrary, generateBots, generateVariants, reclock } from './generate.ts'
-import { featured, type Featured } from './rows.ts'
+import { featured, type Featured } from './windows.ts'
 import { readSplit, type Split } from './split.ts'
 
 export type World = {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findData, readHumans } from './data.ts'
+import { findData, readHumans } from '../data.ts'
 import { evaluate } from './evaluate.ts'
 import { fitLogistic } from './fit.ts'
 import { auc, equalErrorRate, humansLost } from './metrics.ts'
-import { computeProbes } from './probes.ts'
+import { computeProbes } from '../probes.ts'
 import { LeakError } from './split.ts'
-import { loadWorld, type World } from './world.ts'
+import { loadWorld, type World } from './dataset.ts'
 
 const data = findData()
 const skip = 'missing' in data ? data.missing : false

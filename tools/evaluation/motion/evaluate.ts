@@ -1,11 +1,11 @@
 // Leaves out one group of families at a time and judges it by models that never saw it, on people who taught none.
-import { WINDOW_SECONDS, type WindowSeconds } from '../../packages/scorer/src/features.ts'
-import { createRandom } from '../../packages/arena/src/index.ts'
+import { WINDOW_SECONDS, type WindowSeconds } from '../../../packages/scorer/src/features.ts'
+import { createRandom } from '../../../packages/arena/src/index.ts'
 import { auc, equalErrorRate, humansLost, shareAtOrBelow } from './metrics.ts'
-import { windowsOf, type Row } from './rows.ts'
+import { windowsOf, type Row } from './windows.ts'
 import { refuseLeaks } from './split.ts'
 import { train, type Trained } from './train.ts'
-import { botsToTeach, peopleToTeach, testPeople, type World } from './world.ts'
+import { botsToTeach, peopleToTeach, testPeople, type World } from './dataset.ts'
 
 export type Rates = {
   readonly auc: number

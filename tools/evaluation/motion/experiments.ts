@@ -1,17 +1,17 @@
 // What might tell a blend of two human strokes from a person: each idea is tried on the blends alone, unseen.
-import { correlation, deviation, length, ln, mean } from '../../packages/scorer/src/arithmetic.ts'
+import { correlation, deviation, length, ln, mean } from '../../../packages/scorer/src/arithmetic.ts'
 import {
   STROKE_FEATURES,
   strokeFeatures,
   summarise,
   WINDOW_FEATURES,
-} from '../../packages/scorer/src/features.ts'
-import { toStrokes, type Stroke } from '../../packages/scorer/src/index.ts'
-import type { Session } from './data.ts'
+} from '../../../packages/scorer/src/features.ts'
+import { toStrokes, type Stroke } from '../../../packages/scorer/src/index.ts'
+import type { Session } from '../data.ts'
 import { equalErrorRate } from './metrics.ts'
-import { windowsOf, type Featured, type Summary } from './rows.ts'
+import { windowsOf, type Featured, type Summary } from './windows.ts'
 import { RECIPE, train } from './train.ts'
-import { botsToTeach, loadWorld, peopleToTeach, testPeople, type World } from './world.ts'
+import { botsToTeach, loadWorld, peopleToTeach, testPeople, type World } from './dataset.ts'
 
 export type IdeaResult = {
   readonly idea: string

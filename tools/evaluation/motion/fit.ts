@@ -1,5 +1,5 @@
 // Fits the two parts of the motion model. No randomness: the same rows give the same numbers.
-import { type Scale, distanceScore, logisticScore, normalise } from '../../packages/scorer/src/model.ts'
+import { type Scale, distanceScore, logisticScore, normalise } from '../../../packages/scorer/src/model.ts'
 
 export type Rows = readonly (readonly number[])[]
 export type Parts = {

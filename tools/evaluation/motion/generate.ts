@@ -9,9 +9,9 @@ import {
   type Family,
   type Random,
   type StrokeLibrary,
-} from '../../packages/arena/src/index.ts'
-import { toRuns, type MotionPoint } from '../../packages/scorer/src/index.ts'
-import type { Session } from './data.ts'
+} from '../../../packages/arena/src/index.ts'
+import { toRuns, type MotionPoint } from '../../../packages/scorer/src/index.ts'
+import type { Session } from '../data.ts'
 import type { Split } from './split.ts'
 
 const FRAME_MS = 1_000 / 60

@@ -1,8 +1,8 @@
 // Whole sessions judged by the model that ships: how often the flag is raised, and how fast.
-import { currentModel } from '../../packages/scorer/src/current-model.ts'
-import { judgeMotion } from '../../packages/scorer/src/index.ts'
-import { offlineSession } from '../../packages/arena/src/index.ts'
-import { readBots, readCircles, readHumans, type Session } from './data.ts'
+import { currentModel } from '../../../packages/scorer/src/current-model.ts'
+import { judgeMotion } from '../../../packages/scorer/src/index.ts'
+import { offlineSession } from '../../../packages/arena/src/index.ts'
+import { readBots, readCircles, readHumans, type Session } from '../data.ts'
 import { reclock } from './generate.ts'
 import type { Split } from './split.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findData } from './data.ts'
+import { findData } from '../data.ts'
 import { LeakError, type Origin, readSplit, refuseLeaks, type Split } from './split.ts'
 
 const split: Split = {

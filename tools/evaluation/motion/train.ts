@@ -1,9 +1,9 @@
 // Fits one window length on training people and the bots that it may see, and scales it by people whom the fit being
 // scaled has not seen: three folds by user.
-import { summarise } from '../../packages/scorer/src/features.ts'
-import { combine } from '../../packages/scorer/src/model.ts'
+import { summarise } from '../../../packages/scorer/src/features.ts'
+import { combine } from '../../../packages/scorer/src/model.ts'
 import { fitParts, partScores, scaleOf, type Options, type Parts } from './fit.ts'
-import { overlappingWindowsOf, thin, windowsOf, type Featured, type Row, type Summary } from './rows.ts'
+import { overlappingWindowsOf, thin, windowsOf, type Featured, type Row, type Summary } from './windows.ts'
 
 export type Recipe = Options & {
   /** Overlapping training windows per window length. */

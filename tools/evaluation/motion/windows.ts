@@ -1,7 +1,7 @@
 // Sessions turned into strokes' features once, and into windows as often as needed.
-import { groupStrokes, strokeFeatures, summarise } from '../../packages/scorer/src/features.ts'
-import { toStrokes } from '../../packages/scorer/src/index.ts'
-import type { Session } from './data.ts'
+import { groupStrokes, strokeFeatures, summarise } from '../../../packages/scorer/src/features.ts'
+import { toStrokes } from '../../../packages/scorer/src/index.ts'
+import type { Session } from '../data.ts'
 import type { Origin } from './split.ts'
 
 export type Featured = Omit<Session, 'points'> & { readonly strokes: readonly (readonly number[])[] }

@@ -1,6 +1,6 @@
 // Fits the replay detector: the noise of an attacker who disguises a stroke, the spread of people, and the radius within
 // which two strokes are one. Only users 1 to 60 are looked at.
-import { createRandom, disguise, type Random } from '../../packages/arena/src/index.ts'
+import { createRandom, disguise, type Random } from '../../../packages/arena/src/index.ts'
 import {
   finishDescriptor,
   rawDescriptor,
@@ -10,9 +10,9 @@ import {
   type ReplayModel,
   strokeDistance,
   toRuns,
-} from '../../packages/scorer/src/index.ts'
-import type { Session } from './data.ts'
-import { cholesky, quantile } from './fit.ts'
+} from '../../../packages/scorer/src/index.ts'
+import type { Session } from '../data.ts'
+import { cholesky, quantile } from '../motion/fit.ts'
 
 type Run = ReturnType<typeof toRuns>[number]
 export type PersonStroke = { readonly user: number; readonly session: number; readonly run: Run }

@@ -6,7 +6,7 @@ import {
   generatorOf,
   offlineSession,
   type Random,
-} from '../../packages/arena/src/index.ts'
+} from '../../../packages/arena/src/index.ts'
 import {
   createReplayIndex,
   describeStroke,
@@ -15,8 +15,8 @@ import {
   type ReplayModel,
   strokeDistance,
   toRuns,
-} from '../../packages/scorer/src/index.ts'
-import { createFiller, type PersonStroke } from './replay-fit.ts'
+} from '../../../packages/scorer/src/index.ts'
+import { createFiller, type PersonStroke } from './fit.ts'
 
 /** Informative strokes in one session of the evaluation. */
 const perSession = 8

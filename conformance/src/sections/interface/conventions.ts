@@ -1,8 +1,8 @@
-import { at, expectAbsent, expectEqual, expectThat, listAt, textAt, webAddressAt } from '../expect.ts'
-import { invent, liveAgent, testAgent } from '../fixtures.ts'
-import { expectObject, expectRefusal, expectStatus } from '../http.ts'
-import type { Section } from '../statement.ts'
-import { once } from '../world.ts'
+import { at, expectAbsent, expectEqual, expectThat, listAt, textAt, webAddressAt } from '../../expect.ts'
+import { invent, liveAgent, testAgent } from '../../fixtures.ts'
+import { expectObject, expectRefusal, expectStatus } from '../../http.ts'
+import type { Section } from '../../statement.ts'
+import { once } from '../../run-context.ts'
 
 const register = 'POST /api/agents/register'
 const verify = 'POST /api/agents/verify'

@@ -9,10 +9,10 @@ import {
   listAt,
   recordAt,
   textAt,
-} from '../expect.ts'
-import { expectObject, expectStatus } from '../http.ts'
-import type { Section, Statement } from '../statement.ts'
-import { once } from '../world.ts'
+} from '../../expect.ts'
+import { expectObject, expectStatus } from '../../http.ts'
+import type { Section, Statement } from '../../statement.ts'
+import { once } from '../../run-context.ts'
 
 const discovery = 'GET /api/agents/discovery'
 const manifest = once((world) => world.http.get('/api/agents/discovery'))

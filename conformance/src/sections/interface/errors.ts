@@ -1,7 +1,7 @@
-import { at, expectAbsent, expectEqual, expectThat, filledListAt, textAt, webAddressAt } from '../expect.ts'
-import { invent, liveAgent, testAgent } from '../fixtures.ts'
-import { expectRefusal, expectStatus } from '../http.ts'
-import type { Section } from '../statement.ts'
+import { at, expectAbsent, expectEqual, expectThat, filledListAt, textAt, webAddressAt } from '../../expect.ts'
+import { invent, liveAgent, testAgent } from '../../fixtures.ts'
+import { expectRefusal, expectStatus } from '../../http.ts'
+import type { Section } from '../../statement.ts'
 
 const bind = 'POST /api/agents/bind-transaction'
 const order = 'POST /api/agents/order'

@@ -1,7 +1,7 @@
-import { at, expectAbsent, expectEqual, expectThat, filledListAt, textAt } from '../expect.ts'
-import { expectStatus } from '../http.ts'
-import type { Section } from '../statement.ts'
-import { once } from '../world.ts'
+import { at, expectAbsent, expectEqual, expectThat, filledListAt, textAt } from '../../expect.ts'
+import { expectStatus } from '../../http.ts'
+import type { Section } from '../../statement.ts'
+import { once } from '../../run-context.ts'
 
 const jwks = 'GET /.well-known/jwks.json'
 const answered = once((world) => world.http.get('/.well-known/jwks.json'))

@@ -10,12 +10,12 @@ import {
   recordAt,
   textAt,
   webAddressAt,
-} from '../expect.ts'
-import { invent, keySet, listedWork, testAgent } from '../fixtures.ts'
-import { expectRefusal, expectStatus } from '../http.ts'
-import { callTool, listTools, rpc } from '../rpc.ts'
-import type { Section, Statement } from '../statement.ts'
-import type { World } from '../world.ts'
+} from '../../expect.ts'
+import { invent, keySet, listedWork, testAgent } from '../../fixtures.ts'
+import { expectRefusal, expectStatus } from '../../http.ts'
+import { callTool, listTools, rpc } from '../../mcp-client.ts'
+import type { Section, Statement } from '../../statement.ts'
+import type { World } from '../../run-context.ts'
 
 const mcp = 'POST /mcp'
 const apiMcp = 'POST /api/mcp'

@@ -1,8 +1,8 @@
-import { expectEqual, expectThat, textAt } from '../expect.ts'
-import { invent, registerAgent, testAgent } from '../fixtures.ts'
-import { expectObject, expectStatus, type Answer } from '../http.ts'
-import { refusesInput, type Section } from '../statement.ts'
-import { once, type World } from '../world.ts'
+import { expectEqual, expectThat, textAt } from '../../expect.ts'
+import { invent, registerAgent, testAgent } from '../../fixtures.ts'
+import { expectObject, expectStatus, type Answer } from '../../http.ts'
+import { refusesInput, type Section } from '../../statement.ts'
+import { once, type World } from '../../run-context.ts'
 
 const register = 'POST /api/agents/register'
 const balance = 'GET /api/agents/credits/balance'

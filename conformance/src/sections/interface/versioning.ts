@@ -1,6 +1,6 @@
-import type { Need } from '../api.ts'
-import { at, expectEqual, expectThat, isRecord } from '../expect.ts'
-import type { Section } from '../statement.ts'
+import type { Need } from '../../api.ts'
+import { at, expectEqual, expectThat, isRecord } from '../../expect.ts'
+import type { Section } from '../../statement.ts'
 import { updatedTimestamp } from './discovery.ts'
 
 /** Every endpoint of the specification. */

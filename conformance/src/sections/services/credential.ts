@@ -1,8 +1,8 @@
 import { createPublicKey, verify as verifySignature } from 'node:crypto'
 import { decodeProtectedHeader } from 'jose'
-import { at, booleanAt, expectAbsent, expectEqual, expectThat, fractionAt, textAt } from '../expect.ts'
-import { keySet, mintSession, openJwt, sharedMember, sharedSession, testAgent } from '../fixtures.ts'
-import { unseen, type Section } from '../statement.ts'
+import { at, booleanAt, expectAbsent, expectEqual, expectThat, fractionAt, textAt } from '../../expect.ts'
+import { keySet, mintSession, openJwt, sharedMember, sharedSession, testAgent } from '../../fixtures.ts'
+import { unseen, type Section } from '../../statement.ts'
 
 const verify = 'POST /api/agents/verify'
 const personhood = 'POST /api/agents/verify-personhood'

@@ -1,8 +1,8 @@
-import { at, countAt, expectEqual, expectThat, filledListAt, isRecord, webAddressAt } from '../expect.ts'
-import { liveAgent, readBalance, registerAgent, strangerAgent, testAgent } from '../fixtures.ts'
-import { expectStatus, type Answer } from '../http.ts'
-import { refusesInput, unseen, type Section } from '../statement.ts'
-import { once, type World } from '../world.ts'
+import { at, countAt, expectEqual, expectThat, filledListAt, isRecord, webAddressAt } from '../../expect.ts'
+import { liveAgent, readBalance, registerAgent, strangerAgent, testAgent } from '../../fixtures.ts'
+import { expectStatus, type Answer } from '../../http.ts'
+import { refusesInput, unseen, type Section } from '../../statement.ts'
+import { once, type World } from '../../run-context.ts'
 
 const buy = 'POST /api/agents/credits/buy'
 const balance = 'GET /api/agents/credits/balance'

@@ -1,8 +1,8 @@
-import { at, booleanAt, expectEqual, expectThat, numberAt, recordAt, textAt } from '../expect.ts'
-import { invent, mintSession, testAgent } from '../fixtures.ts'
-import { expectObject, expectRefusal, expectStatus, type Answer } from '../http.ts'
-import type { Section } from '../statement.ts'
-import { once, type World } from '../world.ts'
+import { at, booleanAt, expectEqual, expectThat, numberAt, recordAt, textAt } from '../../expect.ts'
+import { invent, mintSession, testAgent } from '../../fixtures.ts'
+import { expectObject, expectRefusal, expectStatus, type Answer } from '../../http.ts'
+import type { Section } from '../../statement.ts'
+import { once, type World } from '../../run-context.ts'
 
 const next = 'GET /api/tasks/next'
 const complete = 'POST /api/tasks/complete'

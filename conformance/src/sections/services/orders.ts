@@ -9,11 +9,11 @@ import {
   numberAt,
   textAt,
   webAddressAt,
-} from '../expect.ts'
-import { invent, listedWork, liveAgent, strangerAgent, testAgent, type Agent } from '../fixtures.ts'
-import { expectObject, expectRefusal, expectStatus, type Answer } from '../http.ts'
-import { refusesInput, unseen, type Section } from '../statement.ts'
-import { once, type World } from '../world.ts'
+} from '../../expect.ts'
+import { invent, listedWork, liveAgent, strangerAgent, testAgent, type Agent } from '../../fixtures.ts'
+import { expectObject, expectRefusal, expectStatus, type Answer } from '../../http.ts'
+import { refusesInput, unseen, type Section } from '../../statement.ts'
+import { once, type World } from '../../run-context.ts'
 
 const available = 'GET /api/workflows/available'
 const order = 'POST /api/agents/order'

@@ -1,8 +1,8 @@
-import { at, expectEqual, expectThat, numberAt, textAt } from '../expect.ts'
-import { invent, liveAgent, testAgent } from '../fixtures.ts'
-import { expectRefusal, expectStatus, type Answer } from '../http.ts'
-import { refusesInput, type Section } from '../statement.ts'
-import type { World } from '../world.ts'
+import { at, expectEqual, expectThat, numberAt, textAt } from '../../expect.ts'
+import { invent, liveAgent, testAgent } from '../../fixtures.ts'
+import { expectRefusal, expectStatus, type Answer } from '../../http.ts'
+import { refusesInput, type Section } from '../../statement.ts'
+import type { World } from '../../run-context.ts'
 
 const convert = 'POST /api/partner/points/convert'
 const payout = 'POST /api/partner/payout/request'

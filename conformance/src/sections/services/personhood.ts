@@ -1,4 +1,4 @@
-import { expectAbsent, expectEqual, expectThat, recordAt, textAt, webAddressAt } from '../expect.ts'
+import { expectAbsent, expectEqual, expectThat, recordAt, textAt, webAddressAt } from '../../expect.ts'
 import {
   invent,
   liveAgent,
@@ -8,11 +8,11 @@ import {
   strangerAgent,
   testAgent,
   type Minted,
-} from '../fixtures.ts'
-import { expectRefusal, expectStatus } from '../http.ts'
-import { refusesInput, type Section } from '../statement.ts'
-import { bindWallet, newWallet, sharedWallet, signChallenge, walletChallenge } from '../wallet.ts'
-import type { World } from '../world.ts'
+} from '../../fixtures.ts'
+import { expectRefusal, expectStatus } from '../../http.ts'
+import { refusesInput, type Section } from '../../statement.ts'
+import { bindWallet, newWallet, sharedWallet, signChallenge, walletChallenge } from '../../wallet.ts'
+import type { World } from '../../run-context.ts'
 
 const personhood = 'POST /api/agents/verify-personhood'
 const challenge = 'POST /api/agents/wallet/challenge'

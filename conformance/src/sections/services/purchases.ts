@@ -9,12 +9,12 @@ import {
   fractionAt,
   isRecord,
   textAt,
-} from '../expect.ts'
-import { invent, openJwt, testAgent } from '../fixtures.ts'
-import { expectRefusal, expectStatus, type Answer } from '../http.ts'
-import type { Section } from '../statement.ts'
-import { isTestNetwork, newWallet, signPayment, walletOf, type PaymentEntry } from '../wallet.ts'
-import { eventually, once, type World } from '../world.ts'
+} from '../../expect.ts'
+import { invent, openJwt, testAgent } from '../../fixtures.ts'
+import { expectRefusal, expectStatus, type Answer } from '../../http.ts'
+import type { Section } from '../../statement.ts'
+import { isTestNetwork, newWallet, signPayment, walletOf, type PaymentEntry } from '../../wallet.ts'
+import { eventually, once, type World } from '../../run-context.ts'
 
 const buy = 'GET /api/agent/tasks/{workflowId}/buy'
 const buyWithKey = 'POST /api/agent/tasks/{workflowId}/buy'

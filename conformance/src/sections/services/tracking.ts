@@ -9,11 +9,11 @@ import {
   listAt,
   numberAt,
   recordAt,
-} from '../expect.ts'
-import { invent, mintSession, sharedSession, strangerAgent, testAgent, type Agent } from '../fixtures.ts'
-import { expectObject, expectRefusal, expectStatus, type Answer } from '../http.ts'
-import { refusesInput, unseen, type Section } from '../statement.ts'
-import { eventually, type World } from '../world.ts'
+} from '../../expect.ts'
+import { invent, mintSession, sharedSession, strangerAgent, testAgent, type Agent } from '../../fixtures.ts'
+import { expectObject, expectRefusal, expectStatus, type Answer } from '../../http.ts'
+import { refusesInput, unseen, type Section } from '../../statement.ts'
+import { eventually, type World } from '../../run-context.ts'
 
 const event = 'POST /api/track/event'
 const conversion = 'POST /api/agents/track/conversion'

@@ -1,4 +1,4 @@
-import { expectAbsent, expectEqual, expectThat, fractionAt, recordAt, textAt } from '../expect.ts'
+import { expectAbsent, expectEqual, expectThat, fractionAt, recordAt, textAt } from '../../expect.ts'
 import {
   invent,
   liveAgent,
@@ -8,9 +8,9 @@ import {
   sharedSession,
   strangerAgent,
   testAgent,
-} from '../fixtures.ts'
-import { expectRefusal, expectStatus } from '../http.ts'
-import { refusesInput, type Section, type Statement } from '../statement.ts'
+} from '../../fixtures.ts'
+import { expectRefusal, expectStatus } from '../../http.ts'
+import { refusesInput, type Section, type Statement } from '../../statement.ts'
 
 const verify = 'POST /api/agents/verify'
 const balance = 'GET /api/agents/credits/balance'

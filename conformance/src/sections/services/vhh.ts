@@ -10,11 +10,11 @@ import {
   numberAt,
   recordAt,
   textAt,
-} from '../expect.ts'
-import { invent, keySet, testAgent } from '../fixtures.ts'
-import { expectObject, expectRefusal, expectStatus, type Answer } from '../http.ts'
-import { refusesInput, type Section } from '../statement.ts'
-import { once, type World } from '../world.ts'
+} from '../../expect.ts'
+import { invent, keySet, testAgent } from '../../fixtures.ts'
+import { expectObject, expectRefusal, expectStatus, type Answer } from '../../http.ts'
+import { refusesInput, type Section } from '../../statement.ts'
+import { once, type World } from '../../run-context.ts'
 
 const catalogue = 'GET /api/index'
 const composite = 'GET /api/index/vhh'

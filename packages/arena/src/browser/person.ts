@@ -272,7 +272,7 @@ const narrow = async (page: Page, { width, height }: Screen): Promise<void> => {
 export const playPerson = async (options: PersonOptions): Promise<Person> => {
   const missing = missingForPerson()
   if (missing.length > 0)
-    throw new Error(`not installed: ${missing.join(', ')}; run tools/debian-packages.sh`)
+    throw new Error(`not installed: ${missing.join(', ')}; run tools/ci/debian-packages.sh`)
   const folder = mkdtempSync(join(tmpdir(), 'pohf-person-'))
   const screen = options.screen ?? desk
   const started: ChildProcess[] = []

@@ -1,4 +1,4 @@
-import { openRecording, type OpenedRecording, type RecordingPage } from '../../../console/src/replay/open.ts'
+import { openRecording, type OpenedRecording, type RecordingPage } from '../../../web/src/shared/replay/open.ts'
 
 type Session = { readonly sessionId: string; readonly status: string; readonly quality: number | null }
 export type Opened = OpenedRecording & { readonly session: Session }

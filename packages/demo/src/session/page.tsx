@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { Replay } from '../../../console/src/replay/replay.tsx'
-import type { Story } from '../../../console/src/replay/story.ts'
+import { Replay } from '../../../web/src/shared/replay/replay.tsx'
+import type { Story } from '../../../web/src/shared/replay/timeline.ts'
 import { Audit } from './audit.tsx'
 import { openSession, type Opened } from './open.ts'
 

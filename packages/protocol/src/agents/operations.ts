@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { operation } from './endpoint.ts'
-import { instant, text } from './fields.ts'
-import { modes, scopes } from './ids.ts'
+import { operation } from '../platform/endpoint.ts'
+import { instant, text } from '../platform/fields.ts'
+import { modes, scopes } from '../platform/ids.ts'
 
 const apiKey = z.string().meta({ description: 'Shown once. Keep it secret.' })
 const keyRecord = z.object({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { assurances, credentialKinds, rails, uniquenessLevels } from './credentials.ts'
-import { unitInterval } from './fields.ts'
+import { assurances, credentialKinds, rails, uniquenessLevels } from './operations.ts'
+import { unitInterval } from '../platform/fields.ts'
 
 const seconds = z.int().min(0)
 const hash = z.string().regex(/^[A-Za-z0-9_-]{43}$/)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { operation } from './endpoint.ts'
-import { instant, reference, text, unitInterval } from './fields.ts'
-import { modes } from './ids.ts'
+import { operation } from '../platform/endpoint.ts'
+import { instant, reference, text, unitInterval } from '../platform/fields.ts'
+import { modes } from '../platform/ids.ts'
 
 export const credentialKinds = ['work', 'view', 'presence', 'personhood', 'binding', 'purchase'] as const
 export type CredentialKind = (typeof credentialKinds)[number]

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { operation } from './endpoint.ts'
-import { instant } from './fields.ts'
+import { operation } from '../platform/endpoint.ts'
+import { instant } from '../platform/fields.ts'
 
 const settlementPath = z.looseObject({ status: z.literal('live'), configured: z.boolean() })
 export const manifest = operation({

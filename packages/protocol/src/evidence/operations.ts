@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { operation } from './endpoint.ts'
-import { instant, json, reference, text, unitInterval } from './fields.ts'
-import { assurances } from './credentials.ts'
+import { operation } from '../platform/endpoint.ts'
+import { instant, json, reference, text, unitInterval } from '../platform/fields.ts'
+import { assurances } from '../credentials/operations.ts'
 
 export const walletChallenge = operation({
   summary: 'Get the message that a wallet signs.',

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { operation } from './endpoint.ts'
-import { uniquenessLevels } from './credentials.ts'
-import { modes } from './ids.ts'
-import { recordedChunks } from './sessions.ts'
-import { instant, json, queryInteger, reference, text, unitInterval } from './fields.ts'
+import { operation } from '../platform/endpoint.ts'
+import { uniquenessLevels } from '../credentials/operations.ts'
+import { modes } from '../platform/ids.ts'
+import { recordedChunks } from '../sessions/operations.ts'
+import { instant, json, queryInteger, reference, text, unitInterval } from '../platform/fields.ts'
 
 const memberStatuses = ['invited', 'consented', 'enrolled', 'withdrawn'] as const
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { keyPurposes } from './credentials.ts'
-import { operation } from './endpoint.ts'
-import { instant, queryInstant, queryInteger, text } from './fields.ts'
-import { modes } from './ids.ts'
+import { keyPurposes } from '../credentials/operations.ts'
+import { operation } from '../platform/endpoint.ts'
+import { instant, queryInstant, queryInteger, text } from '../platform/fields.ts'
+import { modes } from '../platform/ids.ts'
 
 export const operatorCreate = operation({
   summary: 'Add an operator.',

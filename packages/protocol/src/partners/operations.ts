@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { operation } from './endpoint.ts'
-import { instant, queryInteger, reference, text } from './fields.ts'
-import { modes } from './ids.ts'
+import { operation } from '../platform/endpoint.ts'
+import { instant, queryInteger, reference, text } from '../platform/fields.ts'
+import { modes } from '../platform/ids.ts'
 
 export const payoutStates = ['queued', 'in_review', 'approved', 'paid', 'rejected'] as const
 export type PayoutState = (typeof payoutStates)[number]

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { operation } from './endpoint.ts'
-import { instant, queryInteger, text } from './fields.ts'
-import { modes } from './ids.ts'
+import { operation } from '../platform/endpoint.ts'
+import { instant, queryInteger, text } from '../platform/fields.ts'
+import { modes } from '../platform/ids.ts'
 
 export const cardWebhook = operation({
   summary: 'Take a signed message of the card provider. Nobody else calls this.',

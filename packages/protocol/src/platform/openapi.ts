@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { errorsOf, memberCookie, type Endpoint } from './endpoint.ts'
-import { apiVersion, endpoints } from './endpoints.ts'
+import { apiVersion, endpoints } from '../endpoints.ts'
 import { errorCatalogue } from './errors.ts'
 import { errorBody } from './fields.ts'
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { credentialResponse } from './credentials.ts'
-import { operation } from './endpoint.ts'
-import { instant, queryInteger, text } from './fields.ts'
-import { modes } from './ids.ts'
+import { credentialResponse } from '../credentials/operations.ts'
+import { operation } from '../platform/endpoint.ts'
+import { instant, queryInteger, text } from '../platform/fields.ts'
+import { modes } from '../platform/ids.ts'
 
 /**
  * reserved: paid for by a signature, one unit is held, the transaction is written down. broadcast: a node has it.

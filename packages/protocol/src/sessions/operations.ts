@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { operation } from './endpoint.ts'
-import { assurances } from './credentials.ts'
-import { components } from './evidence.ts'
-import { instant, queryInteger, reference, text, unitInterval } from './fields.ts'
+import { operation } from '../platform/endpoint.ts'
+import { assurances } from '../credentials/operations.ts'
+import { components } from '../evidence/operations.ts'
+import { instant, queryInteger, reference, text, unitInterval } from '../platform/fields.ts'
 import { telemetryLimits } from './telemetry.ts'
 
 const base64url = (bytes: number) =>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { operation } from './endpoint.ts'
-import { instant, queryInstant, queryInteger, text, unitInterval } from './fields.ts'
+import { operation } from '../platform/endpoint.ts'
+import { instant, queryInstant, queryInteger, text, unitInterval } from '../platform/fields.ts'
 
 export const event = operation({
   summary: 'Record a beacon of on-site behaviour.',

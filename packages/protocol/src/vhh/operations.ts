@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { operation } from './endpoint.ts'
-import { instant, reference, text } from './fields.ts'
+import { operation } from '../platform/endpoint.ts'
+import { instant, reference, text } from '../platform/fields.ts'
 
 const epoch = z.object({
   code: z.string(),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { operation } from './endpoint.ts'
-import { eventEnvelope, events as catalogue, type EventType } from './events.ts'
-import { instant, queryInstant, queryInteger, text } from './fields.ts'
+import { operation } from '../platform/endpoint.ts'
+import { eventEnvelope, events as catalogue, type EventType } from '../platform/events.ts'
+import { instant, queryInstant, queryInteger, text } from '../platform/fields.ts'
 
 const url = z.url({ protocol: /^https?$/ }).max(2_048)
 const events = z

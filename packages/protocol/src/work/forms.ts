@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { text } from './fields.ts'
+import { text } from '../platform/fields.ts'
 
 /** The name of a field: the key under which its value stands. */
 const name = z.string().regex(/^[a-z][a-z0-9_]{0,39}$/)

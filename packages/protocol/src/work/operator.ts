@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { operation } from './endpoint.ts'
-import { instant, json, queryInteger, text, unitInterval, usd } from './fields.ts'
-import { modes } from './ids.ts'
-import { answerForm, inputForm } from './work-forms.ts'
-import { rejectReasons } from './work-orders.ts'
-import { orderStates } from './work.ts'
+import { operation } from '../platform/endpoint.ts'
+import { instant, json, queryInteger, text, unitInterval, usd } from '../platform/fields.ts'
+import { modes } from '../platform/ids.ts'
+import { answerForm, inputForm } from './forms.ts'
+import { rejectReasons } from './orders.ts'
+import { orderStates } from './workflows.ts'
 
 /** An item whose right answer is known. It looks like any other unit and is paid like one. */
 const goldItem = z.object({ input: json(16_384), answer: json(16_384) })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { operation } from './endpoint.ts'
-import { instant, queryInteger, text, unitInterval, usd } from './fields.ts'
-import { orderStates } from './work.ts'
+import { operation } from '../platform/endpoint.ts'
+import { instant, queryInteger, text, unitInterval, usd } from '../platform/fields.ts'
+import { orderStates } from './workflows.ts'
 
 /**
  * open: waits for a person. claimed: a person works on it. delivered: the buyer may look and say yes or no until

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { operation } from './endpoint.ts'
-import { instant, json, text, unitInterval } from './fields.ts'
-import { modes } from './ids.ts'
-import { answerForm, inputForm } from './work-forms.ts'
-import { rejectReasons } from './work-orders.ts'
+import { operation } from '../platform/endpoint.ts'
+import { instant, json, text, unitInterval } from '../platform/fields.ts'
+import { modes } from '../platform/ids.ts'
+import { answerForm, inputForm } from './forms.ts'
+import { rejectReasons } from './orders.ts'
 
 /**
  * claimed: work on it. delivered: waits for the buyer. accepted: paid. rejected: the buyer said no, an appeal is open.

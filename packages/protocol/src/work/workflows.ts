@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { operation } from './endpoint.ts'
-import { instant, json, reference, text, usd } from './fields.ts'
-import { purchased, purchasePending } from './purchases.ts'
-import { answerForm, inputForm } from './work-forms.ts'
+import { operation } from '../platform/endpoint.ts'
+import { instant, json, reference, text, usd } from '../platform/fields.ts'
+import { purchased, purchasePending } from '../purchases/operations.ts'
+import { answerForm, inputForm } from './forms.ts'
 
 const microTask = z.object({
   id: z.string(),

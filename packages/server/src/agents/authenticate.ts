@@ -1,8 +1,8 @@
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { hashKey } from '../platform/keys.ts'
+import type { Agent } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction } from '../platform/db/db.ts'
+import { Refusal } from '../platform/http/errors.ts'
+import { hashKey } from '../platform/ops/keys.ts'
 import { isAgentKey, isKeyUsable } from './rules.ts'
 import { findKeyByHash, updateKeyUsed } from './store.ts'
 

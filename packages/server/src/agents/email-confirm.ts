@@ -1,9 +1,9 @@
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { hashKey } from '../platform/keys.ts'
-import { publish } from '../platform/outbox.ts'
+import type { Agent } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction } from '../platform/db/db.ts'
+import { Refusal } from '../platform/http/errors.ts'
+import { hashKey } from '../platform/ops/keys.ts'
+import { publish } from '../platform/queue/outbox.ts'
 import { findAgent, updateEmailConfirmed, updateMailTokenUsed } from './store.ts'
 
 /** Confirms the address that the token was mailed to. */

@@ -1,5 +1,5 @@
 export { makeAuthenticator } from './authenticate.ts'
-export { ensureHouseAgents, houseAgentId } from './house.ts'
+export { ensureHouseAgents, houseAgentId } from './platform-agent.ts'
 export { pages } from './pages.ts'
 export { networkTagOf } from './register.ts'
 export { operatorRoutes, routes } from './routes.ts'

@@ -1,7 +1,7 @@
-import type { Ctx } from '../platform/context.ts'
-import type { Tx } from '../platform/db.ts'
-import { hashKey } from '../platform/keys.ts'
-import { queueMail } from '../platform/mail.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import type { Tx } from '../platform/db/db.ts'
+import { hashKey } from '../platform/ops/keys.ts'
+import { queueMail } from '../platform/net/mail.ts'
 import { confirmHours, recoverMinutes } from './rules.ts'
 import { insertMailToken } from './store.ts'
 

@@ -1,7 +1,7 @@
-import type { Audit, Operator } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
+import type { Audit, Operator } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction } from '../platform/db/db.ts'
+import { Refusal } from '../platform/http/errors.ts'
 import { updateSuspended } from './store.ts'
 
 type Suspension = { readonly agentId: string; readonly suspended: boolean; readonly reason: string }

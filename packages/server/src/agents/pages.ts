@@ -1,5 +1,5 @@
-import type { Page } from '../platform/call.ts'
-import { html, pageOf } from '../platform/html.ts'
+import type { Page } from '../platform/http/call.ts'
+import { html, pageOf } from '../platform/http/html.ts'
 
 const tokenPage = (
   path: string,

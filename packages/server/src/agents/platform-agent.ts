@@ -1,7 +1,7 @@
 import { modes, type Mode } from '@pohf/protocol'
-import type { Config } from '../platform/config.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
+import type { Config } from '../platform/ops/config.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction } from '../platform/db/db.ts'
 import { insertAgentOnce } from './store.ts'
 
 /** The time of these ids is zero, so no id that is ever made is one of them. */

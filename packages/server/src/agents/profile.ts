@@ -1,8 +1,8 @@
 import { attestationSettings } from '@pohf/protocol'
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, type Tx } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
+import type { Agent } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction, type Tx } from '../platform/db/db.ts'
+import { Refusal } from '../platform/http/errors.ts'
 import { findAgent } from './store.ts'
 
 /** The agent's own record as it is shown to it. */

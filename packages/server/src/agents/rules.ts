@@ -1,5 +1,5 @@
 import { scopes, type Mode, type Scope } from '@pohf/protocol'
-import { isWellFormedKey } from '../platform/keys.ts'
+import { isWellFormedKey } from '../platform/ops/keys.ts'
 
 export const keyPrefixes: Record<Mode, string> = { live: 'svc_live_', test: 'svc_test_' }
 export const isAgentKey = (text: string): boolean => isWellFormedKey(Object.values(keyPrefixes), text)

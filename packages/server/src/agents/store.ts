@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { attestationSettings, type AttestationSettings, type Mode, type Scope } from '@pohf/protocol'
-import { now, type Tx } from '../platform/db.ts'
+import { now, type Tx } from '../platform/db/db.ts'
 
 type NewAgent = {
   agentId: string

@@ -8,7 +8,7 @@ import {
   type JWTPayload,
 } from 'jose'
 import { privateKeyToAccount, generatePrivateKey } from 'viem/accounts'
-import { startHarness } from '../../test/harness.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
 
 const harness = await startHarness()
 const { ctx } = harness

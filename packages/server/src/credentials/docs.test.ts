@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { freePort } from '../../dev/cluster.ts'
-import { serverRoot } from '../../test/architecture.ts'
-import { startHarness } from '../../test/harness.ts'
+import { serverRoot } from '../../test/architecture/import-rules.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
 
 test('the examples of docs/bind.md run as they stand and bind', async () => {
   const port = await freePort()

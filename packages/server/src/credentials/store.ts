@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { apiVersion, type CredentialKind, type Mode } from '@pohf/protocol'
-import { executePrepared, type Tx } from '../platform/db.ts'
+import { executePrepared, type Tx } from '../platform/db/db.ts'
 import type { CredentialState } from './status/rules.ts'
 
 type Act = 'session' | 'personhood' | 'binding' | 'purchase'

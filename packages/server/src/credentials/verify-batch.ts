@@ -1,6 +1,6 @@
-import { makeCoalescer, runBisected, type Outcome } from '../platform/coalesce.ts'
-import { inStatement, inTransaction, readNow } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
+import { makeCoalescer, runBisected, type Outcome } from '../platform/queue/coalesce.ts'
+import { inStatement, inTransaction, readNow } from '../platform/db/db.ts'
+import { Refusal } from '../platform/http/errors.ts'
 import { findSessions, type Session } from '../sessions/index.ts'
 import {
   insufficientCredits,
@@ -10,8 +10,8 @@ import {
   type Deps,
   type Draft,
   type Signed,
-} from './mint.ts'
-import { sessionStandings, type SessionStanding } from './standing.ts'
+} from './mint/mint.ts'
+import { sessionStandings, type SessionStanding } from './mint/assurance-inputs.ts'
 import { insertMinted, listStored, type ActKey, type Stored } from './store.ts'
 import {
   draftOf,

@@ -1,7 +1,7 @@
-import type { Agent } from '../platform/call.ts'
-import { inTransaction, readNow, type Tx } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { publish } from '../platform/outbox.ts'
+import type { Agent } from '../platform/http/call.ts'
+import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
+import { Refusal } from '../platform/http/errors.ts'
+import { publish } from '../platform/queue/outbox.ts'
 import {
   consumeWalletNonce,
   findWalletChallenge,
@@ -11,10 +11,10 @@ import {
   type WalletProof,
 } from '../evidence/index.ts'
 import { humanCode, resolveMember, type Member } from '../members/index.ts'
-import { mint, repeatOf, requireAllowance, type Deps } from './mint.ts'
-import { onchainOf } from './onchain.ts'
+import { mint, repeatOf, requireAllowance, type Deps } from './mint/mint.ts'
+import { onchainOf } from './onchain/token.ts'
 import { frameClaims, isFresh, pairwiseSubject } from './rules.ts'
-import { memberStanding, type Enrolled } from './standing.ts'
+import { memberStanding, type Enrolled } from './mint/assurance-inputs.ts'
 import { findStored } from './store.ts'
 
 type Input = {

@@ -1,13 +1,13 @@
 import type { Mode } from '@pohf/protocol'
-import { Answer, type Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
+import { Answer, type Agent } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction } from '../platform/db/db.ts'
+import { Refusal } from '../platform/http/errors.ts'
 import { resolveSession } from '../evidence/index.ts'
 import { makeViewToken, type Session } from '../sessions/index.ts'
-import type { Deps, WithToken } from './mint.ts'
+import type { Deps, WithToken } from './mint/mint.ts'
 import { frameClaims, kindOfSession, pairwiseSubject } from './rules.ts'
-import type { SessionStanding } from './standing.ts'
+import type { SessionStanding } from './mint/assurance-inputs.ts'
 
 type Input = { readonly sessionId: string; readonly challenge?: string | undefined }
 

@@ -1,8 +1,8 @@
 import { packNames, packs } from '@pohf/protocol'
 import { balancesOf } from '../ledger/index.ts'
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, readNow } from '../platform/db.ts'
+import type { Agent } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction, readNow } from '../platform/db/db.ts'
 import type { Credits } from './credits.ts'
 import { accounts, nextMonth } from './rules.ts'
 

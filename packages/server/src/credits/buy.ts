@@ -1,8 +1,8 @@
 import { packs, type PackName } from '@pohf/protocol'
 import type { Payments } from '../payments/index.ts'
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
+import type { Agent } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction } from '../platform/db/db.ts'
 import type { Credits } from './credits.ts'
 
 /** Opens a checkout for a pack. A test key pays nothing: its pack is posted at once and the page says so. */

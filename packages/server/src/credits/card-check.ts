@@ -1,7 +1,7 @@
 import { packs } from '@pohf/protocol'
 import { findPosting, listPosted, listReferences, type Comparison, type Posting } from '../ledger/index.ts'
 import { findPaidCheckout, listPaidBetween, listPaidCheckouts, listPaidOf } from '../payments/index.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import { packOf, reversalKind } from './card.ts'
 import { accounts, takenCredits } from './rules.ts'
 

@@ -1,8 +1,8 @@
 import { packNames, packs, type PackName } from '@pohf/protocol'
 import { balancesOf, InsufficientBalance, post } from '../ledger/index.ts'
 import type { PaidCheckout, Settler, TakenChange } from '../payments/index.ts'
-import type { Tx } from '../platform/db.ts'
-import { publish } from '../platform/outbox.ts'
+import type { Tx } from '../platform/db/db.ts'
+import { publish } from '../platform/queue/outbox.ts'
 import { postPurchase } from './purchase.ts'
 import { accounts, purchaseLines, reversalLines, takenCredits } from './rules.ts'
 

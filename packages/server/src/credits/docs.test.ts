@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { serverRoot } from '../../test/architecture.ts'
-import { startCardHarness } from '../../test/card.ts'
+import { serverRoot } from '../../test/architecture/import-rules.ts'
+import { startCardHarness } from '../../test/fixtures/payments/card.ts'
 
 const card = await startCardHarness()
 

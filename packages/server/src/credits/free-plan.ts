@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
-import type { Ctx } from '../platform/context.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import type { Tx } from '../platform/db/db.ts'
 import { mailOwnerOf } from './rules.ts'
 import { deleteGrant, insertGrant, insertPlace } from './store.ts'
 

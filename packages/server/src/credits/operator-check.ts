@@ -1,6 +1,6 @@
 import { listUnmatchedEvents } from '../payments/index.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, type Tx } from '../platform/db.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction, type Tx } from '../platform/db/db.ts'
 import { checkPaidCheckouts, checkPostedPacks, type CardFault, type CardPage } from './card-check.ts'
 
 const pageSize = 200

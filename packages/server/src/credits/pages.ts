@@ -1,8 +1,8 @@
 import { freeSealsPerMonth, packNames, packs } from '@pohf/protocol'
-import type { Page } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
+import type { Page } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
 import type { Payments } from '../payments/index.ts'
-import { html, pageOf, type Html } from '../platform/html.ts'
+import { html, pageOf, type Html } from '../platform/http/html.ts'
 
 const lead = (takesCards: boolean): Html =>
   takesCards

@@ -1,7 +1,7 @@
 import { packs, type Mode, type PackName } from '@pohf/protocol'
 import { balanceOf, InsufficientBalance, post, type Posting } from '../ledger/index.ts'
-import type { Tx } from '../platform/db.ts'
-import { publish } from '../platform/outbox.ts'
+import type { Tx } from '../platform/db/db.ts'
+import { publish } from '../platform/queue/outbox.ts'
 import { accounts, purchaseLines } from './rules.ts'
 
 export type Purchase = {

@@ -1,6 +1,6 @@
 import type { Payments } from '../payments/index.ts'
-import { route, type Route } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
+import { route, type Route } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
 import { balance } from './balance.ts'
 import { buy } from './buy.ts'
 import type { Credits } from './credits.ts'

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { now, type Tx } from '../platform/db.ts'
+import { now, type Tx } from '../platform/db/db.ts'
 
 /** The database's time, and whether the agent holds the free plan, in one look. */
 export const findFreePlan = async (tx: Tx, agentId: string): Promise<{ at: Date; held: boolean }> => {

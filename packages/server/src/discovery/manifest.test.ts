@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { endpoints } from '@pohf/protocol'
-import { startHarness } from '../../test/harness.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
 import { manifest } from './manifest.ts'
 
 const smtp = 'smtp://mailer:correct-horse@mail.example:25'

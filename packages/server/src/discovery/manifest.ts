@@ -1,6 +1,6 @@
 import { credentialKinds, endpoints, freeSealsPerMonth, rails } from '@pohf/protocol'
-import type { ResultOf } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
+import type { ResultOf } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
 
 /** How payment stands here; handed down by app.ts. */
 export type Settlement = {

@@ -5,7 +5,7 @@ import {
   StreamableHTTPClientTransport,
   type VersionNegotiationMode,
 } from '@modelcontextprotocol/client'
-import { startHarness } from '../../test/harness.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
 
 const harness = await startHarness()
 const address = await harness.app.api.listen({ port: 0, host: '127.0.0.1' })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startHarness } from '../../test/harness.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
 import { isOurs, wantsEventStream } from './rules.ts'
 
 const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' }

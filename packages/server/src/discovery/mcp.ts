@@ -1,5 +1,5 @@
-import type { Ctx } from '../platform/context.ts'
-import type { Dispatcher } from '../platform/dispatch.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import type { Dispatcher } from '../platform/http/dispatch.ts'
 import { makeSurface, type Surface } from './messages.ts'
 import { commissionWork } from './tools/commission-work.ts'
 import { fundOrder } from './tools/fund-order.ts'

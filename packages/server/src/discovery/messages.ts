@@ -1,9 +1,9 @@
 import { apiVersion } from '@pohf/protocol'
 import { z } from 'zod'
-import type { Call } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import type { Dispatcher } from '../platform/dispatch.ts'
-import { errorBodyOf, Refusal } from '../platform/errors.ts'
+import type { Call } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import type { Dispatcher } from '../platform/http/dispatch.ts'
+import { errorBodyOf, Refusal } from '../platform/http/errors.ts'
 import { disagreement, negotiate, statelessVersions, supportedVersions } from './rules.ts'
 import { inputSchemaOf, isRecord, resultOf, type Json, type Tool, type ToolResult } from './tools/tool.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { specification } from '@pohf/protocol'
-import { startHarness } from '../../test/harness.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
 
 const harness = await startHarness({ BASE_URL: 'https://pohf.example' })
 

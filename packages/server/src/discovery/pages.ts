@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { errorCatalogue, errorCodes, openApiDocument } from '@pohf/protocol'
-import type { Page } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { html, pageOf } from '../platform/html.ts'
+import type { Page } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { html, pageOf } from '../platform/http/html.ts'
 import { llmsText } from './llms-text.ts'
 
 /** The look is one stylesheet, which the console owns; it is served as it is written, so that no build is needed. */
 const assets: Record<string, { readonly file: string; readonly mediaType: string }> = {
-  'pohf.css': { file: '../../../console/src/look/pohf.css', mediaType: 'text/css; charset=utf-8' },
+  'pohf.css': { file: '../../../web/src/shared/design/pohf.css', mediaType: 'text/css; charset=utf-8' },
   'enrol.js': { file: '../../assets/enrol.js', mediaType: 'text/javascript; charset=utf-8' },
   'me.js': { file: '../../assets/me.js', mediaType: 'text/javascript; charset=utf-8' },
   'passkey.js': { file: '../../assets/passkey.js', mediaType: 'text/javascript; charset=utf-8' },

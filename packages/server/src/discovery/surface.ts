@@ -1,5 +1,5 @@
-import { Answer } from '../platform/call.ts'
-import { Refusal } from '../platform/errors.ts'
+import { Answer } from '../platform/http/call.ts'
+import { Refusal } from '../platform/http/errors.ts'
 import { handleMessage, invalidRequest, type McpCall, type Reply, type Surface } from './messages.ts'
 import { isOurs, wantsEventStream } from './rules.ts'
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import Fastify from 'fastify'
-import { mountPage } from '../platform/http.ts'
+import { mountPage } from '../platform/http/http.ts'
 import { tagPages } from './tag.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pohf-tag-'))

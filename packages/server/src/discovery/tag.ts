@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Page } from '../platform/call.ts'
+import type { Page } from '../platform/http/call.ts'
 
 const builtFolder = fileURLToPath(new URL('../../../tag/dist', import.meta.url))
 const names = ['tag.js', 'check.js'] as const

@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { startHarness } from '../../test/harness.ts'
-import { consolePages, operatorPages, templateOf } from './console.ts'
-import { html, pageHeaders } from '../platform/html.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
+import { consolePages, operatorPages, templateOf } from './web-pages.ts'
+import { html, pageHeaders } from '../platform/http/html.ts'
 import { pages } from './pages.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pohf-console-'))

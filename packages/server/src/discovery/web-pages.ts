@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Page } from '../platform/call.ts'
-import { html, pageHeaders, pageOf, type Template } from '../platform/html.ts'
+import type { Page } from '../platform/http/call.ts'
+import { html, pageHeaders, pageOf, type Template } from '../platform/http/html.ts'
 
-const builtFolder = fileURLToPath(new URL('../../../console/dist', import.meta.url))
+const builtFolder = fileURLToPath(new URL('../../../web/dist', import.meta.url))
 
 const mediaTypes: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',

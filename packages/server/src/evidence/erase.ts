@@ -1,5 +1,5 @@
 import type { Mode } from '@pohf/protocol'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import { deleteMemberTraces, deleteSketches } from './store.ts'
 
 type Erased = {

@@ -1,6 +1,6 @@
 export { routes } from './routes.ts'
-export { resolveSession, simulatedAttention } from './sandbox.ts'
-export { makeScoring } from './score-session.ts'
+export { resolveSession, simulatedAttention } from './scoring/sandbox.ts'
+export { makeScoring } from './scoring/score-session.ts'
 export {
   deleteOldAttestations,
   deleteOldNonces,
@@ -9,10 +9,10 @@ export {
   listMemberTraces,
   type Device,
 } from './store.ts'
-export { forgetEvidence } from './forget.ts'
-export { makePasskeyJudge } from './passkey-judge.ts'
-export { loadDeviceTrust } from './attestation-trust.ts'
-export { recordTaskSession } from './task-session.ts'
+export { forgetEvidence } from './erase.ts'
+export { makePasskeyJudge } from './devices/passkey-level.ts'
+export { loadDeviceTrust } from './devices/attestation-trust.ts'
+export { recordTaskSession } from './scoring/task-session.ts'
 export {
   consumeWalletNonce,
   findWalletChallenge,
@@ -20,6 +20,6 @@ export {
   proveByKey,
   type BoundWallet,
   type WalletProof,
-} from './wallet.ts'
+} from './wallets/wallet.ts'
 export { evidenceItem } from './proof.ts'
 export { assuranceOf, isHardware } from './rules.ts'

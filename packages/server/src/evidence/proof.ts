@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { canonicalJson } from '../platform/canonical.ts'
+import { canonicalJson } from '../platform/ops/canonical.ts'
 import type { EvidenceItem, Telemetry } from '../sessions/index.ts'
 
 /** SHA-256 over salt and canonical JSON: proves a document to whoever is shown it and the salt, nothing to others. */

@@ -1,10 +1,10 @@
-import { route, type Route } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { attestChallenge } from './attest-challenge.ts'
-import { attestVerify, type AttestDeps } from './attest-verify.ts'
-import { kineticSubmit } from './kinetic-submit.ts'
-import { testSession } from './test-session.ts'
-import { walletChallenge } from './wallet-challenge.ts'
+import { route, type Route } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { attestChallenge } from './devices/challenge.ts'
+import { attestVerify, type AttestDeps } from './devices/verify.ts'
+import { kineticSubmit } from './presence/submit.ts'
+import { testSession } from './scoring/test-session.ts'
+import { walletChallenge } from './wallets/challenge.ts'
 
 export const routes = (ctx: Ctx, attest: AttestDeps): Route[] => [
   route('evidence.wallet-challenge', (call) => walletChallenge(ctx, call.agent, call.body)),

@@ -1,6 +1,6 @@
 import type { Assurance } from '@pohf/protocol'
 import { historyScore } from '@pohf/scorer'
-import type { DeviceAssurance } from './attestation.ts'
+import type { DeviceAssurance } from './devices/attestation.ts'
 
 export type Place = { readonly lat: number; readonly lng: number }
 const earthRadiusKm = 6_371

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
-import { now, type Tx } from '../platform/db.ts'
-import type { DeviceAssurance, DeviceKey } from './attestation.ts'
+import { now, type Tx } from '../platform/db/db.ts'
+import type { DeviceAssurance, DeviceKey } from './devices/attestation.ts'
 import type { Place } from './rules.ts'
 
 type NoncePurpose = 'wallet' | 'attest'

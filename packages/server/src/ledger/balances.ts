@@ -1,4 +1,4 @@
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import type { Account } from './rules.ts'
 import { findBalance, listBalances, listBalancesOfAgents } from './store.ts'
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { faultsOfBooks } from '../../test/books.ts'
-import { startHarness } from '../../test/harness.ts'
-import { inTransaction } from '../platform/db.ts'
+import { faultsOfBooks } from '../../test/fixtures/payments/ledger.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
+import { inTransaction } from '../platform/db/db.ts'
 import { InsufficientBalance, post } from './index.ts'
 import type { Entry, Line, Unit } from './rules.ts'
 

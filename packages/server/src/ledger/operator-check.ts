@@ -1,4 +1,4 @@
-import type { Ctx } from '../platform/context.ts'
+import type { Ctx } from '../platform/ops/context.ts'
 import { reconcile, type Comparison } from './reconcile.ts'
 
 const shownMax = 100

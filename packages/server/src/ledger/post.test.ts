@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { readSources } from '../../test/architecture.ts'
-import { startHarness } from '../../test/harness.ts'
-import { inTransaction, type Tx } from '../platform/db.ts'
+import { readSources } from '../../test/architecture/import-rules.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
+import { inTransaction, type Tx } from '../platform/db/db.ts'
 import { balanceAfter, balanceOf, findPosting, InsufficientBalance, post } from './index.ts'
 import type { Entry, Line } from './rules.ts'
 

@@ -1,4 +1,4 @@
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import { InsufficientBalance, type Claim, type Entry, type Posting } from './rules.ts'
 import { findClaimed, insertEntry, listLines } from './store.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { giveCredits } from '../../test/books.ts'
-import { startHarness, type Harness } from '../../test/harness.ts'
-import { makeView } from '../../test/views.ts'
+import { giveCredits } from '../../test/fixtures/payments/ledger.ts'
+import { startHarness, type Harness } from '../../test/fixtures/harness.ts'
+import { makeView } from '../../test/fixtures/scored-session.ts'
 import * as operators from '../operators/index.ts'
 import { reconcile, type Comparison } from './index.ts'
 

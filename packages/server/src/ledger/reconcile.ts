@@ -1,6 +1,6 @@
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, type Tx } from '../platform/db.ts'
-import type { Duty } from '../platform/worker.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction, type Tx } from '../platform/db/db.ts'
+import type { Duty } from '../platform/queue/worker.ts'
 import { driftOfAccount, driftOfBook, type AccountCheck, type Drift } from './rules.ts'
 import {
   findAccountCheck,

@@ -1,5 +1,5 @@
-import { route, type Route } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
+import { route, type Route } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
 import { operatorCheck } from './operator-check.ts'
 import type { Comparison } from './reconcile.ts'
 

@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely'
-import { executePrepared, now, type Tx } from '../platform/db.ts'
+import { executePrepared, now, type Tx } from '../platform/db/db.ts'
 import type { Mode } from '@pohf/protocol'
 import type { Account, AccountCheck, Book, Claim, Drift, Entry, PostedLine, Unit } from './rules.ts'
 

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import * as operators from '../operators/index.ts'
-import { serverRoot } from '../../test/architecture.ts'
-import { startHarness } from '../../test/harness.ts'
-import { registerPaying } from '../../test/member.ts'
+import { serverRoot } from '../../test/architecture/import-rules.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
+import { registerPaying } from '../../test/fixtures/people/member.ts'
 
 const run = async (parameters: readonly string[]) => {
   const child = spawn(process.execPath, parameters)

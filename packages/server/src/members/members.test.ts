@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inTransaction } from '../platform/db.ts'
-import { startHarness } from '../../test/harness.ts'
-import { attend, enrolPerson, invite, openBrowser, registerPaying } from '../../test/member.ts'
-import { createPasskey, makePasskey } from '../../test/passkey-maker.ts'
-import { play } from '../../test/person.ts'
-import { assertRefusal } from '../../test/refusal.ts'
+import { inTransaction } from '../platform/db/db.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
+import { attend, enrolPerson, invite, openBrowser, registerPaying } from '../../test/fixtures/people/member.ts'
+import { createPasskey, makePasskey } from '../../test/fixtures/people/authenticator.ts'
+import { play } from '../../test/fixtures/people/play-session.ts'
+import { assertRefusal } from '../../test/fixtures/refusal.ts'
 
 const harness = await startHarness()
 const live = await registerPaying(harness, 'live', 'one@example.com')

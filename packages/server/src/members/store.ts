@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
-import { now, type Tx } from '../platform/db.ts'
-import type { Passkey } from './passkeys.ts'
+import { now, type Tx } from '../platform/db/db.ts'
+import type { Passkey } from './people/passkeys.ts'
 import type { PasskeyAssurance, Uniqueness } from './rules.ts'
 
 export type MemberKey = { readonly agentId: string; readonly mode: Mode; readonly memberId: string }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startHarness } from '../../test/harness.ts'
-import { play, type Play } from '../../test/person.ts'
-import { microTasks } from './micro-tasks.ts'
-import { makeTaskToken } from './task-token.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
+import { play, type Play } from '../../test/fixtures/people/play-session.ts'
+import { microTasks } from './items.ts'
+import { makeTaskToken } from './token.ts'
 
 const harness = await startHarness()
 const live = await harness.register('live')

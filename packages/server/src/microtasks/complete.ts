@@ -1,11 +1,11 @@
 import type { Mode } from '@pohf/protocol'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, readNow, type Tx } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { publish } from '../platform/outbox.ts'
-import { isAnswered, judgeAnswer, microTasks, sampleToken } from './micro-tasks.ts'
-import { insertCompletion, insertTokenClaim } from './store.ts'
-import { readTaskToken, tokenMinutes } from './task-token.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
+import { Refusal } from '../platform/http/errors.ts'
+import { publish } from '../platform/queue/outbox.ts'
+import { isAnswered, judgeAnswer, microTasks, sampleToken } from './items.ts'
+import { insertCompletion, insertTokenClaim } from '../work/store.ts'
+import { readTaskToken, tokenMinutes } from './token.ts'
 
 /** Handed down by app.ts: scores the act into a session. */
 export type RecordTaskSession = (

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startHarness } from '../../test/harness.ts'
-import { judgeAnswer, microTasks, sampleTask } from './micro-tasks.ts'
-import { makeTaskToken } from './task-token.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
+import { judgeAnswer, microTasks, sampleTask } from './items.ts'
+import { makeTaskToken } from './token.ts'
 
 const harness = await startHarness()
 const live = await harness.register('live')

@@ -1,8 +1,8 @@
 import { isId, type Mode } from '@pohf/protocol'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, readNow, type Tx } from '../platform/db.ts'
-import { microTasks, sampleTask, sampleToken, type MicroTask } from './micro-tasks.ts'
-import { makeTaskToken, tokenMinutes } from './task-token.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
+import { microTasks, sampleTask, sampleToken, type MicroTask } from './items.ts'
+import { makeTaskToken, tokenMinutes } from './token.ts'
 
 /** Handed down by app.ts: the mode of an agent, undefined where there is none. */
 export type FindMode = (tx: Tx, agentId: string) => Promise<Mode | undefined>

@@ -1,5 +1,5 @@
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction } from '../platform/db/db.ts'
 import { firstHash, isIntact } from './rules.ts'
 import { findAuditHash, listAudit } from './store.ts'
 

@@ -1,6 +1,6 @@
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { hashKey, makeKey } from '../platform/keys.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction } from '../platform/db/db.ts'
+import { hashKey, makeKey } from '../platform/ops/keys.ts'
 import { operatorKeyPrefix } from './rules.ts'
 import { insertAudit, insertOperator } from './store.ts'
 

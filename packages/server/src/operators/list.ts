@@ -1,5 +1,5 @@
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction } from '../platform/db/db.ts'
 import { listOperators } from './store.ts'
 
 export const list = async (ctx: Ctx) =>

@@ -1,7 +1,7 @@
-import type { Operator } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
+import type { Operator } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction } from '../platform/db/db.ts'
+import { Refusal } from '../platform/http/errors.ts'
 import { insertAudit, updateOperatorRevoked } from './store.ts'
 
 export const revoke = async (ctx: Ctx, by: Operator, operatorId: string) =>

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { canonicalJson } from '../platform/canonical.ts'
-import { isWellFormedKey } from '../platform/keys.ts'
+import { canonicalJson } from '../platform/ops/canonical.ts'
+import { isWellFormedKey } from '../platform/ops/keys.ts'
 
 export const operatorKeyPrefix = 'svc_op_'
 export const isOperatorKey = (text: string): boolean => isWellFormedKey([operatorKeyPrefix], text)

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { now, readNow, type Tx } from '../platform/db.ts'
+import { now, readNow, type Tx } from '../platform/db/db.ts'
 import { firstHash, hashEntry, type AuditEntry } from './rules.ts'
 
 export const insertOperator = async (

@@ -1,8 +1,8 @@
-import type { Audit, Operator } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { Refusal } from '../platform/errors.ts'
-import { publish } from '../platform/outbox.ts'
-import { aboutPayout, takeStep } from './payout-step.ts'
+import type { Audit, Operator } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { Refusal } from '../platform/http/errors.ts'
+import { publish } from '../platform/queue/outbox.ts'
+import { aboutPayout, takeStep } from './payout-transition.ts'
 
 /** The second operator approves it. Off by default: paying people out is a decision of the deployment. */
 export const payoutApprove = async (ctx: Ctx, audit: Audit, operator: Operator, requestId: string) => {

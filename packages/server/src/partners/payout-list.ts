@@ -1,6 +1,6 @@
 import type { Mode, PayoutState } from '@pohf/protocol'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction } from '../platform/db/db.ts'
 import { listPayouts } from './store.ts'
 
 type Query = {

@@ -1,7 +1,7 @@
-import type { Audit, Operator } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { publish } from '../platform/outbox.ts'
-import { aboutPayout, emptyHold, takeStep } from './payout-step.ts'
+import type { Audit, Operator } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { publish } from '../platform/queue/outbox.ts'
+import { aboutPayout, emptyHold, takeStep } from './payout-transition.ts'
 import { accounts } from './rules.ts'
 
 type Payment = { readonly requestId: string; readonly paymentRef: string }

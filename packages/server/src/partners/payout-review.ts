@@ -1,6 +1,6 @@
-import type { Audit, Operator } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { takeStep } from './payout-step.ts'
+import type { Audit, Operator } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { takeStep } from './payout-transition.ts'
 
 /** The first operator looks at it; whoever that is cannot approve it. */
 export const payoutReview = (ctx: Ctx, audit: Audit, operator: Operator, requestId: string) =>

@@ -1,9 +1,9 @@
 import type { Mode, PayoutState } from '@pohf/protocol'
 import { post } from '../ledger/index.ts'
-import type { Audit, Operator } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, type Tx } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
+import type { Audit, Operator } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction, type Tx } from '../platform/db/db.ts'
+import { Refusal } from '../platform/http/errors.ts'
 import { holdAccountOf, moveStars, stepFault } from './rules.ts'
 import { findPayout, updatePayoutState, type PayoutRow } from './store.ts'
 

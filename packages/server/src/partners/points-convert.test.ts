@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startHarness, type Answered } from '../../test/harness.ts'
+import { startHarness, type Answered } from '../../test/fixtures/harness.ts'
 import { claimOf, starsOf, userAccountOf } from './rules.ts'
 
 const harness = await startHarness()

@@ -1,9 +1,9 @@
 import { balanceAfter, balanceOf, post } from '../ledger/index.ts'
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, type Tx } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { publish } from '../platform/outbox.ts'
+import type { Agent } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction, type Tx } from '../platform/db/db.ts'
+import { Refusal } from '../platform/http/errors.ts'
+import { publish } from '../platform/queue/outbox.ts'
 import {
   accounts,
   claimOf,

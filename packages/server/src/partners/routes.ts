@@ -1,5 +1,5 @@
-import { route, type Audit, type Route } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
+import { route, type Audit, type Route } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
 import { payoutApprove } from './payout-approve.ts'
 import { payoutList } from './payout-list.ts'
 import { payoutPay } from './payout-pay.ts'

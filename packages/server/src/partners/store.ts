@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Mode, PayoutState } from '@pohf/protocol'
-import { now, type Tx } from '../platform/db.ts'
+import { now, type Tx } from '../platform/db/db.ts'
 import { sameCallHours, type Conversion } from './rules.ts'
 
 /** The time of the claim where it is new; undefined where it stands. A claim under way is waited for. */

@@ -1,9 +1,9 @@
-export type { PaidCheckout, Settler, Settlers, TakenChange } from './card-apply.ts'
-export { makeCardProvider } from './card-provider.ts'
-export { makePayments, type Payments } from './checkout.ts'
-export { duties } from './duties.ts'
-export { pages } from './pages.ts'
-export { requestRefund } from './request-refund.ts'
+export type { PaidCheckout, Settler, Settlers, TakenChange } from './card/apply.ts'
+export { makeCardProvider } from './card/provider.ts'
+export { makePayments, type Payments } from './card/checkout.ts'
+export { duties } from './jobs.ts'
+export { pages } from './card/pages.ts'
+export { requestRefund } from './refunds/request-refund.ts'
 export { operatorRoutes, routes } from './routes.ts'
 export {
   findPaidCheckout,

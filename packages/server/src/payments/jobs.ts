@@ -1,9 +1,9 @@
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import type { Duty } from '../platform/worker.ts'
-import { applyFact, applyMessage, type Settlers } from './card-apply.ts'
-import { ProviderFault, type CardProvider } from './card-provider.ts'
-import { sendRefunds } from './send-refunds.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction } from '../platform/db/db.ts'
+import type { Duty } from '../platform/queue/worker.ts'
+import { applyFact, applyMessage, type Settlers } from './card/apply.ts'
+import { ProviderFault, type CardProvider } from './card/provider.ts'
+import { sendRefunds } from './refunds/send-refunds.ts'
 import {
   deleteOldCardEvents,
   findLastCardEvent,

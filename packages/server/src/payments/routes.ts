@@ -1,11 +1,11 @@
-import { route, type Audit, type Route } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import type { Settlers } from './card-apply.ts'
-import type { CardProvider } from './card-provider.ts'
-import { cardWebhook } from './card-webhook.ts'
-import { operatorRefund } from './operator-refund.ts'
-import { operatorRefundRetry } from './operator-refund-retry.ts'
-import { operatorRefunds } from './operator-refunds.ts'
+import { route, type Audit, type Route } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import type { Settlers } from './card/apply.ts'
+import type { CardProvider } from './card/provider.ts'
+import { cardWebhook } from './card/webhook.ts'
+import { operatorRefund } from './refunds/operator-refund.ts'
+import { operatorRefundRetry } from './refunds/operator-refund-retry.ts'
+import { operatorRefunds } from './refunds/operator-refunds.ts'
 
 export const routes = (
   ctx: Ctx,

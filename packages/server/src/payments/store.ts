@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
-import { now, type Tx } from '../platform/db.ts'
-import type { Outcome } from './card-apply.ts'
-import type { CardMessage, DisputeState } from './card-facts.ts'
+import { now, type Tx } from '../platform/db/db.ts'
+import type { Outcome } from './card/apply.ts'
+import type { CardMessage, DisputeState } from './card/facts.ts'
 import { checkoutHours, type CheckoutState, type NewCheckout } from './rules.ts'
 
 type Key = Pick<NewCheckout, 'agentId' | 'mode' | 'purpose' | 'reference'>

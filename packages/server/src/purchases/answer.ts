@@ -1,6 +1,6 @@
-import { Answer } from '../../platform/call.ts'
-import type { Config } from '../../platform/config.ts'
-import { Refusal } from '../../platform/errors.ts'
+import { Answer } from '../platform/http/call.ts'
+import type { Config } from '../platform/ops/config.ts'
+import { Refusal } from '../platform/http/errors.ts'
 import { recoveryMessage, type PurchaseState } from './rules.ts'
 import type { Purchase } from './store.ts'
 

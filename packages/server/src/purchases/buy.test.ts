@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { specification } from '@pohf/protocol'
 import { createLocalJWKSet, jwtVerify } from 'jose'
-import { inTransaction } from '../../platform/db.ts'
-import { reconcile } from '../../ledger/index.ts'
-import { decode, encode, makePayer } from '../../../test/payer.ts'
-import { startShop } from '../../../test/shop.ts'
-import { houseAgentId } from '../../agents/index.ts'
-import { purchaseComparison } from './comparison.ts'
+import { inTransaction } from '../platform/db/db.ts'
+import { reconcile } from '../ledger/index.ts'
+import { decode, encode, makePayer } from '../../test/fixtures/payments/payer.ts'
+import { startShop } from '../../test/fixtures/payments/purchases.ts'
+import { houseAgentId } from '../agents/index.ts'
+import { purchaseComparison } from './reconcile.ts'
 
 const shop = await startShop()
 if (!shop) test('purchases', { skip: 'no chain runs on this system' }, () => undefined)

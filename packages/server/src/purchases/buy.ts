@@ -9,17 +9,17 @@ import {
   type Network,
   type Payment,
 } from '../payments/index.ts'
-import { Answer, type Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal, errorBodyOf } from '../platform/errors.ts'
-import { makePurchaseId, purchaseIdFault, type PurchaseTerms } from './purchase-id.ts'
-import { answerOf, pendingAnswer, type Asker } from './purchase/answer.ts'
-import { isSecretOf, publicIdOf } from './purchase/rules.ts'
-import type { Shop } from './purchase/shop.ts'
-import type { Purchase } from './purchase/store.ts'
-import { capCentsOf } from './rules.ts'
-import { findInStock } from './purchase-stock.ts'
+import { Answer, type Agent } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction } from '../platform/db/db.ts'
+import { Refusal, errorBodyOf } from '../platform/http/errors.ts'
+import { makePurchaseId, purchaseIdFault, type PurchaseTerms } from './id.ts'
+import { answerOf, pendingAnswer, type Asker } from './answer.ts'
+import { isSecretOf, publicIdOf } from './rules.ts'
+import type { Shop } from './flow.ts'
+import type { Purchase } from './store.ts'
+import { capCentsOf } from '../work/rules.ts'
+import { findInStock } from './stock.ts'
 import { findRehearsal, isRehearsalId } from './test-workflows.ts'
 
 /** The request: which unit, and what its headers and query say about payment. */

@@ -4,9 +4,9 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { serverRoot } from '../../test/architecture.ts'
-import { decode, encode, makePayer, type Entry } from '../../test/payer.ts'
-import { startHarness, type Answered } from '../../test/harness.ts'
+import { serverRoot } from '../../test/architecture/import-rules.ts'
+import { decode, encode, makePayer, type Entry } from '../../test/fixtures/payments/payer.ts'
+import { startHarness, type Answered } from '../../test/fixtures/harness.ts'
 
 const harness = await startHarness()
 const sandbox = await harness.register('test')

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { encode } from '../../../test/payer.ts'
-import { startShop } from '../../../test/shop.ts'
+import { encode } from '../../test/fixtures/payments/payer.ts'
+import { startShop } from '../../test/fixtures/payments/purchases.ts'
 
 const shop = await startShop()
 if (!shop) test('races', { skip: 'no chain runs on this system' }, () => undefined)

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
-import type { SignedPayment } from '../../payments/index.ts'
-import { Refusal } from '../../platform/errors.ts'
-import { makeLimiter } from '../../platform/limits.ts'
-import { awaitEnd, findKnown, sell, type Sold, type Wanted } from './sell.ts'
+import type { SignedPayment } from '../payments/index.ts'
+import { Refusal } from '../platform/http/errors.ts'
+import { makeLimiter } from '../platform/http/limits.ts'
+import { awaitEnd, findKnown, sell, type Sold, type Wanted } from './reserve.ts'
 import type { Till } from './settle.ts'
 import type { Purchase } from './store.ts'
 

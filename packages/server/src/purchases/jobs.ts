@@ -1,7 +1,7 @@
-import { listUnfinalPayments, markPaymentLooked, markPaymentSettled } from '../../payments/index.ts'
-import { inTransaction } from '../../platform/db.ts'
-import { Refusal } from '../../platform/errors.ts'
-import type { Duty } from '../../platform/worker.ts'
+import { listUnfinalPayments, markPaymentLooked, markPaymentSettled } from '../payments/index.ts'
+import { inTransaction } from '../platform/db/db.ts'
+import { Refusal } from '../platform/http/errors.ts'
+import type { Duty } from '../platform/queue/worker.ts'
 import { apply, drive, type Till } from './settle.ts'
 import { claimDuePurchases, findPurchase } from './store.ts'
 

@@ -1,9 +1,9 @@
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { shownPurchase } from './purchase-read.ts'
-import { listPurchases, type Position, type Purchase } from './purchase/store.ts'
+import type { Agent } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction } from '../platform/db/db.ts'
+import { Refusal } from '../platform/http/errors.ts'
+import { shownPurchase } from './read.ts'
+import { listPurchases, type Position, type Purchase } from './store.ts'
 
 type Query = { readonly limit?: number | undefined; readonly cursor?: string | undefined }
 const defaultLimit = 50

@@ -1,8 +1,8 @@
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import type { PurchaseState } from './purchase/rules.ts'
-import { listPurchasesIn } from './purchase/store.ts'
-import { listedPurchase } from './purchases-list.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction } from '../platform/db/db.ts'
+import type { PurchaseState } from './rules.ts'
+import { listPurchasesIn } from './store.ts'
+import { listedPurchase } from './list.ts'
 
 type Query = { readonly status?: PurchaseState | undefined; readonly limit?: number | undefined }
 

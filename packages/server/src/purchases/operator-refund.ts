@@ -1,10 +1,10 @@
 import type { Settlement } from '../payments/index.ts'
-import type { Audit, Operator } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { postReturned } from './purchase/settle.ts'
-import { findPurchase, findPurchaseLocked, findRefundUsed, updateRefunded } from './purchase/store.ts'
+import type { Audit, Operator } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction } from '../platform/db/db.ts'
+import { Refusal } from '../platform/http/errors.ts'
+import { postReturned } from './settle.ts'
+import { findPurchase, findPurchaseLocked, findRefundUsed, updateRefunded } from './store.ts'
 
 type Input = { readonly purchaseId: string; readonly transaction: string; readonly reason: string }
 type Act = { readonly ctx: Ctx; readonly audit: Audit; readonly settlement: Settlement | undefined }

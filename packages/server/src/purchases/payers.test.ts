@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import { compile } from '@pohf/chain'
 import { encodeAbiParameters } from 'viem'
-import { encode, makePayer } from '../../../test/payer.ts'
-import { readConfig } from '../../platform/config.ts'
-import { makeSettlement } from '../../payments/index.ts'
-import { gasKeysFile, makeBuyers, startShop } from '../../../test/shop.ts'
-import { startHarness } from '../../../test/harness.ts'
+import { encode, makePayer } from '../../test/fixtures/payments/payer.ts'
+import { readConfig } from '../platform/ops/config.ts'
+import { makeSettlement } from '../payments/index.ts'
+import { gasKeysFile, makeBuyers, startShop } from '../../test/fixtures/payments/purchases.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
 
 const walletSource = `// SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.20;

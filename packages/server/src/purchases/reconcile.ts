@@ -1,5 +1,5 @@
 import type { Mode } from '@pohf/protocol'
-import { listPosted, listUnposted, type Comparison } from '../../ledger/index.ts'
+import { listPosted, listUnposted, type Comparison } from '../ledger/index.ts'
 import { paymentKind } from './rules.ts'
 import { listPaidPurchases, listUnknownPurchases } from './store.ts'
 

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { purchaseStates } from '@pohf/protocol'
-import type { Line } from '../../ledger/index.ts'
+import type { Line } from '../ledger/index.ts'
 
 export type PurchaseState = (typeof purchaseStates)[number]
 

@@ -1,18 +1,18 @@
 import type { Mode } from '@pohf/protocol'
-import { post } from '../../ledger/index.ts'
+import { post } from '../ledger/index.ts'
 import {
   markPaymentSettled,
   markPaymentVoid,
   type Proof,
   type Settlement,
   type Standing,
-} from '../../payments/index.ts'
-import type { PurchaseCredential, PurchaseMint, SignedSale } from '../../credentials/index.ts'
-import { WorkGone } from '../../credentials/index.ts'
-import type { Ctx } from '../../platform/context.ts'
-import { inTransaction, type Tx } from '../../platform/db.ts'
-import { Refusal } from '../../platform/errors.ts'
-import { publish } from '../../platform/outbox.ts'
+} from '../payments/index.ts'
+import type { PurchaseCredential, PurchaseMint, SignedSale } from '../credentials/index.ts'
+import { WorkGone } from '../credentials/index.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction, type Tx } from '../platform/db/db.ts'
+import { Refusal } from '../platform/http/errors.ts'
+import { publish } from '../platform/queue/outbox.ts'
 import { isOpen, nextLookSeconds, paidLines, paymentKind, returnKind } from './rules.ts'
 import {
   findPurchase,

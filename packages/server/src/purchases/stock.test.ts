@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
-import { create } from '../../operators/index.ts'
-import { faultsOfBooks } from '../../../test/books.ts'
-import { encode } from '../../../test/payer.ts'
-import { startShop } from '../../../test/shop.ts'
-import { makeWorker } from '../../../test/worker.ts'
+import { create } from '../operators/index.ts'
+import { faultsOfBooks } from '../../test/fixtures/payments/ledger.ts'
+import { encode } from '../../test/fixtures/payments/payer.ts'
+import { startShop } from '../../test/fixtures/payments/purchases.ts'
+import { makeWorker } from '../../test/fixtures/people/worker.ts'
 
 const shop = await startShop()
 if (!shop) test('selling from stock', { skip: 'no chain runs on this system' }, () => undefined)

@@ -1,8 +1,8 @@
 import type { Mode, Workflow } from '@pohf/protocol'
-import type { Tx } from '../platform/db.ts'
-import type { Stock } from './purchase/settle.ts'
-import { countStock, hasStock, markSold, returnStock, takeStock } from './stock.ts'
-import { findWorkflow, listWorkflows } from './store.ts'
+import type { Tx } from '../platform/db/db.ts'
+import type { Stock } from './settle.ts'
+import { countStock, hasStock, markSold, returnStock, takeStock } from '../work/workflows/stock.ts'
+import { findWorkflow, listWorkflows } from '../work/store.ts'
 import { findRehearsal } from './test-workflows.ts'
 
 /** What a rehearsal delivers. It is nobody's work, so nothing is used up. */

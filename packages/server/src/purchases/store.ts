@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
-import { executePrepared, type Tx } from '../../platform/db.ts'
-import { claimDue } from '../../platform/leases.ts'
+import { executePrepared, type Tx } from '../platform/db/db.ts'
+import { claimDue } from '../platform/queue/leases.ts'
 import type { PurchaseState } from './rules.ts'
 
 export type PurchaseKey = {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
-import { encode, makePayer } from '../../../test/payer.ts'
-import type { Fate } from '../../../test/node-proxy.ts'
-import { startShop } from '../../../test/shop.ts'
+import { encode, makePayer } from '../../test/fixtures/payments/payer.ts'
+import type { Fate } from '../../test/fixtures/payments/chain-proxy.ts'
+import { startShop } from '../../test/fixtures/payments/purchases.ts'
 
 const shop = await startShop()
 if (!shop) test('settlements in doubt', { skip: 'no chain runs on this system' }, () => undefined)

@@ -1,4 +1,4 @@
 /** What `pohf doctor` needs of the server, and nothing more. */
-export { ConfigFaults, readConfig, type Config } from './platform/config.ts'
-export { checkDurability } from './platform/db.ts'
-export { readMigrations } from './platform/migrate.ts'
+export { ConfigFaults, readConfig, type Config } from '../platform/ops/config.ts'
+export { checkDurability } from '../platform/db/db.ts'
+export { readMigrations } from '../platform/db/migrate.ts'

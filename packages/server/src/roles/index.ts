@@ -1,13 +1,13 @@
 import { Pool } from 'pg'
-import { buildApp, buildContext, buildDuties } from './app.ts'
-import * as discovery from './discovery/index.ts'
-import * as operators from './operators/index.ts'
-import type { Config } from './platform/config.ts'
-import { checkDurability } from './platform/db.ts'
-import { makeLog } from './platform/log.ts'
-import { migrate } from './platform/migrate.ts'
-import { onStop } from './platform/stop.ts'
-import { startWorker } from './platform/worker.ts'
+import { buildApp, buildContext, buildDuties } from '../wiring/index.ts'
+import * as discovery from '../discovery/index.ts'
+import * as operators from '../operators/index.ts'
+import type { Config } from '../platform/ops/config.ts'
+import { checkDurability } from '../platform/db/db.ts'
+import { makeLog } from '../platform/ops/log.ts'
+import { migrate } from '../platform/db/migrate.ts'
+import { onStop } from '../platform/ops/stop.ts'
+import { startWorker } from '../platform/queue/worker.ts'
 
 /** Refuses an unsafe database and brings its schema up to date. */
 export const prepare = async (config: Config): Promise<void> => {

@@ -1,11 +1,11 @@
-import { systemClock } from './platform/clock.ts'
-import type { SignerConfig } from './platform/config.ts'
-import { makeLog } from './platform/log.ts'
-import { onStop } from './platform/stop.ts'
+import { systemClock } from '../platform/ops/clock.ts'
+import type { SignerConfig } from '../platform/ops/config.ts'
+import { makeLog } from '../platform/ops/log.ts'
+import { onStop } from '../platform/ops/stop.ts'
 // File by file, not by index.ts: this process loads no code that speaks HTTP or SQL, and starts the faster for it.
-import { openBackend } from './signing/open-backend.ts'
-import { openKeyring } from './signing/keyring.ts'
-import { listenAsSigner } from './signing/process.ts'
+import { openBackend } from '../signing/open-backend.ts'
+import { openKeyring } from '../signing/keyring.ts'
+import { listenAsSigner } from '../signing/signer-server.ts'
 
 /** The only process that holds private keys. It needs no database and no network. */
 export const runSigner = async (config: SignerConfig): Promise<void> => {

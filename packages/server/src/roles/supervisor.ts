@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-const entry = fileURLToPath(new URL('main.ts', import.meta.url))
+const entry = fileURLToPath(new URL('../main.ts', import.meta.url))
 /** A child that dies is started again, slower each time: 0.2 s, 0.4 s, up to 5 s. */
 const waitMs = (failures: number) => Math.min(5_000, 200 * 2 ** failures)
 const healthyMs = 30_000

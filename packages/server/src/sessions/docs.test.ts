@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { serverRoot } from '../../test/architecture.ts'
-import { startHarness } from '../../test/harness.ts'
+import { serverRoot } from '../../test/architecture/import-rules.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
 
 const run = async (parameters: readonly string[]) => {
   const child = spawn(process.execPath, parameters)

@@ -1,9 +1,9 @@
 import { isId } from '@pohf/protocol'
 import { telemetryAlg } from '@pohf/protocol/telemetry'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, type Tx } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import type { SignedChunk } from './chain.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction, type Tx } from '../platform/db/db.ts'
+import { Refusal } from '../platform/http/errors.ts'
+import type { SignedChunk } from './recording/chain.ts'
 import { makeViewToken, type SessionStatus } from './rules.ts'
 import {
   findSession,
@@ -12,8 +12,8 @@ import {
   type LockedRecording,
   type SessionKey,
 } from './store.ts'
-import { takeChunks } from './take.ts'
-import { packLeaves, rootOf } from './tree.ts'
+import { takeChunks } from './recording/append.ts'
+import { packLeaves, rootOf } from './recording/tree.ts'
 
 /** Handed down by app.ts: what follows once a session is closed for good. Where it fails, a duty comes back to it. */
 export type OnClosed = (key: SessionKey) => Promise<void>

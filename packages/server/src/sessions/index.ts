@@ -1,7 +1,7 @@
-export { readChunks } from './chunks.ts'
+export { readChunks } from './recording/chunks.ts'
 export type { FindSite } from './create.ts'
-export { duties } from './duties.ts'
-export { readRecords, type OpenedSession } from './open-records.ts'
+export { duties } from './jobs.ts'
+export { readRecords, type OpenedSession } from './recording/open-records.ts'
 export { routes } from './routes.ts'
 export {
   makeViewToken,

@@ -1,10 +1,10 @@
-import { route, type Route } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { chunks } from './chunks.ts'
+import { route, type Route } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { chunks } from './recording/chunks.ts'
 import { create, type FindSite } from './create.ts'
 import { finish, type OnClosed } from './finish.ts'
 import { read } from './read.ts'
-import { makeIntake, telemetry } from './telemetry.ts'
+import { makeIntake, telemetry } from './recording/telemetry.ts'
 
 type Handed = { readonly findSite: FindSite; readonly onClosed: OnClosed }
 

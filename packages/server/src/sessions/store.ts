@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { telemetryLimits } from '@pohf/protocol/telemetry'
-import { executePrepared, readNow, type Tx } from '../platform/db.ts'
-import type { PublicJwk } from './chain.ts'
-import type { Recording, RecordingState } from './recording.ts'
+import { executePrepared, readNow, type Tx } from '../platform/db/db.ts'
+import type { PublicJwk } from './recording/chain.ts'
+import type { Recording, RecordingState } from './recording/state.ts'
 import type {
   Client,
   Counted,
@@ -14,7 +14,7 @@ import type {
   SessionStatus,
   Telemetry,
 } from './rules.ts'
-import { unpackLeaves } from './tree.ts'
+import { unpackLeaves } from './recording/tree.ts'
 
 export type SessionKey = { readonly agentId: string; readonly mode: Mode; readonly sessionId: string }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { Answer } from '../platform/call.ts'
-import type { Signer } from './sign.ts'
+import { Answer } from '../platform/http/call.ts'
+import type { Signer } from './signer-client.ts'
 
 /** The public keys: cacheable, and the same bytes until a key changes. */
 export const jwks = async (signer: Signer, ifNoneMatch: string | undefined) => {

@@ -2,7 +2,7 @@ import { createPublicKey, verify, type KeyObject } from 'node:crypto'
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { keyPurposes } from '@pohf/protocol'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/ops/clock.ts'
 import type { Backend } from './backend.ts'
 import { openJournal, readJournalPage, type Journal, type JournalSpan } from './journal.ts'
 import {

@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, readNow, type Tx } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
+import { Refusal } from '../platform/http/errors.ts'
 import type { JournalEntry } from './journal.ts'
 import { compareWithJournal, journalIdOf, onchainTyp, type Difference, type Issued } from './rules.ts'
-import type { Signer } from './sign.ts'
+import type { Signer } from './signer-client.ts'
 
 const dayMs = 86_400_000
 /** The signer's clock may differ from the database's, and a credential is stored after it was signed. */

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { startHarness } from '../../test/harness.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
 import * as operators from '../operators/index.ts'
 
 const harness = await startHarness()

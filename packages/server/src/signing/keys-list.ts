@@ -1,4 +1,4 @@
-import type { Signer } from './sign.ts'
+import type { Signer } from './signer-client.ts'
 
 const iso = (ms: number) => new Date(ms).toISOString()
 

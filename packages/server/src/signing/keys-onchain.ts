@@ -1,7 +1,7 @@
 import { lifetimeDays } from '@pohf/protocol'
 import { encodeFunctionData, parseAbi, toHex } from 'viem'
 import { headerOf, onchainTyp } from './rules.ts'
-import type { Signer } from './sign.ts'
+import type { Signer } from './signer-client.ts'
 
 const abi = parseAbi([
   'function addKey(bytes32 x, bytes32 y, uint40 notAfter, bytes header)',

@@ -1,6 +1,6 @@
-import type { Operator } from '../platform/call.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
+import type { Operator } from '../platform/http/call.ts'
+import { inTransaction } from '../platform/db/db.ts'
+import { Refusal } from '../platform/http/errors.ts'
 import type { KeyAct } from './keys-rotate.ts'
 
 /** Takes a compromised key out of use and out of the published set at once. */

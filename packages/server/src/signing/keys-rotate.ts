@@ -1,8 +1,8 @@
-import type { Audit, Operator } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
+import type { Audit, Operator } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction } from '../platform/db/db.ts'
 import type { KeyPurpose } from './rules.ts'
-import type { Signer } from './sign.ts'
+import type { Signer } from './signer-client.ts'
 
 export type KeyAct = { readonly ctx: Ctx; readonly signer: Signer; readonly audit: Audit }
 

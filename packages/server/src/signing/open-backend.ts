@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { SignerConfig } from '../platform/config.ts'
+import type { SignerConfig } from '../platform/ops/config.ts'
 import { fileBackend, type Backend } from './backend.ts'
 import { pkcs11Backend } from './pkcs11.ts'
 

@@ -8,7 +8,7 @@ import {
   jwtVerify,
   type JWKSCacheInput,
 } from 'jose'
-import { startHarness } from '../../test/harness.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
 import * as operators from '../operators/index.ts'
 
 const hourMs = 3_600_000

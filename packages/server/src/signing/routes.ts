@@ -1,12 +1,12 @@
-import { route, type Audit, type Route } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
+import { route, type Audit, type Route } from '../platform/http/call.ts'
+import type { Ctx } from '../platform/ops/context.ts'
 import { jwks } from './jwks.ts'
 import { keysCheck, type ListStored } from './keys-check.ts'
 import { keysOnchain } from './keys-onchain.ts'
 import { keysList } from './keys-list.ts'
 import { keysRevoke } from './keys-revoke.ts'
 import { keysRotate } from './keys-rotate.ts'
-import type { Signer } from './sign.ts'
+import type { Signer } from './signer-client.ts'
 
 export const routes = (signer: Signer): Route[] => [
   route('signing.jwks', (call) => jwks(signer, call.header('if-none-match'))),

@@ -8,7 +8,7 @@ import {
   type CredentialClaims,
 } from '@pohf/protocol'
 import { z } from 'zod'
-import { canonicalJson } from '../platform/canonical.ts'
+import { canonicalJson } from '../platform/ops/canonical.ts'
 
 declare const linted: unique symbol
 /** Claims that were checked. Only `lint` makes one, and only this can be signed. */

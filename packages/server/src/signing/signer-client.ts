@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
-import { systemClock, type Clock } from '../platform/clock.ts'
-import { Refusal } from '../platform/errors.ts'
+import { systemClock, type Clock } from '../platform/ops/clock.ts'
+import { Refusal } from '../platform/http/errors.ts'
 import type { JournalPage, JournalSpan } from './journal.ts'
 import type { KeyPurpose, KeyRecord, Mintable, PublishedJwk, Typ } from './rules.ts'
 

@@ -4,9 +4,9 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
-import { startHarness } from '../../test/harness.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
 import { readJournal } from './journal.ts'
-import { connectSigner } from './sign.ts'
+import { connectSigner } from './signer-client.ts'
 import { lint } from './rules.ts'
 
 const harness = await startHarness()

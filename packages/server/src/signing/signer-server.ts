@@ -2,7 +2,7 @@ import { chmodSync, rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { keyPurposes } from '@pohf/protocol'
 import { z } from 'zod'
-import type { Logger } from '../platform/log.ts'
+import type { Logger } from '../platform/ops/log.ts'
 import type { Keyring } from './keyring.ts'
 import type { KeyPurpose, Typ } from './rules.ts'
 

@@ -1,5 +1,5 @@
 import type { MetricsRow } from '@pohf/protocol'
-import { writeRows } from '../platform/csv.ts'
+import { writeRows } from '../platform/http/csv.ts'
 
 /** Append-only: a column is never moved, renamed or dropped. */
 const columns = [

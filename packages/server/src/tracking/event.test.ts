@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeViewToken } from '../sessions/index.ts'
-import { startHarness } from '../../test/harness.ts'
-import { makeView } from '../../test/views.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
+import { makeView } from '../../test/fixtures/scored-session.ts'
 
 const harness = await startHarness()
 const agent = await harness.register('live')

@@ -1,6 +1,6 @@
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, readNow, type Tenant, type Tx } from '../platform/db.ts'
-import type { Limiter } from '../platform/limits.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction, readNow, type Tenant, type Tx } from '../platform/db/db.ts'
+import type { Limiter } from '../platform/http/limits.ts'
 import { findSession, readViewToken, type View } from '../sessions/index.ts'
 import {
   beaconsByToken,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startHarness } from '../../test/harness.ts'
-import { makeView } from '../../test/views.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
+import { makeView } from '../../test/fixtures/scored-session.ts'
 
 const harness = await startHarness()
 const dayMs = 86_400_000

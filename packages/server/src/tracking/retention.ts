@@ -1,6 +1,6 @@
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import type { Duty } from '../platform/worker.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction } from '../platform/db/db.ts'
+import type { Duty } from '../platform/queue/worker.ts'
 import { tokenDays } from './rules.ts'
 import { dropOutlivedRegisters } from './store.ts'
 

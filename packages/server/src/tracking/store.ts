@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import type { SessionKey } from '../sessions/index.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import type { Beacon } from './rules.ts'
 
 export type TrackedView = { readonly viewedAt: Date; readonly beacons: number }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { Answer } from '../platform/call.ts'
+import { Answer } from '../platform/http/call.ts'
 
 /** An answer of the free tier: the same for everybody without a key, for a minute. */
 export const cached = <T>(body: T, ifNoneMatch: string | undefined): Answer<T> | Answer<undefined> => {

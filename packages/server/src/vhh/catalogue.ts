@@ -1,5 +1,5 @@
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction } from '../platform/db/db.ts'
 import type { Signer } from '../signing/index.ts'
 import { ensureEpochs } from './epochs.ts'
 import { nameOf } from './rules.ts'

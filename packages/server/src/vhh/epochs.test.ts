@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, type JSONWebKeySet } from 'jose'
-import { buildContext } from '../app.ts'
-import { inTransaction } from '../platform/db.ts'
+import { buildContext } from '../wiring/index.ts'
+import { inTransaction } from '../platform/db/db.ts'
 import { connectSigner, type Signer } from '../signing/index.ts'
-import { startHarness } from '../../test/harness.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
 import { ensureEpochs } from './index.ts'
 import { insertEpoch } from './store.ts'
 

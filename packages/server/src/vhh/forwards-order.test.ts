@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isId } from '@pohf/protocol'
-import { startHarness } from '../../test/harness.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
 import { monthOf } from './rules.ts'
 
 const harness = await startHarness({ FORWARD_CAPACITY_HOURS_PER_MONTH: '100', ADDRESS_LIMITS: 'on' })

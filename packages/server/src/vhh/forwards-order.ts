@@ -1,5 +1,5 @@
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, readNow } from '../platform/db.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction, readNow } from '../platform/db/db.ts'
 import type { Signer } from '../signing/index.ts'
 import { ensureEpochs, readComposite } from './epochs.ts'
 import { assess, hoursAvailable, leadMonths, premiumPct, totalUsdCents, usdOf } from './rules.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inTransaction } from '../platform/db.ts'
-import { makeKey } from '../platform/keys.ts'
-import { startHarness } from '../../test/harness.ts'
+import { inTransaction } from '../platform/db/db.ts'
+import { makeKey } from '../platform/ops/keys.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
 import { insertEpoch } from './store.ts'
 
 const harness = await startHarness()

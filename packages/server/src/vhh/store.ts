@@ -1,5 +1,5 @@
 import type { Epoch } from '@pohf/protocol'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import { unit, usdOf, type Assessment } from './rules.ts'
 
 const columns = [

@@ -4,9 +4,9 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { serverRoot } from '../../test/architecture.ts'
-import { startHarness } from '../../test/harness.ts'
-import { attemptsOf, happen, newAgent, subscribe } from '../../test/webhooks.ts'
+import { serverRoot } from '../../test/architecture/import-rules.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
+import { attemptsOf, happen, newAgent, subscribe } from '../../test/fixtures/webhooks.ts'
 
 /** Runs the receiver of docs/webhooks.md as it stands, on a free port, and says where it listens. */
 const startExample = async (environment: Record<string, string>): Promise<string> => {

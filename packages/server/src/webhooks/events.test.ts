@@ -4,12 +4,12 @@ import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { eventCatalogue, events, type EventType } from '@pohf/protocol'
-import { readSources } from '../../test/architecture.ts'
-import { startHarness } from '../../test/harness.ts'
-import { startReceiver } from '../../test/receiver.ts'
-import { happen, newAgent, secondMs, subscribe, type Agent } from '../../test/webhooks.ts'
-import { inTransaction } from '../platform/db.ts'
-import { publish } from '../platform/outbox.ts'
+import { readSources } from '../../test/architecture/import-rules.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
+import { startReceiver } from '../../test/fixtures/webhook-receiver.ts'
+import { happen, newAgent, secondMs, subscribe, type Agent } from '../../test/fixtures/webhooks.ts'
+import { inTransaction } from '../platform/db/db.ts'
+import { publish } from '../platform/queue/outbox.ts'
 
 const harness = await startHarness()
 

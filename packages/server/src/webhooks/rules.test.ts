@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { outcomeOf } from './queue/rules.ts'
+import { outcomeOf } from './delivery/rules.ts'
 import {
   bodyOf,
   isFailingTooLong,

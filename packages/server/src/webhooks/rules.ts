@@ -1,8 +1,8 @@
 import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
 import type { EventEnvelope } from '@pohf/protocol'
-import { isLoopbackHost } from '../platform/config.ts'
-import { isPublicAddress } from '../platform/outbound.ts'
-import type { Reply } from './queue/rules.ts'
+import { isLoopbackHost } from '../platform/ops/config.ts'
+import { isPublicAddress } from '../platform/net/outbound.ts'
+import type { Reply } from './delivery/rules.ts'
 
 /** Enabled endpoints that one agent may have. */
 export const endpointsMax = 50

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { Webhook as StandardWebhook } from 'standardwebhooks'
 import { Webhook as SvixWebhook } from 'svix'
 import { verifyWebhook, type WebhookReason } from '@pohf/verify'
-import { startHarness } from '../../test/harness.ts'
-import { startReceiver, type Received } from '../../test/receiver.ts'
-import { happen, headersFor, hourMs, newAgent, subscribe, type Agent } from '../../test/webhooks.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
+import { startReceiver, type Received } from '../../test/fixtures/webhook-receiver.ts'
+import { happen, headersFor, hourMs, newAgent, subscribe, type Agent } from '../../test/fixtures/webhooks.ts'
 
 const harness = await startHarness()
 

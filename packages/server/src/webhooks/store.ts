@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
-import { now, type Tenant, type Tx } from '../platform/db.ts'
+import { now, type Tenant, type Tx } from '../platform/db/db.ts'
 
 export type EndpointKey = { readonly agentId: string; readonly endpointId: string }
 type Owner = { readonly agentId: string; readonly mode: Mode }

@@ -1,7 +1,7 @@
 import type { Mode } from '@pohf/protocol'
 import type { WorkMint } from '../credentials/index.ts'
-import type { Ctx } from '../platform/context.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import type { Tx } from '../platform/db/db.ts'
 
 /** The books that work writes to besides the buyer's; both come from modules that work does not know. */
 export type Books = {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { faultsOfBooks } from '../../test/books.ts'
-import { startHarness, type Harness } from '../../test/harness.ts'
-import { makeLane, runModel, skewable } from '../../test/order-model.ts'
+import { faultsOfBooks } from '../../test/fixtures/payments/ledger.ts'
+import { startHarness, type Harness } from '../../test/fixtures/harness.ts'
+import { makeLane, runModel, skewable } from '../../test/fixtures/payments/order-model.ts'
 
 /** `npm run battery:orders` asks for more. */
 const sequences = Number(process.env['POHF_ORDER_SEQUENCES'] ?? 2_000)

@@ -1,7 +1,7 @@
 import { languageOf, languageSwitch } from '../members/index.ts'
-import type { Page } from '../platform/call.ts'
-import { html, pageHeaders, picturePageHeaders, type Template } from '../platform/html.ts'
-import { shellWords } from './words.ts'
+import type { Page } from '../platform/http/call.ts'
+import { html, pageHeaders, picturePageHeaders, type Template } from '../platform/http/html.ts'
+import { shellWords } from './messages.ts'
 
 /**
  * The worker's pages: the list of work, what was earned, and one unit. The script fetches what they show, so that they

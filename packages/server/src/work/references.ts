@@ -1,8 +1,8 @@
 import type { Mode } from '@pohf/protocol'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import { findOrder } from './orders/store.ts'
-import { publicIdOf } from './purchase/rules.ts'
-import { findPurchase } from './purchase/store.ts'
+import { publicIdOf } from '../purchases/rules.ts'
+import { findPurchase } from '../purchases/store.ts'
 import { isPaid } from './rules.ts'
 import { findUnit, listUnits } from './units/store.ts'
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { AnswerForm, InputForm, Mode, Workflow } from '@pohf/protocol'
-import { now, readNow, type Tx } from '../platform/db.ts'
+import { now, readNow, type Tx } from '../platform/db/db.ts'
 import { capCentsOf, usdOf } from './rules.ts'
 
 const workflowColumns = [

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isId, scopes } from '@pohf/protocol'
-import { isWellFormedKey, makeKey } from '../src/platform/keys.ts'
-import { assertRefusal } from './refusal.ts'
-import { startHarness } from './harness.ts'
-import { until } from './waiting.ts'
+import { isWellFormedKey, makeKey } from '../../src/platform/ops/keys.ts'
+import { assertRefusal } from '../fixtures/refusal.ts'
+import { startHarness } from '../fixtures/harness.ts'
+import { until } from '../fixtures/polling.ts'
 
 const harness = await startHarness()
 type Key = { apiKey: string; keyId: string }

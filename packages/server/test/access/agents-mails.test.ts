@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { freePort } from '../dev/cluster.ts'
+import { freePort } from '../../dev/cluster.ts'
 import { scopes } from '@pohf/protocol'
-import { assertRefusal } from './refusal.ts'
-import { startHarness } from './harness.ts'
-import { linkOf, startMailbox, subjectOf, textOf } from './mailbox.ts'
+import { assertRefusal } from '../fixtures/refusal.ts'
+import { startHarness } from '../fixtures/harness.ts'
+import { linkOf, startMailbox, subjectOf, textOf } from '../fixtures/mailbox.ts'
 
 const mailbox = await startMailbox()
 after(() => mailbox.stop())

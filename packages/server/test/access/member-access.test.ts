@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { endpoints, type Endpoint } from '@pohf/protocol'
-import type { ExternalIssuer } from '../src/members/index.ts'
-import { startHarness, type Answered } from './harness.ts'
-import { enrolPerson, openBrowser, type PersonBrowser } from './member.ts'
-import { createPasskey, makePasskey, usePasskey, type Passkey } from './passkey-maker.ts'
-import { findBytes } from './people.ts'
-import { makeWorker } from './worker.ts'
+import type { ExternalIssuer } from '../../src/members/index.ts'
+import { startHarness, type Answered } from '../fixtures/harness.ts'
+import { enrolPerson, openBrowser, type PersonBrowser } from '../fixtures/people/member.ts'
+import { createPasskey, makePasskey, usePasskey, type Passkey } from '../fixtures/people/authenticator.ts'
+import { findBytes } from '../architecture/personal-data.ts'
+import { makeWorker } from '../fixtures/people/worker.ts'
 
 /** Vouches for whoever brings a code; `meanwhile` happens while it looks. */
 let meanwhile: () => Promise<unknown> = async () => undefined

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { memberCookie, type Endpoint, type Mode } from '@pohf/protocol'
-import type { Harness } from './harness.ts'
-import { openBrowser } from './member.ts'
-import { makeWorker } from './worker.ts'
+import type { Harness } from '../fixtures/harness.ts'
+import { openBrowser } from '../fixtures/people/member.ts'
+import { makeWorker } from '../fixtures/people/worker.ts'
 
 type Outcome = 'passes' | 'sign_in_required' | 'forbidden'
 /** Somebody who calls the rows that are for a person. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isId } from '@pohf/protocol'
-import { startMain } from './children.ts'
-import { assertRefusal } from './refusal.ts'
-import { startHarness } from './harness.ts'
+import { startMain } from '../fixtures/processes/child-processes.ts'
+import { assertRefusal } from '../fixtures/refusal.ts'
+import { startHarness } from '../fixtures/harness.ts'
 
 const harness = await startHarness()
 const databaseUrl = harness.ctx.config.DATABASE_URL

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isId, modes } from '@pohf/protocol'
-import { ensureHouseAgents, houseAgentId } from '../src/agents/index.ts'
-import { startHarness } from './harness.ts'
+import { ensureHouseAgents, houseAgentId } from '../../src/agents/index.ts'
+import { startHarness } from '../fixtures/harness.ts'
 
 const harness = await startHarness()
 

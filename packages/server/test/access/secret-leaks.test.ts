@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SMTPServer } from 'smtp-server'
-import { freePort } from '../dev/cluster.ts'
-import * as operators from '../src/operators/index.ts'
-import { makeKey } from '../src/platform/keys.ts'
-import { dumpTables, leaksOf } from './leaks.ts'
-import { linkOf, startMailbox } from './mailbox.ts'
-import { startHarness } from './harness.ts'
+import { freePort } from '../../dev/cluster.ts'
+import * as operators from '../../src/operators/index.ts'
+import { makeKey } from '../../src/platform/ops/keys.ts'
+import { dumpTables, leaksOf } from './secret-leaks.ts'
+import { linkOf, startMailbox } from '../fixtures/mailbox.ts'
+import { startHarness } from '../fixtures/harness.ts'
 
 const smtpPort = await freePort()
 const harness = await startHarness({ SMTP_URL: `smtp://127.0.0.1:${smtpPort}` })

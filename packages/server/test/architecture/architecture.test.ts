@@ -11,7 +11,7 @@ import {
   readSources,
   readTables,
   serverRoot,
-} from './architecture.ts'
+} from './import-rules.ts'
 
 const files = readSources()
 
@@ -141,7 +141,7 @@ test('a planted floating promise fails the linter', () => {
       'const work = async (): Promise<number> => 1\nexport const start = (): void => {\n  work()\n}\n',
     )
     const run = spawnSync('oxlint', ['--type-aware', file], {
-      cwd: join(serverRoot, '../..'),
+      cwd: join(serverRoot, '../../..'),
       encoding: 'utf8',
     })
     assert.equal(run.status, 1, run.stdout)

@@ -11,10 +11,10 @@ import {
   operatorEndpoints,
   specification,
 } from '@pohf/protocol'
-import { makeAdmission } from '../src/platform/admission.ts'
-import { buildListener } from '../src/platform/http.ts'
-import { startHarness } from './harness.ts'
-import { serverRoot } from './architecture.ts'
+import { makeAdmission } from '../../src/platform/http/admission.ts'
+import { buildListener } from '../../src/platform/http/http.ts'
+import { startHarness } from '../fixtures/harness.ts'
+import { serverRoot } from './import-rules.ts'
 
 const harness = await startHarness()
 const routePath = (path: string) => path.replaceAll(/\{(\w+)\}/g, ':$1')

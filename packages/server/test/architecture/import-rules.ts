@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 
-export const serverRoot = new URL('../', import.meta.url).pathname
+export const serverRoot = new URL('../../', import.meta.url).pathname
 export type SourceFile = { readonly path: string; readonly text: string }
 
 /** Every source file of the server, tests left out, as paths below src/. */
@@ -32,11 +32,11 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   discovery: ['work', 'vhh', 'agents', 'credentials'],
 }
 
-const sqlFiles = /(^|\/)store\.ts$|^platform\/(db|migrate|outbox|leases|idempotency|limits|maintenance)\.ts$/
-const httpFiles = /(^|\/)routes\.ts$|^platform\/http[a-z-]*\.ts$|^discovery\/mcp\.ts$|^app\.ts$/
+const sqlFiles = /(^|\/)store\.ts$|^platform\/db\/[a-z]+\.ts$|^platform\/queue\/(outbox|leases)\.ts$/
+const httpFiles = /(^|\/)routes\.ts$|^platform\/http\/http[a-z-]*\.ts$|^discovery\/mcp\.ts$|^wiring\/[a-z]+\.ts$/
 // signing/process and signing/sign speak over a Unix socket of our own, never over a network.
 const networkFiles =
-  /^platform\/(outbound|mail|db|migrate)\.ts$|^signing\/(process|sign)\.ts$|^(main|roles|supervisor)\.ts$/
+  /^platform\/net\/(outbound|mail)\.ts$|^platform\/db\/(db|migrate)\.ts$|^signing\/signer-(server|client)\.ts$|^main\.ts$|^roles\/(index|supervisor)\.ts$/
 const fixedNames = new Set(['utils', 'helpers', 'lib', 'common'])
 
 const moduleOf = (path: string): string => (path.includes('/') ? (path.split('/')[0] ?? '') : 'main')
@@ -47,7 +47,7 @@ const importFaults = (file: SourceFile): string[] => {
   const from = moduleOf(file.path)
   if (from === 'main') return []
   return importsOf(file).flatMap((specifier) => {
-    if (!specifier.startsWith('../')) return []
+    if (!specifier.startsWith('../../')) return []
     // A module may have folders: what counts is where the path leads, not how it is written.
     const target = /^([a-z]+)\/(.+)$/.exec(posix.join(posix.dirname(file.path), specifier))
     if (!target) return [`${file.path} imports ${specifier} from the root`]
@@ -73,16 +73,16 @@ const powerFaults = (file: SourceFile): string[] => {
   if (
     !networkFiles.test(path) &&
     has(/from '(node:https?|node:net|node:dns[^']*|undici|nodemailer)'|\bfetch\(/) &&
-    !/^platform\/limits\.ts$/.test(path)
+    !/^platform\/http\/limits\.ts$/.test(path)
   )
-    faults.push(`${path}: network outside platform/outbound.ts`)
+    faults.push(`${path}: network outside platform/net/outbound.ts`)
   // The card provider's SDK has a way out of its own, which card-client replaces.
-  if (!/^payments\/card-(client|provider)\.ts$/.test(path) && has(/from 'stripe'/))
-    faults.push(`${path}: network outside platform/outbound.ts`)
-  if (path !== 'platform/config.ts' && has(/process\.env/))
-    faults.push(`${path}: process.env outside platform/config.ts`)
+  if (!/^payments\/card\/(client|provider)\.ts$/.test(path) && has(/from 'stripe'/))
+    faults.push(`${path}: network outside platform/net/outbound.ts`)
+  if (path !== 'platform/ops/config.ts' && has(/process\.env/))
+    faults.push(`${path}: process.env outside platform/ops/config.ts`)
   if (
-    !/^platform\/(clock|ids|keys|secrets|http)\.ts$/.test(path) &&
+    !/^platform\/(ops\/(clock|ids|keys|secrets)|http\/http)\.ts$/.test(path) &&
     has(/\bDate\.now\(|new Date\(\)|Math\.random\(|\brandomBytes\(|\brandomUUID\(/)
   )
     faults.push(`${path}: clock or randomness outside platform`)
@@ -99,7 +99,7 @@ export const faultsOf = (files: readonly SourceFile[]): string[] =>
 
 /** Every table of the database, read off the generated types. */
 export const readTables = (): string[] => {
-  const types = readFileSync(join(serverRoot, 'src/platform/schema.ts'), 'utf8')
+  const types = readFileSync(join(serverRoot, 'src/platform/db/schema.ts'), 'utf8')
   const [, body = ''] = /export interface DB \{([^}]*)\}/.exec(types) ?? []
   return [...body.matchAll(/^\s+(\w+):/gm)].map((match) => match[1] ?? '')
 }

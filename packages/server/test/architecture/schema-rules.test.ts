@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { catalogueFaults } from './catalogue.ts'
-import { startHarness } from './harness.ts'
+import { catalogueFaults } from './schema-rules.ts'
+import { startHarness } from '../fixtures/harness.ts'
 
 const harness = await startHarness()
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { inTransaction } from '../src/platform/db.ts'
-import { startHarness } from './harness.ts'
+import { inTransaction } from '../../src/platform/db/db.ts'
+import { startHarness } from '../fixtures/harness.ts'
 
 const harness = await startHarness()
 const one = await harness.register('live')

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { inTransaction, readNow } from '../src/platform/db.ts'
-import { Refusal } from '../src/platform/errors.ts'
-import { startHarness } from './harness.ts'
+import { inTransaction, readNow } from '../../src/platform/db/db.ts'
+import { Refusal } from '../../src/platform/http/errors.ts'
+import { startHarness } from '../fixtures/harness.ts'
 
 const harness = await startHarness()
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { scopes } from '@pohf/protocol'
-import { beginIdempotent } from '../src/platform/idempotency.ts'
-import { assertRefusal } from './refusal.ts'
-import { startHarness, type Answered } from './harness.ts'
+import { beginIdempotent } from '../../src/platform/db/idempotency.ts'
+import { assertRefusal } from '../fixtures/refusal.ts'
+import { startHarness, type Answered } from '../fixtures/harness.ts'
 
 const harness = await startHarness()
 const keysPath = '/api/agents/keys'

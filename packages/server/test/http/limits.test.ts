@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertRefusal } from './refusal.ts'
-import { startHarness, type Harness } from './harness.ts'
+import { assertRefusal } from '../fixtures/refusal.ts'
+import { startHarness, type Harness } from '../fixtures/harness.ts'
 
 /** A registration as it arrives over a socket from `peer`. */
 const registerFrom = async (harness: Harness, peer: string, forwardedFor?: string) => {

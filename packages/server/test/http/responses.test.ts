@@ -3,11 +3,11 @@ import { request as httpRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { endpoints, type Endpoint } from '@pohf/protocol'
-import { makeAdmission } from '../src/platform/admission.ts'
-import { buildListener } from '../src/platform/http.ts'
-import { assertRefusal } from './refusal.ts'
-import { startHarness, type Answered } from './harness.ts'
-import { until } from './waiting.ts'
+import { makeAdmission } from '../../src/platform/http/admission.ts'
+import { buildListener } from '../../src/platform/http/http.ts'
+import { assertRefusal } from '../fixtures/refusal.ts'
+import { startHarness, type Answered } from '../fixtures/harness.ts'
+import { until } from '../fixtures/polling.ts'
 
 const harness = await startHarness()
 const live = await harness.register('live')
@@ -382,7 +382,7 @@ test('a row that browsers of any site may call answers their preflight and echoe
 })
 
 test('a number in a query is decimal text within its range, else 400', async () => {
-  const { create } = await import('../src/operators/index.ts')
+  const { create } = await import('../../src/operators/index.ts')
   const { operatorKey } = await create(harness.ctx, 'machine', 'Ada')
   const audit = (query: string) => harness.operate('GET', `/operator/audit?${query}`, { key: operatorKey })
   assert.equal((await audit('limit=1')).json.entries.length, 1)

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { Client } from 'pg'
-import { startCluster } from '../dev/cluster.ts'
-import { migrate } from '../src/platform/migrate.ts'
-import { assertRefusal } from './refusal.ts'
-import { startHarness } from './harness.ts'
+import { startCluster } from '../../dev/cluster.ts'
+import { migrate } from '../../src/platform/db/migrate.ts'
+import { assertRefusal } from '../fixtures/refusal.ts'
+import { startHarness } from '../fixtures/harness.ts'
 
 // A cluster of its own, for it is stopped and started again.
 const folder = mkdtempSync(join(tmpdir(), 'pohf-gone-'))

@@ -3,9 +3,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { openChain } from '../dev/chain.ts'
-import { readConfig } from '../src/platform/config.ts'
-import { startHarness } from './harness.ts'
+import { openChain } from '../../dev/chain.ts'
+import { readConfig } from '../../src/platform/ops/config.ts'
+import { startHarness } from '../fixtures/harness.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pohf-dev-chain-'))
 after(() => rmSync(folder, { recursive: true, force: true }))

@@ -16,10 +16,10 @@ import { after, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
-import { freePort } from '../dev/cluster.ts'
-import { makeDatabase } from './harness.ts'
+import { freePort } from '../../dev/cluster.ts'
+import { makeDatabase } from '../fixtures/harness.ts'
 
-const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
 type User = { readonly uid: number; readonly gid: number }
 const userOf = (name: string): User | undefined => {

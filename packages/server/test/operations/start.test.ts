@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { Client } from 'pg'
-import { freePort } from '../dev/cluster.ts'
-import { childrenOf, isAlive, startMain, type Running } from './children.ts'
-import { makeDatabase } from './harness.ts'
-import { until } from './waiting.ts'
+import { freePort } from '../../dev/cluster.ts'
+import { childrenOf, isAlive, startMain, type Running } from '../fixtures/processes/child-processes.ts'
+import { makeDatabase } from '../fixtures/harness.ts'
+import { until } from '../fixtures/polling.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pohf-start-'))
 const endings: (() => Promise<void>)[] = []

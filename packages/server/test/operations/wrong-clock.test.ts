@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
-import { freePort } from '../dev/cluster.ts'
-import { startMain } from './children.ts'
-import { startHarness, type Answered, type Harness, type Request } from './harness.ts'
-import { enrolPerson, openBrowser, registerPaying } from './member.ts'
-import { createPasskey, makePasskey, usePasskey } from './passkey-maker.ts'
-import { assertRefusal } from './refusal.ts'
-import { until } from './waiting.ts'
+import { freePort } from '../../dev/cluster.ts'
+import { startMain } from '../fixtures/processes/child-processes.ts'
+import { startHarness, type Answered, type Harness, type Request } from '../fixtures/harness.ts'
+import { enrolPerson, openBrowser, registerPaying } from '../fixtures/people/member.ts'
+import { createPasskey, makePasskey, usePasskey } from '../fixtures/people/authenticator.ts'
+import { assertRefusal } from '../fixtures/refusal.ts'
+import { until } from '../fixtures/polling.ts'
 
 // A node whose machine has a wrong clock works beside one whose clock is right, on the same database. What ends a nonce
 // is the database's time alone.
@@ -16,7 +16,7 @@ import { until } from './waiting.ts'
 const library = /^LD_PRELOAD=(.+)$/m.exec(
   spawnSync('faketime', ['-f', '+0', 'env'], { encoding: 'utf8' }).stdout ?? '',
 )?.[1]
-const skip = library === undefined ? 'no faketime here: tools/debian-packages.sh' : false
+const skip = library === undefined ? 'no faketime here: tools/ci/debian-packages.sh' : false
 const harness = await startHarness()
 const agent = await registerPaying(harness, 'live', 'clock@example.com')
 

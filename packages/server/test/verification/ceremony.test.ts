@@ -6,19 +6,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { verifyCredential, type Fetch } from '@pohf/verify'
 import type { ProbeTruth } from '@pohf/protocol/telemetry'
-import { findChromium, launch, violationsOf } from '../../console/test/browser.ts'
-import { buildPages } from '../dev/build-pages.ts'
-import { truthOf } from '../src/sessions/probes.ts'
-import type { RecordingState } from '../src/sessions/recording.ts'
-import { startHarness } from './harness.ts'
-import { wordsOf, type Words } from '../src/members/words.ts'
-import { invite, registerPaying } from './member.ts'
+import { findChromium, launch, violationsOf } from '../../../web/test/browser.ts'
+import { buildPages } from '../../dev/build-pages.ts'
+import { truthOf } from '../../src/sessions/recording/probes.ts'
+import type { RecordingState } from '../../src/sessions/recording/state.ts'
+import { startHarness } from '../fixtures/harness.ts'
+import { wordsOf, type Words } from '../../src/members/pages/messages.ts'
+import { invite, registerPaying } from '../fixtures/people/member.ts'
 
 // Whole ceremonies in a real browser: the page, the passkey of a virtual authenticator, the questions, the credential.
 
 const chromium = findChromium()
 const skip = 'missing' in chromium ? chromium.missing : false
-if (!skip) assert.deepEqual(await buildPages(['tag', 'console']), [])
+if (!skip) assert.deepEqual(await buildPages(['tag', 'web']), [])
 
 /** The address of the service is part of its settings, so its port is chosen before it starts. */
 const freePort = (): Promise<number> =>

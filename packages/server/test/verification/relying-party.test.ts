@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { after, test } from 'node:test'
 import { credentialKinds, verifyCredential, type Fetch, type Policy } from '@pohf/verify'
-import { startHarness } from './harness.ts'
+import { startHarness } from '../fixtures/harness.ts'
 
 const harness = await startHarness()
 const { apiKey: key } = await harness.register('test')

@@ -1,7 +1,7 @@
 import { render } from 'preact'
-import '../look/pohf.css'
+import '../shared/design/pohf.css'
 import { RecordingView, type Language } from './page.tsx'
-import { recordingWords } from './words.ts'
+import { recordingWords } from './messages.ts'
 
 const { searchParams } = new URL(location.href)
 /** The link decides, else what the browser asks for first among those that we have. */

@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
-import { openRecording, type RecordingPage } from '../replay/open.ts'
-import { Replay } from '../replay/replay.tsx'
-import type { Story } from '../replay/story.ts'
-import { fill, replayWords } from '../replay/words.ts'
-import { recordingWords, type RecordingWords } from './words.ts'
+import { openRecording, type RecordingPage } from '../shared/replay/open.ts'
+import { Replay } from '../shared/replay/replay.tsx'
+import type { Story } from '../shared/replay/timeline.ts'
+import { fill, replayWords } from '../shared/replay/messages.ts'
+import { recordingWords, type RecordingWords } from './messages.ts'
 
 export type Language = keyof typeof recordingWords
 type Trouble = { readonly title: string; readonly lead: string; readonly link?: string }

@@ -1,5 +1,5 @@
 import { render } from 'preact'
-import '../look/pohf.css'
+import '../shared/design/pohf.css'
 import './verify.css'
 import { VerifyPage } from './page.tsx'
 

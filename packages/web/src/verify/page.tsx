@@ -1,8 +1,8 @@
 import type { Result } from '@pohf/verify'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { Seal } from '../look/seal.tsx'
-import { checkHere } from './check.ts'
-import { outcomeOf } from './outcome.ts'
+import { Seal } from '../shared/design/seal.tsx'
+import { checkHere } from '../shared/credential/check.ts'
+import { outcomeOf } from '../shared/credential/outcome.ts'
 import { ResultView } from './result.tsx'
 
 type Phase =

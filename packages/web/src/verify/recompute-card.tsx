@@ -1,7 +1,7 @@
 import type { Claims } from '@pohf/verify'
 import { useState } from 'preact/hooks'
-import { Lines } from './lines.tsx'
-import type { Line } from './outcome.ts'
+import { Lines } from '../shared/credential/check-list.tsx'
+import type { Line } from '../shared/credential/outcome.ts'
 import { recomputeText } from './recompute.ts'
 
 /** Far above the longest recording there is; a larger file is not one. */

@@ -1,8 +1,8 @@
 import type { TelemetryRecord } from '@pohf/protocol/telemetry'
 import type { Recomputed } from '@pohf/scorer'
 import { checkChunks, readRecording, type Claims } from '@pohf/verify'
-import type { Line } from './outcome.ts'
-import { componentNames } from './words.ts'
+import type { Line } from '../shared/credential/outcome.ts'
+import { componentNames } from '../shared/credential/messages.ts'
 
 const good = (text: string): Line => ({ sign: '✓', text })
 const bad = (text: string): Line => ({ sign: '✗', text })

@@ -1,13 +1,13 @@
 import type { Claims, Result } from '@pohf/verify'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { CopyId } from '../look/copy-id.tsx'
-import { useDigest } from '../look/digest.ts'
-import { Seal } from '../look/seal.tsx'
-import { Lines } from './lines.tsx'
-import { allChecks, factsOf, summaryOf, type Outcome } from './outcome.ts'
+import { CopyId } from '../shared/design/copy-id.tsx'
+import { useDigest } from '../shared/design/digest.ts'
+import { Seal } from '../shared/design/seal.tsx'
+import { Lines } from '../shared/credential/check-list.tsx'
+import { allChecks, factsOf, summaryOf, type Outcome } from '../shared/credential/outcome.ts'
 import { RecomputeCard } from './recompute-card.tsx'
-import { componentNames, decimals, limitsOf } from './words.ts'
+import { componentNames, decimals, limitsOf } from '../shared/credential/messages.ts'
 
 type Score = { readonly claims: Claims; readonly quality: number; readonly tone: Outcome['tone'] }
 const Measured = ({ claims, quality, tone }: Score) => {

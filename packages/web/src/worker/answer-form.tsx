@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import type { Values } from './draft.ts'
 import { lengthMaxOf, type Fault } from './fields.ts'
 import type { AnswerField } from './wire.ts'
-import { fill, type Words } from './words.ts'
+import { fill, type Words } from './messages.ts'
 
 type Given = {
   readonly words: Words

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
 import { call, failedOf, type Failed } from './api.ts'
-import { dateText, momentText, starsText, worthText } from './figures.ts'
-import { instead, useLoaded } from './load.tsx'
+import { dateText, momentText, starsText, worthText } from './format.ts'
+import { instead, useLoaded } from './use-query.tsx'
 import { hrefOf, Title, Trouble, type Page } from './parts.tsx'
-import { chipOf, payOf } from './states.ts'
+import { chipOf, payOf } from './status.ts'
 import type { Book, Earnings, Payout, Summary } from './wire.ts'
-import { fill, type Words } from './words.ts'
+import { fill, type Words } from './messages.ts'
 
 const PayoutForm = ({
   page: { words },

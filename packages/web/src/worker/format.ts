@@ -1,4 +1,4 @@
-import { fill, type Words } from './words.ts'
+import { fill, type Words } from './messages.ts'
 
 /** Stars are hundredths of a dollar. */
 const starsPerUsd = 100

@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
 import { call, failedOf, serverNow, type Failed } from './api.ts'
-import { countText, durationText, minutesText, starsText, worthText } from './figures.ts'
-import { instead, useLoaded } from './load.tsx'
+import { countText, durationText, minutesText, starsText, worthText } from './format.ts'
+import { instead, useLoaded } from './use-query.tsx'
 import { hrefOf, Title, Trouble, type Page } from './parts.tsx'
 import type { Assignment, Summary, Task, Tasks } from './wire.ts'
-import { fill, type Words } from './words.ts'
+import { fill, type Words } from './messages.ts'
 
 const refreshMs = 30_000
 /** The service counts no further. */

@@ -1,18 +1,18 @@
 import { render } from 'preact'
-import '../look/pohf.css'
+import '../shared/design/pohf.css'
 import './work.css'
 import { EarningsPage } from './earnings.tsx'
 import { Frame } from './frame.tsx'
 import { ListPage } from './list.tsx'
 import { TaskPage } from './task.tsx'
-import { english } from './words.ts'
+import { english } from './messages.ts'
 
 const root = document.getElementById('work')
 const language = document.documentElement.lang
 const [, , rest] = location.pathname.split('/')
 if (root) {
   // Whoever reads English loads no German.
-  const words = language === 'de' ? (await import('./words-de.ts')).german : english
+  const words = language === 'de' ? (await import('./messages-de.ts')).german : english
   // The person's own way to write dates and numbers, where it is of the page's language.
   const locale = navigator.languages.find((one) => one.startsWith(language)) ?? language
   const page = { words, locale }

@@ -1,4 +1,4 @@
-import type { Words } from './words.ts'
+import type { Words } from './messages.ts'
 
 export const german: Words = {
   menu: { label: 'Ihre Arbeit', list: 'Arbeit', earnings: 'Verdienst', me: 'Ihre Daten' },

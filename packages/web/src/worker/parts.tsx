@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { Failed } from './api.ts'
-import { fill, type Words } from './words.ts'
+import { fill, type Words } from './messages.ts'
 
 /** What every part of a page is given: its texts, and how numbers and dates are written. */
 export type Page = { readonly words: Words; readonly locale: string }

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
 import { call, failedOf, serverNow, type Failed } from './api.ts'
-import { momentText, qualityName, starsText, worthText } from './figures.ts'
+import { momentText, qualityName, starsText, worthText } from './format.ts'
 import { hrefOf, Title, Trouble, type Page } from './parts.tsx'
-import { chipOf, payOf } from './states.ts'
+import { chipOf, payOf } from './status.ts'
 import type { Assignment, Summary } from './wire.ts'
-import { fill, type Words } from './words.ts'
+import { fill, type Words } from './messages.ts'
 
 type Said = { readonly title: string; readonly lead: string }
 

@@ -3,7 +3,7 @@ import { call, failedOf, type Failed } from './api.ts'
 import { dropDraft, keepDraft, type Values } from './draft.ts'
 import { Title, Trouble } from './parts.tsx'
 import type { Assignment } from './wire.ts'
-import type { Words } from './words.ts'
+import type { Words } from './messages.ts'
 
 /** Scoring takes a second or two; a busy service is given a minute before the person is asked. */
 const triesMax = 40

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { failedOf, type Failed } from './api.ts'
 import { hrefOf, Title, Trouble, type Page } from './parts.tsx'
 import { SignIn } from './sign-in.tsx'
-import type { Words } from './words.ts'
+import type { Words } from './messages.ts'
 
 const Bones = ({ words }: { words: Words }) => (
   <div class="bones" role="status">

@@ -1,11 +1,11 @@
 import type { Scope } from '@pohf/protocol'
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
 import { addKey } from './key.ts'
-import { keysMax } from './rules.ts'
-import { countUsableKeys } from './store.ts'
+import { keysMax } from '../rules.ts'
+import { countUsableKeys } from '../store.ts'
 
 /** Makes a further key. It never has a scope that the calling key lacks. */
 export const keysCreate = async (ctx: Ctx, agent: Agent, wanted: readonly Scope[]) => {

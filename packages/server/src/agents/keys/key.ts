@@ -1,8 +1,8 @@
 import type { Mode, Scope } from '@pohf/protocol'
-import type { Tx } from '../platform/db.ts'
-import { hashKey, makeKey } from '../platform/keys.ts'
-import { keyPrefixes } from './rules.ts'
-import { insertKey } from './store.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { hashKey, makeKey } from '../../platform/ops/keys.ts'
+import { keyPrefixes } from '../rules.ts'
+import { insertKey } from '../store.ts'
 
 /** Makes a key of an agent and stores its hash; the text leaves only through the answer. */
 export const addKey = async (

@@ -1,8 +1,8 @@
 import type { Scope } from '@pohf/protocol'
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { listKeys } from './store.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { listKeys } from '../store.ts'
 
 export const keysList = async (ctx: Ctx, agent: Agent) =>
   inTransaction(ctx, agent.agentId, async (tx) => {

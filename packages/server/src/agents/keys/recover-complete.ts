@@ -1,12 +1,12 @@
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { hashKey } from '../platform/keys.ts'
-import { publish } from '../platform/outbox.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { hashKey } from '../../platform/ops/keys.ts'
+import { publish } from '../../platform/queue/outbox.ts'
 import { addKey } from './key.ts'
-import { allScopes } from './rules.ts'
-import { findAgent, updateAllKeysRevoked, updateMailTokenUsed } from './store.ts'
+import { allScopes } from '../rules.ts'
+import { findAgent, updateAllKeysRevoked, updateMailTokenUsed } from '../store.ts'
 
 /** Trades the mailed token for a new key; every other key of the agent ends, for it may be in wrong hands. */
 export const keysRecoverComplete = async (ctx: Ctx, token: string) =>

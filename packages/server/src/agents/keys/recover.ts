@@ -1,8 +1,8 @@
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { mailRecovery } from './mails.ts'
-import { normaliseEmail, recoverMinutes } from './rules.ts'
-import { countRecentMailTokens, listConfirmedAgentsByEmail } from './store.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { mailRecovery } from '../mails.ts'
+import { normaliseEmail, recoverMinutes } from '../rules.ts'
+import { countRecentMailTokens, listConfirmedAgentsByEmail } from '../store.ts'
 
 const agentsPerMailMax = 10
 const mailsPerHourMax = 3

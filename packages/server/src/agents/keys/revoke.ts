@@ -1,9 +1,9 @@
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { publish } from '../platform/outbox.ts'
-import { updateKeyRevoked } from './store.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { publish } from '../../platform/queue/outbox.ts'
+import { updateKeyRevoked } from '../store.ts'
 
 export const keysRevoke = async (ctx: Ctx, agent: Agent, keyId: string) =>
   inTransaction(ctx, agent.agentId, async (tx) => {

@@ -1,11 +1,11 @@
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { publish } from '../platform/outbox.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { publish } from '../../platform/queue/outbox.ts'
 import { addKey } from './key.ts'
-import { keysWithReplacedMax } from './rules.ts'
-import { countUsableKeys, updateKeyReplaced } from './store.ts'
+import { keysWithReplacedMax } from '../rules.ts'
+import { countUsableKeys, updateKeyReplaced } from '../store.ts'
 
 /** Replaces the calling key by a new one with the same scopes; the old one works until the overlap ends. */
 export const keysRotate = async (ctx: Ctx, agent: Agent, overlapSeconds: number) =>

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
-import { startHarness } from '../../test/harness.ts'
-import { enrolPerson, registerPaying } from '../../test/member.ts'
+import { startHarness } from '../../../test/fixtures/harness.ts'
+import { enrolPerson, registerPaying } from '../../../test/fixtures/people/member.ts'
 
 const harness = await startHarness()
 const live = await registerPaying(harness, 'live', 'agent@example.com')

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
-import { startCardHarness } from '../../test/card.ts'
-import { enrolPerson, registerPaying } from '../../test/member.ts'
-import { makeCardProvider, makePayments } from '../payments/index.ts'
+import { startCardHarness } from '../../../test/fixtures/payments/card.ts'
+import { enrolPerson, registerPaying } from '../../../test/fixtures/people/member.ts'
+import { makeCardProvider, makePayments } from '../../payments/index.ts'
 
 const card = await startCardHarness()
 const { harness, standIn } = card

@@ -5,8 +5,8 @@ import { after, test } from 'node:test'
 import { compile, startChain, TestDollar, usdcAddress } from '@pohf/chain'
 import { decodeJwt } from 'jose'
 import { encodeFunctionData, type Address, type Hex } from 'viem'
-import { startHarness } from '../../test/harness.ts'
-import { enrolPerson, registerPaying } from '../../test/member.ts'
+import { startHarness } from '../../../test/fixtures/harness.ts'
+import { enrolPerson, registerPaying } from '../../../test/fixtures/people/member.ts'
 
 /** Stands where a node should be; each test sets what it answers. */
 const behaviour: { answer: () => { status: number; body: string } | undefined } = { answer: () => undefined }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { Ctx } from '../platform/context.ts'
-import { Refusal } from '../platform/errors.ts'
-import { send } from '../platform/outbound.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { send } from '../../platform/net/outbound.ts'
 import { notSettled, type Settled } from './payment-settled.ts'
 
 type Token = { readonly symbol: string; readonly address: string; readonly decimals: number }

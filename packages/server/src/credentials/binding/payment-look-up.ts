@@ -1,5 +1,5 @@
-import { networkOf } from '../payments/index.ts'
-import type { Ctx } from '../platform/context.ts'
+import { networkOf } from '../../payments/index.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
 import { writeAmount, lookUpTransfer } from './payment-chain.ts'
 import type { PaymentRef } from './payment-ref.ts'
 import { notSettled, type Settled } from './payment-settled.ts'

@@ -1,4 +1,4 @@
-import { Refusal } from '../platform/errors.ts'
+import { Refusal } from '../../platform/http/errors.ts'
 
 /** What a look-up says of a payment that is settled. */
 export type Settled = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { encode } from '../../test/payer.ts'
-import { startShop } from '../../test/shop.ts'
+import { encode } from '../../../test/fixtures/payments/payer.ts'
+import { startShop } from '../../../test/fixtures/payments/purchases.ts'
 
 const shop = await startShop()
 

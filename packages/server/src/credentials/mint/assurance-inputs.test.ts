@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Mode } from '@pohf/protocol'
-import { startHarness } from '../../test/harness.ts'
-import { enrolPerson, registerPaying } from '../../test/member.ts'
-import { createPasskey, makePasskey } from '../../test/passkey-maker.ts'
-import { play } from '../../test/person.ts'
+import { startHarness } from '../../../test/fixtures/harness.ts'
+import { enrolPerson, registerPaying } from '../../../test/fixtures/people/member.ts'
+import { createPasskey, makePasskey } from '../../../test/fixtures/people/authenticator.ts'
+import { play } from '../../../test/fixtures/people/play-session.ts'
 
 const harness = await startHarness()
 const live = await registerPaying(harness, 'live', 'agent@example.com')

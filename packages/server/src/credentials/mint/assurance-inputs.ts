@@ -1,6 +1,6 @@
 import type { Assurance } from '@pohf/protocol'
-import type { Agent } from '../platform/call.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Tx } from '../../platform/db/db.ts'
 import {
   assuranceOf,
   evidenceItem,
@@ -9,10 +9,10 @@ import {
   isHardware,
   simulatedAttention,
   type Device,
-} from '../evidence/index.ts'
-import { resolveMember, type Member } from '../members/index.ts'
-import type { Session } from '../sessions/index.ts'
-import { deviceClaim } from './rules.ts'
+} from '../../evidence/index.ts'
+import { resolveMember, type Member } from '../../members/index.ts'
+import type { Session } from '../../sessions/index.ts'
+import { deviceClaim } from '../rules.ts'
 
 const noHistory = { good: 0, bad: 0 }
 

@@ -1,6 +1,6 @@
 import type { Mode } from '@pohf/protocol'
-import type { Tx } from '../platform/db.ts'
-import { listCharged, listUnknownCredentials } from './store.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { listCharged, listUnknownCredentials } from '../store.ts'
 
 type Span = { readonly from: Date; readonly to: Date }
 type Key = { readonly agentId: string; readonly mode: Mode; readonly reference: string }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { faultsOfBooks, giveCredits } from '../../test/books.ts'
-import { startHarness, type Harness } from '../../test/harness.ts'
-import { makeView } from '../../test/views.ts'
-import { readJournal } from '../signing/index.ts'
+import { faultsOfBooks, giveCredits } from '../../../test/fixtures/payments/ledger.ts'
+import { startHarness, type Harness } from '../../../test/fixtures/harness.ts'
+import { makeView } from '../../../test/fixtures/scored-session.ts'
+import { readJournal } from '../../signing/index.ts'
 
 const harness = await startHarness()
 type Agent = Awaited<ReturnType<Harness['register']>>

@@ -1,11 +1,11 @@
 import type { CredentialClaims, Mode } from '@pohf/protocol'
-import type { Credits } from '../credits/index.ts'
-import { Answer, type Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, type Tx } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { lint, type Signer } from '../signing/index.ts'
-import type { StatusIndexes, StatusPlace } from './status-indexes.ts'
+import type { Credits } from '../../credits/index.ts'
+import { Answer, type Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { lint, type Signer } from '../../signing/index.ts'
+import type { StatusIndexes, StatusPlace } from '../status/indexes.ts'
 import {
   findStored,
   insertMinted,
@@ -13,7 +13,7 @@ import {
   type MintOutcome,
   type MintRow,
   type Stored,
-} from './store.ts'
+} from '../store.ts'
 
 /** `quality`: how attentive whoever did the work was, where that was measured. */
 type WorkRef = { readonly humanRef: string | null; readonly paid: boolean; readonly quality?: number }

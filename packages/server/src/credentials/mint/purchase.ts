@@ -1,11 +1,11 @@
 import type { CredentialClaims, Mode } from '@pohf/protocol'
-import { evidenceItem, simulatedAttention } from '../evidence/index.ts'
-import { inTransaction, readNow, type Tx } from '../platform/db.ts'
-import { findSession, type Session } from '../sessions/index.ts'
+import { evidenceItem, simulatedAttention } from '../../evidence/index.ts'
+import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
+import { findSession, type Session } from '../../sessions/index.ts'
 import { refusalOf, signDrafts, type Deps, type Signed, type WithToken } from './mint.ts'
-import { frameClaims, pairwiseSubject } from './rules.ts'
-import { sessionStandings } from './standing.ts'
-import { insertMinted, type ActKey } from './store.ts'
+import { frameClaims, pairwiseSubject } from '../rules.ts'
+import { sessionStandings } from './assurance-inputs.ts'
+import { insertMinted, type ActKey } from '../store.ts'
 
 /** A unit of work that was paid for: who bought it, with what, and in which session a person did it. */
 type Sale = {

@@ -1,11 +1,11 @@
 import type { Mode } from '@pohf/protocol'
-import { inTransaction, readNow, type Tx } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import type { Session } from '../sessions/index.ts'
+import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import type { Session } from '../../sessions/index.ts'
 import { refusalOf, signDrafts, type Deps } from './mint.ts'
-import { sessionStandings } from './standing.ts'
-import { findStored, insertMinted, type ActKey } from './store.ts'
-import { draftOf } from './verify.ts'
+import { sessionStandings } from './assurance-inputs.ts'
+import { findStored, insertMinted, type ActKey } from '../store.ts'
+import { draftOf } from '../verify.ts'
 
 /** A unit of work that somebody did: the recorded session of the buyer, and who stands behind it. */
 type WorkDone = {

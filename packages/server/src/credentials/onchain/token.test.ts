@@ -9,11 +9,11 @@ import { verifyCredential } from '@pohf/verify'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { encodeAbiParameters, type Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { serverRoot } from '../../test/architecture.ts'
-import { startHarness } from '../../test/harness.ts'
-import { enrolPerson, registerPaying } from '../../test/member.ts'
-import * as operators from '../operators/index.ts'
-import { connectSigner, readJournal } from '../signing/index.ts'
+import { serverRoot } from '../../../test/architecture/import-rules.ts'
+import { startHarness } from '../../../test/fixtures/harness.ts'
+import { enrolPerson, registerPaying } from '../../../test/fixtures/people/member.ts'
+import * as operators from '../../operators/index.ts'
+import { connectSigner, readJournal } from '../../signing/index.ts'
 
 const day = 86_400
 const forks = [

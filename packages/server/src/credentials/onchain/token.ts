@@ -2,12 +2,12 @@ import { createHmac } from 'node:crypto'
 import type { Mode, OnchainClaims } from '@pohf/protocol'
 import { encodeFunctionData, parseAbi, type Hex } from 'viem'
 import { z } from 'zod'
-import type { BoundWallet } from '../evidence/index.ts'
-import type { Agent } from '../platform/call.ts'
-import { inTransaction, type Tx } from '../platform/db.ts'
-import { headerOf, onchainTyp, type Signer } from '../signing/index.ts'
-import type { Deps } from './mint.ts'
-import { claimWallet, listStoredCredentials } from './store.ts'
+import type { BoundWallet } from '../../evidence/index.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { headerOf, onchainTyp, type Signer } from '../../signing/index.ts'
+import type { Deps } from '../mint/mint.ts'
+import { claimWallet, listStoredCredentials } from '../store.ts'
 
 type Beside = {
   readonly claims: Pick<OnchainClaims, 'iss' | 'iat' | 'exp'>

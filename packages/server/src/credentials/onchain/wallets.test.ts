@@ -9,8 +9,8 @@ import { compile, startChain } from '@pohf/chain'
 import { decodeJwt } from 'jose'
 import { encodeAbiParameters, type Address } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { serverRoot } from '../../test/architecture.ts'
-import { startHarness } from '../../test/harness.ts'
+import { serverRoot } from '../../../test/architecture/import-rules.ts'
+import { startHarness } from '../../../test/fixtures/harness.ts'
 
 /** Stands where a node should be; each test sets what it does. */
 const behaviour: { answer: (body: string) => { status: number; body: string } | undefined } = {

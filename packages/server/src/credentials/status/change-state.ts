@@ -1,12 +1,12 @@
-import type { Audit, Operator } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { publish } from '../platform/outbox.ts'
-import { registryRevocation } from './onchain.ts'
-import { listUri, statusValues, type CredentialState } from './status/rules.ts'
-import { updateEntry } from './status/store.ts'
-import { findCredentialLocked, findState, insertState } from './store.ts'
+import type { Audit, Operator } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { publish } from '../../platform/queue/outbox.ts'
+import { registryRevocation } from '../onchain/token.ts'
+import { listUri, statusValues, type CredentialState } from './rules.ts'
+import { updateEntry } from './store.ts'
+import { findCredentialLocked, findState, insertState } from '../store.ts'
 
 /** What an operator act needs. */
 export type Act = { readonly ctx: Ctx; readonly audit: Audit }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { buildContext } from '../app.ts'
-import { connectSigner, type Signer } from '../signing/index.ts'
-import { startHarness } from '../../test/harness.ts'
-import { makeStatusIndexes } from './status-indexes.ts'
-import { packStatuses, shuffledRange } from './status/rules.ts'
+import { buildContext } from '../../wiring/index.ts'
+import { connectSigner, type Signer } from '../../signing/index.ts'
+import { startHarness } from '../../../test/fixtures/harness.ts'
+import { makeStatusIndexes } from './indexes.ts'
+import { packStatuses, shuffledRange } from './rules.ts'
 
 const harness = await startHarness()
 const { ctx, owner } = harness

@@ -1,10 +1,10 @@
 import type { Mode } from '@pohf/protocol'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import type { Signer } from '../signing/index.ts'
-import { buildList } from './status-build.ts'
-import { listUri, shuffledRange, standardShape, type Shape } from './status/rules.ts'
-import { findUnbuilt, insertList, lockLists, updateBlockTaken, type Block } from './status/store.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import type { Signer } from '../../signing/index.ts'
+import { buildList } from './build.ts'
+import { listUri, shuffledRange, standardShape, type Shape } from './rules.ts'
+import { findUnbuilt, insertList, lockLists, updateBlockTaken, type Block } from './store.ts'
 
 export type StatusPlace = { readonly listId: string; readonly idx: number; readonly uri: string }
 export type StatusIndexes = {

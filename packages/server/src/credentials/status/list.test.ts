@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { getListFromStatusListJWT } from '@sd-jwt/jwt-status-list'
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify, type JSONWebKeySet } from 'jose'
-import * as operators from '../operators/index.ts'
-import { connectSigner, type Signer } from '../signing/index.ts'
-import { startHarness } from '../../test/harness.ts'
-import { buildList } from './status-build.ts'
-import { makeStatusIndexes } from './status-indexes.ts'
+import * as operators from '../../operators/index.ts'
+import { connectSigner, type Signer } from '../../signing/index.ts'
+import { startHarness } from '../../../test/fixtures/harness.ts'
+import { buildList } from './build.ts'
+import { makeStatusIndexes } from './indexes.ts'
 
 const harness = await startHarness()
 const { ctx, owner } = harness

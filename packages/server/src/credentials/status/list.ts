@@ -1,8 +1,8 @@
-import { Answer } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { findPublished } from './status/store.ts'
+import { Answer } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { findPublished } from './store.ts'
 
 const mediaType = 'application/statuslist+jwt'
 

@@ -1,4 +1,4 @@
-import type { Operator } from '../platform/call.ts'
+import type { Operator } from '../../platform/http/call.ts'
 import { changeState, type Act, type Input } from './change-state.ts'
 
 /** Lifts a suspension. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/db/db.ts'
 import { listName, type Shape } from './rules.ts'
 
 /** One process at a time opens lists and takes blocks of a mode; the lock lasts until the commit. */

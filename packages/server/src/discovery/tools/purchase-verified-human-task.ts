@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Dispatched } from '../../platform/dispatch.ts'
+import type { Dispatched } from '../../platform/http/dispatch.ts'
 import { cap, fieldOf, isRecord, resultFrom, type Json, type Tool, type ToolResult } from './tool.ts'
 
 const answerTextMax = 4_000

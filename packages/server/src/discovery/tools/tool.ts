@@ -1,8 +1,8 @@
 import { endpoints } from '@pohf/protocol'
 import { z } from 'zod'
-import type { Agent, EndpointId } from '../../platform/call.ts'
-import type { Ctx } from '../../platform/context.ts'
-import type { Dispatched, InnerCall } from '../../platform/dispatch.ts'
+import type { Agent, EndpointId } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import type { Dispatched, InnerCall } from '../../platform/http/dispatch.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 export const isRecord = (value: unknown): value is Json =>

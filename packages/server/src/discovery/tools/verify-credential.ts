@@ -1,7 +1,7 @@
 import { credentialClaims } from '@pohf/protocol'
 import { createLocalJWKSet, errors, jwtVerify, type JSONWebKeySet } from 'jose'
 import { z } from 'zod'
-import { Refusal } from '../../platform/errors.ts'
+import { Refusal } from '../../platform/http/errors.ts'
 import { isRecord, resultFrom, resultOf, type Json, type Tool } from './tool.ts'
 
 type Verdict = {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Refusal } from '../../platform/errors.ts'
+import { Refusal } from '../../platform/http/errors.ts'
 import { fieldsOf, resultFrom, type Tool } from './tool.ts'
 
 const optional = (fields: Record<string, z.ZodType>): Record<string, z.ZodType> =>

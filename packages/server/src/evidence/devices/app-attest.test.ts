@@ -11,11 +11,11 @@ import {
   nodeCertificate,
   sha256,
   type AppOptions,
-} from '../../test/device-maker.ts'
+} from '../../../test/fixtures/people/device-attestation.ts'
 import { verifyAppAssertion, verifyAppAttestation, type AppleTrust } from './app-attest.ts'
 import { judgeEvidence } from './attestation.ts'
 import { loadDeviceTrust } from './attestation-trust.ts'
-import type { Config } from '../platform/config.ts'
+import type { Config } from '../../platform/ops/config.ts'
 
 const root = await makeAuthority('Root')
 const intermediate = await makeAuthority('Intermediate', root)

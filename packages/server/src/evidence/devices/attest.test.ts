@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { CompactSign } from 'jose'
-import { assertApp, attestApp, makeAppDevice, makeAuthority, pemOf, sha256 } from '../../test/device-maker.ts'
-import { createPasskey, makeBatch, makePasskey, usePasskey, type Vouching } from '../../test/passkey-maker.ts'
-import { startHarness } from '../../test/harness.ts'
+import { assertApp, attestApp, makeAppDevice, makeAuthority, pemOf, sha256 } from '../../../test/fixtures/people/device-attestation.ts'
+import { createPasskey, makeBatch, makePasskey, usePasskey, type Vouching } from '../../../test/fixtures/people/authenticator.ts'
+import { startHarness } from '../../../test/fixtures/harness.ts'
 
 // One maker signs the metadata, the models' certificates and the app keys.
 const root = await makeAuthority('Root')

@@ -1,8 +1,8 @@
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, readNow } from '../platform/db.ts'
-import { nonceMinutes } from './rules.ts'
-import { insertNonce } from './store.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction, readNow } from '../../platform/db/db.ts'
+import { nonceMinutes } from '../rules.ts'
+import { insertNonce } from '../store.ts'
 
 export const attestChallenge = async (ctx: Ctx, agent: Agent) =>
   inTransaction(ctx, agent.agentId, async (tx) => {

@@ -1,5 +1,5 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
-import type { PasskeyJudge } from '../members/index.ts'
+import type { PasskeyJudge } from '../../members/index.ts'
 import { judgeEvidence } from './attestation.ts'
 import type { DeviceTrust } from './attestation-trust.ts'
 import { verifyKnownPasskey, verifyNewPasskey } from './webauthn.ts'

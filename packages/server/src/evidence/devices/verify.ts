@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import type { AttestationSettings } from '@pohf/protocol'
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, readNow, type Tx } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { publish } from '../platform/outbox.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { publish } from '../../platform/queue/outbox.ts'
 import { verifyAppAssertion, verifyAppAttestation, type AppleTrust } from './app-attest.ts'
 import { EvidenceRefused, judgeEvidence, type Attested, type DeviceKey } from './attestation.ts'
 import type { DeviceTrust } from './attestation-trust.ts'
 import { verifyPlayIntegrity } from './play-integrity.ts'
-import { attestationDays } from './rules.ts'
+import { attestationDays } from '../rules.ts'
 import {
   findDeviceKey,
   findNonce,
@@ -19,7 +19,7 @@ import {
   updateDeviceAttestation,
   updateDeviceCounter,
   updateNonceUsed,
-} from './store.ts'
+} from '../store.ts'
 import { verifyKnownPasskey, verifyNewPasskey } from './webauthn.ts'
 
 type Attestation = {

@@ -1,7 +1,7 @@
 import type { Mode } from '@pohf/protocol'
 import type { Verdict } from '@pohf/scorer'
-import type { Tx } from '../platform/db.ts'
-import { publish } from '../platform/outbox.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { publish } from '../../platform/queue/outbox.ts'
 
 export type ScoredKey = { readonly agentId: string; readonly mode: Mode; readonly sessionId: string }
 

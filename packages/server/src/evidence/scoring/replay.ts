@@ -10,8 +10,8 @@ import {
   type MotionPoint,
   type ReplayDescriptor,
 } from '@pohf/scorer'
-import type { Tx } from '../platform/db.ts'
-import { insertSketches, listSketchesNear } from './store.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { insertSketches, listSketchesNear } from '../store.ts'
 
 /** About ten minutes of steady motion; what comes after is not kept. */
 const storedMax = 256

@@ -1,7 +1,7 @@
-import type { Agent } from '../platform/call.ts'
-import type { Tx } from '../platform/db.ts'
-import { findSession, insertScoredSession, insertUnscoredSession, type Session } from '../sessions/index.ts'
-import { evidenceItem, singleChunkTelemetry } from './proof.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { findSession, insertScoredSession, insertUnscoredSession, type Session } from '../../sessions/index.ts'
+import { evidenceItem, singleChunkTelemetry } from '../proof.ts'
 import { publishScored, type ScoredKey } from './publish-scored.ts'
 import { scoreProfile, type Profile } from './simulated.ts'
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inTransaction } from '../platform/db.ts'
-import { listClosed } from '../sessions/index.ts'
-import { startHarness } from '../../test/harness.ts'
-import { play, strokesOf } from '../../test/person.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { listClosed } from '../../sessions/index.ts'
+import { startHarness } from '../../../test/fixtures/harness.ts'
+import { play, strokesOf } from '../../../test/fixtures/people/play-session.ts'
 import { makeScoring } from './score-session.ts'
-import { deleteSketches } from './store.ts'
+import { deleteSketches } from '../store.ts'
 
 const harness = await startHarness()
 const { apiKey: key, agentId: site } = await harness.register('test')

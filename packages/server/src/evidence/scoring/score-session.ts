@@ -8,21 +8,21 @@ import {
   type SessionScore,
 } from '@pohf/scorer'
 import { inputModel } from '@pohf/scorer/input-model'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, type Tx } from '../platform/db.ts'
-import type { Duty } from '../platform/worker.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import type { Duty } from '../../platform/queue/worker.ts'
 import {
   listClosed,
   readRecords,
   updateSessionScored,
   type OpenedSession,
   type SessionKey,
-} from '../sessions/index.ts'
+} from '../../sessions/index.ts'
 import { makeFindCalibration, type FindCalibration } from './calibrations.ts'
-import { evidenceItem } from './proof.ts'
+import { evidenceItem } from '../proof.ts'
 import { publishScored } from './publish-scored.ts'
 import { isKnownReplay, sketchesOf, storeSketches } from './replay.ts'
-import { dropOldSketches } from './store.ts'
+import { dropOldSketches } from '../store.ts'
 
 /** Where nothing can be said of a session, it is refused with the reason, so that it does not wait for ever. */
 type Unscorable = { readonly unscorable: 'records_gone' | 'scoring_failed' }

@@ -7,11 +7,11 @@ import {
   type Components,
   type FlagName,
 } from '@pohf/scorer'
-import type { Tx } from '../platform/db.ts'
-import { findSession, insertScoredSession, type Session, type Telemetry } from '../sessions/index.ts'
-import { evidenceItem } from './proof.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { findSession, insertScoredSession, type Session, type Telemetry } from '../../sessions/index.ts'
+import { evidenceItem } from '../proof.ts'
 import { publishScored } from './publish-scored.ts'
-import { insertAttentionClaim } from './store.ts'
+import { insertAttentionClaim } from '../store.ts'
 
 type TaskAct = {
   readonly agentId: string

@@ -1,7 +1,7 @@
-import { Answer, type Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
+import { Answer, type Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
 import { storeSimulated } from './sandbox.ts'
 import { scoreProfile, type Profile } from './simulated.ts'
 

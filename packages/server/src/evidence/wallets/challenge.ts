@@ -1,9 +1,9 @@
 import { getAddress } from 'viem'
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, readNow } from '../platform/db.ts'
-import { nonceMinutes, walletMessage } from './rules.ts'
-import { insertNonce } from './store.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction, readNow } from '../../platform/db/db.ts'
+import { nonceMinutes, walletMessage } from '../rules.ts'
+import { insertNonce } from '../store.ts'
 
 type Wish = {
   readonly wallet?: string | undefined

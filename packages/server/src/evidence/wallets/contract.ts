@@ -1,9 +1,9 @@
 import { encodeFunctionData, hashMessage, parseAbi, type Address, type Hex } from 'viem'
 import { z } from 'zod'
-import type { Ctx } from '../platform/context.ts'
-import { Refusal } from '../platform/errors.ts'
-import { send } from '../platform/outbound.ts'
-import { isContractNo } from './rules.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { send } from '../../platform/net/outbound.ts'
+import { isContractNo } from '../rules.ts'
 
 type Question = {
   readonly url: string

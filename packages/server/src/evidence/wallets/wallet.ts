@@ -1,9 +1,9 @@
 import { getAddress, recoverMessageAddress, type Hex } from 'viem'
-import type { Ctx } from '../platform/context.ts'
-import type { Tx } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { askContract } from './contract-wallet.ts'
-import { findNonce, updateNonceUsed } from './store.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { askContract } from './contract.ts'
+import { findNonce, updateNonceUsed } from '../store.ts'
 
 export type WalletProof = {
   readonly wallet: string

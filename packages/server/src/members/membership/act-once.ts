@@ -1,10 +1,10 @@
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
 import { resolveMember } from './resolve-member.ts'
-import { nullifierOf } from './rules.ts'
-import { findMember, insertNullifier } from './store.ts'
+import { nullifierOf } from '../rules.ts'
+import { findMember, insertNullifier } from '../store.ts'
 
 type Input = { readonly memberId: string; readonly action: string }
 

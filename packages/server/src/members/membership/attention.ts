@@ -1,12 +1,12 @@
-import type { Person } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, type Tx } from '../platform/db.ts'
-import { Refusal, type Detail } from '../platform/errors.ts'
-import { publish } from '../platform/outbox.ts'
-import { findSession, updateSessionMember, type Session } from '../sessions/index.ts'
+import type { Person } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { Refusal, type Detail } from '../../platform/http/errors.ts'
+import { publish } from '../../platform/queue/outbox.ts'
+import { findSession, updateSessionMember, type Session } from '../../sessions/index.ts'
 import { requireInvited } from './invitation.ts'
-import { attentionChallenge } from './rules.ts'
-import { insertAttention, updateMemberAttended, updateMemberFailed, type MemberRow } from './store.ts'
+import { attentionChallenge } from '../rules.ts'
+import { insertAttention, updateMemberAttended, updateMemberFailed, type MemberRow } from '../store.ts'
 
 type Input = { readonly token: string; readonly sessionId: string }
 

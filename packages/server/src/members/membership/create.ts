@@ -1,9 +1,9 @@
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { hashKey } from '../platform/keys.ts'
-import { linkDays, originOf } from './rules.ts'
-import { insertLink, insertMember } from './store.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { hashKey } from '../../platform/ops/keys.ts'
+import { linkDays, originOf } from '../rules.ts'
+import { insertLink, insertMember } from '../store.ts'
 
 /** Invites a person. The same reference is the same member, with a new link. */
 export const create = async (ctx: Ctx, agent: Agent, input: { readonly externalRef?: string | undefined }) =>

@@ -1,9 +1,9 @@
-import { Answer } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, type Tx } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import type { Erasure, Worked } from './erase-person.ts'
-import type { ExternalIssuer } from './external.ts'
+import { Answer } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import type { Erasure, Worked } from '../people/erase-person.ts'
+import type { ExternalIssuer } from '../people/external.ts'
 import { requireInvited } from './invitation.ts'
 import {
   findSignedIn,
@@ -12,11 +12,11 @@ import {
   requireSignedIn,
   signPersonIn,
   type FromPage,
-} from './login.ts'
-import { boundToOf } from './passkey-options.ts'
-import { challengeIn, type Passkey, type PasskeyJudge } from './passkeys.ts'
-import { makeRecoveryCodes } from './recovery-codes.ts'
-import { attentionChallenge, bestOf, consentVersion, originOf, uniquenessOf } from './rules.ts'
+} from '../people/login.ts'
+import { boundToOf } from '../people/passkey-options.ts'
+import { challengeIn, type Passkey, type PasskeyJudge } from '../people/passkeys.ts'
+import { makeRecoveryCodes } from '../people/recovery-codes.ts'
+import { attentionChallenge, bestOf, consentVersion, originOf, uniquenessOf } from '../rules.ts'
 import {
   insertConsent,
   insertPasskey,
@@ -29,7 +29,7 @@ import {
   updateStanding,
   type MemberKey,
   type MemberRow,
-} from './store.ts'
+} from '../store.ts'
 
 export type MembersDeps = {
   readonly ctx: Ctx

@@ -1,8 +1,8 @@
 import type { Mode } from '@pohf/protocol'
-import type { Secrets } from '../platform/secrets.ts'
-import type { Tx } from '../platform/db.ts'
-import { nullifierOf } from './rules.ts'
-import { findMember } from './store.ts'
+import type { Secrets } from '../../platform/ops/secrets.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { nullifierOf } from '../rules.ts'
+import { findMember } from '../store.ts'
 
 type Who = { readonly agentId: string; readonly mode: Mode; readonly memberId: string }
 

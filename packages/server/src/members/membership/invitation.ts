@@ -1,7 +1,7 @@
-import type { Tx } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { hashKey } from '../platform/keys.ts'
-import { findLink, findMember, type MemberRow } from './store.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { hashKey } from '../../platform/ops/keys.ts'
+import { findLink, findMember, type MemberRow } from '../store.ts'
 
 /** The member whom a link invites. */
 export const requireInvited = async (tx: Tx, token: string): Promise<MemberRow> => {

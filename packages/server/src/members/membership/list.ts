@@ -1,8 +1,8 @@
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
 import { shownToAgent } from './read.ts'
-import { listMembers } from './store.ts'
+import { listMembers } from '../store.ts'
 
 type Page = { readonly after?: string | undefined; readonly limit?: number | undefined }
 

@@ -1,8 +1,8 @@
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { findMember, type MemberRow } from './store.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { findMember, type MemberRow } from '../store.ts'
 
 /** What an agent is shown: nothing that another agent is shown too. */
 export const shownToAgent = (member: MemberRow) => ({

@@ -1,7 +1,7 @@
 import type { Mode } from '@pohf/protocol'
-import { readNow, type Tx } from '../platform/db.ts'
-import { attentionDaysMax, simulatedMember, type Member } from './rules.ts'
-import { findMember } from './store.ts'
+import { readNow, type Tx } from '../../platform/db/db.ts'
+import { attentionDaysMax, simulatedMember, type Member } from '../rules.ts'
+import { findMember } from '../store.ts'
 
 /** The member behind an id, as its agent may know it; undefined where there is none. */
 export const resolveMember = async (

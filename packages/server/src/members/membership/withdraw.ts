@@ -1,11 +1,11 @@
-import type { Person } from '../platform/call.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { publish } from '../platform/outbox.ts'
+import type { Person } from '../../platform/http/call.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { publish } from '../../platform/queue/outbox.ts'
 import type { MembersDeps } from './enrol.ts'
-import { requirePerson } from './login.ts'
-import { consentVersion } from './rules.ts'
-import { insertConsent, listMemberships, updateMemberWithdrawn } from './store.ts'
+import { requirePerson } from '../people/login.ts'
+import { consentVersion } from '../rules.ts'
+import { insertConsent, listMemberships, updateMemberWithdrawn } from '../store.ts'
 
 type Input = { readonly memberId: string; readonly language: 'en' | 'de' }
 

@@ -1,6 +1,6 @@
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../../platform/db/db.ts'
 import { resolveMember } from './resolve-member.ts'
-import { listMemberships, type MemberKey } from './store.ts'
+import { listMemberships, type MemberKey } from '../store.ts'
 
 /** The memberships by which a person may work: enrolled, and attentive not too long ago. */
 export const listWorkable = async (tx: Tx, personId: string): Promise<MemberKey[]> => {

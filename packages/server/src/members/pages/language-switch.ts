@@ -1,5 +1,5 @@
-import { html, type Html } from '../platform/html.ts'
-import { languages, wordsOf, type Language } from './words.ts'
+import { html, type Html } from '../../platform/http/html.ts'
+import { languages, wordsOf, type Language } from './messages.ts'
 
 /** The page in the other languages, at the same address. */
 export const languageSwitch = (here: Language): Html =>

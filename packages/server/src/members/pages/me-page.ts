@@ -1,9 +1,9 @@
-import type { PageAnswer } from '../platform/call.ts'
-import { html, pageOf, type Html } from '../platform/html.ts'
-import { ofMemberMax } from '../sessions/index.ts'
+import type { PageAnswer } from '../../platform/http/call.ts'
+import { html, pageOf, type Html } from '../../platform/http/html.ts'
+import { ofMemberMax } from '../../sessions/index.ts'
 import { languageSwitch } from './language-switch.ts'
-import type { Held } from './me.ts'
-import { fill, type Language, type Words } from './words.ts'
+import type { Held } from '../people/me.ts'
+import { fill, type Language, type Words } from './messages.ts'
 
 type Membership = Held['memberships'][number]
 type Act = Membership['sessions'][number]

@@ -1,4 +1,4 @@
-import { attentionDaysMax } from './rules.ts'
+import { attentionDaysMax } from '../rules.ts'
 
 export const languages = ['en', 'de'] as const
 export type Language = (typeof languages)[number]

@@ -1,10 +1,10 @@
-import type { Person } from '../platform/call.ts'
-import { Refusal } from '../platform/errors.ts'
-import type { MembersDeps } from './enrol.ts'
+import type { Person } from '../../platform/http/call.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import type { MembersDeps } from '../membership/enrol.ts'
 import { requirePerson } from './login.ts'
 import { boundToOf } from './passkey-options.ts'
 import { makeRecoveryCodes } from './recovery-codes.ts'
-import { deleteRecoveryCodes } from './store.ts'
+import { deleteRecoveryCodes } from '../store.ts'
 import { withPasskey } from './use-passkey.ts'
 
 /**

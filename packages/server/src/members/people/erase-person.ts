@@ -1,8 +1,8 @@
 import type { Mode } from '@pohf/protocol'
-import type { Tx } from '../platform/db.ts'
-import { forgetEvents, publish } from '../platform/outbox.ts'
-import { forgetSession, listSessionsOfMember } from '../sessions/index.ts'
-import { forgetDeliveries } from '../webhooks/index.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { forgetEvents, publish } from '../../platform/queue/outbox.ts'
+import { forgetSession, listSessionsOfMember } from '../../sessions/index.ts'
+import { forgetDeliveries } from '../../webhooks/index.ts'
 import {
   deleteMember,
   deletePerson,
@@ -10,7 +10,7 @@ import {
   lockPerson,
   type MemberKey,
   type MemberRow,
-} from './store.ts'
+} from '../store.ts'
 
 /** Handed down by app.ts: what the modules above hold of a member, and delete. */
 type Forget = (

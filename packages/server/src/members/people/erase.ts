@@ -1,8 +1,8 @@
-import { Answer, type Person } from '../platform/call.ts'
-import { inTransaction } from '../platform/db.ts'
-import type { MembersDeps } from './enrol.ts'
+import { Answer, type Person } from '../../platform/http/call.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import type { MembersDeps } from '../membership/enrol.ts'
 import { erasePerson } from './erase-person.ts'
-import { noCookie } from './rules.ts'
+import { noCookie } from '../rules.ts'
 
 /** The person deletes everything. */
 export const erase = async (deps: MembersDeps, { personId }: Person) => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startHarness } from '../../test/harness.ts'
-import { enrolPerson, openBrowser, registerPaying } from '../../test/member.ts'
-import { play } from '../../test/person.ts'
-import { assertRefusal } from '../../test/refusal.ts'
+import { startHarness } from '../../../test/fixtures/harness.ts'
+import { enrolPerson, openBrowser, registerPaying } from '../../../test/fixtures/people/member.ts'
+import { play } from '../../../test/fixtures/people/play-session.ts'
+import { assertRefusal } from '../../../test/fixtures/refusal.ts'
 
 const harness = await startHarness()
 const live = await registerPaying(harness, 'live', 'one@example.com')

@@ -1,9 +1,9 @@
-import { Answer, type Person } from '../platform/call.ts'
-import { inTransaction, readNow, type Tx } from '../platform/db.ts'
-import { listSessionsOfMember, ofMemberMax, readRecords, type Session } from '../sessions/index.ts'
-import type { MembersDeps } from './enrol.ts'
+import { Answer, type Person } from '../../platform/http/call.ts'
+import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
+import { listSessionsOfMember, ofMemberMax, readRecords, type Session } from '../../sessions/index.ts'
+import type { MembersDeps } from '../membership/enrol.ts'
 import { readBasics, shownMembership, shownSession } from './me.ts'
-import { listMemberships, type MemberKey, type MemberRow } from './store.ts'
+import { listMemberships, type MemberKey, type MemberRow } from '../store.ts'
 
 /** 500,000 acts in one membership: nobody has so many. A bound all the same. */
 const pagesMax = 1_000

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
-import { startHarness } from '../../test/harness.ts'
-import { enrolPerson, registerPaying } from '../../test/member.ts'
-import { findBytes } from '../../test/people.ts'
-import { assertRefusal } from '../../test/refusal.ts'
-import type { ExternalIssuer } from './index.ts'
+import { startHarness } from '../../../test/fixtures/harness.ts'
+import { enrolPerson, registerPaying } from '../../../test/fixtures/people/member.ts'
+import { findBytes } from '../../../test/architecture/personal-data.ts'
+import { assertRefusal } from '../../../test/fixtures/refusal.ts'
+import type { ExternalIssuer } from '../index.ts'
 
 /** An issuer for the test: whoever knows its key can say that a signal belongs to a human of that number. */
 const issuerKey = 'held by the issuer alone'

@@ -1,10 +1,10 @@
-import type { Ctx } from '../platform/context.ts'
-import type { Browser, Person } from '../platform/call.ts'
-import { inTransaction, type Tx } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { hashKey } from '../platform/keys.ts'
-import { loginCookie, loginHours, originOf, readCookie } from './rules.ts'
-import { findLogin, insertLogin, lockPerson } from './store.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import type { Browser, Person } from '../../platform/http/call.ts'
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { hashKey } from '../../platform/ops/keys.ts'
+import { loginCookie, loginHours, originOf, readCookie } from '../rules.ts'
+import { findLogin, insertLogin, lockPerson } from '../store.ts'
 
 /** What a page of ours sends along: where it was, and who is signed in. */
 export type FromPage = { readonly origin: string | undefined; readonly cookie: string | undefined }

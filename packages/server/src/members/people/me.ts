@@ -1,8 +1,8 @@
-import type { Person } from '../platform/call.ts'
-import { inTransaction, type Tx } from '../platform/db.ts'
-import { listSessionsOfMember, type Session } from '../sessions/index.ts'
-import type { MembersDeps } from './enrol.ts'
-import { signalOf } from './rules.ts'
+import type { Person } from '../../platform/http/call.ts'
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { listSessionsOfMember, type Session } from '../../sessions/index.ts'
+import type { MembersDeps } from '../membership/enrol.ts'
+import { signalOf } from '../rules.ts'
 import {
   countRecoveryCodes,
   listConsents,
@@ -10,7 +10,7 @@ import {
   listPasskeys,
   listProofs,
   type MemberRow,
-} from './store.ts'
+} from '../store.ts'
 
 export const shownSession = (session: Session) => ({
   sessionId: session.sessionId,

@@ -1,8 +1,8 @@
-import type { Audit, Operator } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { deleteMember, findMember } from './store.ts'
+import type { Audit, Operator } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { deleteMember, findMember } from '../store.ts'
 import { erasePerson, type Erasure } from './erase-person.ts'
 
 type Input = {

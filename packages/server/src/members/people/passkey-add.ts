@@ -1,6 +1,6 @@
-import type { Person } from '../platform/call.ts'
-import { inTransaction } from '../platform/db.ts'
-import { addPasskey, judgeNew, refreshStanding, type MembersDeps } from './enrol.ts'
+import type { Person } from '../../platform/http/call.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { addPasskey, judgeNew, refreshStanding, type MembersDeps } from '../membership/enrol.ts'
 import { requirePerson } from './login.ts'
 import { boundToOf } from './passkey-options.ts'
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, type Tx } from '../platform/db.ts'
-import { requireInvited } from './invitation.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { requireInvited } from '../membership/invitation.ts'
 import { findSignedIn, requireOwnPage, requireSignedIn, type FromPage } from './login.ts'
-import { challengeMinutes, originOf } from './rules.ts'
-import { insertChallenge, listPasskeys } from './store.ts'
+import { challengeMinutes, originOf } from '../rules.ts'
+import { insertChallenge, listPasskeys } from '../store.ts'
 
 type Input = {
   readonly purpose: 'create' | 'sign_in' | 'confirm'

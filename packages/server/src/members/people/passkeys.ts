@@ -1,4 +1,4 @@
-import type { PasskeyAssurance } from './rules.ts'
+import type { PasskeyAssurance } from '../rules.ts'
 
 export type Passkey = {
   readonly credentialId: string

@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto'
-import type { Person } from '../platform/call.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { refreshStanding, type MembersDeps } from './enrol.ts'
+import type { Person } from '../../platform/http/call.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { refreshStanding, type MembersDeps } from '../membership/enrol.ts'
 import { requirePerson } from './login.ts'
-import { signalOf } from './rules.ts'
-import { insertProof } from './store.ts'
+import { signalOf } from '../rules.ts'
+import { insertProof } from '../store.ts'
 
 type Input = { readonly issuer: string; readonly proof: unknown }
 

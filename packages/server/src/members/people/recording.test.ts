@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkChunks } from '@pohf/verify'
-import { startHarness } from '../../test/harness.ts'
-import { enrolPerson, invite, openBrowser, registerPaying } from '../../test/member.ts'
-import { makePasskey } from '../../test/passkey-maker.ts'
-import { openRecorder } from '../../test/recorder.ts'
-import { assertRefusal } from '../../test/refusal.ts'
+import { startHarness } from '../../../test/fixtures/harness.ts'
+import { enrolPerson, invite, openBrowser, registerPaying } from '../../../test/fixtures/people/member.ts'
+import { makePasskey } from '../../../test/fixtures/people/authenticator.ts'
+import { openRecorder } from '../../../test/fixtures/people/recorder.ts'
+import { assertRefusal } from '../../../test/fixtures/refusal.ts'
 
 const harness = await startHarness()
 const live = await registerPaying(harness, 'live', 'one@example.com')

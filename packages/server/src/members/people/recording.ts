@@ -1,9 +1,9 @@
-import type { Person } from '../platform/call.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { findSessions, readChunks } from '../sessions/index.ts'
-import type { MembersDeps } from './enrol.ts'
-import { listMemberships } from './store.ts'
+import type { Person } from '../../platform/http/call.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { findSessions, readChunks } from '../../sessions/index.ts'
+import type { MembersDeps } from '../membership/enrol.ts'
+import { listMemberships } from '../store.ts'
 
 type Input = {
   readonly sessionId: string

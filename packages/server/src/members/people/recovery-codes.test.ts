@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startHarness } from '../../test/harness.ts'
-import { enrolPerson, openBrowser, registerPaying, type PersonBrowser } from '../../test/member.ts'
-import { createPasskey, makePasskey, usePasskey, type Passkey } from '../../test/passkey-maker.ts'
-import { assertRefusal } from '../../test/refusal.ts'
+import { startHarness } from '../../../test/fixtures/harness.ts'
+import { enrolPerson, openBrowser, registerPaying, type PersonBrowser } from '../../../test/fixtures/people/member.ts'
+import { createPasskey, makePasskey, usePasskey, type Passkey } from '../../../test/fixtures/people/authenticator.ts'
+import { assertRefusal } from '../../../test/fixtures/refusal.ts'
 
 const harness = await startHarness()
 const live = await registerPaying(harness, 'live', 'one@example.com')

@@ -1,7 +1,7 @@
-import type { Tx } from '../platform/db.ts'
-import { hashKey } from '../platform/keys.ts'
-import { normaliseCode, recoveryCodeOf, recoveryCodesCount } from './rules.ts'
-import { insertRecoveryCodes } from './store.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { hashKey } from '../../platform/ops/keys.ts'
+import { normaliseCode, recoveryCodeOf, recoveryCodesCount } from '../rules.ts'
+import { insertRecoveryCodes } from '../store.ts'
 
 /** Makes the codes for the day when the passkey is lost. Only hashes are kept. */
 export const makeRecoveryCodes = async (tx: Tx, personId: string): Promise<string[]> => {

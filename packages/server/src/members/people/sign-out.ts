@@ -1,10 +1,10 @@
-import { Answer } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { hashKey } from '../platform/keys.ts'
+import { Answer } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { hashKey } from '../../platform/ops/keys.ts'
 import { requireOwnPage, type FromPage } from './login.ts'
-import { noCookie, readCookie } from './rules.ts'
-import { deleteLogin } from './store.ts'
+import { noCookie, readCookie } from '../rules.ts'
+import { deleteLogin } from '../store.ts'
 
 export const signOut = async (ctx: Ctx, page: FromPage) => {
   requireOwnPage(ctx, page)

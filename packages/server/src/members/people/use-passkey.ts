@@ -1,9 +1,9 @@
-import { inTransaction, type Tx } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import type { MembersDeps } from './enrol.ts'
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import type { MembersDeps } from '../membership/enrol.ts'
 import { challengeIn } from './passkeys.ts'
-import { originOf } from './rules.ts'
-import { findPasskey, takeChallenge, updatePasskeyUsed } from './store.ts'
+import { originOf } from '../rules.ts'
+import { findPasskey, takeChallenge, updatePasskeyUsed } from '../store.ts'
 
 type Used = {
   readonly credential: unknown

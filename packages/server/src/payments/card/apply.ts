@@ -1,16 +1,16 @@
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, type Tx } from '../platform/db.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import type { Mode } from '@pohf/protocol'
-import { refundedOf, takenOf, type CardFact, type CardMessage, type SessionFact } from './card-facts.ts'
-import type { RefundStateFact } from './refunds/rules.ts'
+import { refundedOf, takenOf, type CardFact, type CardMessage, type SessionFact } from './facts.ts'
+import type { RefundStateFact } from '../refunds/rules.ts'
 import {
   findRefundOfFact,
   listRefundFacts,
   sumRefundsAsked,
   updateRefundByFact,
   upsertRefundFact,
-} from './refunds/store.ts'
-import type { CheckoutState } from './rules.ts'
+} from '../refunds/store.ts'
+import type { CheckoutState } from '../rules.ts'
 import {
   findCardEvent,
   findCheckoutForUpdate,
@@ -23,7 +23,7 @@ import {
   upsertDispute,
   upsertPayment,
   type CheckoutRow,
-} from './store.ts'
+} from '../store.ts'
 
 /** A checkout whose money arrived, for the module that wanted it paid. */
 export type PaidCheckout = {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { packs } from '@pohf/protocol'
-import { startCardHarness } from '../../test/card.ts'
-import * as operators from '../operators/index.ts'
+import { startCardHarness } from '../../../test/fixtures/payments/card.ts'
+import * as operators from '../../operators/index.ts'
 
 const card = await startCardHarness()
 const { harness, standIn } = card

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startHarness } from '../../test/harness.ts'
-import { inTransaction } from '../platform/db.ts'
-import { makePayments } from './index.ts'
-import { checkoutWords, writeUsd } from './rules.ts'
+import { startHarness } from '../../../test/fixtures/harness.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { makePayments } from '../index.ts'
+import { checkoutWords, writeUsd } from '../rules.ts'
 
 const harness = await startHarness()
 const live = await harness.register('live')

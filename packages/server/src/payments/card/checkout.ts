@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, type Tenant, type Tx } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import type { CardStanding } from './card-facts.ts'
-import { ProviderFault, type CardProvider } from './card-provider.ts'
-import { cardUsdCentsMin, type NewCheckout } from './rules.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction, type Tenant, type Tx } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import type { CardStanding } from './facts.ts'
+import { ProviderFault, type CardProvider } from './provider.ts'
+import { cardUsdCentsMin, type NewCheckout } from '../rules.ts'
 import {
   findOpenCheckout,
   insertCheckout,
@@ -12,7 +12,7 @@ import {
   updateProviderSession,
   updateStaleExpired,
   updateTestCompleted,
-} from './store.ts'
+} from '../store.ts'
 
 /** The open one can be closed between our two looks at it; three times in a row it is not. */
 const attemptsMax = 3

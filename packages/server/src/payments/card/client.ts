@@ -1,5 +1,5 @@
 import { Stripe } from 'stripe'
-import { send } from '../platform/outbound.ts'
+import { send } from '../../platform/net/outbound.ts'
 
 const answerBytesMax = 2_000_000
 /** One try of one request. The SDK tries once more where that is safe, so a caller waits about 13 s at most. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { RefundState, RefundStateFact } from './refunds/rules.ts'
+import type { RefundState, RefundStateFact } from '../refunds/rules.ts'
 
 /** What the provider is asked to tell us. Set the same list at its webhook endpoint. */
 export const cardEventTypes = [

@@ -1,10 +1,10 @@
 import { isId } from '@pohf/protocol'
-import type { Page } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { html, pageOf, type Html } from '../platform/html.ts'
-import { checkoutWords, writeUsd, type CheckoutState } from './rules.ts'
-import { findCheckout } from './store.ts'
+import type { Page } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { html, pageOf, type Html } from '../../platform/http/html.ts'
+import { checkoutWords, writeUsd, type CheckoutState } from '../rules.ts'
+import { findCheckout } from '../store.ts'
 
 const unknown = () =>
   pageOf(

@@ -1,6 +1,6 @@
 import { Stripe } from 'stripe'
-import type { Ctx } from '../platform/context.ts'
-import { makeClient } from './card-client.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { makeClient } from './client.ts'
 import {
   cardEventTypes,
   readMessage,
@@ -10,8 +10,8 @@ import {
   type CardMessage,
   type CardStanding,
   type SessionFact,
-} from './card-facts.ts'
-import type { RefundStateFact } from './refunds/rules.ts'
+} from './facts.ts'
+import type { RefundStateFact } from '../refunds/rules.ts'
 
 /** The provider did not do what was asked. `answered` where it said so itself, with a fault of its own. */
 export class ProviderFault extends Error {

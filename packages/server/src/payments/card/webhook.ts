@@ -1,7 +1,7 @@
-import type { Ctx } from '../platform/context.ts'
-import { Refusal } from '../platform/errors.ts'
-import { applyMessage, type Settlers } from './card-apply.ts'
-import type { CardProvider } from './card-provider.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { applyMessage, type Settlers } from './apply.ts'
+import type { CardProvider } from './provider.ts'
 
 /** Takes a message of the provider: nothing is read before its signature fits. */
 export const cardWebhook = async (

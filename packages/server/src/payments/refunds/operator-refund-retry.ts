@@ -1,11 +1,11 @@
-import type { Audit, Operator } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import type { Settlers } from './card-apply.ts'
-import { findRefundForUpdate, updateRefundWantedAgain } from './refunds/store.ts'
-import { readSpare } from './spare.ts'
-import { findCheckoutForUpdate } from './store.ts'
+import type { Audit, Operator } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import type { Settlers } from '../card/apply.ts'
+import { findRefundForUpdate, updateRefundWantedAgain } from './store.ts'
+import { readSpare } from './refundable.ts'
+import { findCheckoutForUpdate } from '../store.ts'
 
 /** Has a failed refund tried again. One that was made after all is found by its name first: nothing is given twice. */
 export const operatorRefundRetry = async (

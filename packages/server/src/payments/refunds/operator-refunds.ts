@@ -1,7 +1,7 @@
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import type { OwnRefundState } from './refunds/rules.ts'
-import { listRefunds } from './refunds/store.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import type { OwnRefundState } from './rules.ts'
+import { listRefunds } from './store.ts'
 
 type Query = {
   readonly state?: OwnRefundState | undefined

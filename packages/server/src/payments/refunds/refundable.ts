@@ -1,7 +1,7 @@
-import type { Tx } from '../platform/db.ts'
-import { paidOf, type Settlers } from './card-apply.ts'
-import { lockSpare, sumRefundsAsked, sumRefundsOpen } from './refunds/store.ts'
-import type { CheckoutRow } from './store.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { paidOf, type Settlers } from '../card/apply.ts'
+import { lockSpare, sumRefundsAsked, sumRefundsOpen } from './store.ts'
+import type { CheckoutRow } from '../store.ts'
 
 /** What of a paid checkout is here, is not on its way back, and has nothing standing on it. One operator at a time. */
 export const readSpare = async (tx: Tx, settlers: Settlers, row: CheckoutRow): Promise<bigint> => {

@@ -1,13 +1,13 @@
-import type { Tx } from '../platform/db.ts'
-import { postTaken, type Settler } from './card-apply.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { postTaken, type Settler } from '../card/apply.ts'
 import {
   findRefundByReference,
   insertRefund,
   updateTestRefundDone,
   type RefundRow,
   type RefundWish,
-} from './refunds/store.ts'
-import { findCheckoutForUpdate } from './store.ts'
+} from './store.ts'
+import { findCheckoutForUpdate } from '../store.ts'
 
 const isSame = (row: RefundRow, wish: RefundWish): boolean =>
   row.checkoutId === wish.checkoutId && row.amountUsdCents === wish.amountUsdCents

@@ -1,7 +1,7 @@
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { applyFact, type Settlers } from './card-apply.ts'
-import { ProviderFault, type CardProvider } from './card-provider.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { applyFact, type Settlers } from '../card/apply.ts'
+import { ProviderFault, type CardProvider } from '../card/provider.ts'
 import {
   claimDueRefunds,
   findRefundForUpdate,
@@ -9,8 +9,8 @@ import {
   updateRefundFailed,
   updateRefundTried,
   type RefundRow,
-} from './refunds/store.ts'
-import type { RefundStateFact } from './refunds/rules.ts'
+} from './store.ts'
+import type { RefundStateFact } from './rules.ts'
 
 const batchMax = 20
 

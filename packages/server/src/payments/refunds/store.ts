@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
-import { now, type Tx } from '../../platform/db.ts'
+import { now, type Tx } from '../../platform/db/db.ts'
 import {
   laterState,
   nextOwnState,

@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
 import { z } from 'zod'
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from '../../platform/ops/clock.ts'
 import { isRevert, RpcFault, type Rpc } from './rpc.ts'
 import {
   addressTopic,

@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
 import { z } from 'zod'
-import { send } from '../../platform/outbound.ts'
+import { send } from '../../platform/net/outbound.ts'
 import type { SignedPayment } from './check.ts'
 import type { Network } from './network.ts'
 import type { Chain } from './chain.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Hex } from 'viem'
-import type { Config } from '../../platform/config.ts'
+import type { Config } from '../../platform/ops/config.ts'
 
 const keysMax = 64
 

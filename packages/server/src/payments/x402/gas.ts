@@ -1,8 +1,8 @@
 import { keccak256, type Hex } from 'viem'
 import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts'
-import type { Ctx } from '../../platform/context.ts'
-import { inTransaction, type Tx } from '../../platform/db.ts'
-import { Refusal } from '../../platform/errors.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
 import type { Chain } from './chain.ts'
 import { RpcFault, type Rpc } from './rpc.ts'
 import {

@@ -1,4 +1,4 @@
-import type { Config } from '../../platform/config.ts'
+import type { Config } from '../../platform/ops/config.ts'
 
 /** Where purchases are paid, and in what. */
 export type Network = {

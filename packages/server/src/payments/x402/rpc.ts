@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Ctx } from '../../platform/context.ts'
-import { send } from '../../platform/outbound.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { send } from '../../platform/net/outbound.ts'
 
 const answerBytesMax = 1_048_576
 /** Many at once on a busy machine wait for their turn, and that is no outage. */

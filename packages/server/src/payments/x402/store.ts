@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Hex } from 'viem'
-import { executePrepared, now, type Tx } from '../../platform/db.ts'
+import { executePrepared, now, type Tx } from '../../platform/db/db.ts'
 import type { Authorization, SignatureForm } from './token.ts'
 
 /** The name of an authorization for ever. */

@@ -1,4 +1,4 @@
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/db/db.ts'
 import type { SignedPayment } from './check.ts'
 import type { Chain } from './chain.ts'
 import type { Fees, GasPool } from './gas.ts'

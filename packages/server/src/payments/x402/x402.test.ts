@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { encode, makePayer } from '../../../test/payer.ts'
-import { ConfigFaults, readConfig } from '../../platform/config.ts'
+import { encode, makePayer } from '../../../test/fixtures/payments/payer.ts'
+import { ConfigFaults, readConfig } from '../../platform/ops/config.ts'
 import { checkPayment, networkOf, parsePayment, usdcOf } from '../index.ts'
 
 const environment = { DATABASE_URL: 'postgres://nowhere/x' }

@@ -1,8 +1,8 @@
 import { Kysely, PostgresDialect, sql, type CompiledQuery, type PostgresPoolClient } from 'kysely'
 import { Pool, types, type PoolClient } from 'pg'
-import { Refusal } from './errors.ts'
-import type { Ids } from './ids.ts'
-import type { Logger } from './log.ts'
+import { Refusal } from '../http/errors.ts'
+import type { Ids } from '../ops/ids.ts'
+import type { Logger } from '../ops/log.ts'
 import type { DB } from './schema.ts'
 
 // bigint columns hold money and counters: never a string, never a float.

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
-import type { Ctx } from './context.ts'
+import type { Ctx } from '../ops/context.ts'
 import { inTransaction, type Tenant, type Tx } from './db.ts'
-import { Refusal } from './errors.ts'
-import { openFor, sealFor } from './secrets.ts'
+import { Refusal } from '../http/errors.ts'
+import { openFor, sealFor } from '../ops/secrets.ts'
 
 /** What names a stored answer: the caller, the operation and the caller's own key. */
 export type Slot = {

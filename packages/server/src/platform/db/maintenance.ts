@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import type { Ctx } from './context.ts'
+import type { Ctx } from '../ops/context.ts'
 import { inTransaction, type Tx } from './db.ts'
 import { dropOldIdempotencyKeys } from './idempotency.ts'
-import type { Duty } from './worker.ts'
+import type { Duty } from '../queue/worker.ts'
 
 /** Hourly housekeeping: next partitions, retention, outlived idempotency keys, and what modules clean of theirs. Safe to run on every node. */
 export const maintenanceDuty = (ctx: Ctx, cleaners: readonly ((tx: Tx) => Promise<void>)[]): Duty => ({

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { Client } from 'pg'
-import { startNode } from '../../test/children.ts'
-import { makeDatabase } from '../../test/harness.ts'
-import { dumpSchema } from '../../test/schema-dump.ts'
-import { until } from '../../test/waiting.ts'
+import { startNode } from '../../../test/fixtures/processes/child-processes.ts'
+import { makeDatabase } from '../../../test/fixtures/harness.ts'
+import { dumpSchema } from '../../../test/architecture/schema-dump.ts'
+import { until } from '../../../test/fixtures/polling.ts'
 import { migrate, readMigrations } from './migrate.ts'
 
 const ours = readMigrations()
@@ -41,7 +41,7 @@ const hasTable = async (url: string, name: string) =>
 const folderWith = (t: TestContext, further: Record<string, string>): URL => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-migrations-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
-  cpSync(new URL('../../migrations/', import.meta.url), folder, { recursive: true })
+  cpSync(new URL('../../../migrations/', import.meta.url), folder, { recursive: true })
   for (const [name, text] of Object.entries(further)) writeFileSync(join(folder, name), text)
   return pathToFileURL(`${folder}/`)
 }

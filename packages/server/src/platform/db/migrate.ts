@@ -9,7 +9,7 @@ export type Migration = {
   readonly hash: string
 }
 
-const folder = new URL('../../migrations/', import.meta.url)
+const folder = new URL('../../../migrations/', import.meta.url)
 /** Any number, the same in every process: only one may migrate a database at a time. */
 const lockKey = 7_064_801
 const lockWaitMs = 60_000

@@ -1,6 +1,6 @@
 import type { Endpoint } from '@pohf/protocol'
 import type { Agent } from './call.ts'
-import type { Ctx } from './context.ts'
+import type { Ctx } from '../ops/context.ts'
 import { addressKey, makeLimiter, type Limit, type Verdict } from './limits.ts'
 
 const addressLimits = (ctx: Ctx): Record<NonNullable<Endpoint['limit']>, Limit> => ({

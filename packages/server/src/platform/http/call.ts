@@ -1,6 +1,6 @@
 import type { additions, operatorEndpoints, specification, Mode, Scope } from '@pohf/protocol'
 import type { z } from 'zod'
-import type { Tx } from './db.ts'
+import type { Tx } from '../db/db.ts'
 
 /** Who calls with an API key. `mode` comes from the key and from nowhere else. */
 export type Agent = {

@@ -1,7 +1,7 @@
 import type { Endpoint } from '@pohf/protocol'
 import type { Admission } from './admission.ts'
 import type { Agent, EndpointId, Handler, Route } from './call.ts'
-import type { Ctx } from './context.ts'
+import type { Ctx } from '../ops/context.ts'
 import { Refusal } from './errors.ts'
 import { callOf, checkCaller, type Incoming } from './http-input.ts'
 import { runOnce, writeAnswer, writeFailure, type Written } from './http-output.ts'

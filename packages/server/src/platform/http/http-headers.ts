@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { apiVersion, type Endpoint } from '@pohf/protocol'
-import type { Ctx } from './context.ts'
+import type { Ctx } from '../ops/context.ts'
 
 export const headerOf = (request: Pick<FastifyRequest, 'headers'>, name: string): string | undefined => {
   const value = request.headers[name]

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Agent, Browser, Call, EndpointId, Operator, Person } from './call.ts'
 import { Refusal, type Detail } from './errors.ts'
 import { headerOf } from './http-headers.ts'
-import { readIdempotencyKey } from './idempotency.ts'
+import { readIdempotencyKey } from '../db/idempotency.ts'
 
 /** Handed down by app.ts: who a key or a browser belongs to. Refuses with a 401 code, another site's page with a 403. */
 export type Authenticate = {

@@ -2,11 +2,11 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '@pohf/protocol'
 import { Answer } from './call.ts'
-import type { Ctx } from './context.ts'
+import type { Ctx } from '../ops/context.ts'
 import { Refusal, errorBodyOf, statusOf } from './errors.ts'
 import { pathOf, securityHeaders, type PathMatcher } from './http-headers.ts'
 import { idempotencyKeyOf, type Incoming } from './http-input.ts'
-import { beginIdempotent, completeIdempotent, releaseIdempotent, type Slot } from './idempotency.ts'
+import { beginIdempotent, completeIdempotent, releaseIdempotent, type Slot } from '../db/idempotency.ts'
 
 /** An answer in full, before it is put on a connection. */
 export type Written = {

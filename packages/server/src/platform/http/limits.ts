@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net'
-import type { Clock } from './clock.ts'
+import type { Clock } from '../ops/clock.ts'
 
 export type Limit = { readonly name: string; readonly quota: number; readonly windowSeconds: number }
 export type Verdict = { readonly allowed: boolean; readonly headers: Record<string, string> }

@@ -1,8 +1,8 @@
 import { createTransport } from 'nodemailer'
-import type { Ctx } from './context.ts'
-import type { Tx } from './db.ts'
-import type { Secrets } from './secrets.ts'
-import { enqueue, type OutboxRow } from './outbox.ts'
+import type { Ctx } from '../ops/context.ts'
+import type { Tx } from '../db/db.ts'
+import type { Secrets } from '../ops/secrets.ts'
+import { enqueue, type OutboxRow } from '../queue/outbox.ts'
 
 type Mail = { readonly to: string; readonly subject: string; readonly text: string }
 

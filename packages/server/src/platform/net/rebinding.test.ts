@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
-import { startNameServer } from '../../test/name-server.ts'
+import { startNameServer } from '../../../test/fixtures/dns-server.ts'
 import { OutboundRefused, makeSend, type OutboundRequest } from './outbound.ts'
 
 /** Two places of this machine at one port: where a name leads when it is checked, and where it leads afterwards. */

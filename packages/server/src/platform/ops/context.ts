@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
-import type { Database } from './db.ts'
+import type { Database } from '../db/db.ts'
 import type { Ids } from './ids.ts'
 import type { Logger } from './log.ts'
 import type { Metrics } from './metrics.ts'

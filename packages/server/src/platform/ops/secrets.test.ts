@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import * as fc from 'fast-check'
-import { startNode } from '../../test/children.ts'
+import { startNode } from '../../../test/fixtures/processes/child-processes.ts'
 import { loadSecrets, openFor, sealFor } from './secrets.ts'
 
 const makeFolder = (t: TestContext): string => {

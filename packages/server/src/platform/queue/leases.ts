@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely'
-import type { Tx } from './db.ts'
+import type { Tx } from '../db/db.ts'
 
 /** A table whose rows are work: agent_id, an id, due_at and attempts. */
 type Queue = {

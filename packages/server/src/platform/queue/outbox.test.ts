@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startHarness } from '../../test/harness.ts'
-import { buildContext } from '../app.ts'
-import { inTransaction } from './db.ts'
+import { startHarness } from '../../../test/fixtures/harness.ts'
+import { buildContext } from '../../wiring/index.ts'
+import { inTransaction } from '../db/db.ts'
 import { drainOutbox, enqueue, publish, type OutboxHandler, type OutboxRow } from './outbox.ts'
 
 const harness = await startHarness()

@@ -7,8 +7,8 @@ import {
   type EventType,
   type Mode,
 } from '@pohf/protocol'
-import type { Ctx } from './context.ts'
-import { inTransaction, now, readNow, type Tx } from './db.ts'
+import type { Ctx } from '../ops/context.ts'
+import { inTransaction, now, readNow, type Tx } from '../db/db.ts'
 import { claimDue } from './leases.ts'
 
 type Publication<T extends EventType> = {

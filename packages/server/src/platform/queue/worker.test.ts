@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startHarness } from '../../test/harness.ts'
-import { until } from '../../test/waiting.ts'
+import { startHarness } from '../../../test/fixtures/harness.ts'
+import { until } from '../../../test/fixtures/polling.ts'
 import { startWorker } from './worker.ts'
 
 const harness = await startHarness()

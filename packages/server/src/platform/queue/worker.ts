@@ -1,4 +1,4 @@
-import type { Ctx } from './context.ts'
+import type { Ctx } from '../ops/context.ts'
 
 /** One kind of background work: does a batch and says how many items it took. */
 export type Duty = {

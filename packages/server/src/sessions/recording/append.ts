@@ -1,11 +1,11 @@
 import type { TelemetryRecord } from '@pohf/protocol/telemetry'
-import type { Ctx } from '../platform/context.ts'
-import type { Tx } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
 import type { Rule, SignedChunk } from './chain.ts'
-import { stepRecording, type Recording } from './recording.ts'
+import { stepRecording, type Recording } from './state.ts'
 import { leafOf, openSubjectKey, recordKey, sealRecord } from './records.ts'
-import { lockRecordings, updateRecordings, type LockedRecording } from './store.ts'
+import { lockRecordings, updateRecordings, type LockedRecording } from '../store.ts'
 
 export type Taking = { readonly sessionId: string; readonly signed: SignedChunk; readonly isEnd: boolean }
 

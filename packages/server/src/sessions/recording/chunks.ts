@@ -1,9 +1,9 @@
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, type Tx } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
 import { openSubjectKey, recordKey } from './records.ts'
-import { findRecorded, listStored, type SessionKey } from './store.ts'
+import { findRecorded, listStored, type SessionKey } from '../store.ts'
 import { proofOf } from './tree.ts'
 
 type Page = { readonly from?: number | undefined; readonly limit?: number | undefined }

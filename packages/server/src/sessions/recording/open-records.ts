@@ -1,10 +1,10 @@
 import { telemetryLimits, type TelemetryRecord } from '@pohf/protocol/telemetry'
-import type { Ctx } from '../platform/context.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import type { Tx } from '../../platform/db/db.ts'
 import type { PublicJwk } from './chain.ts'
 import { openRecord, openSubjectKey, recordKey } from './records.ts'
-import { flagsOfFaults, type Client, type Session } from './rules.ts'
-import { findRecorded, listStored, type SessionKey } from './store.ts'
+import { flagsOfFaults, type Client, type Session } from '../rules.ts'
+import { findRecorded, listStored, type SessionKey } from '../store.ts'
 
 /** A recorded session, opened: what the scorer works on. */
 export type OpenedSession = {

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
 import { leafBytes, type TelemetryRecord } from '@pohf/protocol/telemetry'
-import { canonicalJson } from '../platform/canonical.ts'
-import type { Secrets } from '../platform/secrets.ts'
+import { canonicalJson } from '../../platform/ops/canonical.ts'
+import type { Secrets } from '../../platform/ops/secrets.ts'
 import { sha256 } from './chain.ts'
 
 /** What wraps the keys of subjects. */

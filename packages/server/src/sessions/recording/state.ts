@@ -2,7 +2,7 @@ import type { Mode, Receipt } from '@pohf/protocol'
 import type { TelemetryRecord } from '@pohf/protocol/telemetry'
 import { chainFrom, judgeChunk, type Chain, type Rule, type SignedChunk } from './chain.ts'
 import { showProbe, truthOf, type Language } from './probes.ts'
-import type { RecordedKind } from './rules.ts'
+import type { RecordedKind } from '../rules.ts'
 import { followRecord, nextMsOf, scheduleFrom, type ProbeSeed, type Schedule } from './schedule.ts'
 
 /** The last receipt, as far as it does not follow from the rest. */

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inTransaction } from '../platform/db.ts'
-import { startHarness, type Answered } from '../../test/harness.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { startHarness, type Answered } from '../../../test/fixtures/harness.ts'
 import {
   environment,
   makeSessionKey,
   openRecorder,
   type MadeChunk,
   type Recorder,
-} from '../../test/recorder.ts'
+} from '../../../test/fixtures/people/recorder.ts'
 import { makeJudge, packKey, signedRules, type Rule, type Situation } from './chain.ts'
-import { readRecords } from './index.ts'
+import { readRecords } from '../index.ts'
 
 const harness = await startHarness()
 const { apiKey, agentId } = await harness.register('test')

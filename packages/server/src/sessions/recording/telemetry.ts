@@ -1,10 +1,10 @@
 import { isId } from '@pohf/protocol'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
 import type { SignedChunk } from './chain.ts'
-import { receiptOf } from './recording.ts'
-import { takeChunks, type Taken, type Taking } from './take.ts'
+import { receiptOf } from './state.ts'
+import { takeChunks, type Taken, type Taking } from './append.ts'
 
 /** Chunks in one transaction; more wait for the next. */
 const batchMax = 64

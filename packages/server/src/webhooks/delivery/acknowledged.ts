@@ -1,4 +1,4 @@
-import type { Settled } from './queue/store.ts'
+import type { Settled } from './store.ts'
 
 export type TakenBook = { readonly write: (settled: Settled) => Promise<void> }
 type Entry = PromiseWithResolvers<void> & { readonly settled: Settled }

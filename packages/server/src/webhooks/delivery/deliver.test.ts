@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { eventEnvelope } from '@pohf/protocol'
-import { startHarness } from '../../test/harness.ts'
-import { answer, startReceiver } from '../../test/receiver.ts'
+import { startHarness } from '../../../test/fixtures/harness.ts'
+import { answer, startReceiver } from '../../../test/fixtures/webhook-receiver.ts'
 import {
   attemptsOf,
   dayMs,
@@ -16,9 +16,9 @@ import {
   secondMs,
   statesOf,
   subscribe,
-} from '../../test/webhooks.ts'
-import { inTransaction } from '../platform/db.ts'
-import { drainOutbox, type OutboxRow } from '../platform/outbox.ts'
+} from '../../../test/fixtures/webhooks.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { drainOutbox, type OutboxRow } from '../../platform/queue/outbox.ts'
 import { fanOut } from './fan-out.ts'
 
 test('a delivery carries the event, signed so that our own code and standardwebhooks both accept it', async () => {

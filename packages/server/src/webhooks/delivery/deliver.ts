@@ -1,9 +1,9 @@
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, readNow } from '../platform/db.ts'
-import { OutboundRefused, send } from '../platform/outbound.ts'
-import { publish } from '../platform/outbox.ts'
-import type { Duty } from '../platform/worker.ts'
-import { outcomeOf, type Outcome, type Reply } from './queue/rules.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction, readNow } from '../../platform/db/db.ts'
+import { OutboundRefused, send } from '../../platform/net/outbound.ts'
+import { publish } from '../../platform/queue/outbox.ts'
+import type { Duty } from '../../platform/queue/worker.ts'
+import { outcomeOf, type Outcome, type Reply } from './rules.ts'
 import {
   claimDeliveries,
   findClaimHolds,
@@ -15,12 +15,12 @@ import {
   updateEndpointsHealthy,
   type Claimed,
   type Settled,
-} from './queue/store.ts'
-import { firstWatchMs, headersOf, isFailingTooLong, openMsAfter, waitMsAfter } from './rules.ts'
-import { openSigningKey } from './signing-key.ts'
-import { updateEndpointDisabled, updateEndpointFailing, updateEndpointOpen } from './store.ts'
-import { makeLanes } from './lanes.ts'
-import { makeTakenBook, type TakenBook } from './taken.ts'
+} from './store.ts'
+import { firstWatchMs, headersOf, isFailingTooLong, openMsAfter, waitMsAfter } from '../rules.ts'
+import { openSigningKey } from '../endpoints/signing-key.ts'
+import { updateEndpointDisabled, updateEndpointFailing, updateEndpointOpen } from '../store.ts'
+import { makeLanes } from './slots.ts'
+import { makeTakenBook, type TakenBook } from './acknowledged.ts'
 import { mailNotice, type FindContact } from './watch.ts'
 
 /** Deliveries that one worker sends at a time: mostly waiting on sockets, so far more than its database connections. */

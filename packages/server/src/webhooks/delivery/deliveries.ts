@@ -1,11 +1,11 @@
 import type { WebhookDelivery } from '@pohf/protocol'
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { unknownEndpoint } from './describe.ts'
-import { whyOf } from './rules.ts'
-import { findEndpoint, listAttempts, listDeliveries } from './store.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { unknownEndpoint } from '../endpoints/describe.ts'
+import { whyOf } from '../rules.ts'
+import { findEndpoint, listAttempts, listDeliveries } from '../store.ts'
 
 type Query = {
   readonly webhookId: string

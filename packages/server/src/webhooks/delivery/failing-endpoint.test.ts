@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { eventEnvelope } from '@pohf/protocol'
-import { startHarness, type Harness } from '../../test/harness.ts'
-import { buildDuties } from '../app.ts'
-import { linkOf, startMailbox, subjectOf, textOf } from '../../test/mailbox.ts'
-import { answer, startReceiver } from '../../test/receiver.ts'
-import type { CaughtMail } from '../../dev/mail-catcher.ts'
-import { dayMs, endpointOf, happen, hourMs, subscribe } from '../../test/webhooks.ts'
+import { startHarness, type Harness } from '../../../test/fixtures/harness.ts'
+import { buildDuties } from '../../wiring/index.ts'
+import { linkOf, startMailbox, subjectOf, textOf } from '../../../test/fixtures/mailbox.ts'
+import { answer, startReceiver } from '../../../test/fixtures/webhook-receiver.ts'
+import type { CaughtMail } from '../../../dev/mail-catcher.ts'
+import { dayMs, endpointOf, happen, hourMs, subscribe } from '../../../test/fixtures/webhooks.ts'
 
 const mailbox = await startMailbox()
 after(() => mailbox.stop())

@@ -1,8 +1,8 @@
 import { eventEnvelope } from '@pohf/protocol'
-import type { Tx } from '../platform/db.ts'
-import type { OutboxRow } from '../platform/outbox.ts'
-import { insertDeliveries, listEnabledEndpoints } from './queue/store.ts'
-import { bodyOf, isWanted } from './rules.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import type { OutboxRow } from '../../platform/queue/outbox.ts'
+import { insertDeliveries, listEnabledEndpoints } from './store.ts'
+import { bodyOf, isWanted } from '../rules.ts'
 
 /** Queues published events for every endpoint that wants them. Run again, it adds nothing. */
 export const fanOut = async (tx: Tx, rows: readonly OutboxRow[]): Promise<void> => {

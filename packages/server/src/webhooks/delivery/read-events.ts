@@ -1,9 +1,9 @@
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, readNow } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { listEvents } from '../platform/outbox.ts'
-import { readCursor, startOf, writeCursor } from './rules.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction, readNow } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { listEvents } from '../../platform/queue/outbox.ts'
+import { readCursor, startOf, writeCursor } from '../rules.ts'
 
 type Query = {
   readonly since?: Date | undefined

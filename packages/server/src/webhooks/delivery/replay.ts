@@ -1,14 +1,14 @@
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { switchedOff } from './send-test.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { switchedOff } from '../endpoints/send-test.ts'
 import {
   findDeliveryLocked,
   findEndpointLocked,
   findEndpointOfDelivery,
   updateDeliveryReplayed,
-} from './store.ts'
+} from '../store.ts'
 
 const unknown = () => new Refusal('not_found', { message: 'You have no webhook delivery with this id.' })
 

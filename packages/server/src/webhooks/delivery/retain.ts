@@ -1,7 +1,7 @@
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import type { Duty } from '../platform/worker.ts'
-import { deleteEmptied, deleteOrphanedDeliveries, deleteSettledDeliveries } from './queue/store.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import type { Duty } from '../../platform/queue/worker.ts'
+import { deleteEmptied, deleteOrphanedDeliveries, deleteSettledDeliveries } from './store.ts'
 
 const keep = { days: 30, limit: 1_000 }
 

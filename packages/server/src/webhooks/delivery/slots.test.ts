@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makeLanes } from './lanes.ts'
-import type { Claimed, Settled } from './queue/store.ts'
-import { makeTakenBook } from './taken.ts'
+import { makeLanes } from './slots.ts'
+import type { Claimed, Settled } from './store.ts'
+import { makeTakenBook } from './acknowledged.ts'
 
 const claimed = (endpointId: string, n: number): Claimed => ({
   agentId: 'agt_a',

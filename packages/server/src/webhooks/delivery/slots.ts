@@ -1,4 +1,4 @@
-import type { Claimed } from './queue/store.ts'
+import type { Claimed } from './store.ts'
 
 type Lane = { readonly waiting: Claimed[]; active: number }
 

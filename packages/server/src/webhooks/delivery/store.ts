@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
-import { now, type Tenant, type Tx } from '../../platform/db.ts'
-import { claimGiven } from '../../platform/leases.ts'
+import { now, type Tenant, type Tx } from '../../platform/db/db.ts'
+import { claimGiven } from '../../platform/queue/leases.ts'
 import type { Outcome, Reply } from './rules.ts'
 
 /** Endpoints that may want events of these agents, locked until the commit: one that is being switched off waits or is left out. */

@@ -1,12 +1,12 @@
 import type { Mode } from '@pohf/protocol'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, readNow, type Tx } from '../platform/db.ts'
-import { queueMail } from '../platform/mail.ts'
-import { publish } from '../platform/outbox.ts'
-import type { Duty } from '../platform/worker.ts'
-import { noticeOf, watch, type Notice } from './rules.ts'
-import { queueTest } from './send-test.ts'
-import { listWatched, updateWatch, type EndpointKey } from './store.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
+import { queueMail } from '../../platform/net/mail.ts'
+import { publish } from '../../platform/queue/outbox.ts'
+import type { Duty } from '../../platform/queue/worker.ts'
+import { noticeOf, watch, type Notice } from '../rules.ts'
+import { queueTest } from '../endpoints/send-test.ts'
+import { listWatched, updateWatch, type EndpointKey } from '../store.ts'
 
 /** The mail address of an agent, where its owner has confirmed it; nobody else is written to. */
 export type FindContact = (tx: Tx, agentId: string) => Promise<string | undefined>

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
-import { startHarness } from '../../test/harness.ts'
-import { answer, startReceiver } from '../../test/receiver.ts'
+import { startHarness } from '../../../test/fixtures/harness.ts'
+import { answer, startReceiver } from '../../../test/fixtures/webhook-receiver.ts'
 import {
   attemptsOf,
   dayMs,
@@ -17,8 +17,8 @@ import {
   statesOf,
   subscribe,
   toRest,
-} from '../../test/webhooks.ts'
-import { startWorker } from '../platform/worker.ts'
+} from '../../../test/fixtures/webhooks.ts'
+import { startWorker } from '../../platform/queue/worker.ts'
 import { attempt, claim, deliveryDuty, settle } from './deliver.ts'
 
 test('a receiver that never answers, and one that is not there, fail in their time', async () => {

@@ -1,8 +1,8 @@
 import type { WebhookEndpoint } from '@pohf/protocol'
-import type { Agent } from '../platform/call.ts'
-import type { Tx } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { findEndpoint, listHealth, type EndpointRow } from './store.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { findEndpoint, listHealth, type EndpointRow } from '../store.ts'
 
 const noEndpoint = 'You have no webhook endpoint with this id.'
 export const unknownEndpoint = () => new Refusal('not_found', { message: noEndpoint })

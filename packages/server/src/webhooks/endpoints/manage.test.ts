@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inTransaction } from '../platform/db.ts'
-import { publish } from '../platform/outbox.ts'
-import { startHarness } from '../../test/harness.ts'
-import { answer, startReceiver } from '../../test/receiver.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { publish } from '../../platform/queue/outbox.ts'
+import { startHarness } from '../../../test/fixtures/harness.ts'
+import { answer, startReceiver } from '../../../test/fixtures/webhook-receiver.ts'
 import {
   dayMs,
   happen,
@@ -13,7 +13,7 @@ import {
   statesOf,
   subscribe,
   type Agent,
-} from '../../test/webhooks.ts'
+} from '../../../test/fixtures/webhooks.ts'
 
 const harness = await startHarness()
 const call = (agent: Agent, method: string, path: string, body?: unknown) =>

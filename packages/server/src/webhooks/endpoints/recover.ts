@@ -1,21 +1,21 @@
 import { eventEnvelope, type Mode } from '@pohf/protocol'
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, readNow } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { listEvents } from '../platform/outbox.ts'
-import type { Duty } from '../platform/worker.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction, readNow } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { listEvents } from '../../platform/queue/outbox.ts'
+import type { Duty } from '../../platform/queue/worker.ts'
 import { unknownEndpoint } from './describe.ts'
-import { insertDeliveries, updateDeadRevived } from './queue/store.ts'
+import { insertDeliveries, updateDeadRevived } from '../delivery/store.ts'
 import { checkPlaceFree } from './register.ts'
-import { bodyOf, isTooOldToRecover, isWanted, recoverDaysMax } from './rules.ts'
+import { bodyOf, isTooOldToRecover, isWanted, recoverDaysMax } from '../rules.ts'
 import {
   findEndpointLocked,
   findRecovering,
   updateEndpointEnabled,
   updateRecovered,
   updateRecovery,
-} from './store.ts'
+} from '../store.ts'
 
 type Recovery = { readonly webhookId: string; readonly since: string }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inTransaction } from '../platform/db.ts'
-import { startHarness, type Harness } from '../../test/harness.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { startHarness, type Harness } from '../../../test/fixtures/harness.ts'
 
 const local = await startHarness()
 const production = await startHarness({ BASE_URL: 'https://pohf.example.org' })

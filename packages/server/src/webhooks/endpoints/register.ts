@@ -1,9 +1,9 @@
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, type Tx } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { endpointsMax, secretOf, urlFault } from './rules.ts'
-import { countEnabledEndpoints, insertEndpoint } from './store.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { endpointsMax, secretOf, urlFault } from '../rules.ts'
+import { countEnabledEndpoints, insertEndpoint } from '../store.ts'
 
 type Registration = { readonly url: string; readonly events: readonly string[] }
 

@@ -1,8 +1,8 @@
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
 import { unknownEndpoint } from './describe.ts'
-import { findEndpointLocked, updateEndpointDeleted } from './store.ts'
+import { findEndpointLocked, updateEndpointDeleted } from '../store.ts'
 
 /** Deletes an endpoint: nothing more is sent to it, and its address and secrets are gone with the answer. */
 export const remove = async (ctx: Ctx, agent: Agent, endpointId: string) =>

@@ -1,10 +1,10 @@
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
 import { unknownEndpoint } from './describe.ts'
 import { newSecret } from './register.ts'
-import { findEndpointLocked, updateSecret } from './store.ts'
+import { findEndpointLocked, updateSecret } from '../store.ts'
 
 type Rotation = { readonly webhookId: string; readonly overlapSeconds: number }
 

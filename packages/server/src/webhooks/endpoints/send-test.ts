@@ -1,13 +1,13 @@
 import type { Mode } from '@pohf/protocol'
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, type Tx } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { envelopeOf } from '../platform/outbox.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { envelopeOf } from '../../platform/queue/outbox.ts'
 import { unknownEndpoint } from './describe.ts'
-import { insertDeliveries } from './queue/store.ts'
-import { bodyOf } from './rules.ts'
-import { findEndpointLocked, type EndpointKey } from './store.ts'
+import { insertDeliveries } from '../delivery/store.ts'
+import { bodyOf } from '../rules.ts'
+import { findEndpointLocked, type EndpointKey } from '../store.ts'
 
 /** Queues one test event for one endpoint, whatever it subscribed to. It is sent once and is in no list of events. */
 export const queueTest = async (

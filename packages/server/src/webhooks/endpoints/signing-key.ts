@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
-import type { Ctx } from '../platform/context.ts'
-import { signingKeyOf } from './rules.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { signingKeyOf } from '../rules.ts'
 
 /** Keys that a worker remembers. Opening a secret and making a key of it costs more than signing with it. */
 const keysMax = 2_000

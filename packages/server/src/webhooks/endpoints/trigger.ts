@@ -1,9 +1,9 @@
 import { events, type EventType } from '@pohf/protocol'
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { publish } from '../platform/outbox.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { publish } from '../../platform/queue/outbox.ts'
 
 /** Publishes an event's example as if it had happened. Only in test mode, where nobody takes it for the truth. */
 export const trigger = async (ctx: Ctx, agent: Agent, type: EventType) => {

@@ -1,6 +1,6 @@
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, type Tx } from '../platform/db.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { describeOne, unknownEndpoint } from './describe.ts'
 import { checkUrl, checkPlaceFree } from './register.ts'
 import {
@@ -9,7 +9,7 @@ import {
   updateEndpointDisabled,
   updateEndpointEnabled,
   type EndpointKey,
-} from './store.ts'
+} from '../store.ts'
 
 type Change = {
   readonly webhookId: string

@@ -1,10 +1,10 @@
-import type { Operator } from '../platform/call.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import type { Operating } from './operator-produce.ts'
-import { findAssignment } from './people/store.ts'
-import { decideGold } from './gold.ts'
-import { decideUnit, lockUnit } from './units/steps.ts'
+import type { Operator } from '../../platform/http/call.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import type { Operating } from './produce.ts'
+import { findAssignment } from '../workers/store.ts'
+import { decideGold } from '../units/known-answers.ts'
+import { decideUnit, lockUnit } from '../units/transitions.ts'
 
 type Input = {
   readonly assignmentId: string

@@ -1,9 +1,9 @@
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { findOrder } from './orders/store.ts'
-import { findHolder } from './people/store.ts'
-import { inputsOf } from './show-order.ts'
-import { listAppealed } from './units/store.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { findOrder } from '../orders/store.ts'
+import { findHolder } from '../workers/store.ts'
+import { inputsOf } from '../orders/present.ts'
+import { listAppealed } from '../units/store.ts'
 
 /** Appeals that wait for a decision, oldest first. */
 export const operatorAppeals = (ctx: Ctx, limit = 50) =>

@@ -1,17 +1,17 @@
 import type { AnswerForm, Mode } from '@pohf/protocol'
-import type { Operator } from '../platform/call.ts'
-import { inTransaction, type Tx } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
+import type { Operator } from '../../platform/http/call.ts'
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
 import {
   findOrder,
   findOrderForUpdate,
   updateOrderAccepted,
   type Order,
   type OrderKey,
-} from './orders/store.ts'
-import { showToOperator } from './operator-orders.ts'
-import type { Operating } from './operator-produce.ts'
-import { updateUnitsReady } from './units/store.ts'
+} from '../orders/store.ts'
+import { showToOperator } from './orders.ts'
+import type { Operating } from './produce.ts'
+import { updateUnitsReady } from '../units/store.ts'
 
 type Input = {
   readonly agentId: string

@@ -1,12 +1,12 @@
 import type { Mode } from '@pohf/protocol'
-import type { Operator } from '../platform/call.ts'
-import { inTransaction } from '../platform/db.ts'
-import { requireOffer, shownAfter } from './operator-offer-accept.ts'
-import type { Operating } from './operator-produce.ts'
-import { returnMoney } from './orders/money.ts'
-import { moveOrder } from './orders/steps.ts'
-import { updateOrderDeclined } from './orders/store.ts'
-import { updateOpenCancelled } from './units/store.ts'
+import type { Operator } from '../../platform/http/call.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { requireOffer, shownAfter } from './offer-accept.ts'
+import type { Operating } from './produce.ts'
+import { returnMoney } from '../orders/escrow.ts'
+import { moveOrder } from '../orders/transitions.ts'
+import { updateOrderDeclined } from '../orders/store.ts'
+import { updateOpenCancelled } from '../units/store.ts'
 
 type Input = {
   readonly agentId: string

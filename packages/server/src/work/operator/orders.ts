@@ -1,7 +1,7 @@
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { listAllOrders, type Order } from './orders/store.ts'
-import { usdOf } from './rules.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { listAllOrders, type Order } from '../orders/store.ts'
+import { usdOf } from '../rules.ts'
 
 type Page = {
   readonly waiting?: '0' | '1' | undefined

@@ -1,13 +1,13 @@
 import type { Mode } from '@pohf/protocol'
-import type { Audit, Operator } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import type { Books } from './deps.ts'
-import { orderByHouse } from './house-order.ts'
-import { requireItems, termsOf } from './order.ts'
-import { usdOf } from './rules.ts'
-import { findWorkflow } from './store.ts'
+import type { Audit, Operator } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import type { Books } from '../deps.ts'
+import { orderByHouse } from '../orders/platform-order.ts'
+import { requireItems, termsOf } from '../orders/create.ts'
+import { usdOf } from '../rules.ts'
+import { findWorkflow } from '../store.ts'
 
 export type Operating = { readonly ctx: Ctx; readonly audit: Audit; readonly books: Books }
 type Input = {

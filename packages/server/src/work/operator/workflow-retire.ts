@@ -1,8 +1,8 @@
-import type { Operator } from '../platform/call.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import type { Operating } from './operator-produce.ts'
-import { updateWorkflowRetired } from './store.ts'
+import type { Operator } from '../../platform/http/call.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import type { Operating } from './produce.ts'
+import { updateWorkflowRetired } from '../store.ts'
 
 /** Offers a workflow no more. Orders that stand are finished. */
 export const operatorWorkflowRetire = ({ ctx, audit }: Operating, operator: Operator, workflowId: string) =>

@@ -1,10 +1,10 @@
-import type { Operator } from '../platform/call.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal, type Detail } from '../platform/errors.ts'
-import { answerFaults, itemsOf } from './forms.ts'
-import type { Operating } from './operator-produce.ts'
-import { capCentsOf } from './rules.ts'
-import { upsertWorkflow, type WorkflowTerms } from './store.ts'
+import type { Operator } from '../../platform/http/call.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal, type Detail } from '../../platform/http/errors.ts'
+import { answerFaults, itemsOf } from '../workflows/forms.ts'
+import type { Operating } from './produce.ts'
+import { capCentsOf } from '../rules.ts'
+import { upsertWorkflow, type WorkflowTerms } from '../store.ts'
 
 /** What would not work: a reward above the price, fields without options, gold that fits no form. */
 const faultsOf = (workflow: WorkflowTerms): Detail[] => {

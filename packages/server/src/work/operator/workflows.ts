@@ -1,7 +1,7 @@
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { countStock } from './stock.ts'
-import { listAllWorkflows } from './store.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { countStock } from '../workflows/stock.ts'
+import { listAllWorkflows } from '../store.ts'
 
 const none = { live: 0, test: 0 }
 

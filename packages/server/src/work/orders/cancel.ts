@@ -1,12 +1,12 @@
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { findOrder, findOrderForUpdate } from './orders/store.ts'
-import { showOrder } from './show-order.ts'
-import { returnMoney } from './orders/money.ts'
-import { moveOrder } from './orders/steps.ts'
-import { updateOpenCancelled } from './units/store.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { findOrder, findOrderForUpdate } from './store.ts'
+import { showOrder } from './present.ts'
+import { returnMoney } from './escrow.ts'
+import { moveOrder } from './transitions.ts'
+import { updateOpenCancelled } from '../units/store.ts'
 
 /** Nothing new begins for this order. What people have in hand, or delivered, goes its way and is paid. */
 export const orderCancel = (ctx: Ctx, agent: Agent, orderId: string) =>

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { faultsOfBooks } from '../../test/books.ts'
-import { startCardHarness } from '../../test/card.ts'
-import { until } from '../../test/waiting.ts'
-import { makeWorker } from '../../test/worker.ts'
-import { houseAgentId } from '../agents/index.ts'
-import { reconcile } from '../ledger/index.ts'
-import * as operators from '../operators/index.ts'
-import { escrowComparison } from './index.ts'
+import { faultsOfBooks } from '../../../test/fixtures/payments/ledger.ts'
+import { startCardHarness } from '../../../test/fixtures/payments/card.ts'
+import { until } from '../../../test/fixtures/polling.ts'
+import { makeWorker } from '../../../test/fixtures/people/worker.ts'
+import { houseAgentId } from '../../agents/index.ts'
+import { reconcile } from '../../ledger/index.ts'
+import * as operators from '../../operators/index.ts'
+import { escrowComparison } from '../index.ts'
 
 const card = await startCardHarness()
 const { harness, standIn } = card

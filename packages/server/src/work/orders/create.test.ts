@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { orderStates } from '@pohf/protocol'
-import { inTransaction } from '../platform/db.ts'
-import { startHarness } from '../../test/harness.ts'
-import { findWorkRef } from './index.ts'
-import { capCentsOf, priceOf } from './rules.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { startHarness } from '../../../test/fixtures/harness.ts'
+import { findWorkRef } from '../index.ts'
+import { capCentsOf, priceOf } from '../rules.ts'
 
 const harness = await startHarness()
 const agents = { live: await harness.register('live'), test: await harness.register('test') }

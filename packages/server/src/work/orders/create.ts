@@ -1,13 +1,13 @@
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { publish } from '../platform/outbox.ts'
-import { capCentsOf, priceOf, unitUsdOf, usdOf } from './rules.ts'
-import { itemsOf } from './forms.ts'
-import { insertOrder } from './orders/store.ts'
-import { findWorkflowFor, type OfferedWorkflow } from './store.ts'
-import type { Terms } from './units/rules.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { publish } from '../../platform/queue/outbox.ts'
+import { capCentsOf, priceOf, unitUsdOf, usdOf } from '../rules.ts'
+import { itemsOf } from '../workflows/forms.ts'
+import { insertOrder } from './store.ts'
+import { findWorkflowFor, type OfferedWorkflow } from '../store.ts'
+import type { Terms } from '../units/rules.ts'
 
 type Input = {
   readonly taskType: string

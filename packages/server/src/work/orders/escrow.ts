@@ -1,9 +1,9 @@
 import { balanceOf, InsufficientBalance, post } from '../../ledger/index.ts'
 import { requestRefund, type PaidCheckout, type Settler, type TakenChange } from '../../payments/index.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/db/db.ts'
 import { cardAccounts, escrowOf, escrowReversal } from '../rules.ts'
 import { returnLines } from '../units/rules.ts'
-import { moveOrder } from './steps.ts'
+import { moveOrder } from './transitions.ts'
 import { findOrderForUpdate, type Order, type OrderKey } from './store.ts'
 
 /** The first refusal by the ledger locks the accounts, so the second look at them is the last. */

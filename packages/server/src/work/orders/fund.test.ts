@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startHarness } from '../../test/harness.ts'
+import { startHarness } from '../../../test/fixtures/harness.ts'
 
 const harness = await startHarness()
 const live = await harness.register('live')

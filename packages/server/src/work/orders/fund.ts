@@ -1,11 +1,11 @@
-import type { Payments } from '../payments/index.ts'
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, type Tx } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { fundOrder } from './order-paid.ts'
-import { findOrderForUpdate, updateOrderCheckout, type Order, type OrderKey } from './orders/store.ts'
-import { usdOf } from './rules.ts'
+import type { Payments } from '../../payments/index.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { fundOrder } from './paid.ts'
+import { findOrderForUpdate, updateOrderCheckout, type Order, type OrderKey } from './store.ts'
+import { usdOf } from '../rules.ts'
 
 /** The order, where it waits for its money; refuses any other. */
 const requireUnfunded = async (tx: Tx, key: OrderKey): Promise<Order> => {

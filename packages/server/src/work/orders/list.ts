@@ -1,9 +1,9 @@
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { listOrders } from './orders/store.ts'
-import type { OrderState } from './rules.ts'
-import { showOrders } from './show-order.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { listOrders } from './store.ts'
+import type { OrderState } from '../rules.ts'
+import { showOrders } from './present.ts'
 
 type Page = {
   readonly status?: OrderState | undefined

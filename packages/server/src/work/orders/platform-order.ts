@@ -1,10 +1,10 @@
 import type { Mode } from '@pohf/protocol'
-import type { Tx } from '../platform/db.ts'
-import type { Books } from './deps.ts'
-import { fundOrder } from './order-paid.ts'
-import { findOrderForUpdate, insertOrder, type Order } from './orders/store.ts'
-import type { OfferedWorkflow } from './store.ts'
-import { workAccounts, type Terms } from './units/rules.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import type { Books } from '../deps.ts'
+import { fundOrder } from './paid.ts'
+import { findOrderForUpdate, insertOrder, type Order } from './store.ts'
+import type { OfferedWorkflow } from '../store.ts'
+import { workAccounts, type Terms } from '../units/rules.ts'
 
 type House = {
   readonly workflow: OfferedWorkflow

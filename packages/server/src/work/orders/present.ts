@@ -1,8 +1,8 @@
 import { unitStates } from '@pohf/protocol'
-import type { Tx } from '../platform/db.ts'
-import { listItems, type Order } from './orders/store.ts'
-import { unitUsdOf, usdOf } from './rules.ts'
-import { countUnits, type Tally, type Unit } from './units/store.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { listItems, type Order } from './store.ts'
+import { unitUsdOf, usdOf } from '../rules.ts'
+import { countUnits, type Tally, type Unit } from '../units/store.ts'
 
 const ended = new Set(['refused', 'cancelled'])
 const sumOf = (tallies: readonly Tally[], which: (tally: Tally) => boolean): bigint =>

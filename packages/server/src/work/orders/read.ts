@@ -1,9 +1,9 @@
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { findOrder } from './orders/store.ts'
-import { showOrder } from './show-order.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { findOrder } from './store.ts'
+import { showOrder } from './present.ts'
 
 export const orderRead = (ctx: Ctx, agent: Agent, orderId: string) =>
   inTransaction(ctx, agent.agentId, async (tx) => {

@@ -1,8 +1,8 @@
 import type { Mode } from '@pohf/protocol'
-import { balancesOf, type Comparison } from '../ledger/index.ts'
-import type { Tx } from '../platform/db.ts'
-import { escrowOf } from './rules.ts'
-import { listChangedOrders, sumHeld, type HeldOrder } from './units/store.ts'
+import { balancesOf, type Comparison } from '../../ledger/index.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { escrowOf } from '../rules.ts'
+import { listChangedOrders, sumHeld, type HeldOrder } from '../units/store.ts'
 
 const name = 'escrow_differs'
 

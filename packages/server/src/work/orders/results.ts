@@ -1,12 +1,12 @@
 import type { UnitState } from '@pohf/protocol'
-import { Answer, type Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { csvMediaType, writeRows } from '../platform/csv.ts'
-import { Refusal } from '../platform/errors.ts'
-import { findOrder } from './orders/store.ts'
-import { showUnits, type FindTokens } from './show-order.ts'
-import { listUnits } from './units/store.ts'
+import { Answer, type Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { csvMediaType, writeRows } from '../../platform/http/csv.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { findOrder } from './store.ts'
+import { showUnits, type FindTokens } from './present.ts'
+import { listUnits } from '../units/store.ts'
 
 type Page = {
   readonly orderId: string

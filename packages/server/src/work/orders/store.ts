@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
-import { now, type Tx } from '../../platform/db.ts'
+import { now, type Tx } from '../../platform/db/db.ts'
 import { orderDays, type OrderState, type Price } from '../rules.ts'
 import type { Terms } from '../units/rules.ts'
 

@@ -1,5 +1,5 @@
-import type { Tx } from '../../platform/db.ts'
-import { publish } from '../../platform/outbox.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { publish } from '../../platform/queue/outbox.ts'
 import type { OrderState } from '../rules.ts'
 import { updateOrderStatus, type OrderKey } from './store.ts'
 

@@ -1,11 +1,11 @@
-import type { Agent } from '../platform/call.ts'
-import { inTransaction, type Tx } from '../platform/db.ts'
-import type { Ctx } from '../platform/context.ts'
-import { Refusal } from '../platform/errors.ts'
-import type { Books } from './deps.ts'
-import { showUnits, type FindTokens } from './show-order.ts'
-import { acceptUnit, lockUnit, type Locked } from './units/steps.ts'
-import { findUnit, type UnitKey } from './units/store.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import type { Books } from '../deps.ts'
+import { showUnits, type FindTokens } from '../orders/present.ts'
+import { acceptUnit, lockUnit, type Locked } from './transitions.ts'
+import { findUnit, type UnitKey } from './store.ts'
 
 /** What the buyer may decide on: delivered, looked at in time, and still paid for. Refuses any other. */
 export const requireReviewable = async (tx: Tx, key: UnitKey): Promise<Locked> => {

@@ -1,7 +1,7 @@
 import { post } from '../../ledger/index.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/db/db.ts'
 import type { Books } from '../deps.ts'
-import { moveOrder } from '../orders/steps.ts'
+import { moveOrder } from '../orders/transitions.ts'
 import type { Order } from '../orders/store.ts'
 import {
   findHolderForUpdate,
@@ -9,9 +9,9 @@ import {
   updateAssignment,
   updateEarning,
   updateEarningFlagged,
-} from '../people/store.ts'
+} from '../workers/store.ts'
 import { returnLines, starLines, unitReference, vestingOf, workAccounts } from './rules.ts'
-import { refreshOrder, rejectUnit } from './steps.ts'
+import { refreshOrder, rejectUnit } from './transitions.ts'
 import {
   listUnitsIn,
   updateOpenCancelled,

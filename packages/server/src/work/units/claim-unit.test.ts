@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { startHarness } from '../../../test/harness.ts'
-import { inTransaction } from '../../platform/db.ts'
+import { startHarness } from '../../../test/fixtures/harness.ts'
+import { inTransaction } from '../../platform/db/db.ts'
 import { claimUnit, takeFromShelf } from './store.ts'
 
 const harness = await startHarness()

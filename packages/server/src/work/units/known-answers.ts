@@ -1,9 +1,9 @@
-import type { Tx } from '../platform/db.ts'
-import type { Books } from './deps.ts'
-import { isRight } from './forms.ts'
-import { orderByHouse } from './house-order.ts'
-import { termsOf } from './order.ts'
-import { updateOrderBegun, type Order } from './orders/store.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import type { Books } from '../deps.ts'
+import { isRight } from '../workflows/forms.ts'
+import { orderByHouse } from '../orders/platform-order.ts'
+import { termsOf } from '../orders/create.ts'
+import { updateOrderBegun, type Order } from '../orders/store.ts'
 import {
   countTaken,
   updateAssignment,
@@ -11,11 +11,11 @@ import {
   updateStandingPaused,
   upsertStanding,
   type Assignment,
-} from './people/store.ts'
-import { findWorkflow } from './store.ts'
-import { goldShare, isCareless, pauseDays } from './units/rules.ts'
-import { acceptUnit, lockUnit, type Locked } from './units/steps.ts'
-import { claimUnitOf, updateUnitDecided, type Unit } from './units/store.ts'
+} from '../workers/store.ts'
+import { findWorkflow } from '../store.ts'
+import { goldShare, isCareless, pauseDays } from './rules.ts'
+import { acceptUnit, lockUnit, type Locked } from './transitions.ts'
+import { claimUnitOf, updateUnitDecided, type Unit } from './store.ts'
 
 type Wish = { readonly taskId: string; readonly mode: Unit['mode']; readonly personId: string }
 

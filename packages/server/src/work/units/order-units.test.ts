@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { faultsOfBooks } from '../../test/books.ts'
-import { startHarness } from '../../test/harness.ts'
-import { makeWorker } from '../../test/worker.ts'
+import { faultsOfBooks } from '../../../test/fixtures/payments/ledger.ts'
+import { startHarness } from '../../../test/fixtures/harness.ts'
+import { makeWorker } from '../../../test/fixtures/people/worker.ts'
 
 const harness = await startHarness()
 const buyer = await harness.register('test')

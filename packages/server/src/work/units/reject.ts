@@ -1,11 +1,11 @@
-import type { Agent } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import type { FindTokens } from './show-order.ts'
-import { requireReviewable, showUnit } from './unit-accept.ts'
-import type { RejectReason } from './units/rules.ts'
-import { rejectUnit } from './units/steps.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import type { FindTokens } from '../orders/present.ts'
+import { requireReviewable, showUnit } from './accept.ts'
+import type { RejectReason } from './rules.ts'
+import { rejectUnit } from './transitions.ts'
 
 type Input = {
   readonly orderId: string

@@ -1,11 +1,11 @@
 import { post } from '../../ledger/index.ts'
-import type { Tx } from '../../platform/db.ts'
-import { publish } from '../../platform/outbox.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { publish } from '../../platform/queue/outbox.ts'
 import type { Books } from '../deps.ts'
-import { returnMoney } from '../orders/money.ts'
-import { moveOrder } from '../orders/steps.ts'
+import { returnMoney } from '../orders/escrow.ts'
+import { moveOrder } from '../orders/transitions.ts'
 import { findOrderForUpdate, type Order } from '../orders/store.ts'
-import { findHolderForUpdate, insertEarning, updateAssignment, type Assignment } from '../people/store.ts'
+import { findHolderForUpdate, insertEarning, updateAssignment, type Assignment } from '../workers/store.ts'
 import {
   housePaymentLines,
   paymentLines,

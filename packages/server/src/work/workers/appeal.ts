@@ -1,12 +1,12 @@
-import type { Person } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { findAssignment, type Assignment } from './people/store.ts'
-import { summarise } from './show-assignment.ts'
-import { appealUnit, lockUnit } from './units/steps.ts'
-import { updateUnitGoldAppealed, type Unit } from './units/store.ts'
-import { requireOwn } from './worker-assignment.ts'
+import type { Person } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { findAssignment, type Assignment } from './store.ts'
+import { summarise } from './present.ts'
+import { appealUnit, lockUnit } from '../units/transitions.ts'
+import { updateUnitGoldAppealed, type Unit } from '../units/store.ts'
+import { requireOwn } from './assignment.ts'
 
 /** A known item that the person missed, they say wrongly: it was paid, so only their standing is at stake. */
 const isMissedGold = (own: Assignment, unit: Unit): boolean =>

@@ -1,9 +1,9 @@
-import type { Person } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction, type Tx } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { findAssignment, type Assignment } from './people/store.ts'
-import { showAssignment } from './show-assignment.ts'
+import type { Person } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { findAssignment, type Assignment } from './store.ts'
+import { showAssignment } from './present.ts'
 
 /** The person's own assignment; another's answers like one that does not exist. */
 export const requireOwn = async (

@@ -1,9 +1,9 @@
-import type { Ctx } from '../platform/context.ts'
-import type { Tx } from '../platform/db.ts'
-import { deleteStanding, forgetPerson, listAssignments, listBuyers } from './people/store.ts'
-import { showAssignment } from './show-assignment.ts'
-import { workerRefOf } from './units/rules.ts'
-import { forgetWorkerRef } from './units/store.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { deleteStanding, forgetPerson, listAssignments, listBuyers } from './store.ts'
+import { showAssignment } from './present.ts'
+import { workerRefOf } from '../units/rules.ts'
+import { forgetWorkerRef } from '../units/store.ts'
 
 /** More than anybody did; a bound all the same. */
 const assignmentsMax = 10_000

@@ -1,11 +1,11 @@
 import { modes } from '@pohf/protocol'
-import { balanceOf } from '../ledger/index.ts'
-import type { Person } from '../platform/call.ts'
-import { inTransaction } from '../platform/db.ts'
-import type { WorkerDeps } from './deps.ts'
-import { findNextVesting, listAssignments } from './people/store.ts'
-import { summarise } from './show-assignment.ts'
-import { vestingOf, workerOf } from './units/rules.ts'
+import { balanceOf } from '../../ledger/index.ts'
+import type { Person } from '../../platform/http/call.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import type { WorkerDeps } from '../deps.ts'
+import { findNextVesting, listAssignments } from './store.ts'
+import { summarise } from './present.ts'
+import { vestingOf, workerOf } from '../units/rules.ts'
 
 const assignmentsMax = 100
 

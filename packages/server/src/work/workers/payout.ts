@@ -1,9 +1,9 @@
 import type { Mode } from '@pohf/protocol'
-import { requirePerson } from '../members/index.ts'
-import type { Person } from '../platform/call.ts'
-import { inTransaction } from '../platform/db.ts'
-import type { WorkerDeps } from './deps.ts'
-import { workerOf } from './units/rules.ts'
+import { requirePerson } from '../../members/index.ts'
+import type { Person } from '../../platform/http/call.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import type { WorkerDeps } from '../deps.ts'
+import { workerOf } from '../units/rules.ts'
 
 /** Asks for Stars that are the person's to be paid out, in the queue that operators look at. */
 export const workerPayout = (

@@ -1,8 +1,8 @@
-import type { Tx } from '../platform/db.ts'
-import { findOrder, type Order } from './orders/store.ts'
-import type { Assignment } from './people/store.ts'
-import { inputsOf } from './show-order.ts'
-import { findUnit, type Unit } from './units/store.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { findOrder, type Order } from '../orders/store.ts'
+import type { Assignment } from './store.ts'
+import { inputsOf } from '../orders/present.ts'
+import { findUnit, type Unit } from '../units/store.ts'
 
 /** Whether the unit is as this person left it: one who gave it back sees nothing of who came after. */
 const isTheirs = ({ status }: Assignment): boolean =>

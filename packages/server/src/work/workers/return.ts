@@ -1,11 +1,11 @@
-import type { Person } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { findAssignment } from './people/store.ts'
-import { summarise } from './show-assignment.ts'
-import { freeUnit, lockUnit } from './units/steps.ts'
-import { requireOwn } from './worker-assignment.ts'
+import type { Person } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { findAssignment } from './store.ts'
+import { summarise } from './present.ts'
+import { freeUnit, lockUnit } from '../units/transitions.ts'
+import { requireOwn } from './assignment.ts'
 
 /** Gives a unit back undone: it waits for the next person at once. */
 export const workerReturn = (ctx: Ctx, { personId }: Person, assignmentId: string) =>

@@ -1,13 +1,13 @@
 import { modes } from '@pohf/protocol'
-import { listWorkable } from '../members/index.ts'
-import type { Person } from '../platform/call.ts'
-import type { Ctx } from '../platform/context.ts'
-import { inTransaction } from '../platform/db.ts'
-import { Refusal } from '../platform/errors.ts'
-import { findOrder } from './orders/store.ts'
-import { findCurrent } from './people/store.ts'
-import { summarise } from './show-assignment.ts'
-import { listOpenTasks } from './units/store.ts'
+import { listWorkable } from '../../members/index.ts'
+import type { Person } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { findOrder } from '../orders/store.ts'
+import { findCurrent } from './store.ts'
+import { summarise } from './present.ts'
+import { listOpenTasks } from '../units/store.ts'
 
 const tasksMax = 100
 const countMax = 100

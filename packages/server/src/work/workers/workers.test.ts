@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { faultsOfBooks } from '../../test/books.ts'
-import { startHarness } from '../../test/harness.ts'
-import { findBytes } from '../../test/people.ts'
-import { makeWorker, type TestWorker } from '../../test/worker.ts'
-import * as operators from '../operators/index.ts'
+import { faultsOfBooks } from '../../../test/fixtures/payments/ledger.ts'
+import { startHarness } from '../../../test/fixtures/harness.ts'
+import { findBytes } from '../../../test/architecture/personal-data.ts'
+import { makeWorker, type TestWorker } from '../../../test/fixtures/people/worker.ts'
+import * as operators from '../../operators/index.ts'
 
 const harness = await startHarness()
 const buyer = await harness.register('test')
@@ -234,8 +234,8 @@ test('stock: units that the operator pays are made, accepted by time and taken o
     ({ workflowId }: { workflowId: string }) => workflowId === 'wf_judge',
   ).stock
   assert.equal(stock.test, 3)
-  const { takeStock, returnStock, markSold } = await import('./stock.ts')
-  const { inTransaction } = await import('../platform/db.ts')
+  const { takeStock, returnStock, markSold } = await import('../workflows/stock.ts')
+  const { inTransaction } = await import('../../platform/db/db.ts')
   const taken = await Promise.all(
     Array.from({ length: 6 }, () =>
       inTransaction(harness.ctx, 'system', (tx) => takeStock(tx, 'wf_judge', 'test')),

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inTransaction } from '../platform/db.ts'
-import { startHarness } from '../../test/harness.ts'
-import { listWorkflows, seed } from './index.ts'
+import { inTransaction } from '../../platform/db/db.ts'
+import { startHarness } from '../../../test/fixtures/harness.ts'
+import { listWorkflows, seed } from '../index.ts'
 
 const harness = await startHarness()
 

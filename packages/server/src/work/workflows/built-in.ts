@@ -1,4 +1,4 @@
-import type { WorkflowTerms } from './store.ts'
+import type { WorkflowTerms } from '../store.ts'
 
 const base = { webcamBonus: 0, datasetOptin: false }
 

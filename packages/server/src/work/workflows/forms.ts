@@ -1,5 +1,5 @@
 import type { AnswerForm, InputForm } from '@pohf/protocol'
-import type { Detail } from '../platform/errors.ts'
+import type { Detail } from '../../platform/http/errors.ts'
 
 const inputTextMax = 10_000
 const linkMax = 2_000

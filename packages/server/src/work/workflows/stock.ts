@@ -1,6 +1,6 @@
 import type { Mode } from '@pohf/protocol'
-import type { Tx } from '../platform/db.ts'
-import { countShelf, findOnShelf, takeFromShelf, updateStock, type UnitKey } from './units/store.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { countShelf, findOnShelf, takeFromShelf, updateStock, type UnitKey } from '../units/store.ts'
 
 /** A finished unit that was taken from stock: its answer, and the session in which a person did it. */
 export type StockUnit = {

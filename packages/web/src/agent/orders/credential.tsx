@@ -1,12 +1,12 @@
 import type { Result } from '@pohf/verify'
 import { useEffect, useState } from 'preact/hooks'
-import { CopyId } from '../../look/copy-id.tsx'
-import { useDigest } from '../../look/digest.ts'
-import { Seal } from '../../look/seal.tsx'
-import { checkHere } from '../../verify/check.ts'
-import { Lines } from '../../verify/lines.tsx'
-import { factsOf, outcomeOf, summaryOf } from '../../verify/outcome.ts'
-import { Bones } from '../parts.tsx'
+import { CopyId } from '../../shared/design/copy-id.tsx'
+import { useDigest } from '../../shared/design/digest.ts'
+import { Seal } from '../../shared/design/seal.tsx'
+import { checkHere } from '../../shared/credential/check.ts'
+import { Lines } from '../../shared/credential/check-list.tsx'
+import { factsOf, outcomeOf, summaryOf } from '../../shared/credential/outcome.ts'
+import { Bones } from '../../shared/design/components.tsx'
 
 type Checked = { readonly result: Result; readonly nowSeconds: number }
 

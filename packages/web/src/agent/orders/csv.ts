@@ -1,5 +1,5 @@
 import type { Order } from '@pohf/protocol'
-import type { Api } from '../api.ts'
+import type { Api } from '../../shared/api/client.ts'
 
 /** The most units that one answer holds. */
 const pageMax = 1_000

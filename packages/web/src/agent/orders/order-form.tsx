@@ -1,11 +1,11 @@
 import type { Workflow } from '@pohf/protocol'
 import { useState } from 'preact/hooks'
-import { troubleOf, type Api, type Trouble } from '../api.ts'
-import { useLoaded } from '../load.ts'
-import { Bones, Commands, TroubleNote } from '../parts.tsx'
-import { hrefOf } from '../place.ts'
-import { counted } from '../time.ts'
-import { itemHintOf, itemsOf, usdOf } from './words.ts'
+import { troubleOf, type Api, type Trouble } from '../../shared/api/client.ts'
+import { useLoaded } from '../../shared/api/use-query.ts'
+import { Bones, Commands, TroubleNote } from '../../shared/design/components.tsx'
+import { hrefOf } from '../../shared/shell/router.ts'
+import { counted } from '../../shared/design/time.ts'
+import { itemHintOf, itemsOf, usdOf } from '../../shared/orders/messages.ts'
 
 type Ordered = { readonly orderId: string }
 

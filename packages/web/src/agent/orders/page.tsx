@@ -1,4 +1,4 @@
-import type { Api } from '../api.ts'
+import type { Api } from '../../shared/api/client.ts'
 import { NewOrderView } from './order-form.tsx'
 import { OrderView } from './order.tsx'
 import { PipelineView, StageView } from './pipeline.tsx'

@@ -1,13 +1,13 @@
 import type { Order, OrderState } from '@pohf/protocol'
-import type { Api } from '../api.ts'
-import { useLoaded } from '../load.ts'
-import { Bones, TroubleNote } from '../parts.tsx'
-import { hrefOf } from '../place.ts'
-import { ago, counted } from '../time.ts'
+import type { Api } from '../../shared/api/client.ts'
+import { useLoaded } from '../../shared/api/use-query.ts'
+import { Bones, TroubleNote } from '../../shared/design/components.tsx'
+import { hrefOf } from '../../shared/shell/router.ts'
+import { ago, counted } from '../../shared/design/time.ts'
 import { OrderForm } from './order-form.tsx'
-import { titleOf, useOffered, type Offered } from './offered.ts'
+import { titleOf, useOffered, type Offered } from './workflow-catalog.ts'
 import { UnitBar } from './unit-bar.tsx'
-import { countIn, headlineOf, isStage, orderWords, stageNames, stages, usdOf, type Stage } from './words.ts'
+import { countIn, headlineOf, isStage, orderWords, stageNames, stages, usdOf, type Stage } from '../../shared/orders/messages.ts'
 
 type Page = { readonly orders: readonly Order[]; readonly nextCursor: string | null }
 

@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
-import { openRecording, type OpenedRecording, type RecordingPage } from '../../replay/open.ts'
-import { Replay } from '../../replay/replay.tsx'
-import { troubleOf, type Api, type Trouble } from '../api.ts'
-import { Bones, TroubleNote } from '../parts.tsx'
-import { counted } from '../time.ts'
+import { openRecording, type OpenedRecording, type RecordingPage } from '../../shared/replay/open.ts'
+import { Replay } from '../../shared/replay/replay.tsx'
+import { troubleOf, type Api, type Trouble } from '../../shared/api/client.ts'
+import { Bones, TroubleNote } from '../../shared/design/components.tsx'
+import { counted } from '../../shared/design/time.ts'
 
 type Phase =
   | { readonly name: 'opening' }

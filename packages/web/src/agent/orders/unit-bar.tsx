@@ -1,5 +1,5 @@
 import type { Order, UnitState } from '@pohf/protocol'
-import { countIn, unitWords } from './words.ts'
+import { countIn, unitWords } from '../../shared/orders/messages.ts'
 
 /** From what is settled to what nobody touched yet. */
 const parts: readonly (readonly [tone: string, states: readonly UnitState[]])[] = [

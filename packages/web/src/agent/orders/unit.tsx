@@ -1,20 +1,20 @@
 import type { Order, OrderUnit, RejectReason, Workflow } from '@pohf/protocol'
 import { useEffect, useState } from 'preact/hooks'
-import { CopyId } from '../../look/copy-id.tsx'
-import { useAct, type Acting } from '../act.ts'
-import type { Api } from '../api.ts'
-import { Drawer } from '../drawer.tsx'
-import { later } from '../later.tsx'
-import { useLoaded } from '../load.ts'
-import { Bones, Outcome, TroubleNote } from '../parts.tsx'
-import { ago, dated } from '../time.ts'
-import { Value } from '../value.tsx'
+import { CopyId } from '../../shared/design/copy-id.tsx'
+import { useAct, type Acting } from '../../shared/api/use-action.ts'
+import type { Api } from '../../shared/api/client.ts'
+import { Drawer } from '../../shared/design/drawer.tsx'
+import { later } from '../../shared/shell/lazy.tsx'
+import { useLoaded } from '../../shared/api/use-query.ts'
+import { Bones, Outcome, TroubleNote } from '../../shared/design/components.tsx'
+import { ago, dated } from '../../shared/design/time.ts'
+import { Value } from '../../shared/design/value.tsx'
 import type { UnitsPage } from './units.tsx'
-import { reasonOf, reasonWords, unitSentence, unitWords, usdOf } from './words.ts'
+import { reasonOf, reasonWords, unitSentence, unitWords, usdOf } from '../../shared/orders/messages.ts'
 
 // What checks a signature and what replays a session are large; only who looks at a unit fetches them.
 const Credential = later(async () => (await import('./credential.tsx')).Credential)
-const Session = later(async () => (await import('./session.tsx')).Session)
+const Session = later(async () => (await import('./session-replay.tsx')).Session)
 
 const Reject = (given: { busy: boolean; onReject: (reason: string, note: string) => void }) => {
   const [reason, setReason] = useState<RejectReason>('wrong_answer')

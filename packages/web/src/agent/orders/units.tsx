@@ -1,7 +1,7 @@
 import type { Order, OrderUnit, UnitState } from '@pohf/protocol'
-import { shortOf } from '../value.tsx'
-import { ago } from '../time.ts'
-import { countIn, unitWords } from './words.ts'
+import { shortOf } from '../../shared/design/value.tsx'
+import { ago } from '../../shared/design/time.ts'
+import { countIn, unitWords } from '../../shared/orders/messages.ts'
 
 export type UnitsPage = { readonly units: readonly OrderUnit[]; readonly nextCursor: number | null }
 

@@ -1,6 +1,6 @@
 import type { Workflow } from '@pohf/protocol'
 import { useEffect, useState } from 'preact/hooks'
-import type { Api } from '../api.ts'
+import type { Api } from '../../shared/api/client.ts'
 
 /** What is offered, by id: the names and forms that an order itself does not carry. */
 export type Offered = ReadonlyMap<string, Workflow>

@@ -1,5 +1,5 @@
 import type { Purchase } from '@pohf/protocol'
-import { counted } from '../time.ts'
+import { counted } from '../../shared/design/time.ts'
 
 export const stateWords: Readonly<
   Record<Purchase['status'], { readonly word: string; readonly tone: '' | 'ok' | 'warn' | 'stop' }>

@@ -1,12 +1,12 @@
 import type { Purchase } from '@pohf/protocol'
-import { CopyId } from '../../look/copy-id.tsx'
-import type { Api } from '../api.ts'
-import { Drawer } from '../drawer.tsx'
-import { useLoaded } from '../load.ts'
-import { Bones, Commands, TroubleNote } from '../parts.tsx'
-import { hrefOf } from '../place.ts'
-import { ago, dated } from '../time.ts'
-import { amountOf, headlineOf, stateOf, stateWords } from './words.ts'
+import { CopyId } from '../../shared/design/copy-id.tsx'
+import type { Api } from '../../shared/api/client.ts'
+import { Drawer } from '../../shared/design/drawer.tsx'
+import { useLoaded } from '../../shared/api/use-query.ts'
+import { Bones, Commands, TroubleNote } from '../../shared/design/components.tsx'
+import { hrefOf } from '../../shared/shell/router.ts'
+import { ago, dated } from '../../shared/design/time.ts'
+import { amountOf, headlineOf, stateOf, stateWords } from './messages.ts'
 
 type Page = { readonly purchases: readonly Purchase[]; readonly nextCursor: string | null }
 

@@ -1,8 +1,8 @@
 import type { WebhookDelivery } from '@pohf/protocol'
 import type { ComponentChildren } from 'preact'
-import { CopyId } from '../../look/copy-id.tsx'
-import { ago, ahead } from '../time.ts'
-import { deliveryWord } from './words.ts'
+import { CopyId } from '../../shared/design/copy-id.tsx'
+import { ago, ahead } from '../../shared/design/time.ts'
+import { deliveryWord } from './messages.ts'
 
 const Attempts = ({ delivery, now }: { delivery: WebhookDelivery; now: number }) => (
   <ol class="attempts">

@@ -1,13 +1,13 @@
 import type { WebhookDelivery, WebhookEndpoint } from '@pohf/protocol'
 import { useState } from 'preact/hooks'
-import { CopyId } from '../../look/copy-id.tsx'
-import { useAct } from '../act.ts'
-import type { Api } from '../api.ts'
-import { useLoaded } from '../load.ts'
-import { Bones, Commands, Outcome, SecretNote, Sure, TroubleNote } from '../parts.tsx'
+import { CopyId } from '../../shared/design/copy-id.tsx'
+import { useAct } from '../../shared/api/use-action.ts'
+import type { Api } from '../../shared/api/client.ts'
+import { useLoaded } from '../../shared/api/use-query.ts'
+import { Bones, Commands, Outcome, SecretNote, Sure, TroubleNote } from '../../shared/design/components.tsx'
 import { Deliveries } from './deliveries.tsx'
-import { Spark } from './spark.tsx'
-import { figuresOf, recoverFrom, stateOf, toneOf } from './words.ts'
+import { Spark } from './sparkline.tsx'
+import { figuresOf, recoverFrom, stateOf, toneOf } from './messages.ts'
 
 type Page = { readonly deliveries: readonly WebhookDelivery[]; readonly hasMore: boolean }
 type Shown = { readonly endpoint: WebhookEndpoint | undefined; readonly page: Page }

@@ -1,6 +1,6 @@
 import type { WebhookDelivery, WebhookEndpoint } from '@pohf/protocol'
-import { span } from '../../look/span.ts'
-import { ago, counted, secondsBetween } from '../time.ts'
+import { span } from '../../shared/design/duration.ts'
+import { ago, counted, secondsBetween } from '../../shared/design/time.ts'
 
 const lasting = (seconds: number): string => (seconds < 60 ? 'a moment' : span(seconds))
 

@@ -1,11 +1,11 @@
 import type { WebhookEndpoint } from '@pohf/protocol'
 import { useState } from 'preact/hooks'
-import { troubleOf, type Api, type Trouble } from '../api.ts'
-import { useLoaded } from '../load.ts'
-import { Bones, Commands, SecretNote, TroubleNote } from '../parts.tsx'
+import { troubleOf, type Api, type Trouble } from '../../shared/api/client.ts'
+import { useLoaded } from '../../shared/api/use-query.ts'
+import { Bones, Commands, SecretNote, TroubleNote } from '../../shared/design/components.tsx'
 import { EndpointView } from './endpoint.tsx'
-import { Spark } from './spark.tsx'
-import { figuresOf, headlineOf, stateOf, toneOf } from './words.ts'
+import { Spark } from './sparkline.tsx'
+import { figuresOf, headlineOf, stateOf, toneOf } from './messages.ts'
 
 const addCommands = (origin: string): string => `export POHF_KEY=svc_test_…
 pohf webhooks add https://hooks.example.com/pohf \\

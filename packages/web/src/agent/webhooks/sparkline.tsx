@@ -1,5 +1,5 @@
 import type { WebhookEndpoint } from '@pohf/protocol'
-import { hoursOf } from './words.ts'
+import { hoursOf } from './messages.ts'
 
 const width = 240
 const height = 40

@@ -1,11 +1,11 @@
 import type { Appeal } from '@pohf/protocol'
-import { useAct } from '../../console/act.ts'
-import type { Api } from '../../console/api.ts'
-import { useLoaded } from '../../console/load.ts'
-import { reasonOf } from '../../console/orders/words.ts'
-import { Bones, Outcome, TroubleNote } from '../../console/parts.tsx'
-import { hrefOf } from '../../console/place.ts'
-import { ago, counted } from '../../console/time.ts'
+import { useAct } from '../../shared/api/use-action.ts'
+import type { Api } from '../../shared/api/client.ts'
+import { useLoaded } from '../../shared/api/use-query.ts'
+import { reasonOf } from '../../shared/orders/messages.ts'
+import { Bones, Outcome, TroubleNote } from '../../shared/design/components.tsx'
+import { hrefOf } from '../../shared/shell/router.ts'
+import { ago, counted } from '../../shared/design/time.ts'
 import { AppealDrawer } from './appeal.tsx'
 
 type Page = { readonly appeals: readonly Appeal[] }

@@ -1,10 +1,10 @@
 import type { OperatorWorkflow } from '@pohf/protocol'
-import type { Api } from '../../console/api.ts'
-import { useLoaded, type Loaded } from '../../console/load.ts'
-import { usdOf } from '../../console/orders/words.ts'
-import { Bones, TroubleNote } from '../../console/parts.tsx'
-import { hrefOf } from '../../console/place.ts'
-import { counted } from '../../console/time.ts'
+import type { Api } from '../../shared/api/client.ts'
+import { useLoaded, type Loaded } from '../../shared/api/use-query.ts'
+import { usdOf } from '../../shared/orders/messages.ts'
+import { Bones, TroubleNote } from '../../shared/design/components.tsx'
+import { hrefOf } from '../../shared/shell/router.ts'
+import { counted } from '../../shared/design/time.ts'
 import { Editor } from './editor.tsx'
 
 type Workflows = { readonly workflows: readonly OperatorWorkflow[] }

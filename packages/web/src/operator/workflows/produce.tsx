@@ -1,9 +1,9 @@
 import type { OperatorWorkflow } from '@pohf/protocol'
 import { useState } from 'preact/hooks'
-import { useAct } from '../../console/act.ts'
-import type { Api } from '../../console/api.ts'
-import { itemHintOf, itemsOf, usdOf } from '../../console/orders/words.ts'
-import { Outcome } from '../../console/parts.tsx'
+import { useAct } from '../../shared/api/use-action.ts'
+import type { Api } from '../../shared/api/client.ts'
+import { itemHintOf, itemsOf, usdOf } from '../../shared/orders/messages.ts'
+import { Outcome } from '../../shared/design/components.tsx'
 import { AreaField, NumberField, SelectField } from '../fields.tsx'
 
 type Produced = { readonly orderId: string; readonly quantity: number; readonly costUsd: number }

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { troubleOf, type Trouble } from './api.ts'
+import { troubleOf, type Trouble } from './client.ts'
 
 export type Acting = {
   readonly busy: boolean

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { troubleOf, type Trouble } from './api.ts'
+import { troubleOf, type Trouble } from './client.ts'
 
 export type Loaded<T> = {
   /** The last answer; it stays while a newer one is fetched. */

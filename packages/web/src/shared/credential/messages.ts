@@ -1,5 +1,5 @@
 import type { Claims, CredentialKind } from '@pohf/verify'
-import { span } from '../look/span.ts'
+import { span } from '../design/duration.ts'
 
 export const ago = (seconds: number): string => (seconds < 5 ? 'just now' : `${span(seconds)} ago`)
 

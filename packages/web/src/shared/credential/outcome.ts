@@ -7,9 +7,9 @@ import {
   type Reason,
   type Result,
 } from '@pohf/verify'
-import type { SealState } from '../look/seal.tsx'
-import { span } from '../look/span.ts'
-import { ago, basisOf, dateOf, deedOf } from './words.ts'
+import type { SealState } from '../design/seal.tsx'
+import { span } from '../design/duration.ts'
+import { ago, basisOf, dateOf, deedOf } from './messages.ts'
 
 type Tone = 'ok' | 'warn' | 'stop' | 'test'
 /** What the page shows for a result. `claims` only where the issuer's signature is good. */

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Trouble } from './api.ts'
+import type { Trouble } from '../api/client.ts'
 
 /** What went wrong, why, and what next. */
 export const TroubleNote = ({ trouble, onRetry }: { trouble: Trouble; onRetry?: () => void }) => (

@@ -1,4 +1,4 @@
-import { span } from '../look/span.ts'
+import { span } from './duration.ts'
 
 export const secondsBetween = (from: string, to: number): number => (to - Date.parse(from)) / 1_000
 export const ago = (at: string, now: number): string => {

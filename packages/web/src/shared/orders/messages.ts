@@ -1,5 +1,5 @@
 import type { InputForm, Order, OrderState, OrderUnit, RejectReason, UnitState } from '@pohf/protocol'
-import { ahead, ago, counted } from '../time.ts'
+import { ahead, ago, counted } from '../design/time.ts'
 
 /** The way of an order. What left it stands aside. */
 export const stages = ['created', 'funded', 'in_progress', 'delivered', 'completed'] as const

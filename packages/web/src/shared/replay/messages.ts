@@ -1,4 +1,4 @@
-import type { Question } from './story.ts'
+import type { Question } from './timeline.ts'
 
 /** Every text of the replay, in one table for each language. `{n}` and the like are filled in. */
 const en = {

@@ -6,7 +6,7 @@ import {
   type TelemetryOpening,
 } from '@pohf/verify'
 import type { TelemetryRecord } from '@pohf/protocol/telemetry'
-import { storyOf, type Story } from './story.ts'
+import { storyOf, type Story } from './timeline.ts'
 
 type Recording = {
   readonly sessionId: string

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import type { Point, Story } from './story.ts'
-import { fill, type ReplayWords } from './words.ts'
+import type { Point, Story } from './timeline.ts'
+import { fill, type ReplayWords } from './messages.ts'
 
 /** The last so many milliseconds are drawn strongly, like a comet's tail. */
 const tailMs = 700

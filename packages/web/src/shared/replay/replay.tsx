@@ -1,8 +1,8 @@
 import { useCallback, useState } from 'preact/hooks'
-import { Film } from './film.tsx'
-import { Lanes } from './lanes.tsx'
-import type { Story } from './story.ts'
-import { replayWords, type ReplayWords } from './words.ts'
+import { Film } from './player.tsx'
+import { Lanes } from './tracks.tsx'
+import type { Story } from './timeline.ts'
+import { replayWords, type ReplayWords } from './messages.ts'
 import './replay.css'
 
 /** A session to look at: the pointer's path as a film, and all that was recorded in lanes of time. */

@@ -1,5 +1,5 @@
-import type { Question, Span, Story } from './story.ts'
-import { fill, type ReplayWords } from './words.ts'
+import type { Question, Span, Story } from './timeline.ts'
+import { fill, type ReplayWords } from './messages.ts'
 
 const isRight = ({ result }: Question): boolean => result === 'hit'
 

@@ -1,8 +1,8 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { makeApi, type Api, type Trouble } from './api.ts'
-import { DoorView, type Door } from './door.tsx'
-import { usePlace } from './use-place.ts'
+import { makeApi, type Api, type Trouble } from '../api/client.ts'
+import { DoorView, type Door } from './sign-in.tsx'
+import { usePlace } from './use-route.ts'
 
 /** A page: its place in the address, its name, and what it shows. `rest` and `query` are what follows in the address. */
 export type ConsolePage = {

@@ -1,7 +1,7 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { troubleOf, type Trouble } from './api.ts'
-import { Bones, TroubleNote } from './parts.tsx'
+import { troubleOf, type Trouble } from '../api/client.ts'
+import { Bones, TroubleNote } from '../design/components.tsx'
 
 /** A part that few look at: its code is fetched by who does. */
 export const later = <P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> => {

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { Trouble } from './api.ts'
-import { TroubleNote } from './parts.tsx'
+import type { Trouble } from '../api/client.ts'
+import { TroubleNote } from '../design/components.tsx'
 
 /** Who may come in here, and what is said to whoever has no key yet. */
 export type Door = {

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { placeOf } from './place.ts'
+import { placeOf } from './router.ts'
 
 /** Where somebody is, and again whenever that changes. */
 export const usePlace = () => {
