@@ -42,12 +42,13 @@ export {
 export { freeSealsPerMonth, packNames, packs, type PackName } from './credits/operations.ts'
 export { deviceAssurances, sandboxProfiles } from './evidence/operations.ts'
 export { payoutStates, type PayoutState } from './partners/operations.ts'
-export { purchaseStates, type Purchase } from './purchases/operations.ts'
+export { purchaseStates, type PaymentRequirement, type Purchase } from './purchases/operations.ts'
 export { type MetricsRow } from './tracking/operations.ts'
 export { type Epoch } from './vhh/operations.ts'
-export { orderStates, type PaymentRequirement, type Workflow } from './work/workflows.ts'
+export { type Workflow } from './work/workflows.ts'
 export { type AnswerForm, type InputForm } from './work/forms.ts'
 export {
+  orderStates,
   rejectReasons,
   unitStates,
   type Order,

@@ -50,6 +50,39 @@ export const purchasePending = z.object({
   recover: recovery.optional(),
 })
 
+const paymentRequirement = z.object({
+  scheme: z.literal('exact'),
+  network: z.string(),
+  maxAmountRequired: z.string(),
+  resource: z.url(),
+  description: z.string(),
+  mimeType: z.string(),
+  payTo: z.string(),
+  maxTimeoutSeconds: z.int(),
+  asset: z.string(),
+  extra: z.record(z.string(), z.unknown()),
+})
+export type PaymentRequirement = z.infer<typeof paymentRequirement>
+const paymentChallenge = z.object({
+  x402Version: z.literal(1),
+  error: z.string(),
+  accepts: z.array(paymentRequirement).min(1).max(8),
+  purchase_id: z.string(),
+  ok: z.literal(false),
+  message: z.string(),
+  requestId: z.string(),
+  docs: z.url(),
+  retryable: z.boolean(),
+})
+export const taskBuy = operation({
+  summary: 'Buy a verified unit over HTTP 402.',
+  errors: ['out_of_stock', 'payment_malformed', 'payment_invalid', 'purchase_conflict', 'chain_unreachable'],
+  also: { 202: purchasePending, 402: paymentChallenge },
+  params: z.object({ workflowId: z.string().max(200) }),
+  query: z.object({ purchase_id: z.string().max(512).optional() }),
+  response: purchased,
+})
+
 export const purchaseRead = operation({
   summary: 'How a purchase stands. With its secret id, or a proof by the wallet, also what was delivered.',
   errors: ['not_found', 'wallet_signature_invalid'],

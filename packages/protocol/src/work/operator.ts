@@ -4,7 +4,7 @@ import { instant, json, queryInteger, text, unitInterval, usd } from '../platfor
 import { modes } from '../platform/ids.ts'
 import { answerForm, inputForm } from './forms.ts'
 import { rejectReasons } from './orders.ts'
-import { orderStates } from './workflows.ts'
+import { orderStates } from './orders.ts'
 
 /** An item whose right answer is known. It looks like any other unit and is paid like one. */
 const goldItem = z.object({ input: json(16_384), answer: json(16_384) })

@@ -1,7 +1,47 @@
 import { z } from 'zod'
 import { operation } from '../platform/endpoint.ts'
-import { instant, queryInteger, text, unitInterval, usd } from '../platform/fields.ts'
-import { orderStates } from './workflows.ts'
+import { instant, json, queryInteger, reference, text, unitInterval, usd } from '../platform/fields.ts'
+
+export const orderStates = [
+  'created',
+  'funded',
+  'in_progress',
+  'delivered',
+  'completed',
+  'cancelled',
+  'refunded',
+  'expired',
+] as const
+export const order = operation({
+  summary: 'Commission verified human work.',
+  errors: ['price_above_max', 'untrusted_agent'],
+  body: z.object({
+    taskType: reference(200),
+    quantity: z.int().min(1).max(10_000),
+    maxPriceUsd: z.number().min(0).max(10_000_000).optional(),
+    items: z.array(json(16_384)).max(1_000).optional(),
+    instructions: text(4_000).optional(),
+    callbackRef: reference(256).optional(),
+  }),
+  response: z.object({
+    orderId: z.string(),
+    status: z.enum(orderStates),
+    taskType: z.string(),
+    quantity: z.int(),
+    unitPriceUsd: usd(),
+    totalUsd: usd(),
+    custom: z.boolean(),
+    escrow: z.object({ status: z.string() }),
+    expiresAt: instant(),
+    fundUrl: z.url(),
+  }),
+})
+export const orderFund = operation({
+  summary: 'Get the checkout that funds an order.',
+  errors: ['not_found', 'card_provider_unreachable'],
+  body: z.object({ orderId: text(128) }),
+  response: z.object({ checkoutUrl: z.url(), orderId: z.string(), amountUsd: usd(), expiresAt: instant() }),
+})
 
 /**
  * open: waits for a person. claimed: a person works on it. delivered: the buyer may look and say yes or no until

@@ -28,16 +28,16 @@ export const routes = (ctx: Ctx, authenticator: Authenticator): Route[] => [
   route('agents.profile-update', (call) => profileUpdate(ctx, call.agent, call.body)),
   route('agents.email-confirm', (call) => emailConfirm(ctx, call.body.token)),
   route('agents.email-resend', (call) => emailResend(ctx, call.agent)),
-  route('agents.keys-list', (call) => keysList(ctx, call.agent)),
-  route('agents.keys-create', (call) => keysCreate(ctx, call.agent, call.body.scopes)),
-  route('agents.keys-rotate', (call) =>
+  route('agents.keys.list', (call) => keysList(ctx, call.agent)),
+  route('agents.keys.create', (call) => keysCreate(ctx, call.agent, call.body.scopes)),
+  route('agents.keys.rotate', (call) =>
     thenForget(authenticator, keysRotate(ctx, call.agent, call.body.overlapSeconds)),
   ),
-  route('agents.keys-revoke', (call) =>
+  route('agents.keys.revoke', (call) =>
     thenForget(authenticator, keysRevoke(ctx, call.agent, call.body.keyId)),
   ),
-  route('agents.keys-recover', (call) => keysRecover(ctx, call.body.contactEmail)),
-  route('agents.keys-recover-complete', (call) =>
+  route('agents.keys.recover', (call) => keysRecover(ctx, call.body.contactEmail)),
+  route('agents.keys.recover-complete', (call) =>
     thenForget(authenticator, keysRecoverComplete(ctx, call.body.token)),
   ),
 ]

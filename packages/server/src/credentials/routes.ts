@@ -14,8 +14,8 @@ export const routes = (deps: BindDeps): Route[] => {
   return [
     route('credentials.verify', (call) => verify(deps.ctx, mintOne, { agent: call.agent, input: call.body })),
     route('credentials.verify-personhood', (call) => verifyPersonhood(deps, call.agent, call.body)),
-    route('credentials.bind-transaction', (call) => bindTransaction(deps, call.agent, call.body)),
-    route('credentials.status-list', (call) =>
+    route('credentials.binding.bind', (call) => bindTransaction(deps, call.agent, call.body)),
+    route('credentials.status.list', (call) =>
       statusList(deps.ctx, call.params.list, call.header('if-none-match')),
     ),
   ]
@@ -24,13 +24,13 @@ export const routes = (deps: BindDeps): Route[] => {
 export const operatorRoutes = (ctx: Ctx, audit: Audit): Route[] => {
   const act = { ctx, audit }
   return [
-    route('credentials.operator-revoke', (call) =>
+    route('credentials.status.operator-revoke', (call) =>
       operatorRevoke(act, call.operator, { ...call.params, ...call.body }),
     ),
-    route('credentials.operator-suspend', (call) =>
+    route('credentials.status.operator-suspend', (call) =>
       operatorSuspend(act, call.operator, { ...call.params, ...call.body }),
     ),
-    route('credentials.operator-reinstate', (call) =>
+    route('credentials.status.operator-reinstate', (call) =>
       operatorReinstate(act, call.operator, { ...call.params, ...call.body }),
     ),
   ]

@@ -7,9 +7,9 @@ import { testSession } from './scoring/test-session.ts'
 import { walletChallenge } from './wallets/challenge.ts'
 
 export const routes = (ctx: Ctx, attest: AttestDeps): Route[] => [
-  route('evidence.wallet-challenge', (call) => walletChallenge(ctx, call.agent, call.body)),
-  route('evidence.kinetic-submit', (call) => kineticSubmit(ctx, call.agent, call.body)),
-  route('evidence.test-session', (call) => testSession(ctx, call.agent, call.body)),
-  route('evidence.attest-challenge', (call) => attestChallenge(ctx, call.agent)),
-  route('evidence.attest-verify', (call) => attestVerify(attest, call.agent, call.body)),
+  route('evidence.wallets.challenge', (call) => walletChallenge(ctx, call.agent, call.body)),
+  route('evidence.presence.submit', (call) => kineticSubmit(ctx, call.agent, call.body)),
+  route('evidence.scoring.test-session', (call) => testSession(ctx, call.agent, call.body)),
+  route('evidence.devices.challenge', (call) => attestChallenge(ctx, call.agent)),
+  route('evidence.devices.verify', (call) => attestVerify(attest, call.agent, call.body)),
 ]

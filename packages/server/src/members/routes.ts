@@ -27,28 +27,28 @@ const pageOf = (call: Pick<Call<EndpointId>, 'header'>): FromPage => ({
 export const routes = (deps: MembersDeps): Route[] => {
   const { ctx } = deps
   return [
-    route('members.create', (call) => create(ctx, call.agent, call.body)),
-    route('members.list', (call) => list(ctx, call.agent, call.query)),
-    route('members.read', (call) => read(ctx, call.agent, call.params.memberId)),
-    route('members.act-once', (call) => actOnce(ctx, call.agent, { ...call.params, ...call.body })),
-    route('members.passkey-options', (call) => passkeyOptions(ctx, pageOf(call), call.body)),
-    route('members.enrol', (call) => enrol(deps, pageOf(call), call.body)),
-    route('members.attention', (call) => attention(ctx, call.person, call.body)),
-    route('members.sign-in', (call) => signIn(deps, pageOf(call), call.body)),
-    route('members.sign-out', (call) => signOut(ctx, pageOf(call))),
-    route('members.me', (call) => me(deps, call.person)),
-    route('members.recording', (call) => recording(deps, call.person, { ...call.params, ...call.query })),
-    route('members.export', (call) => exportAll(deps, call.person)),
-    route('members.withdraw', (call) => withdraw(deps, call.person, call.body)),
-    route('members.erase', (call) => erase(deps, call.person)),
-    route('members.proof-add', (call) => proofAdd(deps, call.person, call.body)),
-    route('members.codes-renew', (call) => codesRenew(deps, call.person, call.body.credential)),
-    route('members.passkey-add', (call) => passkeyAdd(deps, call.person, call.body.credential)),
+    route('members.membership.create', (call) => create(ctx, call.agent, call.body)),
+    route('members.membership.list', (call) => list(ctx, call.agent, call.query)),
+    route('members.membership.read', (call) => read(ctx, call.agent, call.params.memberId)),
+    route('members.membership.act-once', (call) => actOnce(ctx, call.agent, { ...call.params, ...call.body })),
+    route('members.people.passkey-options', (call) => passkeyOptions(ctx, pageOf(call), call.body)),
+    route('members.membership.enrol', (call) => enrol(deps, pageOf(call), call.body)),
+    route('members.membership.attention', (call) => attention(ctx, call.person, call.body)),
+    route('members.people.sign-in', (call) => signIn(deps, pageOf(call), call.body)),
+    route('members.people.sign-out', (call) => signOut(ctx, pageOf(call))),
+    route('members.people.me', (call) => me(deps, call.person)),
+    route('members.people.recording', (call) => recording(deps, call.person, { ...call.params, ...call.query })),
+    route('members.people.export', (call) => exportAll(deps, call.person)),
+    route('members.membership.withdraw', (call) => withdraw(deps, call.person, call.body)),
+    route('members.people.erase', (call) => erase(deps, call.person)),
+    route('members.people.proof-add', (call) => proofAdd(deps, call.person, call.body)),
+    route('members.people.codes-renew', (call) => codesRenew(deps, call.person, call.body.credential)),
+    route('members.people.passkey-add', (call) => passkeyAdd(deps, call.person, call.body.credential)),
   ]
 }
 
 export const operatorRoutes = (erasing: Erasing): Route[] => [
-  route('members.operator-erase', (call) =>
+  route('members.people.operator-erase', (call) =>
     operatorErase(erasing, call.operator, { ...call.params, ...call.body }),
   ),
 ]

@@ -4,7 +4,7 @@ import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { publish } from '../platform/queue/outbox.ts'
 import { isAnswered, judgeAnswer, microTasks, sampleToken } from './items.ts'
-import { insertCompletion, insertTokenClaim } from '../work/store.ts'
+import { insertCompletion, insertTokenClaim } from './store.ts'
 import { readTaskToken, tokenMinutes } from './token.ts'
 
 /** Handed down by app.ts: scores the act into a session. */

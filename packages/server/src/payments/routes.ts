@@ -11,7 +11,7 @@ export const routes = (
   ctx: Ctx,
   parts: { readonly provider: CardProvider | undefined; readonly settlers: Settlers },
 ): Route[] => [
-  route('payments.card-webhook', (call) =>
+  route('payments.card.webhook', (call) =>
     cardWebhook(ctx, parts, { text: call.rawBody, signature: call.header('stripe-signature') }),
   ),
 ]
@@ -20,9 +20,9 @@ export const operatorRoutes = (
   ctx: Ctx,
   parts: { readonly audit: Audit; readonly settlers: Settlers },
 ): Route[] => [
-  route('payments.operator-refunds', (call) => operatorRefunds(ctx, call.query)),
-  route('payments.operator-refund', (call) => operatorRefund(ctx, parts, call.operator, call.body)),
-  route('payments.operator-refund-retry', (call) =>
+  route('payments.refunds.operator-refunds', (call) => operatorRefunds(ctx, call.query)),
+  route('payments.refunds.operator-refund', (call) => operatorRefund(ctx, parts, call.operator, call.body)),
+  route('payments.refunds.operator-refund-retry', (call) =>
     operatorRefundRetry(ctx, parts, call.operator, call.params.refundId),
   ),
 ]

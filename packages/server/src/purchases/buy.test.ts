@@ -25,7 +25,7 @@ else {
     assert.equal(answer.status, 200, answer.text)
     assert.equal(await balanceOf(payer.account.address), 30_000n - price)
     assert.equal(await balanceOf(chain.payTo.address), before + price)
-    const row = specification.find(({ id }) => id === 'work.task-buy')
+    const row = specification.find(({ id }) => id === 'purchases.buy')
     assert.deepEqual(row?.response.parse(answer.json), answer.json)
     assert.equal(answer.json.kind, 'purchase')
     assert.equal(answer.json.purchaseId, purchaseId.split('.')[0])

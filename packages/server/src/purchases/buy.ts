@@ -13,14 +13,13 @@ import { Answer, type Agent } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { Refusal, errorBodyOf } from '../platform/http/errors.ts'
+import { capCentsOf, findRehearsal, isRehearsalId } from '../work/index.ts'
 import { makePurchaseId, purchaseIdFault, type PurchaseTerms } from './id.ts'
 import { answerOf, pendingAnswer, type Asker } from './answer.ts'
 import { isSecretOf, publicIdOf } from './rules.ts'
 import type { Shop } from './flow.ts'
 import type { Purchase } from './store.ts'
-import { capCentsOf } from '../work/rules.ts'
 import { findInStock } from './stock.ts'
-import { findRehearsal, isRehearsalId } from './test-workflows.ts'
 
 /** The request: which unit, and what its headers and query say about payment. */
 export type Buying = {

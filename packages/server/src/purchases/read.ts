@@ -3,12 +3,11 @@ import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { networkOf, usdcOf } from '../payments/index.ts'
+import { capCentsOf, findRehearsal } from '../work/index.ts'
 import { purchaseIdFault } from './id.ts'
 import { recoverOf } from './answer.ts'
 import { isSecretOf, publicIdOf, readProof, recoveryMessage } from './rules.ts'
 import { findPurchase, type Purchase } from './store.ts'
-import { capCentsOf } from '../work/rules.ts'
-import { findRehearsal } from './test-workflows.ts'
 
 /** Whether the wallet that paid has signed for this purchase, just now. */
 const isByWallet = async (ctx: Ctx, purchase: Purchase, header: string | undefined): Promise<boolean> => {

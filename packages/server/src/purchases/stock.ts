@@ -1,9 +1,16 @@
 import type { Mode, Workflow } from '@pohf/protocol'
 import type { Tx } from '../platform/db/db.ts'
+import {
+  countStock,
+  findRehearsal,
+  findWorkflow,
+  hasStock,
+  listWorkflows,
+  markSold,
+  returnStock,
+  takeStock,
+} from '../work/index.ts'
 import type { Stock } from './settle.ts'
-import { countStock, hasStock, markSold, returnStock, takeStock } from '../work/workflows/stock.ts'
-import { findWorkflow, listWorkflows } from '../work/store.ts'
-import { findRehearsal } from './test-workflows.ts'
 
 /** What a rehearsal delivers. It is nobody's work, so nothing is used up. */
 const rehearsed = { answer: { text: 'Nobody did this: it is a rehearsal.' }, session: null }

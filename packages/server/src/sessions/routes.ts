@@ -17,9 +17,9 @@ export const routes = (ctx: Ctx, { findSite, onClosed }: Handed): Route[] => {
         userAgent: call.header('user-agent'),
       }),
     ),
-    route('sessions.telemetry', (call) => telemetry(intake, call.params.sessionId, call.body)),
+    route('sessions.recording.telemetry', (call) => telemetry(intake, call.params.sessionId, call.body)),
     route('sessions.finish', (call) => finish(ctx, call.params.sessionId, call.body, onClosed)),
     route('sessions.read', (call) => read(ctx, call.agent, call.params.sessionId)),
-    route('sessions.chunks', (call) => chunks(ctx, call.agent, call.params.sessionId, call.query)),
+    route('sessions.recording.chunks', (call) => chunks(ctx, call.agent, call.params.sessionId, call.query)),
   ]
 }

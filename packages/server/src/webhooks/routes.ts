@@ -14,16 +14,16 @@ import { trigger } from './endpoints/trigger.ts'
 import { update } from './endpoints/update.ts'
 
 export const routes = (ctx: Ctx): Route[] => [
-  route('webhooks.register', (call) => register(ctx, call.agent, call.body)),
-  route('webhooks.list', (call) => list(ctx, call.agent)),
-  route('webhooks.update', (call) => update(ctx, call.agent, { ...call.params, ...call.body })),
-  route('webhooks.remove', (call) => remove(ctx, call.agent, call.params.webhookId)),
-  route('webhooks.rotate', (call) => rotate(ctx, call.agent, { ...call.params, ...call.body })),
-  route('webhooks.send-test', (call) => sendTest(ctx, call.agent, call.params.webhookId)),
-  route('webhooks.recover', (call) => recover(ctx, call.agent, { ...call.params, ...call.body })),
-  route('webhooks.deliveries', (call) => deliveries(ctx, call.agent, { ...call.params, ...call.query })),
-  route('webhooks.replay', (call) => replay(ctx, call.agent, call.params.deliveryId)),
-  route('webhooks.read-events', (call) => readEvents(ctx, call.agent, call.query)),
-  route('webhooks.trigger', (call) => trigger(ctx, call.agent, call.body.type)),
-  route('webhooks.catalog', () => catalog()),
+  route('webhooks.endpoints.register', (call) => register(ctx, call.agent, call.body)),
+  route('webhooks.endpoints.list', (call) => list(ctx, call.agent)),
+  route('webhooks.endpoints.update', (call) => update(ctx, call.agent, { ...call.params, ...call.body })),
+  route('webhooks.endpoints.remove', (call) => remove(ctx, call.agent, call.params.webhookId)),
+  route('webhooks.endpoints.rotate', (call) => rotate(ctx, call.agent, { ...call.params, ...call.body })),
+  route('webhooks.endpoints.send-test', (call) => sendTest(ctx, call.agent, call.params.webhookId)),
+  route('webhooks.endpoints.recover', (call) => recover(ctx, call.agent, { ...call.params, ...call.body })),
+  route('webhooks.delivery.deliveries', (call) => deliveries(ctx, call.agent, { ...call.params, ...call.query })),
+  route('webhooks.delivery.replay', (call) => replay(ctx, call.agent, call.params.deliveryId)),
+  route('webhooks.delivery.read-events', (call) => readEvents(ctx, call.agent, call.query)),
+  route('webhooks.endpoints.trigger', (call) => trigger(ctx, call.agent, call.body.type)),
+  route('webhooks.endpoints.catalog', () => catalog()),
 ]

@@ -16,7 +16,7 @@ import { systemClock, type Clock } from '../platform/ops/clock.ts'
 import type { Browser, Page } from '../platform/http/call.ts'
 import type { Config } from '../platform/ops/config.ts'
 import type { Ctx } from '../platform/ops/context.ts'
-import { inTransaction, openDatabase, readNow } from '../platform/db/db.ts'
+import { inTransaction, openDatabase, readNow, type Tx } from '../platform/db/db.ts'
 import { makeDispatcher } from '../platform/http/dispatch.ts'
 import { buildListener } from '../platform/http/http.ts'
 import { makeIds } from '../platform/ops/ids.ts'
@@ -32,6 +32,8 @@ import * as webhooks from '../webhooks/index.ts'
 import * as tracking from '../tracking/index.ts'
 import * as vhh from '../vhh/index.ts'
 import * as work from '../work/index.ts'
+import * as microtasks from '../microtasks/index.ts'
+import * as purchases from '../purchases/index.ts'
 
 export type Parts = {
   readonly config: Config
@@ -105,6 +107,10 @@ const booksOf = (ctx: Ctx) => ({
   houseOf: (mode: Mode) => agents.houseAgentId(ctx.config, mode),
   starsAccountOf: partners.userAccountOf,
 })
+/** What a reference to work names: a purchase, an order or one of its units. */
+const findWorkRef = (tx: Tx, key: work.WorkRefKey): Promise<work.WorkRef | undefined> =>
+  key.ref.startsWith('pur_') ? purchases.findPurchaseRef(tx, key) : work.findWorkRef(tx, key)
+
 /** The signed credentials of an agent's sessions. */
 const findTokens: work.FindTokens = async (tx, { agentId, mode }, sessionIds) => {
   const stored = await credentials.listStored(
@@ -128,7 +134,7 @@ const settlersOf = (ctx: Ctx): payments.Settlers => ({
 const comparisons: readonly ledger.Comparison[] = [
   credentials.debitComparison({ listPosted: ledger.listPosted, listUnposted: ledger.listUnposted }),
   credits.cardComparison,
-  work.purchaseComparison,
+  purchases.purchaseComparison,
   work.escrowComparison,
 ]
 
@@ -136,12 +142,12 @@ const comparisons: readonly ledger.Comparison[] = [
 const makeTill = (
   ctx: Ctx,
   parts: { readonly settlement: payments.Settlement | undefined; readonly mint: credentials.PurchaseMint },
-): work.Till | undefined => {
+): purchases.Till | undefined => {
   const { settlement, mint } = parts
   const revoke = async (credentialId: string, reason: string) => {
     await credentials.revokeByMachine({ ctx, audit: operators.audit }, { credentialId, reason })
   }
-  return settlement && { ctx, settlement, mint, stock: work.stock, revoke }
+  return settlement && { ctx, settlement, mint, stock: purchases.stock, revoke }
 }
 
 /**
@@ -164,7 +170,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
   const creditsDesk = credits.makeCredits(ctx, { isEmailConfirmed, findOrigin })
   const trust = evidence.loadDeviceTrust(ctx.config, ctx.clock.now())
   const worked = work.makeWorked(ctx)
-  const forget = [evidence.forgetEvidence, credentials.forgetCredentials, work.forgetCompletions]
+  const forget = [evidence.forgetEvidence, credentials.forgetCredentials, microtasks.forgetCompletions]
   const membersDeps = {
     ctx,
     judge: evidence.makePasskeyJudge(trust),
@@ -183,7 +189,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
     signer,
     statusIndexes,
     credits: creditsDesk,
-    findWorkRef: work.findWorkRef,
+    findWorkRef,
     findCardPayment: paymentsDesk.findCardPayment,
   }
   const workerDeps: work.WorkerDeps = {
@@ -209,10 +215,15 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
     ...work.routes(ctx, {
       ...workerDeps,
       payments: paymentsDesk,
-      findMode: agents.findMode,
       findTokens,
+    }),
+    ...microtasks.routes(ctx, {
+      findMode: agents.findMode,
       recordTaskSession: evidence.recordTaskSession,
-      shop: till && work.makeShop(till),
+    }),
+    ...purchases.routes({
+      ctx,
+      shop: till && purchases.makeShop(till),
       houseAgentId: (mode) => agents.houseAgentId(ctx.config, mode),
     }),
     ...payments.routes(ctx, { provider, settlers: settlersOf(ctx) }),
@@ -227,7 +238,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
     countPurchasable: async () =>
       chainDesk
         ? inTransaction(ctx, 'system', (tx) =>
-            work.countPurchasable(tx, chainDesk.network.isTest ? 'test' : 'live'),
+            purchases.countPurchasable(tx, chainDesk.network.isTest ? 'test' : 'live'),
           )
         : 0,
   }
@@ -273,7 +284,8 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
       ...payments.operatorRoutes(ctx, { audit: operators.audit, settlers: settlersOf(ctx) }),
       ...ledger.operatorRoutes(ctx, comparisons),
       ...partners.operatorRoutes(ctx, operators.audit),
-      ...work.operatorRoutes({ ctx, audit: operators.audit, books: booksOf(ctx) }, chainDesk),
+      ...work.operatorRoutes({ ctx, audit: operators.audit, books: booksOf(ctx) }),
+      ...purchases.operatorRoutes({ ctx, audit: operators.audit, settlement: chainDesk }),
     ],
     pages: [
       ...health,
@@ -323,7 +335,8 @@ export const buildDuties = (ctx: Ctx): Duty[] => {
       ? [{ name: 'mails', everyMs: 500, run: () => drainOutbox(ctx, 'mail', { before: sendMail }) }]
       : []),
     ...work.duties(ctx, booksOf(ctx)),
-    ...(till ? work.purchaseDuties(till) : []),
+    microtasks.tokenCleanupDuty(ctx),
+    ...(till ? purchases.purchaseDuties(till) : []),
     ...sessions.duties(ctx),
     ...payments.duties(ctx, { provider: payments.makeCardProvider(ctx), settlers: settlersOf(ctx) }),
     ...evidence.makeScoring(ctx).duties,

@@ -7,7 +7,6 @@ import { returnMoney } from './orders/escrow.ts'
 import { moveOrder } from './orders/transitions.ts'
 import { findOrderForUpdate, listUnfundedOver } from './orders/store.ts'
 import { listDueClaims, listVestingDue, updateEarning, type Assignment } from './workers/store.ts'
-import { deleteOldTokenClaims } from './store.ts'
 import { starLines, unitReference, vestingOf } from './units/rules.ts'
 import { acceptUnit, freeUnit, lockUnit, refreshOrder, refuseUnit } from './units/transitions.ts'
 import { listOverdue, updateOverdueCancelled, type UnitKey } from './units/store.ts'
@@ -112,7 +111,6 @@ export const deadlines = (books: Books) => ({
 export const duties = (ctx: Ctx, books: Books): Duty[] => {
   const { claims, reviews, appeals, untaken } = deadlines(books)
   return [
-    { name: 'task tokens', everyMs: 60_000, run: () => inTransaction(ctx, 'system', deleteOldTokenClaims) },
     { name: 'work claims', everyMs, run: () => forEach(ctx, claims.list, claims.act) },
     { name: 'work reviews', everyMs, run: () => forEach(ctx, reviews.list, reviews.act) },
     { name: 'work appeals', everyMs, run: () => forEach(ctx, appeals.list, appeals.act) },

@@ -1,37 +1,27 @@
 import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../platform/db/db.ts'
 import { findOrder } from './orders/store.ts'
-import { publicIdOf } from '../purchases/rules.ts'
-import { findPurchase } from '../purchases/store.ts'
 import { isPaid } from './rules.ts'
 import { findUnit, listUnits } from './units/store.ts'
 
 /** What a reference to work says about the person who did it and about its payment. */
-type WorkRef = { readonly humanRef: string | null; readonly paid: boolean }
-type Ref = { readonly agentId: string; readonly mode: Mode; readonly ref: string }
+export type WorkRef = { readonly humanRef: string | null; readonly paid: boolean }
+export type WorkRefKey = { readonly agentId: string; readonly mode: Mode; readonly ref: string }
 
 const unitPattern = /^(ord_[a-z0-9]{1,60})\/([1-9][0-9]{0,4})$/
 
-const findUnitRef = async (tx: Tx, { agentId, mode, ref }: Ref): Promise<WorkRef | undefined> => {
+const findUnitRef = async (tx: Tx, { agentId, mode, ref }: WorkRefKey): Promise<WorkRef | undefined> => {
   const [, orderId, n] = unitPattern.exec(ref) ?? []
   if (orderId === undefined || n === undefined) return undefined
   const unit = await findUnit(tx, { agentId, mode, orderId, n: Number(n) })
   return unit && { humanRef: unit.workerRef, paid: unit.status === 'accepted' && !unit.housePays }
 }
 
-/** A purchase of this agent names no person: the work was done for the shelf, before anybody bought it. */
-const findPurchaseRef = async (tx: Tx, { agentId, mode, ref }: Ref): Promise<WorkRef | undefined> => {
-  const purchase = await findPurchase(tx, publicIdOf(ref))
-  if (purchase?.agentId !== agentId || purchase.mode !== mode) return undefined
-  return { humanRef: null, paid: purchase.state === 'settled' || purchase.state === 'delivered' }
-}
-
 /**
- * The order, unit (`ord_…/n`) or purchase behind a reference; undefined where this agent has none. The person is named by the
+ * The order or unit (`ord_…/n`) behind a reference; undefined where this agent has none. The person is named by the
  * code that this agent alone has; an order names one only where it has a single unit.
  */
-export const findWorkRef = async (tx: Tx, key: Ref): Promise<WorkRef | undefined> => {
-  if (key.ref.startsWith('pur_')) return findPurchaseRef(tx, key)
+export const findWorkRef = async (tx: Tx, key: WorkRefKey): Promise<WorkRef | undefined> => {
   if (key.ref.includes('/')) return findUnitRef(tx, key)
   const order = await findOrder(tx, { agentId: key.agentId, mode: key.mode, orderId: key.ref })
   if (!order) return undefined

@@ -1,13 +1,8 @@
-import type { Payments, Settlement } from '../payments/index.ts'
+import type { Payments } from '../payments/index.ts'
 import { route, type Route } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import type { WorkerDeps } from './deps.ts'
 import { order } from './orders/create.ts'
-import { operatorPurchases } from '../purchases/operator-purchases.ts'
-import { operatorRefund } from '../purchases/operator-refund.ts'
-import { purchaseRead } from '../purchases/read.ts'
-import { purchasesList } from '../purchases/list.ts'
-import { taskBuy, type BuyDeps } from '../purchases/buy.ts'
 import { operatorAppealDecide } from './operator/appeal-decide.ts'
 import { operatorAppeals } from './operator/appeals.ts'
 import { operatorOfferAccept } from './operator/offer-accept.ts'
@@ -23,8 +18,6 @@ import { orderRead } from './orders/read.ts'
 import { orderResults } from './orders/results.ts'
 import { ordersList } from './orders/list.ts'
 import type { FindTokens } from './orders/present.ts'
-import { tasksComplete, type RecordTaskSession } from '../microtasks/complete.ts'
-import { tasksNext, type FindMode } from '../microtasks/next.ts'
 import { unitAccept } from './units/accept.ts'
 import { unitReject } from './units/reject.ts'
 import { workerAppeal } from './workers/appeal.ts'
@@ -40,104 +33,69 @@ import { workflowsAvailable } from './workflows/available.ts'
 /** What app.ts hands down from modules that work does not know. */
 export type Handed = WorkerDeps & {
   readonly payments: Payments
-  readonly findMode: FindMode
-  readonly recordTaskSession: RecordTaskSession
-  readonly shop: BuyDeps['shop']
-  readonly houseAgentId: BuyDeps['houseAgentId']
   readonly findTokens: FindTokens
 }
 
 /** What people who work call, from our own pages. */
 const workerRoutes = (deps: WorkerDeps): Route[] => [
-  route('work.worker-tasks', (call) => workerTasks(deps.ctx, call.person)),
-  route('work.worker-claim', (call) =>
+  route('work.workers.tasks', (call) => workerTasks(deps.ctx, call.person)),
+  route('work.workers.claim', (call) =>
     workerClaim(deps, call.person, { ...call.body, address: call.address }),
   ),
-  route('work.worker-assignment', (call) =>
+  route('work.workers.assignment', (call) =>
     workerAssignment(deps.ctx, call.person, call.params.assignmentId),
   ),
-  route('work.worker-deliver', (call) => workerDeliver(deps, call.person, { ...call.params, ...call.body })),
-  route('work.worker-return', (call) => workerReturn(deps.ctx, call.person, call.params.assignmentId)),
-  route('work.worker-appeal', (call) =>
+  route('work.workers.deliver', (call) => workerDeliver(deps, call.person, { ...call.params, ...call.body })),
+  route('work.workers.return', (call) => workerReturn(deps.ctx, call.person, call.params.assignmentId)),
+  route('work.workers.appeal', (call) =>
     workerAppeal(deps.ctx, call.person, { ...call.params, ...call.body }),
   ),
-  route('work.worker-earnings', (call) => workerEarnings(deps, call.person)),
-  route('work.worker-payout', (call) => workerPayout(deps, call.person, call.body)),
+  route('work.workers.earnings', (call) => workerEarnings(deps, call.person)),
+  route('work.workers.payout', (call) => workerPayout(deps, call.person, call.body)),
 ]
 
-/** The POST form may name its purchase in the body. */
-const purchaseIdIn = (body: unknown): string | undefined =>
-  typeof body === 'object' && body !== null && 'purchase_id' in body && typeof body.purchase_id === 'string'
-    ? body.purchase_id
-    : undefined
-
 export const routes = (ctx: Ctx, handed: Handed): Route[] => [
-  route('work.tasks-next', (call) => tasksNext(ctx, call.query.site, handed.findMode)),
-  route('work.tasks-complete', (call) => tasksComplete(ctx, call.body, handed.recordTaskSession)),
-  route('work.workflows-available', () => workflowsAvailable(ctx)),
-  route('work.order', (call) => order(ctx, call.agent, call.body)),
-  route('work.order-fund', (call) =>
+  route('work.workflows.available', () => workflowsAvailable(ctx)),
+  route('work.orders.create', (call) => order(ctx, call.agent, call.body)),
+  route('work.orders.fund', (call) =>
     orderFund(ctx, call.agent, { orderId: call.body.orderId, payments: handed.payments }),
   ),
-  route('work.task-buy', (call) =>
-    taskBuy(
-      { ctx, shop: handed.shop, houseAgentId: handed.houseAgentId },
-      {
-        workflowId: call.params.workflowId,
-        payments: {
-          'x-payment': call.header('x-payment'),
-          'payment-signature': call.header('payment-signature'),
-        },
-        purchaseIds: [call.header('x-purchase-id'), call.query.purchase_id, purchaseIdIn(call.rawBody)],
-        agent: call.agent,
-        requestId: call.requestId,
-      },
-    ),
-  ),
-  route('work.purchase-read', (call) =>
-    purchaseRead(ctx, { ...call.params, walletProof: call.header('x-wallet-proof') }),
-  ),
-  route('work.purchases-list', (call) => purchasesList(ctx, call.agent, call.query)),
-  route('work.orders-list', (call) => ordersList(ctx, call.agent, call.query)),
-  route('work.order-read', (call) => orderRead(ctx, call.agent, call.params.orderId)),
-  route('work.order-results', (call) =>
+  route('work.orders.list', (call) => ordersList(ctx, call.agent, call.query)),
+  route('work.orders.read', (call) => orderRead(ctx, call.agent, call.params.orderId)),
+  route('work.orders.results', (call) =>
     orderResults(ctx, call.agent, handed.findTokens, { ...call.params, ...call.query }),
   ),
-  route('work.order-cancel', (call) => orderCancel(ctx, call.agent, call.params.orderId)),
-  route('work.unit-accept', (call) =>
+  route('work.orders.cancel', (call) => orderCancel(ctx, call.agent, call.params.orderId)),
+  route('work.units.accept', (call) =>
     unitAccept({ ctx, books: handed, findTokens: handed.findTokens }, call.agent, call.params),
   ),
-  route('work.unit-reject', (call) =>
+  route('work.units.reject', (call) =>
     unitReject(ctx, call.agent, handed.findTokens, { ...call.params, ...call.body }),
   ),
   ...workerRoutes(handed),
 ]
 
-export const operatorRoutes = (operating: Operating, settlement: Settlement | undefined): Route[] => {
-  const { ctx, audit } = operating
+export const operatorRoutes = (operating: Operating): Route[] => {
+  const { ctx } = operating
   return [
-    route('work.operator-purchases', (call) => operatorPurchases(ctx, call.query)),
-    route('work.operator-refund', (call) =>
-      operatorRefund({ ctx, audit, settlement }, call.operator, { ...call.params, ...call.body }),
-    ),
-    route('work.operator-workflows', () => operatorWorkflows(ctx)),
-    route('work.operator-workflow-write', (call) =>
+    route('work.operator.workflows', () => operatorWorkflows(ctx)),
+    route('work.operator.workflow-write', (call) =>
       operatorWorkflowWrite(operating, call.operator, { ...call.params, ...call.body }),
     ),
-    route('work.operator-workflow-retire', (call) =>
+    route('work.operator.workflow-retire', (call) =>
       operatorWorkflowRetire(operating, call.operator, call.params.workflowId),
     ),
-    route('work.operator-orders', (call) => operatorOrders(ctx, call.query)),
-    route('work.operator-offer-accept', (call) =>
+    route('work.operator.orders', (call) => operatorOrders(ctx, call.query)),
+    route('work.operator.offer-accept', (call) =>
       operatorOfferAccept(operating, call.operator, { ...call.params, ...call.body }),
     ),
-    route('work.operator-offer-decline', (call) =>
+    route('work.operator.offer-decline', (call) =>
       operatorOfferDecline(operating, call.operator, { ...call.params, ...call.body }),
     ),
-    route('work.operator-appeals', (call) => operatorAppeals(ctx, call.query.limit)),
-    route('work.operator-appeal-decide', (call) =>
+    route('work.operator.appeals', (call) => operatorAppeals(ctx, call.query.limit)),
+    route('work.operator.appeal-decide', (call) =>
       operatorAppealDecide(operating, call.operator, { ...call.params, ...call.body }),
     ),
-    route('work.operator-produce', (call) => operatorProduce(operating, call.operator, call.body)),
+    route('work.operator.produce', (call) => operatorProduce(operating, call.operator, call.body)),
   ]
 }

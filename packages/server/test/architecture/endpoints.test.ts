@@ -62,8 +62,8 @@ test('every row is mounted, and nothing else under /api, /mcp, /operator, /statu
 
 test('the id of a row is the file that holds it', () => {
   for (const row of [...endpoints, ...operatorEndpoints]) {
-    const [module = '', operation = ''] = row.id.split('.')
-    assert.ok(existsSync(join(serverRoot, 'src', module, `${operation}.ts`)), `${row.id} has no file`)
+    const file = `${row.id.replaceAll('.', '/')}.ts`
+    assert.ok(existsSync(join(serverRoot, 'src', file)), `${row.id} has no file`)
   }
 })
 

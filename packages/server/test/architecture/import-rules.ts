@@ -27,19 +27,26 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   evidence: ['sessions', 'members'],
   credentials: ['credits', 'sessions', 'evidence', 'members', 'payments', 'signing', 'tlog', 'webhooks'],
   work: ['credentials', 'members', 'sessions', 'payments', 'ledger', 'webhooks'],
+  microtasks: [],
+  purchases: ['work', 'credentials', 'payments', 'ledger'],
   tracking: ['sessions', 'credentials'],
   vhh: ['work', 'signing', 'tlog'],
   discovery: ['work', 'vhh', 'agents', 'credentials'],
 }
 
 const sqlFiles = /(^|\/)store\.ts$|^platform\/db\/[a-z]+\.ts$|^platform\/queue\/(outbox|leases)\.ts$/
-const httpFiles = /(^|\/)routes\.ts$|^platform\/http\/http[a-z-]*\.ts$|^discovery\/mcp\.ts$|^wiring\/[a-z]+\.ts$/
+const httpFiles =
+  /(^|\/)routes\.ts$|^platform\/http\/http[a-z-]*\.ts$|^discovery\/mcp\.ts$|^wiring\/[a-z]+\.ts$/
 // signing/process and signing/sign speak over a Unix socket of our own, never over a network.
 const networkFiles =
   /^platform\/net\/(outbound|mail)\.ts$|^platform\/db\/(db|migrate)\.ts$|^signing\/signer-(server|client)\.ts$|^main\.ts$|^roles\/(index|supervisor)\.ts$/
 const fixedNames = new Set(['utils', 'helpers', 'lib', 'common'])
 
-const moduleOf = (path: string): string => (path.includes('/') ? (path.split('/')[0] ?? '') : 'main')
+/** `roles` and `wiring` are the composition root: they may import every module. */
+const moduleOf = (path: string): string => {
+  const [first = ''] = path.split('/')
+  return path.includes('/') && first !== 'roles' && first !== 'wiring' ? first : 'main'
+}
 const importsOf = (file: SourceFile): string[] =>
   [...file.text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1] ?? '')
 

@@ -71,7 +71,7 @@ test('a keyed tool without a key says how to get one; with one it answers as ove
 })
 
 test('a tool over an operation that nobody mounts stops the start', () => {
-  const orphan: Tool = { ...whoami, name: 'orphan', needs: ['agents.profile', 'work.order'] }
+  const orphan: Tool = { ...whoami, name: 'orphan', needs: ['agents.profile', 'work.orders.create'] }
   assert.throws(() => makeSurface({ ...parts, tools: [whoami, orphan] }), /orphan needs work\.order/)
 })
 

@@ -87,11 +87,11 @@ test('what is not mounted, is for a person, or shows a secret to a key is never 
   const person = makeDispatcher({
     ctx,
     endpoints,
-    routes: [{ id: 'members.me', handler: async () => assert.fail() }],
+    routes: [{ id: 'members.people.me', handler: async () => assert.fail() }],
     admission: makeAdmission(ctx),
   })
-  await assert.rejects(person.dispatch('members.me', from(agent)), /person in a browser/)
-  await assert.rejects(dispatch('agents.keys-create', from(agent, { body: { scopes: ['work'] } })), /secret/)
+  await assert.rejects(person.dispatch('members.people.me', from(agent)), /person in a browser/)
+  await assert.rejects(dispatch('agents.keys.create', from(agent, { body: { scopes: ['work'] } })), /secret/)
 })
 
 test('a fault shows nothing of itself, and the log has it under the same request id', async () => {

@@ -1,7 +1,7 @@
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { upsertWorkflow } from '../store.ts'
-import { seeds } from '../../purchases/test-workflows.ts'
+import { seeds } from './test-workflows.ts'
 
 /** Offers something on a loopback deployment. Every start writes the same rows, also two at the same time. */
 export const seed = async (ctx: Ctx): Promise<void> => {

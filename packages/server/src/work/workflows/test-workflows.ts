@@ -1,6 +1,6 @@
 import type { Workflow } from '@pohf/protocol'
-import { builtIn } from '../work/workflows/built-in.ts'
-import type { WorkflowTerms } from '../work/store.ts'
+import { builtIn } from './built-in.ts'
+import type { WorkflowTerms } from '../store.ts'
 
 /** The rehearsal: always in stock on a test network, whatever the tables hold. 1 cent is below every stock client's cap. */
 const rehearsal: Workflow = {

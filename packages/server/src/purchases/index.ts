@@ -1,0 +1,7 @@
+export { makeShop } from './flow.ts'
+export { purchaseDuties } from './jobs.ts'
+export { purchaseComparison } from './reconcile.ts'
+export { findPurchaseRef } from './reference.ts'
+export { operatorRoutes, routes } from './routes.ts'
+export type { Till } from './settle.ts'
+export { countPurchasable, stock } from './stock.ts'
