@@ -1,0 +1,220 @@
+// Golden files of what hangs on the master secret: every purpose that a key is derived for, what comes out for a fixed
+// secret, and the values that are made with such keys. A changed purpose would change every `sub` and every sealed text.
+import { createHash } from 'node:crypto'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { networkTagOf } from '../packages/server/src/agents/register.ts'
+import { houseAgentId } from '../packages/server/src/agents/house.ts'
+import { pairwiseSubject } from '../packages/server/src/credentials/rules.ts'
+import { freeAccountOf } from '../packages/server/src/credits/rules.ts'
+import { singleChunkTelemetry } from '../packages/server/src/evidence/proof.ts'
+import {
+  attentionChallenge,
+  loginCookie,
+  noCookie,
+  nullifierOf,
+  signalOf,
+} from '../packages/server/src/members/rules.ts'
+import { firstHash, hashEntry } from '../packages/server/src/operators/rules.ts'
+import { claimOf, holdAccountOf, userAccountOf } from '../packages/server/src/partners/rules.ts'
+import type { Ctx } from '../packages/server/src/platform/context.ts'
+import { loadSecrets, openFor, type Secrets } from '../packages/server/src/platform/secrets.ts'
+import { truthOf } from '../packages/server/src/sessions/probes.ts'
+import { recordKey } from '../packages/server/src/sessions/records.ts'
+import { makeViewToken } from '../packages/server/src/sessions/rules.ts'
+import { payloadHash, typedId } from '../packages/server/src/signing/rules.ts'
+import { headersOf, signingKeyOf } from '../packages/server/src/webhooks/rules.ts'
+import { makePurchaseId } from '../packages/server/src/work/purchase-id.ts'
+import { recoveryMessage, secretHashOf } from '../packages/server/src/work/purchase/rules.ts'
+import { makeTaskToken } from '../packages/server/src/work/task-token.ts'
+import { challengeOf, vestingOf, workerOf, workerRefOf } from '../packages/server/src/work/units/rules.ts'
+import { linesText } from './golden-public.ts'
+
+/** The master secret of every golden value. */
+export const fixedMasterKey = Buffer.alloc(32, 7)
+
+export type SourceFile = { readonly path: string; readonly text: string }
+
+/** Every source file of the packages, tests left out. */
+export const readSources = (): SourceFile[] => {
+  const root = new URL('../packages/', import.meta.url).pathname
+  return globSync('*/src/**/*.{ts,tsx}', { cwd: root })
+    .filter((path) => !/\.test\.tsx?$/.test(path))
+    .toSorted()
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+}
+
+export type Use = { readonly path: string; readonly how: string; readonly purpose: string }
+
+/** The text of an argument: a literal itself, or a constant of the same file. */
+const literalOf = (argument: string, text: string): string | undefined => {
+  const [, literal] = /^'([^']+)'$/.exec(argument) ?? []
+  if (literal !== undefined) return literal
+  if (!/^\w+$/.test(argument)) return undefined
+  return new RegExp(`\\bconst ${argument} = '([^']+)'`).exec(text)?.[1]
+}
+
+const usesIn = ({ path, text }: SourceFile): Use[] => {
+  const calls = [
+    ...text.matchAll(/\bsecrets\.(derive|seal|open)\(\s*([^,()]+?)\s*[,)]/g),
+    ...text.matchAll(/\b(deriveKey)\(\w+, ('[^']+')\)/g),
+  ]
+  return calls.map(([, how = '', argument = '']) => {
+    const purpose = literalOf(argument, text)
+    if (purpose === undefined) throw new Error(`${path}: the purpose ${argument} of ${how} cannot be read`)
+    return { path, how, purpose }
+  })
+}
+
+/** What would hide a use from the scan: the secrets under another name, or a method that is not called where it is read. */
+const hiddenIn = ({ path, text }: SourceFile): string[] => [
+  ...[...text.matchAll(/(\w+)\??: Secrets\b/g)]
+    .filter(([, name]) => name !== 'secrets')
+    .map(([found]) => `${path}: ${found} is not named secrets`),
+  ...[...text.matchAll(/\bsecrets(: \w+ \}|\??\.(?!(?:derive|seal|open)\(|ts')\w+|\[)/g)].map(
+    ([found]) => `${path}: ${found}`,
+  ),
+  ...[...text.matchAll(/=\s*[\w.]*\.secrets\s*$/gm)].map(([found]) => `${path}: ${found.trim()}`),
+]
+
+/** Every use of the master secret in the sources. Throws where one cannot be read. */
+export const findSecretUses = (sources: readonly SourceFile[]): Use[] => {
+  const hidden = sources.flatMap(hiddenIn)
+  if (hidden.length > 0)
+    throw new Error(`these uses of the master secret are not understood:\n${hidden.join('\n')}`)
+  return sources.flatMap(usesIn)
+}
+
+const fixedSecrets = (): Secrets => {
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-golden-secrets-'))
+  try {
+    writeFileSync(join(folder, 'master.key'), `${fixedMasterKey.toString('base64url')}\n`)
+    return loadSecrets(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const sha256 = (bytes: Buffer | string): string => createHash('sha256').update(bytes).digest('hex')
+
+/** The purposes with how they are used, and the hash of the key that comes out. */
+export const purposesText = (uses: readonly Use[], secrets: Pick<Secrets, 'derive'>): string => {
+  const byPurpose = Map.groupBy(uses, ({ purpose }) => purpose)
+  return linesText(
+    [...byPurpose].map(([purpose, found]) => {
+      const how = [...new Set(found.map((use) => use.how))].toSorted()
+      return `${purpose}\t${how.join(' ')}\t${sha256(secrets.derive(purpose))}`
+    }),
+  )
+}
+
+/** Sealed once under the fixed secret, and for the caller's key `svc_test_golden`: both must open for ever. */
+const sealedTexts = {
+  webhook: '2Nabo0X37niETCnBTawPhbpM8g9wuzAGOEPf8T9Tesmiaw',
+  caller: '93Po5GCy9ZN_Z6kWf_nVD_3-HphgOGvIt-G0gTD9aPbuuQ',
+} as const
+
+const agentId = 'agt_aa01k2golden0000000000000'
+const personId = 'per_aa01k2golden0000000000000'
+const memberId = 'mem_aa01k2golden0000000000000'
+const sessionId = 'ses_aa01k2golden0000000000000'
+const purchaseId = 'pur_aa01k2golden00000000000000000000000000'
+const mode = 'live' as const
+const at = new Date('2026-01-01T00:00:00.000Z')
+const network = {
+  name: 'base-sepolia',
+  caip2: 'eip155:84532',
+  chainId: 84_532,
+  isTest: true,
+  asset: `0x${'0a'.repeat(20)}`,
+  assetName: 'USDC',
+  assetVersion: '2',
+  payTo: `0x${'0b'.repeat(20)}`,
+}
+
+/** Codes of people and of work, which other rows and other parties hold on to. */
+const codesOf = (secrets: Secrets): Record<string, string> => {
+  const ctx: Pick<Ctx, 'secrets'> = { secrets }
+  const worker = secrets.derive('worker')
+  const terms = { workflowId: 'wf_golden', amountUsdcMicro: 100_000n, network }
+  return {
+    'pairwise subject': pairwiseSubject(secrets.derive('pairwise'), agentId, personId),
+    'worker of the ledger': workerOf(worker, personId),
+    'worker as a buyer sees them': workerRefOf(worker, { agentId, mode, personId }),
+    'challenge of an assignment': challengeOf(worker, 'asg_golden'),
+    'challenge of an attention check': attentionChallenge(secrets.derive('attention'), {
+      agentId,
+      mode,
+      memberId,
+    }),
+    'signal of an external proof': signalOf(secrets.derive('external'), personId),
+    nullifier: nullifierOf(secrets.derive('nullifier'), [agentId, mode, 'vote', personId]).toString('hex'),
+    'view token': makeViewToken(secrets.derive('vt'), { agentId, mode, sessionId, viewedAt: at }),
+    'task token': makeTaskToken(secrets.derive('task-token'), {
+      agentId,
+      mode,
+      taskId: 'tsk_golden',
+      nonce: 'nonce',
+      expiresAt: at,
+    }),
+    'purchase id': makePurchaseId(secrets.derive('purchase'), terms, { id: purchaseId, at }),
+    'network tag': networkTagOf(ctx as Ctx, '192.0.2.1'),
+  }
+}
+
+/** Names of accounts, hashes of stored lines, headers and cookies. */
+const namesOf = (): Record<string, string> => {
+  const signed = headersOf([signingKeyOf(`whsec_${Buffer.alloc(24, 3).toString('base64')}`)], {
+    id: 'evt_golden',
+    at,
+    body: '{}',
+  })
+  const entry = {
+    seq: 1n,
+    at,
+    operatorId: 'opr_golden',
+    action: 'key.rotate',
+    target: 'live',
+    details: { a: 1 },
+  }
+  return {
+    'hash of an audit line': hashEntry(firstHash, entry).toString('hex'),
+    'account of a partner user': userAccountOf(agentId, 'user-1'),
+    'account of a held payout': holdAccountOf('pay_golden'),
+    'account of vesting Stars': vestingOf('wrk_golden'),
+    'account of a free month': freeAccountOf('2026-01'),
+    'conversion without a key': claimOf({ userRef: 'user-1', points: 5, key: undefined }),
+    'conversion with a key': claimOf({ userRef: 'user-1', points: 5, key: 'k' }),
+    'agent of the platform, live': houseAgentId({ CELL: 'aa' }, 'live'),
+    'agent of the platform, test': houseAgentId({ CELL: 'aa' }, 'test'),
+    'record key': recordKey(Buffer.alloc(32, 1), sessionId, 0).toString('hex'),
+    'pointing probe': JSON.stringify(truthOf({ kind: 'point', seed: 'golden' })),
+    'choosing probe': JSON.stringify(truthOf({ kind: 'choose', seed: 'golden' })),
+    'simulated telemetry': JSON.stringify(singleChunkTelemetry(Buffer.alloc(16, 1), { a: 1 })),
+    'journal id': typedId('statuslist+jwt', { a: 1 }),
+    'journal hash': payloadHash({ b: 1, a: 2 }),
+    'purchase secret hash': secretHashOf(purchaseId).toString('hex'),
+    'purchase recovery message': JSON.stringify(recoveryMessage('https://pohf.example', purchaseId, '1')),
+    'cookie of a person': loginCookie('token'),
+    'no cookie': noCookie,
+    ...Object.fromEntries(Object.entries(signed).map(([name, value]) => [`webhook header ${name}`, value])),
+  }
+}
+
+const derivedText = (secrets: Secrets): string => {
+  const sealed = {
+    'sealed text of a webhook': secrets.open('webhook', sealedTexts.webhook),
+    'sealed text of a caller': openFor('svc_test_golden', sealedTexts.caller),
+  }
+  const values = { ...codesOf(secrets), ...namesOf(), ...sealed }
+  return linesText(Object.entries(values).map(([name, value]) => `${name}\t${value}`))
+}
+
+export const secretFiles = (sources: readonly SourceFile[]): [string, string][] => {
+  const secrets = fixedSecrets()
+  return [
+    ['purposes.tsv', purposesText(findSecretUses(sources), secrets)],
+    ['derived.tsv', derivedText(secrets)],
+  ]
+}
