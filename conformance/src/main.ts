@@ -1,4 +1,5 @@
 // Runs every statement of the specification against a deployment, over public HTTP only.
+import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { readApi } from './api.ts'
 import { Failure } from './expect.ts'
@@ -10,11 +11,12 @@ import { isLoopbackHost, type World } from './run-context.ts'
 
 const runMsMax = 110_000
 
-const usage = `Usage: npm run conformance -- --base-url URL [--only TEXT] [--json]
+const usage = `Usage: npm run conformance -- --base-url URL [--only TEXT] [--json] [--results FILE]
 
   --base-url URL   the deployment, such as http://127.0.0.1:3000
   --only TEXT      only statements with TEXT in their id or title
   --json           the last line is one JSON object: passed, failed, todo, skipped
+  --results FILE   writes the id and the result of every statement, one a line
 
   PAYER_PRIVATE_KEY in the environment, a wallet with the stablecoin of a test network, lets the suite
   really buy a task. Money of a main network is never spent.`
@@ -26,6 +28,7 @@ type Order = {
   readonly isLoopback: boolean
   readonly sections: readonly Section[]
   readonly json: boolean
+  readonly results: string | undefined
   readonly payerKey: `0x${string}` | undefined
 }
 
@@ -35,6 +38,7 @@ const readArguments = (): Record<string, string | boolean | undefined> => {
       'base-url': { type: 'string' },
       only: { type: 'string' },
       json: { type: 'boolean' },
+      results: { type: 'string' },
       help: { type: 'boolean' },
     } as const
     return parseArgs({ options, allowPositionals: false }).values
@@ -71,6 +75,7 @@ const readOrder = (values: ReturnType<typeof readArguments>): Order => {
     isLoopback: isLoopbackHost(url.hostname),
     sections: selectSections(typeof values['only'] === 'string' ? values['only'] : undefined),
     json: values['json'] === true,
+    results: typeof values['results'] === 'string' ? values['results'] : undefined,
     payerKey: readPayerKey(),
   }
 }
@@ -109,6 +114,7 @@ const runAll = async (order: Order): Promise<Tally> => {
     closers: [],
   }
   const tally: Tally = { passed: 0, failed: 0, todo: 0, skipped: 0 }
+  const results: string[] = []
   const ids = order.sections.flatMap((section) => section.statements.map(({ id }) => id.length))
   const width = Math.max(...ids)
   try {
@@ -117,12 +123,14 @@ const runAll = async (order: Order): Promise<Tally> => {
       for (const statement of section.statements) {
         const outcome = await tryStatement(world, statement)
         tally[outcome.state] += 1
+        results.push(`${statement.id}\t${outcome.state}`)
         printRow(statement, outcome, width)
       }
     }
   } finally {
     for (const close of world.closers) await close()
   }
+  if (order.results !== undefined) writeFileSync(order.results, `${results.toSorted().join('\n')}\n`)
   return tally
 }
 

@@ -1,15 +1,40 @@
 // Starts the service as `npm start` does, where it can be with a local chain so that something is really bought, and holds
-// it against the specification: the conformance suite, then the whole journey by curl.
+// it against the specification: the conformance suite, then the whole journey by curl. With a chain the result of every
+// statement must be the one of the golden file; --write writes that file.
 import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { startServer } from '../../packages/server/test/fixtures/processes/server.ts'
 import { findShop } from '../../packages/server/test/fixtures/processes/purchase-server.ts'
+import { compareGolden, describeDifferences, readGolden, writeGolden } from '../golden-compare.ts'
+
+const goldenName = 'conformance.tsv'
+
+/** Compares the results of the statements with the golden file. */
+const compareResults = (text: string): void => {
+  const current = new Map([[goldenName, text]])
+  if (process.argv.includes('--write')) {
+    writeGolden(current)
+    return
+  }
+  const found = compareGolden(new Map([[goldenName, readGolden(goldenName) ?? '']]), current)
+  if (found.size === 0) {
+    console.log(`${text.trimEnd().split('\n').length} results are those of the golden file`)
+    return
+  }
+  console.error(`The results are not those of the golden file:\n${describeDifferences(found)}`)
+  process.exitCode = 1
+}
 
 const shop = await findShop()
 const server = shop ?? (await startServer())
 const env = { ...process.env, ...(shop ? { PAYER_PRIVATE_KEY: shop.chain.buyer.privateKey } : {}) }
+const folder = mkdtempSync(join(tmpdir(), 'pohf-acceptance-'))
+const results = join(folder, 'results')
 try {
   const steps: readonly (readonly [string, readonly string[]])[] = [
-    ['node', ['conformance/src/main.ts', '--base-url', server.baseUrl, '--json']],
+    ['node', ['conformance/src/main.ts', '--base-url', server.baseUrl, '--results', results, '--json']],
     ['bash', ['docs/journey/journey.sh', server.baseUrl]],
   ]
   for (const [command, parameters] of steps) {
@@ -24,6 +49,9 @@ try {
       break
     }
   }
+  // Without a chain more is skipped than in the golden file.
+  if (shop && process.exitCode === undefined) compareResults(readFileSync(results, 'utf8'))
 } finally {
   await server.stop()
+  rmSync(folder, { recursive: true, force: true })
 }
