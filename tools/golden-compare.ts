@@ -8,6 +8,9 @@ export const goldenFolder = new URL('golden/', import.meta.url).pathname
 /** Texts by file name. */
 export type GoldenFiles = ReadonlyMap<string, string>
 
+export const jsonText = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
+export const linesText = (lines: readonly string[]): string => `${lines.toSorted().join('\n')}\n`
+
 /** One line for each leaf of a JSON document, named by its path: a difference then says where it is. */
 export const flattenJson = (value: unknown, path = ''): string[] => {
   if (typeof value !== 'object' || value === null) return [`${path} = ${JSON.stringify(value)}`]

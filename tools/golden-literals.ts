@@ -4,8 +4,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileBackend, openKeyring } from '../packages/server/src/signing/index.ts'
-import { flattenJson } from './golden-compare.ts'
-import { linesText } from './golden-public.ts'
+import { flattenJson, linesText } from './golden-compare.ts'
 import type { SourceFile } from './golden-secrets.ts'
 
 type Kind = {
@@ -34,7 +33,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
   'ledger account': {
     patterns: [
-      /(['`])((?:world|owed|unused|escrow|revenue|backing|vesting|hold|stars|free):[^'`\s]+)\1/g,
+      /(['`])((?:world|owed|consumed|unused|escrow|revenue|backing|vesting|hold|stars|free):[^'`\s]+)\1/g,
       /\bbalance: '([a-z]+)'/g,
     ],
     least: 18,

@@ -18,9 +18,7 @@ import {
   type Endpoint,
 } from '../packages/protocol/src/index.ts'
 import { settings } from '../packages/server/src/platform/config.ts'
-
-export const jsonText = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
-export const linesText = (lines: readonly string[]): string => `${lines.toSorted().join('\n')}\n`
+import { jsonText, linesText } from './golden-compare.ts'
 
 const schemaOf = (schema: z.ZodType): unknown =>
   z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any' })

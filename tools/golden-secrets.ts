@@ -29,7 +29,7 @@ import { makePurchaseId } from '../packages/server/src/work/purchase-id.ts'
 import { recoveryMessage, secretHashOf } from '../packages/server/src/work/purchase/rules.ts'
 import { makeTaskToken } from '../packages/server/src/work/task-token.ts'
 import { challengeOf, vestingOf, workerOf, workerRefOf } from '../packages/server/src/work/units/rules.ts'
-import { linesText } from './golden-public.ts'
+import { linesText } from './golden-compare.ts'
 
 /** The master secret of every golden value. */
 export const fixedMasterKey = Buffer.alloc(32, 7)

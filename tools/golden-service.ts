@@ -11,7 +11,7 @@ import type { Ctx } from '../packages/server/src/platform/context.ts'
 import { makeLog } from '../packages/server/src/platform/log.ts'
 import { migrate } from '../packages/server/src/platform/migrate.ts'
 import { dumpSchema, type SchemaDump } from '../packages/server/test/schema-dump.ts'
-import { jsonText, linesText } from './golden-public.ts'
+import { jsonText, linesText } from './golden-compare.ts'
 import { fixedMasterKey } from './golden-secrets.ts'
 
 type Listener = App['api']

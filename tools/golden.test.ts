@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import {
   compareGolden,
@@ -8,6 +11,7 @@ import {
   readGolden,
 } from './golden-compare.ts'
 import { literalLines } from './golden-literals.ts'
+import { storedFaults, storedTests, unknownNames } from './golden-stored.ts'
 import { findSecretUses, purposesText, readSources, type SourceFile } from './golden-secrets.ts'
 
 const textOf = (name: string): string => {
@@ -47,6 +51,7 @@ const leastLines: Readonly<Record<string, number>> = {
   'schema.txt': 2_000,
   'sdk.tsv': 90,
   'settings.tsv': 45,
+  'stored.tsv': 280,
 }
 
 test('every golden file is there, and each holds as much as it should', () => {
@@ -194,4 +199,31 @@ test('every metric that the sources make is in the golden file', () => {
     .filter(({ path }) => path.startsWith('server/'))
     .flatMap(({ text }) => [...text.matchAll(/new (?:Counter|Gauge|Histogram|Summary)\(/g)])
   assert.equal(made.length, textOf('metrics.tsv').trimEnd().split('\n').length)
+})
+
+test('a renamed key of a stored document and a renamed stored word are seen; one that is missing is no fault', () => {
+  const golden = textOf('stored.tsv')
+  const names = golden.trimEnd().split('\n')
+  assert.deepEqual(unknownNames(golden, names), [])
+  assert.deepEqual(unknownNames(golden, names.slice(10)), [])
+  const renamed = names.map((name) =>
+    name
+      .replace('orders.terms > goldAnswer', 'orders.terms > knownAnswer')
+      .replace('= order_stop', '= order_end'),
+  )
+  assert.deepEqual(unknownNames(golden, renamed), [
+    'ledger_entries.kind = order_end',
+    'orders.terms > knownAnswer',
+  ])
+})
+
+test('a listed test that left no names is a fault: then nothing was compared', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-stored-test-'))
+  try {
+    const faults = storedFaults(folder, storedTests)
+    assert.equal(faults.length, storedTests.length)
+    assert.deepEqual(storedFaults(folder, ['packages/sdk/test/client.test.ts']), [])
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 })
