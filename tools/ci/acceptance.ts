@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startServer } from '../../packages/server/test/fixtures/processes/server.ts'
 import { findShop } from '../../packages/server/test/fixtures/processes/purchase-server.ts'
-import { compareGolden, describeDifferences, readGolden, writeGolden } from '../golden-compare.ts'
+import { compareGolden, describeDifferences, readGolden, writeGolden } from './golden/compare.ts'
 
 const goldenName = 'conformance.tsv'
 

@@ -11,7 +11,7 @@ const steps: readonly { readonly name: string; readonly command: readonly string
   { name: 'dead code', command: ['knip'] },
   { name: 'lockfile', command: ['node', 'tools/ci/lockfile.ts', '--check'] },
   { name: 'generated files', command: ['node', 'tools/ci/generate.ts', '--check'] },
-  { name: 'golden files', command: ['node', 'tools/golden.ts', '--check'] },
+  { name: 'golden files', command: ['node', 'tools/ci/golden/main.ts', '--check'] },
   { name: 'tests', command: ['node', 'tools/ci/test.ts'] },
   { name: 'kills', command: ['node', 'tools/chaos/run-processes.ts', '--seconds', '60', '--json'] },
   {

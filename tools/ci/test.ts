@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createDatabase, startCluster } from '../../packages/server/dev/cluster.ts'
 import { migrate } from '../../packages/server/src/platform/db/migrate.ts'
-import { makeStoredFolder, storedFaults, storedTests } from '../golden-stored.ts'
+import { makeStoredFolder, storedFaults, storedTests } from './golden/stored.ts'
 
 const given = process.argv.slice(2)
 const files = given.filter((argument) => !argument.startsWith('-'))
@@ -20,7 +20,7 @@ const chosen = files.length > 0 ? files : all
 if (chosen.length === 0) throw new Error('no test files found')
 const lost = storedTests.filter((file) => !all.includes(file))
 if (files.length === 0 && lost.length > 0)
-  throw new Error(`tools/golden-stored.ts lists what is not there: ${lost.join(', ')}`)
+  throw new Error(`tools/ci/golden/stored.ts lists what is not there: ${lost.join(', ')}`)
 
 const folder = mkdtempSync(join(tmpdir(), 'pohf-test-'))
 /** Where tests leave the names of what they stored. It is set from outside where the golden file is written. */

@@ -3,16 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import {
-  compareGolden,
-  describeDifferences,
-  differencesOf,
-  listGolden,
-  readGolden,
-} from './golden-compare.ts'
-import { literalLines } from './golden-literals.ts'
-import { storedFaults, storedTests, unknownNames } from './golden-stored.ts'
-import { findSecretUses, purposesText, readSources, type SourceFile } from './golden-secrets.ts'
+import { compareGolden, describeDifferences, differencesOf, listGolden, readGolden } from './compare.ts'
+import { literalLines } from './literals.ts'
+import { storedFaults, storedTests, unknownNames } from './stored.ts'
+import { findSecretUses, purposesText, readSources, type SourceFile } from './secrets.ts'
 
 const textOf = (name: string): string => {
   const text = readGolden(name)

@@ -8,14 +8,14 @@ import {
   readGolden,
   writeGolden,
   type GoldenFiles,
-} from './golden-compare.ts'
-import { literalFiles } from './golden-literals.ts'
-import { publicFiles } from './golden-public.ts'
-import { readSources, secretFiles } from './golden-secrets.ts'
-import { serviceFiles } from './golden-service.ts'
-import { storedName, writeStored } from './golden-stored.ts'
+} from './compare.ts'
+import { literalFiles } from './literals.ts'
+import { publicFiles } from './public.ts'
+import { readSources, secretFiles } from './secrets.ts'
+import { serviceFiles } from './service.ts'
+import { storedName, writeStored } from './stored.ts'
 
-/** Made and compared by tools/acceptance.ts, which has a running server and a chain, and by tools/test.ts. */
+/** Made and compared by tools/ci/acceptance.ts, which has a running server and a chain, and by tools/ci/test.ts. */
 const madeElsewhere = new Set(['conformance.tsv', storedName])
 
 const currentFiles = async (): Promise<GoldenFiles> => {

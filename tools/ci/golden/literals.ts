@@ -3,9 +3,9 @@
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileBackend, openKeyring } from '../packages/server/src/signing/index.ts'
-import { flattenJson, linesText } from './golden-compare.ts'
-import type { SourceFile } from './golden-secrets.ts'
+import { fileBackend, openKeyring } from '../../../packages/server/src/signing/index.ts'
+import { flattenJson, linesText } from './compare.ts'
+import type { SourceFile } from './secrets.ts'
 
 type Kind = {
   /** The last group of each match is the word. */

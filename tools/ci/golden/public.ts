@@ -16,9 +16,9 @@ import {
   operatorEndpoints,
   scopes,
   type Endpoint,
-} from '../packages/protocol/src/index.ts'
-import { settings } from '../packages/server/src/platform/config.ts'
-import { jsonText, linesText } from './golden-compare.ts'
+} from '../../../packages/protocol/src/index.ts'
+import { settings } from '../../../packages/server/src/platform/ops/config.ts'
+import { jsonText, linesText } from './compare.ts'
 
 const schemaOf = (schema: z.ZodType): unknown =>
   z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any' })
@@ -134,7 +134,7 @@ const helpOf = (command: CliCommand, above: readonly string[] = []): string[] =>
 
 /** The program parses its arguments as it is loaded, so that call is replaced by one that hands the program over. */
 const cliText = async (): Promise<string> => {
-  const main = new URL('../packages/cli/src/main.ts', import.meta.url)
+  const main = new URL('../../../packages/cli/src/main.ts', import.meta.url)
   const library = pathToFileURL(createRequire(main).resolve('commander')).href
   const { Command } = (await import(library)) as { Command: { prototype: Record<string, unknown> } }
   const { parseAsync } = Command.prototype

@@ -4,32 +4,37 @@ import { createHash } from 'node:crypto'
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { networkTagOf } from '../packages/server/src/agents/register.ts'
-import { houseAgentId } from '../packages/server/src/agents/house.ts'
-import { pairwiseSubject } from '../packages/server/src/credentials/rules.ts'
-import { freeAccountOf } from '../packages/server/src/credits/rules.ts'
-import { singleChunkTelemetry } from '../packages/server/src/evidence/proof.ts'
+import { networkTagOf } from '../../../packages/server/src/agents/register.ts'
+import { houseAgentId } from '../../../packages/server/src/agents/platform-agent.ts'
+import { pairwiseSubject } from '../../../packages/server/src/credentials/rules.ts'
+import { freeAccountOf } from '../../../packages/server/src/credits/rules.ts'
+import { singleChunkTelemetry } from '../../../packages/server/src/evidence/proof.ts'
 import {
   attentionChallenge,
   loginCookie,
   noCookie,
   nullifierOf,
   signalOf,
-} from '../packages/server/src/members/rules.ts'
-import { firstHash, hashEntry } from '../packages/server/src/operators/rules.ts'
-import { claimOf, holdAccountOf, userAccountOf } from '../packages/server/src/partners/rules.ts'
-import type { Ctx } from '../packages/server/src/platform/context.ts'
-import { loadSecrets, openFor, type Secrets } from '../packages/server/src/platform/secrets.ts'
-import { truthOf } from '../packages/server/src/sessions/probes.ts'
-import { recordKey } from '../packages/server/src/sessions/records.ts'
-import { makeViewToken } from '../packages/server/src/sessions/rules.ts'
-import { payloadHash, typedId } from '../packages/server/src/signing/rules.ts'
-import { headersOf, signingKeyOf } from '../packages/server/src/webhooks/rules.ts'
-import { makePurchaseId } from '../packages/server/src/work/purchase-id.ts'
-import { recoveryMessage, secretHashOf } from '../packages/server/src/work/purchase/rules.ts'
-import { makeTaskToken } from '../packages/server/src/work/task-token.ts'
-import { challengeOf, vestingOf, workerOf, workerRefOf } from '../packages/server/src/work/units/rules.ts'
-import { linesText } from './golden-compare.ts'
+} from '../../../packages/server/src/members/rules.ts'
+import { firstHash, hashEntry } from '../../../packages/server/src/operators/rules.ts'
+import { claimOf, holdAccountOf, userAccountOf } from '../../../packages/server/src/partners/rules.ts'
+import type { Ctx } from '../../../packages/server/src/platform/ops/context.ts'
+import { loadSecrets, openFor, type Secrets } from '../../../packages/server/src/platform/ops/secrets.ts'
+import { truthOf } from '../../../packages/server/src/sessions/recording/probes.ts'
+import { recordKey } from '../../../packages/server/src/sessions/recording/records.ts'
+import { makeViewToken } from '../../../packages/server/src/sessions/rules.ts'
+import { payloadHash, typedId } from '../../../packages/server/src/signing/rules.ts'
+import { headersOf, signingKeyOf } from '../../../packages/server/src/webhooks/rules.ts'
+import { makePurchaseId } from '../../../packages/server/src/purchases/id.ts'
+import { recoveryMessage, secretHashOf } from '../../../packages/server/src/purchases/rules.ts'
+import { makeTaskToken } from '../../../packages/server/src/microtasks/token.ts'
+import {
+  challengeOf,
+  vestingOf,
+  workerOf,
+  workerRefOf,
+} from '../../../packages/server/src/work/units/rules.ts'
+import { linesText } from './compare.ts'
 
 /** The master secret of every golden value. */
 export const fixedMasterKey = Buffer.alloc(32, 7)

@@ -5,24 +5,24 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { namesFileOf } from '../packages/server/test/stored-values.ts'
-import { linesText, readGolden, writeGolden } from './golden-compare.ts'
+import { namesFileOf } from '../../../packages/server/test/fixtures/stored-values.ts'
+import { linesText, readGolden, writeGolden } from './compare.ts'
 
 export const storedName = 'stored.tsv'
 
 /** Tests that go through much of the program and plant no rows of their own. */
 export const storedTests: readonly string[] = [
-  'packages/server/src/credentials/bind-anchors.test.ts',
+  'packages/server/src/credentials/binding/anchors.test.ts',
   'packages/server/src/credits/credits.test.ts',
   'packages/server/src/evidence/evidence.test.ts',
   'packages/server/src/members/members.test.ts',
   'packages/server/src/partners/payout-approval.test.ts',
-  'packages/server/src/payments/refunds.test.ts',
+  'packages/server/src/payments/refunds/refunds.test.ts',
   'packages/server/src/sessions/sessions.test.ts',
-  'packages/server/src/work/chargeback.test.ts',
-  'packages/server/src/work/purchase/buy.test.ts',
-  'packages/server/src/work/tasks.test.ts',
-  'packages/server/src/work/workers.test.ts',
+  'packages/server/src/work/orders/chargeback.test.ts',
+  'packages/server/src/purchases/buy.test.ts',
+  'packages/server/src/microtasks/microtasks.test.ts',
+  'packages/server/src/work/workers/workers.test.ts',
 ]
 
 const linesOf = (text: string): string[] => text.split('\n').filter((line) => line !== '')
@@ -67,7 +67,7 @@ export const storedFaults = (folder: string, testFiles: readonly string[]): stri
 export const writeStored = (): void => {
   const folder = makeStoredFolder()
   try {
-    const test = fileURLToPath(new URL('test.ts', import.meta.url))
+    const test = fileURLToPath(new URL('../test.ts', import.meta.url))
     const env = { ...process.env, POHF_STORED_NAMES: folder }
     const { status } = spawnSync(process.execPath, [test, ...storedTests], { stdio: 'inherit', env })
     if (status !== 0) throw new Error('a test failed; what it stored is not taken')
