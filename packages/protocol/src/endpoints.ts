@@ -175,4 +175,11 @@ export const operatorEndpoints = [
 
 export const endpoints: readonly Endpoint[] = [...specification, ...additions]
 
+const firstPublicIds = new Map(
+  [...endpoints, ...operatorEndpoints].toReversed().map((row) => [row.id, row.publicId]),
+)
+/** The operation's name in metrics and logs: an operation that is mounted twice goes by its first row. */
+export const operationNameOf = (endpoint: Endpoint): string =>
+  firstPublicIds.get(endpoint.id) ?? endpoint.publicId
+
 export const apiVersion = '1.0.0'

@@ -20,7 +20,14 @@ export {
   type EventType,
 } from './platform/events.ts'
 export { errorsOf, memberCookie, type Auth, type Endpoint } from './platform/endpoint.ts'
-export { additions, apiVersion, endpoints, operatorEndpoints, specification } from './endpoints.ts'
+export {
+  additions,
+  apiVersion,
+  endpoints,
+  operationNameOf,
+  operatorEndpoints,
+  specification,
+} from './endpoints.ts'
 export { openApiDocument } from './platform/openapi.ts'
 export {
   assurances,

@@ -180,7 +180,7 @@ for (const [path, tools] of surfaces) {
   }
 }
 
-const memberRows = (endpoints as readonly Endpoint[]).filter((row) => row.auth === 'member')
+const memberRows = endpoints.filter((row) => row.auth === 'member')
 const visitors = await makeVisitors(harness, live)
 
 test('a row for a person lets in who is signed in, before anything of the body is read, and nobody else', async (t) => {
@@ -189,6 +189,7 @@ test('a row for a person lets in who is signed in, before anything of the body i
   assert.deepEqual(await memberFaults(harness.app.api, memberRows, visitors), [])
 })
 
+const real: Listener['authenticate']['member'] = (browser) => members.authenticate(harness.ctx, browser)
 /** The edge over operations that refuse on their own account: what they see was let in. */
 const edgeOver = (rows: readonly Endpoint[], member: Listener['authenticate']['member']) =>
   buildListener({
@@ -204,7 +205,6 @@ const edgeOver = (rows: readonly Endpoint[], member: Listener['authenticate']['m
   })
 
 test('a row whose check at the edge is off fails the matrix', async () => {
-  const real: Listener['authenticate']['member'] = (browser) => members.authenticate(harness.ctx, browser)
   assert.deepEqual(await memberFaults(edgeOver(memberRows, real), memberRows, visitors), [])
   const open = edgeOver(memberRows, async () => ({ personId: 'anybody' }))
   const openFaults = await memberFaults(open, memberRows, visitors)

@@ -31,7 +31,7 @@ const commission = async (items: readonly string[]): Promise<void> => {
 }
 const claimWish = { workflowId: 'wf_judge', mode: 'test' }
 
-const memberRows = (endpoints as readonly Endpoint[]).filter((row) => row.auth === 'member')
+const memberRows = endpoints.filter((row) => row.auth === 'member')
 const rowOf = (publicId: string): Endpoint => {
   const row = memberRows.find((candidate) => candidate.publicId === publicId)
   assert.ok(row, publicId)

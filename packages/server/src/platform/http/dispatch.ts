@@ -1,4 +1,4 @@
-import type { Endpoint } from '@pohf/protocol'
+import { operationNameOf, type Endpoint } from '@pohf/protocol'
 import type { Admission } from './admission.ts'
 import type { Agent, EndpointId, Handler, Route } from './call.ts'
 import type { Ctx } from '../ops/context.ts'
@@ -88,10 +88,10 @@ export const makeDispatcher = ({ ctx, endpoints, routes, admission }: Parts): Di
       if (endpoint.showsSecret && endpoint.auth !== 'public') throw new Error(`${id} shows a secret`)
       const startedAt = performance.now()
       const written = await answer(endpoint, handler, call).catch((error: unknown) =>
-        writeFailure(ctx, error, { id: call.requestId, endpoint: endpoint.publicId }),
+        writeFailure(ctx, error, { id: call.requestId, endpoint: operationNameOf(endpoint) }),
       )
       ctx.metrics.requests.observe(
-        { endpoint: endpoint.publicId, status: written.status },
+        { endpoint: operationNameOf(endpoint), status: written.status },
         (performance.now() - startedAt) / 1_000,
       )
       const body: unknown = written.json ? JSON.parse(written.body) : written.body

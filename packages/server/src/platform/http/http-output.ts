@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Endpoint } from '@pohf/protocol'
+import { operationNameOf, type Endpoint } from '@pohf/protocol'
 import { Answer } from './call.ts'
 import type { Ctx } from '../ops/context.ts'
 import { Refusal, errorBodyOf, statusOf } from './errors.ts'
@@ -133,7 +133,8 @@ export const writeRouterError = (
 
 export const addErrors = (app: FastifyInstance, ctx: Ctx, matchers: readonly PathMatcher[]): void => {
   app.setErrorHandler(async (error, request, reply) => {
-    const endpoint = request.routeOptions.config.endpoint?.publicId
+    const row = request.routeOptions.config.endpoint
+    const endpoint = row && operationNameOf(row)
     const where = { id: request.id, ...(endpoint === undefined ? {} : { endpoint }) }
     return sendWritten(reply, writeFailure(ctx, error, where))
   })

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
-import type { Endpoint } from '@pohf/protocol'
+import { operationNameOf, type Endpoint } from '@pohf/protocol'
 import type { Admission } from './admission.ts'
 import type { Agent, Handler, Operator, Page, Person, Route } from './call.ts'
 import type { Ctx } from '../ops/context.ts'
@@ -106,7 +106,8 @@ const addClosing = (app: FastifyInstance): void => {
 const addLogging = (app: FastifyInstance, ctx: Ctx): void => {
   app.addHook('onResponse', async (request, reply) => {
     const seconds = (performance.now() - request.startedAt) / 1_000
-    const endpoint = request.routeOptions.config.endpoint?.publicId ?? 'other'
+    const row = request.routeOptions.config.endpoint
+    const endpoint = row ? operationNameOf(row) : 'other'
     ctx.metrics.requests.observe({ endpoint, status: reply.statusCode }, seconds)
     // The operation's name, never the address itself: a query may hold a token.
     const line = { requestId: request.id, method: request.method, endpoint, status: reply.statusCode }

@@ -135,7 +135,9 @@ test('what is not of this work is refused, and the claim stays', async () => {
     first.text,
     'a repeat is told the same',
   )
-  assert.equal((await worker.post('claim', {}, 'https://evil.example')).status, 400)
+  // Another site's page is refused before its body is looked at.
+  assert.equal((await worker.post('claim', {})).status, 400)
+  assert.equal((await worker.post('claim', {}, 'https://evil.example')).status, 403)
   assert.equal(
     (await worker.post('claim', { workflowId: 'wf_judge', mode: 'test' }, 'https://evil.example')).status,
     403,
