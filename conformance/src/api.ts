@@ -2,12 +2,12 @@ import { at, isRecord } from './expect.ts'
 import type { Http } from './http.ts'
 
 /** Method and path of an endpoint that a statement stands on, as the interface description writes it. */
-export type Need = `${'GET' | 'POST'} /${string}`
+export type EndpointRef = `${'GET' | 'POST'} /${string}`
 
 export type Api = {
   /** The interface description, or undefined where the deployment serves none. */
   readonly description: unknown
-  readonly has: (need: Need) => boolean
+  readonly has: (need: EndpointRef) => boolean
 }
 
 /** Two descriptions may name a path parameter differently. */

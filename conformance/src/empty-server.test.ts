@@ -4,9 +4,9 @@ import { createServer } from 'node:http'
 import { test } from 'node:test'
 import { readApi } from './api.ts'
 import { makeHttp } from './http.ts'
-import { tryStatement, type Outcome } from './runner.ts'
+import { runStatement, type Outcome } from './runner.ts'
 import { sections } from './statements.ts'
-import type { World } from './run-context.ts'
+import type { RunContext } from './run-context.ts'
 
 const statements = sections.flatMap((section) => section.statements)
 const needed = [...new Set(statements.flatMap((statement) => statement.needs))]
@@ -21,7 +21,7 @@ const describeAll = (needs: readonly string[]): string => {
 }
 
 /** Tries every statement against a server that describes these endpoints and answers `{}` to everything. */
-const tryHollow = async (needs: readonly string[]): Promise<ReadonlyMap<string, Outcome>> => {
+const runAgainstEmptyServer = async (needs: readonly string[]): Promise<ReadonlyMap<string, Outcome>> => {
   const description = describeAll(needs)
   const server = createServer((request, response) => {
     request.resume()
@@ -34,10 +34,10 @@ const tryHollow = async (needs: readonly string[]): Promise<ReadonlyMap<string, 
   const end = AbortSignal.timeout(60_000)
   const http = makeHttp(baseUrl, end)
   const api = await readApi(http)
-  const world: World = { baseUrl, isLoopback: true, http, api, end, payerKey: undefined, closers: [] }
+  const world: RunContext = { baseUrl, isLoopback: true, http, api, end, payerKey: undefined, closers: [] }
   try {
     const outcomes = new Map<string, Outcome>()
-    for (const statement of statements) outcomes.set(statement.id, await tryStatement(world, statement))
+    for (const statement of statements) outcomes.set(statement.id, await runStatement(world, statement))
     return outcomes
   } finally {
     for (const close of world.closers) await close()
@@ -66,14 +66,14 @@ test('the journey visits every endpoint of the specification', () => {
 })
 
 test('what is not built is todo, neither passed nor failed', async () => {
-  const outcomes = await tryHollow([])
+  const outcomes = await runAgainstEmptyServer([])
   const withNeeds = statements.filter(({ needs }) => needs.length > 0)
   assert.ok(withNeeds.length > 400)
   for (const { id } of withNeeds) assert.equal(outcomes.get(id)?.state, 'todo', id)
 })
 
 test('an empty answer passes only where the specification asks for no more than a 200', async () => {
-  const outcomes = await tryHollow(needed)
+  const outcomes = await runAgainstEmptyServer(needed)
   assert.deepEqual(idsIn(outcomes, 'passed'), [
     'track.records',
     'track.send-beacon',

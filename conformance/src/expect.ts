@@ -22,7 +22,7 @@ export class Failure extends Error {
 export class Skipped extends Error {}
 
 /** Thrown where something that the statement stands on is not built yet. */
-export class Waiting extends Error {}
+export class NotBuilt extends Error {}
 
 let made = 0
 

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet, type JWTPayload, type JWTVerifyResult } from 'jose'
-import { Failure, Skipped, Waiting, at, isRecord } from './expect.ts'
-import type { Answer } from './http.ts'
-import { once, type World } from './run-context.ts'
+import { Failure, Skipped, NotBuilt, at, isRecord } from './expect.ts'
+import type { HttpResponse } from './http.ts'
+import { oncePerRun, type RunContext } from './run-context.ts'
 
 export type Agent = { readonly apiKey: string; readonly agentId: string }
 export type Mode = 'live' | 'test'
 
 /** Any text that nobody used before. */
-export const invent = (what: string): string => `${what}-${randomUUID()}`
+export const uniqueText = (what: string): string => `${what}-${randomUUID()}`
 
-const stored = (answer: Answer, path: string): string => {
+const requiredField = (answer: HttpResponse, path: string): string => {
   const value = at(answer.body, path)
   if (answer.status !== 200 || typeof value !== 'string')
     throw new Failure(`${answer.call} to give ${path}`, `${answer.status} ${answer.text}`)
@@ -18,24 +18,24 @@ const stored = (answer: Answer, path: string): string => {
 }
 
 /** Registrations are limited per address, so most statements share the agents below. */
-export const registerAgent = async (world: World, mode: Mode): Promise<Agent> => {
-  if (!world.api.has('POST /api/agents/register')) throw new Waiting('POST /api/agents/register')
+export const registerAgent = async (world: RunContext, mode: Mode): Promise<Agent> => {
+  if (!world.api.has('POST /api/agents/register')) throw new NotBuilt('POST /api/agents/register')
   const answer = await world.http.post('/api/agents/register', {
     name: 'Conformance',
-    contactEmail: `${invent('conformance')}@example.com`,
+    contactEmail: `${uniqueText('conformance')}@example.com`,
     mode,
   })
-  return { apiKey: stored(answer, 'apiKey'), agentId: stored(answer, 'agentId') }
+  return { apiKey: requiredField(answer, 'apiKey'), agentId: requiredField(answer, 'agentId') }
 }
 
-export const testAgent = once((world) => registerAgent(world, 'test'))
+export const testAgent = oncePerRun((world) => registerAgent(world, 'test'))
 /** Another tenant in the sandbox. */
-export const strangerAgent = once((world) => registerAgent(world, 'test'))
+export const otherAgent = oncePerRun((world) => registerAgent(world, 'test'))
 /** A live agent that never paid and never confirmed its mail address. */
-export const liveAgent = once((world) => registerAgent(world, 'live'))
+export const liveAgent = oncePerRun((world) => registerAgent(world, 'live'))
 
-export const keySet = once(async (world): Promise<JSONWebKeySet> => {
-  if (!world.api.has('GET /.well-known/jwks.json')) throw new Waiting('GET /.well-known/jwks.json')
+export const keySet = oncePerRun(async (world): Promise<JSONWebKeySet> => {
+  if (!world.api.has('GET /.well-known/jwks.json')) throw new NotBuilt('GET /.well-known/jwks.json')
   const { body, status, text } = await world.http.get('/.well-known/jwks.json')
   if (status !== 200 || !isRecord(body) || !Array.isArray(body['keys']))
     throw new Failure('a JWK Set', `${status} ${text}`)
@@ -43,7 +43,7 @@ export const keySet = once(async (world): Promise<JSONWebKeySet> => {
 })
 
 /** Checks a credential as any relying party would: with the public keys and a standard library. */
-export const openJwt = async (world: World, jwt: string): Promise<JWTVerifyResult> => {
+export const verifyJwt = async (world: RunContext, jwt: string): Promise<JWTVerifyResult> => {
   const keys = createLocalJWKSet(await keySet(world))
   try {
     return await jwtVerify(jwt, keys, { algorithms: ['ES256'] })
@@ -52,54 +52,57 @@ export const openJwt = async (world: World, jwt: string): Promise<JWTVerifyResul
   }
 }
 
-export type Minted = {
-  readonly answer: Answer
+export type MintedCredential = {
+  readonly answer: HttpResponse
   readonly jwt: string
   readonly credentialId: string
   readonly claims: () => Promise<JWTPayload>
 }
 
-const mintedFrom = (world: World, answer: Answer): Minted => {
-  const jwt = stored(answer, 'pohf_jwt')
+const toMintedCredential = (world: RunContext, answer: HttpResponse): MintedCredential => {
+  const jwt = requiredField(answer, 'pohf_jwt')
   return {
     answer,
     jwt,
-    credentialId: stored(answer, 'credentialId'),
-    claims: async () => (await openJwt(world, jwt)).payload,
+    credentialId: requiredField(answer, 'credentialId'),
+    claims: async () => (await verifyJwt(world, jwt)).payload,
   }
 }
 
 /** Mints for a session; to a test key an invented one is a simulated attentive person. */
 export const mintSession = async (
-  world: World,
+  world: RunContext,
   agent: Agent,
-  sessionId = invent('session'),
-): Promise<Minted> =>
-  mintedFrom(world, await world.http.post('/api/agents/verify', { sessionId }, { key: agent.apiKey }))
+  sessionId = uniqueText('session'),
+): Promise<MintedCredential> =>
+  toMintedCredential(world, await world.http.post('/api/agents/verify', { sessionId }, { key: agent.apiKey }))
 
 export const mintMember = async (
-  world: World,
+  world: RunContext,
   agent: Agent,
   body: Readonly<Record<string, string>> = {},
-): Promise<Minted> =>
-  mintedFrom(
+): Promise<MintedCredential> =>
+  toMintedCredential(
     world,
     await world.http.post(
       '/api/agents/verify-personhood',
-      { memberId: invent('member'), ...body },
+      { memberId: uniqueText('member'), ...body },
       { key: agent.apiKey },
     ),
   )
 
-export const bind = async (
-  world: World,
+export const mintBinding = async (
+  world: RunContext,
   agent: Agent,
   body: Readonly<Record<string, string | boolean>>,
-): Promise<Minted> =>
-  mintedFrom(world, await world.http.post('/api/agents/bind-transaction', body, { key: agent.apiKey }))
+): Promise<MintedCredential> =>
+  toMintedCredential(
+    world,
+    await world.http.post('/api/agents/bind-transaction', body, { key: agent.apiKey }),
+  )
 
-export const sharedSession = once(async (world) => mintSession(world, await testAgent(world)))
-export const sharedMember = once(async (world) => mintMember(world, await testAgent(world)))
+export const sharedSession = oncePerRun(async (world) => mintSession(world, await testAgent(world)))
+export const sharedMember = oncePerRun(async (world) => mintMember(world, await testAgent(world)))
 
 export type Balance = {
   readonly balance: number
@@ -107,7 +110,7 @@ export type Balance = {
   readonly lifetimeConsumed: number
 }
 
-export const readBalance = async (world: World, agent: Agent): Promise<Balance> => {
+export const readBalance = async (world: RunContext, agent: Agent): Promise<Balance> => {
   const answer = await world.http.get('/api/agents/credits/balance', { key: agent.apiKey })
   const numberOf = (name: string): number => {
     const value = at(answer.body, name)
@@ -123,7 +126,7 @@ export const readBalance = async (world: World, agent: Agent): Promise<Balance> 
 }
 
 /** The ids on offer. Only a deployment elsewhere may have nothing to offer. */
-export const listedWork = once(async (world): Promise<readonly Record<string, unknown>[]> => {
+export const offeredWorkflows = oncePerRun(async (world): Promise<readonly Record<string, unknown>[]> => {
   const answer = await world.http.get('/api/workflows/available')
   const list = at(answer.body, 'workflows')
   if (answer.status !== 200 || !Array.isArray(list))

@@ -2,7 +2,7 @@ import { Failure, at, expectThat, isRecord, show } from './expect.ts'
 
 const timeoutMsMax = 10_000
 
-export type Answer = {
+export type HttpResponse = {
   readonly call: string
   readonly status: number
   readonly headers: Headers
@@ -25,10 +25,10 @@ type RawRequest = {
 }
 
 export type Http = {
-  readonly get: (path: string, options?: Options) => Promise<Answer>
+  readonly get: (path: string, options?: Options) => Promise<HttpResponse>
   /** Sends JSON; without a body nothing at all. */
-  readonly post: (path: string, body?: unknown, options?: Options) => Promise<Answer>
-  readonly send: (request: RawRequest) => Promise<Answer>
+  readonly post: (path: string, body?: unknown, options?: Options) => Promise<HttpResponse>
+  readonly send: (request: RawRequest) => Promise<HttpResponse>
 }
 
 const parse = (text: string): unknown => {
@@ -49,7 +49,7 @@ const pathOf = (path: string, options: Options | undefined): string =>
 
 /** Calls under one base address, each bounded in time, and none past the end of the run. */
 export const makeHttp = (baseUrl: string, end: AbortSignal): Http => {
-  const send = async (request: RawRequest): Promise<Answer> => {
+  const send = async (request: RawRequest): Promise<HttpResponse> => {
     const call = `${request.method} ${request.path}`
     try {
       const response = await fetch(baseUrl + request.path, {
@@ -82,37 +82,45 @@ export const makeHttp = (baseUrl: string, end: AbortSignal): Http => {
   }
 }
 
-const shown = (answer: Answer): string => `${answer.status} ${show(answer.text)}`
+const describeResponse = (answer: HttpResponse): string => `${answer.status} ${show(answer.text)}`
 
-export const expectStatus = (answer: Answer, ...wanted: readonly number[]): void =>
-  expectThat(wanted.includes(answer.status), `${answer.call} to answer ${wanted.join(' or ')}`, shown(answer))
+export const expectStatus = (answer: HttpResponse, ...wanted: readonly number[]): void =>
+  expectThat(
+    wanted.includes(answer.status),
+    `${answer.call} to answer ${wanted.join(' or ')}`,
+    describeResponse(answer),
+  )
 
-const expectErrorBody = (answer: Answer, code?: string): void => {
+const expectErrorBody = (answer: HttpResponse, code?: string): void => {
   const [ok, error] = [at(answer.body, 'ok'), at(answer.body, 'error')]
-  expectThat(ok === false, 'ok false in the error body', shown(answer))
-  expectThat(typeof error === 'string' && error !== '', 'error as text in the error body', shown(answer))
-  if (code !== undefined) expectThat(error === code, `error ${code}`, shown(answer))
+  expectThat(ok === false, 'ok false in the error body', describeResponse(answer))
+  expectThat(
+    typeof error === 'string' && error !== '',
+    'error as text in the error body',
+    describeResponse(answer),
+  )
+  if (code !== undefined) expectThat(error === code, `error ${code}`, describeResponse(answer))
 }
 
 /** A refusal in the documented form; with a code also that one. */
-export const expectRefusal = (answer: Answer, status: number, code?: string): void => {
+export const expectRefusal = (answer: HttpResponse, status: number, code?: string): void => {
   expectStatus(answer, status)
   expectErrorBody(answer, code)
 }
 
 /** A refusal where the specification leaves the status open. */
-export const expectSomeRefusal = (answer: Answer): void => {
+export const expectSomeRefusal = (answer: HttpResponse): void => {
   expectThat(
     answer.status >= 400 && answer.status < 500,
     `${answer.call} to be refused with a 4xx`,
-    shown(answer),
+    describeResponse(answer),
   )
   expectErrorBody(answer)
 }
 
 /** A success whose body is a JSON object with something in it, whatever its fields. */
-export const expectObject = (answer: Answer): void => {
+export const expectObject = (answer: HttpResponse): void => {
   expectStatus(answer, 200)
   const isFilled = isRecord(answer.body) && Object.keys(answer.body).length > 0
-  expectThat(isFilled, 'a JSON object with fields', shown(answer))
+  expectThat(isFilled, 'a JSON object with fields', describeResponse(answer))
 }

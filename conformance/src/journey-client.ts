@@ -1,21 +1,23 @@
 // What the client of the journey has in its hands: keys, and the answers that later steps build on.
-import type { Need } from './api.ts'
+import type { EndpointRef } from './api.ts'
 import { Failure, Skipped, at, listAt, textAt } from './expect.ts'
-import { invent, type Mode } from './fixtures.ts'
-import type { Answer } from './http.ts'
-import { openInbox } from './webhook-receiver.ts'
+import { uniqueText, type Mode } from './fixtures.ts'
+import type { HttpResponse } from './http.ts'
+import { openWebhookInbox } from './webhook-receiver.ts'
 import type { Statement } from './statement.ts'
 import { newWallet } from './wallet.ts'
-import { once, type World } from './run-context.ts'
+import { oncePerRun, type RunContext } from './run-context.ts'
 
-const traveller = { name: 'Traveller', contactEmail: 'traveller@example.com' }
+const clientRegistration = { name: 'Traveller', contactEmail: 'traveller@example.com' }
 
 export const registered = {
-  test: once((world) => world.http.post('/api/agents/register', { ...traveller, mode: 'test' })),
-  live: once((world) => world.http.post('/api/agents/register', traveller)),
+  test: oncePerRun((world) =>
+    world.http.post('/api/agents/register', { ...clientRegistration, mode: 'test' }),
+  ),
+  live: oncePerRun((world) => world.http.post('/api/agents/register', clientRegistration)),
 }
 
-const keyOf = async (world: World, mode: Mode): Promise<string> => {
+const keyOf = async (world: RunContext, mode: Mode): Promise<string> => {
   const { body, text } = await registered[mode](world)
   const key = at(body, 'apiKey')
   if (typeof key !== 'string') throw new Failure(`a ${mode} key`, text)
@@ -23,12 +25,12 @@ const keyOf = async (world: World, mode: Mode): Promise<string> => {
 }
 
 export type Client = {
-  readonly get: (path: string, query?: Readonly<Record<string, string>>) => Promise<Answer>
-  readonly post: (path: string, body?: unknown) => Promise<Answer>
+  readonly get: (path: string, query?: Readonly<Record<string, string>>) => Promise<HttpResponse>
+  readonly post: (path: string, body?: unknown) => Promise<HttpResponse>
 }
 
 /** Calls without a key, or with the key of one mode. */
-const clientOf = (world: World, mode?: Mode): Client => {
+const clientOf = (world: RunContext, mode?: Mode): Client => {
   const options = async () => (mode === undefined ? {} : { key: await keyOf(world, mode) })
   return {
     get: async (path, query) => world.http.get(path, { ...(await options()), ...(query ? { query } : {}) }),
@@ -36,8 +38,8 @@ const clientOf = (world: World, mode?: Mode): Client => {
   }
 }
 
-type Traveller = {
-  readonly world: World
+type JourneyClients = {
+  readonly world: RunContext
   readonly nobody: Client
   readonly test: Client
   readonly live: Client
@@ -47,8 +49,8 @@ type Traveller = {
 export const step = (
   id: string,
   title: string,
-  needs: readonly Need[],
-  run: (traveller: Traveller) => Promise<void>,
+  needs: readonly EndpointRef[],
+  run: (clientRegistration: JourneyClients) => Promise<void>,
 ): Statement => ({
   id: `journey.${id}`,
   title,
@@ -62,11 +64,11 @@ export const step = (
     }),
 })
 
-export const work = once((world) => clientOf(world).get('/api/workflows/available'))
+export const availableWorkflows = oncePerRun((world) => clientOf(world).get('/api/workflows/available'))
 
 /** The id of the first task on offer. */
-export const listedTask = async (world: World): Promise<string> => {
-  const [first] = listAt((await work(world)).body, 'workflows')
+export const firstWorkflowId = async (world: RunContext): Promise<string> => {
+  const [first] = listAt((await availableWorkflows(world)).body, 'workflows')
   if (first === undefined) throw new Skipped('no work is on offer')
   return textAt(first, 'id')
 }
@@ -74,29 +76,29 @@ export const listedTask = async (world: World): Promise<string> => {
 export const buyPath = (workflowId: string): string =>
   `/api/agent/tasks/${encodeURIComponent(workflowId)}/buy`
 
-export const placedOrder = once((world) => {
+export const placedOrder = oncePerRun((world) => {
   const request = { taskType: 'sort photos of bicycles', quantity: 3, maxPriceUsd: 20 }
   return clientOf(world, 'test').post('/api/agents/order', request)
 })
 
 /** The fields of an order are not shown, but the next call takes an orderId. */
-export const orderId = async (world: World): Promise<string> =>
+export const orderId = async (world: RunContext): Promise<string> =>
   textAt((await placedOrder(world)).body, 'orderId')
 
-export const mailbox = once((world) => openInbox(world))
+export const mailbox = oncePerRun((world) => openWebhookInbox(world))
 
-export const subscribed = once(async (world) => {
+export const subscribed = oncePerRun(async (world) => {
   const url = world.isLoopback ? (await mailbox(world)).url : 'https://traveller.example.com/hook'
   const request = { url, events: ['personhood.wallet_bound'] }
   return clientOf(world, 'test').post('/api/agents/webhooks', request)
 })
 
-export const boundWallet = once(async (world) => {
+export const boundWallet = oncePerRun(async (world) => {
   const client = clientOf(world, 'test')
   const { body } = await client.post('/api/agents/wallet/challenge')
   const account = newWallet()
   const request = {
-    memberId: invent('user'),
+    memberId: uniqueText('user'),
     wallet: account.address,
     walletSig: await account.signMessage({ message: textAt(body, 'message') }),
     walletNonce: textAt(body, 'nonce'),

@@ -15,25 +15,28 @@ import {
   textAt,
   webAddressAt,
 } from './expect.ts'
-import { invent } from './fixtures.ts'
-import { expectObject, expectRefusal, expectStatus, type Answer } from './http.ts'
+import { uniqueText } from './fixtures.ts'
+import { expectObject, expectRefusal, expectStatus, type HttpResponse } from './http.ts'
 import type { Section, Statement } from './statement.ts'
 import {
   boundWallet,
   buyPath,
-  listedTask,
+  firstWorkflowId,
   mailbox,
   orderId,
   placedOrder,
   registered,
   step,
   subscribed,
-  work,
+  availableWorkflows,
   type Client,
 } from './journey-client.ts'
-import type { World } from './run-context.ts'
+import type { RunContext } from './run-context.ts'
 
-const expectCredential = async (world: World, answer: Answer): Promise<Record<string, unknown>> => {
+const expectCredential = async (
+  world: RunContext,
+  answer: HttpResponse,
+): Promise<Record<string, unknown>> => {
   expectStatus(answer, 200)
   const keys = createRemoteJWKSet(new URL(`${world.baseUrl}/.well-known/jwks.json`))
   const { payload } = await jwtVerify(textAt(answer.body, 'pohf_jwt'), keys)
@@ -73,7 +76,7 @@ const arrival: readonly Statement[] = [
     filledListAt((await nobody.get('/.well-known/jwks.json')).body, 'keys')
   }),
   step('workflows', 'looks at the work on offer', [available], async ({ world }) => {
-    const { body } = await work(world)
+    const { body } = await availableWorkflows(world)
     expectEqual(countAt(body, 'count'), listAt(body, 'workflows').length, 'count')
   }),
   step('register-test', 'registers for a test key', [register], async ({ world }) => {
@@ -101,10 +104,10 @@ const proving: readonly Statement[] = [
     listAt(body, 'packs')
   }),
   step('verify', 'verifies a session with an invented id', [verify, jwks], async ({ world, test }) => {
-    await expectCredential(world, await test.post('/api/agents/verify', { sessionId: invent('visit') }))
+    await expectCredential(world, await test.post('/api/agents/verify', { sessionId: uniqueText('visit') }))
   }),
   step('personhood', 'verifies an invented member', [personhood, jwks], async ({ world, test }) => {
-    const request = { memberId: invent('user') }
+    const request = { memberId: uniqueText('user') }
     await expectCredential(world, await test.post('/api/agents/verify-personhood', request))
   }),
   step('webhook', 'subscribes to the one event it knows', [webhooks], async ({ world }) => {
@@ -138,18 +141,18 @@ const proving: readonly Statement[] = [
     loopback: true,
   },
   step('kinetic-receipt', 'submits a receipt with the required fields only', [kinetic], async ({ test }) =>
-    expectObject(await test.post('/api/kinetic/submit', { memberId: invent('user'), source: 'receipt' })),
+    expectObject(await test.post('/api/kinetic/submit', { memberId: uniqueText('user'), source: 'receipt' })),
   ),
   step('kinetic-photo', 'submits a photo with its place', [kinetic], async ({ test }) => {
-    const place = { lat: 48.2, lng: 16.37, photoHash: invent('sha256') }
-    const request = { memberId: invent('user'), source: 'geo_photo', ...place }
+    const place = { lat: 48.2, lng: 16.37, photoHash: uniqueText('sha256') }
+    const request = { memberId: uniqueText('user'), source: 'geo_photo', ...place }
     expectObject(await test.post('/api/kinetic/submit', request))
   }),
   step('attest', 'attests a device with the fields shown', [attestChallenge, attest], async ({ test }) => {
     const challenge = await test.post('/api/agents/attest/challenge')
     textAt(challenge.body, 'challengeB64url')
     const nonce = textAt(challenge.body, 'nonce')
-    const request = { method: 'webauthn', nonce, subjectRef: invent('user') }
+    const request = { method: 'webauthn', nonce, subjectRef: uniqueText('user') }
     const answer = await test.post('/api/agents/attest/verify', request)
     expectStatus(answer, 200)
     booleanAt(answer.body, 'attested')
@@ -159,14 +162,14 @@ const proving: readonly Statement[] = [
 
 const measuring: readonly Statement[] = [
   step('track', 'sends a beacon', ['POST /api/track/event'], async ({ nobody }) =>
-    expectStatus(await nobody.post('/api/track/event', { vt: invent('vt') }), 200),
+    expectStatus(await nobody.post('/api/track/event', { vt: uniqueText('vt') }), 200),
   ),
   step(
     'conversion',
     'reports a conversion of an invented view',
     ['POST /api/agents/track/conversion'],
     async ({ test }) => {
-      const request = { vt: invent('vt'), name: 'purchase', value: 19.9, currency: 'EUR' }
+      const request = { vt: uniqueText('vt'), name: 'purchase', value: 19.9, currency: 'EUR' }
       booleanAt((await test.post('/api/agents/track/conversion', request)).body, 'attributed')
     },
   ),
@@ -195,13 +198,16 @@ const measuring: readonly Statement[] = [
     async ({ nobody }) => expectObject(await nobody.post('/api/tasks/complete', {})),
   ),
   step('points', 'converts points, twice the same', [convert], async ({ test }) => {
-    const request = { userRef: invent('user'), points: 120 }
+    const request = { userRef: uniqueText('user'), points: 120 }
     const first = await test.post('/api/partner/points/convert', request)
     const second = await test.post('/api/partner/points/convert', request)
     expectEqual(numberAt(second.body, 'balance'), numberAt(first.body, 'balance'), 'balance')
   }),
   step('payout', 'asks for a payout', [payout], async ({ test }) => {
-    const { body } = await test.post('/api/partner/payout/request', { userRef: invent('user'), stars: 50 })
+    const { body } = await test.post('/api/partner/payout/request', {
+      userRef: uniqueText('user'),
+      stars: 50,
+    })
     textAt(body, 'requestId')
     textAt(body, 'status')
   }),
@@ -215,41 +221,45 @@ const buying: readonly Statement[] = [
     expectObject(await test.post('/api/agents/order/fund', { orderId: await orderId(world) })),
   ),
   step('order-listed', 'commissions a listed task', [order, available], async ({ world, test }) => {
-    const request = { taskType: await listedTask(world), quantity: 1 }
+    const request = { taskType: await firstWorkflowId(world), quantity: 1 }
     expectObject(await test.post('/api/agents/order', request))
   }),
   step('order-keyless', 'is refused an order without a key', [order], async ({ nobody }) =>
     expectRefusal(await nobody.post('/api/agents/order', { taskType: 'anything', quantity: 1 }), 401),
   ),
   step('buy', 'tries to buy a listed task without a key', [buy, available], async ({ world, nobody }) => {
-    const answer = await nobody.get(buyPath(await listedTask(world)))
+    const answer = await nobody.get(buyPath(await firstWorkflowId(world)))
     expectStatus(answer, 402, 409)
     if (answer.status === 402) filledListAt(answer.body, 'accepts')
     else expectEqual(at(answer.body, 'error'), 'out_of_stock', 'error')
   }),
   step('buy-unknown', 'tries to buy a task that does not exist', [buy], async ({ nobody }) =>
-    expectRefusal(await nobody.get(buyPath(invent('task'))), 409, 'out_of_stock'),
+    expectRefusal(await nobody.get(buyPath(uniqueText('task'))), 409, 'out_of_stock'),
   ),
   step(
     'buy-with-key',
     'tries the form with a key',
     ['POST /api/agent/tasks/{workflowId}/buy', available],
-    async ({ world, test }) => expectStatus(await test.post(buyPath(await listedTask(world))), 402, 409),
+    async ({ world, test }) => expectStatus(await test.post(buyPath(await firstWorkflowId(world))), 402, 409),
   ),
   step('bind', 'binds an invented payment to an invented human', [bind, jwks], async ({ world, test }) => {
-    const request = { paymentRef: invent('payment'), sessionId: invent('visit') }
+    const request = { paymentRef: uniqueText('payment'), sessionId: uniqueText('visit') }
     await expectCredential(world, await test.post('/api/agents/bind-transaction', request))
   }),
   step('bind-all', 'binds with every field at once', [bind, jwks], async ({ world, test }) => {
-    const human = { sessionId: invent('visit'), memberId: invent('user'), workRef: invent('work') }
-    const request = { paymentRef: invent('payment'), ...human, test: true }
+    const human = {
+      sessionId: uniqueText('visit'),
+      memberId: uniqueText('user'),
+      workRef: uniqueText('work'),
+    }
+    const request = { paymentRef: uniqueText('payment'), ...human, test: true }
     await expectCredential(world, await test.post('/api/agents/bind-transaction', request))
   }),
   step('bind-nothing', 'is refused a binding of nothing', [bind], async ({ test }) =>
     expectRefusal(await test.post('/api/agents/bind-transaction', {}), 400),
   ),
   step('bind-rehearsal', 'rehearses a binding with the live key', [bind, jwks], async ({ world, live }) => {
-    const request = { memberId: invent('user'), test: true }
+    const request = { memberId: uniqueText('user'), test: true }
     await expectCredential(world, await live.post('/api/agents/bind-transaction', request))
   }),
 ]
@@ -315,7 +325,7 @@ const goingLive: readonly Statement[] = [
     expectEqual(countAt(body, 'balance'), 0, 'balance')
   }),
   step('live-verify', 'is told where to buy credits when it verifies live', [verify], async ({ live }) => {
-    const answer = await live.post('/api/agents/verify', { sessionId: invent('visit') })
+    const answer = await live.post('/api/agents/verify', { sessionId: uniqueText('visit') })
     expectRefusal(answer, 402)
     webAddressAt(answer.body, 'buy')
   }),

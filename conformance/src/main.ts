@@ -4,10 +4,10 @@ import { parseArgs } from 'node:util'
 import { readApi } from './api.ts'
 import { Failure } from './expect.ts'
 import { makeHttp } from './http.ts'
-import { tryStatement, type Outcome } from './runner.ts'
+import { runStatement, type Outcome } from './runner.ts'
 import type { Section, Statement } from './statement.ts'
 import { sections } from './statements.ts'
-import { isLoopbackHost, type World } from './run-context.ts'
+import { isLoopbackHost, type RunContext } from './run-context.ts'
 
 const runMsMax = 110_000
 
@@ -23,7 +23,7 @@ const usage = `Usage: npm run conformance -- --base-url URL [--only TEXT] [--jso
 
 class BadUsage extends Error {}
 
-type Order = {
+type RunOptions = {
   readonly baseUrl: string
   readonly isLoopback: boolean
   readonly sections: readonly Section[]
@@ -66,7 +66,7 @@ const readPayerKey = (): `0x${string}` | undefined => {
   return given
 }
 
-const readOrder = (values: ReturnType<typeof readArguments>): Order => {
+const readRunOptions = (values: ReturnType<typeof readArguments>): RunOptions => {
   const url = URL.parse(String(values['base-url'] ?? ''))
   if (!url || !/^https?:$/.test(url.protocol))
     throw new BadUsage('--base-url must be an http or https address')
@@ -90,7 +90,7 @@ const signs: Record<Outcome['state'], string> = {
 }
 
 const printRow = (statement: Statement, outcome: Outcome, width: number): void => {
-  const title = `${statement.title}${statement.decided ? ' °' : ''}`
+  const title = `${statement.title}${statement.isProjectDecision ? ' °' : ''}`
   console.log(`  ${signs[outcome.state]}  ${statement.id.padEnd(width)}  ${title}`)
   const indent = ' '.repeat(8)
   if (outcome.state === 'failed')
@@ -100,11 +100,11 @@ const printRow = (statement: Statement, outcome: Outcome, width: number): void =
 
 type Tally = Record<Outcome['state'], number>
 
-const runAll = async (order: Order): Promise<Tally> => {
+const runAll = async (order: RunOptions): Promise<Tally> => {
   const end = AbortSignal.timeout(runMsMax)
   const http = makeHttp(order.baseUrl, end)
   const { baseUrl, isLoopback, payerKey } = order
-  const world: World = {
+  const world: RunContext = {
     baseUrl,
     isLoopback,
     payerKey,
@@ -121,7 +121,7 @@ const runAll = async (order: Order): Promise<Tally> => {
     for (const section of order.sections) {
       console.log(`\n${paint(1, section.name)}`)
       for (const statement of section.statements) {
-        const outcome = await tryStatement(world, statement)
+        const outcome = await runStatement(world, statement)
         tally[outcome.state] += 1
         results.push(`${statement.id}\t${outcome.state}`)
         printRow(statement, outcome, width)
@@ -143,7 +143,7 @@ const main = async (): Promise<void> => {
     console.log(usage)
     return
   }
-  const order = readOrder(values)
+  const order = readRunOptions(values)
   let tally: Tally = { passed: 0, failed: 1, todo: 0, skipped: 0 }
   try {
     tally = await runAll(order)

@@ -1,19 +1,19 @@
 import { Failure, at, filledListAt, isRecord } from './expect.ts'
-import { expectStatus, type Answer } from './http.ts'
-import type { World } from './run-context.ts'
+import { expectStatus, type HttpResponse } from './http.ts'
+import type { RunContext } from './run-context.ts'
 
 type Caller = { readonly key?: string }
 
 /** One JSON-RPC call of the machine-tool surface, without any opening. */
 export const rpc = (
-  world: World,
+  world: RunContext,
   path: string,
   method: string,
   { params = {}, key }: Caller & { readonly params?: Readonly<Record<string, unknown>> } = {},
-): Promise<Answer> =>
+): Promise<HttpResponse> =>
   world.http.post(path, { jsonrpc: '2.0', id: 1, method, params }, key === undefined ? {} : { key })
 
-export const listTools = async (world: World, path: string): Promise<readonly unknown[]> => {
+export const listTools = async (world: RunContext, path: string): Promise<readonly unknown[]> => {
   const answer = await rpc(world, path, 'tools/list')
   expectStatus(answer, 200)
   return filledListAt(answer.body, 'result.tools')
@@ -31,7 +31,7 @@ type ToolOutput = { readonly output: unknown; readonly isError: boolean }
 
 /** Calls a tool and reads its JSON, wherever the result holds it. */
 export const callTool = async (
-  world: World,
+  world: RunContext,
   path: string,
   name: string,
   { input = {}, ...caller }: Caller & { readonly input?: Readonly<Record<string, unknown>> } = {},

@@ -2,7 +2,7 @@ import type { Api } from './api.ts'
 import type { Http } from './http.ts'
 
 /** What every statement is given. */
-export type World = {
+export type RunContext = {
   readonly baseUrl: string
   /** Whether the deployment runs on this machine, so that it can reach a receiver of ours. */
   readonly isLoopback: boolean
@@ -20,8 +20,10 @@ export const isLoopbackHost = (host: string): boolean =>
   host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
 
 /** Makes a thing once per run, when it is first needed. */
-export const once = <T>(make: (world: World) => Promise<T>): ((world: World) => Promise<T>) => {
-  const made = new WeakMap<World, Promise<T>>()
+export const oncePerRun = <T>(
+  make: (world: RunContext) => Promise<T>,
+): ((world: RunContext) => Promise<T>) => {
+  const made = new WeakMap<RunContext, Promise<T>>()
   return (world) => {
     const known = made.get(world)
     if (known) return known
@@ -34,8 +36,8 @@ export const once = <T>(make: (world: World) => Promise<T>): ((world: World) => 
 const pollMs = 150
 
 /** Reads again until the value is as wished or the time is over, and gives the last value. */
-export const eventually = async <T>(
-  world: World,
+export const pollUntil = async <T>(
+  world: RunContext,
   read: () => Promise<T>,
   isWished: (value: T) => boolean,
   waitMsMax = 5_000,

@@ -1,6 +1,6 @@
-import { Failure, Skipped, Waiting, checksMade } from './expect.ts'
+import { Failure, Skipped, NotBuilt, checksMade } from './expect.ts'
 import type { Statement } from './statement.ts'
-import type { World } from './run-context.ts'
+import type { RunContext } from './run-context.ts'
 
 export type Outcome =
   | { readonly state: 'passed' }
@@ -10,7 +10,7 @@ export type Outcome =
 const failed = (expected: string, got: string): Outcome => ({ state: 'failed', expected, got })
 
 /** What keeps a statement from being tried at all. */
-const obstacle = (world: World, statement: Statement): Outcome | undefined => {
+const reasonNotToRun = (world: RunContext, statement: Statement): Outcome | undefined => {
   const missing = statement.needs.filter((need) => !world.api.has(need))
   if (missing.length > 0) return { state: 'todo', reason: `waits for ${missing.join(', ')}` }
   if (statement.todo !== undefined) return { state: 'todo', reason: statement.todo }
@@ -22,14 +22,14 @@ const obstacle = (world: World, statement: Statement): Outcome | undefined => {
 
 const outcomeOf = (error: unknown): Outcome => {
   if (error instanceof Skipped) return { state: 'skipped', reason: error.message }
-  if (error instanceof Waiting) return { state: 'todo', reason: `waits for ${error.message}` }
+  if (error instanceof NotBuilt) return { state: 'todo', reason: `waits for ${error.message}` }
   if (error instanceof Failure) return failed(error.expected, error.got)
   return failed('no exception', error instanceof Error ? error.message : String(error))
 }
 
 /** Tries one statement. To pass it must have checked something. */
-export const tryStatement = async (world: World, statement: Statement): Promise<Outcome> => {
-  const known = obstacle(world, statement)
+export const runStatement = async (world: RunContext, statement: Statement): Promise<Outcome> => {
+  const known = reasonNotToRun(world, statement)
   if (known) return known
   const before = checksMade()
   try {

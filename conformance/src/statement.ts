@@ -1,29 +1,34 @@
-import type { Need } from './api.ts'
+import type { EndpointRef } from './api.ts'
 import { at, expectThat } from './expect.ts'
 import { expectRefusal } from './http.ts'
 import { testAgent } from './fixtures.ts'
-import type { World } from './run-context.ts'
+import type { RunContext } from './run-context.ts'
 
 /** One guarantee of the specification and how an outsider sees it. */
 export type Statement = {
   readonly id: string
   readonly title: string
-  readonly needs: readonly Need[]
+  readonly needs: readonly EndpointRef[]
   /** The specification is silent here; the guarantee is a decision of this project. */
-  readonly decided?: true
+  readonly isProjectDecision?: true
   /** A part below the endpoints that is not built yet. */
   readonly todo?: string
   /** Why no run of this suite can show it. */
   readonly skip?: string
   /** The deployment must reach a receiver on this machine. */
   readonly loopback?: true
-  readonly run: (world: World) => Promise<void>
+  readonly run: (world: RunContext) => Promise<void>
 }
 
 export type Section = { readonly name: string; readonly statements: readonly Statement[] }
 
 /** A guarantee that is on record here, but that needs more than public HTTP and a fresh key to be seen. */
-export const unseen = (id: string, title: string, needs: readonly Need[], skip: string): Statement => ({
+export const notObservable = (
+  id: string,
+  title: string,
+  needs: readonly EndpointRef[],
+  skip: string,
+): Statement => ({
   id,
   title,
   needs,
@@ -39,11 +44,11 @@ type BadInput = {
 }
 
 /** The statement that an input with one bad field is refused, and that the refusal names this field. */
-export const refusesInput = (id: string, title: string, need: Need, input: BadInput): Statement => ({
+export const refusesInput = (id: string, title: string, need: EndpointRef, input: BadInput): Statement => ({
   id,
   title,
   needs: [need],
-  decided: true,
+  isProjectDecision: true,
   run: async (world) => {
     const path = need.slice(need.indexOf('/'))
     const options = input.isPublic ? {} : { key: (await testAgent(world)).apiKey }

@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { generatePrivateKey, privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts'
 import type { Hex } from 'viem'
 import { Failure, at } from './expect.ts'
-import { invent, mintMember, testAgent, type Agent, type Minted } from './fixtures.ts'
-import { once, type World } from './run-context.ts'
+import { uniqueText, mintMember, testAgent, type Agent, type MintedCredential } from './fixtures.ts'
+import { oncePerRun, type RunContext } from './run-context.ts'
 
 export const newWallet = (): PrivateKeyAccount => privateKeyToAccount(generatePrivateKey())
 export const walletOf = (privateKey: Hex): PrivateKeyAccount => privateKeyToAccount(privateKey)
 
 export type Challenge = { readonly nonce: string; readonly message: string }
 
-export const walletChallenge = async (world: World, agent: Agent): Promise<Challenge> => {
+export const walletChallenge = async (world: RunContext, agent: Agent): Promise<Challenge> => {
   const answer = await world.http.post('/api/agents/wallet/challenge', undefined, { key: agent.apiKey })
   const [nonce, message] = [at(answer.body, 'nonce'), at(answer.body, 'message')]
   if (answer.status !== 200 || typeof nonce !== 'string' || typeof message !== 'string')
@@ -38,16 +38,16 @@ export const signChallenge = async (
 export type BoundMember = {
   readonly memberId: string
   readonly binding: Binding
-  readonly minted: Minted
+  readonly minted: MintedCredential
 }
 
-export const bindWallet = async (world: World, agent: Agent): Promise<BoundMember> => {
-  const memberId = invent('member')
+export const bindWallet = async (world: RunContext, agent: Agent): Promise<BoundMember> => {
+  const memberId = uniqueText('member')
   const binding = await signChallenge(newWallet(), await walletChallenge(world, agent))
   return { memberId, binding, minted: await mintMember(world, agent, { memberId, ...binding }) }
 }
 
-export const sharedWallet = once(async (world) => bindWallet(world, await testAgent(world)))
+export const sharedWallet = oncePerRun(async (world) => bindWallet(world, await testAgent(world)))
 
 /** One entry of `accepts[]`, as far as a payer needs it. */
 export type PaymentEntry = {

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 import { Failure, at } from './expect.ts'
-import { eventually, once, type World } from './run-context.ts'
+import { pollUntil, oncePerRun, type RunContext } from './run-context.ts'
 
 const bodyBytesMax = 65_536
 const deliveriesMax = 200
@@ -12,14 +12,14 @@ export type Delivery = {
   readonly type: unknown
 }
 
-export type Inbox = {
+export type WebhookInbox = {
   readonly url: string
   readonly deliveries: readonly Delivery[]
   /** Waits for a delivery of this type, and fails without one. `nth` counts from 1. */
   readonly waitFor: (type: string, nth?: number) => Promise<Delivery>
 }
 
-type Slot = { readonly deliveries: Delivery[]; readonly refusals: number }
+type InboxState = { readonly deliveries: Delivery[]; readonly refusals: number }
 
 const typeOf = (raw: string): unknown => {
   try {
@@ -30,8 +30,8 @@ const typeOf = (raw: string): unknown => {
 }
 
 /** A webhook receiver on this machine; it ends with the run. */
-const startReceiver = once(async (world) => {
-  const slots = new Map<string, Slot>()
+const startReceiver = oncePerRun(async (world) => {
+  const slots = new Map<string, InboxState>()
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     let bytes = 0
@@ -66,7 +66,7 @@ const startReceiver = once(async (world) => {
 })
 
 /** A fresh address that takes deliveries; the first `refusals` of them are answered with 500. */
-export const openInbox = async (world: World, refusals = 0): Promise<Inbox> => {
+export const openWebhookInbox = async (world: RunContext, refusals = 0): Promise<WebhookInbox> => {
   const { port, slots } = await startReceiver(world)
   const path = `/inbox/${slots.size + 1}`
   const deliveries: Delivery[] = []
@@ -77,7 +77,7 @@ export const openInbox = async (world: World, refusals = 0): Promise<Inbox> => {
     deliveries,
     waitFor: async (type, nth = 1) => {
       const read = async () => ofType(type)[nth - 1]
-      const found = await eventually(world, read, (delivery) => delivery !== undefined, 9_000)
+      const found = await pollUntil(world, read, (delivery) => delivery !== undefined, 9_000)
       if (found) return found
       throw new Failure(
         `delivery ${nth} of ${type} within 9 s`,

@@ -1,5 +1,5 @@
 type Line = { readonly name: string; readonly points: readonly (readonly [number, number])[] }
-type Picture = {
+type Chart = {
   readonly title: string
   readonly xName: string
   readonly yName: string
@@ -20,7 +20,7 @@ const text = (at: readonly [number, number], words: string, more = ''): string =
   `<text x="${at[0].toFixed(1)}" y="${at[1].toFixed(1)}" ${more}>${words}</text>`
 
 /** Lines over a logarithmic x axis, as SVG that reads on light and dark. */
-export const drawLines = ({ title, xName, yName, lines }: Picture): string => {
+export const drawLineChart = ({ title, xName, yName, lines }: Chart): string => {
   const all = lines.flatMap((line) => line.points)
   const xs = [...new Set(all.map(([x]) => x))].toSorted((a, b) => a - b)
   const step = niceStep(Math.max(1, ...all.map(([, y]) => y)))

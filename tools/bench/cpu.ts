@@ -18,7 +18,7 @@ const ticks = (fields: readonly string[], places: readonly number[]): number =>
 export const cpuOfProcess = (pid: number): number => ticks(fieldsOf(pid), [11, 12]) * microsecondsPerTick
 
 /** CPU time of a process, of its children, and of the children it has seen end: PostgreSQL as a whole. */
-export const cpuOfFamily = (pid: number): number => {
+export const cpuOfProcessTree = (pid: number): number => {
   const children = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .filter((name) => Number(fieldsOf(Number(name))[1]) === pid)

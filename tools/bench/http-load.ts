@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 
 /** What a run of calls saw. Latencies in milliseconds, in no order. */
-export type Seen = { readonly answered: number; readonly other: number; readonly latencies: number[] }
+export type LoadResult = { readonly answered: number; readonly other: number; readonly latencies: number[] }
 
 type Load = {
   readonly port: number
@@ -24,7 +24,7 @@ const endOf = (text: string): number | undefined => {
  * Calls as fast as answers come, one at a time on each connection. Written on bare sockets: a client library would
  * take more of the machine than the server that is measured.
  */
-export const callFor = async ({ port, connections, seconds, next }: Load): Promise<Seen> => {
+export const runHttpLoad = async ({ port, connections, seconds, next }: Load): Promise<LoadResult> => {
   const latencies: number[] = []
   let answered = 0
   let other = 0

@@ -11,7 +11,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 const clients = new URL('../../conformance/x402-clients/', import.meta.url)
 
 /** Counts the questions on their way to the chain, by method. */
-export const startCounter = async (target: string) => {
+export const startRpcCounter = async (target: string) => {
   const counts = new Map<string, number>()
   const agent = new Agent({ keepAlive: true })
   const server = createServer((incoming, outgoing) => {
@@ -40,7 +40,7 @@ export const startCounter = async (target: string) => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    take: () => {
+    takeCounts: () => {
       const taken = new Map(counts)
       counts.clear()
       return taken
@@ -54,7 +54,7 @@ export const startCounter = async (target: string) => {
 }
 
 /** The shop on the official facilitator path, as a process of its own like ours. */
-export const startOfficial = async (chain: Chain, gasKey: Hex, rpcUrl = chain.url) => {
+export const startOfficialFacilitator = async (chain: Chain, gasKey: Hex, rpcUrl = chain.url) => {
   if (!existsSync(new URL('node_modules/@x402/evm', clients)))
     throw new Error(
       'the official facilitator is not installed: npm ci --ignore-scripts --prefix conformance/x402-clients',
@@ -71,7 +71,7 @@ export const startOfficial = async (chain: Chain, gasKey: Hex, rpcUrl = chain.ur
   })
   const url = await new Promise<string>((resolve, reject) => {
     child.stdout.once('data', (line: Buffer) => resolve(line.toString().trim()))
-    child.once('exit', () => reject(new Error('the official shop stopped at start')))
+    child.once('exit', () => reject(new Error('the official facilitator stopped at start')))
   })
   return { url, pid: child.pid ?? 0, stop: () => void child.kill() }
 }
@@ -106,7 +106,10 @@ const authorize = async (payer: Account, to: Hex, value: bigint) => {
   return { message, signature }
 }
 
-type Required = { readonly resource: unknown; readonly accepts: readonly { payTo: Hex; amount: string }[] }
+type PaymentRequired = {
+  readonly resource: unknown
+  readonly accepts: readonly { payTo: Hex; amount: string }[]
+}
 
 /** Buys as a client of version 2 does, and says how long the whole took and how long the paid call alone. */
 export const buy = async (url: string, payer: Account) => {
@@ -114,7 +117,7 @@ export const buy = async (url: string, payer: Account) => {
   const asked = await fetch(url)
   await asked.arrayBuffer()
   const header = asked.headers.get('payment-required') ?? ''
-  const { resource, accepts } = JSON.parse(Buffer.from(header, 'base64').toString()) as Required
+  const { resource, accepts } = JSON.parse(Buffer.from(header, 'base64').toString()) as PaymentRequired
   const [accepted] = accepts
   if (asked.status !== 402 || !accepted) throw new Error(`asked, and got ${asked.status}`)
   const { message, signature } = await authorize(payer, accepted.payTo, BigInt(accepted.amount))
@@ -136,7 +139,7 @@ export const buy = async (url: string, payer: Account) => {
 }
 
 /** The floor: sign the same transaction and hand it to the node, one question, nothing checked and nothing stored. */
-export const makeBare = async (chain: Chain, gas: Account, payer: Account, rpcUrl = chain.url) => {
+export const makeBareTransfer = async (chain: Chain, gas: Account, payer: Account, rpcUrl = chain.url) => {
   const account = privateKeyToAccount(gas.privateKey)
   let nonce = Number(await chain.rpc('eth_getTransactionCount', [gas.address, 'pending']))
   return async () => {

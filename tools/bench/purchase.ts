@@ -5,9 +5,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { Client } from 'pg'
 import type { Account, Chain } from '@pohf/chain'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { startShop } from '../../packages/server/test/fixtures/processes/purchase-server.ts'
-import { cpuOfFamily } from './cpu.ts'
-import { buy, makeBare, startCounter, startOfficial } from './purchase-fixture.ts'
+import { startPurchaseServer } from '../../packages/server/test/fixtures/processes/purchase-server.ts'
+import { cpuOfProcessTree } from './cpu.ts'
+import { buy, makeBareTransfer, startRpcCounter, startOfficialFacilitator } from './purchase-fixture.ts'
 
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
@@ -29,7 +29,7 @@ const makePayers = async (chain: Chain): Promise<readonly Account[]> => {
   }
   return payers
 }
-const turn = <T>(list: readonly T[], n: number): T => list[n % list.length] as T
+const atIndexModulo = <T>(list: readonly T[], n: number): T => list[n % list.length] as T
 
 const databaseBytes = async (url: string): Promise<number> => {
   const client = new Client({ connectionString: url })
@@ -43,17 +43,17 @@ const databaseBytes = async (url: string): Promise<number> => {
 
 const idleMs = 5_000
 /** CPU of processes for one act, in milliseconds. Linux counts in ticks of 10 ms, so over many acts; less what they use when idle. */
-const costOf = async (
+const cpuMsPerAct = async (
   pids: readonly number[],
   times: number,
   act: (n: number) => Promise<unknown>,
 ): Promise<readonly number[]> => {
   const used = async (work: () => Promise<unknown>) => {
-    const before = pids.map(cpuOfFamily)
+    const before = pids.map(cpuOfProcessTree)
     const startedAt = performance.now()
     await work()
     const tookMs = performance.now() - startedAt
-    return { tookMs, cpuUs: pids.map((pid, index) => cpuOfFamily(pid) - (before[index] ?? 0)) }
+    return { tookMs, cpuUs: pids.map((pid, index) => cpuOfProcessTree(pid) - (before[index] ?? 0)) }
   }
   const idle = await used(() => setTimeout(idleMs))
   const busy = await used(async () => {
@@ -81,13 +81,13 @@ type Round = {
 
 /** Ours, the official path and the floor in short turns, each first as often as the others: a slow moment hits all. */
 const compare = async (rounds: number, perRound: number) => {
-  const shop = await startShop({ gasKeys: 2 })
+  const shop = await startPurchaseServer({ gasKeys: 2 })
   const { chain } = shop
   const [, , officialGas, bareGas] = chain.gasAccounts
-  const official = await startOfficial(chain, officialGas.privateKey)
+  const official = await startOfficialFacilitator(chain, officialGas.privateKey)
   try {
     const payers = await makePayers(chain)
-    const bare = await makeBare(chain, bareGas, turn(payers, 0))
+    const bare = await makeBareTransfer(chain, bareGas, atIndexModulo(payers, 0))
     const url = `${shop.baseUrl}${buyPath}`
     const runRound = async (): Promise<Round> => {
       const times: Record<'paid' | 'whole' | 'official' | 'officialWhole' | 'bare', number[]> = {
@@ -99,19 +99,19 @@ const compare = async (rounds: number, perRound: number) => {
       }
       const sides = [
         async (n: number) => {
-          const { paidMs, wholeMs } = await buy(url, turn(payers, n))
+          const { paidMs, wholeMs } = await buy(url, atIndexModulo(payers, n))
           times.paid.push(paidMs)
           times.whole.push(wholeMs)
         },
         async (n: number) => {
-          const { paidMs, wholeMs } = await buy(official.url, turn(payers, n))
+          const { paidMs, wholeMs } = await buy(official.url, atIndexModulo(payers, n))
           times.official.push(paidMs)
           times.officialWhole.push(wholeMs)
         },
         async () => void times.bare.push((await bare()).paidMs),
       ]
       for (let n = 0; n < perRound; n += 1)
-        for (let side = 0; side < sides.length; side += 1) await turn(sides, n + side)(n)
+        for (let side = 0; side < sides.length; side += 1) await atIndexModulo(sides, n + side)(n)
       const p50 = (name: keyof typeof times) => median(times[name])
       return {
         paid: rounded(p50('paid')),
@@ -136,12 +136,14 @@ const compare = async (rounds: number, perRound: number) => {
 
     const costed = perRound * 4
     const bytesBefore = await databaseBytes(shop.databaseUrl)
-    const [nodeCpuMs, databaseCpuMs] = await costOf([shop.pids.server, shop.pids.postgres], costed, (n) =>
-      buy(url, turn(payers, n)),
+    const [nodeCpuMs, databaseCpuMs] = await cpuMsPerAct(
+      [shop.pids.server, shop.pids.postgres],
+      costed,
+      (n) => buy(url, atIndexModulo(payers, n)),
     )
     const bytes = (await databaseBytes(shop.databaseUrl)) - bytesBefore
-    const [officialNodeCpuMs] = await costOf([official.pid], costed, (n) =>
-      buy(official.url, turn(payers, n)),
+    const [officialNodeCpuMs] = await cpuMsPerAct([official.pid], costed, (n) =>
+      buy(official.url, atIndexModulo(payers, n)),
     )
     const perPurchase = {
       nodeCpuMs,
@@ -157,21 +159,25 @@ const compare = async (rounds: number, perRound: number) => {
 }
 
 /** The questions to the chain for each purchase, ours and on the official path. */
-const countQuestions = async (purchases: number) => {
-  let counter: Awaited<ReturnType<typeof startCounter>> | undefined
-  const shop = await startShop({
+const countRpcCalls = async (purchases: number) => {
+  let counter: Awaited<ReturnType<typeof startRpcCounter>> | undefined
+  const shop = await startPurchaseServer({
     gasKeys: 2,
-    through: async (chain) => (counter = await startCounter(chain.url)).url,
+    rpcProxy: async (chain) => (counter = await startRpcCounter(chain.url)).url,
   })
-  if (!counter) throw new Error('nobody counts')
-  const official = await startOfficial(shop.chain, shop.chain.gasAccounts[2].privateKey, counter.url)
+  if (!counter) throw new Error('the RPC counter did not start')
+  const official = await startOfficialFacilitator(
+    shop.chain,
+    shop.chain.gasAccounts[2].privateKey,
+    counter.url,
+  )
   try {
     const payers = await makePayers(shop.chain)
     const count = async (url: string) => {
-      await buy(url, turn(payers, 0))
-      counter?.take()
-      for (let n = 0; n < purchases; n += 1) await buy(url, turn(payers, n))
-      const taken = counter?.take() ?? new Map<string, number>()
+      await buy(url, atIndexModulo(payers, 0))
+      counter?.takeCounts()
+      for (let n = 0; n < purchases; n += 1) await buy(url, atIndexModulo(payers, n))
+      const taken = counter?.takeCounts() ?? new Map<string, number>()
       const byMethod = Object.fromEntries(
         [...taken].map(([method, times]) => [method, rounded(times / purchases)]),
       )
@@ -189,18 +195,18 @@ const countQuestions = async (purchases: number) => {
 }
 
 /** With blocks every two seconds: how much later a purchase is answered than a bare transfer of the same block. */
-const aboveTheBlock = async (pairs: number) => {
-  const shop = await startShop({ gasKeys: 2, blockTime: 2 })
+const delayAfterBlock = async (pairs: number) => {
+  const shop = await startPurchaseServer({ gasKeys: 2, blockTime: 2 })
   const { chain } = shop
   try {
     const payers = await makePayers(chain)
-    const bare = await makeBare(chain, chain.gasAccounts[3], turn(payers, 0))
+    const bare = await makeBareTransfer(chain, chain.gasAccounts[3], atIndexModulo(payers, 0))
     const url = `${shop.baseUrl}${buyPath}`
     const later: number[] = []
     // The first of each starts in the middle of nowhere; from then on both begin right after a block.
-    await Promise.all([buy(url, turn(payers, 1)), bare()])
+    await Promise.all([buy(url, atIndexModulo(payers, 1)), bare()])
     for (let n = 0; n < pairs; n += 1) {
-      const [ours, floor] = await Promise.all([buy(url, turn(payers, n)), bare()])
+      const [ours, floor] = await Promise.all([buy(url, atIndexModulo(payers, n)), bare()])
       later.push(rounded(ours.endedAt - floor.endedAt, 1))
     }
     return later
@@ -235,13 +241,16 @@ const fastestOf = (found: readonly Round[]) => {
 }
 const goal = 2.5
 
-type Measured = Awaited<ReturnType<typeof compare>> & {
-  readonly questions: Awaited<ReturnType<typeof countQuestions>>
+type PurchaseMeasurements = Awaited<ReturnType<typeof compare>> & {
+  readonly questions: Awaited<ReturnType<typeof countRpcCalls>>
   readonly later: readonly number[]
   readonly perRound: number
 }
 
-const reportOf = (day: string, { found, perPurchase, questions, later, perRound }: Measured): string => {
+const reportOf = (
+  day: string,
+  { found, perPurchase, questions, later, perRound }: PurchaseMeasurements,
+): string => {
   const methods = [
     ...new Set([questions.ours, questions.official].flatMap(({ byMethod }) => Object.keys(byMethod))),
   ]
@@ -298,8 +307,8 @@ export const purchase = async (): Promise<Readonly<Record<string, unknown>>> => 
   })
   const perRound = values.short ? 5 : 20
   const compared = await compare(values.short ? 2 : 5, perRound)
-  const questions = await countQuestions(values.short ? 5 : 30)
-  const later = await aboveTheBlock(values.short ? 2 : 9)
+  const questions = await countRpcCalls(values.short ? 5 : 30)
+  const later = await delayAfterBlock(values.short ? 2 : 9)
   const { found, perPurchase } = compared
   console.table(found.map(({ fastest: _fastest, ...round }) => round))
   console.log('fastest', fastestOf(found))

@@ -95,7 +95,7 @@ const environment = {
   coalesces: true,
 }
 
-const triesMax = 5
+const attemptsMax = 5
 
 const send = async (page: Page, ms: number, isLast: boolean): Promise<void> => {
   const [seq, t1] = [page.seq + 1, page.clock + ms]
@@ -117,7 +117,7 @@ const send = async (page: Page, ms: number, isLast: boolean): Promise<void> => {
   const path = `/api/sessions/${page.sessionId}/${isLast ? 'finish' : 'telemetry'}`
   let { status, json } = await post(path, { chunk, signature })
   // As a page does: what was not taken is sent again, byte for byte.
-  for (let again = 1; status === 503 && again <= triesMax; again += 1) {
+  for (let again = 1; status === 503 && again <= attemptsMax; again += 1) {
     tally.toldToWait += 1
     await setTimeout(2_000 * again)
     ;({ status, json } = await post(path, { chunk, signature }))
@@ -137,7 +137,7 @@ const send = async (page: Page, ms: number, isLast: boolean): Promise<void> => {
 }
 
 /** One page from its opening to its end, begun somewhere in the first ten seconds. */
-const live = async (index: number, sessions: number, forMs: number): Promise<void> => {
+const runSession = async (index: number, sessions: number, forMs: number): Promise<void> => {
   await setTimeout((10_000 * index) / sessions)
   try {
     const page = await open()
@@ -156,7 +156,7 @@ const live = async (index: number, sessions: number, forMs: number): Promise<voi
 
 const sessions = Number(count)
 await Promise.all(
-  Array.from({ length: sessions }, (_, index) => live(index, sessions, Number(seconds) * 1_000)),
+  Array.from({ length: sessions }, (_, index) => runSession(index, sessions, Number(seconds) * 1_000)),
 )
 agent.destroy()
 const sorted = latencies.toSorted((a, b) => a - b)

@@ -2,10 +2,14 @@
 // npm run report:status
 import { randomInt } from 'node:crypto'
 import { deflateSync, inflateSync } from 'node:zlib'
-import { listPayload, packStatuses, standardShape } from '../../packages/server/src/credentials/status/rules.ts'
+import {
+  listPayload,
+  packStatuses,
+  defaultListLayout,
+} from '../../packages/server/src/credentials/status/rules.ts'
 
 const credentials = 1_000_000
-const places = standardShape.entries
+const places = defaultListLayout.entries
 
 /** So many different places of one list, revoked, as the database hands them over. */
 const revokedWords = (count: number): Buffer => {

@@ -6,16 +6,20 @@ import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { createDatabase, freePort, startCluster } from '../../packages/server/dev/cluster.ts'
-import { exited, run, untilReady } from '../../packages/server/test/fixtures/processes/restarts.ts'
-import { cpuOfFamily, cpuOfProcess } from './cpu.ts'
-import { callFor } from './http-load.ts'
+import {
+  waitForExit,
+  runToEnd,
+  waitUntilReady,
+} from '../../packages/server/test/fixtures/processes/restarts.ts'
+import { cpuOfProcessTree, cpuOfProcess } from './cpu.ts'
+import { runHttpLoad } from './http-load.ts'
 
 const main = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url))
-export const agentsMany = 100
+export const agentCount = 100
 const warmUpSeconds = 2
 
 /** One run of one side. Rates in verifies per second, CPU in microseconds for each, latencies in milliseconds. */
-export type Figures = {
+export type RunFigures = {
   readonly rate: number
   readonly p50: number
   readonly p99: number
@@ -23,8 +27,8 @@ export type Figures = {
   readonly apiCpu: number
   readonly signerCpu: number
 }
-type Crowd = 'many' | 'hot'
-type Measured = { readonly crowd: Crowd; readonly connections: number; readonly seconds: number }
+type AgentLoad = 'many' | 'hot'
+type RunOptions = { readonly crowd: AgentLoad; readonly connections: number; readonly seconds: number }
 
 const quantile = (values: readonly number[], share: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? NaN
@@ -46,13 +50,13 @@ const seedSql = {
 }
 
 /** Enough for a machine ten times as fast; what is left over costs nothing. */
-const sessionsFor = ({ seconds, connections }: Measured) =>
+const sessionsFor = ({ seconds, connections }: RunOptions) =>
   Math.ceil((seconds + warmUpSeconds) * 9_000) + 200 * connections
 
 /** The function that the server calls, once for each transaction, with values as long as the server's. */
-const pgbenchScript = (crowd: Crowd, stride: number): string => `\\set i :i + 1
+const pgbenchScript = (crowd: AgentLoad, stride: number): string => `\\set i :i + 1
 \\set k :client_id + ${stride} * :i
-\\set a ${crowd === 'many' ? `:k % ${agentsMany}` : '0'}
+\\set a ${crowd === 'many' ? `:k % ${agentCount}` : '0'}
 select outcome from credentials_mint(array['agt_pgbench' || :a], array['live'], array['session'], array[:prefix || :k], array[null]::text[],
   array[true], array['crd_aa' || :prefix || :k], array['view'], array[date_trunc('second', now())],
   array[now() + interval '30 days'], array[:jwt], array[:answer]::jsonb[], array[null]::bytea[], array['aa-live-1'], array[1],
@@ -61,7 +65,7 @@ select outcome from credentials_mint(array['agt_pgbench' || :a], array['live'], 
 `
 
 /** A private PostgreSQL, the signer and one api process: no worker, for pgbench has none either. */
-const openServers = async () => {
+const startServers = async () => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-bench-'))
   // Vacuum would come at moments of its own and be counted to whoever runs then.
   const settings = {
@@ -75,7 +79,7 @@ const openServers = async () => {
   const close = async () => {
     for (const child of children) {
       child.kill('SIGTERM')
-      await exited(child)
+      await waitForExit(child)
     }
     await cluster.stop()
     rmSync(folder, { recursive: true, force: true })
@@ -92,10 +96,10 @@ const openServers = async () => {
       LOG_LEVEL: 'warn',
       NODE_ENV: 'production',
     }
-    await run([main, 'migrate'], env)
+    await runToEnd([main, 'migrate'], env)
     for (const role of ['api', 'signer'])
       children.push(spawn(process.execPath, [main, role], { env, stdio: ['ignore', 'ignore', 'inherit'] }))
-    await untilReady(`http://127.0.0.1:${port}`)
+    await waitUntilReady(`http://127.0.0.1:${port}`)
     const [apiPid = 0, signerPid = 0] = children.map((child) => child.pid)
     return { folder, cluster, port, apiPid, signerPid, databaseUrl: env.DATABASE_URL, close }
   } catch (error) {
@@ -105,17 +109,17 @@ const openServers = async () => {
 }
 
 /** The servers with agents and credits, ready to be measured. */
-export const openStage = async () => {
-  const servers = await openServers()
+export const openVerifyFixture = async () => {
+  const servers = await startServers()
   try {
-    return await furnish(servers)
+    return await seedFixture(servers)
   } catch (error) {
     await servers.close()
     throw error
   }
 }
 
-const furnish = async (servers: Awaited<ReturnType<typeof openServers>>) => {
+const seedFixture = async (servers: Awaited<ReturnType<typeof startServers>>) => {
   const { folder, cluster, port, apiPid, signerPid } = servers
   const client = new Client({ connectionString: servers.databaseUrl })
   await client.connect()
@@ -123,7 +127,7 @@ const furnish = async (servers: Awaited<ReturnType<typeof openServers>>) => {
 
   const keys: string[] = []
   const agents: string[] = []
-  for (let n = 0; n < agentsMany; n++) {
+  for (let n = 0; n < agentCount; n++) {
     const response = await fetch(`http://127.0.0.1:${port}/api/agents/register`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -147,7 +151,7 @@ const furnish = async (servers: Awaited<ReturnType<typeof openServers>>) => {
     return prefix
   }
   const cpu = () => ({
-    pg: cpuOfFamily(cluster.process.pid ?? 0),
+    pg: cpuOfProcessTree(cluster.process.pid ?? 0),
     api: cpuOfProcess(apiPid),
     signer: cpuOfProcess(signerPid),
   })
@@ -155,7 +159,7 @@ const furnish = async (servers: Awaited<ReturnType<typeof openServers>>) => {
     before: ReturnType<typeof cpu>,
     seconds: number,
     latencies: readonly number[],
-  ): Figures => {
+  ): RunFigures => {
     const after = cpu()
     const count = latencies.length
     const used = (name: keyof typeof before) => (after[name] - before[name]) / count
@@ -171,7 +175,7 @@ const furnish = async (servers: Awaited<ReturnType<typeof openServers>>) => {
   const countOf = async (text: string): Promise<number> =>
     Number((await client.query<{ n: string }>(text)).rows[0]?.n)
 
-  const overHttp = async (wanted: Measured): Promise<Figures> => {
+  const overHttp = async (wanted: RunOptions): Promise<RunFigures> => {
     const owners = wanted.crowd === 'many' ? agents : agents.slice(0, 1)
     const prefix = await seed(owners, sessionsFor(wanted))
     const minted = await countOf('select count(*) as n from credentials')
@@ -184,7 +188,7 @@ const furnish = async (servers: Awaited<ReturnType<typeof openServers>>) => {
     }
     const before = cpu()
     const startedAt = performance.now()
-    const seen = await callFor({ port, connections: wanted.connections, seconds: wanted.seconds, next })
+    const seen = await runHttpLoad({ port, connections: wanted.connections, seconds: wanted.seconds, next })
     const figures = figuresOf(before, (performance.now() - startedAt) / 1_000, seen.latencies)
     const after = await countOf('select count(*) as n from credentials')
     if (seen.other > 0 || after - minted !== seen.answered)
@@ -209,7 +213,7 @@ const furnish = async (servers: Awaited<ReturnType<typeof openServers>>) => {
   }
   const shape = await sample()
 
-  const byPgbench = async (wanted: Measured): Promise<Figures> => {
+  const byPgbench = async (wanted: RunOptions): Promise<RunFigures> => {
     const owners = wanted.crowd === 'many' ? pgbenchAgents : pgbenchAgents.slice(0, 1)
     const prefix = await seed(owners, sessionsFor(wanted))
     const logs = join(folder, prefix)
@@ -267,4 +271,4 @@ const furnish = async (servers: Awaited<ReturnType<typeof openServers>>) => {
     },
   }
 }
-export type Stage = Awaited<ReturnType<typeof openStage>>
+export type VerifyFixture = Awaited<ReturnType<typeof openVerifyFixture>>

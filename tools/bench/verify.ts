@@ -1,25 +1,30 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
-import { agentsMany, openStage, type Figures, type Stage } from './verify-fixture.ts'
-import { drawLines } from './chart.ts'
+import { agentCount, openVerifyFixture, type RunFigures, type VerifyFixture } from './verify-fixture.ts'
+import { drawLineChart } from './chart.ts'
 
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
 const rounded = (value: number, digits = 3): number => Number(value.toFixed(digits))
 
 const sides = {
-  pgMany: (stage: Stage, seconds: number) => stage.byPgbench({ crowd: 'many', connections: 64, seconds }),
-  many64: (stage: Stage, seconds: number) => stage.overHttp({ crowd: 'many', connections: 64, seconds }),
-  pgHot: (stage: Stage, seconds: number) => stage.byPgbench({ crowd: 'hot', connections: 64, seconds }),
-  hot64: (stage: Stage, seconds: number) => stage.overHttp({ crowd: 'hot', connections: 64, seconds }),
-  many256: (stage: Stage, seconds: number) => stage.overHttp({ crowd: 'many', connections: 256, seconds }),
+  pgMany: (stage: VerifyFixture, seconds: number) =>
+    stage.byPgbench({ crowd: 'many', connections: 64, seconds }),
+  many64: (stage: VerifyFixture, seconds: number) =>
+    stage.overHttp({ crowd: 'many', connections: 64, seconds }),
+  pgHot: (stage: VerifyFixture, seconds: number) =>
+    stage.byPgbench({ crowd: 'hot', connections: 64, seconds }),
+  hot64: (stage: VerifyFixture, seconds: number) =>
+    stage.overHttp({ crowd: 'hot', connections: 64, seconds }),
+  many256: (stage: VerifyFixture, seconds: number) =>
+    stage.overHttp({ crowd: 'many', connections: 256, seconds }),
 } as const
 type Side = keyof typeof sides
 const names = Object.keys(sides) as Side[]
-type Round = Record<Side, Figures> & { readonly load: number }
+type Round = Record<Side, RunFigures> & { readonly load: number }
 
-const cpuOf = ({ pgCpu, apiCpu, signerCpu }: Figures): number => pgCpu + apiCpu + signerCpu
+const cpuOf = ({ pgCpu, apiCpu, signerCpu }: RunFigures): number => pgCpu + apiCpu + signerCpu
 const cell = (value: number): string => (value < 10 ? value.toFixed(1) : value.toFixed(0))
 
 /** The ratios of one round. CPU is everything that either side used for one verify, client left out. */
@@ -36,7 +41,7 @@ const ratiosOf = (round: Round) => {
 }
 type Ratios = ReturnType<typeof ratiosOf>
 
-const bars: Readonly<Record<'many64' | 'many256' | 'hot64' | 'pgCpuRatio' | 'p99Ratio', string>> = {
+const goals: Readonly<Record<'many64' | 'many256' | 'hot64' | 'pgCpuRatio' | 'p99Ratio', string>> = {
   many64: '>= 0.9',
   many256: '>= 1.2',
   hot64: '>= 4',
@@ -66,14 +71,14 @@ const ratioTable = (all: readonly Ratios[], medians: Ratios): string => {
     `| --- |${' --- |'.repeat(keys.length)}`,
     ...all.map((ratios, index) => row(String(index + 1), ratios)),
     row('**median**', medians),
-    `| goal | ${keys.map((key) => (key in bars ? bars[key as keyof typeof bars] : '')).join(' | ')} |`,
+    `| goal | ${keys.map((key) => (key in goals ? goals[key as keyof typeof goals] : '')).join(' | ')} |`,
   ].join('\n')
 }
 
 const connectionsDrawn = [1, 8, 32, 64, 128, 256] as const
 
 /** Throughput against connections, each point one run. pgbench has a process for each connection: it stops at 128. */
-const drawPicture = async (stage: Stage, seconds: number): Promise<string> => {
+const drawChart = async (stage: VerifyFixture, seconds: number): Promise<string> => {
   const lines = [
     { name: 'verify, many agents', crowd: 'many', side: 'overHttp' },
     { name: 'verify, one agent', crowd: 'hot', side: 'overHttp' },
@@ -87,7 +92,7 @@ const drawPicture = async (stage: Stage, seconds: number): Promise<string> => {
       points.push([connections, (await stage[side]({ crowd, connections, seconds })).rate])
     drawn.push({ name, points })
   }
-  return drawLines({
+  return drawLineChart({
     title: 'Verifies per second against connections',
     xName: 'connections',
     yName: 'verifies per second',
@@ -95,7 +100,7 @@ const drawPicture = async (stage: Stage, seconds: number): Promise<string> => {
   })
 }
 
-type Found = {
+type VerifyMeasurements = {
   readonly rounds: readonly Round[]
   readonly ratios: readonly Ratios[]
   readonly medians: Ratios
@@ -103,11 +108,11 @@ type Found = {
   readonly seconds: number
 }
 
-const report = (day: string, found: Found): string => `# Verify against pgbench, ${day}
+const report = (day: string, found: VerifyMeasurements): string => `# Verify against pgbench, ${day}
 
 \`POST /api/agents/verify\` over HTTP (key check, look-up, ES256 in the signer's process, journal, fsynced commit) beside
 pgbench, which calls the same SQL function once for each transaction with values of the same length. One machine:
-${cpus().length} cores, ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}. The load generator runs on it too. ${agentsMany} agents; "hot" is one agent.
+${cpus().length} cores, ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}. The load generator runs on it too. ${agentCount} agents; "hot" is one agent.
 ${found.rounds.length} rounds of ${found.seconds} s for each run, interleaved. No worker runs, autovacuum is off, \`LOG_LEVEL=warn\`. Sessions, their accounts and a checkpoint are made before each run.
 
 \`load\` is the machine's load average before the round: above ${cpus().length}, others took part of the machine. Rates then say little, for
@@ -137,15 +142,15 @@ export const verify = async () => {
     },
   })
   const [roundsWanted, seconds] = [Number(values.rounds), Number(values.seconds)]
-  const stage = await openStage()
+  const stage = await openVerifyFixture()
   try {
     for (const side of ['many64', 'hot64'] as const) await sides[side](stage, 2)
     const rounds: Round[] = []
     for (let n = 0; n < roundsWanted; n++) {
       const load = loadavg()[0] ?? NaN
-      const round: Partial<Record<Side, Figures>> = {}
+      const round: Partial<Record<Side, RunFigures>> = {}
       for (const side of names) round[side] = await sides[side](stage, seconds)
-      rounds.push({ ...(round as Record<Side, Figures>), load })
+      rounds.push({ ...(round as Record<Side, RunFigures>), load })
     }
     const ratios = rounds.map(ratiosOf)
     const medians = Object.fromEntries(
@@ -162,7 +167,7 @@ export const verify = async () => {
       const day = new Date().toISOString().slice(0, 10)
       const folder = new URL('../../docs/reports/', import.meta.url)
       mkdirSync(folder, { recursive: true })
-      writeFileSync(new URL(`${day}-verify.svg`, folder), await drawPicture(stage, seconds))
+      writeFileSync(new URL(`${day}-verify.svg`, folder), await drawChart(stage, seconds))
       writeFileSync(
         new URL(`${day}-verify.md`, folder),
         report(day, { rounds, ratios, medians, bytes, seconds }),

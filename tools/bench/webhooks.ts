@@ -9,7 +9,7 @@ import { send } from '../../packages/server/src/platform/net/outbound.ts'
 import { drainOutbox, publish } from '../../packages/server/src/platform/queue/outbox.ts'
 import { startWorker } from '../../packages/server/src/platform/queue/worker.ts'
 import * as webhooks from '../../packages/server/src/webhooks/index.ts'
-import { openStage, type Stage, type StageAgent } from '../chaos/webhook-fixture.ts'
+import { openWebhookFixture, type WebhookFixture, type FixtureAgent } from '../chaos/webhook-fixture.ts'
 
 type Arrival = { readonly path: string; readonly id: string; readonly at: number }
 const peers = new URL('./peers/', import.meta.url)
@@ -57,7 +57,7 @@ const rounded = (value: number, digits = 2) => Number(value.toFixed(digits))
 const endpointCount = 32
 
 /** Events of one agent with 32 endpoints, in few transactions: the queue is what is measured. */
-const fill = (stage: Stage, agent: StageAgent, deliveries: number): Promise<void> =>
+const publishEvents = (stage: WebhookFixture, agent: FixtureAgent, deliveries: number): Promise<void> =>
   inTransaction(stage.ctx, agent.agentId, async (tx) => {
     for (let n = 0; n < deliveries / endpointCount; n++)
       await publish(tx, {
@@ -69,7 +69,7 @@ const fill = (stage: Stage, agent: StageAgent, deliveries: number): Promise<void
       })
   })
 
-const settled = async (stage: Stage): Promise<boolean> => {
+const isQueueEmpty = async (stage: WebhookFixture): Promise<boolean> => {
   const client = await stage.ctx.db.pool.connect()
   try {
     await client.query('begin; set local "pohf.tenant" = \'system\'')
@@ -83,7 +83,11 @@ const settled = async (stage: Stage): Promise<boolean> => {
 
 type Round = { readonly perSecond: number; readonly nodeCpuUs: number; readonly databaseCpuUs: number }
 
-const timed = async (stage: Stage, deliveries: number, work: () => Promise<void>): Promise<Round> => {
+const measureRound = async (
+  stage: WebhookFixture,
+  deliveries: number,
+  work: () => Promise<void>,
+): Promise<Round> => {
   const cpu = process.cpuUsage()
   const database = databaseCpuSeconds(stage.postmaster())
   const startedAt = performance.now()
@@ -98,19 +102,27 @@ const timed = async (stage: Stage, deliveries: number, work: () => Promise<void>
 }
 
 /** From queued deliveries to all of them taken and written down. */
-const drainOurs = async (stage: Stage, agent: StageAgent, deliveries: number): Promise<Round> => {
-  await fill(stage, agent, deliveries)
-  while ((await drainOutbox(stage.ctx, 'event', { within: webhooks.fanOut })) > 0);
-  const duty = webhooks.deliveryDuty(stage.ctx, noContact)
-  const round = await timed(stage, deliveries, async () => {
+const measureOurQueue = async (
+  stage: WebhookFixture,
+  agent: FixtureAgent,
+  deliveries: number,
+): Promise<Round> => {
+  await publishEvents(stage, agent, deliveries)
+  while ((await drainOutbox(stage.ctx, 'event', { withinTransaction: webhooks.fanOut })) > 0);
+  const duty = webhooks.deliveryJob(stage.ctx, noContact)
+  const round = await measureRound(stage, deliveries, async () => {
     while ((await duty.run()) > 0);
   })
-  if (!(await settled(stage))) throw new Error('something was not delivered')
+  if (!(await isQueueEmpty(stage))) throw new Error('something was not delivered')
   return round
 }
 
 /** The same POSTs by the same sender from graphile-worker, with everything that it has for batches. */
-const drainGraphile = async (stage: Stage, receiver: Receiver, deliveries: number): Promise<Round> => {
+const measureGraphileWorker = async (
+  stage: WebhookFixture,
+  receiver: Receiver,
+  deliveries: number,
+): Promise<Round> => {
   const { Logger, makeWorkerUtils, run } = (await import(
     new URL('node_modules/graphile-worker/dist/index.js', peers).href
   )) as {
@@ -164,7 +176,7 @@ const drainGraphile = async (stage: Stage, receiver: Receiver, deliveries: numbe
     },
   }
   let done = false
-  const round = await timed(stage, deliveries, async () => {
+  const round = await measureRound(stage, deliveries, async () => {
     const runner = await run({ preset, taskList, noHandleSignals: true })
     while (!done) {
       await setTimeout(10)
@@ -181,7 +193,7 @@ const drainGraphile = async (stage: Stage, receiver: Receiver, deliveries: numbe
   return round
 }
 
-const bytesPerDelivery = async (stage: Stage, deliveries: number): Promise<number> => {
+const bytesPerDelivery = async (stage: WebhookFixture, deliveries: number): Promise<number> => {
   const { rows } = await stage.ctx.db.pool.query<{ bytes: bigint }>(
     `select sum(pg_total_relation_size(oid))::bigint as bytes from pg_class
      where relname ~ '^webhook_(deliveries|attempts|health)(_\\d|$)' and relkind = 'r'`,
@@ -190,21 +202,21 @@ const bytesPerDelivery = async (stage: Stage, deliveries: number): Promise<numbe
 }
 
 /** Our queue beside graphile-worker's, in rounds that take turns. */
-const drain = async (deliveries: number, rounds: number) => {
+const compareQueues = async (deliveries: number, rounds: number) => {
   if (!existsSync(new URL('node_modules', peers)))
     throw new Error('graphile-worker is not installed: npm ci --ignore-scripts --prefix tools/peers')
-  const stage = await openStage({ max_connections: '100' })
+  const stage = await openWebhookFixture({ max_connections: '100' })
   const receiver = await openReceiver()
   const agent = await stage.register()
   for (let n = 0; n < endpointCount; n++)
     await stage.subscribe(agent, receiver.url(`/${n}`), ['credential.issued'])
-  await drainOurs(stage, agent, 320)
-  await drainGraphile(stage, receiver, 320)
+  await measureOurQueue(stage, agent, 320)
+  await measureGraphileWorker(stage, receiver, 320)
   const ours: Round[] = []
   const theirs: Round[] = []
   for (let round = 0; round < rounds; round++) {
-    ours.push(await drainOurs(stage, agent, deliveries))
-    theirs.push(await drainGraphile(stage, receiver, deliveries))
+    ours.push(await measureOurQueue(stage, agent, deliveries))
+    theirs.push(await measureGraphileWorker(stage, receiver, deliveries))
   }
   const bytes = await bytesPerDelivery(stage, 320 + deliveries * rounds)
   receiver.close()
@@ -226,14 +238,14 @@ const drain = async (deliveries: number, rounds: number) => {
   }
 }
 
-const agentsOfBlackout = 10
+const blackholeAgentCount = 10
 
 /** Time from commit to arrival at healthy endpoints, with so many of 100 that never answer. */
-const latency = async (holes: number, seconds: number) => {
-  const stage = await openStage({ max_connections: '100' })
+const measureLatency = async (holes: number, seconds: number) => {
+  const stage = await openWebhookFixture({ max_connections: '100' })
   const receiver = await openReceiver()
-  const agents: StageAgent[] = []
-  for (let a = 0; a < agentsOfBlackout; a++) {
+  const agents: FixtureAgent[] = []
+  for (let a = 0; a < blackholeAgentCount; a++) {
     const agent = await stage.register()
     agents.push(agent)
     for (let e = 0; e < 10; e++) {
@@ -242,14 +254,18 @@ const latency = async (holes: number, seconds: number) => {
     }
   }
   const worker = startWorker(stage.ctx, [
-    { name: 'events', everyMs: 500, run: () => drainOutbox(stage.ctx, 'event', { within: webhooks.fanOut }) },
-    webhooks.deliveryDuty(stage.ctx, noContact),
-    webhooks.watchDuty(stage.ctx, noContact),
+    {
+      name: 'events',
+      everyMs: 500,
+      run: () => drainOutbox(stage.ctx, 'event', { withinTransaction: webhooks.fanOut }),
+    },
+    webhooks.deliveryJob(stage.ctx, noContact),
+    webhooks.endpointMonitorJob(stage.ctx, noContact),
   ])
   const committedAt = new Map<string, number>()
   const end = performance.now() + seconds * 1_000
   for (let n = 0; performance.now() < end; n++) {
-    const agent = agents[n % agents.length] as StageAgent
+    const agent = agents[n % agents.length] as FixtureAgent
     const id = await stage.happen(agent, `subject ${n}`)
     committedAt.set(id, Date.now())
     await setTimeout(80)
@@ -274,10 +290,10 @@ const latency = async (holes: number, seconds: number) => {
   }
 }
 
-const compareBlackout = async (rounds: number, seconds: number) => {
-  const spells: ({ holes: number } & Awaited<ReturnType<typeof latency>>)[] = []
+const compareBlackhole = async (rounds: number, seconds: number) => {
+  const spells: ({ holes: number } & Awaited<ReturnType<typeof measureLatency>>)[] = []
   for (let round = 0; round < rounds; round++)
-    for (const holes of [0, 10]) spells.push({ holes, ...(await latency(holes, seconds)) })
+    for (const holes of [0, 10]) spells.push({ holes, ...(await measureLatency(holes, seconds)) })
   console.table(spells)
   const p95 = (holes: number) =>
     median(spells.filter((spell) => spell.holes === holes).map((spell) => spell.p95Ms))
@@ -297,8 +313,8 @@ export const webhooksBench = async (): Promise<Readonly<Record<string, unknown>>
     },
   })
   const { short, only } = values
-  const queue = only === 'blackout' ? undefined : await drain(short ? 1_600 : 6_400, short ? 3 : 9)
+  const queue = only === 'blackout' ? undefined : await compareQueues(short ? 1_600 : 6_400, short ? 3 : 9)
   if (queue) console.table(queue)
-  const blackout = only === 'queue' ? undefined : await compareBlackout(short ? 1 : 3, short ? 20 : 40)
+  const blackout = only === 'queue' ? undefined : await compareBlackhole(short ? 1 : 3, short ? 20 : 40)
   return { queue, blackout, loadAverage: loadavg().map((load) => rounded(load)) }
 }

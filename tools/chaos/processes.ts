@@ -7,23 +7,28 @@ import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { createDatabase, freePort, startCluster, type Cluster } from '../../packages/server/dev/cluster.ts'
-import { exited, keepAlive, run, untilReady } from '../../packages/server/test/fixtures/processes/restarts.ts'
+import {
+  waitForExit,
+  startWithRestarts,
+  runToEnd,
+  waitUntilReady,
+} from '../../packages/server/test/fixtures/processes/restarts.ts'
 
 const main = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url))
 type Target = 'api' | 'signer' | 'worker' | 'postgres'
 /** The api takes longest to come back, and nothing happens without it: one kill of six is its. */
 const targets: readonly Target[] = ['signer', 'postgres', 'worker', 'signer', 'postgres', 'api']
 
-export type Loop = {
+export type KillOptions = {
   readonly seconds: number
   readonly clients: number
   readonly seed: number
   readonly targets?: readonly Target[]
   /** Settings of the cluster, and a statement before the load: to see that a planted fault is found. */
   readonly settings?: Readonly<Record<string, string>>
-  readonly planted?: string
+  readonly plantedFaultSql?: string
 }
-export type Findings = {
+export type KillFindings = {
   readonly seed: number
   readonly seconds: number
   readonly kills: number
@@ -76,7 +81,7 @@ const openPostgres = async (folder: string, settings: Readonly<Record<string, st
     kill: async () => {
       const dying = cluster.process
       dying.kill('SIGKILL')
-      await exited(dying)
+      await waitForExit(dying)
       await restart()
     },
     stop: () => cluster.stop(),
@@ -107,12 +112,12 @@ const openReceiver = async () => {
 
 const answerMsMax = 240_000
 /** Kills wait until work is done again, so that they hit some; who does not come back in this time is hit again. */
-const backMsMax = 8_000
-const workedMin = 10
+const recoveryMsMax = 8_000
+const progressMin = 10
 
-const workWithin = async (done: () => number, ms: number): Promise<void> => {
+const waitForProgress = async (done: () => number, ms: number): Promise<void> => {
   const [before, deadline] = [done(), performance.now() + ms]
-  while (done() < before + workedMin && performance.now() < deadline) await setTimeout(50)
+  while (done() < before + progressMin && performance.now() < deadline) await setTimeout(50)
 }
 
 type Answer = { readonly status: number; readonly json: Record<string, string> }
@@ -147,7 +152,7 @@ const sessionsSql = `
   select agent_id, session_id, at, mode, 'view', 'scored', at, 0.9, true, 'low', 'attention-1', '{"focus":1}',
     jsonb_build_array(jsonb_build_object('type', 'telemetry', 'alg', 'sha-256', 'hash', repeat('h', 43))), '\\x00' from claimed`
 
-const openAgent = async (
+const seedAgent = async (
   baseUrl: string,
   database: Client,
   wanted: Pick<Agent, 'credits' | 'sessions'>,
@@ -256,7 +261,7 @@ const audit = async (database: Client, acknowledged: ReadonlyMap<string, string>
 }
 
 /** Waits until every event has come, as long as some still do. */
-const untilDelivered = async (
+const waitForDeliveries = async (
   events: readonly string[],
   received: ReadonlyMap<string, number>,
   patienceMs: number,
@@ -272,7 +277,7 @@ const untilDelivered = async (
 }
 
 /** Kills processes at random moments under load, then compares what was answered, stored, paid and delivered. */
-export const killLoop = async (loop: Loop): Promise<Findings> => {
+export const runProcessKills = async (loop: KillOptions): Promise<KillFindings> => {
   const random = randomFrom(loop.seed)
   const folder = mkdtempSync(join(tmpdir(), 'pohf-kills-'))
   const postgres = await openPostgres(folder, { max_connections: '60', ...loop.settings })
@@ -289,12 +294,12 @@ export const killLoop = async (loop: Loop): Promise<Findings> => {
     KEY_LIMIT_PER_MINUTE: '10000000',
     LOG_LEVEL: 'fatal',
   }
-  await run([main, 'migrate'], env)
+  await runToEnd([main, 'migrate'], env)
   mkdirSync(env.DATA_DIR, { recursive: true, mode: 0o700 })
   const processes = {
-    signer: keepAlive([main, 'signer'], env),
-    api: keepAlive([main, 'api'], env),
-    worker: keepAlive([main, 'worker'], env),
+    signer: startWithRestarts([main, 'signer'], env),
+    api: startWithRestarts([main, 'api'], env),
+    worker: startWithRestarts([main, 'worker'], env),
   }
   const withDatabase = async <T>(work: (client: Client) => Promise<T>): Promise<T> => {
     const client = new Client({ connectionString: databaseUrl })
@@ -307,20 +312,20 @@ export const killLoop = async (loop: Loop): Promise<Findings> => {
     }
   }
   try {
-    await untilReady(baseUrl)
+    await waitUntilReady(baseUrl)
     const agents = await withDatabase(async (client) => {
-      if (loop.planted !== undefined) await client.query(loop.planted)
+      if (loop.plantedFaultSql !== undefined) await client.query(loop.plantedFaultSql)
       return [
-        await openAgent(baseUrl, client, { credits: 1_000_000, sessions: 200 * loop.seconds }),
+        await seedAgent(baseUrl, client, { credits: 1_000_000, sessions: 200 * loop.seconds }),
         // Fewer credits than sessions: kills must not let it have more.
-        await openAgent(baseUrl, client, { credits: 100, sessions: 400 }),
+        await seedAgent(baseUrl, client, { credits: 100, sessions: 400 }),
       ]
     })
     for (const agent of agents) {
       const body = { url: receiver.url, events: ['credential.issued'] }
       const registered = await call(`${baseUrl}/api/agents/webhooks`, body, agent.key)
       if (registered?.status !== 200)
-        throw new Error(`the webhook was refused: ${JSON.stringify(registered)}`)
+        throw new Error(`webhook registration was refused: ${JSON.stringify(registered)}`)
     }
     const load = startLoad(baseUrl, agents, loop.clients, random)
     const startedAt = performance.now()
@@ -331,7 +336,7 @@ export const killLoop = async (loop: Loop): Promise<Findings> => {
     const elapsed = () => (performance.now() - startedAt) / 1_000
     // A machine that is busy with other things gets more time, not fewer kills; but not without end.
     while (elapsed() < loop.seconds || (kills < killsMin && elapsed() < 4 * loop.seconds)) {
-      await workWithin(() => load.acknowledged.size, backMsMax)
+      await waitForProgress(() => load.acknowledged.size, recoveryMsMax)
       await setTimeout(200 + random() * 1_500)
       const target = chosen[kills % chosen.length] ?? 'api'
       kills += 1
@@ -340,13 +345,13 @@ export const killLoop = async (loop: Loop): Promise<Findings> => {
     }
     const seconds = Math.round(elapsed())
     await restarting
-    await untilReady(baseUrl)
+    await waitUntilReady(baseUrl)
     await load.stop()
     const { events, credentials, faults, ...books } = await withDatabase((client) =>
       audit(client, load.acknowledged),
     )
     // A worker that was killed leaves leases of a minute behind. Where books are wrong, there is no need to wait.
-    const undelivered = await untilDelivered(events, receiver.received, books.lost > 0 ? 0 : 90_000)
+    const undelivered = await waitForDeliveries(events, receiver.received, books.lost > 0 ? 0 : 90_000)
     const deliveries = [...receiver.received.values()].reduce((sum, times) => sum + times, 0)
     const acknowledged = load.acknowledged.size
     if (acknowledged !== credentials)
@@ -371,6 +376,6 @@ export const killLoop = async (loop: Loop): Promise<Findings> => {
 }
 
 /** Whether nothing was lost, charged twice or forgotten. */
-export const isSound = (findings: Findings): boolean =>
+export const hasNoFaults = (findings: KillFindings): boolean =>
   findings.lost + findings.doubleCharged + findings.missingCredential + findings.undelivered === 0 &&
   findings.faults.length === 0

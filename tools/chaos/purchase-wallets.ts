@@ -1,25 +1,25 @@
 import { startChain, TestDollar } from '@pohf/chain'
 import { encodeFunctionData, parseSignature, type Hex } from 'viem'
 import { setTimeout } from 'node:timers/promises'
-import { encode, makePayer, type Entry } from '../../packages/server/test/fixtures/payments/payer.ts'
+import { encode, makePayer, type PaymentOption } from '../../packages/server/test/fixtures/payments/payer.ts'
 
 type Chain = NonNullable<Awaited<ReturnType<typeof startChain>>>
 type Payer = ReturnType<typeof makePayer>
 /** One payment as a version 2 client sends it, and what it takes to send or cancel it in its stead. */
-export type Signed = {
+export type SignedPayment = {
   readonly nonce: Hex
   readonly header: string
   readonly payer: Payer
   readonly authorization: ReturnType<Payer['authorize']>
   readonly signature: Hex
-  readonly entry: Entry
+  readonly entry: PaymentOption
 }
 
 const send = (chain: Chain, data: Hex) =>
   chain.rpc('eth_sendTransaction', [{ from: chain.owner.address, to: chain.token, gas: '0x40000', data }])
 
 /** Submits an authorization as anybody can who has seen it. */
-export const preempt = (chain: Chain, { authorization: one, signature }: Signed) => {
+export const submitAsThirdParty = (chain: Chain, { authorization: one, signature }: SignedPayment) => {
   const { r, s, yParity } = parseSignature(signature)
   return send(
     chain,
@@ -42,7 +42,7 @@ export const preempt = (chain: Chain, { authorization: one, signature }: Signed)
 }
 
 /** The payer takes its authorization back. */
-export const cancel = async (chain: Chain, { payer, nonce, entry }: Signed) => {
+export const cancelAuthorization = async (chain: Chain, { payer, nonce, entry }: SignedPayment) => {
   const signature = await payer.account.signTypedData({
     domain: {
       name: entry.extra.name,
@@ -71,16 +71,16 @@ export const cancel = async (chain: Chain, { payer, nonce, entry }: Signed) => {
 }
 
 /** The terms of a challenge; a server that is just dead is asked again. */
-const ask = async (url: string): Promise<Entry> => {
+const fetchChallenge = async (url: string): Promise<PaymentOption> => {
   for (let tries = 0; tries < 600; tries++) {
     const header = await fetch(url, { signal: AbortSignal.timeout(10_000) })
       .then((response) => response.headers.get('payment-required'))
       .catch(() => null)
     if (header !== null)
-      return (JSON.parse(Buffer.from(header, 'base64').toString()) as { accepts: [Entry] }).accepts[0]
+      return (JSON.parse(Buffer.from(header, 'base64').toString()) as { accepts: [PaymentOption] }).accepts[0]
     await setTimeout(200)
   }
-  throw new Error('no challenge was to be had')
+  throw new Error('no payment challenge after 600 attempts')
 }
 
 /** Wallets with money that sign what a challenge asks for. */
@@ -88,10 +88,10 @@ export const makeWallets = async (chain: Chain, count: number) => {
   const payers = Array.from({ length: count }, () => makePayer())
   for (const { account } of payers) await chain.mint(account.address, 1_000_000_000n)
   return {
-    sign: async (url: string, index: number): Promise<Signed> => {
+    sign: async (url: string, index: number): Promise<SignedPayment> => {
       const payer = payers[index % payers.length]
       if (!payer) throw new Error('no wallet')
-      const entry = await ask(url)
+      const entry = await fetchChallenge(url)
       const authorization = payer.authorize(entry, Math.floor(Date.now() / 1_000), {
         // As long as a client is patient: a start of the api takes seconds on a busy machine.
         validBefore: String(Math.floor(Date.now() / 1_000) + 300),

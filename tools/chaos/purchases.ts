@@ -6,22 +6,34 @@ import { fileURLToPath } from 'node:url'
 import { startChain } from '@pohf/chain'
 import { Client } from 'pg'
 import { createDatabase, freePort, startCluster } from '../../packages/server/dev/cluster.ts'
-import { startNodeProxy, type Fate } from '../../packages/server/test/fixtures/payments/chain-proxy.ts'
-import { keepAlive, run, untilReady } from '../../packages/server/test/fixtures/processes/restarts.ts'
-import { cancel, makeWallets, preempt, type Signed } from './purchase-wallets.ts'
+import {
+  startChainProxy,
+  type CallOutcome,
+} from '../../packages/server/test/fixtures/payments/chain-proxy.ts'
+import {
+  startWithRestarts,
+  runToEnd,
+  waitUntilReady,
+} from '../../packages/server/test/fixtures/processes/restarts.ts'
+import {
+  cancelAuthorization,
+  makeWallets,
+  submitAsThirdParty,
+  type SignedPayment,
+} from './purchase-wallets.ts'
 
 const main = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url))
 
-export type Deaths = {
+export type PurchaseKillOptions = {
   readonly purchases: number
   readonly clients: number
   readonly seed: number
   /** What may happen; default: everything, each at least once. */
-  readonly fates?: readonly FateName[]
+  readonly scenarios?: readonly Scenario[]
   /** A statement before the load: to see that a planted fault is found. */
-  readonly planted?: string
+  readonly plantedFaultSql?: string
 }
-export type Findings = {
+export type PurchaseFindings = {
   readonly seed: number
   readonly seconds: number
   readonly kills: number
@@ -43,7 +55,7 @@ export type Findings = {
   readonly gaveUp: number
   /** Payments that ended as void, as they should. */
   readonly void: number
-  readonly byFate: Readonly<Record<string, number>>
+  readonly byScenario: Readonly<Record<string, number>>
   readonly faults: readonly string[]
 }
 
@@ -51,7 +63,7 @@ export type Findings = {
  * What happens to a purchase. The six deaths of the api: before the chain is asked, after it, with everything written
  * and nothing sent, sent and no answer, with the answer in hand, and while it delivers.
  */
-const fates = [
+const scenarios = [
   'plain',
   'killed before the check',
   'killed after the check',
@@ -65,13 +77,13 @@ const fates = [
   'sent by a stranger',
   'cancelled',
 ] as const
-export type FateName = (typeof fates)[number]
+export type Scenario = (typeof scenarios)[number]
 /** A start of the api takes seconds, so deaths are rarer than the rest: about one of six purchases. */
-const drawn: readonly FateName[] = [
-  ...Array.from({ length: 12 }, (): FateName => 'plain'),
-  ...fates.filter((name) => name.startsWith('killed')),
+const weightedScenarios: readonly Scenario[] = [
+  ...Array.from({ length: 12 }, (): Scenario => 'plain'),
+  ...scenarios.filter((name) => name.startsWith('killed')),
   ...Array.from({ length: 4 }, () =>
-    fates.filter((name) => !name.startsWith('killed') && name !== 'plain'),
+    scenarios.filter((name) => !name.startsWith('killed') && name !== 'plain'),
   ).flat(),
 ]
 
@@ -87,55 +99,65 @@ const randomFrom = (seed: number): (() => number) => {
 }
 
 type Chain = NonNullable<Awaited<ReturnType<typeof startChain>>>
-type Plan = { readonly fate: FateName; readonly payment: Signed; strikes: number }
+type PurchasePlan = {
+  readonly scenario: Scenario
+  readonly payment: SignedPayment
+  interruptionsLeft: number
+}
 
 /** A call over a connection that was closed is made once more at once, so what shall be in doubt is struck twice. */
-const strikesOf = (fate: FateName): number => (fate === 'receipt lost' || fate === 'never sent' ? 2 : 1)
+const interruptionsFor = (fate: Scenario): number =>
+  fate === 'receipt lost' || fate === 'never sent' ? 2 : 1
 
 /** Lets fate strike a purchase, at the call to the node that carries its authorization. */
-const strike = (
+const makeFaultRule = (
   chain: Chain,
-  plans: ReadonlyMap<string, Plan>,
+  plans: ReadonlyMap<string, PurchasePlan>,
   kill: () => void,
-): ((method: string, body: string) => Promise<Fate>) => {
+): ((method: string, body: string) => Promise<CallOutcome>) => {
   const killLater = (ms: number) => void setTimeout(ms).then(kill)
-  const onCheck = (plan: Plan): Fate => {
-    if (plan.fate === 'killed before the check') return (kill(), 'drop')
-    if (plan.fate === 'killed after the check') killLater(3)
-    return plan.fate === 'node away' ? 'drop' : 'pass'
+  const onCheck = (plan: PurchasePlan): CallOutcome => {
+    if (plan.scenario === 'killed before the check') return (kill(), 'drop')
+    if (plan.scenario === 'killed after the check') killLater(3)
+    return plan.scenario === 'node away' ? 'drop' : 'pass'
   }
-  const onSend = async (plan: Plan): Promise<Fate> => {
-    if (plan.fate === 'killed before sending') return (kill(), 'drop')
-    if (plan.fate === 'killed after sending') return (killLater(1), 'lose')
-    if (plan.fate === 'killed with the receipt') killLater(1)
-    if (plan.fate === 'killed while delivering') killLater(12)
-    if (plan.fate === 'receipt lost') return 'lose later'
-    if (plan.fate === 'never sent') return 'drop'
-    if (plan.fate === 'sent by a stranger') await preempt(chain, plan.payment)
-    if (plan.fate === 'cancelled') await cancel(chain, plan.payment)
+  const onSend = async (plan: PurchasePlan): Promise<CallOutcome> => {
+    if (plan.scenario === 'killed before sending') return (kill(), 'drop')
+    if (plan.scenario === 'killed after sending') return (killLater(1), 'lose')
+    if (plan.scenario === 'killed with the receipt') killLater(1)
+    if (plan.scenario === 'killed while delivering') killLater(12)
+    if (plan.scenario === 'receipt lost') return 'lose later'
+    if (plan.scenario === 'never sent') return 'drop'
+    if (plan.scenario === 'sent by a stranger') await submitAsThirdParty(chain, plan.payment)
+    if (plan.scenario === 'cancelled') await cancelAuthorization(chain, plan.payment)
     return 'pass'
   }
-  const early: readonly FateName[] = ['killed before the check', 'killed after the check', 'node away']
+  const early: readonly Scenario[] = ['killed before the check', 'killed after the check', 'node away']
   return async (method, body) => {
     const isSend = method.startsWith('eth_sendRaw')
     if (!isSend && method !== 'eth_call') return 'pass'
     const [plan] = [...plans].flatMap(([nonce, each]) => (body.includes(nonce) ? [each] : []))
-    if (!plan || plan.strikes === 0 || isSend === early.includes(plan.fate)) return 'pass'
-    plan.strikes--
+    if (!plan || plan.interruptionsLeft === 0 || isSend === early.includes(plan.scenario)) return 'pass'
+    plan.interruptionsLeft--
     return isSend ? onSend(plan) : onCheck(plan)
   }
 }
 
-type Outcome = { readonly plan: Plan; readonly status: number; readonly text: string; readonly tries: number }
+type Outcome = {
+  readonly plan: PurchasePlan
+  readonly status: number
+  readonly text: string
+  readonly tries: number
+}
 /** A client may wait as long as a lease and a few looks take, on a busy machine. */
-const patienceMs = 120_000
+const clientTimeoutMs = 120_000
 
 /** Whether an answer says how a purchase ended. */
-const isEnd = (status: number): boolean => ![0, 202, 429, 500, 503].includes(status)
+const isFinalStatus = (status: number): boolean => ![0, 202, 429, 500, 503].includes(status)
 
 /** Asks until there is an end: delivered, or refused for good. Anything else is asked again, with the same payment. */
-const settle = async (url: string, plan: Plan): Promise<Outcome> => {
-  const deadline = performance.now() + patienceMs
+const payUntilFinal = async (url: string, plan: PurchasePlan): Promise<Outcome> => {
+  const deadline = performance.now() + clientTimeoutMs
   for (let tries = 1; ; tries++) {
     const answer = await fetch(url, {
       headers: { 'payment-signature': plan.payment.header },
@@ -143,7 +165,7 @@ const settle = async (url: string, plan: Plan): Promise<Outcome> => {
     })
       .then(async (response) => ({ status: response.status, text: await response.text() }))
       .catch(() => undefined)
-    if (answer && isEnd(answer.status)) return { plan, ...answer, tries }
+    if (answer && isFinalStatus(answer.status)) return { plan, ...answer, tries }
     if (performance.now() > deadline)
       return { plan, status: answer?.status ?? 0, text: answer?.text ?? '', tries }
     await setTimeout(200)
@@ -151,7 +173,7 @@ const settle = async (url: string, plan: Plan): Promise<Outcome> => {
 }
 
 /** Counts both sides: what the chain says was paid, and what buyers and the database hold. */
-const count = async (database: Client, chain: Chain, outcomes: readonly Outcome[]) => {
+const countPaymentsAndDeliveries = async (database: Client, chain: Chain, outcomes: readonly Outcome[]) => {
   const { rows } = await database.query<{
     purchase_id: string
     state: string
@@ -165,7 +187,7 @@ const count = async (database: Client, chain: Chain, outcomes: readonly Outcome[
   )
   const stored = new Map(rows.map((row) => [row.nonce, row]))
   const logs = (await chain.rpc('eth_getLogs', [
-    { address: chain.token, fromBlock: '0x0', toBlock: 'latest', topics: [usedTopic] },
+    { address: chain.token, fromBlock: '0x0', toBlock: 'latest', topics: [authorizationUsedTopic] },
   ])) as { topics: string[] }[]
   const used = new Map<string, number>()
   for (const { topics } of logs) used.set(topics[2] ?? '', (used.get(topics[2] ?? '') ?? 0) + 1)
@@ -173,7 +195,7 @@ const count = async (database: Client, chain: Chain, outcomes: readonly Outcome[
   const found = { lost: 0, doubleCharged: 0, missingCredential: 0, credentialWithoutPayment: 0 }
   const note = (kind: keyof typeof found, { plan, status, text }: Outcome) => {
     found[kind]++
-    faults.push(`${kind}: ${plan.fate}, ${plan.payment.nonce}, answered ${status} ${text.slice(0, 120)}`)
+    faults.push(`${kind}: ${plan.scenario}, ${plan.payment.nonce}, answered ${status} ${text.slice(0, 120)}`)
   }
   for (const outcome of outcomes) {
     const { nonce } = outcome.plan.payment
@@ -204,7 +226,7 @@ const count = async (database: Client, chain: Chain, outcomes: readonly Outcome[
   }
 }
 /** AuthorizationUsed(address,bytes32). */
-const usedTopic = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5'
+const authorizationUsedTopic = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5'
 
 const openProcesses = async (chain: Chain, rpcUrl: string, planted: string | undefined) => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-purchases-'))
@@ -224,15 +246,15 @@ const openProcesses = async (chain: Chain, rpcUrl: string, planted: string | und
     X402_PAY_TO: chain.payTo.address,
     X402_GAS_KEYS_FILE: keys,
   }
-  await run([main, 'migrate'], env)
+  await runToEnd([main, 'migrate'], env)
   const database = new Client({ connectionString: databaseUrl })
   await database.connect()
   if (planted !== undefined) await database.query(planted)
-  const signer = keepAlive([main, 'signer'], env)
-  const worker = keepAlive([main, 'worker'], env)
-  const api = keepAlive([main, 'api'], env)
+  const signer = startWithRestarts([main, 'signer'], env)
+  const worker = startWithRestarts([main, 'worker'], env)
+  const api = startWithRestarts([main, 'api'], env)
   const baseUrl = `http://127.0.0.1:${port}`
-  await untilReady(baseUrl)
+  await waitUntilReady(baseUrl)
   return {
     baseUrl,
     database,
@@ -247,23 +269,23 @@ const openProcesses = async (chain: Chain, rpcUrl: string, planted: string | und
 }
 
 /** Buys again and again while the api is killed and the chain misbehaves, then counts what was paid and what was given. */
-export const killPurchases = async ({
+export const runPurchaseKills = async ({
   purchases,
   clients,
   seed,
-  planted,
-  fates: chosen,
-}: Deaths): Promise<Findings> => {
+  plantedFaultSql: planted,
+  scenarios: chosen,
+}: PurchaseKillOptions): Promise<PurchaseFindings> => {
   const chain = await startChain()
   if (!chain) throw new Error('anvil is not built for this system')
-  const node = await startNodeProxy(chain.url)
+  const node = await startChainProxy(chain.url)
   const stage = await openProcesses(chain, node.url, planted)
   const startedAt = performance.now()
   const random = randomFrom(seed)
-  const plans = new Map<string, Plan>()
+  const plans = new Map<string, PurchasePlan>()
   let kills = 0
-  node.rule(
-    strike(chain, plans, () => {
+  node.setFaultRule(
+    makeFaultRule(chain, plans, () => {
       kills++
       stage.killApi()
     }),
@@ -276,12 +298,12 @@ export const killPurchases = async ({
   const client = async () => {
     while (begun < purchases) {
       const index = begun++
-      const from = chosen ?? (index < fates.length ? [fates[index] ?? 'plain'] : drawn)
+      const from = chosen ?? (index < scenarios.length ? [scenarios[index] ?? 'plain'] : weightedScenarios)
       const fate = from[Math.floor(random() * from.length)] ?? 'plain'
       const payment = await wallets.sign(url, index)
-      const plan: Plan = { fate, payment, strikes: strikesOf(fate) }
+      const plan: PurchasePlan = { scenario: fate, payment, interruptionsLeft: interruptionsFor(fate) }
       plans.set(payment.nonce.slice(2), plan)
-      outcomes.push(await settle(url, plan))
+      outcomes.push(await payUntilFinal(url, plan))
       plans.delete(payment.nonce.slice(2))
     }
   }
@@ -298,8 +320,8 @@ export const killPurchases = async ({
     await Promise.all(Array.from({ length: clients }, client))
     // Who lost patience while the api was dead again and again comes back, as a buyer who may have paid does.
     for (const [index, outcome] of outcomes.entries())
-      if (!isEnd(outcome.status)) {
-        const later = await settle(url, outcome.plan)
+      if (!isFinalStatus(outcome.status)) {
+        const later = await payUntilFinal(url, outcome.plan)
         outcomes[index] = { ...later, tries: outcome.tries + later.tries }
         gaveUp++
       }
@@ -308,17 +330,17 @@ export const killPurchases = async ({
     const silent = await Promise.all(
       Array.from({ length: chosen ? 0 : Math.max(2, Math.floor(purchases / 50)) }, async (_, index) => {
         const payment = await wallets.sign(url, index)
-        const plan: Plan = { fate: 'plain', payment, strikes: 0 }
+        const plan: PurchasePlan = { scenario: 'plain', payment, interruptionsLeft: 0 }
         const answer = await fetch(url, { headers: { 'payment-signature': payment.header } })
         return { plan, status: answer.status, text: await answer.text(), tries: 1 }
       }),
     )
     await chain.rpc('evm_increaseTime', [400])
-    const ended = await Promise.all(silent.map(({ plan }) => settle(url, plan)))
+    const ended = await Promise.all(silent.map(({ plan }) => payUntilFinal(url, plan)))
     mining.abort()
     await mined
     const all = [...outcomes, ...ended]
-    const counted = await count(stage.database, chain, all)
+    const counted = await countPaymentsAndDeliveries(stage.database, chain, all)
     const faults = [
       ...counted.faults,
       ...silent
@@ -326,7 +348,7 @@ export const killPurchases = async ({
         .map(({ text }) => `a silent token was answered ${text}`),
       ...all
         .filter(({ status }) => ![200, 402].includes(status))
-        .map(({ plan, status }) => `${plan.fate} never ended: ${status}`),
+        .map(({ plan, status }) => `${plan.scenario} never ended: ${status}`),
     ]
     return {
       seed,
@@ -336,8 +358,8 @@ export const killPurchases = async ({
       ...counted,
       gaveUp,
       unknownOutcomes: all.reduce((sum, { tries }) => sum + tries - 1, 0),
-      byFate: Object.fromEntries(
-        fates.map((name) => [name, outcomes.filter(({ plan }) => plan.fate === name).length]),
+      byScenario: Object.fromEntries(
+        scenarios.map((name) => [name, outcomes.filter(({ plan }) => plan.scenario === name).length]),
       ),
       faults,
     }
@@ -348,7 +370,7 @@ export const killPurchases = async ({
   }
 }
 
-export const isSound = (findings: Findings): boolean =>
+export const hasNoFaults = (findings: PurchaseFindings): boolean =>
   findings.faults.length === 0 &&
   findings.lost + findings.doubleCharged + findings.missingCredential + findings.credentialWithoutPayment ===
     0 &&

@@ -2,7 +2,7 @@
 // npm run battery:kill [-- --seconds 60 --clients 8 --seed 1 --json]
 import { loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
-import { isSound, killLoop } from './processes.ts'
+import { hasNoFaults, runProcessKills } from './processes.ts'
 
 const { values } = parseArgs({
   options: {
@@ -12,7 +12,7 @@ const { values } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 })
-const findings = await killLoop({
+const findings = await runProcessKills({
   seconds: Number(values.seconds),
   clients: Number(values.clients),
   seed: Number(values.seed),
@@ -27,7 +27,7 @@ console.log(
 for (const fault of faults.slice(0, 20)) console.log(`✗ ${fault}`)
 const enough = findings.kills >= Math.floor(Number(values.seconds) / 4) && findings.acknowledged > 0
 if (!enough) console.log('✗ too few kills, or nothing was acknowledged: this says nothing')
-const sound = isSound(findings) && enough
+const sound = hasNoFaults(findings) && enough
 console.log(sound ? '✓ nothing lost, nothing charged twice, everything delivered' : '✗ it does not add up')
 if (values.json) console.log(JSON.stringify(numbers))
 if (!sound) process.exitCode = 1

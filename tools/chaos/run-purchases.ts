@@ -1,7 +1,7 @@
 // Buys while the api is killed and the chain misbehaves, and counts what was paid against what was delivered.
 // npm run battery:purchase [-- --purchases 1000 --clients 8 --seed 1 --json]
 import { parseArgs } from 'node:util'
-import { isSound, killPurchases } from './purchases.ts'
+import { hasNoFaults, runPurchaseKills } from './purchases.ts'
 
 const { values } = parseArgs({
   options: {
@@ -11,19 +11,19 @@ const { values } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 })
-const findings = await killPurchases({
+const findings = await runPurchaseKills({
   purchases: Number(values.purchases),
   clients: Number(values.clients),
   seed: Number(values.seed),
 })
 if (values.json) console.log(JSON.stringify(findings))
 else {
-  const { faults, byFate, ...numbers } = findings
+  const { faults, byScenario: byFate, ...numbers } = findings
   console.table(numbers)
   console.table(byFate)
   for (const fault of faults.slice(0, 20)) console.log(`✗ ${fault}`)
   console.log(
-    isSound(findings) ? '✓ every charge has its credential, and the reverse' : `${faults.length} faults`,
+    hasNoFaults(findings) ? '✓ every charge has its credential, and the reverse' : `${faults.length} faults`,
   )
 }
-if (!isSound(findings)) process.exitCode = 1
+if (!hasNoFaults(findings)) process.exitCode = 1

@@ -1,7 +1,7 @@
 // Kills the signer again and again under load, and compares what was answered, stored and journaled.
 // npm run battery:signer [-- --kills 50 --clients 8 --json]
 import { parseArgs } from 'node:util'
-import { killSigner } from './signer.ts'
+import { runSignerKills } from './signer.ts'
 
 const { values } = parseArgs({
   options: {
@@ -10,7 +10,7 @@ const { values } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 })
-const findings = await killSigner({ kills: Number(values.kills), clients: Number(values.clients) })
+const findings = await runSignerKills({ kills: Number(values.kills), clients: Number(values.clients) })
 if (values.json) console.log(JSON.stringify(findings))
 else {
   const { faults, ...numbers } = findings

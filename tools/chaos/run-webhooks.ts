@@ -1,7 +1,7 @@
 // Kills workers and PostgreSQL again and again under load, and counts what every endpoint was given.
 // npm run battery:webhooks [-- --seconds 60 --plant-loss --json]
 import { parseArgs } from 'node:util'
-import { killWebhooks } from './webhooks.ts'
+import { runWebhookKills } from './webhooks.ts'
 
 const { values } = parseArgs({
   options: {
@@ -11,7 +11,7 @@ const { values } = parseArgs({
   },
 })
 const duplicatesPercentMax = 10
-const findings = await killWebhooks({ seconds: Number(values.seconds), plantLoss: values['plant-loss'] })
+const findings = await runWebhookKills({ seconds: Number(values.seconds), plantLoss: values['plant-loss'] })
 const faults = [
   ...findings.faults,
   ...(findings.duplicatesPercent > duplicatesPercentMax

@@ -7,17 +7,21 @@ import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { createDatabase, freePort, startCluster } from '../../packages/server/dev/cluster.ts'
 import { compareWithJournal, readJournal } from '../../packages/server/src/signing/index.ts'
-import { keepAlive, run, untilReady } from '../../packages/server/test/fixtures/processes/restarts.ts'
+import {
+  startWithRestarts,
+  runToEnd,
+  waitUntilReady,
+} from '../../packages/server/test/fixtures/processes/restarts.ts'
 
 const main = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url))
 
-export type Deaths = {
+export type SignerKillOptions = {
   readonly kills: number
   readonly clients: number
   /** Another signer than the real one: to see that its fault is found. */
   readonly signer?: readonly string[]
 }
-export type Findings = {
+export type SignerFindings = {
   readonly kills: number
   readonly killsDuringCalls: number
   readonly seconds: number
@@ -30,7 +34,7 @@ export type Findings = {
 }
 
 type KeySet = { readonly keys: readonly (JsonWebKey & { readonly kid: string })[] }
-type Answered = { readonly credentialId: string; readonly jwt: string }
+type IssuedCredential = { readonly credentialId: string; readonly jwt: string }
 
 const post = async (url: string, body: object, key?: string) => {
   const response = await fetch(url, {
@@ -50,7 +54,7 @@ const startLoad = async (baseUrl: string, clients: number) => {
     mode: 'test',
   })
   const key = registered.json['apiKey'] ?? ''
-  const answered: Answered[] = []
+  const answered: IssuedCredential[] = []
   const faults: string[] = []
   const count = { refused: 0, waiting: 0 }
   const end = new AbortController()
@@ -83,24 +87,24 @@ const startLoad = async (baseUrl: string, clients: number) => {
   }
 }
 
-const readStored = async (databaseUrl: string): Promise<Answered[]> => {
+const readStored = async (databaseUrl: string): Promise<IssuedCredential[]> => {
   const client = new Client({ connectionString: databaseUrl })
   await client.connect()
-  const { rows } = await client.query<Answered>(
+  const { rows } = await client.query<IssuedCredential>(
     'select credential_id as "credentialId", jwt from credentials',
   )
   await client.end()
   return rows
 }
 
-type Books = {
-  readonly answered: readonly Answered[]
-  readonly stored: readonly Answered[]
+type AuditInput = {
+  readonly answered: readonly IssuedCredential[]
+  readonly stored: readonly IssuedCredential[]
   readonly lines: ReturnType<typeof readJournal>
   readonly keys: KeySet
 }
 /** What was answered is stored, what is stored is journaled, and all of it is signed by a published key. */
-const audit = ({ answered, stored, lines, keys }: Books): string[] => {
+const audit = ({ answered, stored, lines, keys }: AuditInput): string[] => {
   const faults: string[] = []
   const jwtOf = new Map(stored.map(({ credentialId, jwt }) => [credentialId, jwt]))
   for (const { credentialId, jwt } of answered)
@@ -123,7 +127,11 @@ const audit = ({ answered, stored, lines, keys }: Books): string[] => {
 }
 
 /** Kills the signer at random moments under load, then compares answers, table and journal. */
-export const killSigner = async ({ kills, clients, signer }: Deaths): Promise<Findings> => {
+export const runSignerKills = async ({
+  kills,
+  clients,
+  signer,
+}: SignerKillOptions): Promise<SignerFindings> => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-deaths-'))
   const cluster = await startCluster({ folder })
   const port = await freePort()
@@ -141,21 +149,24 @@ export const killSigner = async ({ kills, clients, signer }: Deaths): Promise<Fi
     KEY_LIMIT_PER_MINUTE: '10000000',
     LOG_LEVEL: 'fatal',
   }
-  await run([main, 'migrate'], env)
+  await runToEnd([main, 'migrate'], env)
   mkdirSync(env.DATA_DIR, { recursive: true, mode: 0o700 })
-  const processes = [keepAlive(signer ?? [main, 'signer'], env), keepAlive([main, 'api'], env)] as const
+  const processes = [
+    startWithRestarts(signer ?? [main, 'signer'], env),
+    startWithRestarts([main, 'api'], env),
+  ] as const
   try {
-    await untilReady(baseUrl)
+    await waitUntilReady(baseUrl)
     const startedAt = performance.now()
     const load = await startLoad(baseUrl, clients)
     let killsDuringCalls = 0
     for (let kill = 0; kill < kills; kill++) {
-      await untilReady(baseUrl)
+      await waitUntilReady(baseUrl)
       await setTimeout(Math.random() * 600)
       if (load.count.waiting > 0) killsDuringCalls++
       processes[0].kill()
     }
-    await untilReady(baseUrl)
+    await waitUntilReady(baseUrl)
     await load.stop()
     const seconds = (performance.now() - startedAt) / 1_000
     const keys = (await (await fetch(`${baseUrl}/.well-known/jwks.json`)).json()) as KeySet

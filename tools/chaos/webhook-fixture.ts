@@ -7,14 +7,14 @@ import { createDatabase, startCluster, type Cluster } from '../../packages/serve
 import { buildApp, buildContext } from '../../packages/server/src/wiring/index.ts'
 import { readConfig } from '../../packages/server/src/platform/ops/config.ts'
 import { inTransaction } from '../../packages/server/src/platform/db/db.ts'
-import { makeLog } from '../../packages/server/src/platform/ops/log.ts'
+import { makeLogger } from '../../packages/server/src/platform/ops/log.ts'
 import { migrate } from '../../packages/server/src/platform/db/migrate.ts'
 import { publish } from '../../packages/server/src/platform/queue/outbox.ts'
 
-export type StageAgent = { readonly agentId: `agt_${string}`; readonly apiKey: string }
+export type FixtureAgent = { readonly agentId: `agt_${string}`; readonly apiKey: string }
 
 /** A database of its own with agents and endpoints, for measuring and breaking the worker. */
-export const openStage = async (settings: Readonly<Record<string, string>> = {}) => {
+export const openWebhookFixture = async (settings: Readonly<Record<string, string>> = {}) => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-webhooks-'))
   let cluster: Cluster = await startCluster({ folder: folder, settings })
   const databaseUrl = await createDatabase(cluster, 'pohf')
@@ -25,7 +25,7 @@ export const openStage = async (settings: Readonly<Record<string, string>> = {})
     BASE_URL: 'http://127.0.0.1:3000',
     DATABASE_WAIT_SECONDS: '5',
   }
-  const log = makeLog('silent')
+  const log = makeLogger('silent')
   const ctx = buildContext({ config: readConfig(environment), log, name: 'pohf-battery' })
   const { api } = buildApp(ctx)
   const call = async <T>(method: 'GET' | 'POST', url: string, payload?: object, key?: string): Promise<T> => {
@@ -43,20 +43,20 @@ export const openStage = async (settings: Readonly<Record<string, string>> = {})
     environment,
     postmaster: () => cluster.process.pid ?? 0,
     register: () =>
-      call<StageAgent>('POST', '/api/agents/register', {
+      call<FixtureAgent>('POST', '/api/agents/register', {
         name: 'Battery',
         contactEmail: 'battery@example.com',
         mode: 'test',
       }),
-    subscribe: (agent: StageAgent, url: string, events: readonly string[]) =>
+    subscribe: (agent: FixtureAgent, url: string, events: readonly string[]) =>
       call<{ id: string }>('POST', '/api/agents/webhooks', { url, events }, agent.apiKey),
     /** One event about a subject, in a transaction of its own that commits, fails after the event, or loses it. */
-    happen: (agent: StageAgent, subject: string, end: 'committed' | 'rolled back' | 'lost' = 'committed') =>
+    happen: (agent: FixtureAgent, subject: string, end: 'committed' | 'rolled back' | 'lost' = 'committed') =>
       inTransaction(ctx, agent.agentId, async (tx) => {
         const { agentId } = agent
         const data = { keyId: subject }
         const id = await publish(tx, { agentId, mode: 'test', type: 'key.revoked', subject, data })
-        if (end === 'rolled back') throw new RolledBack(id)
+        if (end === 'rolled back') throw new RolledBackError(id)
         if (end === 'lost') await tx.deleteFrom('outbox').where('agent_id', '=', agentId).execute()
         return id
       }),
@@ -83,10 +83,10 @@ export const openStage = async (settings: Readonly<Record<string, string>> = {})
     },
   }
 }
-export type Stage = Awaited<ReturnType<typeof openStage>>
+export type WebhookFixture = Awaited<ReturnType<typeof openWebhookFixture>>
 
 /** What a transaction that must not count ends with; it names the event that nobody may hear of. */
-export class RolledBack extends Error {
+export class RolledBackError extends Error {
   readonly eventId: string
   constructor(eventId: string) {
     super('rolled back')

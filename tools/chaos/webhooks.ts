@@ -2,16 +2,22 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import type { ServerResponse } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { RolledBack, openReceivers, openStage, type Stage, type StageAgent } from './webhook-fixture.ts'
+import {
+  RolledBackError,
+  openReceivers,
+  openWebhookFixture,
+  type WebhookFixture,
+  type FixtureAgent,
+} from './webhook-fixture.ts'
 
 const main = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url))
 
-export type Deaths = {
+export type WebhookKillOptions = {
   readonly seconds: number
   /** Commits one event without its place in the outbox: to see that the loss is found. */
   readonly plantLoss: boolean
 }
-export type Findings = {
+export type WebhookFindings = {
   readonly seconds: number
   readonly workerKills: number
   readonly databaseKills: number
@@ -27,7 +33,7 @@ export type Findings = {
   readonly faults: readonly string[]
 }
 
-const keepWorker = (env: NodeJS.ProcessEnv) => {
+const startWorkerWithRestarts = (env: NodeJS.ProcessEnv) => {
   let stopping = false
   let child: ChildProcess
   const start = () => {
@@ -47,28 +53,28 @@ const keepWorker = (env: NodeJS.ProcessEnv) => {
 }
 
 const agentCount = 4
-const endpointsEach = 3
+const endpointsPerAgent = 3
 /** Of each agent the last endpoint is a bad one: a tenth of its answers are failures, some come late. */
-const answerAs = (path: string, response: ServerResponse): void => {
-  const bad = path.endsWith(`/${endpointsEach - 1}`)
+const respond = (path: string, response: ServerResponse): void => {
+  const bad = path.endsWith(`/${endpointsPerAgent - 1}`)
   if (!bad || Math.random() > 0.15) return void response.writeHead(204).end()
   if (Math.random() < 0.66) return void response.writeHead(503).end()
   void setTimeout(300).then(() => response.writeHead(204).end())
 }
 
 /** Writers that commit events one after another, about subjects in turn; some transactions fail on purpose. */
-const startWriters = (stage: Stage, agents: readonly StageAgent[]) => {
+const startWriters = (stage: WebhookFixture, agents: readonly FixtureAgent[]) => {
   const committed = new Map<string, number>()
   const rolledBack = new Set<string>()
   const count = { unknown: 0 }
   const end = new AbortController()
-  const write = async (agent: StageAgent, index: number) => {
+  const write = async (agent: FixtureAgent, index: number) => {
     for (let n = 0; !end.signal.aborted; n++) {
       const subject = `subject ${n % 5} number ${String(n).padStart(6, '0')}`
       try {
         committed.set(await stage.happen(agent, subject, n % 17 === 0 ? 'rolled back' : 'committed'), index)
       } catch (error) {
-        if (error instanceof RolledBack) rolledBack.add(error.eventId)
+        if (error instanceof RolledBackError) rolledBack.add(error.eventId)
         else count.unknown++
       }
       await setTimeout(25)
@@ -87,7 +93,7 @@ const startWriters = (stage: Stage, agents: readonly StageAgent[]) => {
 }
 
 /** Of the arrivals of one endpoint, in how many cases one came after a later one about the same subject. */
-const misplaced = (subjects: readonly string[]): number => {
+const countOutOfOrder = (subjects: readonly string[]): number => {
   const latest = new Map<string, string>()
   let count = 0
   for (const text of subjects) {
@@ -100,32 +106,35 @@ const misplaced = (subjects: readonly string[]): number => {
 
 const percent = (part: number, whole: number) => Math.round((part / Math.max(whole, 1)) * 10_000) / 100
 
-const until = async (deadlineMs: number, done: () => boolean): Promise<number> => {
+const waitUntil = async (deadlineMs: number, done: () => boolean): Promise<number> => {
   const startedAt = performance.now()
   while (!done() && performance.now() - startedAt < deadlineMs) await setTimeout(200)
   return (performance.now() - startedAt) / 1_000
 }
 
 /** Kills two workers and PostgreSQL again and again under load, then counts what every endpoint was given. */
-export const killWebhooks = async ({ seconds, plantLoss }: Deaths): Promise<Findings> => {
-  const stage = await openStage()
+export const runWebhookKills = async ({
+  seconds,
+  plantLoss,
+}: WebhookKillOptions): Promise<WebhookFindings> => {
+  const stage = await openWebhookFixture()
   const arrived = new Map<string, Map<string, number>>()
   const subjects = new Map<string, string[]>()
-  const receivers = await openReceivers(answerAs, ({ path, eventId, body }) => {
+  const receivers = await openReceivers(respond, ({ path, eventId, body }) => {
     const seen = arrived.get(path) ?? new Map<string, number>()
     arrived.set(path, seen.set(eventId, (seen.get(eventId) ?? 0) + 1))
     const { data } = JSON.parse(body) as { data: { keyId: string } }
     if (seen.get(eventId) === 1) subjects.set(path, [...(subjects.get(path) ?? []), data.keyId])
   })
-  const agents: StageAgent[] = []
+  const agents: FixtureAgent[] = []
   for (let a = 0; a < agentCount; a++) {
     const agent = await stage.register()
     agents.push(agent)
-    for (let e = 0; e < endpointsEach; e++)
+    for (let e = 0; e < endpointsPerAgent; e++)
       await stage.subscribe(agent, receivers.url(`/${a}/${e}`), ['key.revoked'])
   }
   const env = { ...process.env, ...stage.environment, LOG_LEVEL: 'silent' }
-  const workers = [keepWorker(env), keepWorker(env)]
+  const workers = [startWorkerWithRestarts(env), startWorkerWithRestarts(env)]
   const writers = startWriters(stage, agents)
   const kills = { worker: 0, database: 0 }
   const startedAt = performance.now()
@@ -142,22 +151,22 @@ export const killWebhooks = async ({ seconds, plantLoss }: Deaths): Promise<Find
   }
   await writers.stop()
   const ran = passed()
-  if (plantLoss) writers.committed.set(await stage.happen(agents[0] as StageAgent, 'planted', 'lost'), 0)
-  const expected = writers.committed.size * endpointsEach
+  if (plantLoss) writers.committed.set(await stage.happen(agents[0] as FixtureAgent, 'planted', 'lost'), 0)
+  const expected = writers.committed.size * endpointsPerAgent
   const missing = () =>
     [...writers.committed].flatMap(([eventId, agent]) =>
-      Array.from({ length: endpointsEach }, (_, e) => `/${agent}/${e}`)
+      Array.from({ length: endpointsPerAgent }, (_, e) => `/${agent}/${e}`)
         .filter((path) => !arrived.get(path)?.has(eventId))
         .map((path) => `${eventId} never reached ${path}`),
     )
   // A lease of a killed worker lasts 60 s, and a failure waits up to five minutes for its third attempt.
-  const drainSeconds = await until(plantLoss ? 90_000 : 420_000, () => missing().length === 0)
+  const drainSeconds = await waitUntil(plantLoss ? 90_000 : 420_000, () => missing().length === 0)
   await Promise.all(workers.map((worker) => worker.stop()))
   const all = [...arrived.values()]
   const distinct = all.reduce((sum, seen) => sum + seen.size, 0)
   const total = all.reduce((sum, seen) => sum + [...seen.values()].reduce((a, b) => a + b, 0), 0)
   const wrong = [...writers.rolledBack].filter((id) => all.some((seen) => seen.has(id)))
-  const disordered = [...subjects.values()].reduce((sum, list) => sum + misplaced(list), 0)
+  const disordered = [...subjects.values()].reduce((sum, list) => sum + countOutOfOrder(list), 0)
   receivers.close()
   await stage.close()
   return {

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startServer } from '../../packages/server/test/fixtures/processes/server.ts'
-import { findShop } from '../../packages/server/test/fixtures/processes/purchase-server.ts'
+import { tryStartPurchaseServer } from '../../packages/server/test/fixtures/processes/purchase-server.ts'
 import { compareGolden, describeDifferences, readGolden, writeGolden } from './golden/compare.ts'
 
 const goldenName = 'conformance.tsv'
@@ -27,9 +27,12 @@ const compareResults = (text: string): void => {
   process.exitCode = 1
 }
 
-const shop = await findShop()
-const server = shop ?? (await startServer())
-const env = { ...process.env, ...(shop ? { PAYER_PRIVATE_KEY: shop.chain.buyer.privateKey } : {}) }
+const purchaseServer = await tryStartPurchaseServer()
+const server = purchaseServer ?? (await startServer())
+const env = {
+  ...process.env,
+  ...(purchaseServer ? { PAYER_PRIVATE_KEY: purchaseServer.chain.buyer.privateKey } : {}),
+}
 const folder = mkdtempSync(join(tmpdir(), 'pohf-acceptance-'))
 const results = join(folder, 'results')
 try {
@@ -50,7 +53,7 @@ try {
     }
   }
   // Without a chain more is skipped than in the golden file.
-  if (shop && process.exitCode === undefined) compareResults(readFileSync(results, 'utf8'))
+  if (purchaseServer && process.exitCode === undefined) compareResults(readFileSync(results, 'utf8'))
 } finally {
   await server.stop()
   rmSync(folder, { recursive: true, force: true })

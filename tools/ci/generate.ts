@@ -63,7 +63,7 @@ const schemaTypes = async (): Promise<string> => {
   }
 }
 
-const wanted = new Map<string, string>([
+const expectedFiles = new Map<string, string>([
   ['docs/openapi.json', `${JSON.stringify(openApiDocument(), null, 2)}\n`],
   ['docs/config.md', configPage()],
   ['packages/chain/src/contracts.ts', contractsFile()],
@@ -73,8 +73,10 @@ const wanted = new Map<string, string>([
 ])
 
 mkdirSync(join(root, 'docs/errors'), { recursive: true })
-const stray = readdirSync(join(root, 'docs/errors')).filter((name) => !wanted.has(`docs/errors/${name}`))
-const stale = [...wanted]
+const stray = readdirSync(join(root, 'docs/errors')).filter(
+  (name) => !expectedFiles.has(`docs/errors/${name}`),
+)
+const stale = [...expectedFiles]
   .filter(([path, text]) => !existsSync(join(root, path)) || readFileSync(join(root, path), 'utf8') !== text)
   .map(([path]) => path)
 if (check) {
@@ -83,9 +85,9 @@ if (check) {
       `Not up to date: ${[...stale, ...stray].join(', ')}\nRun npm run generate and commit the result.`,
     )
     process.exitCode = 1
-  } else console.log(`${wanted.size} generated files are up to date`)
+  } else console.log(`${expectedFiles.size} generated files are up to date`)
 } else {
-  for (const [path, text] of wanted) writeFileSync(join(root, path), text)
+  for (const [path, text] of expectedFiles) writeFileSync(join(root, path), text)
   for (const name of stray) rmSync(join(root, 'docs/errors', name))
-  console.log(`${wanted.size} generated files written, ${stale.length} changed`)
+  console.log(`${expectedFiles.size} generated files written, ${stale.length} changed`)
 }

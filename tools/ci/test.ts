@@ -8,9 +8,9 @@ import { createDatabase, startCluster } from '../../packages/server/dev/cluster.
 import { migrate } from '../../packages/server/src/platform/db/migrate.ts'
 import { makeStoredFolder, storedFaults, storedTests } from './golden/stored.ts'
 
-const given = process.argv.slice(2)
-const files = given.filter((argument) => !argument.startsWith('-'))
-const flags = given.filter((argument) => argument.startsWith('-'))
+const cliArguments = process.argv.slice(2)
+const files = cliArguments.filter((argument) => !argument.startsWith('-'))
+const flags = cliArguments.filter((argument) => argument.startsWith('-'))
 const all = globSync([
   'packages/*/{src,test}/**/*.test.ts',
   'conformance/src/**/*.test.ts',

@@ -30,13 +30,13 @@ type Line = {
 }
 type Axis = { readonly label: string; readonly ticks: readonly (readonly [number, string])[] }
 
-const place = (share: number, from: number, to: number) =>
+const plotPosition = (share: number, from: number, to: number) =>
   (from + (to - from) * Math.max(0, Math.min(1, share))).toFixed(1)
 
 /** Lines over a grid; all places are shares of the plot, from the lower left. */
 function draw(title: string, axes: { readonly x: Axis; readonly y: Axis }, lines: readonly Line[]): string {
-  const x = (share: number) => place(share, PLOT.left, PLOT.right)
-  const y = (share: number) => place(share, PLOT.bottom, PLOT.top)
+  const x = (share: number) => plotPosition(share, PLOT.left, PLOT.right)
+  const y = (share: number) => plotPosition(share, PLOT.bottom, PLOT.top)
   const grid = [
     ...axes.x.ticks.map(
       ([at, label]) =>
@@ -71,7 +71,7 @@ ${drawn.join('\n')}
 `
 }
 
-const SECONDS_PLACE = new Map<number, number>([
+const SECONDS_POSITION = new Map<number, number>([
   [1, 0.05],
   [3, 0.5],
   [10, 0.95],
@@ -87,7 +87,7 @@ export function drawEqualError(results: readonly FamilyResult[]): string {
     {
       x: {
         label: 'seconds of motion',
-        ticks: [...SECONDS_PLACE].map(([seconds, at]) => [at, `${seconds} s`]),
+        ticks: [...SECONDS_POSITION].map(([seconds, at]) => [at, `${seconds} s`]),
       },
       y: {
         label: 'equal error (root scale)',
@@ -102,7 +102,7 @@ export function drawEqualError(results: readonly FamilyResult[]): string {
       dashed: HUMAN_DERIVED.includes(name),
       points: results
         .filter(({ family }) => family === name)
-        .map(({ seconds, eer }) => [SECONDS_PLACE.get(seconds) ?? 0, height(eer)] as const),
+        .map(({ seconds, eer }) => [SECONDS_POSITION.get(seconds) ?? 0, height(eer)] as const),
     })),
   )
 }

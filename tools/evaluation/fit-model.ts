@@ -5,14 +5,14 @@ import { resolve } from 'node:path'
 import { buildModel, VERSION } from './motion/build-model.ts'
 import { findData } from './data.ts'
 import { evaluate } from './motion/evaluate.ts'
-import { FULL, loadWorld } from './motion/dataset.ts'
+import { FULL, loadDataset } from './motion/dataset.ts'
 
 const data = findData()
 if ('missing' in data) {
   console.error(data.missing)
   process.exit(1)
 }
-const world = loadWorld(data.folder, FULL)
+const world = loadDataset(data.folder, FULL)
 const evaluation = evaluate(world, (text) => console.log(text))
 const text = JSON.stringify(buildModel(world, evaluation))
 writeFileSync(resolve(import.meta.dirname, `../../packages/scorer/src/models/${VERSION}.json`), `${text}\n`)

@@ -3,24 +3,24 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { WINDOW_SECONDS } from '../../packages/scorer/src/features.ts'
 import { type Evaluation, type FamilyResult, HUMAN_DERIVED, type Rates } from './motion/evaluate.ts'
-import type { IdeaResult } from './motion/experiments.ts'
+import type { ExperimentResult } from './motion/experiments.ts'
 import { drawEqualError, drawTradeOff } from './charts.ts'
 import type { ProbeRates } from './probes.ts'
 import type { ReplayReport } from './replay/measure.ts'
-import type { SessionRow } from './motion/sessions.ts'
+import type { SessionRates } from './motion/sessions.ts'
 
-export type Measured = {
+export type EvidenceMeasurements = {
   readonly model: string
   readonly evaluation: Evaluation
-  readonly sessions: readonly SessionRow[]
-  readonly ideas: readonly IdeaResult[]
+  readonly sessions: readonly SessionRates[]
+  readonly ideas: readonly ExperimentResult[]
   readonly replay: ReplayReport
   readonly probes: ProbeRates
   readonly sessionsPerSecond: number
 }
 
 const percent = (rate: number, digits = 1) => `${(100 * rate).toFixed(digits)} %`
-const between = ([low, high]: readonly [number, number]) =>
+const formatInterval = ([low, high]: readonly [number, number]) =>
   `${(100 * low).toFixed(1)}–${(100 * high).toFixed(1)}`
 const table = (head: readonly string[], rows: readonly (readonly string[])[]) =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
@@ -63,7 +63,7 @@ function goalRow({ bar, goal, met, rate, reclocked, digits = 1 }: Goal): string[
   ]
 }
 
-function goalRows({ evaluation: { families }, replay, probes }: Measured): string[][] {
+function goalRows({ evaluation: { families }, replay, probes }: EvidenceMeasurements): string[][] {
   const morph = families.find(({ family, seconds }) => family === 'stroke_morph' && seconds === 10)
   const synthetic = (share: 95 | 99, seconds: number, limit: number): Goal => {
     const rate = (rates: Rates) => (share === 95 ? rates.lostAt95 : rates.lostAt99)
@@ -135,16 +135,16 @@ function familyTable(families: readonly FamilyResult[], seconds: number): string
         HUMAN_DERIVED.includes(result.family) ? `**${result.family}**` : result.family,
         `${result.botWindows} / ${result.peopleWindows}`,
         result.auc.toFixed(4),
-        `${percent(result.eer)} (${between(result.intervals.eer)})`,
+        `${percent(result.eer)} (${formatInterval(result.intervals.eer)})`,
         percent(result.lostAt95),
-        `${percent(result.lostAt99)} (${between(result.intervals.lostAt99)})`,
+        `${percent(result.lostAt99)} (${formatInterval(result.intervals.lostAt99)})`,
         percent(result.reclocked.lostAt99),
         percent(result.passAt1),
       ]),
   )
 }
 
-function sections(measured: Measured): Map<string, string> {
+function sections(measured: EvidenceMeasurements): Map<string, string> {
   const { evaluation, sessions, ideas } = measured
   return new Map([
     ['goals', table(['Bar', 'Goal', 'People as recorded', 'On the frame clock', ''], goalRows(measured))],
@@ -223,7 +223,7 @@ function sections(measured: Measured): Map<string, string> {
 const line = (cells: readonly string[]) =>
   cells.map((cell, index) => (index === 0 ? cell.padEnd(17) : cell.padStart(9))).join(' ')
 
-export function printTable({ evaluation }: Measured): string {
+export function printTable({ evaluation }: EvidenceMeasurements): string {
   return [
     line(['family', 'seconds', 'windows', 'AUC', 'EER', 'lost@95', 'lost@99']),
     ...evaluation.families.map((row) =>
@@ -240,7 +240,7 @@ export function printTable({ evaluation }: Measured): string {
   ].join('\n')
 }
 
-export function writeReport(root: string, measured: Measured): void {
+export function writeReport(root: string, measured: EvidenceMeasurements): void {
   const file = join(root, 'docs/evidence.md')
   let text = readFileSync(file, 'utf8')
   for (const [name, content] of sections(measured)) {
@@ -258,7 +258,13 @@ export function writeReport(root: string, measured: Measured): void {
 }
 
 /** The one object that other programs read. */
-export function toJson({ model, evaluation, replay, probes, sessionsPerSecond }: Measured): string {
+export function toJson({
+  model,
+  evaluation,
+  replay,
+  probes,
+  sessionsPerSecond,
+}: EvidenceMeasurements): string {
   return JSON.stringify({
     model,
     families: evaluation.families.map((row) => ({

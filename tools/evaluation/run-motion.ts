@@ -8,13 +8,13 @@ import { currentModel } from '../../packages/scorer/src/current-model.ts'
 import { replayModel } from '../../packages/scorer/src/index.ts'
 import { findData, readHumans } from './data.ts'
 import { evaluate } from './motion/evaluate.ts'
-import { tryIdeas } from './motion/experiments.ts'
+import { runExperiments } from './motion/experiments.ts'
 import { computeProbes } from './probes.ts'
 import { collectStrokes } from './replay/fit.ts'
 import { measureReplay } from './replay/measure.ts'
-import { type Measured, printTable, toJson, writeReport } from './report.ts'
-import { judgeSessions, measureSpeed } from './motion/sessions.ts'
-import { FULL, loadWorld } from './motion/dataset.ts'
+import { type EvidenceMeasurements, printTable, toJson, writeReport } from './report.ts'
+import { evaluateSessions, measureSpeed } from './motion/sessions.ts'
+import { FULL, loadDataset } from './motion/dataset.ts'
 
 const { values } = parseArgs({
   options: { json: { type: 'boolean', default: false }, quick: { type: 'boolean', default: false } },
@@ -25,13 +25,13 @@ if ('missing' in data) {
   process.exit(1)
 }
 const startedAt = performance.now()
-const world = loadWorld(data.folder, values.quick ? { sessionsPerFamily: 8, variantsPerFamily: 4 } : FULL)
+const world = loadDataset(data.folder, values.quick ? { sessionsPerFamily: 8, variantsPerFamily: 4 } : FULL)
 const note = (text: string) => console.error(text)
-const measured: Measured = {
+const measured: EvidenceMeasurements = {
   model: currentModel.version,
   evaluation: evaluate(world, note, values.quick ? [3] : [1, 3, 10]),
-  sessions: judgeSessions(data.folder, world.split),
-  ideas: values.quick ? [] : tryIdeas(data.folder, FULL.sessionsPerFamily),
+  sessions: evaluateSessions(data.folder, world.split),
+  ideas: values.quick ? [] : runExperiments(data.folder, FULL.sessionsPerFamily),
   replay: measureReplay(collectStrokes(readHumans(data.folder)), replayModel, {
     sizes: values.quick ? [3_000] : [3_000, 300_000],
     repeats: values.quick ? 1 : 10,

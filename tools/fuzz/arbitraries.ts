@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 
 export type Json = Record<string, unknown>
 /** What goes over the wire as a body, and a word on what it is. */
-export type Sent = {
+export type FuzzBody = {
   readonly text: string | undefined
   readonly type: string | undefined
   readonly note: string
@@ -137,7 +137,7 @@ const oddValue: fc.Arbitrary<unknown> = fc.oneof(
 )
 
 /** One field of a good body made odd, left out, or added. */
-const near = (schema: Json): fc.Arbitrary<unknown> =>
+const nearlyValid = (schema: Json): fc.Arbitrary<unknown> =>
   fc
     .tuple(valid(schema), fc.constantFrom('replace', 'remove', 'add'), fc.nat(), oddValue)
     .map(([body, change, at, odd]) => {
@@ -180,14 +180,14 @@ const types = fc.constantFrom(
 )
 
 /** Bodies: mostly good, many nearly good, some from hell. */
-export const bodyArbitrary = (schema: Json | undefined): fc.Arbitrary<Sent> => {
+export const bodyArbitrary = (schema: Json | undefined): fc.Arbitrary<FuzzBody> => {
   const shape = schema ?? {}
   const json =
     (note: string) =>
-    (value: unknown): Sent => ({ text: JSON.stringify(value) ?? '', type: 'application/json', note })
+    (value: unknown): FuzzBody => ({ text: JSON.stringify(value) ?? '', type: 'application/json', note })
   return fc.oneof(
     { weight: 5, arbitrary: valid(shape).map(json('valid')) },
-    { weight: 3, arbitrary: near(shape).map(json('near')) },
+    { weight: 3, arbitrary: nearlyValid(shape).map(json('near')) },
     {
       weight: 1,
       arbitrary: fc

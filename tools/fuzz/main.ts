@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import * as fc from 'fast-check'
-import { bodyArbitrary, parameterArbitrary, type Json, type Sent } from './arbitraries.ts'
+import { bodyArbitrary, parameterArbitrary, type Json, type FuzzBody } from './arbitraries.ts'
 import { startServer } from '../../packages/server/test/fixtures/processes/server.ts'
 
 const { values: options } = parseArgs({
@@ -90,7 +90,7 @@ const requestArbitrary = (operation: Operation, callers: readonly Caller[]): fc.
   const parameters = operation.parameters.map((parameter) =>
     parameterArbitrary(parameter.schema).map((value) => ({ parameter, value })),
   )
-  const body: fc.Arbitrary<Sent> =
+  const body: fc.Arbitrary<FuzzBody> =
     operation.method === 'GET'
       ? fc.constant({ text: undefined, type: undefined, note: 'none' })
       : bodyArbitrary(operation.body)
@@ -175,11 +175,11 @@ try {
     faults: [],
   }
   // Operations that end the caller's own key would leave the rest of the run outside the door.
-  const lethal = new Set(['/api/agents/keys/rotate', '/api/agents/keys/revoke'])
+  const keyEndingPaths = new Set(['/api/agents/keys/rotate', '/api/agents/keys/revoke'])
   const perOperation = Math.ceil(requestsWanted / operations.length)
   const startedAt = performance.now()
   for (const operation of operations) {
-    const own = lethal.has(operation.path)
+    const own = keyEndingPaths.has(operation.path)
       ? [{ name: 'spare key', headers: bearer(await register(baseUrl, 'test')) }]
       : callers
     const samples = fc.sample(requestArbitrary(operation, own), { numRuns: perOperation, seed })

@@ -37,7 +37,7 @@ const call = async (baseUrl: string, path: string, request: { key?: string; body
 }
 
 /** A signer of the tool's own, with the service's schema of claims: for what a test key cannot have minted. */
-const makeFixture = (baseUrl: string) => {
+const makeLocalSigner = (baseUrl: string) => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const { x, y } = publicKey.export({ format: 'jwk' })
   const kid = createHash('sha256')
@@ -76,7 +76,7 @@ const makeFixture = (baseUrl: string) => {
 }
 
 /** What the running server mints for a test key. `work` needs micro-tasks; where they are not built it is missing. */
-const mintAll = async (baseUrl: string): Promise<Map<CredentialKind, string>> => {
+const mintCredentials = async (baseUrl: string): Promise<Map<CredentialKind, string>> => {
   const { json: agent } = await call(baseUrl, '/api/agents/register', {
     body: { name: 'Interop', contactEmail: 'interop@example.com', mode: 'test' },
   })
@@ -110,7 +110,7 @@ const mintAll = async (baseUrl: string): Promise<Map<CredentialKind, string>> =>
   return minted
 }
 
-const hostileOf = (good: string, serverKey: Jwk, fixture: ReturnType<typeof makeFixture>): Case[] => {
+const makeForgeries = (good: string, serverKey: Jwk, fixture: ReturnType<typeof makeLocalSigner>): Case[] => {
   const [header = '', payload = '', signature = ''] = good.split('.')
   const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, unknown>
   const pem = createPublicKey({ key: serverKey, format: 'jwk' }).export({ type: 'spki', format: 'pem' })
@@ -138,8 +138,8 @@ const hostileOf = (good: string, serverKey: Jwk, fixture: ReturnType<typeof make
 export const makeCases = async (baseUrl: string): Promise<{ cases: Case[]; keys: Jwk[] }> => {
   const { json } = await call(baseUrl, '/.well-known/jwks.json')
   const serverKeys = json['keys'] as Jwk[]
-  const fixture = makeFixture(baseUrl)
-  const minted = await mintAll(baseUrl)
+  const fixture = makeLocalSigner(baseUrl)
+  const minted = await mintCredentials(baseUrl)
   const fallback: Partial<Record<CredentialKind, Partial<CredentialClaims>>> = {
     work: { work: { session: 'ses_1', workflow: 'wf_1' } },
     purchase: { purchase: { id: 'pur_1', workflow: 'wf_1', payer: '0x1', transaction: '0x2' } },
@@ -155,5 +155,5 @@ export const makeCases = async (baseUrl: string): Promise<{ cases: Case[]; keys:
   const { kid } = JSON.parse(Buffer.from(view.split('.')[0] ?? '', 'base64url').toString()) as { kid: string }
   const serverKey = serverKeys.find((key) => key.kid === kid)
   if (!serverKey) throw new Error('the server signed with a key that its JWKS does not have')
-  return { cases: [...good, ...hostileOf(view, serverKey, fixture)], keys: [...serverKeys, fixture.jwk] }
+  return { cases: [...good, ...makeForgeries(view, serverKey, fixture)], keys: [...serverKeys, fixture.jwk] }
 }

@@ -8,7 +8,7 @@ import { usdcAddress, type Chain } from '@pohf/chain'
 import { verifyCredential } from '@pohf/verify'
 import { keccak256, pad, toHex, type Address, type Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { startShop } from '../../packages/server/test/fixtures/processes/purchase-server.ts'
+import { startPurchaseServer } from '../../packages/server/test/fixtures/processes/purchase-server.ts'
 
 const run = promisify(execFile)
 const folder = fileURLToPath(new URL('../../conformance/x402-clients', import.meta.url))
@@ -107,7 +107,7 @@ const seconds = (from: number, to: number) => ((to - from) / 1_000).toFixed(1)
 const startedAt = performance.now()
 install()
 const installedAt = performance.now()
-const shop = await startShop()
+const shop = await startPurchaseServer()
 try {
   let failed = 0
   console.log('client                    x402   one charge, one credential that verifies')

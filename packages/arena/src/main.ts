@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util'
 import { bots, closeBrowser, loadBot, needsBrowser } from './bots/index.ts'
 import { readLibrary } from './library.ts'
-import { playContest, type Result, tableOf } from './run.ts'
+import { runBot, type BotRunResult, tableOf } from './run.ts'
 
 const usage = `Plays bots against a running server and prints what became of their sessions.
 
@@ -53,11 +53,11 @@ const main = async (): Promise<number> => {
   }
   const names = values.bot === undefined ? (values.family ?? [...bots.keys()]) : [values.bot]
   const library = values.library === undefined ? [] : readLibrary(values.library)
-  const results: Result[] = []
+  const results: BotRunResult[] = []
   for (const name of names) {
     const bot = values.bot === undefined ? bots.get(name) : await loadBot(name)
-    if (!bot) throw new Error(`no family is called ${name}; there are ${[...bots.keys()].join(', ')}`)
-    const result = await playContest({
+    if (!bot) throw new Error(`unknown bot family ${name}; there are ${[...bots.keys()].join(', ')}`)
+    const result = await runBot({
       name,
       bot,
       target: { baseUrl: values['base-url'], site: values.site },

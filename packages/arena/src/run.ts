@@ -2,11 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bot, BotContext, BotOutcome } from './bots/bot.ts'
 import type { SessionScore } from '@pohf/scorer'
-import { judgeRecords } from './score-records.ts'
+import { scoreRecords } from './score-records.ts'
 import { readRecords } from './protocol/records.ts'
 import { createRandom } from './random.ts'
 
-export type Contest = Omit<BotContext, 'random' | 'signal'> & {
+export type BotRunOptions = Omit<BotContext, 'random' | 'signal'> & {
   readonly name: string
   readonly bot: Bot
   readonly sessions: number
@@ -27,7 +27,7 @@ type Verdict = {
   readonly components: Readonly<Record<string, number | null>> | null
 }
 
-type Played = {
+type SessionRun = {
   readonly outcome: BotOutcome | undefined
   readonly verdict: Verdict | undefined
   /** What the rules make of the server's own record, computed here; undefined without a key. */
@@ -38,13 +38,13 @@ type Played = {
 }
 
 const sessionMsMax = 180_000
-const verdictTries = 20
+const verdictAttemptsMax = 20
 
-const readVerdict = async (contest: Contest, sessionId: string): Promise<Verdict | undefined> => {
+const readVerdict = async (contest: BotRunOptions, sessionId: string): Promise<Verdict | undefined> => {
   if (contest.apiKey === undefined) return undefined
   const url = new URL(`/api/agents/sessions/${encodeURIComponent(sessionId)}`, contest.target.baseUrl)
   let last: Verdict | undefined
-  for (let attempt = 0; attempt < verdictTries; attempt += 1) {
+  for (let attempt = 0; attempt < verdictAttemptsMax; attempt += 1) {
     const response = await fetch(url, {
       headers: { authorization: `Bearer ${contest.apiKey}` },
       signal: AbortSignal.timeout(15_000),
@@ -58,12 +58,15 @@ const readVerdict = async (contest: Contest, sessionId: string): Promise<Verdict
   return last
 }
 
-const judge = async ({ apiKey, target }: Contest, sessionId: string): Promise<SessionScore | undefined> =>
+const scoreSessionRecords = async (
+  { apiKey, target }: BotRunOptions,
+  sessionId: string,
+): Promise<SessionScore | undefined> =>
   apiKey === undefined
     ? undefined
-    : judgeRecords(await readRecords({ baseUrl: target.baseUrl, apiKey }, sessionId), target.kind ?? 'view')
+    : scoreRecords(await readRecords({ baseUrl: target.baseUrl, apiKey }, sessionId), target.kind ?? 'view')
 
-const playOne = async (contest: Contest, index: number): Promise<Played> => {
+const runSession = async (contest: BotRunOptions, index: number): Promise<SessionRun> => {
   const startedAt = performance.now()
   let outcome: BotOutcome | undefined
   try {
@@ -75,7 +78,13 @@ const playOne = async (contest: Contest, index: number): Promise<Played> => {
     const wallMs = performance.now() - startedAt
     const { sessionId } = outcome
     const verdict = await readVerdict(contest, sessionId)
-    return { outcome, verdict, judgement: await judge(contest, sessionId), fault: undefined, wallMs }
+    return {
+      outcome,
+      verdict,
+      judgement: await scoreSessionRecords(contest, sessionId),
+      fault: undefined,
+      wallMs,
+    }
   } catch (error) {
     const fault = error instanceof Error ? error.message : String(error)
     return { outcome, verdict: undefined, judgement: undefined, fault, wallMs: performance.now() - startedAt }
@@ -83,12 +92,12 @@ const playOne = async (contest: Contest, index: number): Promise<Played> => {
 }
 
 /** The server's word where it has judged, else what its rules say by our own computation. */
-const verdictOf = ({ verdict, judgement }: Played) =>
+const verdictOf = ({ verdict, judgement }: SessionRun) =>
   verdict && verdict.verified !== null ? verdict : judgement
 
-export type Result = {
+export type BotRunResult = {
   readonly name: string
-  readonly played: readonly Played[]
+  readonly played: readonly SessionRun[]
   readonly verified: number
   readonly meanWallMs: number
   /** Processor time of this machine's bots for one session. */
@@ -96,13 +105,13 @@ export type Result = {
 }
 
 /** Plays all sessions of a contest, some at a time. */
-export const playContest = async (contest: Contest): Promise<Result> => {
-  const played: Played[] = []
+export const runBot = async (contest: BotRunOptions): Promise<BotRunResult> => {
+  const played: SessionRun[] = []
   const before = process.cpuUsage()
   let next = 0
   const worker = async () => {
     for (let index = next++; index < contest.sessions; index = next++)
-      played.push(await playOne(contest, index))
+      played.push(await runSession(contest, index))
   }
   await Promise.all(Array.from({ length: Math.min(contest.concurrency, contest.sessions) }, worker))
   const spent = process.cpuUsage(before)
@@ -124,7 +133,7 @@ const tally = (words: readonly string[]): string =>
     .join(', ')
 
 /** Why sessions were not verified: flags first, then the reasons, else what went wrong. */
-const reasonsOf = ({ played }: Result): string =>
+const reasonsOf = ({ played }: BotRunResult): string =>
   tally(
     played.flatMap((one) => {
       const verdict = verdictOf(one)
@@ -141,7 +150,7 @@ const median = (values: readonly number[]): string => {
 }
 
 /** One row per bot, as a table of Markdown. The cost is wall and processor time per verified session. */
-export const tableOf = (results: readonly Result[]): string => {
+export const tableOf = (results: readonly BotRunResult[]): string => {
   const rows = results.map((result) => {
     const { played, verified } = result
     const asked = played.reduce((sum, { judgement }) => sum + (judgement?.evidence.probes ?? 0), 0)

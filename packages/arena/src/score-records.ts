@@ -5,7 +5,7 @@ import { deviceScores, historyScore, scoreSession, type ScoredKind, type Session
 import { inputModel } from '@pohf/scorer/input-model'
 
 /** A new visitor: no device known, no history, nothing that only the server remembers. */
-export const judgeRecords = (records: readonly TelemetryRecord[], kind: ScoredKind): SessionScore =>
+export const scoreRecords = (records: readonly TelemetryRecord[], kind: ScoredKind): SessionScore =>
   scoreSession(
     records,
     {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startHarness } from '../../server/test/fixtures/harness.ts'
 import { loadBot, bots } from '../src/bots/index.ts'
 import { createRandom, generatorOf, type StrokeLibrary } from '../src/index.ts'
-import { playContest, tableOf } from '../src/run.ts'
+import { runBot, tableOf } from '../src/run.ts'
 
 const harness = await startHarness()
 const baseUrl = await harness.app.api.listen({ host: '127.0.0.1', port: 0 })
@@ -31,7 +31,7 @@ test(
       names.map((name) => {
         const bot = bots.get(name)
         assert.ok(bot)
-        return playContest({ ...given, name, bot, sessions: 2 })
+        return runBot({ ...given, name, bot, sessions: 2 })
       }),
     )
     for (const { name, played } of results)
@@ -60,7 +60,7 @@ test(
   { timeout: 120_000 },
   async () => {
     const bot = await loadBot(new URL('../examples/bot.ts', import.meta.url).pathname)
-    const { verified, played } = await playContest({ ...given, name: 'example', bot, sessions: 1 })
+    const { verified, played } = await runBot({ ...given, name: 'example', bot, sessions: 1 })
     assert.equal(played[0]?.fault, undefined)
     assert.equal(verified, 0)
   },

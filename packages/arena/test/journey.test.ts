@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { verifyCredential, type Fetch, type Policy } from '@pohf/verify'
 import { findChromium, launch } from '../../web/test/browser.ts'
 import { startSite } from '../../demo/src/site.ts'
-import { answerAll, openStage, sessionOf, watch } from '../../tag/test/fixture.ts'
+import { answerAll, startFixture, sessionOf, trackSession } from '../../tag/test/fixture.ts'
 import { missingForPerson, playPerson } from '../src/index.ts'
 
 const chromium = findChromium()
@@ -21,7 +21,7 @@ const skip =
 const open = async () => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-journey-'))
   execFileSync(process.execPath, [fileURLToPath(new URL('../../demo/build.ts', import.meta.url)), folder])
-  const stage = await openStage()
+  const stage = await startFixture()
   const { harness } = stage
   // A live agent with a confirmed mail address: its first thousand a month are free.
   const { agentId, apiKey } = await harness.register('live')
@@ -31,14 +31,14 @@ const open = async () => {
   const site = await startSite({ pohf: stage.service.url, site: agentId, apiKey, port: 0, folder })
   return { stage, harness, site, folder, agentId, apiKey }
 }
-const set = skip === false ? await open() : undefined
+const fixture = skip === false ? await open() : undefined
 after(async () => {
-  await set?.site.stop()
-  set?.stage.close()
-  if (set) rmSync(set.folder, { recursive: true, force: true })
+  await fixture?.site.stop()
+  fixture?.stage.close()
+  if (fixture) rmSync(fixture.folder, { recursive: true, force: true })
 })
 
-type Given = NonNullable<typeof set>
+type JourneyFixture = NonNullable<typeof fixture>
 const policyFor = (challenge: string): Policy => ({
   kinds: ['view'],
   minAssurance: 'low',
@@ -47,7 +47,7 @@ const policyFor = (challenge: string): Policy => ({
   challenge,
 })
 /** What the relying party does: it has the public keys and its own challenge, and trusts nobody's answer. */
-const relyOn = ({ harness }: Given, jwt: string, challenge: string) => {
+const verifyOffline = ({ harness }: JourneyFixture, jwt: string, challenge: string) => {
   const fromService: Fetch = async (url) => {
     const answer = await harness.call('GET', new URL(url).pathname)
     return new Response(answer.text, { status: answer.status })
@@ -55,11 +55,11 @@ const relyOn = ({ harness }: Given, jwt: string, challenge: string) => {
   const issuer = harness.ctx.config.BASE_URL
   return verifyCredential(jwt, { issuer, policy: policyFor(challenge), fetch: fromService })
 }
-const verify = ({ harness, apiKey }: Given, sessionId: string) =>
+const verify = ({ harness, apiKey }: JourneyFixture, sessionId: string) =>
   harness.call('POST', '/api/agents/verify', { key: apiKey, body: { sessionId } })
 
 /** One visit of the person: the comment is written, the check passed, the form sent. */
-const visit = async (given: Given, seed: number) => {
+const visit = async (given: JourneyFixture, seed: number) => {
   const person = await playPerson({ url: given.site.url, seed, signal: AbortSignal.timeout(150_000) })
   try {
     const challenge = (await person.page.getAttribute('pohf-check', 'challenge')) ?? ''
@@ -78,46 +78,48 @@ test(
   'a person passes the check on a page, and the relying party accepts the credential with its challenge',
   { skip, timeout: 480_000 },
   async (t) => {
-    assert.ok(set)
+    assert.ok(fixture)
     // A person may miss a question on a busy machine, and would try again.
-    let seen = await visit(set, 1)
+    let seen = await visit(fixture, 1)
     for (let again = 2; again <= 3 && seen.chip !== 'Person'; again += 1) {
       t.diagnostic(`visit ${again}: the last one ended as "${seen.chip}"`)
-      seen = await visit(set, again)
+      seen = await visit(fixture, again)
     }
     assert.equal(seen.chip, 'Person')
-    const { json, headers } = await verify(set, seen.sessionId)
+    const { json, headers } = await verify(fixture, seen.sessionId)
     assert.equal(headers['idempotent-replayed'], 'true', 'the site has minted it; asking again costs nothing')
     t.diagnostic(`quality ${json.quality}, assurance ${json.assurance}`)
-    const accepted = await relyOn(set, json.pohf_jwt, seen.challenge)
+    const accepted = await verifyOffline(fixture, json.pohf_jwt, seen.challenge)
     assert.ok(accepted.ok, accepted.ok ? '' : accepted.message)
     assert.equal(accepted.claims.test, undefined)
     assert.equal(accepted.claims.assurance, 'low', 'no device, no member: this is all that it says')
-    const elsewhere = await relyOn(set, json.pohf_jwt, 'the challenge of another page')
+    const elsewhere = await verifyOffline(fixture, json.pohf_jwt, 'the challenge of another page')
     assert.ok(!elsewhere.ok && elsewhere.reason === 'wrong_challenge')
   },
 )
 
 test('a bot on the same page is refused, and nothing is charged', { skip, timeout: 180_000 }, async () => {
-  assert.ok(set && 'path' in chromium)
+  assert.ok(fixture && 'path' in chromium)
   const browser = await launch(chromium.path)
   try {
     const page = await browser.newPage()
-    watch(page)
-    await page.goto(set.site.url)
+    trackSession(page)
+    await page.goto(fixture.site.url)
     await page.fill('#text', 'Buy now.')
     await page.click('pohf-check .box button')
     await page.click('pohf-check dialog .btn.main')
     // It is told every right place: even so.
-    await answerAll(page, set.stage)
+    await answerAll(page, fixture.stage)
     await page.getByRole('button', { name: 'Send the comment' }).click()
     await page.waitForSelector('pre')
     assert.equal(await page.textContent('main > p:not(.brand) > .chip'), 'Not accepted')
-    const before = await set.harness.call('GET', '/api/agents/credits/balance', { key: set.apiKey })
-    const refused = await verify(set, sessionOf(page))
+    const before = await fixture.harness.call('GET', '/api/agents/credits/balance', { key: fixture.apiKey })
+    const refused = await verify(fixture, sessionOf(page))
     assert.equal(refused.json.error, 'session_rejected')
     assert.ok(refused.json.details.some(({ code }: { code: string }) => code === 'flag_automation_env'))
-    const afterwards = await set.harness.call('GET', '/api/agents/credits/balance', { key: set.apiKey })
+    const afterwards = await fixture.harness.call('GET', '/api/agents/credits/balance', {
+      key: fixture.apiKey,
+    })
     assert.equal(afterwards.json.freeRemaining, before.json.freeRemaining)
   } finally {
     await browser.close()

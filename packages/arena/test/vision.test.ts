@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { crc32, deflateSync } from 'node:zlib'
-import { drawPoint, truthOf } from '../../server/src/sessions/recording/probes.ts'
+import { renderPointProbe, expectedAnswerOf } from '../../server/src/sessions/recording/probes.ts'
 import { findOpenRing } from '../src/vision/open-ring.ts'
 import { decodePng } from '../src/vision/png.ts'
 
@@ -61,9 +61,9 @@ test('a script without a browser finds the target of the probes that the server 
   let hits = 0
   for (let index = 0; index < asked; index += 1) {
     const seed = `vision ${index}`
-    const truth = truthOf({ kind: 'point', seed })
+    const truth = expectedAnswerOf({ kind: 'point', seed })
     assert.ok(truth.kind === 'point')
-    const found = findOpenRing(decodePng(drawPoint(seed)))
+    const found = findOpenRing(decodePng(renderPointProbe(seed)))
     if (found && Math.hypot(found.x - truth.x, found.y - truth.y) <= truth.radius) hits += 1
   }
   t.diagnostic(`${hits} of ${asked} probes hit by image analysis`)
@@ -75,9 +75,9 @@ test('a bright strip along the edge is taken for no ring', () => {
   const strip = 2
   for (let index = 0; index < 20; index += 1) {
     const seed = `strip ${index}`
-    const truth = truthOf({ kind: 'point', seed })
+    const truth = expectedAnswerOf({ kind: 'point', seed })
     assert.ok(truth.kind === 'point')
-    const { width, height, grey } = decodePng(drawPoint(seed))
+    const { width, height, grey } = decodePng(renderPointProbe(seed))
     for (let y = 0; y < height; y += 1) grey.fill(255, (y + 1) * width - strip, (y + 1) * width)
     const found = findOpenRing({ width, height, grey })
     assert.ok(found && Math.hypot(found.x - truth.x, found.y - truth.y) <= truth.radius, seed)
@@ -98,9 +98,9 @@ test('a pointer over a stage that is still empty is taken for no ring', () => {
 test('a pointer that rests on the picture is taken for no ring', () => {
   for (let index = 0; index < 20; index += 1) {
     const seed = `pointer ${index}`
-    const truth = truthOf({ kind: 'point', seed })
+    const truth = expectedAnswerOf({ kind: 'point', seed })
     assert.ok(truth.kind === 'point')
-    const { width, height, grey } = decodePng(drawPoint(seed))
+    const { width, height, grey } = decodePng(renderPointProbe(seed))
     // A cross of 24 px, in the open between four rings near the upper left corner, where a search meets it first.
     const ink = (grey[0] ?? 0) > 128 ? 0 : 255
     for (let y = 55; y < 79; y += 1) grey.fill(ink, y * width + 62, y * width + 66)

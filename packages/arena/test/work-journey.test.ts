@@ -8,21 +8,21 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { startStandIn } from '@pohf/checkout-simulator'
+import { startCheckoutSimulator } from '@pohf/checkout-simulator'
 import { probeOutcomes, readChunk } from '@pohf/protocol/telemetry'
 import { verifyCredential, type Fetch } from '@pohf/verify'
 import { findChromium, launch } from '../../web/test/browser.ts'
-import { answerByWords, openContext, phone, servePictures } from '../../web/test/worker-browser.ts'
-import { openWorkStage } from '../../web/test/worker-fixture.ts'
-import { houseAgentId } from '../../server/src/agents/index.ts'
+import { answerTextQuestions, openContext, phone, servePictures } from '../../web/test/worker-browser.ts'
+import { startWorkerFixture } from '../../web/test/worker-fixture.ts'
+import { platformAgentId } from '../../server/src/agents/index.ts'
 import { inTransaction } from '../../server/src/platform/db/db.ts'
 import { readRecords } from '../../server/src/sessions/index.ts'
-import { faultsOfBooks } from '../../server/test/fixtures/payments/ledger.ts'
+import { ledgerFaults } from '../../server/test/fixtures/payments/ledger.ts'
 import { startMain } from '../../server/test/fixtures/processes/child-processes.ts'
 import type { Harness } from '../../server/test/fixtures/harness.ts'
-import { invite, registerPaying } from '../../server/test/fixtures/people/member.ts'
+import { invite, registerConfirmedAgent } from '../../server/test/fixtures/people/member.ts'
 import { startReceiver } from '../../server/test/fixtures/webhook-receiver.ts'
-import { until } from '../../server/test/fixtures/polling.ts'
+import { pollUntil } from '../../server/test/fixtures/polling.ts'
 import { subscribe } from '../../server/test/fixtures/webhooks.ts'
 import { missingForPerson, playPerson } from '../src/index.ts'
 
@@ -44,12 +44,12 @@ const authenticator = {
   automaticPresenceSimulation: true,
 } as const
 /** The device's own authenticator: it makes and keeps passkeys, and nothing else goes through here. */
-const giveAuthenticator = async (page: Page): Promise<void> => {
+const addVirtualAuthenticator = async (page: Page): Promise<void> => {
   const devtools = await page.context().newCDPSession(page)
   await devtools.send('WebAuthn.enable')
   await devtools.send('WebAuthn.addVirtualAuthenticator', { options: authenticator })
 }
-const says = (page: Page, text: string | RegExp, timeout = 60_000) =>
+const waitForHeading = (page: Page, text: string | RegExp, timeout = 60_000) =>
   page.locator('h1', { hasText: text }).waitFor({ timeout })
 const isAnswered = (page: Page) => async () =>
   (await page.locator('.bar-foot').count()) > 0 &&
@@ -63,8 +63,8 @@ test(
     const startedAt = performance.now()
     const log = (text: string) =>
       t.diagnostic(`${((performance.now() - startedAt) / 1_000).toFixed(0)} s: ${text}`)
-    const { harness, url } = await openWorkStage(async (address) => {
-      const standIn = await startStandIn({ webhookUrl: `${address}/api/payments/card/webhook` })
+    const { harness, url } = await startWorkerFixture(async (address) => {
+      const standIn = await startCheckoutSimulator({ webhookUrl: `${address}/api/payments/card/webhook` })
       after(() => standIn.stop())
       return standIn.settings
     })
@@ -72,8 +72,8 @@ test(
     after(() => browser.close())
 
     const [buyer, home] = [
-      await registerPaying(harness, 'live', 'buyer@example.com'),
-      await registerPaying(harness, 'live', 'home@example.com'),
+      await registerConfirmedAgent(harness, 'live', 'buyer@example.com'),
+      await registerConfirmedAgent(harness, 'live', 'home@example.com'),
     ]
     const receiver = await startReceiver()
     await subscribe(harness, buyer, receiver.url)
@@ -92,22 +92,27 @@ test(
       )
       return Number(rows[0]?.sum ?? 0)
     }
-    const house = houseAgentId(harness.ctx.config, 'live')
+    const agentId = platformAgentId(harness.ctx.config, 'live')
     let orderId = ''
     /** Where the money and the Stars are, with every book added up. */
-    const sums = async (expected: { escrow: number; revenue: number; backing: number; vesting: number }) => {
+    const assertBalances = async (expected: {
+      escrow: number
+      revenue: number
+      backing: number
+      vesting: number
+    }) => {
       assert.deepEqual(
         {
           escrow: await balance(buyer.agentId, `escrow:${orderId}`, 'usd_cent'),
           revenue: await balance(buyer.agentId, 'revenue:work', 'usd_cent'),
           backing: await balance(buyer.agentId, 'backing:stars', 'usd_cent'),
-          vesting: await balance(house, 'vesting:%', 'star'),
+          vesting: await balance(agentId, 'vesting:%', 'star'),
         },
         expected,
       )
-      assert.deepEqual(await faultsOfBooks(harness), [])
+      assert.deepEqual(await ledgerFaults(harness), [])
     }
-    const nothing = { escrow: 0, revenue: 0, backing: 0, vesting: 0 }
+    const zeroBalances = { escrow: 0, revenue: 0, backing: 0, vesting: 0 }
     const all = quantity * workflow.priceCents
 
     // The agent orders.
@@ -120,18 +125,18 @@ test(
       })),
     })
     orderId = String(placed.orderId)
-    await sums(nothing)
+    await assertBalances(zeroBalances)
     // A person pays.
     const { checkoutUrl } = await ask('POST', 'order/fund', { orderId })
     const payer = await browser.newPage()
     await payer.goto(String(checkoutUrl))
     await payer.click('text=/Pay 1.50 USD by card/')
-    await until(
+    await pollUntil(
       'the order is funded',
       async () => (await ask('GET', `orders/${orderId}`)).status === 'funded',
     )
     await payer.close()
-    await sums({ ...nothing, escrow: all })
+    await assertBalances({ ...zeroBalances, escrow: all })
     log('ordered and paid')
 
     // The first member enrols and works, by hand and eye.
@@ -144,7 +149,7 @@ test(
     })
     after(() => person.close())
     const { page: own } = person
-    await giveAuthenticator(own)
+    await addVirtualAuthenticator(own)
     await servePictures(own)
     assert.deepEqual(await own.evaluate<number[]>('[innerWidth, innerHeight]'), [phone.width, phone.height])
     await person.press('input[name=agree]')
@@ -174,7 +179,7 @@ test(
       await person.press(way === 'pointer' ? '.act .btn.main' : '[aria-describedby=words-why]')
       await own.locator('.answer').waitFor({ timeout: 60_000 })
       if (way === 'pointer') await person.answerQuestions(isAnswered(own))
-      else await answerByWords(own, undefined, person.key)
+      else await answerTextQuestions(own, undefined, person.key)
       await person.type('#f-subject', subject)
       await person.press('.bar-foot .btn.main')
       await own.locator('h1.said').waitFor({ timeout: 90_000 })
@@ -196,11 +201,11 @@ test(
     }
     log(`units by hand: ${units.join(', ')}`)
     assert.ok(byHand >= 1, 'somebody played by the operating system can work')
-    await sums({ ...nothing, escrow: all })
+    await assertBalances({ ...zeroBalances, escrow: all })
 
     // The second member goes the accessible way.
     const other = await openContext(browser, phone)
-    await giveAuthenticator(other.page)
+    await addVirtualAuthenticator(other.page)
     await servePictures(other.page)
     const second = other.page
     await second.goto((await invite(harness, home.apiKey)).enrolUrl)
@@ -221,15 +226,15 @@ test(
       await second.getByRole('button', { name: 'Begin without a pointer' }).focus()
       await second.keyboard.press('Enter')
       await second.locator('.answer').waitFor()
-      await answerByWords(second)
+      await answerTextQuestions(second)
       await second.locator('#f-subject').focus()
       await second.keyboard.type(`shoe ${n + 1}`)
       await second.getByRole('button', { name: 'Hand in' }).focus()
       await second.keyboard.press('Enter')
-      await says(second, 'Handed in. A person did this.')
+      await waitForHeading(second, 'Handed in. A person did this.')
     }
     log('three units are handed in')
-    await sums({ ...nothing, escrow: all })
+    await assertBalances({ ...zeroBalances, escrow: all })
 
     // The agent hears of each by webhook, and reads answers and proofs.
     await harness.work()
@@ -272,7 +277,7 @@ test(
     for (const { n } of results.units.filter((unit: { n: number }) => unit.n !== refused)) {
       await ask('POST', `orders/${orderId}/units/${n}/accept`)
       paid += 1
-      await sums({
+      await assertBalances({
         escrow: all - paid * workflow.priceCents,
         revenue: paid * (workflow.priceCents - workflow.rewardStars),
         backing: paid * workflow.rewardStars,
@@ -284,25 +289,25 @@ test(
       note: 'That is a sandal.',
     })
     const held = { escrow: 50, revenue: 50, backing: 50, vesting: 50 }
-    await sums(held)
+    await assertBalances(held)
 
     // The person reads why and appeals.
     await person.press('.top a[href^="/work/earnings"]')
     const row = await own.locator('.row', { hasText: 'not accepted' }).getAttribute('href')
     await person.press(`.row[href="${row}"]`)
-    await says(own, 'The buyer did not accept it.')
+    await waitForHeading(own, 'The buyer did not accept it.')
     assert.match((await own.textContent('main')) ?? '', /That is a sandal\./)
     await person.type('#appeal', 'It goes above the ankle.')
     await person.press('form button[type=submit]')
-    await says(own, 'A person of this service is looking at it.')
-    await sums(held)
+    await waitForHeading(own, 'A person of this service is looking at it.')
+    await assertBalances(held)
 
     // An operator decides for the person.
     const run = startMain(['operator', 'create', 'Ada'], {
       DATABASE_URL: harness.ctx.config.DATABASE_URL,
       DATA_DIR: harness.dataDir,
     })
-    assert.equal(await run.ended, 0, run.errors())
+    assert.equal(await run.exited, 0, run.errors())
     const { operatorKey } = JSON.parse(run.out()) as { operatorKey: string }
     const operate = async (method: string, path: string, body?: unknown) => {
       const answer = await harness.operate(method, `/operator/${path}`, {
@@ -318,25 +323,28 @@ test(
       decision: 'accepted',
       reason: 'The picture shows a boot.',
     })
-    await sums({ escrow: 0, revenue: 75, backing: 75, vesting: 75 })
+    await assertBalances({ escrow: 0, revenue: 75, backing: 75, vesting: 75 })
     const order = await ask('GET', `orders/${orderId}`)
     assert.equal(order.status, 'completed')
     assert.deepEqual(order.escrow, { status: 'released', heldUsd: 0, paidUsd: 1.5, returnedUsd: 0 })
     await person.press('.top a[href^="/work/earnings"]')
-    await says(own, `${byHand * workflow.rewardStars} Stars wait, nothing is ready to be paid out yet.`)
+    await waitForHeading(
+      own,
+      `${byHand * workflow.rewardStars} Stars wait, nothing is ready to be paid out yet.`,
+    )
     log('the appeal is decided, the escrow is empty')
 
     // The waiting time passes; the person signs in again and asks for the payout.
     await harness.advance(15 * 86_400_000)
     await harness.work()
-    assert.equal(await balance(house, 'vesting:%', 'star'), 0)
+    assert.equal(await balance(agentId, 'vesting:%', 'star'), 0)
     await own.reload()
     await own.locator('h1').waitFor()
     await person.press('.act .btn.main')
-    await says(own, `${byHand * workflow.rewardStars} Stars are ready to be paid out.`)
+    await waitForHeading(own, `${byHand * workflow.rewardStars} Stars are ready to be paid out.`)
     await person.press('.payout button[type=submit]')
     await own.locator('.note.ok').waitFor({ timeout: 30_000 })
-    assert.deepEqual(await faultsOfBooks(harness), [])
+    assert.deepEqual(await ledgerFaults(harness), [])
     const { rows } = await harness.owner.query('select stars::int as stars, state from payout_requests')
     assert.deepEqual(rows, [{ stars: byHand * workflow.rewardStars, state: 'queued' }])
     assert.deepEqual(other.faults, [])
@@ -366,7 +374,7 @@ type Press = (name: string) => Promise<void>
 
 /** Goes on with Tab until the focus is where it is wanted. */
 const tabUntil = (page: Page, press: Press, isThere: string): Promise<true> =>
-  until('Tab comes there', async () => {
+  pollUntil('Tab comes there', async () => {
     if (await page.evaluate<boolean>(isThere)) return true
     await press('Tab')
     return false
@@ -390,7 +398,7 @@ const passCheckByKeys = async (page: Page, press: Press): Promise<void> => {
     return { runs: dialog.querySelector('.bar.runs') !== null, title: dialog.querySelector('h2').textContent, choices: [...dialog.querySelectorAll('.choice')].map((one) => one.lastChild.textContent) }
   })()`
   let last = ''
-  await until(
+  await pollUntil(
     'the check ends',
     async () => {
       const seen = await page.evaluate<{ runs: boolean; title: string; choices: string[] } | null>(read)

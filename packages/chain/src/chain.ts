@@ -22,10 +22,10 @@ const findAnvil = (): string | undefined => {
 export const usdcAddress: Address = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
 
 /** The words that every development chain derives its accounts from: these keys are known to everybody. */
-const words = 'test test test test test test test test test test test junk'
+const mnemonic = 'test test test test test test test test test test test junk'
 export type Account = { readonly address: Address; readonly privateKey: Hex }
 const accountOf = (addressIndex: number): Account => {
-  const account = mnemonicToAccount(words, { addressIndex })
+  const account = mnemonicToAccount(mnemonic, { addressIndex })
   const { privateKey } = account.getHdKey()
   if (!privateKey) throw new Error('an account has no key')
   return { address: account.address, privateKey: toHex(privateKey) }
@@ -58,17 +58,17 @@ const startDeadlineMs = 30_000
 /** It chooses its port itself and says so in its last line. */
 const urlOf = (child: ChildProcess): Promise<string> =>
   new Promise((resolve, reject) => {
-    let said = ''
+    let output = ''
     const timer = setTimeout(
       () => reject(new Error(`anvil did not listen within ${startDeadlineMs} ms`)),
       startDeadlineMs,
     )
     child.once('error', reject)
-    child.once('exit', () => reject(new Error(`anvil stopped at start: ${said.slice(-2_000)}`)))
-    child.stderr?.on('data', (chunk: Buffer) => (said = `${said}${chunk.toString()}`.slice(-10_000)))
+    child.once('exit', () => reject(new Error(`anvil stopped at start: ${output.slice(-2_000)}`)))
+    child.stderr?.on('data', (chunk: Buffer) => (output = `${output}${chunk.toString()}`.slice(-10_000)))
     child.stdout?.on('data', (chunk: Buffer) => {
-      said = `${said}${chunk.toString()}`.slice(-10_000)
-      const address = /Listening on (127\.0\.0\.1:\d+)/.exec(said)?.[1]
+      output = `${output}${chunk.toString()}`.slice(-10_000)
+      const address = /Listening on (127\.0\.0\.1:\d+)/.exec(output)?.[1]
       if (address === undefined) return
       clearTimeout(timer)
       resolve(`http://${address}`)

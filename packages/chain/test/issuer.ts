@@ -5,7 +5,7 @@ import { headerOf, type Jwk, type Onchain } from '@pohf/chain'
 export const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
 export const word = (value: bigint): Hex => toHex(value, { size: 32 })
 /** The other signature that is as good: s and its complement. */
-export const twin = (token: Onchain): Onchain => ({ ...token, s: word(order - BigInt(token.s)) })
+export const highSTwin = (token: Onchain): Onchain => ({ ...token, s: word(order - BigInt(token.s)) })
 export const isHigh = (token: Onchain): boolean => BigInt(token.s) > order / 2n
 
 export type Claims = {

@@ -4,7 +4,7 @@ import { after, test } from 'node:test'
 import * as fc from 'fast-check'
 import type { Address, Hex } from 'viem'
 import { compile, deployRegistry, startChain, type Chain } from '@pohf/chain'
-import { makeIssuer, twin, word } from './issuer.ts'
+import { makeIssuer, highSTwin, word } from './issuer.ts'
 
 const wallets = Array.from({ length: 3 }, (_, index): Address => `0x${String(index + 1).repeat(40)}`)
 const humans = Array.from({ length: 3 }, (_, index): Hex => word(BigInt(index + 1)))
@@ -83,7 +83,7 @@ after(() => chain?.stop())
 const skip = chain ? false : 'npm has no anvil for this system'
 
 /** Plays one list of steps on a registry and on the rules, and fails where they part. */
-const play = async (here: Chain, steps: readonly Step[], seen: Record<string, number>, code?: Hex) => {
+const runSteps = async (here: Chain, steps: readonly Step[], seen: Record<string, number>, code?: Hex) => {
   const registry = await deployRegistry(here, code)
   const issuers = [makeIssuer(), makeIssuer(), makeIssuer()]
   for (const { jwk } of issuers) await registry.addKey(jwk, 9_000_000_000)
@@ -102,7 +102,7 @@ const play = async (here: Chain, steps: readonly Step[], seen: Record<string, nu
     const claims = { wallet: walletAt(each.wallet), nul: humanAt(each.human), iat, exp: token.exp }
     const signed = issuers[each.key]?.sign(claims)
     assert.ok(signed)
-    const outcome = await at(() => registry.bind(each.flip ? twin(signed) : signed))
+    const outcome = await at(() => registry.bind(each.flip ? highSTwin(signed) : signed))
     const wanted = model.bind(each.human, token, now)
     assert.equal(typeof outcome === 'number' ? 'bound' : outcome, wanted)
     seen[wanted] = (seen[wanted] ?? 0) + 1
@@ -132,7 +132,7 @@ test('whatever is brought in whatever order, the contract and the plain rules ag
   const seen: Record<string, number> = {}
   const steps = fc.array(step, { minLength: 5, maxLength: 25 })
   await fc.assert(
-    fc.asyncProperty(steps, (each) => play(chain, each, seen)),
+    fc.asyncProperty(steps, (each) => runSteps(chain, each, seen)),
     { numRuns: 15 },
   )
   for (const outcome of ['bound', 'Stale', 'WalletTaken', 'Expired'])
@@ -189,9 +189,9 @@ test('each of these lines is needed: without it the two part', { skip }, async (
   const source = readFileSync(new URL('../contracts/HumanRegistry.sol', import.meta.url), 'utf8')
   for (const [line, instead, steps] of lines) {
     assert.equal(source.split(line).length, 2, `the registry has this line once: ${line}`)
-    await play(chain, steps, {})
+    await runSteps(chain, steps, {})
     const weak = compile(source.replace(line, instead))['HumanRegistry']?.bytecode
-    await assert.rejects(play(chain, steps, {}, weak), assert.AssertionError, line)
+    await assert.rejects(runSteps(chain, steps, {}, weak), assert.AssertionError, line)
   }
   t.diagnostic(`${lines.length} lines were taken away, one at a time`)
 })

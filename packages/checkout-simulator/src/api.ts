@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Acts } from './actions.ts'
-import type { Book, Session } from './records.ts'
+import type { Actions } from './actions.ts'
+import type { Records, Session } from './records.ts'
 import { at, listAt, readForm, textAt, type Form } from './form.ts'
 
 export type Reply = {
@@ -8,17 +8,17 @@ export type Reply = {
   readonly headers?: Readonly<Record<string, string>>
   readonly body: object
 }
-type Fault = {
+type ApiError = {
   readonly type: string
   readonly message: string
   readonly code?: string
   readonly param?: string
 }
-const fault = (status: number, error: Fault): Reply => ({ status, body: { error } })
-const invalid = (message: string, more: Partial<Fault> = {}) =>
-  fault(400, { type: 'invalid_request_error', message, ...more })
+const errorReply = (status: number, error: ApiError): Reply => ({ status, body: { error } })
+const invalid = (message: string, more: Partial<ApiError> = {}) =>
+  errorReply(400, { type: 'invalid_request_error', message, ...more })
 const missing = (what: string, id: string) =>
-  fault(404, {
+  errorReply(404, {
     type: 'invalid_request_error',
     code: 'resource_missing',
     message: `No such ${what}: '${id}'`,
@@ -51,10 +51,10 @@ export type ApiRequest = {
 
 /** As much of the provider's API as the server's SDK calls. */
 export const makeApi = (
-  parts: { readonly book: Book; readonly acts: Acts; readonly slowRefunds: () => boolean },
+  parts: { readonly book: Records; readonly acts: Actions; readonly slowRefunds: () => boolean },
   secretKey: string,
 ) => {
-  const { book, acts, slowRefunds } = parts
+  const { book: records, acts: actions, slowRefunds } = parts
   const createSession = (form: Form): Reply => {
     const item = at(form, 'line_items', '0')
     const successUrl = textAt(form, 'success_url')
@@ -75,9 +75,9 @@ export const makeApi = (
       return invalid('The Checkout Session’s total amount due must add up to at least $0.50 usd', {
         code: 'amount_too_small',
       })
-    const created = book.seconds()
+    const created = records.nowSeconds()
     const session: Session = {
-      id: book.id('cs_test_'),
+      id: records.id('cs_test_'),
       amount,
       name: textAt(item, 'price_data', 'product_data', 'name') ?? 'Payment',
       clientReferenceId: textAt(form, 'client_reference_id') ?? null,
@@ -90,15 +90,15 @@ export const makeApi = (
       paymentStatus: 'unpaid',
       paymentId: null,
     }
-    book.keep(book.sessions, session.id, session)
-    return { status: 200, body: book.writeSession(session) }
+    records.insert(records.sessions, session.id, session)
+    return { status: 200, body: records.writeSession(session) }
   }
 
   const listEvents = (query: Form): Reply => {
     const types = new Set(listAt(query, 'types'))
     const since = Number(textAt(query, 'created', 'gte') ?? '0')
     const limit = Math.min(Number(textAt(query, 'limit') ?? '10'), listMax)
-    const found = [...book.events.values()]
+    const found = [...records.events.values()]
       .filter((event) => event.created >= since && (types.size === 0 || types.has(event.type)))
       .toReversed()
     const after = textAt(query, 'starting_after')
@@ -117,26 +117,26 @@ export const makeApi = (
 
   const refund = (form: Form): Reply => {
     const paymentId = textAt(form, 'payment_intent') ?? ''
-    const payment = book.payments.get(paymentId)
+    const payment = records.payments.get(paymentId)
     if (!payment) return missing('payment_intent', paymentId)
     if (payment.status === 'succeeded' && payment.refunded === payment.amount)
       return invalid(`Charge ${payment.chargeId} has already been refunded.`, {
         code: 'charge_already_refunded',
       })
     const amount = textAt(form, 'amount')
-    const made = acts.refund(payment, {
+    const made = actions.refund(payment, {
       amount: amount === undefined ? undefined : Number(amount),
       metadata: metadataOf(form, 'metadata'),
       slow: slowRefunds(),
     })
     return made
-      ? { status: 200, body: book.writeRefund(made) }
+      ? { status: 200, body: records.writeRefund(made) }
       : invalid('Refund amount is greater than unrefunded amount on charge', { param: 'amount' })
   }
   const listRefunds = (query: Form): Reply => {
     const of = textAt(query, 'payment_intent')
     const limit = Math.min(Number(textAt(query, 'limit') ?? '10'), listMax)
-    const found = [...book.refunds.values()]
+    const found = [...records.refunds.values()]
       .filter(({ paymentId }) => of === undefined || paymentId === of)
       .toReversed()
     return {
@@ -145,30 +145,33 @@ export const makeApi = (
         object: 'list',
         url: '/v1/refunds',
         has_more: found.length > limit,
-        data: found.slice(0, limit).map((one) => book.writeRefund(one)),
+        data: found.slice(0, limit).map((one) => records.writeRefund(one)),
       },
     }
   }
   const readPayment = (id: string, query: Form): Reply => {
-    const payment = book.payments.get(id)
+    const payment = records.payments.get(id)
     return payment
-      ? { status: 200, body: book.writePayment(payment, listAt(query, 'expand').includes('latest_charge')) }
+      ? {
+          status: 200,
+          body: records.writePayment(payment, listAt(query, 'expand').includes('latest_charge')),
+        }
       : missing('payment_intent', id)
   }
   const readCharge = (id: string): Reply => {
-    const payment = [...book.payments.values()].find(({ chargeId }) => chargeId === id)
-    return payment ? { status: 200, body: book.writeCharge(payment) } : missing('charge', id)
+    const payment = [...records.payments.values()].find(({ chargeId }) => chargeId === id)
+    return payment ? { status: 200, body: records.writeCharge(payment) } : missing('charge', id)
   }
   const readRefund = (id: string): Reply => {
-    const found = book.refunds.get(id)
-    return found ? { status: 200, body: book.writeRefund(found) } : missing('refund', id)
+    const found = records.refunds.get(id)
+    return found ? { status: 200, body: records.writeRefund(found) } : missing('refund', id)
   }
   const readOne = (kind: string, id: string, query: Form): Reply => {
     if (kind === 'refunds') return readRefund(id)
     return kind === 'charges' ? readCharge(id) : readPayment(id, query)
   }
 
-  const act = (request: ApiRequest): Reply => {
+  const handleRequest = (request: ApiRequest): Reply => {
     const { method, path } = request
     const form = readForm(request.body)
     const query = readForm(request.query)
@@ -179,40 +182,40 @@ export const makeApi = (
     if (kind !== '' && method === 'GET') return readOne(kind, named, query)
     const [, id = '', step] = /^\/v1\/checkout\/sessions\/([^/]+)(\/expire)?$/.exec(path) ?? []
     if (id === '' || (method === 'GET') === (step !== undefined))
-      return fault(404, {
+      return errorReply(404, {
         type: 'invalid_request_error',
         message: `Unrecognized request URL (${method}: ${path}).`,
       })
-    const session = book.sessions.get(id)
+    const session = records.sessions.get(id)
     if (!session) return missing('checkout.session', id)
-    if (step !== undefined && !acts.expire(session))
+    if (step !== undefined && !actions.expire(session))
       return invalid(`Only Checkout Sessions with a status in ["open"] can be expired.`)
     const expand = new Set(listAt(query, 'expand'))
     const payment =
       expand.has('payment_intent') || expand.has('payment_intent.latest_charge')
-        ? book.payments.get(session.paymentId ?? '')
+        ? records.payments.get(session.paymentId ?? '')
         : undefined
-    const written = book.writeSession(session)
+    const written = records.writeSession(session)
     if (!payment) return { status: 200, body: written }
-    const whole = book.writePayment(payment, expand.has('payment_intent.latest_charge'))
+    const whole = records.writePayment(payment, expand.has('payment_intent.latest_charge'))
     return { status: 200, body: { ...written, payment_intent: whole } }
   }
 
   const answers = new Map<string, { readonly print: string; readonly reply: Reply | 'under way' }>()
   /** One answer for one key, the first; another request under the same key is refused. */
-  const once = async (request: ApiRequest, run: () => Promise<Reply>): Promise<Reply> => {
+  const withIdempotencyKey = async (request: ApiRequest, run: () => Promise<Reply>): Promise<Reply> => {
     const key = request.header('idempotency-key')
     if (key === undefined || request.method !== 'POST') return run()
     const print = createHash('sha256').update(`${request.path} ${request.body}`).digest('hex')
     const known = answers.get(key)
     if (known?.reply === 'under way')
-      return fault(409, {
+      return errorReply(409, {
         type: 'idempotency_error',
         code: 'idempotency_key_in_use',
         message: `There is currently another in-progress request using this Stripe-Idempotency-Key`,
       })
     if (known && known.print !== print)
-      return fault(400, {
+      return errorReply(400, {
         type: 'idempotency_error',
         message: `Keys for idempotent requests can only be used with the same parameters they were first used with.`,
       })
@@ -221,7 +224,7 @@ export const makeApi = (
     const reply = await run()
     // Faults of the parameters are not kept; faults of its own are, as the provider does.
     if (reply.status >= 400 && reply.status < 500) answers.delete(key)
-    else book.keep(answers, key, { print, reply })
+    else records.insert(answers, key, { print, reply })
     if (answers.size > answersMax) answers.clear()
     return reply
   }
@@ -230,8 +233,8 @@ export const makeApi = (
     const given = /^Bearer (\S+)$/.exec(request.header('authorization') ?? '')?.[1] ?? ''
     const reply =
       given === secretKey
-        ? await once(request, async () => (await before()) ?? act(request))
-        : fault(401, {
+        ? await withIdempotencyKey(request, async () => (await before()) ?? handleRequest(request))
+        : errorReply(401, {
             type: 'invalid_request_error',
             message: `Invalid API Key provided: ${given.slice(0, 8)}****${given.slice(-4)}`,
           })
@@ -239,12 +242,12 @@ export const makeApi = (
     return {
       ...reply,
       headers: {
-        'request-id': book.id('req_'),
+        'request-id': records.id('req_'),
         ...(version === undefined ? {} : { 'stripe-version': version }),
         ...(reply.status >= 500 ? { 'stripe-should-retry': 'false' } : {}),
         ...reply.headers,
       },
     }
   }
-  return { answer, forgetKeys: () => answers.clear() }
+  return { answer, clearIdempotencyKeys: () => answers.clear() }
 }

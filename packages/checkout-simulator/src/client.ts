@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-export type State = {
+export type SimulatorState = {
   readonly sessions: readonly {
     readonly id: string
     readonly status: string
@@ -22,8 +22,8 @@ export type State = {
   readonly deliveries: readonly { readonly eventId: string; readonly status: number }[]
 }
 
-type Kept = { readonly secretKey: string; readonly webhookSecret: string; readonly port: number }
-const makeKept = (): Kept => ({
+type SimulatorIdentity = { readonly secretKey: string; readonly webhookSecret: string; readonly port: number }
+const makeIdentity = (): SimulatorIdentity => ({
   secretKey: `sk_test_${randomBytes(18).toString('hex')}`,
   webhookSecret: `whsec_${randomBytes(24).toString('hex')}`,
   port: 0,
@@ -33,20 +33,24 @@ const makeKept = (): Kept => ({
  * Starts the stand-in as a process of its own, with secrets of its own, for development and tests. With a folder
  * it is the same one at every start: open checkouts of yesterday can be paid today.
  */
-export const startStandIn = async (options: { readonly webhookUrl: string; readonly folder?: string }) => {
-  const keptFile = options.folder === undefined ? undefined : join(options.folder, 'checkout-stand-in.json')
-  const kept =
-    keptFile !== undefined && existsSync(keptFile)
-      ? (JSON.parse(readFileSync(keptFile, 'utf8')) as Kept)
-      : makeKept()
-  const { secretKey, webhookSecret } = kept
+export const startCheckoutSimulator = async (options: {
+  readonly webhookUrl: string
+  readonly folder?: string
+}) => {
+  const identityFile =
+    options.folder === undefined ? undefined : join(options.folder, 'checkout-stand-in.json')
+  const identity =
+    identityFile !== undefined && existsSync(identityFile)
+      ? (JSON.parse(readFileSync(identityFile, 'utf8')) as SimulatorIdentity)
+      : makeIdentity()
+  const { secretKey, webhookSecret } = identity
   const child = spawn(process.execPath, [fileURLToPath(new URL('main.ts', import.meta.url))], {
     // Its own group: Ctrl-C reaches whoever started it first, and that one ends it.
     detached: true,
     stdio: ['pipe', 'pipe', 'inherit'],
     env: {
       PATH: process.env['PATH'],
-      STAND_IN_PORT: String(kept.port),
+      STAND_IN_PORT: String(identity.port),
       STAND_IN_SECRET_KEY: secretKey,
       STAND_IN_WEBHOOK_URL: options.webhookUrl,
       STAND_IN_WEBHOOK_SECRET: webhookSecret,
@@ -58,10 +62,12 @@ export const startStandIn = async (options: { readonly webhookUrl: string; reado
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const url = await new Promise<string>((resolve, reject) => {
     createInterface(child.stdout).once('line', (line) => resolve((JSON.parse(line) as { url: string }).url))
-    child.once('exit', () => reject(new Error('the checkout stand-in stopped at start')))
+    child.once('exit', () => reject(new Error('the checkout simulator exited at start')))
   })
-  if (keptFile !== undefined)
-    writeFileSync(keptFile, JSON.stringify({ ...kept, port: Number(new URL(url).port) }), { mode: 0o600 })
+  if (identityFile !== undefined)
+    writeFileSync(identityFile, JSON.stringify({ ...identity, port: Number(new URL(url).port) }), {
+      mode: 0o600,
+    })
   return {
     url,
     /** What the server is told about its card provider. */
@@ -83,4 +89,4 @@ export const startStandIn = async (options: { readonly webhookUrl: string; reado
     },
   }
 }
-export type StandIn = Awaited<ReturnType<typeof startStandIn>>
+export type CheckoutSimulator = Awaited<ReturnType<typeof startCheckoutSimulator>>

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { Book, StoredEvent } from './records.ts'
+import type { Records, StoredEvent } from './records.ts'
 
 export type Delivery = {
   readonly eventId: string
@@ -8,7 +8,7 @@ export type Delivery = {
   /** 0 where nobody answered. */
   readonly status: number
 }
-export type Manner = {
+export type DeliveryOptions = {
   /** Keep everything back until it is asked for. */
   hold: boolean
   /** How often each message is sent, at once. */
@@ -17,7 +17,7 @@ export type Manner = {
 }
 
 /** After a failure: 1 s, 5 s, 30 s, 2 min, 10 min. The real provider goes on for three days. */
-const waitsMs = [1_000, 5_000, 30_000, 120_000, 600_000]
+const retryDelaysMs = [1_000, 5_000, 30_000, 120_000, 600_000]
 const timeoutMs = 10_000
 const deliveriesMax = 10_000
 
@@ -26,13 +26,16 @@ const signatureOf = (secret: string, body: string, seconds: number): string =>
   `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`
 
 /** Sends messages, in the manner that a test has set. */
-export const makeDeliverer = (book: Book, target: { readonly url: string; readonly secret: string }) => {
+export const makeDeliverer = (
+  records: Records,
+  target: { readonly url: string; readonly secret: string },
+) => {
   const deliveries: Delivery[] = []
-  const held: StoredEvent[] = []
-  const manner: Manner = { hold: false, copies: 1, delayMs: 0 }
+  const heldEvents: StoredEvent[] = []
+  const options: DeliveryOptions = { hold: false, copies: 1, delayMs: 0 }
   const timers = new Set<NodeJS.Timeout>()
 
-  const later = (ms: number, act: () => void): void => {
+  const schedule = (ms: number, act: () => void): void => {
     const timer = setTimeout(() => {
       timers.delete(timer)
       act()
@@ -48,7 +51,7 @@ export const makeDeliverer = (book: Book, target: { readonly url: string; readon
         method: 'POST',
         headers: {
           'content-type': 'application/json; charset=utf-8',
-          'stripe-signature': signatureOf(secret, event.body, book.seconds()),
+          'stripe-signature': signatureOf(secret, event.body, records.nowSeconds()),
           'user-agent': 'checkout-stand-in',
         },
         body: event.body,
@@ -65,24 +68,24 @@ export const makeDeliverer = (book: Book, target: { readonly url: string; readon
     return status
   }
 
-  const sendUntilTaken = async (event: StoredEvent, tries = 0): Promise<void> => {
+  const sendWithRetries = async (event: StoredEvent, tries = 0): Promise<void> => {
     const status = await sendOnce(event)
-    const waitMs = waitsMs[tries]
+    const waitMs = retryDelaysMs[tries]
     if ((status < 200 || status > 299) && waitMs !== undefined)
-      later(waitMs, () => void sendUntilTaken(event, tries + 1))
+      schedule(waitMs, () => void sendWithRetries(event, tries + 1))
   }
 
   return {
     deliveries,
-    held,
-    manner,
+    heldEvents,
+    options,
     sendOnce,
     /** What happens to a new message by itself. */
-    announce: (event: StoredEvent): void => {
-      if (manner.hold) held.push(event)
+    deliver: (event: StoredEvent): void => {
+      if (options.hold) heldEvents.push(event)
       else
-        for (let copy = 0; copy < manner.copies; copy++)
-          later(manner.delayMs, () => void sendUntilTaken(event))
+        for (let copy = 0; copy < options.copies; copy++)
+          schedule(options.delayMs, () => void sendWithRetries(event))
     },
     stop: () => {
       for (const timer of timers) clearTimeout(timer)

@@ -1,7 +1,7 @@
 // The stand-in as a process. It prints one line of JSON with its address when it is ready.
 import { startServer } from './server.ts'
 
-const need = (name: string): string => {
+const requireVariable = (name: string): string => {
   const value = process.env[name]
   if (!value) {
     process.stderr.write(`${name} is required. See packages/checkout-simulator/README.md.\n`)
@@ -10,16 +10,16 @@ const need = (name: string): string => {
   return value
 }
 
-const standIn = await startServer({
+const simulator = await startServer({
   port: Number(process.env['STAND_IN_PORT'] ?? '0'),
-  secretKey: need('STAND_IN_SECRET_KEY'),
-  webhookUrl: need('STAND_IN_WEBHOOK_URL'),
-  webhookSecret: need('STAND_IN_WEBHOOK_SECRET'),
+  secretKey: requireVariable('STAND_IN_SECRET_KEY'),
+  webhookUrl: requireVariable('STAND_IN_WEBHOOK_URL'),
+  webhookSecret: requireVariable('STAND_IN_WEBHOOK_SECRET'),
   file: process.env['STAND_IN_FILE'],
 })
-process.stdout.write(`${JSON.stringify({ url: standIn.url })}\n`)
+process.stdout.write(`${JSON.stringify({ url: simulator.url })}\n`)
 
-const stop = () => void standIn.stop().then(() => process.exit(0))
+const stop = () => void simulator.stop().then(() => process.exit(0))
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop)
 // Whoever started us is gone: so are we.
 process.stdin.on('end', stop).resume()

@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs'
-import type { Book, Session } from './records.ts'
+import type { Records, Session } from './records.ts'
 import type { Deliverer } from './deliver.ts'
 
-export const stylesheet = readFileSync(new URL('../../web/src/shared/design/pohf.css', import.meta.url), 'utf8')
+export const stylesheet = readFileSync(
+  new URL('../../web/src/shared/design/pohf.css', import.meta.url),
+  'utf8',
+)
 
 const escapes: Record<string, string> = {
   '&': '&amp;',
@@ -83,8 +86,8 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[], em
     : `<div class="scroll" tabindex="0"><table><thead><tr>${head.map((name) => `<th scope="col">${name}</th>`).join('')}</tr></thead><tbody>${rows.map((row) => `<tr>${row.map((cell) => `<td>${cell}</td>`).join('')}</tr>`).join('')}</tbody></table></div>`
 
 /** What has happened here, newest first. */
-export const homePage = (book: Book, deliverer: Deliverer): string => {
-  const sessions = [...book.sessions.values()].toReversed().slice(0, rowsMax)
+export const homePage = (records: Records, deliverer: Deliverer): string => {
+  const sessions = [...records.sessions.values()].toReversed().slice(0, rowsMax)
   const deliveries = deliverer.deliveries.toReversed().slice(0, rowsMax)
   return page(
     'What happened',

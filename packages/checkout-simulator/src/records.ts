@@ -47,12 +47,12 @@ export type StoredEvent = {
 }
 
 /** Old ones are dropped beyond this: a stand-in that runs for days must not grow. */
-const keptMax = 10_000
+const recordsMax = 10_000
 
-const keep = <T>(map: Map<string, T>, id: string, value: T): T => {
+const insert = <T>(map: Map<string, T>, id: string, value: T): T => {
   map.set(id, value)
   const oldest = map.keys().next()
-  if (map.size > keptMax && !oldest.done) map.delete(oldest.value)
+  if (map.size > recordsMax && !oldest.done) map.delete(oldest.value)
   return value
 }
 
@@ -60,14 +60,14 @@ const id = (prefix: string): string =>
   `${prefix}${randomBytes(18).toString('base64url').replaceAll(/[-_]/g, 'x')}`
 
 /** Everything the stand-in knows, and the objects as the provider's API writes them. */
-export const makeBook = (address: () => string) => {
+export const makeRecords = (address: () => string) => {
   const sessions = new Map<string, Session>()
   const payments = new Map<string, Payment>()
   const disputes = new Map<string, Dispute>()
   const refunds = new Map<string, Refund>()
   const events = new Map<string, StoredEvent>()
   let offsetMs = 0
-  const seconds = () => Math.floor((Date.now() + offsetMs) / 1_000)
+  const nowSeconds = () => Math.floor((Date.now() + offsetMs) / 1_000)
 
   const writePayment = (payment: Payment, expandCharge = false) => ({
     id: payment.id,
@@ -150,7 +150,7 @@ export const makeBook = (address: () => string) => {
     refunds,
     events,
     id,
-    seconds,
+    nowSeconds: nowSeconds,
     /** Everything but the answers to idempotency keys, as text. */
     dump: (): string =>
       JSON.stringify([sessions, payments, disputes, events, refunds].map((map) => [...map])),
@@ -162,7 +162,7 @@ export const makeBook = (address: () => string) => {
     setClock: (ms: number) => {
       offsetMs = ms
     },
-    keep,
+    insert: insert,
     writeSession,
     writePayment,
     writeCharge,
@@ -171,7 +171,7 @@ export const makeBook = (address: () => string) => {
     /** Writes down that something happened, with the object as it is now. */
     makeEvent: (type: string, object: object): StoredEvent => {
       const eventId = id('evt_')
-      const created = seconds()
+      const created = nowSeconds()
       const body = JSON.stringify({
         id: eventId,
         object: 'event',
@@ -183,8 +183,8 @@ export const makeBook = (address: () => string) => {
         request: { id: null, idempotency_key: null },
         type,
       })
-      return keep(events, eventId, { id: eventId, type, created, body })
+      return insert(events, eventId, { id: eventId, type, created, body })
     },
   }
 }
-export type Book = ReturnType<typeof makeBook>
+export type Records = ReturnType<typeof makeRecords>

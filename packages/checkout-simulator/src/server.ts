@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
-import { makeActs } from './actions.ts'
+import { makeActions } from './actions.ts'
 import { makeApi, type Reply } from './api.ts'
-import { makeBook } from './records.ts'
-import { makeControl, type Misbehaviour } from './control.ts'
+import { makeRecords } from './records.ts'
+import { makeControl, type FaultInjection } from './control.ts'
 import { makeDeliverer } from './deliver.ts'
 import { headersOf, homePage, payPage, stylesheet, unknownPage } from './pages.ts'
 
@@ -47,19 +47,22 @@ const sendPage = (
 /** Starts the stand-in on loopback and says where it is. */
 export const startServer = async (options: Options): Promise<{ url: string; stop: () => Promise<void> }> => {
   let url = ''
-  const book = makeBook(() => url)
-  if (options.file !== undefined && existsSync(options.file)) book.load(readFileSync(options.file, 'utf8'))
-  const deliverer = makeDeliverer(book, { url: options.webhookUrl, secret: options.webhookSecret })
-  const acts = makeActs(book, deliverer)
-  const misbehaviour: Misbehaviour = { kind: 'none', calls: 0, slowRefunds: false }
-  const api = makeApi({ book, acts, slowRefunds: () => misbehaviour.slowRefunds }, options.secretKey)
-  const { forgetKeys } = api
-  const control = makeControl({ book, acts, deliverer, forgetKeys }, misbehaviour)
+  const records = makeRecords(() => url)
+  if (options.file !== undefined && existsSync(options.file)) records.load(readFileSync(options.file, 'utf8'))
+  const deliverer = makeDeliverer(records, { url: options.webhookUrl, secret: options.webhookSecret })
+  const actions = makeActions(records, deliverer)
+  const faultInjection: FaultInjection = { kind: 'none', calls: 0, slowRefunds: false }
+  const api = makeApi(
+    { book: records, acts: actions, slowRefunds: () => faultInjection.slowRefunds },
+    options.secretKey,
+  )
+  const { clearIdempotencyKeys: forgetKeys } = api
+  const control = makeControl({ book: records, acts: actions, deliverer, forgetKeys }, faultInjection)
 
-  const nextMisbehaviour = (): Misbehaviour['kind'] => {
-    if (misbehaviour.calls < 1) return 'none'
-    misbehaviour.calls -= 1
-    return misbehaviour.kind
+  const nextFault = (): FaultInjection['kind'] => {
+    if (faultInjection.calls < 1) return 'none'
+    faultInjection.calls -= 1
+    return faultInjection.kind
   }
 
   const answerApi = async (
@@ -68,7 +71,7 @@ export const startServer = async (options: Options): Promise<{ url: string; stop
     target: URL,
   ): Promise<void> => {
     const body = await readBody(request)
-    const kind = nextMisbehaviour()
+    const kind = nextFault()
     if (kind === 'hang') return
     const reply = await api.answer(
       {
@@ -93,7 +96,7 @@ export const startServer = async (options: Options): Promise<{ url: string; stop
   }
 
   const answerPay = async (request: IncomingMessage, response: ServerResponse, id: string): Promise<void> => {
-    const session = book.sessions.get(id)
+    const session = records.sessions.get(id)
     if (!session) return sendPage(response, headersOf(undefined), unknownPage(), 404)
     if (request.method !== 'POST') return sendPage(response, headersOf(session), payPage(session))
     const how = new URLSearchParams(await readBody(request)).get('how')
@@ -103,8 +106,8 @@ export const startServer = async (options: Options): Promise<{ url: string; stop
         headersOf(session),
         payPage(session, 'The card was declined and nothing was charged. Choose another way to pay.'),
       )
-    if (how === 'card') acts.pay(session)
-    if (how === 'slow') acts.paySlowly(session)
+    if (how === 'card') actions.pay(session)
+    if (how === 'slow') actions.paySlowly(session)
     const to = how === 'back' ? (session.cancelUrl ?? session.successUrl) : session.successUrl
     response.writeHead(303, { location: to }).end()
   }
@@ -121,7 +124,7 @@ export const startServer = async (options: Options): Promise<{ url: string; stop
     }
     if (pathname === '/pohf.css')
       return sendPage(response, { 'content-type': 'text/css; charset=utf-8' }, stylesheet)
-    if (pathname === '/') return sendPage(response, headersOf(undefined), homePage(book, deliverer))
+    if (pathname === '/') return sendPage(response, headersOf(undefined), homePage(records, deliverer))
     sendPage(response, headersOf(undefined), unknownPage(), 404)
   }
 
@@ -146,7 +149,7 @@ export const startServer = async (options: Options): Promise<{ url: string; stop
     url,
     stop: async () => {
       deliverer.stop()
-      if (options.file !== undefined) writeFileSync(options.file, book.dump(), { mode: 0o600 })
+      if (options.file !== undefined) writeFileSync(options.file, records.dump(), { mode: 0o600 })
       server.closeAllConnections()
       await new Promise<void>((resolve) => server.close(() => resolve()))
     },

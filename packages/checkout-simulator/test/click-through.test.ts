@@ -36,7 +36,7 @@ const inBrowser = (name: string, view: View, body: (opened: Opened) => Promise<v
   })
 
 const shots = process.env['POHF_SHOTS']
-const look = async (page: Page, name: string, view: View): Promise<void> => {
+const captureScreenshot = async (page: Page, name: string, view: View): Promise<void> => {
   assert.deepEqual(await violationsOf(page), [], name)
   const overflow = await page.evaluate<number>(
     'document.documentElement.scrollWidth - document.documentElement.clientWidth',
@@ -61,52 +61,52 @@ for (const view of views)
     async ({ page, card: shop }) => {
       const agent = await shop.liveAgent()
       await page.goto(`${shop.baseUrl}/buy`)
-      await look(page, 'buy', view)
-      const { checkoutUrl, checkoutId, sessionId } = await shop.open(agent)
+      await captureScreenshot(page, 'buy', view)
+      const { checkoutUrl, checkoutId, sessionId } = await shop.openCheckout(agent)
       await page.goto(checkoutUrl)
       assert.match(await page.innerText('.brand'), /stand-in/i)
-      await look(page, 'hosted', view)
+      await captureScreenshot(page, 'hosted', view)
       await page.click('text=Try a card that is declined')
       assert.match(await page.innerText('[role=alert]'), /declined/)
-      await look(page, 'hosted-declined', view)
+      await captureScreenshot(page, 'hosted-declined', view)
 
       await page.click('text=Go back without paying')
       await page.waitForURL(`${shop.baseUrl}/checkout/${checkoutId}?returned=cancelled`)
       assert.match(await page.innerText('.chip'), /Open/)
-      await look(page, 'return-cancelled', view)
+      await captureScreenshot(page, 'return-cancelled', view)
       await page.click('a.btn')
       await page.waitForURL(checkoutUrl)
 
       // The messages wait, so that the person is back before we know anything.
-      await shop.standIn.control('manner', { hold: true })
+      await shop.simulator.control('manner', { hold: true })
       await page.click('text=Pay 49.00 USD by card')
       await page.waitForURL(`${shop.baseUrl}/checkout/${checkoutId}?returned=paid`)
       assert.match(await page.innerText('.chip'), /Waiting/)
-      await look(page, 'return-waiting', view)
+      await captureScreenshot(page, 'return-waiting', view)
       assert.equal((await shop.balance(agent)).balance, 0)
-      const ids = await shop.held(['checkout.session.completed'])
+      const ids = await shop.heldEvents(['checkout.session.completed'])
       assert.deepEqual(await shop.deliver(ids, { signed: 'wrong' }), [400])
       await shop.deliver(
         Array.from({ length: 5 }, () => ids[0] ?? ''),
         { together: true },
       )
-      await shop.standIn.control('manner', { hold: false })
+      await shop.simulator.control('manner', { hold: false })
       await page.waitForSelector('.chip.ok')
       assert.match(await page.innerText('.checkout'), /The credits are posted/)
-      await look(page, 'return-paid', view)
+      await captureScreenshot(page, 'return-paid', view)
       assert.equal((await shop.balance(agent)).balance, 100)
 
       await page.goto(checkoutUrl)
       assert.match(await page.innerText('h1'), /nothing to pay/)
       const payment = (await shop.state()).sessions.find(({ id }) => id === sessionId)?.paymentId ?? ''
-      await shop.standIn.control(`payments/${payment}/refund`, { amount: 1_000 })
+      await shop.simulator.control(`payments/${payment}/refund`, { amount: 1_000 })
       await page.goto(`${shop.baseUrl}/checkout/${checkoutId}`)
       for (let tries = 0; tries < 100 && !(await page.innerText('.chip')).includes('Partly'); tries++)
         await page.reload()
       assert.match(await page.innerText('.checkout'), /10\.00 USD of it was refunded/)
-      await look(page, 'return-refunded', view)
-      await page.goto(shop.standIn.url)
-      await look(page, 'home', view)
+      await captureScreenshot(page, 'return-refunded', view)
+      await page.goto(shop.simulator.url)
+      await captureScreenshot(page, 'home', view)
     },
   )
 
@@ -115,12 +115,12 @@ inBrowser(
   { width: 1280, colorScheme: 'light' },
   async ({ page, card: shop }) => {
     const agent = await shop.liveAgent()
-    const { checkoutUrl, checkoutId } = await shop.open(agent)
+    const { checkoutUrl, checkoutId } = await shop.openCheckout(agent)
     await page.goto(checkoutUrl)
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     await page.waitForURL(/returned=paid/)
-    await shop.reaches(checkoutId, 'completed')
+    await shop.waitForState(checkoutId, 'completed')
     assert.equal((await shop.balance(agent)).balance, 100)
   },
 )
@@ -131,17 +131,17 @@ inBrowser(
   async ({ page, card: shop }) => {
     const view = { width: 320, colorScheme: 'dark' } as const
     const agent = await shop.liveAgent()
-    const { checkoutUrl, checkoutId } = await shop.open(agent)
+    const { checkoutUrl, checkoutId } = await shop.openCheckout(agent)
     await page.goto(checkoutUrl)
     await page.click('text=Pay by slow bank debit')
     await page.waitForURL(/returned=paid/)
-    await shop.reaches(checkoutId, 'processing')
+    await shop.waitForState(checkoutId, 'processing')
     await page.reload()
     assert.match(await page.innerText('.checkout'), /some days/)
-    await look(page, 'return-slow', view)
-    await page.goto(`${shop.standIn.url}/pay/none`)
-    await look(page, 'hosted-unknown', view)
+    await captureScreenshot(page, 'return-slow', view)
+    await page.goto(`${shop.simulator.url}/pay/none`)
+    await captureScreenshot(page, 'hosted-unknown', view)
     await page.goto(`${shop.baseUrl}/checkout/none`)
-    await look(page, 'return-unknown', view)
+    await captureScreenshot(page, 'return-unknown', view)
   },
 )

@@ -2,33 +2,33 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { after, test } from 'node:test'
 import { Stripe } from 'stripe'
-import { startStandIn, type State } from '../src/client.ts'
+import { startCheckoutSimulator, type SimulatorState } from '../src/client.ts'
 
 /** The provider's own SDK with its own way to the network: it must see nothing odd. */
-const heard: { body: string; signature: string }[] = []
-const shop = createServer((request, response) => {
+const receivedEvents: { body: string; signature: string }[] = []
+const webhookReceiver = createServer((request, response) => {
   let body = ''
   request.on('data', (chunk: Buffer) => (body += chunk.toString()))
   request.on('end', () => {
-    heard.push({ body, signature: String(request.headers['stripe-signature']) })
+    receivedEvents.push({ body, signature: String(request.headers['stripe-signature']) })
     response.writeHead(200).end()
   })
 })
-await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve))
+await new Promise<void>((resolve) => webhookReceiver.listen(0, '127.0.0.1', resolve))
 after(() => {
-  shop.closeAllConnections()
-  shop.close()
+  webhookReceiver.closeAllConnections()
+  webhookReceiver.close()
 })
-const address = shop.address()
-const shopUrl = `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`
-const standIn = await startStandIn({ webhookUrl: shopUrl })
-after(() => standIn.stop())
-const { hostname, port } = new URL(standIn.url)
+const address = webhookReceiver.address()
+const receiverUrl = `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`
+const simulator = await startCheckoutSimulator({ webhookUrl: receiverUrl })
+after(() => simulator.stop())
+const { hostname, port } = new URL(simulator.url)
 const clientWith = (key: string) =>
   new Stripe(key, { host: hostname, port, protocol: 'http', maxNetworkRetries: 0, telemetry: false })
-const client = clientWith(standIn.settings.STRIPE_SECRET_KEY)
+const client = clientWith(simulator.settings.STRIPE_SECRET_KEY)
 
-const wish = (unitAmount: number) => ({
+const sessionParameters = (unitAmount: number) => ({
   mode: 'payment' as const,
   client_reference_id: 'chk_1',
   line_items: [
@@ -48,12 +48,12 @@ const refusedWith = (expected: Partial<Stripe.errors.StripeError>) => (error: un
 }
 
 void test('the SDK opens, reads and ends a session', async () => {
-  const session = await client.checkout.sessions.create(wish(1_000))
+  const session = await client.checkout.sessions.create(sessionParameters(1_000))
   assert.equal(session.amount_total, 2_000)
   assert.equal(session.status, 'open')
   assert.equal(session.payment_status, 'unpaid')
   assert.equal(session.metadata?.['checkout_id'], 'chk_1')
-  assert.ok(session.url?.startsWith(standIn.url))
+  assert.ok(session.url?.startsWith(simulator.url))
   assert.match(session.lastResponse.requestId, /^req_/)
   assert.equal(session.lastResponse.apiVersion, Stripe.API_VERSION)
   const page = await (await fetch(String(session.url))).text()
@@ -65,15 +65,15 @@ void test('the SDK opens, reads and ends a session', async () => {
 
 void test('errors have the shapes that the SDK knows', async () => {
   await assert.rejects(
-    clientWith('sk_test_wrong').checkout.sessions.create(wish(1_000)),
+    clientWith('sk_test_wrong').checkout.sessions.create(sessionParameters(1_000)),
     refusedWith({ type: 'StripeAuthenticationError', statusCode: 401 }),
   )
   await assert.rejects(
-    client.checkout.sessions.create(wish(10)),
+    client.checkout.sessions.create(sessionParameters(10)),
     refusedWith({ type: 'StripeInvalidRequestError', code: 'amount_too_small' }),
   )
   await assert.rejects(
-    client.checkout.sessions.create({ ...wish(1_000), line_items: [] }),
+    client.checkout.sessions.create({ ...sessionParameters(1_000), line_items: [] }),
     refusedWith({ code: 'parameter_missing', param: 'line_items' }),
   )
   await assert.rejects(
@@ -85,44 +85,44 @@ void test('errors have the shapes that the SDK knows', async () => {
 
 void test('an idempotency key gives the first answer again, and refuses another body', async () => {
   const options = { idempotencyKey: 'key-1' }
-  const first = await client.checkout.sessions.create(wish(1_000), options)
-  assert.equal((await client.checkout.sessions.create(wish(1_000), options)).id, first.id)
+  const first = await client.checkout.sessions.create(sessionParameters(1_000), options)
+  assert.equal((await client.checkout.sessions.create(sessionParameters(1_000), options)).id, first.id)
   await assert.rejects(
-    client.checkout.sessions.create(wish(2_000), options),
+    client.checkout.sessions.create(sessionParameters(2_000), options),
     refusedWith({ type: 'StripeIdempotencyError' }),
   )
-  await standIn.control('misbehave', { kind: 'slow', calls: 1 })
+  await simulator.control('misbehave', { kind: 'slow', calls: 1 })
   const together = await Promise.allSettled(
-    [1, 2].map(() => client.checkout.sessions.create(wish(1_000), { idempotencyKey: 'key-2' })),
+    [1, 2].map(() => client.checkout.sessions.create(sessionParameters(1_000), { idempotencyKey: 'key-2' })),
   )
   assert.deepEqual(together.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
 })
 
 void test('a slow refund ends either way, and a failed one can be made again', async () => {
-  await standIn.control('manner', { slowRefunds: true })
-  const { id } = await client.checkout.sessions.create(wish(1_000))
-  const { payment } = await standIn.control<{ payment: string }>(`sessions/${id}/pay`)
+  await simulator.control('manner', { slowRefunds: true })
+  const { id } = await client.checkout.sessions.create(sessionParameters(1_000))
+  const { payment } = await simulator.control<{ payment: string }>(`sessions/${id}/pay`)
   const slow = await client.refunds.create({ payment_intent: payment })
   assert.equal(slow.status, 'pending')
   await assert.rejects(
     client.refunds.create({ payment_intent: payment }),
     refusedWith({ code: 'charge_already_refunded' }),
   )
-  await standIn.control(`refunds/${slow.id}/end`, { succeeded: true })
+  await simulator.control(`refunds/${slow.id}/end`, { succeeded: true })
   assert.equal((await client.refunds.retrieve(slow.id)).status, 'succeeded')
-  await standIn.control(`refunds/${slow.id}/end`, { succeeded: false })
+  await simulator.control(`refunds/${slow.id}/end`, { succeeded: false })
   assert.equal((await client.refunds.retrieve(slow.id)).failure_reason, 'expired_or_canceled_card')
   assert.notEqual((await client.refunds.create({ payment_intent: payment })).id, slow.id)
-  await standIn.control('manner', { slowRefunds: false })
+  await simulator.control('manner', { slowRefunds: false })
   // The next test counts what the shop hears from then on.
-  for (let look = 0; look < 200 && heard.length < 8; look++)
+  for (let look = 0; look < 200 && receivedEvents.length < 8; look++)
     await new Promise((resolve) => setTimeout(resolve, 20))
-  heard.length = 0
+  receivedEvents.length = 0
 })
 
 void test('the SDK takes its messages as signed, lists them, and refunds', async () => {
-  const { id } = await client.checkout.sessions.create(wish(1_000))
-  const { payment } = await standIn.control<{ payment: string }>(`sessions/${id}/pay`)
+  const { id } = await client.checkout.sessions.create(sessionParameters(1_000))
+  const { payment } = await simulator.control<{ payment: string }>(`sessions/${id}/pay`)
   const paid = await client.checkout.sessions.retrieve(id, { expand: ['payment_intent'] })
   assert.ok(typeof paid.payment_intent === 'object' && paid.payment_intent?.status === 'succeeded')
   const refund = await client.refunds.create({
@@ -145,19 +145,23 @@ void test('the SDK takes its messages as signed, lists them, and refunds', async
     client.refunds.create({ payment_intent: payment, amount: 1_501 }),
     refusedWith({ statusCode: 400 }),
   )
-  for (let look = 0; look < 200 && heard.length < 4; look++)
+  for (let look = 0; look < 200 && receivedEvents.length < 4; look++)
     await new Promise((resolve) => setTimeout(resolve, 20))
-  const types = heard.map(
+  const types = receivedEvents.map(
     ({ body, signature }) =>
-      client.webhooks.constructEvent(body, signature, standIn.settings.STRIPE_WEBHOOK_SECRET).type,
+      client.webhooks.constructEvent(body, signature, simulator.settings.STRIPE_WEBHOOK_SECRET).type,
   )
   assert.ok(types.includes('checkout.session.completed') && types.includes('charge.refunded'))
   assert.throws(() =>
-    client.webhooks.constructEvent(heard[0]?.body ?? '', heard[0]?.signature ?? '', 'whsec_x'),
+    client.webhooks.constructEvent(
+      receivedEvents[0]?.body ?? '',
+      receivedEvents[0]?.signature ?? '',
+      'whsec_x',
+    ),
   )
   const listed = await client.events.list({ types: ['charge.refunded'], limit: 1 })
   assert.equal(listed.data[0]?.type, 'charge.refunded')
-  const all = (await standIn.control<State>('state')).events.length
+  const all = (await simulator.control<SimulatorState>('state')).events.length
   let walked = 0
   for await (const event of client.events.list({ limit: 1 })) walked += event.id === '' ? 0 : 1
   assert.equal(walked, all, 'page by page')

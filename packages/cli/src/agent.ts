@@ -2,18 +2,18 @@ export type AgentRemote = { readonly url: string; readonly key?: string; readonl
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 /** A refusal in the service's own words, or that it did not answer. */
-export class CallFailed extends Error {}
+export class CommandError extends Error {}
 
 export const keyOf = (remote: AgentRemote): string => {
   const key = remote.key ?? process.env['POHF_KEY']
   if (!key)
-    throw new CallFailed(
+    throw new CommandError(
       'An API key is needed: --key or POHF_KEY. A free test key comes from POST /api/agents/register.',
     )
   return key
 }
 
-type Refused = { readonly error?: string; readonly message?: string; readonly docs?: string }
+type ErrorResponse = { readonly error?: string; readonly message?: string; readonly docs?: string }
 
 /** Calls the service with the agent's key and returns its answer. */
 export const agentCall = async <T>(
@@ -29,24 +29,25 @@ export const agentCall = async <T>(
     signal: AbortSignal.timeout(30_000),
   }).catch((error: unknown) => {
     const { cause } = error as { cause?: { code?: string } }
-    throw new CallFailed(
+    throw new CommandError(
       `${remote.url} does not answer (${cause?.code ?? String(error)}). Is the service running, and --url right?`,
     )
   })
-  const answer = (await response.json()) as T & Refused & { details?: { path: string; message: string }[] }
+  const answer = (await response.json()) as T &
+    ErrorResponse & { details?: { path: string; message: string }[] }
   if (response.ok) return answer
   const details = (answer.details ?? []).map((detail) => `\n  ${detail.path}: ${detail.message}`).join('')
-  throw new CallFailed(
+  throw new CommandError(
     `${answer.message ?? response.statusText} (${answer.error ?? response.status})${details}`,
   )
 }
 
 /** Runs a command; what fails says why and ends with 1. */
-export const told = async (work: () => Promise<void>): Promise<void> => {
+export const runCommand = async (work: () => Promise<void>): Promise<void> => {
   try {
     await work()
   } catch (error) {
-    if (!(error instanceof CallFailed)) throw error
+    if (!(error instanceof CommandError)) throw error
     console.error(error.message)
     process.exitCode = 1
   }

@@ -11,9 +11,9 @@ import {
   type Wallet,
 } from '@pohf/sdk'
 import { privateKeyToAccount } from 'viem/accounts'
-import { CallFailed } from './agent.ts'
+import { CommandError } from './agent.ts'
 
-type Given = {
+type BuyOptions = {
   readonly url: string
   readonly key?: string
   readonly maxUsd: string
@@ -26,17 +26,17 @@ type Given = {
   readonly json?: boolean
 }
 
-const wrong = (message: string): never => {
-  throw new CallFailed(message)
+const usageError = (message: string): never => {
+  throw new CommandError(message)
 }
 
 /** Never from the command line itself: every user of the machine can read that. */
 const walletOf = (keyFile: string | undefined): Wallet => {
-  if (keyFile !== undefined && !existsSync(keyFile)) return wrong(`There is no file ${keyFile}.`)
+  if (keyFile !== undefined && !existsSync(keyFile)) return usageError(`There is no file ${keyFile}.`)
   const text = keyFile === undefined ? process.env['PAYER_PRIVATE_KEY'] : readFileSync(keyFile, 'utf8')
   const key = text?.trim().replace(/^(?:0x)?/, '0x')
   if (key === undefined || !/^0x[0-9a-fA-F]{64}$/.test(key))
-    return wrong(
+    return usageError(
       'The key of a wallet is needed, 64 hexadecimal digits: --key-file names a file, or PAYER_PRIVATE_KEY holds it.',
     )
   return privateKeyToAccount(key as `0x${string}`)
@@ -47,21 +47,23 @@ const networksOf = (name: string | undefined): NetworkName[] | undefined => {
   if (name === undefined) return undefined
   return networkNames.includes(name)
     ? [name as NetworkName]
-    : wrong(`--network must be one of ${networkNames.join(', ')}.`)
+    : usageError(`--network must be one of ${networkNames.join(', ')}.`)
 }
 
 const numberOf = (text: string, name: string, max: number): number => {
   const value = Number(text)
   return text.trim() !== '' && value > 0 && value <= max
     ? value
-    : wrong(`${name} must be a number, more than 0 and at most ${max}.`)
+    : usageError(`${name} must be a number, more than 0 and at most ${max}.`)
 }
 
-const live = process.stderr.isTTY
+const isTerminal = process.stderr.isTTY
 /** On a terminal a wait is one line that is written over; elsewhere every step is a line. */
 const line = (mark: string, text: string, stays = true) =>
-  process.stderr.write(`${live ? '\r\u001b[K' : ''}  ${mark} ${text}${stays || !live ? '\n' : ''}`)
-const tell = (progress: Progress): void => {
+  process.stderr.write(
+    `${isTerminal ? '\r\u001b[K' : ''}  ${mark} ${text}${stays || !isTerminal ? '\n' : ''}`,
+  )
+const showProgress = (progress: Progress): void => {
   switch (progress.step) {
     case 'quoted':
       line('✓', `costs ${progress.amountUsd} USD on ${progress.network}, paid to ${progress.payTo}`)
@@ -99,8 +101,8 @@ ${bought.pohf_jwt}`)
 const exitCodes = { no: 1, unknown: 3, yes: 4 } as const
 
 const fail = (error: unknown, json: boolean | undefined): void => {
-  if (live) process.stderr.write('\r\u001b[K')
-  if (error instanceof CallFailed || error instanceof TypeError) {
+  if (isTerminal) process.stderr.write('\r\u001b[K')
+  if (error instanceof CommandError || error instanceof TypeError) {
     console.error(error.message)
     process.exitCode = 2
     return
@@ -125,31 +127,31 @@ const fail = (error: unknown, json: boolean | undefined): void => {
 }
 
 /** `pohf buy`: exit code 0 bought, 1 refused and not charged, 2 wrongly called, 3 open, 4 charged without a good credential. */
-export const buy = async (workflowId: string | undefined, given: Given): Promise<void> => {
+export const buy = async (workflowId: string | undefined, flags: BuyOptions): Promise<void> => {
   try {
     const service = {
-      baseUrl: URL.canParse(given.url) ? given.url : wrong('--url must be a URL.'),
-      apiKey: given.key ?? process.env['POHF_KEY'],
-      issuer: given.issuer,
-      waitMs: numberOf(given.wait, '--wait', 3_600) * 1_000,
+      baseUrl: URL.canParse(flags.url) ? flags.url : usageError('--url must be a URL.'),
+      apiKey: flags.key ?? process.env['POHF_KEY'],
+      issuer: flags.issuer,
+      waitMs: numberOf(flags.wait, '--wait', 3_600) * 1_000,
     }
-    const options = { onProgress: tell }
-    const maxUsd = numberOf(given.maxUsd, '--max-usd', 1_000_000)
+    const options = { onProgress: showProgress }
+    const maxUsd = numberOf(flags.maxUsd, '--max-usd', 1_000_000)
     const start = () => {
-      if (given.resume !== undefined) return resumePurchase(service, given.resume, options)
+      if (flags.resume !== undefined) return resumePurchase(service, flags.resume, options)
       if (workflowId === undefined)
-        return wrong('Say what to buy, or which purchase to resume: pohf buy wf_test_ok')
-      const networks = networksOf(given.network)
-      const wallet = walletOf(given.keyFile)
-      return createBuyer({ ...service, wallet, maxUsd, networks, payTo: given.payTo }).buy(
+        return usageError('Say what to buy, or which purchase to resume: pohf buy wf_test_ok')
+      const networks = networksOf(flags.network)
+      const wallet = walletOf(flags.keyFile)
+      return createBuyer({ ...service, wallet, maxUsd, networks, payTo: flags.payTo }).buy(
         workflowId,
         options,
       )
     }
     const bought = await start()
-    if (given.json) console.log(JSON.stringify({ ok: true, ...bought }))
+    if (flags.json) console.log(JSON.stringify({ ok: true, ...bought }))
     else print(bought)
   } catch (error) {
-    fail(error, given.json)
+    fail(error, flags.json)
   }
 }

@@ -1,10 +1,10 @@
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { calibrate, mouseMotionOf, type ConsentedSession } from '@pohf/scorer'
+import { calibrate, readMouseMotion, type ConsentedSession } from '@pohf/scorer'
 import { inputModel } from '@pohf/scorer/input-model'
 import { checkChunks, readRecording } from '@pohf/verify'
 
-type Given = { readonly platform: string; readonly out: string }
+type CalibrateOptions = { readonly platform: string; readonly out: string }
 
 /** As the server derives them from a browser's headers. */
 const platforms = ['windows', 'mac', 'linux', 'chromeos', 'android', 'ios', 'other']
@@ -16,7 +16,7 @@ const readSession = async (folder: string, path: string): Promise<ConsentedSessi
   if (!recording) throw new Error(`${path} is not an answer of GET /api/agents/sessions/{id}/chunks.`)
   const checked = await checkChunks(recording)
   if (!checked.ok) throw new Error(`${path}: ${checked.message}`)
-  const motion = inputModel.judge(mouseMotionOf(checked.records))
+  const motion = inputModel.evaluate(readMouseMotion(checked.records))
   return { person: path.split('/')[0] ?? '', motion }
 }
 
@@ -24,7 +24,7 @@ type Row = { readonly pointer: string; readonly platform: string }
 const readRows = (path: string): Row[] =>
   existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Row[]) : []
 
-const run = async (folder: string, { platform, out }: Given): Promise<void> => {
+const run = async (folder: string, { platform, out }: CalibrateOptions): Promise<void> => {
   if (!platforms.includes(platform)) throw new Error(`A platform is one of ${platforms.join(', ')}.`)
   const paths = globSync('*/*.json', { cwd: folder }).toSorted().slice(0, filesMax)
   const sessions: ConsentedSession[] = []
@@ -49,7 +49,7 @@ Written to ${out}. Set CALIBRATIONS_FILE to it and start the service again: from
 }
 
 /** `pohf calibrate`: exit code 0 written, 1 not. */
-export const calibrateFolder = async (folder: string, given: Given): Promise<void> => {
+export const calibrateFolder = async (folder: string, given: CalibrateOptions): Promise<void> => {
   try {
     await run(folder, given)
   } catch (error) {

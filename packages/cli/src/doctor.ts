@@ -27,15 +27,15 @@ const checkDatabase = async (config: Config): Promise<Finding[]> => {
         ? good('durability', 'fsync, full_page_writes, synchronous_commit and checksums are on')
         : bad('durability', warnings.join('; ')),
     )
-    const wanted = readMigrations().length
+    const expected = readMigrations().length
     const { rows } = await client
       .query<{ count: string }>('select count(*)::text as count from platform_migrations')
       .catch(() => ({ rows: [{ count: '0' }] }))
     const applied = Number(rows[0]?.count ?? 0)
     findings.push(
-      applied === wanted
+      applied === expected
         ? good('schema', `${applied} migrations applied`)
-        : bad('schema', `${applied} of ${wanted} migrations applied. Run: pohf migrate`),
+        : bad('schema', `${applied} of ${expected} migrations applied. Run: pohf migrate`),
     )
     return findings
   } finally {

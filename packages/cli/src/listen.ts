@@ -1,9 +1,9 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import type { EventEnvelope } from '@pohf/protocol'
-import { CallFailed, agentCall, keyOf, told, type AgentRemote } from './agent.ts'
+import { CommandError, agentCall, keyOf, runCommand, type AgentRemote } from './agent.ts'
 
-type Given = AgentRemote & {
+type ListenOptions = AgentRemote & {
   readonly forwardTo: string
   readonly secret?: string
   readonly events?: string
@@ -57,19 +57,19 @@ const forward = async (url: string, secret: string, event: EventEnvelope): Promi
   console.log(`${event.timestamp}  ${event.type.padEnd(24)} ${event.id}  →  ${answered}  ${took} ms`)
 }
 
-const checkGiven = (given: Given): void => {
+const checkOptions = (given: ListenOptions): void => {
   if (!keyOf(given).startsWith('svc_test_'))
-    throw new CallFailed('listen is for test keys: live events do not belong on a developer’s machine.')
-  if (!URL.canParse(given.forwardTo)) throw new CallFailed('--forward-to must be a URL.')
+    throw new CommandError('listen is for test keys: live events do not belong on a developer’s machine.')
+  if (!URL.canParse(given.forwardTo)) throw new CommandError('--forward-to must be a URL.')
   if (given.secret !== undefined && !/^whsec_[A-Za-z0-9+/]+=*$/.test(given.secret))
-    throw new CallFailed('--secret must be whsec_ and base64, whole, as it was shown at registration.')
+    throw new CommandError('--secret must be whsec_ and base64, whole, as it was shown at registration.')
 }
 
 /** `pohf listen`: reads the events of a test key and sends them, signed, to a receiver on this machine. */
-export const listen = (given: Given): Promise<void> =>
-  told(async () => {
-    checkGiven(given)
-    const wanted = given.events?.split(',')
+export const listen = (given: ListenOptions): Promise<void> =>
+  runCommand(async () => {
+    checkOptions(given)
+    const eventTypes = given.events?.split(',')
     const secret = given.secret ?? `whsec_${randomBytes(32).toString('base64')}`
     console.log(`Forwarding events of ${given.url} to ${given.forwardTo}`)
     console.log(
@@ -81,7 +81,7 @@ export const listen = (given: Given): Promise<void> =>
     for (;;) {
       const page = await agentCall<Page>(given, 'GET', `/api/agents/events?limit=100&${query}`)
       for (const event of page.events)
-        if (!wanted || wanted.includes(event.type)) await forward(given.forwardTo, secret, event)
+        if (!eventTypes || eventTypes.includes(event.type)) await forward(given.forwardTo, secret, event)
       query = `cursor=${page.nextCursor}`
       if (page.hasMore) continue
       if (given.once) return
@@ -91,7 +91,7 @@ export const listen = (given: Given): Promise<void> =>
 
 /** `pohf trigger`: makes the example of an event happen. */
 export const trigger = (type: string, remote: AgentRemote): Promise<void> =>
-  told(async () => {
+  runCommand(async () => {
     const { eventId } = await agentCall<{ eventId: string }>(remote, 'POST', '/api/test/events', { type })
     console.log(`${type} happened as ${eventId}.`)
   })

@@ -21,16 +21,16 @@ const run = async (file: string, parameters: readonly string[]): Promise<void> =
   process.exitCode = await new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
 }
 
-const become = (file: string, parameters: readonly string[] = []): Promise<void> =>
+const runServer = (file: string, parameters: readonly string[] = []): Promise<void> =>
   run(packageFile(`server/${file}`), parameters)
 
-type Attack = Readonly<Record<'site' | 'baseUrl' | 'sessions', string>> & {
+type AttackOptions = Readonly<Record<'site' | 'baseUrl' | 'sessions', string>> & {
   readonly key?: string
   readonly library?: string
 }
 
 /** The bots are a program of their own that is no part of an installation: nobody should run a server with bots in it. */
-const attack = async (bot: string, options: Attack): Promise<void> => {
+const attack = async (bot: string, options: AttackOptions): Promise<void> => {
   const arena = packageFile('arena/src/main.ts')
   if (!existsSync(arena)) {
     console.error('The bots are not part of an installation. Run this from the sources: docs/arena.md')
@@ -51,15 +51,15 @@ program
   .command('dev')
   .description('run everything on this machine, for development')
   .option('--no-chain', 'without a local chain: nothing can be bought with a wallet')
-  .action((options: { chain: boolean }) => become('dev/dev.ts', options.chain ? [] : ['--no-chain']))
+  .action((options: { chain: boolean }) => runServer('dev/dev.ts', options.chain ? [] : ['--no-chain']))
 program
   .command('start')
   .description('run the service from the environment')
-  .action(() => become('src/main.ts'))
+  .action(() => runServer('src/main.ts'))
 program
   .command('migrate')
   .description('bring the database schema up to date')
-  .action(() => become('src/main.ts', ['migrate']))
+  .action(() => runServer('src/main.ts', ['migrate']))
 program
   .command('doctor')
   .description('check this deployment and say what to mend')
@@ -110,11 +110,11 @@ program
   .option('--library <file>', 'human strokes that the attacker owns')
   .action(attack)
 
-const agent = (command: Command) =>
+const agentCommand = (command: Command) =>
   command
     .option('--url <url>', 'the service', 'http://127.0.0.1:3000')
     .option('--key <key>', 'an API key; default: POHF_KEY')
-agent(program.command('listen'))
+agentCommand(program.command('listen'))
   .description('send the events of a test key, signed, to a receiver on this machine')
   .requiredOption('--forward-to <url>', 'your receiver, such as http://127.0.0.1:4000/')
   .option('--secret <secret>', 'sign with the secret of a real endpoint; default: one made for this run')
@@ -122,11 +122,11 @@ agent(program.command('listen'))
   .option('--since <time>', 'begin there; default: now')
   .option('--once', 'end when there is no more')
   .action(listen)
-agent(program.command('trigger <event>'))
+agentCommand(program.command('trigger <event>'))
   .description('make the example of an event happen, with a test key')
   .action(trigger)
 
-agent(program.command('buy [workflowId]'))
+agentCommand(program.command('buy [workflowId]'))
   .description('buy a verified unit with a wallet: docs/buy.md; ends with 3 where the payment is still open')
   .option('--max-usd <amount>', 'the most that it may cost', '0.10')
   .option('--key-file <file>', 'holds the key of the wallet; default: PAYER_PRIVATE_KEY')
@@ -142,25 +142,27 @@ agent(program.command('buy [workflowId]'))
   )
 
 const webhooks = program.command('webhooks').description('endpoints that events are sent to')
-const hook = (text: string, description: string) =>
-  agent(webhooks.command(text)).description(description).option('--json', 'the answer as one JSON object')
-hook('list', 'endpoints with their state and health').action(hooks.list)
-hook('add <url>', 'subscribe a URL and print its secret, once')
+const webhookCommand = (text: string, description: string) =>
+  agentCommand(webhooks.command(text))
+    .description(description)
+    .option('--json', 'the answer as one JSON object')
+webhookCommand('list', 'endpoints with their state and health').action(hooks.list)
+webhookCommand('add <url>', 'subscribe a URL and print its secret, once')
   .requiredOption('--events <names>', "names with commas between, or '*'")
   .action(hooks.add)
-hook('enable <id>', 'switch an endpoint on').action(hooks.enable)
-hook('disable <id>', 'switch an endpoint off').action(hooks.disable)
-hook('delete <id>', 'delete an endpoint').action(hooks.remove)
-hook('rotate <id>', 'print a new secret, once; the old one signs too for a day')
+webhookCommand('enable <id>', 'switch an endpoint on').action(hooks.enable)
+webhookCommand('disable <id>', 'switch an endpoint off').action(hooks.disable)
+webhookCommand('delete <id>', 'delete an endpoint').action(hooks.remove)
+webhookCommand('rotate <id>', 'print a new secret, once; the old one signs too for a day')
   .option('--now', 'the old one signs no more: for a secret that leaked')
   .action(hooks.rotate)
-hook('test <id>', 'send a test event').action(hooks.sendTest)
-hook('deliveries <id>', 'the latest deliveries, every attempt, and why it failed')
+webhookCommand('test <id>', 'send a test event').action(hooks.sendTest)
+webhookCommand('deliveries <id>', 'the latest deliveries, every attempt, and why it failed')
   .option('--state <state>', 'pending, delivered or dead')
   .option('--limit <number>', '1 to 100')
   .action(hooks.deliveries)
-hook('replay <deliveryId>', 'send one delivery again').action(hooks.replay)
-hook('recover <id>', 'switch on, and send what was not taken since a time')
+webhookCommand('replay <deliveryId>', 'send one delivery again').action(hooks.replay)
+webhookCommand('recover <id>', 'switch on, and send what was not taken since a time')
   .requiredOption('--since <time>', 'ISO time, at most 30 days ago')
   .action(hooks.recover)
 webhooks
@@ -178,18 +180,18 @@ const operator = program.command('operator').description('the people who run thi
 operator
   .command('create <name>')
   .description('make an operator on this machine (needs DATABASE_URL) and print the key, once')
-  .action((name: string) => become('src/main.ts', ['operator', 'create', name]))
-const remote = (command: Command) =>
+  .action((name: string) => runServer('src/main.ts', ['operator', 'create', name]))
+const operatorCommand = (command: Command) =>
   command
     .option('--url <url>', 'the operators’ listener', 'http://127.0.0.1:3001')
     .option('--key <key>', 'an operator key; default: POHF_OPERATOR_KEY')
-remote(operator.command('list'))
+operatorCommand(operator.command('list'))
   .description('list the operators')
   .action((options) => operatorCall(options, 'GET', '/operator/operators'))
-remote(operator.command('audit'))
+operatorCommand(operator.command('audit'))
   .description('read and check the audit log')
   .action((options) => operatorCall(options, 'GET', '/operator/audit?limit=1000'))
-remote(operator.command('revoke <operatorId>'))
+operatorCommand(operator.command('revoke <operatorId>'))
   .description('revoke an operator')
   .action((operatorId: string, options) =>
     operatorCall(options, 'POST', `/operator/operators/${encodeURIComponent(operatorId)}/revoke`),
@@ -202,7 +204,7 @@ const steps = {
   reinstate: 'lift a suspension',
 }
 for (const [step, description] of Object.entries(steps))
-  remote(credentials.command(`${step} <credentialId>`))
+  operatorCommand(credentials.command(`${step} <credentialId>`))
     .description(description)
     .requiredOption('--reason <text>', 'why: goes into the audit log and to the agent')
     .action((credentialId: string, options) =>
@@ -210,7 +212,9 @@ for (const [step, description] of Object.entries(steps))
         reason: options.reason,
       }),
     )
-remote(program.command('members').description('people who enrolled').command('erase <agentId> <memberId>'))
+operatorCommand(
+  program.command('members').description('people who enrolled').command('erase <agentId> <memberId>'),
+)
   .description('delete the person behind a member, with everything that is held of them')
   .requiredOption('--reason <text>', 'why: goes into the audit log, so name nobody')
   .option('--mode <mode>', 'live or test', 'live')
@@ -232,38 +236,40 @@ program
   .option('--json', 'one JSON object, with every record')
   .action(openSession)
 const order = program.command('orders').description('work that you commissioned')
-const placed = (text: string, description: string) =>
-  agent(order.command(text)).description(description).option('--json', 'the answer as JSON')
-placed('list', 'your orders, newest first').option('--status <status>', 'in one state').action(orders.list)
-placed('show <orderId>', 'one order').action(orders.read)
-placed('results <orderId>', 'the answers, a line for each unit')
+const orderCommand = (text: string, description: string) =>
+  agentCommand(order.command(text)).description(description).option('--json', 'the answer as JSON')
+orderCommand('list', 'your orders, newest first')
+  .option('--status <status>', 'in one state')
+  .action(orders.list)
+orderCommand('show <orderId>', 'one order').action(orders.read)
+orderCommand('results <orderId>', 'the answers, a line for each unit')
   .option('--csv', 'as a table, with the credentials')
   .action(orders.results)
-placed('accept <orderId> <n>', 'accept a delivered unit: the person is paid').action(orders.accept)
-placed('reject <orderId> <n>', 'reject a delivered unit; the person may appeal')
+orderCommand('accept <orderId> <n>', 'accept a delivered unit: the person is paid').action(orders.accept)
+orderCommand('reject <orderId> <n>', 'reject a delivered unit; the person may appeal')
   .requiredOption(
     '--reason <reason>',
     'wrong_answer, instructions_not_followed, incomplete, low_effort or other',
   )
   .option('--note <text>', 'what the person should know')
   .action(orders.reject)
-placed('cancel <orderId>', 'end what nobody works on yet').action(orders.cancel)
+orderCommand('cancel <orderId>', 'end what nobody works on yet').action(orders.cancel)
 
 const workflows = program.command('workflows').description('what people can be asked to do')
-remote(workflows.command('list'))
+operatorCommand(workflows.command('list'))
   .description('every workflow, with its forms, known items and stock')
   .action((options) => operatorCall(options, 'GET', '/operator/workflows'))
-remote(workflows.command('write <workflowId>'))
+operatorCommand(workflows.command('write <workflowId>'))
   .description('offer a workflow, or change what is offered; orders that stand keep their terms')
   .option('--file <file>', 'its terms as JSON; - reads standard input', '-')
   .action(orders.writeWorkflow)
-remote(workflows.command('retire <workflowId>'))
+operatorCommand(workflows.command('retire <workflowId>'))
   .description('offer it no more; orders that stand are finished')
   .action((workflowId: string, options) =>
     operatorCall(options, 'POST', `/operator/workflows/${encodeURIComponent(workflowId)}/retire`),
   )
 const work = program.command('work').description('work at the operator’s own cost')
-remote(work.command('produce <workflowId> <quantity>'))
+operatorCommand(work.command('produce <workflowId> <quantity>'))
   .description('have units made, to be sold from stock')
   .option('--mode <mode>', 'live or test', 'live')
   .option('--instructions <text>', 'what people should know')
@@ -277,7 +283,7 @@ remote(work.command('produce <workflowId> <quantity>'))
   )
 
 const refunds = program.command('refunds').description('card money that goes back')
-remote(refunds.command('list'))
+operatorCommand(refunds.command('list'))
   .description('what was to be given back, and how it stands')
   .option('--state <state>', 'wanted, sent, done or failed')
   .option('--agent <agentId>', 'of one agent')
@@ -287,7 +293,7 @@ remote(refunds.command('list'))
     if (options.agent !== undefined) query.set('agentId', options.agent)
     return operatorCall(options, 'GET', `/operator/refunds?${query.toString()}`)
   })
-remote(refunds.command('give <checkoutId>'))
+operatorCommand(refunds.command('give <checkoutId>'))
   .description('give back what nothing stands on: all of it, or a part')
   .requiredOption('--reason <text>', 'why, for the audit log')
   .option('--cents <number>', 'US cents; default: all that can be given back')
@@ -298,36 +304,36 @@ remote(refunds.command('give <checkoutId>'))
       ...(options.cents === undefined ? {} : { amountUsdCents: Number(options.cents) }),
     }),
   )
-remote(refunds.command('retry <refundId>'))
+operatorCommand(refunds.command('retry <refundId>'))
   .description('try a failed refund again')
   .action((refundId: string, options) =>
     operatorCall(options, 'POST', `/operator/refunds/${encodeURIComponent(refundId)}/retry`),
   )
 
 const credits = program.command('credits').description('credits and the card payments behind them')
-remote(credits.command('check'))
+operatorCommand(credits.command('check'))
   .description('compare what was paid by card with what was posted; ends with 1 where they differ')
   .action((options) => operatorCall(options, 'GET', '/operator/credits/check'))
 
 const ledger = program.command('ledger').description('the books')
-remote(ledger.command('check'))
+operatorCommand(ledger.command('check'))
   .description('check the books now; ends with 1 where something does not add up')
   .option('--whole', 'every line from the first, not only what is new')
   .action((options) =>
     operatorCall(options, 'GET', `/operator/ledger/check${options.whole ? '?whole=1' : ''}`),
   )
 const keys = program.command('keys').description('the keys that sign credentials')
-remote(keys.command('list'))
+operatorCommand(keys.command('list'))
   .description('list the keys and their states')
   .action((options) => operatorCall(options, 'GET', '/operator/keys'))
-remote(keys.command('onchain'))
+operatorCommand(keys.command('onchain'))
   .description('print what the registry contract must be told of the keys that sign for chains')
   .action((options) => operatorCall(options, 'GET', '/operator/keys/onchain'))
-remote(keys.command('rotate'))
+operatorCommand(keys.command('rotate'))
   .argument('<purpose>', 'live, test, status, epoch, onchain or onchain-test')
   .description('publish the successor of a key; it signs a day later, for chains a month later')
   .action((purpose: string, options) => operatorCall(options, 'POST', '/operator/keys/rotate', { purpose }))
-remote(keys.command('revoke <kid>'))
+operatorCommand(keys.command('revoke <kid>'))
   .description('take a key that is in wrong hands out of use and out of the published set, at once')
   .requiredOption('--reason <text>', 'why; it goes into the audit log')
   .action((kid: string, options) =>
@@ -335,7 +341,7 @@ remote(keys.command('revoke <kid>'))
       reason: options.reason,
     }),
   )
-remote(keys.command('check'))
+operatorCommand(keys.command('check'))
   .description('compare what was signed with what was stored; ends with 1 where they differ')
   .option('--from <time>', 'ISO time; default: a day before --to')
   .option('--to <time>', 'ISO time; default: now')

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { agentCall, CallFailed, keyOf, told, type AgentRemote } from './agent.ts'
+import { agentCall, CommandError, keyOf, runCommand, type AgentRemote } from './agent.ts'
 import { operatorCall, type Remote } from './operator.ts'
 
 const pathOf = (orderId: string, rest = '') => `/api/agents/orders/${encodeURIComponent(orderId)}${rest}`
@@ -22,7 +22,7 @@ const unitsOf = (units: Order['units']): string =>
     .join(', ')
 
 export const list = (remote: AgentRemote & { readonly status?: string }): Promise<void> =>
-  told(async () => {
+  runCommand(async () => {
     const query = remote.status === undefined ? '' : `?status=${encodeURIComponent(remote.status)}`
     const answer = await agentCall<{ orders: Order[] }>(remote, 'GET', `/api/agents/orders${query}`)
     if (remote.json) return console.log(JSON.stringify(answer))
@@ -34,12 +34,12 @@ export const list = (remote: AgentRemote & { readonly status?: string }): Promis
   })
 
 export const read = (orderId: string, remote: AgentRemote): Promise<void> =>
-  told(async () => show(await agentCall<Order>(remote, 'GET', pathOf(orderId))))
+  runCommand(async () => show(await agentCall<Order>(remote, 'GET', pathOf(orderId))))
 
 /** Pages of a thousand units, until there is no more. */
 const pagesMax = 10
 export const results = (orderId: string, remote: AgentRemote & { readonly csv?: boolean }): Promise<void> =>
-  told(async () => {
+  runCommand(async () => {
     if (remote.csv) {
       const url = new URL(pathOf(orderId, '/results?format=csv&limit=1000'), remote.url)
       const response = await fetch(url, {
@@ -47,7 +47,7 @@ export const results = (orderId: string, remote: AgentRemote & { readonly csv?: 
         signal: AbortSignal.timeout(60_000),
       })
       const text = await response.text()
-      if (!response.ok) throw new CallFailed(text)
+      if (!response.ok) throw new CommandError(text)
       process.stdout.write(text)
       const next = response.headers.get('x-next-cursor')
       if (next !== null) console.error(`There is more after unit ${next}.`)
@@ -72,7 +72,7 @@ export const results = (orderId: string, remote: AgentRemote & { readonly csv?: 
   })
 
 export const accept = (orderId: string, n: string, remote: AgentRemote): Promise<void> =>
-  told(async () =>
+  runCommand(async () =>
     show(await agentCall<Unit>(remote, 'POST', pathOf(orderId, `/units/${encodeURIComponent(n)}/accept`))),
   )
 
@@ -81,7 +81,7 @@ export const reject = (
   n: string,
   remote: AgentRemote & { readonly reason: string; readonly note?: string },
 ): Promise<void> =>
-  told(async () => {
+  runCommand(async () => {
     const body = { reason: remote.reason, ...(remote.note === undefined ? {} : { note: remote.note }) }
     show(
       await agentCall<Unit>(remote, 'POST', pathOf(orderId, `/units/${encodeURIComponent(n)}/reject`), body),
@@ -89,7 +89,7 @@ export const reject = (
   })
 
 export const cancel = (orderId: string, remote: AgentRemote): Promise<void> =>
-  told(async () => show(await agentCall<Order>(remote, 'POST', pathOf(orderId, '/cancel'))))
+  runCommand(async () => show(await agentCall<Order>(remote, 'POST', pathOf(orderId, '/cancel'))))
 
 /** Offers a workflow that stands in a file as JSON, or changes it. */
 export const writeWorkflow = (

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { recompute, type Recomputed } from '@pohf/scorer'
+import { recompute, type RecomputeResult } from '@pohf/scorer'
 import { inputModel } from '@pohf/scorer/input-model'
 import type { TelemetryRecord } from '@pohf/protocol/telemetry'
 import {
@@ -11,7 +11,7 @@ import {
   type Claims,
 } from '@pohf/verify'
 
-type Given = {
+type RecomputeOptions = {
   readonly credential?: string
   readonly issuer?: string
   readonly jwks?: string
@@ -19,14 +19,14 @@ type Given = {
 }
 
 type Line = { readonly ok: boolean | null; readonly text: string }
-const signs = new Map([
+const marks = new Map([
   [true, '✓'],
   [false, '✗'],
   [null, '–'],
 ])
 
 /** Claims of the credential, and how far they can be relied on. */
-const readClaims = async (given: Given): Promise<{ claims: Claims | null; line: Line }> => {
+const readClaims = async (given: RecomputeOptions): Promise<{ claims: Claims | null; line: Line }> => {
   const { credential, issuer, jwks } = given
   if (credential === undefined)
     return { claims: null, line: { ok: null, text: 'credential: none given, so nothing is compared' } }
@@ -46,7 +46,7 @@ const readClaims = async (given: Given): Promise<{ claims: Claims | null; line: 
   return { claims: result.claims, line: { ok: true, text: `credential: signed by ${issuer}` } }
 }
 
-const scoreLines = (result: Recomputed): Line[] => {
+const scoreLines = (result: RecomputeResult): Line[] => {
   if (result.type === 'unknown') return [{ ok: false, text: `score: ${result.reason}` }]
   const { score, differences, assumed } = result
   const parts = Object.entries(score.components).map(([name, value]) => `${name} ${value ?? 'not measured'}`)
@@ -68,7 +68,10 @@ const scoreLines = (result: Recomputed): Line[] => {
   ]
 }
 
-const run = async (file: string, given: Given): Promise<{ lines: Line[]; result: Recomputed | null }> => {
+const run = async (
+  file: string,
+  given: RecomputeOptions,
+): Promise<{ lines: Line[]; result: RecomputeResult | null }> => {
   const recording = readRecording(JSON.parse(readFileSync(file, 'utf8')))
   if (!recording) throw new Error('This file is not an answer of GET /api/agents/sessions/{id}/chunks.')
   const { claims, line } = await readClaims(given)
@@ -98,10 +101,10 @@ const run = async (file: string, given: Given): Promise<{ lines: Line[]; result:
 }
 
 /** `pohf recompute`: exit code 0 the same, 1 not the same or not whole, 2 wrongly called. */
-export const recomputeFile = async (file: string, given: Given): Promise<void> => {
+export const recomputeFile = async (file: string, given: RecomputeOptions): Promise<void> => {
   try {
     const { lines, result } = await run(file, given)
-    for (const { ok, text } of lines) console.log(`${signs.get(ok) ?? ''} ${text}`)
+    for (const { ok, text } of lines) console.log(`${marks.get(ok) ?? ''} ${text}`)
     if (given.json) console.log(JSON.stringify(result))
     if (lines.some(({ ok }) => ok === false)) process.exitCode = 1
   } catch (error) {

@@ -1,6 +1,6 @@
 import { checkChunks, type SealedChunk, type TelemetryClaim, type TelemetryOpening } from '@pohf/verify'
 
-type Given = { readonly url: string; readonly key?: string; readonly json?: boolean }
+type OpenSessionOptions = { readonly url: string; readonly key?: string; readonly json?: boolean }
 type Page = {
   readonly telemetry: TelemetryClaim
   readonly opening: TelemetryOpening
@@ -18,7 +18,11 @@ const fail = (message: string, code: 1 | 2): undefined => {
   return undefined
 }
 
-const fetchPage = async (given: Given, sessionId: string, from: number): Promise<Page | undefined> => {
+const fetchPage = async (
+  given: OpenSessionOptions,
+  sessionId: string,
+  from: number,
+): Promise<Page | undefined> => {
   const path = `/api/agents/sessions/${encodeURIComponent(sessionId)}/chunks?from=${from}&limit=${pageSize}`
   try {
     const response = await fetch(new URL(path, given.url), {
@@ -33,10 +37,10 @@ const fetchPage = async (given: Given, sessionId: string, from: number): Promise
 }
 
 /** `pohf sessions open`: fetches a recording and checks it. Exit code 0 whole, 1 not, 2 wrongly called. */
-export const openSession = async (sessionId: string, words: Given): Promise<void> => {
-  const key = words.key ?? process.env['POHF_API_KEY']
+export const openSession = async (sessionId: string, flags: OpenSessionOptions): Promise<void> => {
+  const key = flags.key ?? process.env['POHF_API_KEY']
   if (!key) return fail('An API key of the agent is needed: --key or POHF_API_KEY.', 2)
-  const given = { ...words, key }
+  const given = { ...flags, key }
   const first = await fetchPage(given, sessionId, 1)
   if (!first) return
   const chunks = [...first.chunks]

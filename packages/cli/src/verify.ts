@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { verifyCredential, type Check, type Options, type Policy, type Result } from '@pohf/verify'
 
-type Given = {
+type VerifyOptions = {
   readonly issuer: string
   readonly kinds: string
   readonly minAssurance: string
@@ -16,7 +16,7 @@ type Given = {
 }
 
 /** The words of the command line as a policy; what does not fit is refused by the library itself. */
-const optionsOf = (given: Given): Options => ({
+const optionsOf = (given: VerifyOptions): Options => ({
   issuer: given.issuer,
   policy: {
     kinds: given.kinds.split(',') as unknown as Policy['kinds'],
@@ -30,10 +30,10 @@ const optionsOf = (given: Given): Options => ({
   ...(given.jwks === undefined ? {} : { jwks: JSON.parse(readFileSync(given.jwks, 'utf8')) }),
 })
 
-const signOf = (check: Check): string => (!check.ok ? '✗' : check.skipped ? '–' : '✓')
+const markOf = (check: Check): string => (!check.ok ? '✗' : check.skipped ? '–' : '✓')
 
 const print = (result: Result): void => {
-  for (const check of result.checks) console.log(`${signOf(check)} ${check.name.padEnd(10)} ${check.note}`)
+  for (const check of result.checks) console.log(`${markOf(check)} ${check.name.padEnd(10)} ${check.note}`)
   if (!result.ok) {
     console.log(`\nRefused: ${result.reason}. ${result.message}`)
     return
@@ -49,7 +49,7 @@ Accepted: ${claims.kind}${claims.test ? ', a test credential: no person was invo
 }
 
 /** `pohf verify`: exit code 0 accepted, 1 refused, 2 wrongly called. */
-export const verify = async (token: string, given: Given): Promise<void> => {
+export const verify = async (token: string, given: VerifyOptions): Promise<void> => {
   const jwt = (token === '-' ? await text(process.stdin) : token).trim()
   const check = async () => verifyCredential(jwt, optionsOf(given))
   const result = await check().catch((error: unknown) => {

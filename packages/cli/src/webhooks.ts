@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
 import type { WebhookDelivery, WebhookEndpoint } from '@pohf/protocol'
 import { verifyWebhook } from '@pohf/verify'
-import { agentCall, told, type AgentRemote } from './agent.ts'
+import { agentCall, runCommand, type AgentRemote } from './agent.ts'
 
 const pathOf = (id: string, step = '') => `/api/agents/webhooks/${encodeURIComponent(id)}${step}`
 /** The answer as JSON where that was asked for, else in words. */
@@ -16,7 +16,7 @@ const healthOf = (endpoint: WebhookEndpoint): string => {
 }
 
 export const list = (remote: AgentRemote): Promise<void> =>
-  told(async () => {
+  runCommand(async () => {
     const answer = await agentCall<{ webhooks: WebhookEndpoint[] }>(remote, 'GET', '/api/agents/webhooks')
     show(remote, answer, () => {
       if (answer.webhooks.length === 0)
@@ -30,7 +30,7 @@ export const list = (remote: AgentRemote): Promise<void> =>
   })
 
 export const add = (url: string, remote: AgentRemote & { readonly events: string }): Promise<void> =>
-  told(async () => {
+  runCommand(async () => {
     const body = { url, events: remote.events.split(',') }
     const answer = await agentCall<{ id: string; signingSecret: string }>(
       remote,
@@ -44,15 +44,15 @@ export const add = (url: string, remote: AgentRemote & { readonly events: string
   })
 
 /** Switches on or off, deletes, sends a test: one call, one line. */
-const act =
+const webhookAction =
   (method: 'POST' | 'PATCH' | 'DELETE', path: (id: string) => string, said: string, body?: unknown) =>
   (id: string, remote: AgentRemote): Promise<void> =>
-    told(async () => {
+    runCommand(async () => {
       const answer = await agentCall(remote, method, path(id), body)
       show(remote, answer, () => console.log(said))
     })
 
-export const enable = act(
+export const enable = webhookAction(
   'PATCH',
   pathOf,
   'On. What it missed comes with: pohf webhooks recover <id> --since <time>',
@@ -60,23 +60,23 @@ export const enable = act(
     enabled: true,
   },
 )
-export const disable = act('PATCH', pathOf, 'Off. Nothing is sent to it until it is switched on.', {
+export const disable = webhookAction('PATCH', pathOf, 'Off. Nothing is sent to it until it is switched on.', {
   enabled: false,
 })
-export const remove = act('DELETE', pathOf, 'Deleted.')
-export const sendTest = act(
+export const remove = webhookAction('DELETE', pathOf, 'Deleted.')
+export const sendTest = webhookAction(
   'POST',
   (id) => pathOf(id, '/test'),
   'Sent. See what came of it: pohf webhooks deliveries <id>',
 )
-export const replay = act(
+export const replay = webhookAction(
   'POST',
   (id) => `/api/agents/webhooks/deliveries/${encodeURIComponent(id)}/replay`,
   'It is sent again now.',
 )
 
 export const rotate = (id: string, remote: AgentRemote & { readonly now?: boolean }): Promise<void> =>
-  told(async () => {
+  runCommand(async () => {
     const answer = await agentCall<{ signingSecret: string; previousSecretUntil: string | null }>(
       remote,
       'POST',
@@ -94,7 +94,7 @@ export const rotate = (id: string, remote: AgentRemote & { readonly now?: boolea
   })
 
 export const recover = (id: string, remote: AgentRemote & { readonly since: string }): Promise<void> =>
-  told(async () => {
+  runCommand(async () => {
     const since = new Date(remote.since)
     const body = { since: Number.isNaN(since.getTime()) ? remote.since : since.toISOString() }
     const answer = await agentCall<{ recoveringSince: string }>(remote, 'POST', pathOf(id, '/recover'), body)
@@ -107,7 +107,7 @@ export const deliveries = (
   id: string,
   remote: AgentRemote & { readonly state?: string; readonly limit?: string },
 ): Promise<void> =>
-  told(async () => {
+  runCommand(async () => {
     const query = new URLSearchParams()
     for (const name of ['state', 'limit'] as const) {
       const value = remote[name]
@@ -129,7 +129,7 @@ export const deliveries = (
     })
   })
 
-type Check = {
+type VerifyWebhookOptions = {
   readonly secret?: string
   readonly headers: string
   readonly body: string
@@ -149,7 +149,7 @@ const headersIn = (text: string): Record<string, string> => {
 }
 
 /** `pohf webhooks verify`: offline; 0 genuine, 1 refused with the cause, 2 wrongly called. */
-export const verify = async (given: Check): Promise<void> => {
+export const verify = async (given: VerifyWebhookOptions): Promise<void> => {
   const secret = given.secret ?? process.env['POHF_WEBHOOK_SECRET']
   const now = given.at === undefined ? new Date() : new Date(given.at)
   if (!secret || Number.isNaN(now.getTime())) {

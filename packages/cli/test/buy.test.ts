@@ -8,9 +8,9 @@ import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { openShop } from '../../sdk/test/purchase-server.ts'
+import { startPurchaseServer } from '../../sdk/test/purchase-server.ts'
 
-const { baseUrl, withChain, fund, usedNonces } = await openShop()
+const { baseUrl, withChain, fund, usedNonces } = await startPurchaseServer()
 const folder = mkdtempSync(join(tmpdir(), 'pohf-buy-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))

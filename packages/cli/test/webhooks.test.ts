@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { verifyWebhook } from '@pohf/verify'
 import { freePort } from '../../server/dev/cluster.ts'
 import { startHarness } from '../../server/test/fixtures/harness.ts'
-import { answer, startReceiver } from '../../server/test/fixtures/webhook-receiver.ts'
+import { respondWith, startReceiver } from '../../server/test/fixtures/webhook-receiver.ts'
 
 const harness = await startHarness()
 const url = await harness.app.api.listen({ host: '127.0.0.1', port: 0 })
@@ -35,7 +35,7 @@ const hooks = (...parameters: string[]) => pohf(['webhooks', ...parameters, '--u
 
 test('an endpoint is added, tested, looked at, rotated, recovered and deleted from the command line', async () => {
   assert.match((await hooks('list')).out, /No endpoint yet\. Add one: pohf webhooks add/)
-  const receiver = await startReceiver(answer(404))
+  const receiver = await startReceiver(respondWith(404))
   const added = await hooks('add', receiver.url, '--events', '*')
   assert.equal(added.code, 0, added.err)
   const [id = '', secret = ''] = added.out.split('\n')
@@ -50,7 +50,7 @@ test('an endpoint is added, tested, looked at, rotated, recovered and deleted fr
   const tested = deliveries.find(({ type }) => type === 'endpoint.test')
   assert.ok(tested)
   assert.match((await hooks('deliveries', id)).out, /404 {2}\d+ ms {2}There is nothing at that path/)
-  receiver.respond = answer(204)
+  receiver.respond = respondWith(204)
   assert.equal((await hooks('replay', tested.id)).code, 0)
   await harness.work()
   assert.equal(receiver.eventIds().filter((eventId) => eventId === tested.eventId).length, 2)

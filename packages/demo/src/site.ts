@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-export type Site = {
+export type SiteOptions = {
   readonly pohf: string
   readonly site: string
   readonly apiKey: string
@@ -34,11 +34,11 @@ const readForm = async (request: IncomingMessage): Promise<URLSearchParams | und
   return new URLSearchParams(Buffer.concat(parts).toString('utf8'))
 }
 
-type Told = { readonly status: number; readonly json: Record<string, unknown> }
+type ApiResponse = { readonly status: number; readonly json: Record<string, unknown> }
 type Outcome = { readonly chip: string; readonly tone: string; readonly title: string; readonly lead: string }
 
 /** What the answer means for this site. */
-const outcomeOf = ({ status, json }: Told, sessionId: string): Outcome => {
+const outcomeOf = ({ status, json }: ApiResponse, sessionId: string): Outcome => {
   if (!sessionId)
     return {
       chip: 'Not checked',
@@ -69,7 +69,7 @@ const outcomeOf = ({ status, json }: Told, sessionId: string): Outcome => {
 }
 
 /** Starts the site on this machine only. */
-export const startSite = async ({ pohf, site, apiKey, port, folder = builtFolder }: Site) => {
+export const startSite = async ({ pohf, site, apiKey, port, folder = builtFolder }: SiteOptions) => {
   if (!existsSync(join(folder, 'form.html')))
     throw new Error('the sample site is not built: npm run build -w packages/demo')
   const page = (name: string) => readFileSync(join(folder, `${name}.html`), 'utf8')
@@ -84,7 +84,7 @@ export const startSite = async ({ pohf, site, apiKey, port, folder = builtFolder
   // The strictest policy that works: our own files, and scripts and calls of the service.
   const policy = `default-src 'none'; script-src 'self' ${pohf}; style-src 'self'; connect-src 'self' ${pohf}; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`
 
-  const ask = async (method: string, path: string, body?: unknown): Promise<Told> => {
+  const callApi = async (method: string, path: string, body?: unknown): Promise<ApiResponse> => {
     const response = await fetch(pohf + path, {
       method,
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
@@ -109,22 +109,24 @@ export const startSite = async ({ pohf, site, apiKey, port, folder = builtFolder
     for (const old of challenges) if (challenges.size > challengesMax) challenges.delete(old)
     send(response, 200, 'text/html; charset=utf-8', fill(templates.form, { pohf, site, challenge }))
   }
-  const takeComment = async (request: IncomingMessage, response: ServerResponse) => {
+  const handleComment = async (request: IncomingMessage, response: ServerResponse) => {
     const form = await readForm(request)
     const challenge = form?.get('challenge') ?? ''
     // A challenge of ours, used once: nobody can hand in a session that was made for another form.
     if (!form || !challenges.delete(challenge)) return void response.writeHead(303, { location: '/' }).end()
     const sessionId = form.get('pohf-session') ?? ''
     const question = { sessionId, challenge }
-    const told = sessionId ? await ask('POST', '/api/agents/verify', question) : { status: 0, json: {} }
-    const outcome = outcomeOf(told, sessionId)
+    const apiResponse = sessionId
+      ? await callApi('POST', '/api/agents/verify', question)
+      : { status: 0, json: {} }
+    const outcome = outcomeOf(apiResponse, sessionId)
     const html = fill(templates.outcome, {
       ...outcome,
       sessionId,
       look: sessionId ? 'main' : 'gone',
       asked: sessionId ? JSON.stringify(question, null, 2) : '(nothing: the form came without a session)',
-      status: told.status ? `HTTP ${told.status}` : '',
-      answer: told.status ? JSON.stringify(told.json, null, 2) : '',
+      status: apiResponse.status ? `HTTP ${apiResponse.status}` : '',
+      answer: apiResponse.status ? JSON.stringify(apiResponse.json, null, 2) : '',
     })
     send(response, 200, 'text/html; charset=utf-8', html)
   }
@@ -137,12 +139,12 @@ export const startSite = async ({ pohf, site, apiKey, port, folder = builtFolder
       ['/chunks.json', `${sessionPath}/chunks?limit=100&from=${Number(url.searchParams.get('from')) || 1}`],
     ]).get(url.pathname)
     const asset = assets.get(url.pathname)
-    if (request.method === 'POST' && url.pathname === '/comment') return takeComment(request, response)
+    if (request.method === 'POST' && url.pathname === '/comment') return handleComment(request, response)
     if (url.pathname === '/') return showForm(response)
     if (url.pathname === '/session')
       return void send(response, 200, 'text/html; charset=utf-8', templates.session)
     if (proxied) {
-      const { status, json } = await ask('GET', proxied)
+      const { status, json } = await callApi('GET', proxied)
       return void send(response, status, 'application/json', JSON.stringify(json))
     }
     if (asset)

@@ -7,8 +7,8 @@ import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import { findChromium, launch } from '../../web/test/browser.ts'
-import { lookAt } from '../../tag/test/page-checks.ts'
-import { answerAll, openStage, sessionOf, watch } from '../../tag/test/fixture.ts'
+import { checkPage } from '../../tag/test/page-checks.ts'
+import { answerAll, startFixture, sessionOf, trackSession } from '../../tag/test/fixture.ts'
 import { startSite } from '../src/site.ts'
 
 const chromium = findChromium()
@@ -16,22 +16,24 @@ const skip = 'missing' in chromium ? chromium.missing : false
 const open = async () => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-demo-'))
   execFileSync(process.execPath, [fileURLToPath(new URL('../build.ts', import.meta.url)), folder])
-  const stage = await openStage()
+  const stage = await startFixture()
   const { agentId, apiKey } = await stage.harness.register('test')
   const site = await startSite({ pohf: stage.service.url, site: agentId, apiKey, port: 0, folder })
   return { stage, site, folder, apiKey }
 }
-const set = 'path' in chromium ? await open() : undefined
+const fixture = 'path' in chromium ? await open() : undefined
 const browser = 'path' in chromium ? await launch(chromium.path) : undefined
 after(async () => {
   await browser?.close()
-  await set?.site.stop()
-  set?.stage.close()
-  if (set) rmSync(set.folder, { recursive: true, force: true })
+  await fixture?.site.stop()
+  fixture?.stage.close()
+  if (fixture) rmSync(fixture.folder, { recursive: true, force: true })
 })
 
-const visit = async (body: (page: Page, given: NonNullable<typeof set>) => Promise<void>): Promise<void> => {
-  assert.ok(set && browser)
+const visit = async (
+  body: (page: Page, given: NonNullable<typeof fixture>) => Promise<void>,
+): Promise<void> => {
+  assert.ok(fixture && browser)
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
   const page = await context.newPage()
   const faults: string[] = []
@@ -40,21 +42,21 @@ const visit = async (body: (page: Page, given: NonNullable<typeof set>) => Promi
     if (message.type() === 'error' && !/favicon|status of 404/.test(message.text()))
       faults.push(message.text())
   })
-  watch(page)
+  trackSession(page)
   try {
-    await page.goto(set.site.url)
-    await body(page, set)
+    await page.goto(fixture.site.url)
+    await body(page, fixture)
     assert.deepEqual(faults, [])
   } finally {
     await context.close()
   }
 }
-const everySight = async (page: Page, name: string) => {
+const checkAllViewports = async (page: Page, name: string) => {
   for (const width of [320, 1280])
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.setViewportSize({ width, height: 900 })
       await page.emulateMedia({ colorScheme })
-      await lookAt(page, `demo-${name}-${width}-${colorScheme}`)
+      await checkPage(page, `demo-${name}-${width}-${colorScheme}`)
     }
 }
 
@@ -63,7 +65,7 @@ test(
   { skip },
   () =>
     visit(async (page, { stage, apiKey }) => {
-      await everySight(page, 'form')
+      await checkAllViewports(page, 'form')
       await page.fill('#text', 'Six in the morning, at last.')
       await page.click('pohf-check .box button')
       await page.click('pohf-check dialog .btn.main')
@@ -81,7 +83,7 @@ test(
       const expected = told.status === 200 ? 'Person' : unscored ? 'Recorded, not scored' : 'Not accepted'
       assert.equal(chip, expected)
       assert.match((await page.textContent('pre')) ?? '', new RegExp(sessionId))
-      await everySight(page, 'outcome')
+      await checkAllViewports(page, 'outcome')
 
       await page.getByRole('link', { name: 'See your own session' }).click()
       await page.getByRole('heading', { name: /Your session: \d+ seconds, \d questions/ }).waitFor()
@@ -113,10 +115,10 @@ test(
       await page.getByRole('button', { name: 'Open chunk 2' }).click()
       await page.getByText('It stands at this place under the committed root.').waitFor()
       await slider.fill('6000')
-      await everySight(page, 'session')
+      await checkAllViewports(page, 'session')
       await page.getByRole('button', { name: 'Change one letter and check again' }).click()
       await page.getByText('This record is not at this place').waitFor()
-      await everySight(page, 'tampered')
+      await checkAllViewports(page, 'tampered')
     }),
 )
 
@@ -143,6 +145,6 @@ test('a session that is not there is told in plain words', { skip }, () =>
   visit(async (page, { site }) => {
     await page.goto(`${site.url}/session?id=ses_nobody`)
     await page.getByRole('heading', { name: 'This session cannot be shown.' }).waitFor()
-    await everySight(page, 'missing')
+    await checkAllViewports(page, 'missing')
   }),
 )

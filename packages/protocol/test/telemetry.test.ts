@@ -4,9 +4,13 @@ import { probeOutcomes, readChunk, type ReadRecord, type TelemetryEvent } from '
 
 const truth = (id: string) =>
   ({ id, kind: 'point', x: 50, y: 50, radius: 22, fromMs: 250, toMs: 2_500 }) as const
-type Made = { readonly t: number; readonly probe?: string; readonly events?: readonly TelemetryEvent[] }
+type RecordInput = {
+  readonly t: number
+  readonly probe?: string
+  readonly events?: readonly TelemetryEvent[]
+}
 /** Records whose server time and page time run together; `probe` is what the receipt before asked for. */
-const recordsOf = (made: readonly Made[]): ReadRecord[] =>
+const recordsOf = (made: readonly RecordInput[]): ReadRecord[] =>
   made.map(({ t, probe, events = [] }, index) => ({
     receivedAt: t,
     after: { at: made[index - 1]?.t ?? 0, token: 't', probe: probe === undefined ? null : truth(probe) },
@@ -23,7 +27,7 @@ const point = (probe: string, t: number, x = 50): TelemetryEvent => ({
   y: 50,
 })
 const alternative = (t: number): TelemetryEvent => ({ type: 'alternative', t })
-const resultsOf = (made: readonly Made[]) => probeOutcomes(recordsOf(made)).map(({ result }) => result)
+const resultsOf = (made: readonly RecordInput[]) => probeOutcomes(recordsOf(made)).map(({ result }) => result)
 
 test('an answer is judged by place, by the page’s clock and by the server’s', () => {
   const once = (at: number, x?: number, receivedAt = at) =>

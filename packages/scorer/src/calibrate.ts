@@ -1,10 +1,10 @@
 // What people of one pointer and platform reach with this model. Only then may low motion count against anybody there.
 import { ln, logistic } from './arithmetic.ts'
-import type { MotionJudgement } from './motion.ts'
+import type { MotionEvaluation } from './motion.ts'
 import type { Calibration } from './score.ts'
 
-export type ConsentedSession = { readonly person: string; readonly motion: MotionJudgement }
-export type Calibrated =
+export type ConsentedSession = { readonly person: string; readonly motion: MotionEvaluation }
+export type CalibrationResult =
   | {
       readonly type: 'calibrated'
       readonly calibration: Calibration
@@ -18,7 +18,7 @@ const peopleMin = 5
 const sessionsMin = 20
 const secondsMin = 3
 /** The normal deviate of 1 %. */
-const onePercent = -2.3263478740408408
+const onePercentDeviate = -2.3263478740408408
 const pBound = 0.0005
 
 const logit = (p: number): number => {
@@ -31,7 +31,7 @@ const logit = (p: number): number => {
  * the lowest of them, whichever is lower. With so few sessions no quantile can be read off; erring down costs a bot
  * unnoticed, erring up costs a person.
  */
-export const calibrate = (sessions: readonly ConsentedSession[]): Calibrated => {
+export const calibrate = (sessions: readonly ConsentedSession[]): CalibrationResult => {
   const usable = sessions.flatMap(({ person, motion }) =>
     motion.p === null || motion.motionSeconds < secondsMin ? [] : [{ person, odds: logit(motion.p) }],
   )
@@ -48,6 +48,6 @@ export const calibrate = (sessions: readonly ConsentedSession[]): Calibrated => 
   for (const { odds } of usable) squares += (odds - mean) * (odds - mean)
   const spread = Math.sqrt(squares / (usable.length - 1))
   const lowest = Math.min(...usable.map(({ odds }) => odds))
-  const pMin = Math.floor(logistic(Math.min(lowest, mean + onePercent * spread)) * 1_000) / 1_000
+  const pMin = Math.floor(logistic(Math.min(lowest, mean + onePercentDeviate * spread)) * 1_000) / 1_000
   return { type: 'calibrated', calibration: { pointer: 'mouse', pMin }, people, sessions: usable.length }
 }

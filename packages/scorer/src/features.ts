@@ -107,13 +107,13 @@ function speedFeatures(steps: Steps, seconds: number): number[] {
     mean(speed.slice(0, 2)) / (top + 1e-9),
     lagged(speed, 1),
     lagged(speed, 2),
-    ...humpFeatures(smoothed, smoothTop, seconds),
+    ...peakFeatures(smoothed, smoothTop, seconds),
     ...paceFeatures(steps),
   ]
 }
 
 /** Sub-movements: peaks of the speed, the share of the largest, its asymmetry. */
-function humpFeatures(speed: readonly number[], top: number, seconds: number): number[] {
+function peakFeatures(speed: readonly number[], top: number, seconds: number): number[] {
   const peaks: number[] = []
   for (let index = 1; index < speed.length - 1; index += 1) {
     const here = speed[index] ?? 0
@@ -178,7 +178,7 @@ function paceFeatures({ dx, dy, size, path }: Steps): number[] {
 }
 
 /** Where it goes: straightness, turns, the coupling of curvature and speed, whole-pixel directions. */
-function courseFeatures(stroke: Stroke, { dx, dy, size, path }: Steps): number[] {
+function pathFeatures(stroke: Stroke, { dx, dy, size, path }: Steps): number[] {
   const moved: number[] = []
   const heading: number[] = []
   let axis = 0
@@ -371,7 +371,7 @@ export function strokeFeatures(stroke: Stroke): number[] {
   return [
     stroke.seconds,
     ...speedFeatures(steps, stroke.seconds),
-    ...courseFeatures(stroke, steps),
+    ...pathFeatures(stroke, steps),
     ...tremorFeatures(stroke, steps),
   ]
 }
@@ -386,11 +386,11 @@ export const WINDOW_FEATURES: readonly string[] = [
   'strokes',
 ]
 
-type Featured = readonly number[]
+type StrokeFeatures = readonly number[]
 
 /** Joins strokes in order until they hold `seconds` of motion, then begins again; an unfinished rest is left out. */
-export function groupStrokes(strokes: readonly Featured[], seconds: number): Featured[][] {
-  const groups: Featured[][] = []
+export function groupStrokes(strokes: readonly StrokeFeatures[], seconds: number): StrokeFeatures[][] {
+  const groups: StrokeFeatures[][] = []
   let first = 0
   let motion = 0
   for (let index = 0; index < strokes.length; index += 1) {
@@ -404,12 +404,12 @@ export function groupStrokes(strokes: readonly Featured[], seconds: number): Fea
 }
 
 /** The features of each window of a recording, in order. */
-export function toWindows(strokes: readonly Featured[], seconds: number): number[][] {
+export function toWindows(strokes: readonly StrokeFeatures[], seconds: number): number[][] {
   return groupStrokes(strokes, seconds).map(summarise)
 }
 
 /** The features of one window, in the order of `WINDOW_FEATURES`. */
-export function summarise(strokes: readonly Featured[]): number[] {
+export function summarise(strokes: readonly StrokeFeatures[]): number[] {
   let motion = 0
   for (const stroke of strokes) motion += stroke[0] ?? 0
   const means: number[] = []

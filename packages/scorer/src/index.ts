@@ -1,14 +1,14 @@
 export { type MotionModel } from './model.ts'
-export { type MotionJudgement, judgeMotion } from './motion.ts'
+export { type MotionEvaluation, evaluateMotion } from './motion.ts'
 export { type MotionPoint, type Stroke, toRuns, toStrokes } from './strokes.ts'
 export {
   createReplayIndex,
   describeStroke,
-  finishDescriptor,
+  whitenDescriptor,
   isReplay,
   rawDescriptor,
-  type ReadStroke,
-  readStroke,
+  type ResampledStroke,
+  resampleStroke,
   replayCell,
   replayCellsNear,
   type ReplayDescriptor,
@@ -19,5 +19,5 @@ export {
 } from './replay.ts'
 export * from './quality.ts'
 export * from './score.ts'
-export { calibrate, type Calibrated, type ConsentedSession } from './calibrate.ts'
-export { recompute, type Claimed, type Recomputed } from './recompute.ts'
+export { calibrate, type CalibrationResult, type ConsentedSession } from './calibrate.ts'
+export { recompute, type ClaimedScore, type RecomputeResult } from './recompute.ts'

@@ -4,7 +4,7 @@ import { strokeFeatures, toWindows } from './features.ts'
 import { type MotionModel, humanProbability, windowScore } from './model.ts'
 import { type MotionPoint, toStrokes } from './strokes.ts'
 
-export type MotionJudgement = {
+export type MotionEvaluation = {
   /** Seconds of motion in strokes; pauses are not counted. */
   readonly motionSeconds: number
   readonly strokes: number
@@ -17,7 +17,7 @@ export type MotionJudgement = {
 const SYNTHETIC_SECONDS_MIN = 3
 
 /** Judges the pointer motion of a recording. Pure: the same points and model give the same bits everywhere. */
-export function judgeMotion(points: readonly MotionPoint[], model: MotionModel): MotionJudgement {
+export function evaluateMotion(points: readonly MotionPoint[], model: MotionModel): MotionEvaluation {
   const strokes = toStrokes(points).map(strokeFeatures)
   let motionSeconds = 0
   for (const stroke of strokes) motionSeconds += stroke[0] ?? 0

@@ -90,7 +90,7 @@ export type Verdict = {
 /** What an attended act must reach. */
 export const verifiedRule = { qualityMin: 0.6, focusMin: 0.5, probeMin: 0.6, probesMin: 2 } as const
 
-type Attention = {
+type AttentionInput = {
   readonly components: Components
   readonly flags: readonly FlagName[]
   readonly probesOffered: number
@@ -99,7 +99,12 @@ type Attention = {
 }
 
 /** Whether an attended act counts as a human's: every reason against it is named. */
-export const judgeAttention = ({ components, flags, probesOffered, answerCorrect }: Attention): Verdict => {
+export const evaluateAttention = ({
+  components,
+  flags,
+  probesOffered,
+  answerCorrect,
+}: AttentionInput): Verdict => {
   const quality = qualityOf(components, flags)
   const { qualityMin, focusMin, probeMin, probesMin } = verifiedRule
   const probesPassed = probesOffered >= probesMin && (components.probe ?? 0) >= probeMin
@@ -113,7 +118,7 @@ export const judgeAttention = ({ components, flags, probesOffered, answerCorrect
   return { quality, verified: reasons.length === 0, reasons }
 }
 
-type Presence = {
+type PresenceInput = {
   readonly components: Components
   readonly flags: readonly FlagName[]
   /** An enrolled member or an attested device stands behind it. */
@@ -125,7 +130,7 @@ type Presence = {
 const presenceQualityMax = 0.55
 
 /** Presence has its own rule: a hash that a client sends proves nothing by itself, so somebody must vouch. */
-export const judgePresence = ({ components, flags, ...shown }: Presence): Verdict => {
+export const evaluatePresence = ({ components, flags, ...shown }: PresenceInput): Verdict => {
   const scored = qualityOf(components, flags)
   const quality = shown.attested ? scored : Math.min(scored, presenceQualityMax)
   const reasons = [

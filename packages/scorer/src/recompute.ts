@@ -12,14 +12,14 @@ import {
 } from './score.ts'
 
 /** What a credential, or the session as the service tells it, says of the score. */
-export type Claimed = {
+export type ClaimedScore = {
   readonly quality?: number | undefined
   readonly components?: Readonly<Record<string, number | null>> | undefined
   readonly flags?: readonly string[] | undefined
   readonly scoring?: string | undefined
 }
 
-export type Recomputed =
+export type RecomputeResult =
   | {
       readonly type: 'scored'
       readonly score: SessionScore
@@ -37,7 +37,7 @@ export type Recomputed =
 const isKind = (kind: string): kind is ScoredKind => Object.hasOwn(requiredVisibleMs, kind)
 const isFlag = (flag: string): flag is FlagName => Object.hasOwn(flagCaps, flag)
 
-const differencesOf = (claimed: Claimed, score: SessionScore): string[] => {
+const differencesOf = (claimed: ClaimedScore, score: SessionScore): string[] => {
   const pairs: (readonly [string, unknown, unknown])[] = [['quality', claimed.quality, score.quality]]
   for (const [name, value] of Object.entries(score.components))
     pairs.push([name, claimed.components?.[name] ?? null, value])
@@ -51,9 +51,9 @@ const differencesOf = (claimed: Claimed, score: SessionScore): string[] => {
 export const recompute = (
   records: readonly TelemetryRecord[],
   kind: string,
-  claimed: Claimed | null,
+  claimed: ClaimedScore | null,
   model: InputModel,
-): Recomputed => {
+): RecomputeResult => {
   if (!isKind(kind))
     return { type: 'unknown', reason: `sessions of kind ${kind} are not scored from records` }
   const named =

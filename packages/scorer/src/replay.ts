@@ -57,7 +57,7 @@ function term(values: readonly number[], n: number): number {
   return sum / 4
 }
 
-function measureWithRuler(run: readonly Sample[]): Sample[] {
+function simplifyPath(run: readonly Sample[]): Sample[] {
   const vertices: Sample[] = []
   for (const [index, sample] of run.slice(0, VERTICES_MAX).entries()) {
     const before = vertices.at(-1)
@@ -68,15 +68,15 @@ function measureWithRuler(run: readonly Sample[]): Sample[] {
 }
 
 /** A stroke read at 32 places that are equally far apart along its path, with the share of time gone at each. */
-export type ReadStroke = {
+export type ResampledStroke = {
   readonly x: readonly number[]
   readonly y: readonly number[]
   readonly law: readonly number[]
 }
 
 /** Reads a run of recorded points; undefined where it is too short or too winding to be told from others. */
-export function readStroke(run: readonly Sample[]): ReadStroke | undefined {
-  const vertices = measureWithRuler(run)
+export function resampleStroke(run: readonly Sample[]): ResampledStroke | undefined {
+  const vertices = simplifyPath(run)
   const first = vertices[0]
   const last = vertices.at(-1)
   if (!first || !last || vertices.length < VERTICES_MIN || last.t <= first.t) return undefined
@@ -104,7 +104,7 @@ export function readStroke(run: readonly Sample[]): ReadStroke | undefined {
 }
 
 /** The 18 numbers before whitening: shape relative to the main direction, then the time law. */
-export function rawDescriptor(stroke: ReadStroke): number[] {
+export function rawDescriptor(stroke: ResampledStroke): number[] {
   const [mainX, mainY] = [term(stroke.x, 1), term(stroke.y, 1)]
   const square = mainX * mainX + mainY * mainY
   const [along, across]: [number[], number[]] = [[], []]
@@ -118,7 +118,7 @@ export function rawDescriptor(stroke: ReadStroke): number[] {
 }
 
 /** Whitens and rounds; undefined for a stroke that is too ordinary to be recognised. */
-export function finishDescriptor(raw: readonly number[], model: ReplayModel): ReplayDescriptor | undefined {
+export function whitenDescriptor(raw: readonly number[], model: ReplayModel): ReplayDescriptor | undefined {
   const descriptor = new Int16Array(SIZE)
   let square = 0
   for (let row = 0; row < SIZE; row += 1) {
@@ -134,8 +134,8 @@ export function finishDescriptor(raw: readonly number[], model: ReplayModel): Re
 
 /** Describes a run of recorded points; undefined where it could be anybody's. */
 export function describeStroke(run: readonly Sample[], model: ReplayModel): ReplayDescriptor | undefined {
-  const stroke = readStroke(run)
-  return stroke && finishDescriptor(rawDescriptor(stroke), model)
+  const stroke = resampleStroke(run)
+  return stroke && whitenDescriptor(rawDescriptor(stroke), model)
 }
 
 /** The distance between two descriptors in units of noise. */

@@ -11,7 +11,7 @@ import {
 import {
   flagCaps,
   inputScore,
-  judgeAttention,
+  evaluateAttention,
   probeScore,
   qualityOf,
   rulesVersion,
@@ -19,12 +19,12 @@ import {
   type FlagName,
   type Verdict,
 } from './quality.ts'
-import type { MotionJudgement } from './motion.ts'
+import type { MotionEvaluation } from './motion.ts'
 import type { MotionPoint } from './strokes.ts'
 
 export type InputModel = {
   readonly version: string
-  readonly judge: (points: readonly MotionPoint[]) => MotionJudgement
+  readonly evaluate: (points: readonly MotionPoint[]) => MotionEvaluation
 }
 
 /** Measured on consenting people of this pointer and platform: 99 of 100 of them reach this probability. */
@@ -113,7 +113,7 @@ const visibleMsOf = (events: readonly TelemetryEvent[], endMs: number): number =
 }
 
 /** All mouse motion of a session, with the presses that end strokes. What is not a v1 chunk is left out. */
-export const mouseMotionOf = (opened: readonly Pick<TelemetryRecord, 'chunk'>[]): MotionPoint[] =>
+export const readMouseMotion = (opened: readonly Pick<TelemetryRecord, 'chunk'>[]): MotionPoint[] =>
   opened.flatMap(({ chunk }) => pointsOf(readChunk(chunk)?.events ?? []))
 
 const pointsOf = (events: readonly TelemetryEvent[]): MotionPoint[] =>
@@ -143,7 +143,7 @@ const mousePresses = (events: readonly TelemetryEvent[]): number[] => {
 /** An approach is a path: a single jump to the target, as automation makes it, is none. */
 const approachMs = 1_000
 const approachPointsMin = 3
-const lacksApproach = (presses: readonly number[], points: readonly MotionPoint[]): boolean => {
+const hasNoApproach = (presses: readonly number[], points: readonly MotionPoint[]): boolean => {
   const moves = points.filter(({ type }) => type === 'move')
   let from = 0
   let bare = 0
@@ -211,7 +211,7 @@ const isSkewed = (records: readonly ReadRecord[]): boolean => {
   )
 }
 
-type Facts = {
+type SessionFacts = {
   readonly records: readonly ReadRecord[]
   readonly events: readonly TelemetryEvent[]
   readonly outcomes: readonly ProbeOutcome[]
@@ -223,7 +223,7 @@ type Facts = {
   readonly serverMs: number
 }
 
-const factsOf = (records: readonly ReadRecord[]): Facts => {
+const sessionFacts = (records: readonly ReadRecord[]): SessionFacts => {
   const events = records.flatMap(({ chunk }) => chunk.events)
   const [first, last] = [records[0], records.at(-1)]
   return {
@@ -241,14 +241,14 @@ const factsOf = (records: readonly ReadRecord[]): Facts => {
 const isBackwards = (records: readonly ReadRecord[]): boolean =>
   records.some(({ chunk }, index) => chunk.t0 < (records[index - 1]?.chunk.t1 ?? 0))
 
-const isImpossible = (facts: Facts): boolean => {
+const isImpossible = (facts: SessionFacts): boolean => {
   const early = facts.outcomes.filter(({ probe, result }) => probe.kind === 'point' && result === 'early')
   const short = facts.pointerless ? 0 : tooShortPresses(facts.events)
   return early.length >= impossibleMin || short >= impossibleMin || isBackwards(facts.records)
 }
 
 /** What the records show by themselves. */
-const recordFlags = (facts: Facts): FlagName[] => {
+const recordFlags = (facts: SessionFacts): FlagName[] => {
   const { events, records } = facts
   const environment = records[0]?.chunk.environment
   const rules: readonly (readonly [FlagName, boolean])[] = [
@@ -257,19 +257,19 @@ const recordFlags = (facts: Facts): FlagName[] => {
     ['honeypot_hit', events.some(({ type }) => type === 'honeypot')],
     ['impossible_timing', isImpossible(facts)],
     ['clock_skew', isSkewed(records)],
-    ['no_approach_path', !facts.pointerless && lacksApproach(facts.presses, facts.points)],
+    ['no_approach_path', !facts.pointerless && hasNoApproach(facts.presses, facts.points)],
   ]
   return [...chainFlags(records), ...rules.flatMap(([name, holds]) => (holds ? [name] : []))]
 }
 
 /** Below this there is too little motion to call it synthetic. */
 const syntheticSecondsMin = 3
-const isSynthetic = ({ p, motionSeconds, synthetic }: MotionJudgement, calibration: Calibration | null) =>
+const isSynthetic = ({ p, motionSeconds, synthetic }: MotionEvaluation, calibration: Calibration | null) =>
   calibration === null
     ? synthetic
     : p !== null && motionSeconds >= syntheticSecondsMin && p < calibration.pMin
 
-const noMotion: MotionJudgement = { motionSeconds: 0, strokes: 0, p: null, synthetic: false }
+const noMotion: MotionEvaluation = { motionSeconds: 0, strokes: 0, p: null, synthetic: false }
 
 /** Motion of a pointer and platform that nobody calibrated may raise the quality and never lowers it. */
 const withInput = (components: Components, input: number | null, calibrated: boolean): Components => {
@@ -278,7 +278,7 @@ const withInput = (components: Components, input: number | null, calibrated: boo
 }
 
 /** Each once, in the order of the table. */
-const inOrder = (flags: readonly FlagName[]): FlagName[] => {
+const inTableOrder = (flags: readonly FlagName[]): FlagName[] => {
   const raised = new Set<string>(flags)
   return (Object.keys(flagCaps) as FlagName[]).filter((flag) => raised.has(flag))
 }
@@ -293,11 +293,11 @@ export const scoreSession = (
     const whole = readChunk(chunk)
     return whole ? [{ chunk: whole, receivedAt, after }] : []
   })
-  const facts = factsOf(read)
+  const facts = sessionFacts(read)
   const hits = facts.outcomes.filter(({ result }) => result === 'hit').length
   const probes = facts.outcomes.length
   const visibleMs = Math.min(visibleMsOf(facts.events, facts.clientMs), facts.serverMs)
-  const motion = facts.pointerless ? noMotion : model.judge(facts.points)
+  const motion = facts.pointerless ? noMotion : model.evaluate(facts.points)
   const synthetic = isSynthetic(motion, context.calibration)
   const focus = rounded(Math.min(1, visibleMs / requiredVisibleMs[context.kind]))
   const probe = probeScore(hits, probes)
@@ -313,7 +313,7 @@ export const scoreSession = (
     motion.p === null ? null : rounded(inputScore(motion.p, motion.motionSeconds)),
     context.calibration !== null,
   )
-  const flags = inOrder([
+  const flags = inTableOrder([
     ...context.known,
     ...(read.length === opened.length ? [] : (['chain_broken'] as const)),
     ...recordFlags(facts),
@@ -323,7 +323,7 @@ export const scoreSession = (
     ...(motion.motionSeconds < 1 && probes < 2 ? (['insufficient_evidence'] as const) : []),
   ])
   return {
-    ...judgeAttention({ components, flags, probesOffered: probes, answerCorrect: context.answerCorrect }),
+    ...evaluateAttention({ components, flags, probesOffered: probes, answerCorrect: context.answerCorrect }),
     components,
     flags,
     observations: synthetic && !context.calibration ? ['synthetic_motion'] : [],

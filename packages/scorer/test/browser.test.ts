@@ -8,9 +8,9 @@ import { resolve } from 'node:path'
 import { test } from 'node:test'
 import { findChromium, launch } from '../../web/test/browser.ts'
 import { currentModel } from '../src/current-model.ts'
-import { judgeMotion, scoreSession, type MotionPoint } from '../src/index.ts'
+import { evaluateMotion, scoreSession, type MotionPoint } from '../src/index.ts'
 import { inputModel } from '../src/input-model.ts'
-import { keyboardPerson, mousePerson, newcomer, recordOf, touchPerson } from './recordings.ts'
+import { keyboardPerson, mousePerson, newVisitorContext, recordOf, touchPerson } from './recordings.ts'
 import { straightRecording, wobblyRecording } from './traces.ts'
 
 const sources = resolve(import.meta.dirname, '../src')
@@ -66,15 +66,15 @@ void test(
     const scoredThere = await page.evaluate<string>(`(async () => {
       const { scoreSession } = await import('/index.ts')
       const { inputModel } = await import('/input-model.ts')
-      const context = ${JSON.stringify(newcomer)}
+      const context = ${JSON.stringify(newVisitorContext)}
       return JSON.stringify(${JSON.stringify(sessions)}.map((records) => scoreSession(records, context, inputModel)))
     })()`)
     assert.equal(
       scoredThere,
-      JSON.stringify(sessions.map((records) => scoreSession(records, newcomer, inputModel))),
+      JSON.stringify(sessions.map((records) => scoreSession(records, newVisitorContext, inputModel))),
     )
     // JSON writes the shortest text that names a double, so equal text is equal bits.
-    assert.equal(there, JSON.stringify(recordings.map((points) => judgeMotion(points, currentModel))))
+    assert.equal(there, JSON.stringify(recordings.map((points) => evaluateMotion(points, currentModel))))
     assert.ok(there.includes('"p":0.'), 'no recording was long enough')
   },
 )

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { flagCaps, gazeWeight, rulesVersion, verifiedRule, weights, type FlagName } from '../src/quality.ts'
 import { requiredVisibleMs, scoreSession } from '../src/score.ts'
-import { keyboardPerson, newcomer, recordOf, saying, type Recording } from './recordings.ts'
+import { keyboardPerson, newVisitorContext, recordOf, fixedModel, type Recording } from './recordings.ts'
 
 const page = readFileSync(new URL('../../../docs/scoring.md', import.meta.url), 'utf8')
 const cells = page
@@ -48,7 +48,7 @@ test('the worked examples come out as docs/scoring.md says', () => {
   ]
   for (const [name, recording] of examples) {
     const row = cells.find(([, first = '']) => first.startsWith(name))
-    const { quality, verified } = scoreSession(recordOf(recording), newcomer, saying({}))
+    const { quality, verified } = scoreSession(recordOf(recording), newVisitorContext, fixedModel({}))
     assert.deepEqual([row?.[2], row?.[3]], [String(quality), verified ? 'yes' : 'no'], name)
   }
 })

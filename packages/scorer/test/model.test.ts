@@ -11,7 +11,7 @@ import {
   WINDOW_FEATURES,
   WINDOW_SECONDS,
 } from '../src/features.ts'
-import { judgeMotion, toStrokes } from '../src/index.ts'
+import { evaluateMotion, toStrokes } from '../src/index.ts'
 import { combine, distanceScore, humanProbability, normalise, windowScore } from '../src/model.ts'
 import { straightRecording, wobblyRecording } from './traces.ts'
 
@@ -104,19 +104,19 @@ test('the probability rises with the score', () => {
 
 test('without a second of motion there is no probability and no flag', () => {
   const nothing = { motionSeconds: 0, strokes: 0, p: null, synthetic: false }
-  assert.deepEqual(judgeMotion([], currentModel), nothing)
-  assert.deepEqual(judgeMotion([{ t: 0, x: 1, y: 1, type: 'down' }], currentModel), nothing)
-  const short = judgeMotion(straightRecording(1), currentModel)
+  assert.deepEqual(evaluateMotion([], currentModel), nothing)
+  assert.deepEqual(evaluateMotion([{ t: 0, x: 1, y: 1, type: 'down' }], currentModel), nothing)
+  const short = evaluateMotion(straightRecording(1), currentModel)
   assert.ok(short.motionSeconds > 0 && short.motionSeconds < 1)
   assert.equal(short.p, null)
 })
 
 test('straight lines at one speed are flagged from three seconds on, and not before', () => {
-  const two = judgeMotion(straightRecording(3), currentModel)
+  const two = evaluateMotion(straightRecording(3), currentModel)
   assert.ok(two.motionSeconds > 1 && two.motionSeconds < 3)
   assert.ok((two.p ?? 1) < 0.01)
   assert.equal(two.synthetic, false)
-  const long = judgeMotion(straightRecording(20), currentModel)
+  const long = evaluateMotion(straightRecording(20), currentModel)
   assert.ok(long.motionSeconds > 10)
   assert.ok((long.p ?? 1) < 0.01)
   assert.equal(long.synthetic, true)
@@ -124,7 +124,7 @@ test('straight lines at one speed are flagged from three seconds on, and not bef
 
 test('a recording is judged by the longest window that it fills', () => {
   const points = wobblyRecording(21, 30)
-  const judged = judgeMotion(points, currentModel)
+  const judged = evaluateMotion(points, currentModel)
   assert.ok(judged.motionSeconds > 10)
   const strokes = toStrokes(points).map(strokeFeatures)
   const longest = currentModel.windows.find(({ seconds }) => seconds === 10)
@@ -150,8 +150,8 @@ const GOLDEN_JUDGEMENT = {
 
 test('the same points give the same bits, twice and today as on the day these were written down', () => {
   const points = wobblyRecording(1, 12)
-  assert.deepEqual(judgeMotion(points, currentModel), judgeMotion(points, currentModel))
-  assert.deepEqual(judgeMotion(points, currentModel), GOLDEN_JUDGEMENT)
+  assert.deepEqual(evaluateMotion(points, currentModel), evaluateMotion(points, currentModel))
+  assert.deepEqual(evaluateMotion(points, currentModel), GOLDEN_JUDGEMENT)
   const [stroke = []] = toStrokes(points).map(strokeFeatures)
   assert.deepEqual(
     ['seconds', 'jerk', 'turn_spread', 'direction_entropy', 'tremor', 'power_slope'].map(

@@ -7,8 +7,8 @@ import {
   flagCaps,
   historyScore,
   inputScore,
-  judgeAttention,
-  judgePresence,
+  evaluateAttention,
+  evaluatePresence,
   probeScore,
   qualityOf,
   type Components,
@@ -72,13 +72,18 @@ test('a blocking flag is never verified, whatever was measured', () => {
   fc.assert(
     fc.property(components, fc.constantFrom(...blockingFlags), fc.boolean(), (measured, flag, correct) => {
       assert.equal(
-        judgeAttention({ components: measured, flags: [flag], probesOffered: 3, answerCorrect: correct })
+        evaluateAttention({ components: measured, flags: [flag], probesOffered: 3, answerCorrect: correct })
           .verified,
         false,
       )
       assert.equal(
-        judgePresence({ components: measured, flags: [flag], vouched: true, attested: true, evidenced: true })
-          .verified,
+        evaluatePresence({
+          components: measured,
+          flags: [flag],
+          vouched: true,
+          attested: true,
+          evidenced: true,
+        }).verified,
         false,
       )
     }),
@@ -95,7 +100,7 @@ const person = (change: Partial<Components>): Components => ({
   history: historyScore(0, 0),
   ...change,
 })
-const worked: readonly (readonly [string, Components, FlagName[], number, boolean])[] = [
+const workedExamples: readonly (readonly [string, Components, FlagName[], number, boolean])[] = [
   ['a new attentive person without a device', person({}), [], 0.7, true],
   [
     'the same with a passkey and a history',
@@ -109,9 +114,9 @@ const worked: readonly (readonly [string, Components, FlagName[], number, boolea
   ['drawn motion that hits every probe', person({ input: 0.1 }), ['synthetic_motion'], 0.45, false],
   ['clicks that jump', person({}), ['no_approach_path'], 0.35, false],
 ]
-for (const [name, measured, raised, expected, verified] of worked) {
+for (const [name, measured, raised, expected, verified] of workedExamples) {
   test(`worked example: ${name} is ${verified ? '' : 'not '}verified near ${expected}`, () => {
-    const verdict = judgeAttention({
+    const verdict = evaluateAttention({
       components: measured,
       flags: raised,
       probesOffered: 3,
@@ -123,8 +128,14 @@ for (const [name, measured, raised, expected, verified] of worked) {
 }
 
 const device = { focus: null, probe: null, input: null, gaze: null, device: 1, history: 1 }
-const shown = { components: device, flags: [] as FlagName[], vouched: true, attested: true, evidenced: true }
-const presences: readonly (readonly [string, Partial<typeof shown>, number, readonly string[]])[] = [
+const presenceInput = {
+  components: device,
+  flags: [] as FlagName[],
+  vouched: true,
+  attested: true,
+  evidenced: true,
+}
+const presences: readonly (readonly [string, Partial<typeof presenceInput>, number, readonly string[]])[] = [
   ['an attested device', {}, 1, []],
   ['an enrolled member without an attested device', { attested: false }, 0.55, []],
   ['nobody who vouches', { vouched: false, attested: false }, 0.55, ['member_not_enrolled']],
@@ -135,7 +146,7 @@ const presences: readonly (readonly [string, Partial<typeof shown>, number, read
 ]
 for (const [name, change, quality, reasons] of presences) {
   test(`presence with ${name}: ${quality}, ${reasons.length === 0 ? 'verified' : reasons.join(', ')}`, () => {
-    const verdict = judgePresence({ ...shown, ...change })
+    const verdict = evaluatePresence({ ...presenceInput, ...change })
     assert.deepEqual(verdict, { quality, verified: reasons.length === 0, reasons })
   })
 }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { recompute, type Claimed } from '../src/recompute.ts'
+import { recompute, type ClaimedScore } from '../src/recompute.ts'
 import { scoreSession } from '../src/score.ts'
-import { keyboardPerson, mousePerson, newcomer, recordOf, saying } from './recordings.ts'
+import { keyboardPerson, mousePerson, newVisitorContext, recordOf, fixedModel } from './recordings.ts'
 
-const model = saying({})
+const model = fixedModel({})
 const records = recordOf(mousePerson())
-const claimOf = (change: Partial<typeof newcomer> = {}, of = records): Claimed => {
-  const { quality, components, flags, scoring } = scoreSession(of, { ...newcomer, ...change }, model)
+const claimOf = (change: Partial<typeof newVisitorContext> = {}, of = records): ClaimedScore => {
+  const { quality, components, flags, scoring } = scoreSession(of, { ...newVisitorContext, ...change }, model)
   return { quality, components, flags, scoring }
 }
 
@@ -16,7 +16,7 @@ for (const [name, context] of Object.entries({
   'a passkey and a history': { device: 0.8, history: 0.957 },
   'a calibrated mouse': { calibration: { pointer: 'mouse', pMin: 0.05 } },
   'a hosting network': { known: ['datacenter_ip'] },
-} as const satisfies Record<string, Partial<typeof newcomer>>)) {
+} as const satisfies Record<string, Partial<typeof newVisitorContext>>)) {
   test(`the score of ${name} comes out again, bit for bit`, () => {
     const again = recompute(records, 'view', claimOf(context), model)
     assert.ok(again.type === 'scored')
@@ -26,7 +26,7 @@ for (const [name, context] of Object.entries({
 
 test('a claim that the records do not bear is told, number by number', () => {
   const claim = claimOf()
-  for (const [name, lie] of Object.entries<Claimed>({
+  for (const [name, lie] of Object.entries<ClaimedScore>({
     quality: { ...claim, quality: 0.999 },
     focus: { ...claim, components: { ...claim.components, focus: 0.5 } },
     input: { ...claim, components: { ...claim.components, input: null } },

@@ -7,19 +7,19 @@ import { readScoringName, scoreSession, type ScoreContext, type SessionScore } f
 import {
   keyboardPerson,
   mousePerson,
-  newcomer,
+  newVisitorContext,
   recordOf,
   run,
-  saying,
+  fixedModel,
   screenReaderPerson,
   touchPerson,
-  type Act,
+  type TimedEvent,
   type Recording,
 } from './recordings.ts'
 
-const model = saying({})
+const model = fixedModel({})
 const score = (recording: Recording, context: Partial<ScoreContext> = {}, judged = model): SessionScore =>
-  scoreSession(recordOf(recording), { ...newcomer, ...context }, judged)
+  scoreSession(recordOf(recording), { ...newVisitorContext, ...context }, judged)
 const persons = { mousePerson, touchPerson, keyboardPerson, screenReaderPerson }
 
 for (const [name, person] of Object.entries(persons)) {
@@ -40,7 +40,7 @@ for (const [name, person] of Object.entries(persons)) {
 }
 
 test('who has no pointer is scored as well as a newcomer with one at the least', () => {
-  const pointing = score(mousePerson(), {}, saying({ p: 0.5 })).quality
+  const pointing = score(mousePerson(), {}, fixedModel({ p: 0.5 })).quality
   for (const person of [keyboardPerson, screenReaderPerson, touchPerson])
     assert.ok(score(person()).quality >= pointing)
 })
@@ -51,17 +51,17 @@ test('a pointing probe that somebody could not answer is taken back with the req
   const first: Recording = { ...person, probes: [{ at: 100, truth }, ...person.probes] }
   const asking = score(first)
   assert.deepEqual([asking.evidence.probes, asking.evidence.hits, asking.verified], [3, 3, true])
-  const silent = score({ ...first, acts: first.acts.filter(([tag]) => tag !== 'x') })
+  const silent = score({ ...first, events: first.events.filter(([tag]) => tag !== 'x') })
   assert.equal(silent.evidence.probes, 4)
 })
 
-const withActs = (acts: readonly Act[], recording = mousePerson()): Recording => ({
+const withActs = (acts: readonly TimedEvent[], recording = mousePerson()): Recording => ({
   ...recording,
-  acts: [...recording.acts, ...acts],
+  events: [...recording.events, ...acts],
 })
 const bareClicks: Recording = {
   ...mousePerson(),
-  acts: mousePerson().acts.filter(([tag]) => tag !== 'm'),
+  events: mousePerson().events.filter(([tag]) => tag !== 'm'),
 }
 /** What the person did, and the flag that must come of it. */
 const cases: readonly (readonly [string, Recording, string])[] = [
@@ -74,7 +74,11 @@ const cases: readonly (readonly [string, Recording, string])[] = [
   [
     'buttons held for 2 ms',
     withActs(
-      [4_900, 9_100].flatMap((t): Act[] => [run(t - 10), ['d', t, 'm', 1, 9, 9], ['u', t + 2, 'm', 1, 9, 9]]),
+      [4_900, 9_100].flatMap((t): TimedEvent[] => [
+        run(t - 10),
+        ['d', t, 'm', 1, 9, 9],
+        ['u', t + 2, 'm', 1, 9, 9],
+      ]),
     ),
     'impossible_timing',
   ],
@@ -82,7 +86,7 @@ const cases: readonly (readonly [string, Recording, string])[] = [
   [
     'clicks after a single move, as automation makes them',
     withActs(
-      [3_210, 7_310, 11_410].map((t): Act => ['m', t, 'm', 1, 1, [300, 120]]),
+      [3_210, 7_310, 11_410].map((t): TimedEvent => ['m', t, 'm', 1, 1, [300, 120]]),
       bareClicks,
     ),
     'no_approach_path',
@@ -96,7 +100,7 @@ const cases: readonly (readonly [string, Recording, string])[] = [
       ...keyboardPerson(),
       durationMs: 6_000,
       probes: keyboardPerson().probes.slice(0, 1),
-      acts: keyboardPerson().acts.filter(([, t]) => t < 5_900),
+      events: keyboardPerson().events.filter(([, t]) => t < 5_900),
     },
     'insufficient_evidence',
   ],
@@ -122,7 +126,7 @@ test('a single press without a path, or held too shortly, says nothing yet', () 
 const edited = (edit: (records: TelemetryRecord[]) => void): SessionScore => {
   const records = recordOf(keyboardPerson())
   edit(records)
-  return scoreSession(records, newcomer, model)
+  return scoreSession(records, newVisitorContext, model)
 }
 const change = (records: TelemetryRecord[], index: number, part: Record<string, unknown>): void => {
   const record = records[index]
@@ -203,7 +207,7 @@ test('what the server knows is a flag like any other', () => {
 })
 
 test('without a calibration motion that looks drawn is noted, and lowers nothing', () => {
-  const drawn = saying({ p: 0.001, synthetic: true })
+  const drawn = fixedModel({ p: 0.001, synthetic: true })
   const observed = score(mousePerson(), {}, drawn)
   assert.deepEqual([observed.flags, observed.observations], [[], ['synthetic_motion']])
   assert.equal(observed.components.input, null)
@@ -216,9 +220,9 @@ test('without a calibration motion that looks drawn is noted, and lowers nothing
 
 test('a calibrated threshold needs three seconds of motion', () => {
   const calibration = { pointer: 'mouse', pMin: 0.5 } as const
-  const short = score(mousePerson(), { calibration }, saying({ p: 0.3, motionSeconds: 2.9 }))
+  const short = score(mousePerson(), { calibration }, fixedModel({ p: 0.3, motionSeconds: 2.9 }))
   assert.deepEqual(short.flags, [])
-  const long = score(mousePerson(), { calibration }, saying({ p: 0.3, motionSeconds: 3 }))
+  const long = score(mousePerson(), { calibration }, fixedModel({ p: 0.3, motionSeconds: 3 }))
   assert.deepEqual(long.flags, ['synthetic_motion'])
 })
 
@@ -255,7 +259,7 @@ test('no session with one untrusted event or with webdriver is ever verified', (
   let verified = 0
   fc.assert(
     fc.property(someone, behaviour, context, verdicts, (...[person, how, around, verdict]) => {
-      const scoreOf = (recording: Recording) => score(recording, around, saying(verdict))
+      const scoreOf = (recording: Recording) => score(recording, around, fixedModel(verdict))
       if (scoreOf(person(how)).verified) verified += 1
       for (const bad of [
         { ...person(how), webdriver: true },
@@ -277,7 +281,11 @@ test('more confidence of the model never lowers the quality, calibrated or not',
       const low = Math.min(verdict.p ?? 0, more)
       const high = Math.max(verdict.p ?? 0, more)
       const at = (p: number) =>
-        scoreSession(recordOf(mousePerson()), { ...newcomer, ...around }, saying({ ...verdict, p })).quality
+        scoreSession(
+          recordOf(mousePerson()),
+          { ...newVisitorContext, ...around },
+          fixedModel({ ...verdict, p }),
+        ).quality
       assert.ok(at(high) >= at(low))
     }),
     runs,
@@ -288,7 +296,7 @@ test('without a calibration no motion verdict makes a mouse worse than a keyboar
   const keyboard = score(keyboardPerson()).quality
   fc.assert(
     fc.property(verdicts, (verdict) =>
-      assert.ok(score(mousePerson(), {}, saying(verdict)).quality >= keyboard),
+      assert.ok(score(mousePerson(), {}, fixedModel(verdict)).quality >= keyboard),
     ),
     runs,
   )
@@ -297,7 +305,11 @@ test('without a calibration no motion verdict makes a mouse worse than a keyboar
 test('the quality follows from the components and flags that are told', () => {
   fc.assert(
     fc.property(someone, behaviour, context, verdicts, (person, how, around, verdict) => {
-      const scored = scoreSession(recordOf(person(how)), { ...newcomer, ...around }, saying(verdict))
+      const scored = scoreSession(
+        recordOf(person(how)),
+        { ...newVisitorContext, ...around },
+        fixedModel(verdict),
+      )
       assert.equal(scored.quality, qualityOf(scored.components, scored.flags))
       for (const value of Object.values(scored.components))
         if (value !== null) assert.equal(value, Number(value.toFixed(3)))

@@ -2,7 +2,7 @@
 import type { MotionPoint } from '../src/index.ts'
 
 /** A linear congruential source of numbers in [0, 1). */
-function createSource(seed: number): () => number {
+function createRandom(seed: number): () => number {
   let state = seed % 2_147_483_647
   if (state <= 0) state += 2_147_483_646
   return () => {
@@ -13,7 +13,7 @@ function createSource(seed: number): () => number {
 
 /** Strokes with a smooth speed, a bend, some noise, and a click after each. Nobody's hand; only something to measure. */
 export function wobblyRecording(seed: number, strokes: number): MotionPoint[] {
-  const next = createSource(seed)
+  const next = createRandom(seed)
   const points: MotionPoint[] = []
   let t = 0
   let [x, y] = [400, 300]

@@ -88,18 +88,20 @@ const readChallenge = (body: unknown) => {
 }
 
 /** What one answer says about a purchase. */
-type Verdict =
+type PurchaseOutcome =
   | { readonly is: 'delivered'; readonly delivery: unknown }
   | { readonly is: 'open'; readonly why: string }
   /** Nothing was charged, and asking again may help. */
   | { readonly is: 'later'; readonly error: PohfError }
   | { readonly is: 'over'; readonly error: PurchaseError }
 
-type Standing = { readonly status?: unknown; readonly reason?: unknown; readonly delivery?: unknown }
+type PurchaseStatus = { readonly status?: unknown; readonly reason?: unknown; readonly delivery?: unknown }
 
 /** A purchase that the service has written down, by its state. */
-const judgeStanding = (body: unknown, purchaseId: string): Verdict => {
-  const { status, reason, delivery } = (typeof body === 'object' && body !== null ? body : {}) as Standing
+const outcomeOfStatus = (body: unknown, purchaseId: string): PurchaseOutcome => {
+  const { status, reason, delivery } = (
+    typeof body === 'object' && body !== null ? body : {}
+  ) as PurchaseStatus
   if (delivery !== undefined) return { is: 'delivered', delivery }
   const because = typeof reason === 'string' ? ` ${reason}.` : ''
   if (status === 'void') {
@@ -114,7 +116,7 @@ const judgeStanding = (body: unknown, purchaseId: string): Verdict => {
   return { is: 'open', why: `the payment is ${typeof status === 'string' ? status : 'under way'}` }
 }
 
-const judgeFault = ({ status, body }: Answer, purchaseId: string): Verdict => {
+const outcomeOfError = ({ status, body }: Answer, purchaseId: string): PurchaseOutcome => {
   const error = new PohfError(status, body)
   if (error.code === 'chain_unreachable' || status === 429) return { is: 'later', error }
   // Whatever broke there may have broken after the payment was sent.
@@ -128,17 +130,17 @@ const isDoubtful = ({ code, cause }: PurchaseError): boolean =>
   code === 'refused' && cause instanceof PohfError && cause.status !== 402 && cause.code !== 'out_of_stock'
 
 /** The answer to a payment. */
-const judgePaid = (answer: Answer, purchaseId: string): Verdict => {
+const outcomeOfPayment = (answer: Answer, purchaseId: string): PurchaseOutcome => {
   if (answer.status === 200) return { is: 'delivered', delivery: answer.body }
-  return answer.status === 202 ? judgeStanding(answer.body, purchaseId) : judgeFault(answer, purchaseId)
+  return answer.status === 202 ? outcomeOfStatus(answer.body, purchaseId) : outcomeOfError(answer, purchaseId)
 }
 
 /** The answer to the question how a purchase stands. */
-const judgeRead = (answer: Answer, purchaseId: string): Verdict =>
-  answer.status === 200 ? judgeStanding(answer.body, purchaseId) : judgeFault(answer, purchaseId)
+const outcomeOfRead = (answer: Answer, purchaseId: string): PurchaseOutcome =>
+  answer.status === 200 ? outcomeOfStatus(answer.body, purchaseId) : outcomeOfError(answer, purchaseId)
 
 /** Ends early for who has stopped. */
-const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
+const delay = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const timer = setTimeout(resolve, ms)
     const end = () => {
@@ -154,7 +156,7 @@ const serviceOf = (settings: ServiceSettings) => {
   const base = settings.baseUrl.replace(/\/+$/, '')
   const transport = { fetch: settings.fetch ?? fetch, timeoutMs: settings.timeoutMs ?? 60_000 }
   const waitMsMax = settings.waitMs ?? 180_000
-  const wait = settings.wait ?? pause
+  const wait = settings.wait ?? delay
 
   const ask = (
     method: 'GET' | 'POST',
@@ -173,7 +175,7 @@ const serviceOf = (settings: ServiceSettings) => {
       signal: given.signal,
     })
 
-  const verified = async (delivery: Delivery, purchaseId: string): Promise<Bought> => {
+  const verifyDelivery = async (delivery: Delivery, purchaseId: string): Promise<Bought> => {
     const result = await verifyCredential(delivery.pohf_jwt, {
       issuer: settings.issuer ?? base,
       policy: {
@@ -197,11 +199,11 @@ const serviceOf = (settings: ServiceSettings) => {
   }
 
   /** Repeats one question until its answer is final. Bounded by time, and by count should the clock stand still. */
-  const untilFinal = async (
+  const pollUntilFinal = async (
     purchase: {
       readonly purchaseId: string
       readonly question: (signal: AbortSignal | undefined) => Promise<Answer>
-      readonly judge: (answer: Answer, purchaseId: string) => Verdict
+      readonly judge: (answer: Answer, purchaseId: string) => PurchaseOutcome
       /** After this the same question cannot help any more, unless something was sent before. */
       readonly usefulUntilMs: number
     },
@@ -213,13 +215,13 @@ const serviceOf = (settings: ServiceSettings) => {
     for (let attempt = 1; attempt <= answersMax; attempt += 1) {
       await onProgress?.({ step: 'sent', purchaseId, attempt })
       const answer = await purchase.question(signal).catch(() => undefined)
-      const verdict: Verdict = answer
+      const verdict: PurchaseOutcome = answer
         ? purchase.judge(answer, purchaseId)
         : { is: 'open', why: 'no answer came' }
       if (verdict.is === 'over' && isOpen && isDoubtful(verdict.error)) break
       if (verdict.is === 'over') throw verdict.error
       if (verdict.is === 'delivered') {
-        const bought = await verified(verdict.delivery as Delivery, purchaseId)
+        const bought = await verifyDelivery(verdict.delivery as Delivery, purchaseId)
         await onProgress?.({ step: 'delivered', purchaseId, transaction: bought.payment.transaction })
         return bought
       }
@@ -239,20 +241,20 @@ const serviceOf = (settings: ServiceSettings) => {
       { charged: 'unknown', purchaseId },
     )
   }
-  return { base, waitMsMax, ask, untilFinal }
+  return { base, waitMsMax, ask, untilFinal: pollUntilFinal }
 }
 
-const resumeAt = (
-  { base, ask, untilFinal, waitMsMax }: Service,
+const resumeWith = (
+  { base, ask, untilFinal: pollUntilFinal, waitMsMax }: Service,
   purchaseId: string,
   options: BuyOptions = {},
 ): Promise<Bought> =>
-  untilFinal(
+  pollUntilFinal(
     {
       purchaseId,
       question: (signal) =>
         ask('GET', `${base}/api/agent/purchases/${encodeURIComponent(purchaseId)}`, { signal }),
-      judge: judgeRead,
+      judge: outcomeOfRead,
       usefulUntilMs: Date.now() + waitMsMax,
     },
     options,
@@ -263,7 +265,7 @@ export const resumePurchase = (
   settings: ServiceSettings,
   purchaseId: string,
   options?: BuyOptions,
-): Promise<Bought> => resumeAt(serviceOf(settings), purchaseId, options)
+): Promise<Bought> => resumeWith(serviceOf(settings), purchaseId, options)
 
 /** A buyer with a wallet and a cap. It keeps nothing: what must outlive it is told by `onProgress`. */
 export const createBuyer = (settings: BuyerSettings): Buyer => {
@@ -273,16 +275,16 @@ export const createBuyer = (settings: BuyerSettings): Buyer => {
   const buy: Buyer['buy'] = async (workflowId, options = {}) => {
     const { onProgress, signal } = options
     const url = `${service.base}/api/agent/tasks/${encodeURIComponent(workflowId)}/buy`
-    const asked = await service.ask(method, url, { signal }).catch((error: unknown) => {
+    const challengeAnswer = await service.ask(method, url, { signal }).catch((error: unknown) => {
       throw signal?.aborted
         ? error
         : new PohfUnreachable(`No answer from ${new URL(url).host}.`, { cause: error })
     })
-    if (asked.status !== 402) {
-      const error = new PohfError(asked.status, asked.body)
+    if (challengeAnswer.status !== 402) {
+      const error = new PohfError(challengeAnswer.status, challengeAnswer.body)
       throw new PurchaseError('refused', error.message, { cause: error })
     }
-    const { offers, purchaseId } = readChallenge(asked.body)
+    const { offers, purchaseId } = readChallenge(challengeAnswer.body)
     const terms = chooseTerms(offers, settings, purchaseId)
     const { network, payTo } = terms
     await onProgress?.({ step: 'quoted', purchaseId, amountUsd: usdOf(terms.amountMicro), network, payTo })
@@ -298,7 +300,7 @@ export const createBuyer = (settings: BuyerSettings): Buyer => {
     const headers = { 'x-payment': paymentHeader(terms, data, signature), 'x-purchase-id': purchaseId }
     const question = (stop: AbortSignal | undefined) => service.ask(method, url, { headers, signal: stop })
     const usefulUntilMs = endsAtMs - settleMs
-    return service.untilFinal({ purchaseId, question, judge: judgePaid, usefulUntilMs }, options)
+    return service.untilFinal({ purchaseId, question, judge: outcomeOfPayment, usefulUntilMs }, options)
   }
-  return { buy, resume: (purchaseId, options) => resumeAt(service, purchaseId, options) }
+  return { buy, resume: (purchaseId, options) => resumeWith(service, purchaseId, options) }
 }

@@ -48,7 +48,7 @@ const camel = (name: string) => name.replaceAll(/-(\w)/g, (_, letter: string) =>
 type Fields = Readonly<Record<string, unknown>>
 
 /** The path takes its own fields; of the rest, GET and DELETE make a query and the others a body. */
-const place = (operation: (typeof operations)[number], input: Fields) => {
+const buildRequest = (operation: (typeof operations)[number], input: Fields) => {
   const rest: Record<string, unknown> = Array.isArray(input) ? {} : { ...input }
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = rest[name]
@@ -78,7 +78,7 @@ export const createClient = (settings: ClientSettings): Client => {
   const call =
     (operation: (typeof operations)[number]) =>
     async (input: Fields = {}, options: CallOptions = {}) => {
-      const { path, body } = place(operation, input)
+      const { path, body } = buildRequest(operation, input)
       const keyed = settings.apiKey !== undefined && operation.keyed && body !== undefined
       // A call that could act twice is sent once: a public POST has no key by which the service would know it again.
       const safe = keyed || body === undefined

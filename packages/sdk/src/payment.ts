@@ -53,7 +53,7 @@ export type Terms = {
 }
 
 /** The longest that an authorization of ours is ever good, whatever the service asks for. */
-const secondsMax = 120
+const validitySecondsMax = 120
 
 const readTerms = (entry: PaymentRequirement, limits: Limits): Terms | string => {
   const { network, asset, payTo, maxAmountRequired, maxTimeoutSeconds, extra, scheme } = entry
@@ -76,7 +76,7 @@ const readTerms = (entry: PaymentRequirement, limits: Limits): Terms | string =>
     assetVersion: String(extra['version']),
     payTo,
     amountMicro: BigInt(maxAmountRequired),
-    seconds: Math.min(secondsMax, Math.floor(maxTimeoutSeconds)),
+    seconds: Math.min(validitySecondsMax, Math.floor(maxTimeoutSeconds)),
   }
 }
 
@@ -143,7 +143,7 @@ const nonceOf = (purchaseId: string): `0x${string}` =>
   `0x${Array.from(keccak_256(new TextEncoder().encode(`pohf-x402:${purchaseId}`)), (byte) => byte.toString(16).padStart(2, '0')).join('')}`
 
 /** A clock that is ten minutes fast still signs what is valid now. */
-const backSeconds = 600
+const clockSkewSeconds = 600
 
 export const typedDataOf = (
   terms: Terms,
@@ -163,7 +163,7 @@ export const typedDataOf = (
       from: purchase.from,
       to: terms.payTo,
       value: terms.amountMicro,
-      validAfter: BigInt(purchase.atSeconds - backSeconds),
+      validAfter: BigInt(purchase.atSeconds - clockSkewSeconds),
       validBefore: BigInt(purchase.atSeconds + terms.seconds),
       nonce: nonceOf(purchase.purchaseId),
     },

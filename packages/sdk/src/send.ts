@@ -69,7 +69,7 @@ const attempt = async (transport: Transport, request: Request): Promise<unknown>
 }
 
 /** Half to all of 250 ms, 500 ms, 1 s, ...; the service's own Retry-After goes first. */
-const waitOf = (round: number, error: unknown): number => {
+const retryDelayMs = (round: number, error: unknown): number => {
   const asked = (error as { retryAfter?: number }).retryAfter
   const backOff = 250 * 2 ** round * (0.5 + Math.random() / 2)
   return Math.min(waitMsMax, asked === undefined ? backOff : asked * 1_000)
@@ -88,7 +88,7 @@ export const send = async (transport: Transport, request: Request): Promise<unkn
         if (refused || error instanceof PohfUnreachable) throw error
         throw new PohfUnreachable(`No answer from ${new URL(request.url).host}.`, { cause: error })
       }
-      await transport.wait(waitOf(round, error))
+      await transport.wait(retryDelayMs(round, error))
     }
   }
 }

@@ -19,9 +19,9 @@ import {
   type Progress,
   type TypedData,
 } from '../src/index.ts'
-import { openShop } from './purchase-server.ts'
+import { startPurchaseServer } from './purchase-server.ts'
 
-const { harness, baseUrl, withChain, fund, usedNonces } = await openShop()
+const { harness, baseUrl, withChain, fund, usedNonces } = await startPurchaseServer()
 
 /** A wallet that remembers what it was asked to sign. */
 const makeWallet = () => {

@@ -2,14 +2,14 @@ import { usdcAddress } from '@pohf/chain'
 import { pad, toEventSelector, type Hex } from 'viem'
 import { freePort } from '../../server/dev/cluster.ts'
 import { startHarness } from '../../server/test/fixtures/harness.ts'
-import { startShop } from '../../server/test/fixtures/payments/purchases.ts'
+import { startPurchaseHarness } from '../../server/test/fixtures/payments/purchases.ts'
 
 /** A server in this process that listens, and sells on a chain of its own where one can be had. */
-export const openShop = async () => {
+export const startPurchaseServer = async () => {
   const port = await freePort()
   // Credentials name the address that they can be checked at, so it must be the real one.
   const baseUrl = `http://127.0.0.1:${port}`
-  const shop = await startShop({ BASE_URL: baseUrl })
+  const shop = await startPurchaseHarness({ BASE_URL: baseUrl })
   const harness = shop?.harness ?? (await startHarness({ BASE_URL: baseUrl }))
   await harness.app.api.listen({ port, host: '127.0.0.1' })
   return {

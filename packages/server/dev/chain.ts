@@ -8,7 +8,7 @@ export type DevChain = {
   readonly settings: Record<string, string>
   readonly buyerKey: string
   /** Tells the registry of the server's keys, and says where everything is. */
-  readonly introduce: (serverUrl: string) => Promise<string>
+  readonly registerKeys: (serverUrl: string) => Promise<string>
   readonly stop: () => Promise<void>
 }
 
@@ -24,13 +24,13 @@ const findRegistry = async (chain: Chain, file: string): Promise<Registry> => {
 }
 
 const yearS = 365 * 86_400
-const introduce = async (chain: Chain, registry: Registry, serverUrl: string): Promise<string> => {
+const registerKeys = async (chain: Chain, registry: Registry, serverUrl: string): Promise<string> => {
   const response = await fetch(`${serverUrl}/.well-known/jwks.json`)
   const { keys } = (await response.json()) as { keys: (Jwk & { pohf_purpose: string })[] }
   for (const key of keys) {
     if (key.pohf_purpose !== 'onchain' || (await registry.numberOf(key.kid)) !== 0) continue
     const outcome = await registry.addKey(key, Math.floor(Date.now() / 1_000) + 2 * yearS)
-    if (typeof outcome === 'string') throw new Error(`the registry did not take a key: ${outcome}`)
+    if (typeof outcome === 'string') throw new Error(`the registry rejected a key: ${outcome}`)
   }
   return `${chain.url}   chain id ${chain.chainId}, test dollars at ${chain.token}
   HumanRegistry  ${registry.address}`
@@ -56,7 +56,7 @@ export const openChain = async (config: Config): Promise<DevChain | undefined> =
         X402_PAY_TO: chain.payTo.address,
       },
       buyerKey: chain.buyer.privateKey,
-      introduce: (serverUrl) => introduce(chain, registry, serverUrl),
+      registerKeys: (serverUrl) => registerKeys(chain, registry, serverUrl),
       stop: chain.stop,
     }
   } catch (error) {

@@ -53,7 +53,7 @@ const ownerOf = (): Owner | undefined => {
 }
 
 /** As another user, files under a private home folder cannot be run: then they are copied to a place that can. */
-const reachable = (binaries: Binaries, owner: Owner | undefined, folder: string): string => {
+const executableFolder = (binaries: Binaries, owner: Owner | undefined, folder: string): string => {
   const works = spawnSync(join(binaries.bin, 'initdb'), ['--version'], { ...owner, cwd: '/' }).status === 0
   if (works || binaries.source === 'system') return binaries.bin
   const copy = join(folder, 'postgres')
@@ -121,7 +121,7 @@ export const startCluster = async (options: {
   const { folder } = options
   mkdirSync(folder, { recursive: true, mode: 0o755 })
   if (owner) chownSync(folder, owner.uid, owner.gid)
-  const bin = reachable(findBinaries(), owner, folder)
+  const bin = executableFolder(findBinaries(), owner, folder)
   const data = join(folder, 'data')
   if (!existsSync(join(data, 'PG_VERSION'))) initialise(bin, data, owner)
   const port = options.port ?? (await freePort())

@@ -5,14 +5,14 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
-import { startStandIn, type StandIn } from '@pohf/checkout-simulator'
+import { startCheckoutSimulator, type CheckoutSimulator } from '@pohf/checkout-simulator'
 import { ConfigFaults, readConfig, type Config } from '../src/platform/ops/config.ts'
 import { buildPages } from './build-pages.ts'
 import { openChain, type DevChain } from './chain.ts'
 import { createDatabase, freePort, startCluster } from './cluster.ts'
 import { startMailCatcher } from './mail-catcher.ts'
 
-const say = (line: string) => console.log(line)
+const print = (line: string) => console.log(line)
 const step = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
   const startedAt = performance.now()
   const live = process.stdout.isTTY
@@ -64,10 +64,10 @@ const openDatabase = async (dataDir: string): Promise<{ url: string; stop: () =>
   return { url: url(databaseName), stop: async () => cluster?.stop() }
 }
 
-const waitFor = async (url: string, server: ChildProcess): Promise<void> => {
+const waitUntilReady = async (url: string, server: ChildProcess): Promise<void> => {
   const deadline = performance.now() + 60_000
   while (performance.now() < deadline) {
-    if (server.exitCode !== null) throw new Error('the server stopped at start; its words are above')
+    if (server.exitCode !== null) throw new Error('the server stopped at start; see its output above')
     const ready = await fetch(url).then(
       (response) => response.ok,
       () => false,
@@ -111,7 +111,7 @@ const startDemo = async (
   })
   const url = await new Promise<string>((resolve) => {
     child.stdout.once('data', (line: Buffer) => resolve(line.toString().trim()))
-    child.once('exit', () => resolve('(did not start; its words are above)'))
+    child.once('exit', () => resolve('(did not start; see its output above)'))
   })
   const stop = async () => {
     const ended = new Promise((resolve) => child.once('exit', resolve))
@@ -121,9 +121,9 @@ const startDemo = async (
 }
 
 /** A card provider that a developer has set up is used as it is. */
-const openCheckoutStandIn = (early: Config): Promise<StandIn> | undefined =>
+const startCardSimulator = (early: Config): Promise<CheckoutSimulator> | undefined =>
   early.STRIPE_SECRET_KEY === undefined
-    ? startStandIn({
+    ? startCheckoutSimulator({
         webhookUrl: `http://127.0.0.1:${early.PORT}/api/payments/card/webhook`,
         folder: early.DATA_DIR,
       })
@@ -141,31 +141,31 @@ const openLocalChain = async (early: Config): Promise<DevChain | string> => {
 }
 
 /** The key is known to everybody, and so is what it holds: 1,000 test dollars. */
-const buyLine = (config: Config, buyerKey: string): string => `
+const buyCommand = (config: Config, buyerKey: string): string => `
 
   PAYER_PRIVATE_KEY=${buyerKey} \\
     npm run pohf -- buy wf_test_ok --url ${config.BASE_URL}`
 
-type Places = {
+type ServiceUrls = {
   readonly demo: string
   readonly mails: string
   readonly checkout: string
   readonly chain: string
   readonly buy: string
 }
-const printWelcome = (config: Config, apiKey: string, places: Places): void => {
-  say(`
+const printWelcome = (config: Config, apiKey: string, urls: ServiceUrls): void => {
+  print(`
 PoHF is ready.
 
-  Sample site    ${places.demo}   a form with the check: try it as a visitor
+  Sample site    ${urls.demo}   a form with the check: try it as a visitor
   API            ${config.BASE_URL}
   Verify         ${config.BASE_URL}/verify
   Console        ${config.BASE_URL}/console   for agents, with the test key below
   Work           ${config.BASE_URL}/work   for members
   Operators      http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}/operator
-  Mails          ${places.mails}
-  Card stand-in  ${places.checkout}
-  Chain          ${places.chain}
+  Mails          ${urls.mails}
+  Card stand-in  ${urls.checkout}
+  Chain          ${urls.chain}
   OpenAPI        ${config.BASE_URL}/openapi.json
   Database       ${config.DATABASE_URL}
   Test key       ${apiKey}
@@ -173,7 +173,7 @@ PoHF is ready.
 Try it:
 
   curl ${config.BASE_URL}/api/agents/verify -H 'Authorization: Bearer ${apiKey}' \\
-    -H 'Content-Type: application/json' -d '{"sessionId":"my-first-session"}'${places.buy}
+    -H 'Content-Type: application/json' -d '{"sessionId":"my-first-session"}'${urls.buy}
 
 Ctrl-C stops everything.`)
 }
@@ -201,13 +201,13 @@ const dev = async (): Promise<void> => {
       : await step('PostgreSQL', () => openDatabase(early.DATA_DIR))
     stops.push(database.stop)
     const unbuilt = await step('pages and scripts', () => buildPages(['web', 'tag', 'demo']))
-    for (const name of unbuilt) say(`  ! ${name} did not build; everything but that works`)
+    for (const name of unbuilt) print(`  ! ${name} did not build; everything but that works`)
     const catcher = process.env['SMTP_URL']
       ? undefined
       : await step('mail catcher', async () => startMailCatcher({ smtp: await freePort(), http: 0 }))
     if (catcher) stops.push(catcher.stop)
-    const standIn = await step('checkout stand-in', async () => openCheckoutStandIn(early))
-    if (standIn) stops.push(standIn.stop)
+    const cardSimulator = await step('card simulator', async () => startCardSimulator(early))
+    if (cardSimulator) stops.push(cardSimulator.stop)
     const chain = await step('local chain', () => openLocalChain(early))
     if (typeof chain !== 'string') stops.push(chain.stop)
     const environment: NodeJS.ProcessEnv = {
@@ -216,7 +216,7 @@ const dev = async (): Promise<void> => {
       ...process.env,
       DATABASE_URL: database.url,
       ...(catcher ? { SMTP_URL: `smtp://127.0.0.1:${catcher.smtpPort}` } : {}),
-      ...standIn?.settings,
+      ...cardSimulator?.settings,
     }
     const config = readConfig(environment)
     const server = await step('server', async () => {
@@ -229,11 +229,12 @@ const dev = async (): Promise<void> => {
         const ended = new Promise((resolve) => child.once('exit', resolve))
         if (child.exitCode === null && child.kill('SIGTERM')) await ended
       })
-      await waitFor(`http://127.0.0.1:${config.PORT}/readyz`, child)
+      await waitUntilReady(`http://127.0.0.1:${config.PORT}/readyz`, child)
       return child
     })
     server.once('exit', stopNow)
-    const told = typeof chain === 'string' ? chain : await chain.introduce(`http://127.0.0.1:${config.PORT}`)
+    const chainDescription =
+      typeof chain === 'string' ? chain : await chain.registerKeys(`http://127.0.0.1:${config.PORT}`)
     const { apiKey, agentId } = await step('test agent', () => seedAgent(config))
     const demo = await step('sample site', () =>
       startDemo({ POHF_URL: config.BASE_URL, POHF_SITE: agentId, POHF_KEY: apiKey, PORT: '0' }),
@@ -242,9 +243,9 @@ const dev = async (): Promise<void> => {
     printWelcome(config, apiKey, {
       demo: demo.url,
       mails: catcher ? `http://127.0.0.1:${catcher.httpPort}` : 'sent by your SMTP_URL',
-      chain: told,
-      buy: typeof chain === 'string' ? '' : buyLine(config, chain.buyerKey),
-      checkout: standIn?.url ?? 'none: your STRIPE_SECRET_KEY is used',
+      chain: chainDescription,
+      buy: typeof chain === 'string' ? '' : buyCommand(config, chain.buyerKey),
+      checkout: cardSimulator?.url ?? 'none: your STRIPE_SECRET_KEY is used',
     })
   } catch (error) {
     await stopAll()

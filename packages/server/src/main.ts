@@ -14,7 +14,7 @@ const run = async (role: string | undefined, rest: readonly string[]): Promise<v
   if (role === 'signer') return runSigner(readSignerConfig())
   const config = readConfig()
   // After the signer's turn: its process must not load what it does not use.
-  const { createOperator, prepare, runApi, runWorker } = await import('./roles/index.ts')
+  const { createOperator, prepareDatabase: prepare, runApi, runWorker } = await import('./roles/index.ts')
   if (role === undefined) {
     await prepare(config)
     return supervise(['signer', 'api', 'worker'])

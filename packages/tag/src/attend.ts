@@ -1,16 +1,16 @@
 import type { Probe } from '@pohf/protocol'
 import sheetText from './check.css?inline'
 import { PohfError } from './connection.ts'
-import { draw, painted, placeOn } from './picture.ts'
+import { draw, afterPaint, canvasPoint } from './picture.ts'
 import { sourceOf } from './listeners.ts'
-import { start, type Finished, type Options, type Session } from './session.ts'
+import { start, type FinishedSession, type Options, type Session } from './session.ts'
 import { makeView, type Progress } from './view.ts'
-import { wordsFor } from './messages.ts'
+import { messagesFor } from './messages.ts'
 
 /** Somebody in the middle of a sentence needs this long to look up; the question's own time begins afterwards. */
 const readyMs = 800
 /** So long what became of a question stays to be read. */
-const thanksMs = 700
+const feedbackMs = 700
 /** What a hidden tab holds back for longer than its window and this cannot count any more. */
 const deliveryMs = 2_000
 
@@ -25,14 +25,14 @@ export type AttendOptions = Pick<Options, 'site' | 'kind' | 'workflowId' | 'chal
   readonly onFailed: (error: PohfError) => void
 }
 /** A recording that runs while a person works on the page. */
-export type Attending = {
+export type AttendedSession = {
   readonly sessionId: string
-  readonly finish: () => Promise<Finished>
+  readonly finish: () => Promise<FinishedSession>
   readonly stop: () => void
   /** From now on words to choose from. */
-  readonly takeWords: () => void
+  readonly switchToWords: () => void
 }
-type Asked = { readonly probe: Probe; timer?: ReturnType<typeof setTimeout> }
+type OpenProbe = { readonly probe: Probe; timer?: ReturnType<typeof setTimeout> }
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -40,10 +40,10 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
  * Records while a person works, and puts the service's questions over the page: each comes, is answered and goes, and
  * the focus is where it was. The person must have agreed before this is called.
  */
-export const attend = async (options: AttendOptions): Promise<Attending> => {
+export const startAttendedSession = async (options: AttendOptions): Promise<AttendedSession> => {
   const host = document.createElement('pohf-questions')
   document.body.append(host)
-  const { lang, words } = wordsFor(host)
+  const { lang, words } = messagesFor(host)
   const view = makeView({ ...words, leave: options.texts.skip }, lang)
   const { dialog, canvas } = view
   const sheet = new CSSStyleSheet()
@@ -54,12 +54,12 @@ export const attend = async (options: AttendOptions): Promise<Attending> => {
 
   let session: Session | undefined
   let usesWords = options.usesWords
-  let asked: Asked | undefined
+  let openProbe: OpenProbe | undefined
   let closing: ReturnType<typeof setTimeout> | undefined
 
-  const drop = (): void => {
-    clearTimeout(asked?.timer)
-    asked = undefined
+  const dropProbe = (): void => {
+    clearTimeout(openProbe?.timer)
+    openProbe = undefined
   }
   const open = (): void => {
     clearTimeout(closing)
@@ -68,56 +68,56 @@ export const attend = async (options: AttendOptions): Promise<Attending> => {
     view.focusTitle()
   }
   const leave = (text: string): void => {
-    drop()
+    dropProbe()
     view.wait(text)
-    closing = setTimeout(() => dialog.close(), thanksMs)
+    closing = setTimeout(() => dialog.close(), feedbackMs)
   }
-  const takeWords = (): void => {
+  const switchToWords = (): void => {
     usesWords = true
     session?.alternative()
-    if (asked) leave(words.took)
+    if (openProbe) leave(words.took)
   }
   const choose = (choice: number, event: MouseEvent | KeyboardEvent): void => {
-    if (!asked) return
+    if (!openProbe) return
     const by =
       event instanceof KeyboardEvent ? ({ how: 'k', trusted: event.isTrusted } as const) : sourceOf(event)
-    session?.choose(asked.probe.id, by, { timeStamp: event.timeStamp, choice })
+    session?.choose(openProbe.probe.id, by, { timeStamp: event.timeStamp, choice })
     leave(words.took)
   }
   canvas.addEventListener('click', (event) => {
     const by = sourceOf(event)
     // A click without a place comes from a keyboard or a screen reader, for whom there are words.
-    if (!asked || by.how === 'k') return
+    if (!openProbe || by.how === 'k') return
     const { how, trusted } = by
     session?.point(
-      asked.probe.id,
+      openProbe.probe.id,
       { how, trusted },
-      { timeStamp: event.timeStamp, ...placeOn(canvas, event) },
+      { timeStamp: event.timeStamp, ...canvasPoint(canvas, event) },
     )
     leave(words.took)
   })
   dialog.addEventListener('keydown', (event) => {
     const index = '123456789'.indexOf(event.key)
-    if (!view.isShowing('choose') || asked?.probe.kind !== 'choose' || event.repeat) return
-    if (index >= 0 && index < asked.probe.choices.length) choose(index, event)
+    if (!view.isShowing('choose') || openProbe?.probe.kind !== 'choose' || event.repeat) return
+    if (index >= 0 && index < openProbe.probe.choices.length) choose(index, event)
   })
   // A question that is closed stays unanswered, and the service settles it when its time is over.
-  dialog.addEventListener('close', drop)
+  dialog.addEventListener('close', dropProbe)
 
   const ask = async (probe: Probe): Promise<void> => {
-    const mine: Asked = { probe }
-    const isMine = () => asked === mine
+    const mine: OpenProbe = { probe }
+    const isMine = () => openProbe === mine
     const miss = () => isMine() && leave(words.missed)
-    drop()
-    asked = mine
+    dropProbe()
+    openProbe = mine
     mine.timer = setTimeout(miss, readyMs + probe.windowMs + deliveryMs)
     view.wait(options.texts.ready)
     open()
     await Promise.all([sleep(readyMs), probe.kind === 'point' ? draw(canvas, probe) : undefined])
     if (!isMine()) return
-    if (probe.kind === 'point') view.point(takeWords)
+    if (probe.kind === 'point') view.point(switchToWords)
     else view.choose(probe, choose)
-    await painted()
+    await afterPaint()
     if (!isMine()) return
     session?.shown(probe.id)
     clearTimeout(mine.timer)
@@ -125,7 +125,7 @@ export const attend = async (options: AttendOptions): Promise<Attending> => {
     view.run(probe.windowMs)
   }
   const end = (): void => {
-    drop()
+    dropProbe()
     clearTimeout(closing)
     dialog.close()
     host.remove()
@@ -162,6 +162,6 @@ export const attend = async (options: AttendOptions): Promise<Attending> => {
       running.stop()
       end()
     },
-    takeWords,
+    switchToWords: switchToWords,
   }
 }

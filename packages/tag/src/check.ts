@@ -2,7 +2,7 @@ import sheetText from './check.css?inline'
 import { el, sign } from './dom.ts'
 import { runCheck, type Outcome } from './overlay.ts'
 import { asksForPrivacy, ownOrigin, start, type Options } from './session.ts'
-import { wordsFor } from './messages.ts'
+import { messagesFor } from './messages.ts'
 
 const signs = {
   idle: 'M12 12m-7 0a7 7 0 1 0 14 0a7 7 0 1 0 -14 0',
@@ -62,7 +62,7 @@ class PohfCheck extends HTMLElement {
   }
 
   #show(state: State, why = ''): void {
-    const { lang, words } = wordsFor(this)
+    const { lang, words } = messagesFor(this)
     this.#state = state
     this.#why = why
     this.#box.lang = lang
@@ -105,7 +105,7 @@ class PohfCheck extends HTMLElement {
   }
 
   async #run(): Promise<void> {
-    const { lang, words } = wordsFor(this)
+    const { lang, words } = messagesFor(this)
     if (!navigator.onLine) {
       addEventListener('online', () => this.#state === 'offline' && this.#show('idle'), { once: true })
       return this.#show('offline')
@@ -131,7 +131,7 @@ class PohfCheck extends HTMLElement {
   }
 
   #settle(outcome: Outcome): void {
-    const { words } = wordsFor(this)
+    const { words } = messagesFor(this)
     if (outcome.kind === 'done') {
       const { sessionId } = outcome.finished
       const value = new FormData()

@@ -8,14 +8,14 @@ export class PohfError extends Error {
   }
 }
 
-export const stopped = () => new PohfError('stopped', 'The session was stopped.')
+export const stoppedError = () => new PohfError('stopped', 'The session was stopped.')
 
-const answerMsMax = 8_000
+const responseTimeoutMs = 8_000
 /** About two minutes of trying. */
-const triesMax = 20
+const attemptsMax = 20
 
 /** Waits, but no longer than until `wake` is called. */
-export const makeSleeper = () => {
+export const createSleeper = () => {
   let wake: (() => void) | undefined
   const sleep = (ms: number): Promise<void> =>
     new Promise((resolve) => {
@@ -28,7 +28,7 @@ export const makeSleeper = () => {
   return { sleep, wake: () => wake?.() }
 }
 
-type Line = {
+type Connection = {
   readonly baseUrl: string
   readonly signal: AbortSignal
   /** True when an answer stays out, false when one is there again. */
@@ -39,13 +39,17 @@ export type Post = <T>(path: string, body: unknown, tries?: number) => Promise<T
 type Reply = { readonly status: number; readonly retryMs: number; readonly json: unknown }
 
 /** As text, so that the browser asks no permission first; without cookies. */
-const send = async ({ baseUrl, signal }: Line, path: string, body: string): Promise<Reply | undefined> => {
+const send = async (
+  { baseUrl, signal }: Connection,
+  path: string,
+  body: string,
+): Promise<Reply | undefined> => {
   try {
     const response = await fetch(baseUrl + path, {
       method: 'POST',
       body,
       credentials: 'omit',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(answerMsMax)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(responseTimeoutMs)]),
     })
     return {
       status: response.status,
@@ -58,17 +62,17 @@ const send = async ({ baseUrl, signal }: Line, path: string, body: string): Prom
 }
 
 /** Sends the same bytes again, ever more slowly, until the service has answered. */
-export const makePost =
-  (line: Line): Post =>
-  async <T>(path: string, body: unknown, tries = triesMax): Promise<T> => {
+export const createPost =
+  (line: Connection): Post =>
+  async <T>(path: string, body: unknown, tries = attemptsMax): Promise<T> => {
     const text = JSON.stringify(body)
-    const { sleep, wake } = makeSleeper()
+    const { sleep, wake } = createSleeper()
     line.signal.addEventListener('abort', wake)
     window.addEventListener('online', wake, { signal: line.signal })
     try {
       for (let attempt = 1; ; attempt++) {
         const reply = await send(line, path, text)
-        if (line.signal.aborted) throw stopped()
+        if (line.signal.aborted) throw stoppedError()
         const later = !reply || reply.status === 429 || reply.status >= 500
         line.onLost(later)
         if (!later && reply.status < 300) return reply.json as T
@@ -79,7 +83,7 @@ export const makePost =
         if (attempt >= tries) throw new PohfError('unreachable', 'The service did not answer.')
         const pauseMs = Math.min(8_000, 250 * 2 ** attempt) * (0.75 + Math.random() / 2)
         await sleep(Math.max(pauseMs, reply?.retryMs ?? 0))
-        if (line.signal.aborted) throw stopped()
+        if (line.signal.aborted) throw stoppedError()
       }
     } finally {
       line.signal.removeEventListener('abort', wake)

@@ -1,5 +1,5 @@
 import type { PointerKind } from '@pohf/protocol/telemetry'
-import type { Choosing, Recorder } from './recorder.ts'
+import type { AnswerSource, Recorder } from './recorder.ts'
 
 const kinds: ReadonlyMap<string, PointerKind> = new Map([
   ['mouse', 'm'],
@@ -14,7 +14,7 @@ const kindOf = (event: PointerEvent): PointerKind => kinds.get(event.pointerType
 let lastPressed: PointerKind = 'm'
 
 /** What a click came from: a pointer, or a keyboard or an assistive device, which click without a place. */
-export const sourceOf = (event: MouseEvent): Choosing => ({
+export const sourceOf = (event: MouseEvent): AnswerSource => ({
   how: event.detail === 0 ? 'k' : (kinds.get((event as PointerEvent).pointerType) ?? lastPressed),
   trusted: event.isTrusted,
 })
@@ -35,10 +35,14 @@ export const listen = (
   const on = (
     target: EventTarget,
     types: string,
-    hear: (event: Event & PointerEvent & KeyboardEvent) => void,
+    handler: (event: Event & PointerEvent & KeyboardEvent) => void,
   ) => {
     for (const type of types.split(' '))
-      target.addEventListener(type, hear as (event: Event) => void, { capture: true, passive: true, signal })
+      target.addEventListener(type, handler as (event: Event) => void, {
+        capture: true,
+        passive: true,
+        signal,
+      })
   }
 
   on(document, 'pointermove', (event) => {
@@ -72,35 +76,35 @@ export const listen = (
       )
   })
 
-  const places = new WeakMap<object, number>([[document, scrollY]])
+  const scrollOffsets = new WeakMap<object, number>([[document, scrollY]])
   on(document, 'scroll', (event) => {
     const target = event.target as Document | Element
     const now = target instanceof Element ? target.scrollTop : scrollY
-    const dy = now - (places.get(target) ?? 0)
-    places.set(target, now)
+    const dy = now - (scrollOffsets.get(target) ?? 0)
+    scrollOffsets.set(target, now)
     if (Math.round(dy) !== 0) recorder.scroll(since(event.timeStamp), dy)
   })
 
   let share = element ? 0 : 100
-  let told = ''
-  const look = () => {
+  let lastReported = ''
+  const reportVisibility = () => {
     const [visible, focused] = [document.visibilityState === 'visible', document.hasFocus()]
     const state = `${visible} ${focused} ${Math.round(share)}`
-    if (state !== told) recorder.focus(since(performance.now()), visible, focused, share)
-    told = state
+    if (state !== lastReported) recorder.focus(since(performance.now()), visible, focused, share)
+    lastReported = state
   }
-  on(document, 'visibilitychange', look)
-  on(window, 'focus blur', look)
+  on(document, 'visibilitychange', reportVisibility)
+  on(window, 'focus blur', reportVisibility)
   if (element) {
     const observer = new IntersectionObserver(
       (entries) => {
         share = 100 * (entries.at(-1)?.intersectionRatio ?? 0)
-        look()
+        reportVisibility()
       },
       { threshold: Array.from({ length: 11 }, (_, tenth) => tenth / 10) },
     )
     observer.observe(element)
     signal.addEventListener('abort', () => observer.disconnect())
   }
-  look()
+  reportVisibility()
 }

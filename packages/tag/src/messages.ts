@@ -56,9 +56,9 @@ const en = {
   } as Readonly<Record<string, string>>,
   whyElse: 'Something went wrong on our side. Try again.',
 }
-export type Words = typeof en
+export type Messages = typeof en
 
-const de: Words = {
+const de: Messages = {
   button: 'Als Mensch bestätigen',
   idle: 'Etwa 15 Sekunden. Nichts wird aufgezeichnet, bevor Sie beginnen.',
   running: 'Die Prüfung läuft.',
@@ -117,7 +117,7 @@ const de: Words = {
 }
 
 /** The texts in the language nearest to the element's own, and which one that is. */
-export const wordsFor = (element: Element): { lang: string; words: Words } =>
+export const messagesFor = (element: Element): { lang: string; words: Messages } =>
   /^de\b/i.test(element.closest<HTMLElement>('[lang]')?.lang ?? '')
     ? { lang: 'de', words: de }
     : { lang: 'en', words: en }

@@ -1,10 +1,10 @@
 import type { Probe } from '@pohf/protocol'
 import { PohfError } from './connection.ts'
-import { draw, painted, placeOn } from './picture.ts'
+import { draw, afterPaint, canvasPoint } from './picture.ts'
 import { sourceOf } from './listeners.ts'
-import { asksForPrivacy, start, type Finished, type Options, type Session } from './session.ts'
+import { asksForPrivacy, start, type FinishedSession, type Options, type Session } from './session.ts'
 import { makeView, type Progress } from './view.ts'
-import type { Words } from './messages.ts'
+import type { Messages } from './messages.ts'
 
 /** Nothing came from the service for so long: the person is told and given a choice. */
 const silenceMsMax = 10_000
@@ -16,11 +16,12 @@ const missedMax = 2
 const deliveryMs = 2_500
 
 export type Outcome =
-  { readonly kind: 'done'; readonly finished: Finished } | { readonly kind: 'failed'; readonly code: string }
+  | { readonly kind: 'done'; readonly finished: FinishedSession }
+  | { readonly kind: 'failed'; readonly code: string }
 
-export type Check = {
+export type CheckOptions = {
   readonly root: ShadowRoot
-  readonly words: Words
+  readonly words: Messages
   readonly lang: string
   readonly options: Pick<Options, 'site' | 'kind' | 'workflowId' | 'challenge' | 'baseUrl'>
   readonly host: string
@@ -30,10 +31,10 @@ export type Check = {
   readonly isTrapped: () => boolean
   readonly onRunning: () => void
 }
-type Asked = { readonly probe: Probe; timer?: ReturnType<typeof setTimeout> }
+type OpenProbe = { readonly probe: Probe; timer?: ReturnType<typeof setTimeout> }
 
 /** Asks, runs the session and shows its questions, in a dialog over the page. Resolves when the dialog has closed. */
-export const runCheck = (check: Check): Promise<Outcome> => {
+export const runCheck = (check: CheckOptions): Promise<Outcome> => {
   const { words } = check
   const view = makeView(words, check.lang)
   const { dialog, canvas } = view
@@ -43,7 +44,7 @@ export const runCheck = (check: Check): Promise<Outcome> => {
   let progress: Progress = { done: 0, of: 3 }
   let usesWords = false
   let missed = 0
-  let asked: Asked | undefined
+  let openProbe: OpenProbe | undefined
   let watch: ReturnType<typeof setInterval> | undefined
   /** When the service was last heard, and when something last moved on for the person. */
   let heardAt = 0
@@ -53,93 +54,93 @@ export const runCheck = (check: Check): Promise<Outcome> => {
     outcome = result
     dialog.close()
   }
-  const drop = (): void => {
-    clearTimeout(asked?.timer)
-    asked = undefined
+  const dropProbe = (): void => {
+    clearTimeout(openProbe?.timer)
+    openProbe = undefined
   }
   const wait = (text = words.wait): void => {
     view.progress(progress)
-    view.wait(text, usesWords ? undefined : takeWords)
+    view.wait(text, usesWords ? undefined : switchToWords)
   }
-  const takeWords = (): void => {
+  const switchToWords = (): void => {
     usesWords = true
-    drop()
+    dropProbe()
     session?.alternative()
     wait()
   }
   const isSilent = (): boolean => performance.now() - heardAt > silenceMsMax
   const leaveStuck = (): void => end({ kind: 'failed', code: isSilent() ? 'unreachable' : 'skipped' })
   const stuck = (text: string): void => {
-    drop()
+    dropProbe()
     view.stuck(text, check, { again: begin, leave: leaveStuck })
   }
-  const moved = (): void => {
+  const markProgress = (): void => {
     movedAt = performance.now()
   }
-  const lookAfter = (): void => {
+  const watchForSilence = (): void => {
     if (view.isShowing('stuck')) return
     if (isSilent()) stuck(words.stuckLost)
-    else if (!asked && performance.now() - movedAt > questionMsMax) stuck(words.stuckSlow)
+    else if (!openProbe && performance.now() - movedAt > questionMsMax) stuck(words.stuckSlow)
   }
 
   const miss = (): void => {
-    drop()
+    dropProbe()
     missed += 1
-    moved()
+    markProgress()
     if (missed < missedMax) return wait(words.missed)
     session?.stop()
     clearInterval(watch)
     stuck(words.stuckAway)
   }
   const answered = (): void => {
-    drop()
+    dropProbe()
     missed = 0
-    moved()
+    markProgress()
     wait(words.took)
   }
   const choose = (choice: number, event: MouseEvent | KeyboardEvent): void => {
-    if (!asked) return
+    if (!openProbe) return
     const by =
       event instanceof KeyboardEvent ? ({ how: 'k', trusted: event.isTrusted } as const) : sourceOf(event)
-    session?.choose(asked.probe.id, by, { timeStamp: event.timeStamp, choice })
+    session?.choose(openProbe.probe.id, by, { timeStamp: event.timeStamp, choice })
     answered()
   }
   canvas.addEventListener('click', (event) => {
     const { how, trusted } = sourceOf(event)
     // A click without a place comes from a keyboard or a screen reader, for whom there are words.
-    if (!asked || how === 'k') return
+    if (!openProbe || how === 'k') return
     session?.point(
-      asked.probe.id,
+      openProbe.probe.id,
       { how, trusted },
-      { timeStamp: event.timeStamp, ...placeOn(canvas, event) },
+      { timeStamp: event.timeStamp, ...canvasPoint(canvas, event) },
     )
     answered()
   })
   dialog.addEventListener('keydown', (event) => {
     const index = '123456789'.indexOf(event.key)
-    if (asked?.probe.kind === 'choose' && index >= 0 && index < asked.probe.choices.length)
+    if (openProbe?.probe.kind === 'choose' && index >= 0 && index < openProbe.probe.choices.length)
       choose(index, event)
   })
 
   const ask = async (probe: Probe): Promise<void> => {
-    const mine: Asked = { probe }
-    drop()
-    asked = mine
+    const mine: OpenProbe = { probe }
+    dropProbe()
+    openProbe = mine
     mine.timer = setTimeout(miss, probe.windowMs + deliveryMs)
     if (probe.kind === 'point') await draw(canvas, probe)
-    if (asked !== mine) return
-    if (probe.kind === 'point') view.point(takeWords)
+    if (openProbe !== mine) return
+    if (probe.kind === 'point') view.point(switchToWords)
     else view.choose(probe, choose)
-    await painted()
-    if (asked !== mine) return
+    await afterPaint()
+    if (openProbe !== mine) return
     session?.shown(probe.id)
     clearTimeout(mine.timer)
     mine.timer = setTimeout(miss, probe.windowMs)
     view.run(probe.windowMs)
   }
   const finish = async (running: Session): Promise<void> => {
-    drop()
-    moved()
+    dropProbe()
+    markProgress()
     view.wait(words.ending)
     const finished = await running.finish()
     if (running === session) end({ kind: 'done', finished })
@@ -155,7 +156,7 @@ export const runCheck = (check: Check): Promise<Outcome> => {
       heardAt = performance.now()
       // Back after the person was told: it goes on where it stopped.
       if (view.isShowing('stuck')) {
-        moved()
+        markProgress()
         wait()
       }
       view.progress(progress)
@@ -171,7 +172,7 @@ export const runCheck = (check: Check): Promise<Outcome> => {
   const begin = (): void => {
     session?.stop()
     session = undefined
-    drop()
+    dropProbe()
     missed = 0
     progress = { done: 0, of: 3 }
     attempt += 1
@@ -182,7 +183,7 @@ export const runCheck = (check: Check): Promise<Outcome> => {
     view.focusTitle()
     heardAt = movedAt = performance.now()
     clearInterval(watch)
-    watch = setInterval(lookAfter, 500)
+    watch = setInterval(watchForSilence, 500)
     void start({
       ...check.options,
       language: check.lang,
@@ -194,7 +195,7 @@ export const runCheck = (check: Check): Promise<Outcome> => {
         if (!isMine()) return running.stop()
         if (check.isTrapped()) running.honeypot()
         if (usesWords) running.alternative()
-        if (!asked && view.isShowing('wait')) wait()
+        if (!openProbe && view.isShowing('wait')) wait()
       },
       (error: unknown) => {
         if (isMine()) fail(error)
@@ -213,7 +214,7 @@ export const runCheck = (check: Check): Promise<Outcome> => {
   return new Promise((resolve) =>
     dialog.addEventListener('close', () => {
       clearInterval(watch)
-      drop()
+      dropProbe()
       attempt += 1
       if (outcome.kind === 'failed') session?.stop()
       dialog.remove()

@@ -11,7 +11,7 @@ const decode = (dataUrl: string): Promise<ImageBitmap> => {
 }
 
 /** Resolves after the frame that shows what was drawn: one frame to draw it, one to know that it is out. */
-export const painted = (): Promise<void> =>
+export const afterPaint = (): Promise<void> =>
   new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve())))
 
 export const draw = async (canvas: HTMLCanvasElement, { image, width, height }: Picture): Promise<void> => {
@@ -23,7 +23,7 @@ export const draw = async (canvas: HTMLCanvasElement, { image, width, height }: 
 }
 
 /** Where on the picture, in its own pixels, whatever the size on the screen. */
-export const placeOn = (canvas: HTMLCanvasElement, { clientX, clientY }: MouseEvent) => {
+export const canvasPoint = (canvas: HTMLCanvasElement, { clientX, clientY }: MouseEvent) => {
   const box = canvas.getBoundingClientRect()
   return {
     x: ((clientX - box.left) * canvas.width) / box.width,

@@ -10,8 +10,8 @@ const pointBytes = 13
 const eventBytes = 32
 
 type Point = { readonly t: number; readonly x: number; readonly y: number }
-export type Pointing = { readonly how: PointerKind; readonly trusted: boolean }
-export type Choosing = { readonly how: PointerKind | 'k'; readonly trusted: boolean }
+export type PointerSource = { readonly how: PointerKind; readonly trusted: boolean }
+export type AnswerSource = { readonly how: PointerKind | 'k'; readonly trusted: boolean }
 
 type Run = {
   readonly pointer: PointerKind
@@ -22,7 +22,7 @@ type Run = {
   points: number
   readonly flat: number[]
 }
-type Pending = {
+type PendingEvent = {
   readonly tag: string
   readonly t: number
   end: number
@@ -31,16 +31,16 @@ type Pending = {
 }
 
 const bit = (value: boolean): 0 | 1 => (value ? 1 : 0)
-const within = (value: number, max: number): number => Math.max(-max, Math.min(max, Math.round(value)))
+const clampRounded = (value: number, max: number): number => Math.max(-max, Math.min(max, Math.round(value)))
 /** Half of what the protocol allows, so that a step from one edge to the other still fits. */
-const place = (value: number): number => within(value, 50_000)
+const clampCoordinate = (value: number): number => clampRounded(value, 50_000)
 
 /**
  * Events between two chunks, in order and bounded, in the form in which they are sent. Times are milliseconds since the
  * first receipt. They never run back: a browser hands input over a little after it happened.
  */
 export const makeRecorder = () => {
-  let pending: Pending[] = []
+  let pending: PendingEvent[] = []
   let t0 = 0
   let clock = 0
   let bytes = 0
@@ -54,12 +54,12 @@ export const makeRecorder = () => {
   }
   const isOver = (max: number): boolean =>
     bytes > max || pending.length >= telemetryLimits.eventsPerChunk - 100
-  const pushOrLose = (tag: string, t: number, ...fields: unknown[]): void => {
+  const pushOrDrop = (tag: string, t: number, ...fields: unknown[]): void => {
     if (isOver(allBytesMax)) lost += 1
     else push(tag, t, ...fields)
   }
 
-  const openRun = ({ how, trusted }: Pointing, more: number) => {
+  const openRun = ({ how, trusted }: PointerSource, more: number) => {
     const { run } = pending.at(-1) ?? {}
     return run?.pointer === how &&
       run.trusted === trusted &&
@@ -68,9 +68,9 @@ export const makeRecorder = () => {
       ? run
       : undefined
   }
-  const beginRun = ({ how, trusted }: Pointing, first: Point): Run => {
+  const beginRun = ({ how, trusted }: PointerSource, first: Point): Run => {
     const t = tick(first.t)
-    const [x, y] = [place(first.x), place(first.y)]
+    const [x, y] = [clampCoordinate(first.x), clampCoordinate(first.y)]
     const run = { pointer: how, trusted, dispatched: 0, x, y, points: 1, flat: [x, y] }
     pending.push({ tag: 'm', t, end: t, fields: [], run })
     bytes += eventBytes + pointBytes
@@ -80,7 +80,7 @@ export const makeRecorder = () => {
     const event = pending.at(-1)
     if (!event) return
     const t = tick(point.t)
-    const [x, y] = [place(point.x), place(point.y)]
+    const [x, y] = [clampCoordinate(point.x), clampCoordinate(point.y)]
     run.flat.push(t - event.end, x - run.x, y - run.y)
     run.x = x
     run.y = y
@@ -91,7 +91,7 @@ export const makeRecorder = () => {
 
   return {
     /** The points of one dispatched event. A run of motion goes on until something else happens. */
-    move: (by: Pointing, given: readonly Point[]): void => {
+    move: (by: PointerSource, given: readonly Point[]): void => {
       const points = given.slice(-telemetryLimits.pointsPerRun)
       const [first, ...others] = points
       if (isOver(motionBytesMax)) lost += given.length
@@ -102,21 +102,21 @@ export const makeRecorder = () => {
         for (const point of open ? points : others) extend(run, point)
       }
     },
-    press: (tag: 'd' | 'u', by: Pointing, { t, x, y }: Point): void =>
-      pushOrLose(tag, t, by.how, bit(by.trusted), place(x), place(y)),
-    click: (t: number, by: Choosing): void => pushOrLose('c', t, by.how, bit(by.trusted)),
+    press: (tag: 'd' | 'u', by: PointerSource, { t, x, y }: Point): void =>
+      pushOrDrop(tag, t, by.how, bit(by.trusted), clampCoordinate(x), clampCoordinate(y)),
+    click: (t: number, by: AnswerSource): void => pushOrDrop('c', t, by.how, bit(by.trusted)),
     key: (t: number, phase: 'd' | 'u', navigates: boolean, trusted: boolean): void =>
-      pushOrLose('k', t, phase, bit(navigates), bit(trusted)),
-    scroll: (t: number, dy: number): void => pushOrLose('s', t, within(dy, 1_000_000)),
+      pushOrDrop('k', t, phase, bit(navigates), bit(trusted)),
+    scroll: (t: number, dy: number): void => pushOrDrop('s', t, clampRounded(dy, 1_000_000)),
     focus: (t: number, visible: boolean, focused: boolean, share: number): void =>
-      pushOrLose('f', t, bit(visible), bit(focused), Math.max(0, within(share, 100))),
-    honeypot: (t: number): void => pushOrLose('h', t),
+      pushOrDrop('f', t, bit(visible), bit(focused), Math.max(0, clampRounded(share, 100))),
+    honeypot: (t: number): void => pushOrDrop('h', t),
     // What asks for or answers a probe is never dropped; the caller gives one of each for a probe.
     alternative: (t: number): void => push('x', t),
     shown: (t: number, probe: string): void => push('o', t, probe),
-    point: (probe: string, by: Pointing, { t, x, y }: Point): void =>
-      push('a', t, probe, by.how, bit(by.trusted), place(x), place(y)),
-    choose: (t: number, probe: string, by: Choosing, choice: number): void =>
+    point: (probe: string, by: PointerSource, { t, x, y }: Point): void =>
+      push('a', t, probe, by.how, bit(by.trusted), clampCoordinate(x), clampCoordinate(y)),
+    choose: (t: number, probe: string, by: AnswerSource, choice: number): void =>
       push('b', t, probe, by.how, bit(by.trusted), choice),
     /** Whether a chunk should go before its time, so that nothing need be dropped. */
     isFilling: (): boolean => isOver(motionBytesMax / 2),

@@ -1,8 +1,8 @@
 import type { Probe, Receipt } from '@pohf/protocol'
 import { telemetryLimits } from '@pohf/protocol/telemetry'
 import { makeKey, openChain } from './chain.ts'
-import { makePost, makeSleeper, PohfError, stopped } from './connection.ts'
-import { makeRecorder, type Choosing, type Pointing } from './recorder.ts'
+import { createPost, createSleeper, PohfError, stoppedError } from './connection.ts'
+import { makeRecorder, type AnswerSource, type PointerSource } from './recorder.ts'
 import { coalesces, listen } from './listeners.ts'
 
 export type Options = {
@@ -24,19 +24,19 @@ export type Options = {
   readonly onLost?: (lost: boolean) => void
   readonly onFailed?: (error: PohfError) => void
 }
-export type Finished = { readonly sessionId: string; readonly status: string; readonly vt?: string }
-type Created = { readonly sessionId: string; readonly nonce: string; readonly receipt: Receipt }
+export type FinishedSession = { readonly sessionId: string; readonly status: string; readonly vt?: string }
+type CreatedSession = { readonly sessionId: string; readonly nonce: string; readonly receipt: Receipt }
 
 /** A running session. Who draws probes tells here when each was painted and how it was answered. */
 export type Session = {
   readonly sessionId: string
   /** Sends the last chunk and ends the session. */
-  readonly finish: () => Promise<Finished>
+  readonly finish: () => Promise<FinishedSession>
   /** Ends at once and sends nothing more: the session stays incomplete and is never counted. */
   readonly stop: () => void
   readonly shown: (probe: string) => void
-  readonly point: (probe: string, by: Pointing, at: { timeStamp: number; x: number; y: number }) => void
-  readonly choose: (probe: string, by: Choosing, answer: { timeStamp: number; choice: number }) => void
+  readonly point: (probe: string, by: PointerSource, at: { timeStamp: number; x: number; y: number }) => void
+  readonly choose: (probe: string, by: AnswerSource, answer: { timeStamp: number; choice: number }) => void
   /** From now on words to choose from, instead of pictures to point at. */
   readonly alternative: () => void
   /** A control was used that no person can see. */
@@ -61,7 +61,7 @@ const environment = () => ({
 export const asksForPrivacy = (): boolean =>
   (navigator as { globalPrivacyControl?: boolean }).globalPrivacyControl === true
 
-const requireAble = ({ baseUrl = ownOrigin, consent }: Options): string => {
+const requireSupport = ({ baseUrl = ownOrigin, consent }: Options): string => {
   if (!globalThis.crypto?.subtle || !AbortSignal.any)
     throw new PohfError('unsupported', 'This browser, or a page without HTTPS, cannot sign a session.')
   if (!baseUrl) throw new PohfError('unsupported', 'Say where the service is: baseUrl.')
@@ -75,30 +75,30 @@ const requireAble = ({ baseUrl = ownOrigin, consent }: Options): string => {
 
 /** Begins to record. Before this nothing is listened to, stored or sent; after `finish` or `stop` nothing is any more. */
 export const start = async (options: Options): Promise<Session> => {
-  const baseUrl = requireAble(options)
+  const baseUrl = requireSupport(options)
   const { site, kind = 'view', workflowId, challenge, language } = options
   const ending = new AbortController()
-  const post = makePost({ baseUrl, signal: ending.signal, onLost: (lost) => options.onLost?.(lost) })
+  const post = createPost({ baseUrl, signal: ending.signal, onLost: (lost) => options.onLost?.(lost) })
 
   const key = await makeKey()
-  const opened = await post<Created>(
+  const opened = await post<CreatedSession>(
     '/api/sessions',
     { site, kind, workflowId, challenge, language, key: key.jwk },
     3,
   )
   const { sessionId } = opened
-  const zero = performance.now()
+  const startedAt = performance.now()
   const sign = await openChain(key, { ...opened, action: { site, kind, workflowId, challenge } })
-  const now = () => performance.now() - zero
+  const now = () => performance.now() - startedAt
   const recorder = makeRecorder()
-  listen(recorder, (timeStamp) => timeStamp - zero, ending.signal, options.element)
+  listen(recorder, (timeStamp) => timeStamp - startedAt, ending.signal, options.element)
 
-  const { sleep, wake } = makeSleeper()
+  const { sleep, wake } = createSleeper()
   let receipt = opened.receipt
   let bytes = 0
-  const wish = { hurry: false, finish: false }
+  const requested = { hurry: false, finish: false }
   const sendSoon = () => {
-    wish.hurry = true
+    requested.hurry = true
     wake()
   }
   const isNearEnd = () =>
@@ -108,9 +108,9 @@ export const start = async (options: Options): Promise<Session> => {
   const waitUntilDue = async (): Promise<void> => {
     const dueAt = now() + receipt.nextMs
     // A full buffer goes before its time; that is looked at four times a second.
-    while (!wish.hurry && !ending.signal.aborted && now() < dueAt && !recorder.isFilling())
+    while (!requested.hurry && !ending.signal.aborted && now() < dueAt && !recorder.isFilling())
       await sleep(Math.max(0, Math.min(250, dueAt - now())))
-    wish.hurry = false
+    requested.hurry = false
   }
   const signedChunk = async (isLast: boolean) => {
     const seq = receipt.seq + 1
@@ -128,24 +128,24 @@ export const start = async (options: Options): Promise<Session> => {
     bytes += chunk.length
     return { chunk, signature: await sign(seq, chunk) }
   }
-  const take = (next: Receipt) => {
+  const acceptReceipt = (next: Receipt) => {
     receipt = next
     options.onProgress?.(next.progress, session)
     if (next.probe) options.onProbe?.(next.probe, session)
   }
-  const run = async (): Promise<Finished> => {
+  const run = async (): Promise<FinishedSession> => {
     const path = `/api/sessions/${encodeURIComponent(sessionId)}`
-    while (!wish.finish && !isNearEnd()) {
+    while (!requested.finish && !isNearEnd()) {
       await waitUntilDue()
-      if (ending.signal.aborted) throw stopped()
-      if (wish.finish) break
+      if (ending.signal.aborted) throw stoppedError()
+      if (requested.finish) break
       const { receipt: next } = await post<{ receipt: Receipt }>(
         `${path}/telemetry`,
         await signedChunk(false),
       )
-      take(next)
+      acceptReceipt(next)
     }
-    return post<Finished>(`${path}/finish`, await signedChunk(true))
+    return post<FinishedSession>(`${path}/finish`, await signedChunk(true))
   }
 
   const running = run().finally(() => ending.abort())
@@ -155,7 +155,7 @@ export const start = async (options: Options): Promise<Session> => {
   const session: Session = {
     sessionId,
     finish: () => {
-      wish.finish = true
+      requested.finish = true
       sendSoon()
       return running
     },
@@ -165,11 +165,11 @@ export const start = async (options: Options): Promise<Session> => {
     },
     shown: (probe) => recorder.shown(now(), probe),
     point: (probe, by, { timeStamp, x, y }) => {
-      recorder.point(probe, by, { t: timeStamp - zero, x, y })
+      recorder.point(probe, by, { t: timeStamp - startedAt, x, y })
       sendSoon()
     },
     choose: (probe, by, { timeStamp, choice }) => {
-      recorder.choose(timeStamp - zero, probe, by, choice)
+      recorder.choose(timeStamp - startedAt, probe, by, choice)
       sendSoon()
     },
     alternative: () => {
@@ -178,6 +178,6 @@ export const start = async (options: Options): Promise<Session> => {
     },
     honeypot: () => recorder.honeypot(now()),
   }
-  take(opened.receipt)
+  acceptReceipt(opened.receipt)
   return session
 }

@@ -1,16 +1,16 @@
 import type { Probe } from '@pohf/protocol'
 import { el, sign } from './dom.ts'
-import { fill, type Words } from './messages.ts'
+import { fill, type Messages } from './messages.ts'
 
 export type Progress = { readonly done: number; readonly of: number }
-type Pressed = (event: MouseEvent) => void
-type Look = 'ask' | 'wait' | 'point' | 'choose' | 'stuck'
+type ClickHandler = (event: MouseEvent) => void
+type DialogState = 'ask' | 'wait' | 'point' | 'choose' | 'stuck'
 
-const button = (text: string, onclick: Pressed, kind = '') =>
+const button = (text: string, onclick: ClickHandler, kind = '') =>
   el('button', { type: 'button', class: `btn ${kind}`, onclick }, text)
 
 /** The dialog and what it can show. It knows nothing of sessions. */
-export const makeView = (words: Words, lang: string) => {
+export const makeView = (words: Messages, lang: string) => {
   const title = el('h2', { id: 'title', tabindex: '-1' })
   const lead = el('p', { id: 'lead' })
   const count = el('p', { class: 'count' })
@@ -37,7 +37,7 @@ export const makeView = (words: Words, lang: string) => {
   )
 
   const show = (
-    look: Look,
+    look: DialogState,
     texts: { readonly title: string; readonly lead?: string; readonly say?: string },
     onStage: readonly Node[],
     ...buttons: readonly Node[]
@@ -61,7 +61,7 @@ export const makeView = (words: Words, lang: string) => {
   return {
     dialog,
     canvas,
-    isShowing: (look: Look): boolean => dialog.className === look,
+    isShowing: (look: DialogState): boolean => dialog.className === look,
     focusTitle: (): void => title.focus(),
     progress: ({ done, of }: Progress): void => {
       count.textContent = fill(of > 3 ? words.more : words.question, { n: Math.min(done + 1, of), of })
@@ -73,7 +73,7 @@ export const makeView = (words: Words, lang: string) => {
     },
     ask: (
       given: { readonly host: string; readonly isPrivate: boolean },
-      on: { readonly start: Pressed; readonly alternative: Pressed },
+      on: { readonly start: ClickHandler; readonly alternative: ClickHandler },
     ): void => {
       const main = button(given.isPrivate ? words.agree : words.start, on.start, 'main')
       show(
@@ -88,14 +88,14 @@ export const makeView = (words: Words, lang: string) => {
         button(words.notNow, () => dialog.close(), 'quiet'),
       )
     },
-    wait: (text: string, onAlternative?: Pressed): void =>
+    wait: (text: string, onAlternative?: ClickHandler): void =>
       show(
         'wait',
         { title: text, say: text },
         [el('div', { class: 'empty' })],
         ...(onAlternative ? [button(words.alternative, onAlternative, 'quiet')] : []),
       ),
-    point: (onAlternative: Pressed): void =>
+    point: (onAlternative: ClickHandler): void =>
       show(
         'point',
         { title: words.point, say: words.point },
@@ -125,7 +125,7 @@ export const makeView = (words: Words, lang: string) => {
     stuck: (
       text: string,
       given: { readonly isRequired: boolean },
-      on: { readonly again: Pressed; readonly leave: Pressed },
+      on: { readonly again: ClickHandler; readonly leave: ClickHandler },
     ): void => {
       show(
         'stuck',

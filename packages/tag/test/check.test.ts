@@ -4,18 +4,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import type { TelemetryChunk, TelemetryEvent } from '@pohf/protocol/telemetry'
 import { findChromium, launch } from '../../web/test/browser.ts'
-import { answerAll, openStage, sessionOf, watch } from './fixture.ts'
+import { answerAll, startFixture, sessionOf, trackSession } from './fixture.ts'
 
 const chromium = findChromium()
 const skip = 'missing' in chromium ? chromium.missing : false
-const stage = 'path' in chromium ? await openStage() : undefined
+const stage = 'path' in chromium ? await startFixture() : undefined
 const browser = 'path' in chromium ? await launch(chromium.path) : undefined
 after(async () => {
   await browser?.close()
   stage?.close()
 })
 
-type Set = {
+type VisitContext = {
   readonly page: Page
   readonly context: BrowserContext
   readonly site: Awaited<ReturnType<NonNullable<typeof stage>['open']>>
@@ -23,7 +23,7 @@ type Set = {
   readonly agentId: `agt_${string}`
   readonly apiKey: string
 }
-type Scene = {
+type VisitOptions = {
   readonly script?: 'check' | 'tag'
   readonly attributes?: string
   readonly view?: BrowserContextOptions
@@ -32,7 +32,7 @@ type Scene = {
 }
 
 /** A visit to a publisher's page in a browser of its own. */
-const visit = (name: string, scene: Scene, body: (set: Set) => Promise<void>): void =>
+const visit = (name: string, scene: VisitOptions, body: (set: VisitContext) => Promise<void>): void =>
   void test(name, { skip }, async () => {
     assert.ok(browser && stage)
     const { agentId, apiKey } = await stage.harness.register('test')
@@ -46,7 +46,7 @@ const visit = (name: string, scene: Scene, body: (set: Set) => Promise<void>): v
       if (message.type() === 'error' && !/ERR_|favicon|status of 40/.test(message.text()))
         faults.push(message.text())
     })
-    watch(page)
+    trackSession(page)
     try {
       if (scene.before) await page.addInitScript(scene.before)
       await page.goto(site.url)
@@ -59,7 +59,7 @@ const visit = (name: string, scene: Scene, body: (set: Set) => Promise<void>): v
     }
   })
 
-const begin = async (page: Page): Promise<void> => {
+const startCheck = async (page: Page): Promise<void> => {
   await page.click('pohf-check .box button')
   await page.click('pohf-check dialog .btn.main')
 }
@@ -68,7 +68,7 @@ const eventsOf = (chunks: readonly TelemetryChunk[]): TelemetryEvent[] =>
   chunks.flatMap(({ events }) => [...events])
 const answersOf = (chunks: readonly TelemetryChunk[]) =>
   eventsOf(chunks).filter((event) => event.type === 'point' || event.type === 'choose')
-const readSession = async ({ stage, apiKey }: Set, sessionId: string) =>
+const readSession = async ({ stage, apiKey }: VisitContext, sessionId: string) =>
   (await stage.harness.call('GET', `/api/agents/sessions/${sessionId}`, { key: apiKey })).json
 
 /** Counts, by the browser's own account, what our script listens to on the window and the document. */
@@ -97,7 +97,7 @@ void describe('a visit', { concurrency: 2 }, () => {
   visit('by pointer: the form carries the id of a session that is whole and scored', {}, async (set) => {
     const { page, site, stage, agentId } = set
     await page.fill('input[name=who]', 'Ada')
-    await begin(page)
+    await startCheck(page)
     const answered = await answerAll(page, stage)
     assert.ok(answered >= 2)
     assert.match(await boxText(page), /Check finished/)
@@ -181,7 +181,7 @@ void describe('a visit', { concurrency: 2 }, () => {
 
   visit('who cannot point asks for words in the middle, and goes on', {}, async (set) => {
     const { page, stage, agentId } = set
-    await begin(page)
+    await startCheck(page)
     await answerAll(page, stage, { stop: (answered) => answered === 1 })
     await page.getByRole('button', { name: 'I do not use a pointer' }).click()
     await page.locator('dialog.choose').waitFor({ timeout: 20_000 })
@@ -193,14 +193,14 @@ void describe('a visit', { concurrency: 2 }, () => {
   })
 
   visit('two wrong answers bring three more questions, not a refusal', {}, async ({ page, stage }) => {
-    await begin(page)
+    await startCheck(page)
     assert.ok((await answerAll(page, stage, { wrong: 2 })) > 3)
     assert.match(await boxText(page), /Check finished/)
   })
 
   visit('a line that loses answers, then is cut, five seconds in all, loses nothing', {}, async (set) => {
     const { page, stage, agentId, site } = set
-    await begin(page)
+    await startCheck(page)
     const origin = site.url
     const answered = await answerAll(page, stage, {
       stop: async (count) => {
@@ -237,7 +237,7 @@ void describe('a visit', { concurrency: 2 }, () => {
     const { page, context, stage, agentId } = set
     const line = await context.newCDPSession(page)
     await line.send('Emulation.setFocusEmulationEnabled', { enabled: false })
-    await begin(page)
+    await startCheck(page)
     await answerAll(page, stage, { stop: (count) => count === 1 })
     const other = await context.newPage()
     await other.bringToFront()
@@ -260,14 +260,14 @@ void describe('a visit', { concurrency: 2 }, () => {
     {},
     async (set) => {
       const { page, context, site, stage, agentId } = set
-      await begin(page)
+      await startCheck(page)
       await answerAll(page, stage, { stop: (count) => count === 1 })
       const abandoned = sessionOf(page)
       const other = await context.newPage()
-      watch(other)
+      trackSession(other)
       await other.goto(site.url)
       await other.waitForFunction('window.pohf')
-      await begin(other)
+      await startCheck(other)
       await answerAll(other, stage)
       assert.equal((await readSession(set, sessionOf(other))).status, 'scored')
       assert.ok(answersOf(await stage.chunksOf(agentId, sessionOf(other))).length >= 2)
@@ -344,7 +344,7 @@ void describe('a visit', { concurrency: 2 }, () => {
       0,
       'required holds the form back',
     )
-    await begin(page)
+    await startCheck(page)
     await page.locator('dialog.point').waitFor({ timeout: 20_000 })
     for (let step = 0; step < 6; step++) {
       await page.keyboard.press('Tab')
@@ -367,7 +367,7 @@ void describe('a visit', { concurrency: 2 }, () => {
 
   visit('a page that takes the check away ends it at once', {}, async ({ page, context, stage, site }) => {
     const countListeners = await listenerCounter(context, page)
-    await begin(page)
+    await startCheck(page)
     await page.locator('dialog.point').waitFor({ timeout: 20_000 })
     await page.evaluate("document.querySelector('pohf-check').remove()")
     await sleep(500)
@@ -382,7 +382,7 @@ void describe('a visit', { concurrency: 2 }, () => {
     {},
     async (set) => {
       const { page, stage, site } = set
-      await begin(page)
+      await startCheck(page)
       await answerAll(page, stage, { stop: (count) => count === 1 })
       stage.line.cut.add(site.url)
       const startedAt = performance.now()
@@ -406,7 +406,7 @@ void describe('a visit', { concurrency: 2 }, () => {
     async (set) => {
       const { page, stage, site } = set
       stage.line.cut.add(site.url)
-      await begin(page)
+      await startCheck(page)
       await page.locator('dialog.stuck, .box.failed').first().waitFor({ timeout: 20_000 })
       if (await page.locator('dialog').count())
         await page.getByRole('button', { name: 'Go on without the check' }).click()
@@ -440,7 +440,7 @@ void describe('a visit', { concurrency: 2 }, () => {
     {},
     async ({ page, stage, agentId }) => {
       await page.evaluate("document.querySelector('pohf-check').shadowRoot.querySelector('.trap').click()")
-      await begin(page)
+      await startCheck(page)
       await answerAll(page, stage)
       const events = eventsOf(await stage.chunksOf(agentId, sessionOf(page)))
       assert.equal(events.filter(({ type }) => type === 'honeypot').length, 1)
@@ -451,7 +451,7 @@ void describe('a visit', { concurrency: 2 }, () => {
     'a site that does not exist is told in plain words',
     { page: '<pohf-check site="agt_nobody"></pohf-check>' },
     async ({ page }) => {
-      await begin(page)
+      await startCheck(page)
       await page.locator('.box.failed').waitFor()
       assert.match(await boxText(page), /not set up for the check/)
     },
@@ -496,9 +496,9 @@ test(
     const { agentId, apiKey } = await stage.harness.register('test')
     const site = await stage.open(`<pohf-check site="${agentId}"></pohf-check>`, 'check')
     const page = await browser.newPage()
-    watch(page)
+    trackSession(page)
     await page.goto(site.url)
-    await begin(page)
+    await startCheck(page)
     await answerAll(page, stage, { stop: (count) => count === 1 })
     const sessionId = sessionOf(page)
     await page.close()

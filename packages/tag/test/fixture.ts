@@ -10,7 +10,7 @@ import { readChunk, type ProbeTruth, type TelemetryChunk } from '@pohf/protocol/
 import { tagPages } from '../../server/src/discovery/tag.ts'
 import { inTransaction } from '../../server/src/platform/db/db.ts'
 import { readRecords } from '../../server/src/sessions/index.ts'
-import { truthOf } from '../../server/src/sessions/recording/probes.ts'
+import { expectedAnswerOf } from '../../server/src/sessions/recording/probes.ts'
 import type { RecordingState } from '../../server/src/sessions/recording/state.ts'
 import { startHarness } from '../../server/test/fixtures/harness.ts'
 
@@ -37,7 +37,7 @@ const pageOf = (script: string, body: string) =>
  * The real server on its own database behind a line that tests can cut, and a publisher's site on another origin, with a
  * content policy that allows the service's scripts and calls and nothing else: no style, no image, nothing inline.
  */
-export const openStage = async () => {
+export const startFixture = async () => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-tag-'))
   execFileSync(process.execPath, [fileURLToPath(new URL('../build.ts', import.meta.url)), folder])
   const harness = await startHarness()
@@ -99,7 +99,7 @@ export const openStage = async () => {
       [sessionId],
     )
     const open = rows[0]?.state.schedule.open
-    return open ? truthOf(open.probe) : undefined
+    return open ? expectedAnswerOf(open.probe) : undefined
   }
   /** What a session recorded, opened and read. */
   const chunksOf = async (agentId: `agt_${string}`, sessionId: string): Promise<TelemetryChunk[]> => {
@@ -108,7 +108,7 @@ export const openStage = async () => {
     )
     return (opened?.records ?? []).map(({ chunk }) => {
       const read = readChunk(chunk)
-      if (!read) throw new Error('a record without a chunk')
+      if (!read) throw new Error('recorded chunk is not readable as v1')
       return read
     })
   }
@@ -126,11 +126,11 @@ export const openStage = async () => {
     },
   }
 }
-export type Stage = Awaited<ReturnType<typeof openStage>>
+export type Fixture = Awaited<ReturnType<typeof startFixture>>
 
 /** Which session a page opened last. */
 const sessions = new WeakMap<Page, string>()
-export const watch = (page: Page): void =>
+export const trackSession = (page: Page): void =>
   void page.on('response', (response) => {
     if (!response.url().endsWith('/api/sessions') || !response.ok()) return
     void response.json().then(
@@ -144,7 +144,7 @@ export const sessionOf = (page: Page): string => {
   return sessionId
 }
 
-type Seen = {
+type DialogSnapshot = {
   readonly look: string
   readonly title: string
   readonly box: {
@@ -155,8 +155,8 @@ type Seen = {
   } | null
 }
 /** What stands in the dialog, in one look: a question is open for a short time only. */
-const see = (page: Page): Promise<Seen> =>
-  page.evaluate<Seen>(`(() => {
+const readDialog = (page: Page): Promise<DialogSnapshot> =>
+  page.evaluate<DialogSnapshot>(`(() => {
     const dialog = document.querySelector('pohf-check').shadowRoot.querySelector('dialog')
     if (!dialog) return { look: 'closed', title: '', box: null }
     const canvas = dialog.querySelector('canvas')
@@ -165,7 +165,7 @@ const see = (page: Page): Promise<Seen> =>
     return { look: dialog.className + runs, title: dialog.querySelector('h2').textContent, box: canvas && { x, y, width, height } }
   })()`)
 
-export type Manner = {
+export type AnswerOptions = {
   readonly by?: 'mouse' | 'touch'
   /** So many of the first answers go wrong. */
   readonly wrong?: number
@@ -176,9 +176,9 @@ export type Manner = {
 /** Pictures are 320 by 200, whatever their size on the screen. */
 const pointAt = async (
   page: Page,
-  box: NonNullable<Seen['box']>,
+  box: NonNullable<DialogSnapshot['box']>,
   place: { x: number; y: number },
-  by: Manner['by'],
+  by: AnswerOptions['by'],
 ): Promise<void> => {
   const [x, y] = [box.x + (place.x * box.width) / 320, box.y + (place.y * box.height) / 200]
   if (by === 'touch') return page.touchscreen.tap(x, y)
@@ -191,12 +191,12 @@ const pointAt = async (
  * Answers questions as a person would, until the dialog has closed or is stuck. Gives how many answers were taken: a busy
  * machine may be too slow for one, and then the service asks another.
  */
-export const answerAll = async (page: Page, stage: Stage, manner: Manner = {}): Promise<number> => {
+export const answerAll = async (page: Page, stage: Fixture, manner: AnswerOptions = {}): Promise<number> => {
   const tried = new Set<string>()
   let answered = 0
   const deadline = performance.now() + 120_000
   while (performance.now() < deadline) {
-    const { look, box } = await see(page)
+    const { look, box } = await readDialog(page)
     if (look === 'closed' || look === 'stuck') return answered
     const truth = look.endsWith(' runs') ? await stage.truthOfSession(sessionOf(page)) : undefined
     if (!truth || tried.has(truth.id)) {
@@ -209,7 +209,7 @@ export const answerAll = async (page: Page, stage: Stage, manner: Manner = {}): 
     if (truth.kind === 'choose')
       await page.keyboard.press(String(((truth.choice + (isWrong ? 1 : 0)) % 4) + 1))
     else if (box) await pointAt(page, box, { x: (truth.x + (isWrong ? 90 : 0)) % 320, y: truth.y }, manner.by)
-    const { title } = await see(page)
+    const { title } = await readDialog(page)
     if (title !== '' && !title.startsWith('Thank you')) continue
     answered += 1
     if (await manner.stop?.(answered)) return answered

@@ -7,7 +7,7 @@ import { violationsOf } from '../../web/test/browser.ts'
 const picturesFolder = process.env['POHF_PICTURES']
 
 /** Finds nothing by axe, nothing wider than the window, and no target below 44 px. */
-export const lookAt = async (page: Page, name: string): Promise<void> => {
+export const checkPage = async (page: Page, name: string): Promise<void> => {
   if (picturesFolder) {
     mkdirSync(picturesFolder, { recursive: true })
     await page.screenshot({ path: `${picturesFolder}/${name}.png`, fullPage: true })

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findChromium, launch } from '../../web/test/browser.ts'
-import { lookAt } from './page-checks.ts'
-import { answerAll, openStage, watch } from './fixture.ts'
+import { checkPage } from './page-checks.ts'
+import { answerAll, startFixture, trackSession } from './fixture.ts'
 
 const chromium = findChromium()
 const skip = 'missing' in chromium ? chromium.missing : false
-const stage = 'path' in chromium ? await openStage() : undefined
+const stage = 'path' in chromium ? await startFixture() : undefined
 const browser = 'path' in chromium ? await launch(chromium.path) : undefined
 after(async () => {
   await browser?.close()
@@ -30,8 +30,8 @@ void describe('every state, looked at', { concurrency: 2 }, () => {
           reducedMotion: width === 320 ? 'reduce' : 'no-preference',
         })
         const page = await context.newPage()
-        watch(page)
-        const look = (state: string) => lookAt(page, `${state}-${width}-${colorScheme}`)
+        trackSession(page)
+        const look = (state: string) => checkPage(page, `${state}-${width}-${colorScheme}`)
         const box = '.box button'
         try {
           await page.goto(site.url)

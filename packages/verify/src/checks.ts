@@ -1,59 +1,65 @@
-import { assurances, isObject, type Signed } from './claims.ts'
+import { assurances, isObject, type SignedClaims } from './claims.ts'
 import type { Options } from './policy.ts'
-import { Refused, type CheckName } from './refusal.ts'
+import { CredentialRefusal, type CheckName } from './refusal.ts'
 
 /** How far two honest clocks may differ. */
 export const leewaySeconds = 60
 
-export type Demand = { readonly options: Options; readonly nowSeconds: number }
-export type Found = { readonly note: string; readonly skipped?: true }
-type ClaimCheck = readonly [CheckName, (claims: Signed, demand: Demand) => Found]
+export type VerificationContext = { readonly options: Options; readonly nowSeconds: number }
+export type CheckFinding = { readonly note: string; readonly skipped?: true }
+type ClaimCheck = readonly [CheckName, (claims: SignedClaims, demand: VerificationContext) => CheckFinding]
 
 const checkIssuer: ClaimCheck[1] = ({ iss }, { options: { issuer } }) => {
   if (iss !== issuer && iss !== `${issuer}/test`)
-    throw new Refused('wrong_issuer', `Issued by ${iss.slice(0, 200)}, not by ${issuer}.`)
+    throw new CredentialRefusal('wrong_issuer', `Issued by ${iss.slice(0, 200)}, not by ${issuer}.`)
   return { note: iss }
 }
 
 const checkMode: ClaimCheck[1] = ({ iss, test }, { options }) => {
   const byIssuer = iss !== options.issuer
   if (byIssuer !== (test === true))
-    throw new Refused('test_credential', 'The issuer and the test mark disagree.')
+    throw new CredentialRefusal('test_credential', 'The issuer and the test mark disagree.')
   if (byIssuer && options.policy.allowTest !== true)
-    throw new Refused('test_credential', 'A test credential: no person was involved.')
+    throw new CredentialRefusal('test_credential', 'A test credential: no person was involved.')
   return { note: byIssuer ? 'a test credential, as allowed' : 'a live credential' }
 }
 
 const checkKind: ClaimCheck[1] = (claims, { options: { issuer, policy } }) => {
   const { kind, vct } = claims
   if (!policy.kinds.includes(kind))
-    throw new Refused('wrong_kind', `Of kind ${kind.slice(0, 32)}; wanted: ${policy.kinds.join(', ')}.`)
+    throw new CredentialRefusal(
+      'wrong_kind',
+      `Of kind ${kind.slice(0, 32)}; wanted: ${policy.kinds.join(', ')}.`,
+    )
   if (vct !== `${issuer}/credentials/${kind}/v1` || !isObject(claims[kind]))
-    throw new Refused('wrong_kind', 'The kind and the rest of the credential disagree.')
+    throw new CredentialRefusal('wrong_kind', 'The kind and the rest of the credential disagree.')
   return { note: kind }
 }
 
 const checkExpiry: ClaimCheck[1] = ({ exp }, { nowSeconds }) => {
-  if (nowSeconds >= exp + leewaySeconds) throw new Refused('expired', `Expired ${at(exp)}.`)
+  if (nowSeconds >= exp + leewaySeconds) throw new CredentialRefusal('expired', `Expired ${at(exp)}.`)
   return { note: `good until ${at(exp)}` }
 }
 
 const checkIssued: ClaimCheck[1] = ({ iat, exp }, { nowSeconds }) => {
   if (iat > nowSeconds + leewaySeconds)
-    throw new Refused('issued_in_future', `Issued ${at(iat)}, which is still to come. Is your clock right?`)
-  if (iat > exp) throw new Refused('issued_in_future', 'Issued after its own end.')
+    throw new CredentialRefusal(
+      'issued_in_future',
+      `Issued ${at(iat)}, which is still to come. Is your clock right?`,
+    )
+  if (iat > exp) throw new CredentialRefusal('issued_in_future', 'Issued after its own end.')
   return { note: `issued ${at(iat)}` }
 }
 
 const checkVerified: ClaimCheck[1] = ({ verified }) => {
   if (verified !== true)
-    throw new Refused('not_verified', 'The credential does not say that anyone was verified.')
+    throw new CredentialRefusal('not_verified', 'The credential does not say that anyone was verified.')
   return { note: 'the issuer says so' }
 }
 
 const checkAssurance: ClaimCheck[1] = ({ assurance }, { options: { policy } }) => {
   if (assurances.indexOf(assurance) < assurances.indexOf(policy.minAssurance))
-    throw new Refused(
+    throw new CredentialRefusal(
       'assurance_too_low',
       `Assurance ${assurance}; wanted: ${policy.minAssurance} or better.`,
     )
@@ -62,11 +68,14 @@ const checkAssurance: ClaimCheck[1] = ({ assurance }, { options: { policy } }) =
 
 const checkQuality: ClaimCheck[1] = ({ quality }, { options: { policy } }) => {
   if (quality === undefined) {
-    if (policy.minQuality > 0) throw new Refused('quality_too_low', 'No attention was measured.')
+    if (policy.minQuality > 0) throw new CredentialRefusal('quality_too_low', 'No attention was measured.')
     return { note: 'not measured, and not asked for', skipped: true }
   }
   if (quality < policy.minQuality)
-    throw new Refused('quality_too_low', `Quality ${quality}; wanted: ${policy.minQuality} or better.`)
+    throw new CredentialRefusal(
+      'quality_too_low',
+      `Quality ${quality}; wanted: ${policy.minQuality} or better.`,
+    )
   return { note: String(quality) }
 }
 
@@ -77,7 +86,7 @@ const checkChallenge: ClaimCheck[1] = ({ challenge }, { options: { policy } }) =
       skipped: true,
     }
   if (challenge !== policy.challenge)
-    throw new Refused('wrong_challenge', 'Made for another occasion: the challenge is not yours.')
+    throw new CredentialRefusal('wrong_challenge', 'Made for another occasion: the challenge is not yours.')
   return { note: 'is yours' }
 }
 
@@ -85,7 +94,10 @@ const checkAge: ClaimCheck[1] = ({ event_at }, { options: { policy }, nowSeconds
   const age = Math.max(0, nowSeconds - event_at)
   if (policy.maxAgeSeconds === undefined) return { note: 'not asked for', skipped: true }
   if (age > policy.maxAgeSeconds)
-    throw new Refused('too_old', `The act ended ${age} s ago; wanted: at most ${policy.maxAgeSeconds} s.`)
+    throw new CredentialRefusal(
+      'too_old',
+      `The act ended ${age} s ago; wanted: at most ${policy.maxAgeSeconds} s.`,
+    )
   return { note: `the act ended ${age} s ago` }
 }
 

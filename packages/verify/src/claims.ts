@@ -1,4 +1,4 @@
-import { Refused } from './refusal.ts'
+import { CredentialRefusal } from './refusal.ts'
 
 export const credentialKinds = ['work', 'view', 'presence', 'personhood', 'binding', 'purchase'] as const
 export type CredentialKind = (typeof credentialKinds)[number]
@@ -71,21 +71,21 @@ export type Claims = {
 }
 
 /** Claims whose signature is good, but which no check has read yet. */
-export type Signed = Omit<Claims, 'verified'> & { readonly verified: unknown }
+export type SignedClaims = Omit<Claims, 'verified'> & { readonly verified: unknown }
 
-type Form = (value: unknown) => boolean
-const isText: Form = (value) => typeof value === 'string' && value.length > 0
-const isSeconds: Form = (value) => Number.isSafeInteger(value) && Number(value) >= 0
+type ClaimTest = (value: unknown) => boolean
+const isText: ClaimTest = (value) => typeof value === 'string' && value.length > 0
+const isSeconds: ClaimTest = (value) => Number.isSafeInteger(value) && Number(value) >= 0
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-const isStatus: Form = (value) =>
+const isStatus: ClaimTest = (value) =>
   isObject(value) &&
   isObject(value['status_list']) &&
   isSeconds(value['status_list']['idx']) &&
   isText(value['status_list']['uri'])
 
 /** The form of each claim that a check reads or that a caller stores. What the issuer adds later passes by. */
-const required: Readonly<Record<string, Form>> = {
+const required: Readonly<Record<string, ClaimTest>> = {
   iss: isText,
   sub: isText,
   jti: isText,
@@ -98,7 +98,7 @@ const required: Readonly<Record<string, Form>> = {
   assurance: (value) => assurances.some((assurance) => assurance === value),
   evidence: Array.isArray,
 }
-const optional: Readonly<Record<string, Form>> = {
+const optional: Readonly<Record<string, ClaimTest>> = {
   quality: (value) => typeof value === 'number' && value >= 0 && value <= 1,
   challenge: isText,
   status: isStatus,
@@ -106,15 +106,15 @@ const optional: Readonly<Record<string, Form>> = {
 }
 
 /** Reads signed claims; one of another form than agreed is refused, never guessed. */
-export const readClaims = (payload: Readonly<Record<string, unknown>>): Signed => {
+export const readClaims = (payload: Readonly<Record<string, unknown>>): SignedClaims => {
   for (const [name, form] of Object.entries(required)) {
     if (!form(payload[name]))
-      throw new Refused('claims_malformed', `The claim ${name} is missing or has another form.`)
+      throw new CredentialRefusal('claims_malformed', `The claim ${name} is missing or has another form.`)
   }
   for (const [name, form] of Object.entries(optional)) {
     if (payload[name] !== undefined && !form(payload[name]))
-      throw new Refused('claims_malformed', `The claim ${name} has another form.`)
+      throw new CredentialRefusal('claims_malformed', `The claim ${name} has another form.`)
   }
   // `verified` and `kind` have checks of their own, which say more than "malformed".
-  return payload as unknown as Signed
+  return payload as unknown as SignedClaims
 }

@@ -3,7 +3,7 @@ import { readClaims, type Claims } from './claims.ts'
 import { openJws } from './jws.ts'
 import { keySourceOf } from './keys.ts'
 import { requireOptions, type Options } from './policy.ts'
-import { failedCheck, Refused, type Check, type CheckName, type Reason } from './refusal.ts'
+import { failedCheck, CredentialRefusal, type Check, type CheckName, type Reason } from './refusal.ts'
 import { checkStatus } from './status.ts'
 
 export type Result =
@@ -25,33 +25,33 @@ const maxChars = 8_192
 export const verifyCredential = async (jwt: string, options: Options): Promise<Result> => {
   requireOptions(options)
   const keys = keySourceOf(options)
-  const demand = { options, nowSeconds: Math.floor((options.clock?.() ?? new Date()).getTime() / 1_000) }
+  const context = { options, nowSeconds: Math.floor((options.clock?.() ?? new Date()).getTime() / 1_000) }
   const checks: Check[] = []
-  const passed = (name: CheckName, note: string, skipped = false) =>
+  const recordCheck = (name: CheckName, note: string, skipped = false) =>
     void checks.push({ name, ok: true, skipped, note })
   try {
     const claims = readClaims(
       await openJws(
         jwt,
         { typ: 'JWT', maxChars, keys, purpose: ({ test }) => (test === true ? 'test' : 'live') },
-        passed,
+        recordCheck,
       ),
     )
-    passed('claims', 'all there, each of its form')
+    recordCheck('claims', 'all there, each of its form')
     for (const [name, check] of claimChecks) {
-      const found = check(claims, demand)
-      passed(name, found.note, found.skipped)
+      const found = check(claims, context)
+      recordCheck(name, found.note, found.skipped)
     }
-    const status = await checkStatus(claims, demand, keys)
-    passed('status', status.note, status.skipped)
+    const status = await checkStatus(claims, context, keys)
+    recordCheck('status', status.note, status.skipped)
     for (const [name, check] of lastChecks) {
-      const found = check(claims, demand)
-      passed(name, found.note, found.skipped)
+      const found = check(claims, context)
+      recordCheck(name, found.note, found.skipped)
     }
     // The checks above have seen `verified` to be true.
     return { ok: true, claims: claims as Claims, checks }
   } catch (error) {
-    if (!(error instanceof Refused)) throw error
+    if (!(error instanceof CredentialRefusal)) throw error
     checks.push(failedCheck(error))
     return { ok: false, reason: error.reason, message: error.message, checks }
   }

@@ -30,20 +30,20 @@ export const readCapped = async (
   return whole
 }
 
-type Wanted = { readonly maxBytes: number; readonly accept: string }
+type DownloadLimits = { readonly maxBytes: number; readonly accept: string }
 
 /** Fetches a public file: no redirect is followed, no cookie is sent, size and time have an end. */
 export const download = async (
   fetchFile: Fetch,
   url: string,
-  wanted: Wanted,
+  limits: DownloadLimits,
 ): Promise<Uint8Array<ArrayBuffer>> => {
   const response = await fetchFile(url, {
-    headers: { accept: wanted.accept },
+    headers: { accept: limits.accept },
     redirect: 'error',
     credentials: 'omit',
     signal: AbortSignal.timeout(timeoutMs),
   })
   if (response.status !== 200) throw new Error(`answered ${response.status}`)
-  return response.body ? readCapped(response.body, wanted.maxBytes) : new Uint8Array(0)
+  return response.body ? readCapped(response.body, limits.maxBytes) : new Uint8Array(0)
 }

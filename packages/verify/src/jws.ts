@@ -1,7 +1,7 @@
 import { base64url, compactVerify, type CryptoKey } from 'jose'
 import { isObject } from './claims.ts'
 import { findKey, purposeOf, type KeySource } from './keys.ts'
-import { Refused, type CheckName } from './refusal.ts'
+import { CredentialRefusal, type CheckName } from './refusal.ts'
 
 /** 64 bytes in base64url end in a character whose last four bits are zero: one spelling for each signature. */
 const compactForm = /^[A-Za-z0-9_-]{1,1024}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{85}[AQgw]$/
@@ -49,62 +49,71 @@ const parseObject = (part: string, name: string): Record<string, unknown> => {
   try {
     value = decode(part)
   } catch {
-    throw new Refused('malformed', `The ${name} is not JSON.`)
+    throw new CredentialRefusal('malformed', `The ${name} is not JSON.`)
   }
-  if (!isObject(value)) throw new Refused('malformed', `The ${name} is not a JSON object.`)
+  if (!isObject(value)) throw new CredentialRefusal('malformed', `The ${name} is not a JSON object.`)
   return value
 }
 
 const split = (jws: unknown, maxChars: number) => {
-  if (typeof jws !== 'string') throw new Refused('malformed', 'This is not a text.')
-  if (jws.length > maxChars) throw new Refused('too_large', `Longer than ${maxChars} characters.`)
+  if (typeof jws !== 'string') throw new CredentialRefusal('malformed', 'This is not a text.')
+  if (jws.length > maxChars) throw new CredentialRefusal('too_large', `Longer than ${maxChars} characters.`)
   const [header, payload] = jws.split('.')
   if (!compactForm.test(jws) || header === undefined || payload === undefined)
-    throw new Refused('malformed', 'This is not a signed token: three parts of base64url with dots between.')
+    throw new CredentialRefusal(
+      'malformed',
+      'This is not a signed token: three parts of base64url with dots between.',
+    )
   return { text: jws, header: parseObject(header, 'header'), payload: parseObject(payload, 'payload') }
 }
 
 /** Exactly three members: a header that brings keys, addresses or extensions of its own is refused. */
 const requireHeader = (header: Readonly<Record<string, unknown>>, typ: string): string => {
   const { alg, typ: given, kid, ...more } = header
-  if (alg !== 'ES256') throw new Refused('header_refused', 'The algorithm is not ES256.')
+  if (alg !== 'ES256') throw new CredentialRefusal('header_refused', 'The algorithm is not ES256.')
   if (given !== typ)
-    throw new Refused('header_refused', `The type is not ${typ}: this token is something else.`)
+    throw new CredentialRefusal('header_refused', `The type is not ${typ}: this token is something else.`)
   if (typeof kid !== 'string' || !kidForm.test(kid))
-    throw new Refused('header_refused', 'The header does not name a key.')
+    throw new CredentialRefusal('header_refused', 'The header does not name a key.')
   const [extra] = Object.keys(more)
   if (extra !== undefined)
-    throw new Refused('header_refused', `The header has ${extra.slice(0, 32)}, which is not allowed.`)
+    throw new CredentialRefusal(
+      'header_refused',
+      `The header has ${extra.slice(0, 32)}, which is not allowed.`,
+    )
   return kid
 }
 
-export type Expected = {
+export type ExpectedToken = {
   readonly typ: string
   readonly maxChars: number
   readonly keys: KeySource
   /** Which of the issuer's keys may say this: one for test must not speak for people. */
   readonly purpose: (payload: Readonly<Record<string, unknown>>) => 'live' | 'test' | 'status'
 }
-export type Passed = (name: CheckName, note: string) => void
+export type RecordCheck = (name: CheckName, note: string) => void
 
 /** Form, header, key, signature, in this order: what comes back was signed by the issuer. */
 export const openJws = async (
   jws: unknown,
-  expected: Expected,
-  passed: Passed,
+  expected: ExpectedToken,
+  recordCheck: RecordCheck,
 ): Promise<Record<string, unknown>> => {
   const { text, header, payload } = split(jws, expected.maxChars)
-  passed('form', `${text.length} characters in three parts`)
+  recordCheck('form', `${text.length} characters in three parts`)
   const kid = requireHeader(header, expected.typ)
-  passed('header', 'ES256, nothing but the name of a key')
+  recordCheck('header', 'ES256, nothing but the name of a key')
   const key = await findKey(expected.keys, kid)
-  passed('key', `${kid} is a key of the issuer`)
+  recordCheck('key', `${kid} is a key of the issuer`)
   if (!(await checkSignature(text, key)))
-    throw new Refused('bad_signature', 'The signature does not fit this text and this key.')
+    throw new CredentialRefusal('bad_signature', 'The signature does not fit this text and this key.')
   const purpose = expected.purpose(payload)
   if (purposeOf(expected.keys, kid) !== purpose)
-    throw new Refused('bad_signature', `Signed by a key that the issuer does not use for ${purpose} tokens.`)
-  passed('signature', 'fits the key and every character of the token')
+    throw new CredentialRefusal(
+      'bad_signature',
+      `Signed by a key that the issuer does not use for ${purpose} tokens.`,
+    )
+  recordCheck('signature', 'fits the key and every character of the token')
   return payload
 }
 

@@ -9,7 +9,7 @@ import {
 } from 'jose'
 import { download } from './download.ts'
 import type { Fetch, Options } from './policy.ts'
-import { Refused } from './refusal.ts'
+import { CredentialRefusal } from './refusal.ts'
 
 /** Finds the key that a header names, and shows the set it stands in. */
 export type KeySource = {
@@ -65,8 +65,11 @@ export const findKey = async (source: KeySource, kid: string): Promise<CryptoKey
     return await source({ alg: 'ES256', kid })
   } catch (error) {
     if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys)
-      throw new Refused('unknown_key', `The issuer has no key ${kid.slice(0, 64)}.`)
-    throw new Refused('keys_unavailable', `The issuer’s keys could not be read: ${wordsOf(error)}.`)
+      throw new CredentialRefusal('unknown_key', `The issuer has no key ${kid.slice(0, 64)}.`)
+    throw new CredentialRefusal(
+      'keys_unavailable',
+      `The issuer’s keys could not be read: ${errorText(error)}.`,
+    )
   }
 }
 
@@ -76,4 +79,4 @@ export const purposeOf = (source: KeySource, kid: string): unknown => {
   return key && 'pohf_purpose' in key ? key.pohf_purpose : undefined
 }
 
-export const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -39,7 +39,7 @@ export type Check = {
 }
 
 /** Ends a verification. It never leaves this package: callers get a result. */
-export class Refused extends Error {
+export class CredentialRefusal extends Error {
   readonly reason: Reason
   constructor(reason: Reason, message: string) {
     super(message)
@@ -47,7 +47,7 @@ export class Refused extends Error {
   }
 }
 
-export const failedCheck = (refused: Refused): Check => ({
+export const failedCheck = (refused: CredentialRefusal): Check => ({
   name: checkOfReason[refused.reason],
   ok: false,
   skipped: false,

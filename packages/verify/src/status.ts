@@ -1,16 +1,16 @@
 import { base64url } from 'jose'
-import { leewaySeconds, type Demand, type Found } from './checks.ts'
-import { isObject, type Signed } from './claims.ts'
+import { leewaySeconds, type VerificationContext, type CheckFinding } from './checks.ts'
+import { isObject, type SignedClaims } from './claims.ts'
 import { download, readCapped } from './download.ts'
 import { openJws } from './jws.ts'
-import { wordsOf, type KeySource } from './keys.ts'
+import { errorText, type KeySource } from './keys.ts'
 import type { Fetch } from './policy.ts'
-import { Refused } from './refusal.ts'
+import { CredentialRefusal } from './refusal.ts'
 
 /** Bounds of the format: 2^20 entries of 2 bits are 256 KiB, which no packing and double base64 takes past 470 KB. */
 const maxTokenBytes = 524_288
 const maxListBytes = 1_048_576
-const listsKept = 8
+const listsMax = 8
 const maxTtlSeconds = 86_400
 
 type List = { readonly bits: number; readonly bytes: Uint8Array; readonly until: number }
@@ -22,7 +22,7 @@ const inflate = async (packed: Uint8Array<ArrayBuffer>): Promise<Uint8Array> =>
 type Source = { readonly uri: string; readonly fetchFile: Fetch; readonly keys: KeySource }
 
 const invalid = (message: string): never => {
-  throw new Refused('status_invalid', `The status list is not usable: ${message}.`)
+  throw new CredentialRefusal('status_invalid', `The status list is not usable: ${message}.`)
 }
 
 const fetchToken = async ({ uri, fetchFile }: Source): Promise<string> => {
@@ -33,20 +33,23 @@ const fetchToken = async ({ uri, fetchFile }: Source): Promise<string> => {
     })
     return new TextDecoder().decode(bytes).trim()
   } catch (error) {
-    throw new Refused('status_unavailable', `The status list could not be read: ${wordsOf(error)}.`)
+    throw new CredentialRefusal(
+      'status_unavailable',
+      `The status list could not be read: ${errorText(error)}.`,
+    )
   }
 }
 
 /** The list's own signature, type, address and dates; a list that fails is no list. */
-const openList = async (source: Source, token: string, demand: Demand): Promise<List> => {
+const openList = async (source: Source, token: string, demand: VerificationContext): Promise<List> => {
   const { options, nowSeconds } = demand
   const payload = await openJws(
     token,
     { typ: 'statuslist+jwt', maxChars: maxTokenBytes, keys: source.keys, purpose: () => 'status' },
     () => undefined,
   ).catch((error: unknown) => {
-    if (!(error instanceof Refused)) throw error
-    throw new Refused(
+    if (!(error instanceof CredentialRefusal)) throw error
+    throw new CredentialRefusal(
       error.reason === 'keys_unavailable' ? 'status_unavailable' : 'status_invalid',
       `The status list is not usable: ${error.message}`,
     )
@@ -61,13 +64,13 @@ const openList = async (source: Source, token: string, demand: Demand): Promise<
   const bits = list['bits']
   if (bits !== 1 && bits !== 2 && bits !== 4 && bits !== 8) return invalid('its entries have no known size')
   const bytes = await inflate(base64url.decode(list['lst']) as Uint8Array<ArrayBuffer>).catch(
-    (error: unknown) => invalid(`it does not unpack, ${wordsOf(error)}`),
+    (error: unknown) => invalid(`it does not unpack, ${errorText(error)}`),
   )
   const freshSeconds = typeof ttl === 'number' && ttl >= 0 ? Math.min(ttl, maxTtlSeconds) : 60
   return { bits, bytes, until: Math.min(exp, nowSeconds + freshSeconds) }
 }
 
-const findList = async (source: Source, demand: Demand): Promise<List> => {
+const findList = async (source: Source, demand: VerificationContext): Promise<List> => {
   const cache = caches.get(source.fetchFile) ?? new Map<string, List>()
   caches.set(source.fetchFile, cache)
   const known = cache.get(source.uri)
@@ -75,7 +78,7 @@ const findList = async (source: Source, demand: Demand): Promise<List> => {
   const list = await openList(source, await fetchToken(source), demand)
   cache.delete(source.uri)
   const [oldest] = cache.keys()
-  if (cache.size >= listsKept && oldest !== undefined) cache.delete(oldest)
+  if (cache.size >= listsMax && oldest !== undefined) cache.delete(oldest)
   cache.set(source.uri, list)
   return list
 }
@@ -88,12 +91,16 @@ export const statusAt = (list: Pick<List, 'bits' | 'bytes'>, idx: number): numbe
 }
 
 /** Asks the issuer's status list whether the credential still stands. What cannot be known is refused. */
-export const checkStatus = async (claims: Signed, demand: Demand, keys: KeySource): Promise<Found> => {
+export const checkStatus = async (
+  claims: SignedClaims,
+  demand: VerificationContext,
+  keys: KeySource,
+): Promise<CheckFinding> => {
   const { options } = demand
   if (options.policy.status === 'skip') return { note: 'not asked for', skipped: true }
   if (claims.status === undefined) {
     if (options.policy.status === 'require')
-      throw new Refused(
+      throw new CredentialRefusal(
         'status_missing',
         'The credential names no status list, so it cannot be known whether it was revoked.',
       )
@@ -106,7 +113,7 @@ export const checkStatus = async (claims: Signed, demand: Demand, keys: KeySourc
   const list = await findList({ uri, fetchFile: options.fetch ?? globalThis.fetch, keys }, demand)
   const value = statusAt(list, idx)
   if (value === 0) return { note: 'not revoked' }
-  if (value === 1) throw new Refused('revoked', 'The issuer has revoked this credential.')
-  if (value === 2) throw new Refused('suspended', 'The issuer has suspended this credential.')
+  if (value === 1) throw new CredentialRefusal('revoked', 'The issuer has revoked this credential.')
+  if (value === 2) throw new CredentialRefusal('suspended', 'The issuer has suspended this credential.')
   return invalid(value === undefined ? 'it has no such entry' : `it says ${value}, which has no meaning`)
 }

@@ -87,7 +87,7 @@ const encode = (bytes: Bytes): string =>
     .replaceAll('/', '_')
     .replaceAll('=', '')
 
-const joined = (...parts: readonly Uint8Array[]): Bytes => {
+const concatBytes = (...parts: readonly Uint8Array[]): Bytes => {
   const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
   let at = 0
   for (const part of parts) {
@@ -100,7 +100,7 @@ const uint32 = (value: number): Uint8Array =>
   Uint8Array.from([24, 16, 8, 0], (shift) => (value >>> shift) & 255)
 /** Each field after its length in four bytes. */
 const fields = (...list: readonly (string | Uint8Array)[]): Bytes =>
-  joined(
+  concatBytes(
     ...list.flatMap((field) => {
       const bytes = typeof field === 'string' ? encoder.encode(field) : field
       return [uint32(bytes.length), bytes]
@@ -110,25 +110,25 @@ const fields = (...list: readonly (string | Uint8Array)[]): Bytes =>
 /** RFC 9162, 2.1.3.2: whether the leaf at `index` is in the tree of `n` leaves with this root. */
 const isIncluded = async (
   leaf: Bytes,
-  place: { readonly index: number; readonly n: number },
+  position: { readonly index: number; readonly n: number },
   proof: readonly Bytes[],
   root: Bytes,
 ): Promise<boolean> => {
-  let [node, hash] = [place.index, leaf]
-  let last = place.n - 1
+  let [node, hash] = [position.index, leaf]
+  let last = position.n - 1
   for (const sibling of proof) {
     if (last === 0) return false
     if (node % 2 === 1 || node === last) {
-      hash = await sha256(joined(Uint8Array.of(1), sibling, hash))
+      hash = await sha256(concatBytes(Uint8Array.of(1), sibling, hash))
       while (node % 2 === 0 && node !== 0) [node, last] = [node >> 1, last >> 1]
-    } else hash = await sha256(joined(Uint8Array.of(1), hash, sibling))
+    } else hash = await sha256(concatBytes(Uint8Array.of(1), hash, sibling))
     ;[node, last] = [node >> 1, last >> 1]
   }
   return last === 0 && encode(hash) === encode(root)
 }
 
 /** Ends a check. It never leaves this file: callers get a result. */
-class Unfit extends Error {
+class RecordingMismatch extends Error {
   readonly reason: TelemetryReason
   readonly seq: number
   constructor(reason: TelemetryReason, seq: number, message: string) {
@@ -143,7 +143,7 @@ const asResult = async <T extends object>(
   try {
     return { ...(await work()), ok: true }
   } catch (error) {
-    if (!(error instanceof Unfit)) throw error
+    if (!(error instanceof RecordingMismatch)) throw error
     return { ok: false, reason: error.reason, seq: error.seq, message: error.message }
   }
 }
@@ -158,7 +158,7 @@ const decrypt = async (key: Bytes, ciphertext: Bytes, seq: number): Promise<Open
   } catch {
     // Said below: a wrong key and damaged bytes look alike.
   }
-  throw new Unfit(
+  throw new RecordingMismatch(
     'cannot_decrypt',
     seq,
     'The key does not open this record, or it is the record of another number.',
@@ -168,15 +168,19 @@ const decrypt = async (key: Bytes, ciphertext: Bytes, seq: number): Promise<Open
 const open = async (claim: TelemetryClaim, chunk: SealedChunk): Promise<OpenedRecord> => {
   const { seq } = chunk
   if (claim.alg !== 'sha256-chain-v1')
-    throw new Unfit('unknown_alg', seq, `The recording is of another kind: ${claim.alg.slice(0, 64)}.`)
+    throw new RecordingMismatch(
+      'unknown_alg',
+      seq,
+      `The recording is of another kind: ${claim.alg.slice(0, 64)}.`,
+    )
   const [ciphertext, key, root] = [decode(chunk.ciphertext), decode(chunk.key), decode(claim.root)]
   const proof = chunk.proof.slice(0, proofMax + 1).map(decode)
   const isNumber = Number.isInteger(seq) && seq >= 1 && seq <= claim.n && claim.n <= chunksMax
   if (!ciphertext || !key || !root || !isNumber || proof.length > proofMax || proof.includes(undefined))
-    throw new Unfit('malformed', seq, 'The chunk, its key or its proof cannot be read.')
-  const leaf = await sha256(joined(Uint8Array.of(0), ciphertext))
+    throw new RecordingMismatch('malformed', seq, 'The chunk, its key or its proof cannot be read.')
+  const leaf = await sha256(concatBytes(Uint8Array.of(0), ciphertext))
   if (!(await isIncluded(leaf, { index: seq - 1, n: claim.n }, proof as Bytes[], root)))
-    throw new Unfit(
+    throw new RecordingMismatch(
       'not_included',
       seq,
       'This record is not at this place of the recording that was committed to.',
@@ -202,10 +206,16 @@ export type Recording = {
 const firstLink = async ({ opening, sessionId, jkt }: Recording): Promise<Bytes> => {
   const { key } = opening
   const thumbprint = encode(
-    await sha256(joined(encoder.encode(JSON.stringify({ crv: key.crv, kty: key.kty, x: key.x, y: key.y })))),
+    await sha256(
+      concatBytes(encoder.encode(JSON.stringify({ crv: key.crv, kty: key.kty, x: key.x, y: key.y }))),
+    ),
   )
   if (jkt !== undefined && jkt !== thumbprint)
-    throw new Unfit('wrong_key', 0, 'The recording is signed by another key than the credential names.')
+    throw new RecordingMismatch(
+      'wrong_key',
+      0,
+      'The recording is signed by another key than the credential names.',
+    )
   const action = fields(
     'pohf.action.v1',
     opening.site,
@@ -217,12 +227,12 @@ const firstLink = async ({ opening, sessionId, jkt }: Recording): Promise<Bytes>
   return sha256(fields('pohf.telemetry.v1', nonce, thumbprint, sessionId, await sha256(action)))
 }
 
-type Sent = { receipt?: unknown; t0?: unknown; t1?: unknown; last?: { n?: unknown; ms?: unknown } }
-const readSent = (record: OpenedRecord): Sent => {
+type ChunkContent = { receipt?: unknown; t0?: unknown; t1?: unknown; last?: { n?: unknown; ms?: unknown } }
+const readChunkContent = (record: OpenedRecord): ChunkContent => {
   try {
-    return (JSON.parse(record.chunk) as Sent | null) ?? {}
+    return (JSON.parse(record.chunk) as ChunkContent | null) ?? {}
   } catch {
-    throw new Unfit('malformed', record.seq, 'The chunk is no JSON.')
+    throw new RecordingMismatch('malformed', record.seq, 'The chunk is no JSON.')
   }
 }
 
@@ -239,34 +249,50 @@ export const checkChunks = (recording: Recording): Promise<CheckChunksResult> =>
     const key = await subtle
       .importKey('jwk', { ...recording.opening.key }, algorithm, false, ['verify'])
       .catch(() => undefined)
-    if (!key) throw new Unfit('wrong_key', 0, 'The key of the opening is no key on P-256.')
+    if (!key) throw new RecordingMismatch('wrong_key', 0, 'The key of the opening is no key on P-256.')
     const records: OpenedRecord[] = []
     let clock = 0
-    let end: Sent['last']
+    let end: ChunkContent['last']
     for (const [index, chunk] of chunks.entries()) {
       if (chunk.seq !== index + 1)
-        throw new Unfit('out_of_order', chunk.seq, 'Chunks must come from the first on, without a gap.')
+        throw new RecordingMismatch(
+          'out_of_order',
+          chunk.seq,
+          'Chunks must come from the first on, without a gap.',
+        )
       const record = await open(telemetry, chunk)
-      const hash = await sha256(joined(encoder.encode(record.chunk)))
+      const hash = await sha256(concatBytes(encoder.encode(record.chunk)))
       link = await sha256(fields(link, uint32(chunk.seq), hash))
       const signature = decode(record.signature) ?? new Uint8Array()
       if (!(await subtle.verify({ name: 'ECDSA', hash: 'SHA-256' }, key, signature, link)))
-        throw new Unfit(
+        throw new RecordingMismatch(
           'broken_chain',
           chunk.seq,
           'The session key has not signed this chunk after those before it.',
         )
-      const sent = readSent(record)
+      const sent = readChunkContent(record)
       if (sent.receipt !== record.after.token)
-        throw new Unfit('wrong_receipt', chunk.seq, 'The chunk does not name the receipt before it.')
+        throw new RecordingMismatch(
+          'wrong_receipt',
+          chunk.seq,
+          'The chunk does not name the receipt before it.',
+        )
       if (sent.t0 !== clock || typeof sent.t1 !== 'number')
-        throw new Unfit('wrong_clock', chunk.seq, 'The chunk does not begin where the last one ended.')
+        throw new RecordingMismatch(
+          'wrong_clock',
+          chunk.seq,
+          'The chunk does not begin where the last one ended.',
+        )
       clock = sent.t1
       end = sent.last
       records.push(record)
     }
     const complete = chunks.length === telemetry.n
     if (complete && (encode(link) !== telemetry.link || end?.n !== telemetry.n || end?.ms !== clock))
-      throw new Unfit('wrong_end', telemetry.n, 'The chain does not end where the credential says.')
+      throw new RecordingMismatch(
+        'wrong_end',
+        telemetry.n,
+        'The chain does not end where the credential says.',
+      )
     return { records, complete }
   })

@@ -6,12 +6,12 @@ export type WebhookResult =
   | { readonly ok: true; readonly id: string; readonly timestamp: Date }
   | { readonly ok: false; readonly reason: WebhookReason; readonly message: string }
 
-type GivenHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
+type HeadersInput = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
 
 export type WebhookInput = {
   /** `whsec_…`, as it was shown when the webhook was registered. */
   readonly secret: string
-  readonly headers: GivenHeaders
+  readonly headers: HeadersInput
   /** The body as it came, before any JSON parser. */
   readonly body: string | Uint8Array
   readonly toleranceSeconds?: number | undefined
@@ -20,7 +20,7 @@ export type WebhookInput = {
 
 const refuse = (reason: WebhookReason, message: string): WebhookResult => ({ ok: false, reason, message })
 
-const headerOf = (headers: GivenHeaders, name: string): string | undefined => {
+const headerOf = (headers: HeadersInput, name: string): string | undefined => {
   if (headers instanceof Headers) return headers.get(name) ?? undefined
   const value = Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1]
   return typeof value === 'object' ? value[0] : value
@@ -55,7 +55,7 @@ const signaturesIn = (header: string): Uint8Array<ArrayBuffer>[] =>
     .flatMap((entry) => fromBase64(entry.slice(3)) ?? [])
 
 /** What a parser followed by a writer makes of the body; undefined where it is not JSON. */
-const writtenAgain = (body: string | Uint8Array): string | undefined => {
+const reserialize = (body: string | Uint8Array): string | undefined => {
   try {
     return JSON.stringify(JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body)))
   } catch {
@@ -75,13 +75,13 @@ const fitsDigest = async (
   return found.every((byte, index) => byte === sent[index])
 }
 
-type Misfit = Pick<WebhookInput, 'headers' | 'body'> & {
+type MismatchInput = Pick<WebhookInput, 'headers' | 'body'> & {
   readonly isSigned: (body: string | Uint8Array) => Promise<boolean>
 }
 
 /** Why no signature fits. The delivery is refused in any case: this only tells a developer where to look. */
-const misfit = async ({ headers, body, isSigned }: Misfit): Promise<WebhookResult> => {
-  const again = writtenAgain(body)
+const explainMismatch = async ({ headers, body, isSigned }: MismatchInput): Promise<WebhookResult> => {
+  const again = reserialize(body)
   if (again !== undefined && (await isSigned(again)))
     return refuse(
       'parsed_body',
@@ -133,7 +133,7 @@ export const verifyWebhook = async (input: WebhookInput): Promise<WebhookResult>
     )
     return fits.includes(true)
   }
-  if (!(await isSigned(body))) return misfit({ headers, body, isSigned })
+  if (!(await isSigned(body))) return explainMismatch({ headers, body, isSigned })
   // After the signature, so that "stale" means just that: a delivery of ours, too old or replayed, or a wrong clock.
   const sentAt = Number(timestamp)
   if (Math.abs(clock().getTime() / 1_000 - sentAt) > toleranceSeconds)

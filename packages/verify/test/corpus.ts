@@ -2,7 +2,7 @@ import { createHmac, sign } from 'node:crypto'
 import type { Reason } from '../src/index.ts'
 import { base64, kindClaims, origin, type Issuer } from './issuer.ts'
 
-export type Hostile = {
+export type HostileToken = {
   readonly name: string
   readonly token: string
   readonly reason: Reason
@@ -24,7 +24,7 @@ export const malleate = (token: string): string => {
   return `${header}.${payload}.${base64(Buffer.concat([raw.subarray(0, 32), Buffer.from(s.toString(16).padStart(64, '0'), 'hex')]))}`
 }
 
-const algorithms = (issuer: Issuer, good: string): Hostile[] => {
+const algorithms = (issuer: Issuer, good: string): HostileToken[] => {
   const [header, payload, signature] = split(good)
   const { kid, publicKey } = issuer.keys.live
   const pem = publicKey.export({ type: 'spki', format: 'pem' })
@@ -66,7 +66,7 @@ const algorithms = (issuer: Issuer, good: string): Hostile[] => {
   ]
 }
 
-const headers = (issuer: Issuer): Hostile[] => {
+const headers = (issuer: Issuer): HostileToken[] => {
   const own = (more: Record<string, unknown>) =>
     issuer.signAny('live', { ...issuer.headerOf('live'), ...more }, issuer.claimsOf())
   const extras: Record<string, unknown> = {
@@ -120,7 +120,7 @@ const headers = (issuer: Issuer): Hostile[] => {
   ]
 }
 
-const signatures = (issuer: Issuer, stranger: Issuer, good: string): Hostile[] => {
+const signatures = (issuer: Issuer, stranger: Issuer, good: string): HostileToken[] => {
   const [header, payload, signature] = split(good)
   const input = `${header}.${payload}`
   const raw = (r: bigint, s: bigint) =>
@@ -163,7 +163,7 @@ const signatures = (issuer: Issuer, stranger: Issuer, good: string): Hostile[] =
   ]
 }
 
-const forms = (issuer: Issuer, good: string): Hostile[] => {
+const forms = (issuer: Issuer, good: string): HostileToken[] => {
   const [header, payload, signature] = split(good)
   const texts: Record<string, string> = {
     nothing: '',
@@ -207,7 +207,7 @@ const otherThan = (value: unknown): unknown =>
   typeof value === 'number' ? value + 1 : typeof value === 'string' ? `${value}x` : null
 
 /** The payload changed after signing, one claim at a time. */
-const tampered = (issuer: Issuer): Hostile[] => {
+const tampered = (issuer: Issuer): HostileToken[] => {
   const claims = issuer.claimsOf()
   const [header, , signature] = split(issuer.signAny('live', issuer.headerOf('live'), claims))
   const changed = Object.entries(claims).map(([name, value]) => [name, otherThan(value)] as const)
@@ -224,9 +224,9 @@ const tampered = (issuer: Issuer): Hostile[] => {
 }
 
 /** Well signed, yet not to be believed: what a careless or cheated issuer might sign. */
-const claims = (issuer: Issuer): Hostile[] => {
+const claims = (issuer: Issuer): HostileToken[] => {
   const now = Math.floor(Date.now() / 1_000)
-  const live = (name: string, more: Record<string, unknown>, reason: Reason): Hostile => ({
+  const live = (name: string, more: Record<string, unknown>, reason: Reason): HostileToken => ({
     name,
     token: issuer.mint('view', more),
     reason,
@@ -303,7 +303,7 @@ const claims = (issuer: Issuer): Hostile[] => {
 }
 
 /** Every hostile token we could think of. */
-export const hostileTokens = (issuer: Issuer, stranger: Issuer): Hostile[] => {
+export const hostileTokens = (issuer: Issuer, stranger: Issuer): HostileToken[] => {
   const good = issuer.mint()
   return [
     ...algorithms(issuer, good),

@@ -4,22 +4,22 @@ import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { Harness } from '../../server/test/fixtures/harness.ts'
 import { findChromium, launch, violationsOf } from './browser.ts'
-import { openService, type Service } from './service.ts'
+import { startService, type Service } from './service.ts'
 
 export type View = { readonly width?: number; readonly colorScheme?: 'light' | 'dark' }
-export type Opened = { readonly page: Page; readonly service: Service }
+export type TestPage = { readonly page: Page; readonly service: Service }
 /** Every look that a page must stand. */
 export const views: readonly Required<View>[] = [320, 1280].flatMap((width) =>
   (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })),
 )
 
 /** Browser tests on the whole service: left out, and saying so, where there is no browser. */
-export const openBed = async (start?: () => Promise<Harness>) => {
+export const createBrowserTest = async (start?: () => Promise<Harness>) => {
   const chromium = findChromium()
-  const service = 'path' in chromium ? await openService(start) : undefined
+  const service = 'path' in chromium ? await startService(start) : undefined
   const browser = 'path' in chromium ? await launch(chromium.path) : undefined
   after(() => browser?.close())
-  return (name: string, body: (opened: Opened) => Promise<void>, view: View = {}): void =>
+  return (name: string, body: (opened: TestPage) => Promise<void>, view: View = {}): void =>
     void test(name, { skip: 'missing' in chromium ? chromium.missing : false }, async () => {
       assert.ok(browser && service)
       service.behaviour.api = 'good'
@@ -53,7 +53,8 @@ export const signIn = async (page: Page, key: string): Promise<void> => {
   await page.press('#key', 'Enter')
   await page.waitForSelector('.app main h1')
 }
-export const says = (page: Page, text: string | RegExp) => page.locator('main', { hasText: text }).waitFor()
+export const waitForText = (page: Page, text: string | RegExp) =>
+  page.locator('main', { hasText: text }).waitFor()
 
 /** Goes on by Tab until something with this text has the focus. */
 export const tabTo = async (page: Page, wanted: string, most = 60): Promise<void> => {
@@ -69,7 +70,7 @@ export const tabTo = async (page: Page, wanted: string, most = 60): Promise<void
 }
 
 /** Looks at the page as it stands: axe, its width, and a picture where one is asked for. */
-export const lookerAt =
+export const makePageChecker =
   (page: Page, { width, colorScheme }: Required<View>) =>
   async (name: string) => {
     const folder = process.env['POHF_SCREENSHOTS']

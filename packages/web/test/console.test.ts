@@ -1,21 +1,35 @@
 import assert from 'node:assert/strict'
-import { answer, startReceiver } from '../../server/test/fixtures/webhook-receiver.ts'
-import { happen, newAgent, subscribe, type Agent } from '../../server/test/fixtures/webhooks.ts'
-import { lookerAt, openBed, says, signIn, tabTo, views, type Opened, type View } from './browser-test.ts'
+import { respondWith, startReceiver } from '../../server/test/fixtures/webhook-receiver.ts'
+import {
+  publishEvent,
+  registerIdleAgent,
+  subscribe,
+  type Agent,
+} from '../../server/test/fixtures/webhooks.ts'
+import {
+  makePageChecker,
+  createBrowserTest,
+  waitForText,
+  signIn,
+  tabTo,
+  views,
+  type TestPage,
+  type View,
+} from './browser-test.ts'
 import type { Service } from './service.ts'
 
-const inBrowser = await openBed()
+const inBrowser = await createBrowserTest()
 
 /** A test of the webhooks page, with an agent of its own. */
 const onWebhooks = (
   name: string,
-  body: (opened: Opened & { readonly agent: Agent }) => Promise<void>,
+  body: (opened: TestPage & { readonly agent: Agent }) => Promise<void>,
   view: View = {},
 ): void =>
   inBrowser(
     name,
     async (opened) => {
-      const agent = await newAgent(opened.service.harness)
+      const agent = await registerIdleAgent(opened.service.harness)
       await opened.page.goto(`${opened.service.url}/console#/webhooks`)
       await opened.page.waitForSelector('#key')
       await body({ ...opened, agent })
@@ -27,7 +41,7 @@ onWebhooks('the key stays in the memory of the tab, and only the public API is a
   const { page, service, agent } = opened
   service.asked.length = 0
   await signIn(page, agent.apiKey)
-  await says(page, 'Nothing is sent anywhere yet.')
+  await waitForText(page, 'Nothing is sent anywhere yet.')
   const stored = await page.evaluate<unknown>(
     '[document.cookie, localStorage.length, sessionStorage.length, location.href]',
   )
@@ -63,9 +77,9 @@ onWebhooks(
   'an endpoint is added, tried, understood, mended and recovered',
   async ({ page, service, agent }) => {
     const { harness } = service
-    const receiver = await startReceiver(answer(404))
+    const receiver = await startReceiver(respondWith(404))
     await signIn(page, agent.apiKey)
-    await says(page, 'pohf webhooks add')
+    await waitForText(page, 'pohf webhooks add')
     await page.fill('#url', 'http://10.0.0.1/')
     await page.click('text=Add the endpoint')
     await page.locator('[role=alert]', { hasText: 'must not name an address that is not public' }).waitFor()
@@ -77,7 +91,7 @@ onWebhooks(
     await page.click('text=I have kept it')
     assert.equal((await page.content()).includes(secret ?? ''), false, 'the secret is still on the page')
     await page.click(`a:has-text("${receiver.url}")`)
-    await says(page, 'Nothing was sent yet.')
+    await waitForText(page, 'Nothing was sent yet.')
     await page.click('text=Send a test event')
     await page.locator('.note.ok', { hasText: 'on its way' }).waitFor()
     await harness.work()
@@ -86,7 +100,7 @@ onWebhooks(
     await delivery.locator('.chip', { hasText: 'given up' }).waitFor()
     await delivery.locator('summary').click()
     await delivery.locator('text=There is nothing at that path').waitFor()
-    receiver.respond = answer(204)
+    receiver.respond = respondWith(204)
     await delivery.locator('button', { hasText: 'Send it again' }).click()
     await page.locator('.note.ok', { hasText: 'sent again' }).waitFor()
     await harness.work()
@@ -96,8 +110,8 @@ onWebhooks(
     assert.notEqual(await page.textContent('.note-secret pre'), secret)
     await page.click('text=I have kept it')
     await page.click('button:has-text("Switch off")')
-    await says(page, 'Switched off just now: you did that.')
-    const missed = await happen(harness, agent)
+    await waitForText(page, 'Switched off just now: you did that.')
+    const missed = await publishEvent(harness, agent)
     await harness.work()
     await page.click('text=Switch on and send what it missed')
     await page.locator('.note.ok', { hasText: 'is being sent' }).waitFor()
@@ -105,7 +119,7 @@ onWebhooks(
     assert.ok(receiver.eventIds().includes(missed))
     await page.click('button:has-text("Delete")')
     await page.click('text=Delete for good')
-    await says(page, 'Nothing is sent anywhere yet.')
+    await waitForText(page, 'Nothing is sent anywhere yet.')
   },
 )
 
@@ -116,7 +130,7 @@ onWebhooks(
     service.behaviour.api = 'slow'
     await signIn(page, agent.apiKey)
     await page.waitForSelector('.bone', { timeout: 1_400 })
-    await says(page, 'Nothing is sent anywhere yet.')
+    await waitForText(page, 'Nothing is sent anywhere yet.')
     service.behaviour.api = 'down'
     await page.locator('[role=alert]', { hasText: 'did not answer' }).waitFor({ timeout: 10_000 })
     service.behaviour.api = 'good'
@@ -127,9 +141,9 @@ onWebhooks(
 
 onWebhooks('by keyboard alone: key, endpoint, delivery, reason, replay', async ({ page, service, agent }) => {
   const { harness } = service
-  const receiver = await startReceiver(answer(500))
+  const receiver = await startReceiver(respondWith(500))
   await subscribe(harness, agent, receiver.url, ['key.revoked'])
-  await happen(harness, agent)
+  await publishEvent(harness, agent)
   await harness.work()
   await tabTo(page, 'key INPUT')
   await page.keyboard.insertText(agent.apiKey)
@@ -147,12 +161,12 @@ onWebhooks('by keyboard alone: key, endpoint, delivery, reason, replay', async (
 })
 
 /** Endpoints in every state, with deliveries in every state. */
-const furnish = async (service: Service, agent: Agent) => {
+const seedEndpoints = async (service: Service, agent: Agent) => {
   const { harness } = service
   const [good, bad, gone] = [
     await startReceiver(),
-    await startReceiver(answer(503)),
-    await startReceiver(answer(410)),
+    await startReceiver(respondWith(503)),
+    await startReceiver(respondWith(410)),
   ]
   const ids = []
   for (const receiver of [good, bad, gone])
@@ -164,7 +178,7 @@ const furnish = async (service: Service, agent: Agent) => {
         ])
       ).id,
     )
-  for (let n = 0; n < 6; n++) await happen(harness, agent)
+  for (let n = 0; n < 6; n++) await publishEvent(harness, agent)
   await harness.work()
   return ids
 }
@@ -172,12 +186,12 @@ for (const view of views) {
   onWebhooks(
     `axe finds nothing, and nothing is wider than the page: ${view.width} px, ${view.colorScheme}`,
     async ({ page, service, agent }) => {
-      const look = lookerAt(page, view)
+      const look = makePageChecker(page, view)
       await look('key')
       await signIn(page, agent.apiKey)
-      await says(page, 'Nothing is sent anywhere yet.')
+      await waitForText(page, 'Nothing is sent anywhere yet.')
       await look('empty')
-      const [, bad, gone] = await furnish(service, agent)
+      const [, bad, gone] = await seedEndpoints(service, agent)
       await page.reload()
       await signIn(page, agent.apiKey)
       await page.waitForSelector('.endpoint')

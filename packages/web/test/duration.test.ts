@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { span } from '../src/shared/design/duration.ts'
+import { formatDuration } from '../src/shared/design/duration.ts'
 import { ago, decimals } from '../src/shared/credential/messages.ts'
 
 test('times are told in the largest unit that fits', () => {
@@ -18,7 +18,7 @@ test('times are told in the largest unit that fits', () => {
     '10 days ago',
   ])
   assert.equal(ago(-30), 'just now')
-  assert.equal(span(0), '0 seconds')
+  assert.equal(formatDuration(0), '0 seconds')
 })
 
 test('scores have two decimals and no zero before the point', () => {

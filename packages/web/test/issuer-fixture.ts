@@ -4,16 +4,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { consolePages } from '../../server/src/discovery/web-pages.ts'
+import { webPages } from '../../server/src/discovery/web-pages.ts'
 import { makeIssuer, type Issuer } from '../../verify/test/issuer.ts'
 
 /** The built pages on a port, as the server serves them, with an issuer that signs whatever a test needs. */
-export const openStage = async () => {
+export const startIssuerFixture = async () => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-stage-'))
   execFileSync(process.execPath, [fileURLToPath(new URL('../build.ts', import.meta.url)), folder])
   const asked: { method: string; url: string; headers: string; body: string }[] = []
   const behaviour = { keys: 'good' as 'good' | 'down' | 'slow', status: 'good' as 'good' | 'down' }
-  const parts: { issuer?: Issuer; pages: ReturnType<typeof consolePages> } = { pages: [] }
+  const parts: { issuer?: Issuer; pages: ReturnType<typeof webPages> } = { pages: [] }
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const path = request.url ?? ''
@@ -56,7 +56,7 @@ export const openStage = async () => {
   const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
   const issuer = makeIssuer(url)
   parts.issuer = issuer
-  parts.pages = consolePages(url, folder)
+  parts.pages = webPages(url, folder)
   return {
     url,
     issuer,
@@ -75,7 +75,7 @@ const withStatus = (idx: number, issuer: Issuer) => ({
 })
 
 /** One credential for each state of the page, with what its first word must be. */
-export const scenes = (
+export const credentialCases = (
   issuer: Issuer,
   stranger: Issuer,
 ): readonly (readonly [name: string, jwt: string, chip: string])[] => {

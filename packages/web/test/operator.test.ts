@@ -3,17 +3,26 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as operators from '../../server/src/operators/index.ts'
 import { makeWorker } from '../../server/test/fixtures/people/worker.ts'
-import { lookerAt, openBed, says, signIn, tabTo, views, type Opened, type View } from './browser-test.ts'
+import {
+  makePageChecker,
+  createBrowserTest,
+  waitForText,
+  signIn,
+  tabTo,
+  views,
+  type TestPage,
+  type View,
+} from './browser-test.ts'
 import type { Service } from './service.ts'
 
-const inBrowser = await openBed()
+const inBrowser = await createBrowserTest()
 
 type Agent = Awaited<ReturnType<Service['harness']['register']>>
 
 const onOperators = (
   name: string,
   body: (
-    opened: Opened & { readonly operatorKey: string; readonly open: (at?: string) => Promise<void> },
+    opened: TestPage & { readonly operatorKey: string; readonly open: (at?: string) => Promise<void> },
   ) => Promise<void>,
   view: View = {},
 ): void =>
@@ -37,7 +46,7 @@ const post = async ({ harness }: Service, agent: Agent, path: string, body: obje
   assert.equal(answered.status, 200, answered.text)
   return answered.json as { orderId: string }
 }
-const commission = async (service: Service, agent: Agent, body: object): Promise<string> => {
+const placeOrder = async (service: Service, agent: Agent, body: object): Promise<string> => {
   const { orderId } = await post(service, agent, 'order', body)
   await post(service, agent, 'order/fund', { orderId })
   return orderId
@@ -46,7 +55,7 @@ const commission = async (service: Service, agent: Agent, body: object): Promise
 const longText = 'Please keep the tone friendly. Nobody was rude here, and the last line says thank you.'
 /** A unit that was delivered, rejected and appealed. */
 const appealOnce = async (service: Service, agent: Agent): Promise<string> => {
-  const orderId = await commission(service, agent, {
+  const orderId = await placeOrder(service, agent, {
     taskType: 'wf_text_review',
     quantity: 1,
     items: [longText],
@@ -83,7 +92,7 @@ const unitOf = async (service: Service, agent: Agent, orderId: string) => {
   })
   return json.units[0] as { status: string; appeal: { decisionReason: string } }
 }
-const audited = async (service: Service, key: string) => {
+const auditEntries = async (service: Service, key: string) => {
   const { json } = await service.harness.operate('GET', '/operator/audit?limit=1000', { key })
   return (json.entries as { action: string; target: string }[]).map(({ action }) => action)
 }
@@ -114,7 +123,7 @@ onOperators('the operator key stays in memory, and an agent’s key does not get
   await page.waitForSelector('#key-wrong')
   service.operator.asked.length = 0
   await open()
-  await says(page, /decision/)
+  await waitForText(page, /decision/)
   assert.deepEqual(await page.evaluate('[document.cookie, localStorage.length, sessionStorage.length]'), [
     '',
     0,
@@ -155,7 +164,7 @@ onOperators('an appeal is read from both sides and decided, with a reason for bo
   const unit = await unitOf(service, agent, orderId)
   assert.equal(unit.status, 'accepted')
   assert.equal(unit.appeal.decisionReason, 'The text is polite by any measure.')
-  assert.ok((await audited(service, operatorKey)).some((action) => action.startsWith('appeal.')))
+  assert.ok((await auditEntries(service, operatorKey)).some((action) => action.startsWith('appeal.')))
 })
 
 onOperators('by keyboard alone: an appeal is opened, and the no stands', async ({ page, service, open }) => {
@@ -178,7 +187,7 @@ onOperators('an offer is taken on with steps and questions, and people find it',
   const { page, service, open } = opened
   const agent = await service.harness.register('test')
   const task = 'Ring the shop and ask when it opens'
-  const orderId = await commission(service, agent, { taskType: task, quantity: 2, maxPriceUsd: 4 })
+  const orderId = await placeOrder(service, agent, { taskType: task, quantity: 2, maxPriceUsd: 4 })
   await open('#/orders')
   await page.click(`tbody a:has-text("${task}")`)
   await page.fill('#offer-steps', 'Ring\n\nAsk politely')
@@ -204,7 +213,7 @@ onOperators(
   async ({ page, service, open }) => {
     const agent = await service.harness.register('test')
     const task = 'Stand in a queue for me'
-    const orderId = await commission(service, agent, { taskType: task, quantity: 1, maxPriceUsd: 3 })
+    const orderId = await placeOrder(service, agent, { taskType: task, quantity: 1, maxPriceUsd: 3 })
     await open('#/orders')
     await page.click(`tbody a:has-text("${task}")`)
     await page.fill('#decline-reason', 'Nobody can prove that by a browser.')
@@ -259,7 +268,7 @@ onOperators(
     assert.equal(claimed.status, 200, claimed.text)
     await page.click('button:has-text("Stop offering it")')
     await page.click('text=Stop: orders that stand are finished')
-    await says(page, 'retired')
+    await waitForText(page, 'retired')
     await page.click('text=All workflows')
     await page.locator('li', { hasText: 'Name the colour' }).filter({ hasText: 'retired' }).waitFor()
   },
@@ -269,7 +278,7 @@ for (const view of views)
   onOperators(
     `operators: axe finds nothing, and nothing is wider than the page: ${view.width} px, ${view.colorScheme}`,
     async ({ page, service, operatorKey }) => {
-      const look = lookerAt(page, view)
+      const look = makePageChecker(page, view)
       const agent = await service.harness.register('test')
       await page.goto(`${service.operator.url}/operator`)
       await page.waitForSelector('#key')
@@ -280,7 +289,7 @@ for (const view of views)
         await signIn(page, operatorKey)
       }
       await appealOnce(service, agent)
-      await commission(service, agent, {
+      await placeOrder(service, agent, {
         taskType: 'Call twenty bakeries and ask when they open on Sunday',
         quantity: 20,
         maxPriceUsd: 60,

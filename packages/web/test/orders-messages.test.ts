@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { InputForm, Order, OrderUnit } from '@pohf/protocol'
 import {
-  headlineOf,
-  itemsOf,
-  orderWords,
-  stateOf,
-  unitSentence,
-  unitWords,
-  usdOf,
+  ordersHeadline,
+  parseItems,
+  orderStatusLabels,
+  orderStatusText,
+  unitStatusText,
+  unitStatusLabels,
+  formatUsd,
 } from '../src/shared/orders/messages.ts'
-import { hrefOf, placeOf } from '../src/shared/shell/router.ts'
-import { nameOf, tidy } from '../src/operator/forms.ts'
+import { hrefOf, parseRoute } from '../src/shared/shell/router.ts'
+import { keyFromLabel, normalizeField } from '../src/operator/forms.ts'
 import { draftOf, newDraft, termsOf } from '../src/operator/workflows/draft.ts'
 
 const now = Date.parse('2026-11-15T12:00:00Z')
@@ -58,28 +58,28 @@ const unit: OrderUnit = {
 }
 
 test('the first line says what waits for the reader, the most pressing first', () => {
-  assert.equal(headlineOf([]), 'Nothing is ordered yet.')
-  assert.equal(headlineOf([order]), '1 order waits for payment.')
+  assert.equal(ordersHeadline([]), 'Nothing is ordered yet.')
+  assert.equal(ordersHeadline([order]), '1 order waits for payment.')
   const running: Order = { ...order, status: 'in_progress', units: { ...noUnits, delivered: 2, open: 1 } }
   assert.equal(
-    headlineOf([order, running]),
+    ordersHeadline([order, running]),
     '2 units wait for your yes or no, 1 order waits for payment, people are at 1 order.',
   )
-  assert.equal(headlineOf([{ ...order, status: 'completed' }]), 'Nothing waits for you.')
+  assert.equal(ordersHeadline([{ ...order, status: 'completed' }]), 'Nothing waits for you.')
 })
 
 test('every state of an order and of a unit has a sentence', () => {
-  assert.equal(stateOf(order, now), 'Nothing happens before it is paid: $1.50, within 3 days.')
-  const sentences = Object.keys(orderWords).map((status) =>
-    stateOf({ ...order, status: status as Order['status'] }, now),
+  assert.equal(orderStatusText(order, now), 'Nothing happens before it is paid: $1.50, within 3 days.')
+  const sentences = Object.keys(orderStatusLabels).map((status) =>
+    orderStatusText({ ...order, status: status as Order['status'] }, now),
   )
   assert.equal(new Set(sentences).size, 8)
   assert.match(
-    stateOf({ ...order, status: 'funded', waitsForOperator: true }, now),
+    orderStatusText({ ...order, status: 'funded', waitsForOperator: true }, now),
     /operator must accept its price/,
   )
-  const units = Object.keys(unitWords).map((status) =>
-    unitSentence({ ...unit, status: status as OrderUnit['status'] }, now),
+  const units = Object.keys(unitStatusLabels).map((status) =>
+    unitStatusText({ ...unit, status: status as OrderUnit['status'] }, now),
   )
   assert.equal(new Set(units).size, 8)
   const delivered: OrderUnit = {
@@ -89,39 +89,39 @@ test('every state of an order and of a unit has a sentence', () => {
     reviewUntil: '2026-11-17T12:00:00Z',
   }
   assert.equal(
-    unitSentence(delivered, now),
+    unitStatusText(delivered, now),
     'Delivered 4 minutes ago. Say yes or no within 2 days; then it counts as accepted.',
   )
 })
 
 test('money is shown to the cent, and smaller only where it is', () => {
-  assert.equal(usdOf(1.5), '$1.50')
-  assert.equal(usdOf(0.333_333), '$0.333333')
+  assert.equal(formatUsd(1.5), '$1.50')
+  assert.equal(formatUsd(0.333_333), '$0.333333')
 })
 
 test('items are lines: JSON as it is, anything else by the form', () => {
   const one: InputForm = [{ name: 'photo', label: 'Photo', type: 'image', required: true }]
   const two: InputForm = [...one, { name: 'hint', label: 'Hint', type: 'text', required: false }]
   const text = 'https://a.example/1.jpg\n\n {"photo":"https://a.example/2.jpg"} \n'
-  assert.deepEqual(itemsOf(text, undefined), [
+  assert.deepEqual(parseItems(text, undefined), [
     'https://a.example/1.jpg',
     { photo: 'https://a.example/2.jpg' },
   ])
-  assert.deepEqual(itemsOf(text, one), [
+  assert.deepEqual(parseItems(text, one), [
     { photo: 'https://a.example/1.jpg' },
     { photo: 'https://a.example/2.jpg' },
   ])
-  assert.deepEqual(itemsOf('https://a.example/1.jpg\ta cat\nhttps://a.example/2.jpg', two), [
+  assert.deepEqual(parseItems('https://a.example/1.jpg\ta cat\nhttps://a.example/2.jpg', two), [
     { photo: 'https://a.example/1.jpg', hint: 'a cat' },
     { photo: 'https://a.example/2.jpg' },
   ])
-  assert.deepEqual(itemsOf('{ not json', one), [{ photo: '{ not json' }])
+  assert.deepEqual(parseItems('{ not json', one), [{ photo: '{ not json' }])
 })
 
 test('a place and its address are one to one, whatever an id holds', () => {
   const href = hrefOf(['orders', 'a/b?c'], { state: 'delivered', after: undefined, unit: '3' })
   assert.equal(href, '#/orders/a%2Fb%3Fc?state=delivered&unit=3')
-  const { path, query } = placeOf(href)
+  const { path, query } = parseRoute(href)
   assert.deepEqual(path, ['orders', 'a/b?c'])
   assert.deepEqual(
     [...query],
@@ -130,28 +130,33 @@ test('a place and its address are one to one, whatever an id holds', () => {
       ['unit', '3'],
     ],
   )
-  assert.deepEqual(placeOf('').path, [])
-  assert.deepEqual(placeOf('#/orders/%E0%A4%A').path, ['orders', '%E0%A4%A'])
+  assert.deepEqual(parseRoute('').path, [])
+  assert.deepEqual(parseRoute('#/orders/%E0%A4%A').path, ['orders', '%E0%A4%A'])
 })
 
 test('a field is sent as its type allows, and its key follows from its label', () => {
-  assert.equal(nameOf(' 2 What does the Photo show? '), 'what_does_the_photo_show')
+  assert.equal(keyFromLabel(' 2 What does the Photo show? '), 'what_does_the_photo_show')
   const field = { name: 'a', label: 'A', required: true, help: '', options: ['x', ' ', 'y '], steps: 3 }
-  assert.deepEqual(tidy({ ...field, type: 'choice' }), {
+  assert.deepEqual(normalizeField({ ...field, type: 'choice' }), {
     name: 'a',
     label: 'A',
     type: 'choice',
     required: true,
     options: ['x', 'y'],
   })
-  assert.deepEqual(tidy({ ...field, type: 'scale', ends: ['bad', ''] }), {
+  assert.deepEqual(normalizeField({ ...field, type: 'scale', ends: ['bad', ''] }), {
     name: 'a',
     label: 'A',
     type: 'scale',
     required: true,
     steps: 3,
   })
-  assert.deepEqual(Object.keys(tidy({ ...field, type: 'yes_no' })), ['name', 'label', 'type', 'required'])
+  assert.deepEqual(Object.keys(normalizeField({ ...field, type: 'yes_no' })), [
+    'name',
+    'label',
+    'type',
+    'required',
+  ])
 })
 
 test('a workflow that is opened and saved untouched is sent as it was', () => {

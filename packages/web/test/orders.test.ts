@@ -4,12 +4,21 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import * as operators from '../../server/src/operators/index.ts'
-import { play } from '../../server/test/fixtures/people/play-session.ts'
+import { playSession } from '../../server/test/fixtures/people/play-session.ts'
 import { makeWorker } from '../../server/test/fixtures/people/worker.ts'
-import { lookerAt, openBed, says, signIn, tabTo, views, type Opened, type View } from './browser-test.ts'
+import {
+  makePageChecker,
+  createBrowserTest,
+  waitForText,
+  signIn,
+  tabTo,
+  views,
+  type TestPage,
+  type View,
+} from './browser-test.ts'
 import type { Service } from './service.ts'
 
-const inBrowser = await openBed()
+const inBrowser = await createBrowserTest()
 
 type Agent = Awaited<ReturnType<Service['harness']['register']>>
 
@@ -19,7 +28,7 @@ const answer = { clear: true, correct: true, polite: false, reason: 'It shouts.'
 const texts = ['The train leaves at noon.', 'SEND IT NOW!!', 'Would you kindly look at this?']
 
 /** Orders as an agent does, and funds, which costs nothing in test mode. */
-const commission = async ({ harness }: Service, agent: Agent, body: object): Promise<string> => {
+const placeOrder = async ({ harness }: Service, agent: Agent, body: object): Promise<string> => {
   const call = (path: string, sent: object) =>
     harness.call('POST', `/api/agents/${path}`, { key: agent.apiKey, body: sent })
   const placed = await call('order', body)
@@ -29,13 +38,13 @@ const commission = async ({ harness }: Service, agent: Agent, body: object): Pro
   assert.equal(funded.status, 200, funded.text)
   return orderId
 }
-let made = 0
+let workflowCount = 0
 /** A workflow of its own for each order that people work on: units are found by their workflow, whoever ordered them. */
 const makeWorkflow = async ({ harness }: Service): Promise<string> => {
   const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
-  made += 1
+  workflowCount += 1
   const yesNo = { type: 'yes_no', required: true } as const
-  const written = await harness.operate('POST', `/operator/workflows/wf_t_${made}`, {
+  const written = await harness.operate('POST', `/operator/workflows/wf_t_${workflowCount}`, {
     key: operatorKey,
     body: {
       title: 'Judge a short text',
@@ -58,13 +67,17 @@ const makeWorkflow = async ({ harness }: Service): Promise<string> => {
     },
   })
   assert.equal(written.status, 200, written.text)
-  return `wf_t_${made}`
+  return `wf_t_${workflowCount}`
 }
 /** An order of texts that a person has worked on: all of it, the first unit with a recording that can be replayed. */
-const commissionDone = async (service: Service, agent: Agent, items: readonly string[]): Promise<string> => {
+const placeCompletedOrder = async (
+  service: Service,
+  agent: Agent,
+  items: readonly string[],
+): Promise<string> => {
   const { harness } = service
   const taskType = await makeWorkflow(service)
-  const orderId = await commission(service, agent, { taskType, quantity: items.length, items })
+  const orderId = await placeOrder(service, agent, { taskType, quantity: items.length, items })
   const worker = await makeWorker(harness, await harness.register('test'))
   for (const [index] of items.entries()) {
     const claimed = await worker.claim(taskType)
@@ -72,7 +85,7 @@ const commissionDone = async (service: Service, agent: Agent, items: readonly st
     const { assignmentId, site, challenge } = claimed.json as Assignment
     const isFirst = index === 0
     const sessionId = isFirst
-      ? (await play(harness, { site, challenge, kind: 'work', strokes: wave })).sessionId
+      ? (await playSession(harness, { site, challenge, kind: 'work', strokes: wave })).sessionId
       : await worker.record({ site, challenge })
     if (isFirst) await harness.work()
     const handed = await worker.deliver(assignmentId, sessionId, answer)
@@ -96,7 +109,7 @@ const wave = Array.from({ length: 6 }, (_, run) =>
 const onOrders = (
   name: string,
   body: (
-    opened: Opened & { readonly agent: Agent; readonly open: (at?: string) => Promise<void> },
+    opened: TestPage & { readonly agent: Agent; readonly open: (at?: string) => Promise<void> },
   ) => Promise<void>,
   view: View = {},
 ): void =>
@@ -122,20 +135,20 @@ const drawerSays = (page: Page, text: string | RegExp) =>
 
 onOrders('work is ordered by the form, as the command beside it says, and funded', async ({ page, open }) => {
   await open()
-  await says(page, 'Nothing is ordered yet.')
+  await waitForText(page, 'Nothing is ordered yet.')
   await page.selectOption('#workflow', 'wf_text_review')
   await page.fill('#items', texts.join('\n'))
-  await says(page, '3 items so far.')
+  await waitForText(page, '3 items so far.')
   const command = await page.locator('pre[aria-label="Command that orders"]').textContent()
   assert.match(command ?? '', /"taskType": "wf_text_review"/)
   assert.match(command ?? '', /"text": "SEND IT NOW!!"/)
   await page.click('text=Order for $3.00')
-  await says(page, 'Nothing happens before it is paid: $3.00')
+  await waitForText(page, 'Nothing happens before it is paid: $3.00')
   await page.click('text=Fund it')
-  await says(page, '3 units wait for a person.')
+  await waitForText(page, '3 units wait for a person.')
   assert.equal(await page.locator('tbody tr').count(), 3)
   await page.click('text=All orders')
-  await says(page, 'People are at 1 order.')
+  await waitForText(page, 'People are at 1 order.')
   assert.match(
     (await page.locator('section', { has: page.locator('#stage-funded') }).textContent()) ?? '',
     /Judge a short text/,
@@ -152,9 +165,9 @@ onOrders('what the form refuses is said where it was typed', async ({ page, open
 
 onOrders('a unit: answer, proof checked here, replay, yes, no with a reason, CSV', async (opened) => {
   const { page, service, agent, open } = opened
-  const orderId = await commissionDone(service, agent, texts)
+  const orderId = await placeCompletedOrder(service, agent, texts)
   await open(`#/orders/${orderId}`)
-  await says(page, 'Everything came back. 3 units wait for your yes or no')
+  await waitForText(page, 'Everything came back. 3 units wait for your yes or no')
   await page.click('tbody a >> nth=0')
   await drawerSays(page, 'It shouts.')
   await drawerSays(page, 'The train leaves at noon.')
@@ -181,7 +194,7 @@ onOrders('a unit: answer, proof checked here, replay, yes, no with a reason, CSV
   await page.locator('.units tbody tr', { hasText: 'rejected' }).waitFor()
   assert.equal(await page.locator('.units tbody tr').count(), 1)
   assert.match(page.url(), /state=rejected/)
-  await says(page, '$1.00')
+  await waitForText(page, '$1.00')
   const download = page.waitForEvent('download')
   await page.click('text=Save the results as CSV')
   const file = await (await download).path()
@@ -194,19 +207,19 @@ onOrders('a unit: answer, proof checked here, replay, yes, no with a reason, CSV
 
 onOrders('what nobody works on is cancelled after a second press, and the money is told', async (opened) => {
   const { page, service, agent, open } = opened
-  const orderId = await commission(service, agent, { taskType: 'wf_photo_label', quantity: 2 })
+  const orderId = await placeOrder(service, agent, { taskType: 'wf_photo_label', quantity: 2 })
   await open(`#/orders/${orderId}`)
   await page.click('button:has-text("Cancel")')
   await page.click('text=Cancel what nobody works on: 2 of 2')
-  await says(page, '$1.00 went back')
+  await waitForText(page, '$1.00 went back')
   await page.click('text=All orders')
   await page.click('text=/Ended before their end: 1 (cancelled|refunded)/')
-  await says(page, 'Name what a photo shows')
+  await waitForText(page, 'Name what a photo shows')
 })
 
 onOrders('a credential that was changed is called forged in the drawer', async (opened) => {
   const { page, service, agent, open } = opened
-  const orderId = await commissionDone(service, agent, ['One.'])
+  const orderId = await placeCompletedOrder(service, agent, ['One.'])
   await page.route('**/results?*', async (route) => {
     const response = await route.fetch()
     const text = await response.text()
@@ -227,7 +240,7 @@ onOrders('a credential that was changed is called forged in the drawer', async (
 onOrders('text by others stays text: in a task, an answer, a note', async (opened) => {
   const { page, service, agent, open } = opened
   const evil = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
-  const orderId = await commission(service, agent, {
+  const orderId = await placeOrder(service, agent, {
     taskType: 'wf_text_review',
     quantity: 1,
     items: [{ text: evil }],
@@ -240,7 +253,7 @@ onOrders('text by others stays text: in a task, an answer, a note', async (opene
 onOrders(
   'by keyboard alone: order, unit, accept, back to the row',
   async ({ page, service, agent, open }) => {
-    const orderId = await commissionDone(service, agent, ['A.', 'B.'])
+    const orderId = await placeCompletedOrder(service, agent, ['A.', 'B.'])
     await open()
     await tabTo(page, 'Judge a short text')
     await page.keyboard.press('Enter')
@@ -268,7 +281,7 @@ onOrders('the first view is small; what checks and replays is fetched by who loo
   const sizes = scripts.map((file) => gzipSync(readFileSync(join(service.folder, file))).length)
   const bytes = sizes.reduce((sum, size) => sum + size, 0)
   assert.ok(bytes < 32_000, `${bytes} bytes of script before anything is shown`)
-  const orderId = await commissionDone(service, agent, ['One.'])
+  const orderId = await placeCompletedOrder(service, agent, ['One.'])
   const fetched = (name: string) => service.asked.some(({ url }) => url.startsWith(`/assets/${name}-`))
   service.asked.length = 0
   await open(`#/orders/${orderId}`)
@@ -283,16 +296,16 @@ onOrders('the first view is small; what checks and replays is fetched by who loo
 })
 
 /** One agent with orders in every state that a buyer meets. */
-const furnish = async (service: Service, agent: Agent): Promise<string> => {
-  const main = await commissionDone(service, agent, texts)
+const seedOrders = async (service: Service, agent: Agent): Promise<string> => {
+  const main = await placeCompletedOrder(service, agent, texts)
   const reject = { reason: 'instructions_not_followed', note: 'The reason should be a whole sentence.' }
   const { harness } = service
   const path = `/api/agents/orders/${main}/units`
   await harness.call('POST', `${path}/2/accept`, { key: agent.apiKey })
   await harness.call('POST', `${path}/3/reject`, { key: agent.apiKey, body: reject })
-  const gone = await commission(service, agent, { taskType: 'wf_photo_label', quantity: 4 })
+  const gone = await placeOrder(service, agent, { taskType: 'wf_photo_label', quantity: 4 })
   await harness.call('POST', `/api/agents/orders/${gone}/cancel`, { key: agent.apiKey })
-  await commission(service, agent, { taskType: 'wf_photo_label', quantity: 12 })
+  await placeOrder(service, agent, { taskType: 'wf_photo_label', quantity: 12 })
   const order = (body: object) => harness.call('POST', '/api/agents/order', { key: agent.apiKey, body })
   await order({ taskType: 'wf_text_review', quantity: 40 })
   await order({
@@ -307,12 +320,12 @@ for (const view of views)
   onOrders(
     `orders: axe finds nothing, and nothing is wider than the page: ${view.width} px, ${view.colorScheme}`,
     async ({ page, service, agent, open }) => {
-      const look = lookerAt(page, view)
+      const look = makePageChecker(page, view)
       await open()
-      await says(page, 'Nothing is ordered yet.')
+      await waitForText(page, 'Nothing is ordered yet.')
       await page.waitForSelector('#workflow')
       await look('orders-empty')
-      const orderId = await furnish(service, agent)
+      const orderId = await seedOrders(service, agent)
       await open()
       await page.waitForSelector('.ticket')
       await page.click('text=Ended before their end')

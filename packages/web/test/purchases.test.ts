@@ -1,14 +1,28 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encode } from '../../server/test/fixtures/payments/payer.ts'
-import { startShop } from '../../server/test/fixtures/payments/purchases.ts'
-import { amountOf, headlineOf, stateOf, stateWords } from '../src/agent/purchases/messages.ts'
-import { lookerAt, openBed, says, signIn, tabTo, views, type Opened, type View } from './browser-test.ts'
+import { startPurchaseHarness } from '../../server/test/fixtures/payments/purchases.ts'
+import {
+  formatTokenAmount,
+  purchasesHeadline,
+  purchaseStatusText,
+  purchaseStatusLabels,
+} from '../src/agent/purchases/messages.ts'
+import {
+  makePageChecker,
+  createBrowserTest,
+  waitForText,
+  signIn,
+  tabTo,
+  views,
+  type TestPage,
+  type View,
+} from './browser-test.ts'
 
-type Shop = NonNullable<Awaited<ReturnType<typeof startShop>>>
+type PurchaseFixture = NonNullable<Awaited<ReturnType<typeof startPurchaseHarness>>>
 
 test('amounts are written from millionths, and every state has a sentence', () => {
-  assert.deepEqual(['10000', '1', '1234567', '500000', '0'].map(amountOf), [
+  assert.deepEqual(['10000', '1', '1234567', '500000', '0'].map(formatTokenAmount), [
     '0.01',
     '0.000001',
     '1.234567',
@@ -28,26 +42,40 @@ test('amounts are written from millionths, and every state has a sentence', () =
     createdAt: '2026-11-15T12:00:00Z',
     updatedAt: '2026-11-15T12:00:00Z',
   } as const
-  const states = Object.keys(stateWords) as (keyof typeof stateWords)[]
-  assert.equal(new Set(states.map((status) => stateOf({ ...purchase, status }))).size, states.length)
-  assert.equal(headlineOf([purchase]), '1 purchase delivered.')
+  const states = Object.keys(purchaseStatusLabels) as (keyof typeof purchaseStatusLabels)[]
   assert.equal(
-    headlineOf([purchase, { ...purchase, status: 'uncertain' }, { ...purchase, status: 'refund_due' }]),
+    new Set(states.map((status) => purchaseStatusText({ ...purchase, status }))).size,
+    states.length,
+  )
+  assert.equal(purchasesHeadline([purchase]), '1 purchase delivered.')
+  assert.equal(
+    purchasesHeadline([
+      purchase,
+      { ...purchase, status: 'uncertain' },
+      { ...purchase, status: 'refund_due' },
+    ]),
     '1 purchase delivered, 1 on the way, 1 refund due.',
   )
 })
 
-const shop = await startShop()
+const shop = await startPurchaseHarness()
 if (!shop) test('the page Purchases', { skip: 'no chain runs on this system' }, () => undefined)
 else await pageTests(shop)
 
-async function pageTests({ harness, node, fund, ask, signV2, pay }: Shop): Promise<void> {
-  const inBrowser = await openBed(async () => harness)
+async function pageTests({
+  harness,
+  node,
+  makeFundedPayer,
+  requestChallenge,
+  signV2,
+  pay,
+}: PurchaseFixture): Promise<void> {
+  const inBrowser = await createBrowserTest(async () => harness)
   type Agent = Awaited<ReturnType<typeof harness.register>>
 
   const onPurchases = (
     name: string,
-    body: (opened: Opened & { agent: Agent; open: () => Promise<void> }) => Promise<void>,
+    body: (opened: TestPage & { agent: Agent; open: () => Promise<void> }) => Promise<void>,
     view: View = {},
   ): void =>
     inBrowser(
@@ -66,18 +94,18 @@ async function pageTests({ harness, node, fund, ask, signV2, pay }: Shop): Promi
     )
   /** An agent that pays with its own wallet, and says who it is. */
   const buyAs = async (agent: Agent) => {
-    const { v2 } = await ask()
-    const payment = await signV2(await fund(), v2)
+    const { v2 } = await requestChallenge()
+    const payment = await signV2(await makeFundedPayer(), v2)
     return pay({ 'payment-signature': encode(payment), authorization: `Bearer ${agent.apiKey}` })
   }
 
   onPurchases('a purchase shows its transaction, amount and credential', async ({ page, agent, open }) => {
     await open()
-    await says(page, 'Nothing was bought with this key yet.')
-    await says(page, 'pohf buy wf_test_ok')
+    await waitForText(page, 'Nothing was bought with this key yet.')
+    await waitForText(page, 'pohf buy wf_test_ok')
     const bought = await buyAs(agent)
     assert.equal(bought.status, 200, bought.text)
-    await says(page, '1 purchase delivered.')
+    await waitForText(page, '1 purchase delivered.')
     await page.click('tbody a')
     const drawer = page.locator('dialog[open]')
     await drawer.filter({ hasText: 'the answer came with its credential' }).waitFor()
@@ -91,7 +119,7 @@ async function pageTests({ harness, node, fund, ask, signV2, pay }: Shop): Promi
   onPurchases(
     'by keyboard alone: a purchase in doubt says not to pay again',
     async ({ page, agent, open }) => {
-      node.rule((method) => (method.startsWith('eth_sendRaw') ? 'drop' : 'pass'))
+      node.setFaultRule((method) => (method.startsWith('eth_sendRaw') ? 'drop' : 'pass'))
       const bought = await buyAs(agent)
       assert.equal(bought.status, 202, bought.text)
       await open()
@@ -99,7 +127,7 @@ async function pageTests({ harness, node, fund, ask, signV2, pay }: Shop): Promi
       await tabTo(page, 'wf_test_ok')
       await page.keyboard.press('Enter')
       await page.locator('dialog[open]').waitFor()
-      node.rule(() => 'pass')
+      node.setFaultRule(() => 'pass')
       await page.keyboard.press('Escape')
       await page.locator('dialog').waitFor({ state: 'detached' })
       assert.equal(new URL(page.url()).hash, '#/purchases')
@@ -110,14 +138,14 @@ async function pageTests({ harness, node, fund, ask, signV2, pay }: Shop): Promi
     onPurchases(
       `purchases: axe finds nothing, and nothing is wider than the page: ${view.width} px, ${view.colorScheme}`,
       async ({ page, agent, open }) => {
-        const look = lookerAt(page, view)
+        const look = makePageChecker(page, view)
         await open()
-        await says(page, 'Nothing was bought with this key yet.')
+        await waitForText(page, 'Nothing was bought with this key yet.')
         await look('purchases-empty')
         for (let n = 0; n < 3; n++) await buyAs(agent)
-        node.rule((method) => (method.startsWith('eth_sendRaw') ? 'drop' : 'pass'))
+        node.setFaultRule((method) => (method.startsWith('eth_sendRaw') ? 'drop' : 'pass'))
         await buyAs(agent)
-        node.rule(() => 'pass')
+        node.setFaultRule(() => 'pass')
         await open()
         await page.waitForSelector('tbody tr')
         await look('purchases')

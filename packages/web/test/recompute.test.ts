@@ -8,14 +8,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { consolePages } from '../../server/src/discovery/web-pages.ts'
+import { webPages } from '../../server/src/discovery/web-pages.ts'
 import { startHarness, type Harness } from '../../server/test/fixtures/harness.ts'
-import { play, type Play } from '../../server/test/fixtures/people/play-session.ts'
+import { playSession, type SessionScript } from '../../server/test/fixtures/people/play-session.ts'
 import { findChromium, launch } from './browser.ts'
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'pohf-recompute-'))
-const parts: { harness?: Harness; pages: ReturnType<typeof consolePages> } = { pages: [] }
+const parts: { harness?: Harness; pages: ReturnType<typeof webPages> } = { pages: [] }
 const server = createServer((request, response) => {
   const path = request.url ?? ''
   const page = parts.pages.find((candidate) => candidate.path === path)
@@ -52,7 +52,7 @@ after(() => {
 const { agentId: site, apiKey: key } = await harness.register('test')
 
 /** Curves by nobody's hand: enough for the motion model to judge, too little to fail by. */
-const strokes: Play['strokes'] = Array.from({ length: 3 }, (_, number) =>
+const strokes: SessionScript['strokes'] = Array.from({ length: 3 }, (_, number) =>
   Array.from({ length: 60 }, (_unused, index): [number, number, number] => {
     const along = index / 59
     const eased = along * along * (3 - 2 * along)
@@ -61,9 +61,9 @@ const strokes: Play['strokes'] = Array.from({ length: 3 }, (_, number) =>
   }),
 )
 
-type Sealed = { jwt: string; file: string; quality: number; sessionId: string }
-const seal = async (how: Partial<Play>, name: string): Promise<Sealed> => {
-  const { sessionId } = await play(harness, { site, ...how })
+type SealedSession = { jwt: string; file: string; quality: number; sessionId: string }
+const seal = async (how: Partial<SessionScript>, name: string): Promise<SealedSession> => {
+  const { sessionId } = await playSession(harness, { site, ...how })
   const minted = await harness.call('POST', '/api/agents/verify', { key, body: { sessionId } })
   assert.equal(minted.status, 200, minted.text)
   const opened = await harness.call('GET', `/api/agents/sessions/${sessionId}/chunks`, { key })
@@ -130,7 +130,7 @@ test(
     assert.ok('path' in chromium)
     const built = join(folder, 'console')
     execFileSync(process.execPath, [here('../build.ts'), built])
-    parts.pages = consolePages(issuer, built)
+    parts.pages = webPages(issuer, built)
     const browser = await launch(chromium.path)
     try {
       const page = await browser.newPage()

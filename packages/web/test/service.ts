@@ -6,18 +6,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { consolePages, operatorPages } from '../../server/src/discovery/web-pages.ts'
+import { webPages, operatorPages } from '../../server/src/discovery/web-pages.ts'
 import { startHarness, type Harness } from '../../server/test/fixtures/harness.ts'
 
-type Asked = { method: string; url: string; cookie: string | undefined; key: string | undefined }
+type ReceivedRequest = { method: string; url: string; cookie: string | undefined; key: string | undefined }
 
 /** One listener of the service with the built pages in front of it: pages from here, everything else from the real one. */
-const openFront = async (
+const startFrontend = async (
   listener: Harness['app']['api'],
-  pages: ReturnType<typeof consolePages>,
+  pages: ReturnType<typeof webPages>,
   behaviour: { readonly api: 'good' | 'down' | 'slow' },
 ) => {
-  const asked: Asked[] = []
+  const asked: ReceivedRequest[] = []
   const answer = async (request: IncomingMessage, response: ServerResponse, body: string): Promise<void> => {
     const path = request.url ?? ''
     const page = pages.find((candidate) => candidate.path === path)
@@ -59,15 +59,15 @@ const openFront = async (
 }
 
 /** The whole service with the built pages in front of both of its listeners. */
-export const openService = async (start: () => Promise<Harness> = startHarness) => {
+export const startService = async (start: () => Promise<Harness> = startHarness) => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-console-'))
   after(() => rmSync(folder, { recursive: true, force: true }))
   execFileSync(process.execPath, [fileURLToPath(new URL('../build.ts', import.meta.url)), folder])
   const harness = await start()
   const issuer = harness.ctx.config.BASE_URL
   const behaviour = { api: 'good' as 'good' | 'down' | 'slow' }
-  const { url, asked } = await openFront(harness.app.api, consolePages(issuer, folder), behaviour)
-  const operator = await openFront(harness.app.operator, operatorPages(issuer, folder), behaviour)
+  const { url, asked } = await startFrontend(harness.app.api, webPages(issuer, folder), behaviour)
+  const operator = await startFrontend(harness.app.operator, operatorPages(issuer, folder), behaviour)
   return { url, asked, operator, harness, behaviour, folder }
 }
-export type Service = Awaited<ReturnType<typeof openService>>
+export type Service = Awaited<ReturnType<typeof startService>>

@@ -3,10 +3,10 @@ import { after, test, type TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
 import { makeIssuer } from '../../verify/test/issuer.ts'
 import { findChromium, launch, violationsOf } from './browser.ts'
-import { openStage, scenes } from './issuer-fixture.ts'
+import { startIssuerFixture, credentialCases } from './issuer-fixture.ts'
 
 const chromium = findChromium()
-const stage = 'path' in chromium ? await openStage() : undefined
+const stage = 'path' in chromium ? await startIssuerFixture() : undefined
 const browser = 'path' in chromium ? await launch(chromium.path) : undefined
 after(async () => {
   await browser?.close()
@@ -14,12 +14,16 @@ after(async () => {
 })
 
 type View = { readonly width?: number; readonly colorScheme?: 'light' | 'dark' }
-type Opened = { readonly page: Page; readonly faults: string[]; readonly stage: NonNullable<typeof stage> }
+type VerifyTestPage = {
+  readonly page: Page
+  readonly faults: string[]
+  readonly stage: NonNullable<typeof stage>
+}
 
 /** A browser test: left out, and saying so, where there is no browser. */
 const inBrowser = (
   name: string,
-  body: (opened: Opened, context: TestContext) => Promise<void>,
+  body: (opened: VerifyTestPage, context: TestContext) => Promise<void>,
   view: View = {},
 ): void =>
   void test(name, { skip: 'missing' in chromium ? chromium.missing : false }, async (context) => {
@@ -56,7 +60,7 @@ const check = async (page: Page, jwt: string): Promise<void> => {
 const chipOf = (page: Page) => page.textContent('.chips .chip')
 
 inBrowser('each state is named, and only what the issuer signed is shown', async ({ page, stage }) => {
-  for (const [name, jwt, chip] of scenes(stage.issuer, makeIssuer('https://other.example'))) {
+  for (const [name, jwt, chip] of credentialCases(stage.issuer, makeIssuer('https://other.example'))) {
     await page.goto(`${stage.url}/verify`)
     await check(page, jwt)
     assert.equal(await chipOf(page), chip, name)
@@ -183,7 +187,7 @@ for (const width of [320, 1280]) {
           )
         }
         await look('empty')
-        for (const [name, jwt] of scenes(stage.issuer, makeIssuer('https://other.example'))) {
+        for (const [name, jwt] of credentialCases(stage.issuer, makeIssuer('https://other.example'))) {
           await page.goto(`${stage.url}/verify`)
           await check(page, jwt)
           for (const summary of await page.$$('summary')) await summary.click()

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { WebhookEndpoint } from '@pohf/protocol'
-import { headlineOf, hoursOf, recoverFrom, stateOf } from '../src/agent/webhooks/messages.ts'
-import { span } from '../src/shared/design/duration.ts'
+import {
+  endpointsHeadline,
+  hourlyHealth,
+  defaultRecoverSince,
+  endpointStatusText,
+} from '../src/agent/webhooks/messages.ts'
+import { formatDuration } from '../src/shared/design/duration.ts'
 
 const now = Date.parse('2026-11-15T12:30:00Z')
 const endpoint: WebhookEndpoint = {
@@ -24,18 +29,18 @@ const endpoint: WebhookEndpoint = {
 test('the first line says how the endpoints are', () => {
   const failing = { ...endpoint, state: 'failing' } as const
   const off = { ...endpoint, state: 'disabled' } as const
-  assert.equal(headlineOf([]), 'Nothing is sent anywhere yet.')
-  assert.equal(headlineOf([endpoint]), 'Your endpoint takes what it is sent.')
-  assert.equal(headlineOf([endpoint, endpoint]), 'All 2 endpoints take what they are sent.')
+  assert.equal(endpointsHeadline([]), 'Nothing is sent anywhere yet.')
+  assert.equal(endpointsHeadline([endpoint]), 'Your endpoint takes what it is sent.')
+  assert.equal(endpointsHeadline([endpoint, endpoint]), 'All 2 endpoints take what they are sent.')
   assert.equal(
-    headlineOf([endpoint, failing, failing, off]),
+    endpointsHeadline([endpoint, failing, failing, off]),
     '2 endpoints failing, 1 switched off, 1 healthy.',
   )
 })
 
 test('a state says since when, why, and what next', () => {
   const failing = { ...endpoint, state: 'failing', failingSince: '2026-11-15T09:30:00Z' } as const
-  assert.match(stateOf(failing, now), /^Has taken nothing for 3 hours\. We keep trying/)
+  assert.match(endpointStatusText(failing, now), /^Has taken nothing for 3 hours\. We keep trying/)
   const gone = {
     ...endpoint,
     state: 'disabled',
@@ -43,14 +48,14 @@ test('a state says since when, why, and what next', () => {
     disabledReason: 'gone',
   } as const
   assert.match(
-    stateOf(gone, now),
+    endpointStatusText(gone, now),
     /^Switched off 2 days ago: it answered 410.*recover sends what it missed\.$/,
   )
-  assert.equal(span(0), '0 seconds')
+  assert.equal(formatDuration(0), '0 seconds')
 })
 
 test('24 hours are shown, the present one last, and empty ones as nothing', () => {
-  const hours = hoursOf(endpoint, now)
+  const hours = hourlyHealth(endpoint, now)
   assert.equal(hours.length, 24)
   assert.deepEqual(hours.at(-1), { label: '12:00', delivered: 3, failed: 1 })
   assert.deepEqual(hours[0], { label: '13:00', delivered: 0, failed: 0 })
@@ -58,7 +63,7 @@ test('24 hours are shown, the present one last, and empty ones as nothing', () =
 
 test('a recovery starts an hour before the trouble, and never further back than is allowed', () => {
   const failing = { ...endpoint, state: 'failing', failingSince: '2026-11-15T09:30:00Z' } as const
-  assert.equal(recoverFrom(failing, now), '2026-11-15T08:30')
+  assert.equal(defaultRecoverSince(failing, now), '2026-11-15T08:30')
   const old = { ...endpoint, state: 'disabled', disabledAt: '2026-01-01T00:00:00Z' } as const
-  assert.equal(recoverFrom(old, now), '2026-10-16T13:30')
+  assert.equal(defaultRecoverSince(old, now), '2026-10-16T13:30')
 })

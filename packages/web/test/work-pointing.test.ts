@@ -4,34 +4,34 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
-import { truthOf } from '../../server/src/sessions/recording/probes.ts'
+import { expectedAnswerOf } from '../../server/src/sessions/recording/probes.ts'
 import type { RecordingState } from '../../server/src/sessions/recording/state.ts'
-import { until } from '../../server/test/fixtures/polling.ts'
+import { pollUntil } from '../../server/test/fixtures/polling.ts'
 import { makeWorker } from '../../server/test/fixtures/people/worker.ts'
 import { findChromium, launch } from './browser.ts'
 import { openContext, servePictures, type View } from './worker-browser.ts'
-import { openWorkStage } from './worker-fixture.ts'
+import { startWorkerFixture } from './worker-fixture.ts'
 
 const chromium = findChromium()
 const skip = 'missing' in chromium ? chromium.missing : false
-const stage = skip === false ? await openWorkStage() : undefined
+const stage = skip === false ? await startWorkerFixture() : undefined
 const browser = 'path' in chromium ? await launch(chromium.path, true) : undefined
 after(() => browser?.close())
 
-type Stage = NonNullable<typeof stage>
+type WorkerFixture = NonNullable<typeof stage>
 type Pointer = 'mouse' | 'touch'
 type Box = { readonly x: number; readonly y: number; readonly width: number; readonly height: number }
 
 /** Pixels of the picture beside the edge of what counts: a pointer has whole pixels, and the picture is scaled. */
-const besidePx = 3
+const missByPx = 3
 /** Somebody who looks, and then presses. */
 const quickMs = 600
 /** Somebody who is slow, and still in time: the window is 2,500 ms, and a busy machine is slow to press. */
 const slowMs = 1_800
 /** So many of these run at once: most of their time is waiting. */
-const together = 3
+const concurrencyMax = 3
 
-const scheduleOf = async ({ harness }: Stage, sessionId: string) => {
+const scheduleOf = async ({ harness }: WorkerFixture, sessionId: string) => {
   const { rows } = await harness.owner.query<{ state: RecordingState }>(
     'select state from session_recorders where session_id = $1',
     [sessionId],
@@ -61,7 +61,7 @@ const answer = async (
   given: {
     readonly name: string
     readonly page: Page
-    readonly stage: Stage
+    readonly stage: WorkerFixture
     readonly sessionId: string
     readonly by: Pointer
   },
@@ -70,7 +70,7 @@ const answer = async (
 ) => {
   const { name, page, sessionId, by } = given
   const { done } = await scheduleOf(given.stage, sessionId)
-  const box = await until('a question is asked', async () => (await pictureOf(page)) ?? undefined)
+  const box = await pollUntil('a question is asked', async () => (await pictureOf(page)) ?? undefined)
   const [right, bottom] = await page.evaluate<[number, number]>(
     '[document.documentElement.clientWidth, document.documentElement.clientHeight]',
   )
@@ -80,13 +80,13 @@ const answer = async (
   )
   const { open } = await scheduleOf(given.stage, sessionId)
   assert.ok(open)
-  const truth = truthOf(open.probe)
+  const truth = expectedAnswerOf(open.probe)
   assert.ok(truth.kind === 'point')
   await sleep(reactionMs)
   // Along the picture and towards its middle, so that it stays on it.
   const off = (truth.radius + besideEdge) * (truth.x < 160 ? 1 : -1)
   await pressAt(page, by, box.x + ((truth.x + off) * box.width) / 320, box.y + (truth.y * box.height) / 200)
-  const counted = await until('the answer is counted', async () => {
+  const counted = await pollUntil('the answer is counted', async () => {
     const now = await scheduleOf(given.stage, sessionId)
     return now.done > done ? now : undefined
   })
@@ -95,7 +95,7 @@ const answer = async (
 
 type Case = { readonly by: Pointer; readonly view: View }
 /** Takes a unit on this screen and begins to work on it, somewhere down the page. */
-const begin = async (given: Stage, home: Parameters<typeof makeWorker>[1], { by, view }: Case) => {
+const begin = async (given: WorkerFixture, home: Parameters<typeof makeWorker>[1], { by, view }: Case) => {
   assert.ok(browser)
   const name = `${view.width} px, ${view.scale ?? 1} to 1, ${by}`
   const worker = await makeWorker(given.harness, home)
@@ -115,7 +115,7 @@ const begin = async (given: Stage, home: Parameters<typeof makeWorker>[1], { by,
   return { name, context, page, faults, stage: given, sessionId, by }
 }
 
-const orderUnits = async ({ harness }: Stage, quantity: number): Promise<void> => {
+const orderUnits = async ({ harness }: WorkerFixture, quantity: number): Promise<void> => {
   const { apiKey: key } = await harness.register('test')
   const items = Array.from({ length: quantity }, (_, index) => ({
     url: `https://pictures.example/${index}.svg`,
@@ -146,9 +146,9 @@ test(
     const play = async (one: Case): Promise<void> => {
       const begun = await begin(stage, home, one)
       const { name, page, context, faults } = begun
-      const inside = await answer(begun, -besidePx)
+      const inside = await answer(begun, -missByPx)
       assert.deepEqual([inside.done, inside.hits], [1, 1], `${name}: just within the ring`)
-      const beside = await answer(begun, besidePx)
+      const beside = await answer(begun, missByPx)
       assert.deepEqual([beside.done, beside.hits], [2, 1], `${name}: just beside it`)
       assert.ok((await page.evaluate<number>('scrollY')) > 200, `${name}: the page stays where it was`)
       assert.deepEqual(faults, [], name)
@@ -159,7 +159,7 @@ test(
     const playOn = async (): Promise<void> => {
       for (let next = left.shift(); next; next = left.shift()) await play(next)
     }
-    await Promise.all(Array.from({ length: together }, playOn))
+    await Promise.all(Array.from({ length: concurrencyMax }, playOn))
   },
 )
 
@@ -175,7 +175,7 @@ test('a slow person with a slow phone on a slow line is in time', { skip, timeou
   stage.line.eachWayMs = 400
   try {
     for (const n of [1, 2, 3]) {
-      const { done, hits, tookMs } = await answer(begun, -besidePx, slowMs)
+      const { done, hits, tookMs } = await answer(begun, -missByPx, slowMs)
       t.diagnostic(
         `answered ${slowMs} ms after it was seen, counted ${tookMs} ms after it was asked, of 5,500`,
       )

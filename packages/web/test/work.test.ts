@@ -5,34 +5,39 @@ import type { BrowserContext, Page } from 'playwright-core'
 import { makeWorker, type TestWorker } from '../../server/test/fixtures/people/worker.ts'
 import { findChromium, launch } from './browser.ts'
 import {
-  answerByWords,
-  desk,
-  lookAt,
+  answerTextQuestions,
+  desktop,
+  checkPage,
   openContext,
   phone,
   servePictures,
   tabTo,
   type View,
 } from './worker-browser.ts'
-import { openWorkStage } from './worker-fixture.ts'
+import { startWorkerFixture } from './worker-fixture.ts'
 
 const chromium = findChromium()
 const skip = 'missing' in chromium ? chromium.missing : false
-const stage = skip === false ? await openWorkStage() : undefined
+const stage = skip === false ? await startWorkerFixture() : undefined
 const browser = 'path' in chromium ? await launch(chromium.path) : undefined
 after(() => browser?.close())
 
-type Stage = NonNullable<typeof stage>
-type Opened = {
+type WorkerFixture = NonNullable<typeof stage>
+type WorkerTestPage = {
   readonly page: Page
   readonly context: BrowserContext
-  readonly stage: Stage
+  readonly stage: WorkerFixture
   readonly worker: TestWorker
-  readonly buyer: Awaited<ReturnType<Stage['harness']['register']>>
+  readonly buyer: Awaited<ReturnType<WorkerFixture['harness']['register']>>
 }
 
 /** Somebody who is enrolled and signed in, in a browser of their own, and a buyer whose work nobody else has. */
-const inBrowser = (name: string, view: View, body: (opened: Opened) => Promise<void>, driven = false): void =>
+const inBrowser = (
+  name: string,
+  view: View,
+  body: (opened: WorkerTestPage) => Promise<void>,
+  driven = false,
+): void =>
   void test(name, { skip, timeout: 150_000 }, async () => {
     assert.ok(stage && browser)
     stage.line.cut = undefined
@@ -64,7 +69,7 @@ const inBrowser = (name: string, view: View, body: (opened: Opened) => Promise<v
     }
   })
 
-const order = async ({ stage: { harness }, buyer }: Opened, body: object): Promise<string> => {
+const order = async ({ stage: { harness }, buyer }: WorkerTestPage, body: object): Promise<string> => {
   const placed = await harness.call('POST', '/api/agents/order', { key: buyer.apiKey, body })
   assert.equal(placed.status, 200, placed.text)
   const { orderId } = placed.json as { orderId: string }
@@ -77,17 +82,17 @@ const order = async ({ stage: { harness }, buyer }: Opened, body: object): Promi
 }
 const photos = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ url: `https://pictures.example/${index}.svg` }))
-const orderPhotos = (opened: Opened, quantity = 1) =>
+const orderPhotos = (opened: WorkerTestPage, quantity = 1) =>
   order(opened, { taskType: 'wf_photo_label', quantity, items: photos(quantity) })
-const says = (page: Page, text: string | RegExp) => page.locator('h1', { hasText: text }).waitFor()
+const waitForHeading = (page: Page, text: string | RegExp) => page.locator('h1', { hasText: text }).waitFor()
 /** Puts a delivered unit there by the API: the pages of what follows are looked at, not the way to them. */
-const delivered = async (opened: Opened): Promise<{ orderId: string; assignmentId: string }> => {
+const delivered = async (opened: WorkerTestPage): Promise<{ orderId: string; assignmentId: string }> => {
   const orderId = await orderPhotos(opened)
   const answer = await opened.worker.work('wf_photo_label', { subject: 'A boot' })
   assert.equal(answer.json.status, 'delivered', answer.text)
   return { orderId, assignmentId: answer.json.assignmentId as string }
 }
-const reject = ({ stage: { harness }, buyer }: Opened, orderId: string) =>
+const reject = ({ stage: { harness }, buyer }: WorkerTestPage, orderId: string) =>
   harness.call('POST', `/api/agents/orders/${orderId}/units/1/reject`, {
     key: buyer.apiKey,
     body: { reason: 'wrong_answer', note: 'It is a shoe, not a boot.' },
@@ -96,30 +101,30 @@ const reject = ({ stage: { harness }, buyer }: Opened, orderId: string) =>
 for (const [name, view] of [
   ['phone-light', phone],
   ['phone-dark', { ...phone, dark: true }],
-  ['desk-light', desk],
-  ['desk-dark', { ...desk, dark: true }],
+  ['desk-light', desktop],
+  ['desk-dark', { ...desktop, dark: true }],
 ] as const)
   inBrowser(`${name}: every page can be read, pressed and heard`, view, async (opened) => {
     const { page, context, stage: given, worker } = opened
     const at = (path: string) => page.goto(`${given.url}${path}`)
     await at('/work')
-    await says(page, 'No work waits right now.')
-    await lookAt(page, `${name}-list-empty`)
+    await waitForHeading(page, 'No work waits right now.')
+    await checkPage(page, `${name}-list-empty`)
     const { orderId, assignmentId } = await delivered(opened)
     await at(`/work/${assignmentId}`)
-    await says(page, 'Handed in. A person did this.')
-    await lookAt(page, `${name}-result-good`)
+    await waitForHeading(page, 'Handed in. A person did this.')
+    await checkPage(page, `${name}-result-good`)
     assert.equal((await reject(opened, orderId)).status, 200)
     await page.reload()
-    await says(page, 'The buyer did not accept it.')
+    await waitForHeading(page, 'The buyer did not accept it.')
     await page.getByText('It is a shoe, not a boot.').waitFor()
-    await lookAt(page, `${name}-rejected`)
+    await checkPage(page, `${name}-rejected`)
     await page.getByRole('button', { name: 'Send the appeal' }).click()
     await page.getByText('Please write a sentence.').waitFor()
     await page.getByLabel('Why the answer should be accepted').fill('It goes above the ankle.')
     await page.getByRole('button', { name: 'Send the appeal' }).click()
-    await says(page, 'A person of this service is looking at it.')
-    await lookAt(page, `${name}-appealed`)
+    await waitForHeading(page, 'A person of this service is looking at it.')
+    await checkPage(page, `${name}-appealed`)
     await orderPhotos(opened, 2)
     const claimed = await worker.claim('wf_photo_label')
     const bad = await worker.record(claimed.json, {
@@ -129,20 +134,20 @@ for (const [name, view] of [
     })
     await worker.deliver(claimed.json.assignmentId, bad, { subject: 'A boot' })
     await at(`/work/${claimed.json.assignmentId}`)
-    await says(page, 'This did not count.')
+    await waitForHeading(page, 'This did not count.')
     await page.getByText('Too few of the questions were answered in time.').waitFor()
-    await lookAt(page, `${name}-result-bad`)
+    await checkPage(page, `${name}-result-bad`)
     await order(opened, { taskType: 'wf_compare_texts', quantity: 1, items: [{ a: 'Yes.', b: 'No.' }] })
     await at('/work')
-    await says(page, '2 kinds of work wait for you.')
-    await lookAt(page, `${name}-list`)
+    await waitForHeading(page, '2 kinds of work wait for you.')
+    await checkPage(page, `${name}-list`)
     await at('/work/earnings')
     await page.getByText('in appeal').waitFor()
-    await lookAt(page, `${name}-earnings`)
+    await checkPage(page, `${name}-earnings`)
     await context.clearCookies()
     await at('/work')
-    await says(page, 'Paid work for people.')
-    await lookAt(page, `${name}-sign-in`)
+    await waitForHeading(page, 'Paid work for people.')
+    await checkPage(page, `${name}-sign-in`)
   })
 
 inBrowser('keyboard only, on a phone: from the list to the result', phone, async (opened) => {
@@ -150,25 +155,25 @@ inBrowser('keyboard only, on a phone: from the list to the result', phone, async
   const orderId = await orderPhotos(opened)
   const referrers = await servePictures(page)
   await page.goto(`${given.url}/work`)
-  await says(page, 'One kind of work waits for you.')
+  await waitForHeading(page, 'One kind of work waits for you.')
   await tabTo(page, '.task button')
   await page.keyboard.press('Enter')
-  await says(page, 'Name what a photo shows')
-  await lookAt(page, 'keyboard-1-brief', false)
+  await waitForHeading(page, 'Name what a photo shows')
+  await checkPage(page, 'keyboard-1-brief', false)
   await tabTo(page, '[aria-describedby=words-why]')
   await page.keyboard.press('Enter')
   await page.locator('.answer').waitFor()
-  await lookAt(page, 'keyboard-2-working', false)
+  await checkPage(page, 'keyboard-2-working', false)
   let looked = false
-  await answerByWords(page, async () => {
-    if (!looked) await lookAt(page, 'keyboard-3-question', false)
+  await answerTextQuestions(page, async () => {
+    if (!looked) await checkPage(page, 'keyboard-3-question', false)
     looked = true
   })
   // Handing in with nothing written leads to what is missing.
   await tabTo(page, '.bar-foot .btn.main')
   await page.keyboard.press('Enter')
   await page.getByText('One answer is missing.').waitFor()
-  await lookAt(page, 'keyboard-4-missing')
+  await checkPage(page, 'keyboard-4-missing')
   assert.equal(await page.evaluate<string>('document.activeElement.id'), 'f-subject')
   await page.keyboard.type('A boot')
   await page.keyboard.press('Tab')
@@ -176,8 +181,8 @@ inBrowser('keyboard only, on a phone: from the list to the result', phone, async
   assert.equal(await page.getByRole('radio', { name: 'No' }).isChecked(), true)
   await tabTo(page, '.bar-foot .btn.main')
   await page.keyboard.press('Enter')
-  await says(page, 'Handed in. A person did this.')
-  await lookAt(page, 'keyboard-5-result')
+  await waitForHeading(page, 'Handed in. A person did this.')
+  await checkPage(page, 'keyboard-5-result')
   assert.deepEqual(referrers, [''], 'the picture was fetched once, and told nobody where from')
   const kept = await page.evaluate<unknown>('[sessionStorage.length, localStorage.length]')
   assert.deepEqual(kept, [0, 0])
@@ -196,7 +201,7 @@ inBrowser('what is written survives a reload and a lost line, in this tab alone'
   await page.getByRole('button', { name: 'Take this task' }).click()
   await page.getByRole('button', { name: 'Begin without a pointer' }).click()
   await page.locator('.answer').waitFor()
-  await answerByWords(page)
+  await answerTextQuestions(page)
   await page.locator('#f-subject').fill('Half a thought')
   await page.reload()
   await page.getByText('What you wrote before is still here.').waitFor()
@@ -208,20 +213,20 @@ inBrowser('what is written survives a reload and a lost line, in this tab alone'
   await page.getByRole('button', { name: 'Begin without a pointer' }).click()
   await page.locator('.answer').waitFor()
   assert.equal(await page.inputValue('#f-subject'), 'Half a thought')
-  await answerByWords(page)
+  await answerTextQuestions(page)
   given.line.cut = /\/deliver$/
   await page.getByRole('button', { name: 'Hand in' }).click()
   await page.getByText('The service did not answer.').waitFor({ timeout: 30_000 })
-  await lookAt(page, 'lost-handing')
+  await checkPage(page, 'lost-handing')
   given.line.cut = undefined
   // The recording is over and kept by its number: another reload hands in by itself.
   await page.reload()
-  await says(page, 'Handed in. A person did this.')
+  await waitForHeading(page, 'Handed in. A person did this.')
 })
 
 inBrowser(
   'a driven browser is told why it is not paid, and the unit waits for the next',
-  desk,
+  desktop,
   async (opened) => {
     const { page, stage: given } = opened
     await orderPhotos(opened)
@@ -230,10 +235,10 @@ inBrowser(
     await page.getByRole('button', { name: 'Take this task' }).click()
     await page.getByRole('button', { name: 'Begin without a pointer' }).click()
     await page.locator('.answer').waitFor()
-    await answerByWords(page)
+    await answerTextQuestions(page)
     await page.locator('#f-subject').fill('A boot')
     await page.getByRole('button', { name: 'Hand in' }).click()
-    await says(page, 'This did not count.')
+    await waitForHeading(page, 'This did not count.')
     await page.getByText('The browser says that a program drives it.').waitFor()
     const { rows } = await given.harness.owner.query(
       "select status from order_units where agent_id = $1 and status = 'open'",
@@ -252,11 +257,11 @@ inBrowser('a unit can be given back, and somebody faster is told of', phone, asy
   await page.getByRole('button', { name: 'Give it back undone' }).click()
   await page.getByRole('button', { name: 'No, keep it' }).click()
   await page.getByRole('button', { name: 'Give it back undone' }).click()
-  await lookAt(page, 'give-back')
+  await checkPage(page, 'give-back')
   await page.getByRole('button', { name: 'Yes, give it back' }).click()
-  await says(page, 'You gave it back.')
+  await waitForHeading(page, 'You gave it back.')
   await page.goto(`${given.url}/work`)
-  await says(page, 'One kind of work waits for you.')
+  await waitForHeading(page, 'One kind of work waits for you.')
   // Another tab of the same person takes it first.
   assert.equal((await worker.claim('wf_photo_label')).status, 200)
   await page.getByRole('button', { name: 'Take this task' }).click()
@@ -274,9 +279,9 @@ inBrowser('a known item that was missed is paid, told of, and can be appealed', 
   const answer = await worker.work('wf_text_review', wrong)
   assert.equal(answer.json.status, 'accepted', answer.text)
   await page.goto(`${given.url}/work/${answer.json.assignmentId}`)
-  await says(page, 'Accepted. 50 Stars are yours.')
+  await waitForHeading(page, 'Accepted. 50 Stars are yours.')
   await page.getByText('The right answer to this one was known before').waitFor()
-  await lookAt(page, 'known-missed')
+  await checkPage(page, 'known-missed')
   await page.getByLabel('Why the answer should be accepted').fill('I read it twice.')
   await page.getByRole('button', { name: 'Send the appeal' }).click()
   await page.getByText('I read it twice.').waitFor()
@@ -290,15 +295,15 @@ inBrowser(
     const { page, stage: given } = opened
     await orderPhotos(opened)
     await page.goto(`${given.url}/work`)
-    await says(page, 'Eine Art von Arbeit wartet auf Sie.')
-    await lookAt(page, 'german-list')
+    await waitForHeading(page, 'Eine Art von Arbeit wartet auf Sie.')
+    await checkPage(page, 'german-list')
     await page.getByRole('link', { name: 'English' }).click()
-    await says(page, 'One kind of work waits for you.')
+    await waitForHeading(page, 'One kind of work waits for you.')
     await page.getByRole('button', { name: 'Take this task' }).click()
     await page.getByRole('button', { name: 'Begin and record' }).waitFor()
     await page.getByRole('link', { name: 'Deutsch' }).click()
     await page.getByRole('button', { name: 'Beginnen und aufzeichnen' }).waitFor()
-    await lookAt(page, 'german-brief')
+    await checkPage(page, 'german-brief')
   },
 )
 
@@ -308,10 +313,10 @@ inBrowser('who is signed in and enrolled nowhere reads how to become a member', 
     worker.personId,
   ])
   await page.goto(`${given.url}/work`)
-  await says(page, 'You are not a member yet.')
-  await lookAt(page, 'not-member')
+  await waitForHeading(page, 'You are not a member yet.')
+  await checkPage(page, 'not-member')
   await page.goto(`${given.url}/work/asg_nothing`)
-  await says(page, 'There is no such task, or it is not yours.')
+  await waitForHeading(page, 'There is no such task, or it is not yours.')
 })
 
 test(

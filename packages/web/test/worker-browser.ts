@@ -14,7 +14,7 @@ export type View = {
   readonly touch?: boolean
 }
 export const phone: View = { width: 375, height: 812 }
-export const desk: View = { width: 1280, height: 900 }
+export const desktop: View = { width: 1280, height: 900 }
 
 /** A browser of one person. It says that nobody drives it, as a person's does, unless `driven` is set. */
 export const openContext = async (
@@ -65,7 +65,7 @@ export const servePictures = async (page: Page): Promise<string[]> => {
 const picturesFolder = process.env['POHF_PICTURES']
 
 /** Finds nothing by axe, nothing wider than the window, and no target below 44 px. */
-export const lookAt = async (page: Page, name: string, full = true): Promise<void> => {
+export const checkPage = async (page: Page, name: string, full = true): Promise<void> => {
   if (picturesFolder) {
     mkdirSync(picturesFolder, { recursive: true })
     await page.screenshot({ path: `${picturesFolder}/${name}.png`, fullPage: full })
@@ -90,7 +90,7 @@ type Question = {
   readonly title: string
   readonly choices: readonly string[]
 }
-const see = (page: Page): Promise<Question> =>
+const readQuestion = (page: Page): Promise<Question> =>
   page.evaluate<Question>(`(() => {
     const dialog = document.querySelector('pohf-questions')?.shadowRoot.querySelector('dialog')
     const open = dialog?.open === true && dialog.className === 'choose' && dialog.querySelector('.bar.runs') !== null
@@ -98,7 +98,7 @@ const see = (page: Page): Promise<Question> =>
   })()`)
 
 /** Answers the questions with words by keyboard: it reads what stands there, as a person does. */
-export const answerByWords = async (
+export const answerTextQuestions = async (
   page: Page,
   onQuestion: () => Promise<void> = async () => undefined,
   press: (key: string) => Promise<void> = (key) => page.keyboard.press(key),
@@ -107,7 +107,7 @@ export const answerByWords = async (
   const deadline = performance.now() + 90_000
   while (performance.now() < deadline) {
     const left = await page.locator('.bar-foot .dots i:not(.full)').count()
-    const { open, over, title, choices } = await see(page)
+    const { open, over, title, choices } = await readQuestion(page)
     if (left === 0 && !over) return
     if (open && title !== last) {
       last = title

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { consolePages, templateOf } from '../../server/src/discovery/web-pages.ts'
+import { webPages, templateOf } from '../../server/src/discovery/web-pages.ts'
 import { tagPages } from '../../server/src/discovery/tag.ts'
 import type { Page as Served } from '../../server/src/platform/http/call.ts'
 import { pages as workPages } from '../../server/src/work/pages.ts'
@@ -39,7 +39,7 @@ const bodyOf = async (request: IncomingMessage): Promise<string> => {
  * The whole service at an address that passkeys are bound to, with pages built from the sources as they are now. The
  * line to the API can be cut, for one kind of call or for all, and made slow.
  */
-export const openWorkStage = async (
+export const startWorkerFixture = async (
   /** Settings of what must know the address first, as a card provider does. */
   settingsAt: (url: string) => Promise<Record<string, string>> = async () => ({}),
 ) => {
@@ -54,7 +54,7 @@ export const openWorkStage = async (
     eachWayMs: 0,
   }
   const served: Served[] = [
-    ...consolePages(url, pages),
+    ...webPages(url, pages),
     ...tagPages(scripts),
     ...workPages(templateOf('work.html', pages)),
   ]

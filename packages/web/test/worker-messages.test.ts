@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { flagCaps } from '@pohf/scorer'
 import { errorCatalogue } from '@pohf/protocol'
-import { answerOf, faultOf } from '../src/worker/fields.ts'
+import { answerFromValues, validateField } from '../src/worker/fields.ts'
 import type { AnswerField } from '../src/worker/wire.ts'
 import { german } from '../src/worker/messages-de.ts'
 import { english } from '../src/worker/messages.ts'
@@ -70,16 +70,16 @@ const fields: Readonly<Record<'line' | 'many' | 'yes', AnswerField>> = {
 }
 
 test('a field is missing, too long or fine; no is an answer, and white space is none', () => {
-  assert.equal(faultOf(fields.line, { line: '   ' }), 'missing')
-  assert.equal(faultOf(fields.line, { line: 'longer' }), 'long')
-  assert.equal(faultOf(fields.line, { line: ' fits ' }), undefined)
-  assert.equal(faultOf(fields.yes, { yes: false }), undefined)
-  assert.equal(faultOf(fields.yes, {}), 'missing')
-  assert.equal(faultOf(fields.many, { many: [] }), undefined)
+  assert.equal(validateField(fields.line, { line: '   ' }), 'missing')
+  assert.equal(validateField(fields.line, { line: 'longer' }), 'long')
+  assert.equal(validateField(fields.line, { line: ' fits ' }), undefined)
+  assert.equal(validateField(fields.yes, { yes: false }), undefined)
+  assert.equal(validateField(fields.yes, {}), 'missing')
+  assert.equal(validateField(fields.many, { many: [] }), undefined)
 })
 
 test('what was left empty is not sent', () => {
-  const sent = answerOf([fields.line, fields.many, fields.yes], {
+  const sent = answerFromValues([fields.line, fields.many, fields.yes], {
     line: ' x ',
     many: [],
     yes: false,

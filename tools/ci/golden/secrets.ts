@@ -5,22 +5,22 @@ import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { networkTagOf } from '../../../packages/server/src/agents/register.ts'
-import { houseAgentId } from '../../../packages/server/src/agents/platform-agent.ts'
+import { platformAgentId } from '../../../packages/server/src/agents/platform-agent.ts'
 import { pairwiseSubject } from '../../../packages/server/src/credentials/rules.ts'
 import { freeAccountOf } from '../../../packages/server/src/credits/rules.ts'
 import { singleChunkTelemetry } from '../../../packages/server/src/evidence/proof.ts'
 import {
   attentionChallenge,
   loginCookie,
-  noCookie,
+  expiredLoginCookie,
   nullifierOf,
   signalOf,
 } from '../../../packages/server/src/members/rules.ts'
-import { firstHash, hashEntry } from '../../../packages/server/src/operators/rules.ts'
+import { initialHash, hashEntry } from '../../../packages/server/src/operators/rules.ts'
 import { claimOf, holdAccountOf, userAccountOf } from '../../../packages/server/src/partners/rules.ts'
 import type { Ctx } from '../../../packages/server/src/platform/ops/context.ts'
 import { loadSecrets, openFor, type Secrets } from '../../../packages/server/src/platform/ops/secrets.ts'
-import { truthOf } from '../../../packages/server/src/sessions/recording/probes.ts'
+import { expectedAnswerOf } from '../../../packages/server/src/sessions/recording/probes.ts'
 import { recordKey } from '../../../packages/server/src/sessions/recording/records.ts'
 import { makeViewToken } from '../../../packages/server/src/sessions/rules.ts'
 import { payloadHash, typedId } from '../../../packages/server/src/signing/rules.ts'
@@ -29,9 +29,9 @@ import { makePurchaseId } from '../../../packages/server/src/purchases/id.ts'
 import { recoveryMessage, secretHashOf } from '../../../packages/server/src/purchases/rules.ts'
 import { makeTaskToken } from '../../../packages/server/src/microtasks/token.ts'
 import {
-  challengeOf,
-  vestingOf,
-  workerOf,
+  sessionChallengeOf,
+  vestingAccountOf,
+  payeeRefOf,
   workerRefOf,
 } from '../../../packages/server/src/work/units/rules.ts'
 import { linesText } from './compare.ts'
@@ -145,9 +145,9 @@ const codesOf = (secrets: Secrets): Record<string, string> => {
   const terms = { workflowId: 'wf_golden', amountUsdcMicro: 100_000n, network }
   return {
     'pairwise subject': pairwiseSubject(secrets.derive('pairwise'), agentId, personId),
-    'worker of the ledger': workerOf(worker, personId),
+    'worker of the ledger': payeeRefOf(worker, personId),
     'worker as a buyer sees them': workerRefOf(worker, { agentId, mode, personId }),
-    'challenge of an assignment': challengeOf(worker, 'asg_golden'),
+    'challenge of an assignment': sessionChallengeOf(worker, 'asg_golden'),
     'challenge of an attention check': attentionChallenge(secrets.derive('attention'), {
       agentId,
       mode,
@@ -184,25 +184,25 @@ const namesOf = (): Record<string, string> => {
     details: { a: 1 },
   }
   return {
-    'hash of an audit line': hashEntry(firstHash, entry).toString('hex'),
+    'hash of an audit line': hashEntry(initialHash, entry).toString('hex'),
     'account of a partner user': userAccountOf(agentId, 'user-1'),
     'account of a held payout': holdAccountOf('pay_golden'),
-    'account of vesting Stars': vestingOf('wrk_golden'),
+    'account of vesting Stars': vestingAccountOf('wrk_golden'),
     'account of a free month': freeAccountOf('2026-01'),
     'conversion without a key': claimOf({ userRef: 'user-1', points: 5, key: undefined }),
     'conversion with a key': claimOf({ userRef: 'user-1', points: 5, key: 'k' }),
-    'agent of the platform, live': houseAgentId({ CELL: 'aa' }, 'live'),
-    'agent of the platform, test': houseAgentId({ CELL: 'aa' }, 'test'),
+    'agent of the platform, live': platformAgentId({ CELL: 'aa' }, 'live'),
+    'agent of the platform, test': platformAgentId({ CELL: 'aa' }, 'test'),
     'record key': recordKey(Buffer.alloc(32, 1), sessionId, 0).toString('hex'),
-    'pointing probe': JSON.stringify(truthOf({ kind: 'point', seed: 'golden' })),
-    'choosing probe': JSON.stringify(truthOf({ kind: 'choose', seed: 'golden' })),
+    'pointing probe': JSON.stringify(expectedAnswerOf({ kind: 'point', seed: 'golden' })),
+    'choosing probe': JSON.stringify(expectedAnswerOf({ kind: 'choose', seed: 'golden' })),
     'simulated telemetry': JSON.stringify(singleChunkTelemetry(Buffer.alloc(16, 1), { a: 1 })),
     'journal id': typedId('statuslist+jwt', { a: 1 }),
     'journal hash': payloadHash({ b: 1, a: 2 }),
     'purchase secret hash': secretHashOf(purchaseId).toString('hex'),
     'purchase recovery message': JSON.stringify(recoveryMessage('https://pohf.example', purchaseId, '1')),
     'cookie of a person': loginCookie('token'),
-    'no cookie': noCookie,
+    'no cookie': expiredLoginCookie,
     ...Object.fromEntries(Object.entries(signed).map(([name, value]) => [`webhook header ${name}`, value])),
   }
 }

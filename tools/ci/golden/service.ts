@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { endpoints, operatorEndpoints, type Endpoint } from '../../../packages/protocol/src/index.ts'
 import { createDatabase, startCluster } from '../../../packages/server/dev/cluster.ts'
-import { buildApp, buildContext, buildDuties, type App } from '../../../packages/server/src/wiring/index.ts'
+import { buildApp, buildContext, buildJobs, type App } from '../../../packages/server/src/wiring/index.ts'
 import { readConfig } from '../../../packages/server/src/platform/ops/config.ts'
 import type { Ctx } from '../../../packages/server/src/platform/ops/context.ts'
-import { makeLog } from '../../../packages/server/src/platform/ops/log.ts'
+import { makeLogger } from '../../../packages/server/src/platform/ops/log.ts'
 import { migrate } from '../../../packages/server/src/platform/db/migrate.ts'
 import { dumpSchema, type SchemaDump } from '../../../packages/server/test/architecture/schema-dump.ts'
 import { jsonText, linesText } from './compare.ts'
@@ -178,7 +178,7 @@ const serviceTexts = async (ctx: Ctx): Promise<[string, string][]> => {
         'jobs.tsv',
         linesText([
           ...(await topicLines(ctx, app.operator)),
-          ...buildDuties(ctx).map(({ name, everyMs }) => `job\t${name}\t${everyMs} ms`),
+          ...buildJobs(ctx).map(({ name, everyMs }) => `job\t${name}\t${everyMs} ms`),
         ]),
       ],
     ]
@@ -197,7 +197,7 @@ export const serviceFiles = async (): Promise<[string, string][]> => {
     const config = readConfig(environmentIn(folder, url))
     const ctx = buildContext({
       config,
-      log: makeLog('silent'),
+      log: makeLogger('silent'),
       clock: { now: () => now },
       name: 'pohf-golden',
     })

@@ -3,9 +3,9 @@ import { WINDOW_FEATURES, WINDOW_SECONDS } from '../../../packages/scorer/src/fe
 import type { MotionModel, WindowModel } from '../../../packages/scorer/src/model.ts'
 import type { Evaluation } from './evaluate.ts'
 import { fitLogistic, LEVELS, quantile } from './fit.ts'
-import { refuseLeaks } from './split.ts'
-import { RECIPE, train, type Trained } from './train.ts'
-import { botsToTeach, peopleToTeach, testPeople, type World } from './dataset.ts'
+import { assertNoLeak } from './split.ts'
+import { RECIPE, train, type TrainedModel } from './train.ts'
+import { selectTrainingBots, selectTrainingPeople, testPeople, type Dataset } from './dataset.ts'
 
 export const VERSION = 'input-2026.11'
 
@@ -14,7 +14,7 @@ const short = (value: number) => Number(value.toPrecision(6))
 const shortAll = (values: readonly number[]) => values.map(short)
 
 /** Two numbers that turn a score into a probability: people against unseen bots, every family with the same say. */
-function calibrate(model: Trained, unseen: Evaluation['unseen']): WindowModel['calibration'] {
+function calibrate(model: TrainedModel, unseen: Evaluation['unseen']): WindowModel['calibration'] {
   const rows = [...model.people, ...unseen.flatMap(({ scores }) => scores)].map((score) =>
     Float64Array.of(score),
   )
@@ -27,9 +27,9 @@ function calibrate(model: Trained, unseen: Evaluation['unseen']): WindowModel['c
   return { slope: short(slopes[0] ?? 0), offset: short(bias) }
 }
 
-function fitWindow(world: World, seconds: WindowModel['seconds'], evaluation: Evaluation): WindowModel {
-  const model = train(peopleToTeach(world), botsToTeach(world, []), seconds)
-  refuseLeaks(world.split, [], { taught: model.taught, judged: [] })
+function fitWindow(world: Dataset, seconds: WindowModel['seconds'], evaluation: Evaluation): WindowModel {
+  const model = train(selectTrainingPeople(world), selectTrainingBots(world, []), seconds)
+  assertNoLeak(world.split, [], { taught: model.taught, judged: [] })
   const sorted = model.people.toSorted((left, right) => left - right)
   const shortScale = (scale: WindowModel['logisticScale']) => ({
     median: short(scale.median),
@@ -56,7 +56,7 @@ const units = (sessions: readonly { readonly unit: string }[]) =>
   new Set(sessions.map(({ unit }) => unit)).size
 
 /** Fits every window length. The evaluation gives the calibration its unseen bots, and the card its rates. */
-export function buildModel(world: World, evaluation: Evaluation) {
+export function buildModel(world: Dataset, evaluation: Evaluation) {
   const model: MotionModel = {
     version: VERSION,
     features: WINDOW_FEATURES,
@@ -72,8 +72,8 @@ export function buildModel(world: World, evaluation: Evaluation) {
       perFamily: RECIPE.perFamily,
     },
     data: {
-      trainingPeople: units(peopleToTeach(world)),
-      trainingSessions: peopleToTeach(world).length / 2,
+      trainingPeople: units(selectTrainingPeople(world)),
+      trainingSessions: selectTrainingPeople(world).length / 2,
       testPeople: units(testPeople(world.people, world.split)),
       botSessions: world.bots.length,
       variantSessions: world.variants.length,

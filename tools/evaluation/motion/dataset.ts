@@ -1,28 +1,28 @@
 // Everything the fits and the evaluation look at, read or generated once.
 import { readBots, readHumans, type Session } from '../data.ts'
 import { attackerLibrary, generateBots, generateVariants, reclock } from './generate.ts'
-import { featured, type Featured } from './windows.ts'
+import { extractFeatures, type FeaturedSession } from './windows.ts'
 import { readSplit, type Split } from './split.ts'
 
-export type World = {
+export type Dataset = {
   readonly split: Split
-  readonly people: readonly Featured[]
+  readonly people: readonly FeaturedSession[]
   /** The same people on the frame clock: one copy to teach, another to judge. */
-  readonly reclockedToTeach: readonly Featured[]
-  readonly reclockedToJudge: readonly Featured[]
-  readonly bots: readonly Featured[]
+  readonly reclockedTrainingPeople: readonly FeaturedSession[]
+  readonly reclockedToJudge: readonly FeaturedSession[]
+  readonly bots: readonly FeaturedSession[]
   /** Captured in a real Chromium: judged, never taught. */
-  readonly captured: readonly Featured[]
-  readonly variants: readonly Featured[]
+  readonly captured: readonly FeaturedSession[]
+  readonly variants: readonly FeaturedSession[]
 }
 
 export const FULL = { sessionsPerFamily: 120, variantsPerFamily: 30 } as const
 
-export function loadWorld(
+export function loadDataset(
   folder: string,
   { sessionsPerFamily, variantsPerFamily }: { sessionsPerFamily: number; variantsPerFamily: number },
-  toFeatures: (session: Session) => Featured = featured,
-): World {
+  toFeatures: (session: Session) => FeaturedSession = extractFeatures,
+): Dataset {
   const split = readSplit(folder)
   const humans = readHumans(folder)
   const library = attackerLibrary(humans, split)
@@ -31,7 +31,7 @@ export function loadWorld(
   return {
     split,
     people: judgedOrTaught.map(toFeatures),
-    reclockedToTeach: reclock(judgedOrTaught, 1_000_000).map(toFeatures),
+    reclockedTrainingPeople: reclock(judgedOrTaught, 1_000_000).map(toFeatures),
     reclockedToJudge: reclock(judgedOrTaught, 2_000_000).map(toFeatures),
     bots: [
       ...given.filter(({ source }) => source === 'offline'),
@@ -43,16 +43,23 @@ export function loadWorld(
 }
 
 /** Training people as recorded and on the frame clock. */
-export function peopleToTeach({ people, reclockedToTeach, split }: World): Featured[] {
+export function selectTrainingPeople({
+  people,
+  reclockedTrainingPeople: reclockedToTeach,
+  split,
+}: Dataset): FeaturedSession[] {
   return [...people, ...reclockedToTeach].filter(({ user }) => user !== null && split.train.has(user))
 }
 
-export function testPeople(people: readonly Featured[], split: Split): Featured[] {
+export function testPeople(people: readonly FeaturedSession[], split: Split): FeaturedSession[] {
   return people.filter(({ user }) => user !== null && split.test.has(user))
 }
 
 /** The bots and variants that a model may see while this group is hidden. */
-export function botsToTeach({ bots, variants }: World, hidden: readonly string[]): Featured[] {
+export function selectTrainingBots(
+  { bots, variants }: Dataset,
+  hidden: readonly string[],
+): FeaturedSession[] {
   return [...bots, ...variants].filter(
     ({ family, parent }) => !hidden.includes(family) && !(parent !== null && hidden.includes(parent)),
   )

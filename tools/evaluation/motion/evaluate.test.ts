@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { findData, readHumans } from '../data.ts'
 import { evaluate } from './evaluate.ts'
 import { fitLogistic } from './fit.ts'
-import { auc, equalErrorRate, humansLost } from './metrics.ts'
+import { auc, equalErrorRate, falseRejectionRate } from './metrics.ts'
 import { computeProbes } from '../probes.ts'
 import { LeakError } from './split.ts'
-import { loadWorld, type World } from './dataset.ts'
+import { loadDataset, type Dataset } from './dataset.ts'
 
 const data = findData()
 const skip = 'missing' in data ? data.missing : false
@@ -18,9 +18,9 @@ test('the rates of scores that are known by hand', () => {
   assert.equal(auc(people, people), 0.5)
   assert.equal(equalErrorRate(people, [-1, 0]), 0)
   assert.equal(equalErrorRate(people, people), 0.5)
-  assert.equal(humansLost(people, [-1, 0], 0.99), 0)
-  assert.equal(humansLost(people, [0, 2.5], 0.99), 0.5)
-  assert.equal(humansLost(people, [0, 2.5], 0.5), 0)
+  assert.equal(falseRejectionRate(people, [-1, 0], 0.99), 0)
+  assert.equal(falseRejectionRate(people, [0, 2.5], 0.99), 0.5)
+  assert.equal(falseRejectionRate(people, [0, 2.5], 0.5), 0)
 })
 
 test('the logistic fit finds the side that people are on, and gives the same bits twice', () => {
@@ -52,16 +52,16 @@ test(
   'the small form: unseen synthetic families are told from test people, a smuggled test user is caught',
   { skip },
   () => {
-    const world = loadWorld(folder, { sessionsPerFamily: 3, variantsPerFamily: 1 })
+    const world = loadDataset(folder, { sessionsPerFamily: 3, variantsPerFamily: 1 })
     const groups = world.split.groups.filter((group) => group.includes('windmouse'))
-    const small: World = { ...world, split: { ...world.split, groups } }
+    const small: Dataset = { ...world, split: { ...world.split, groups } }
     const { families } = evaluate(small, () => {}, [3])
     const windmouse = families.find(({ family }) => family === 'windmouse')
     assert.ok(windmouse && windmouse.auc > 0.99 && windmouse.lostAt95 < 0.05)
     // A test user whose sessions are filed under training: the rows still say whose they are.
     const smuggled = small.people.filter(({ user }) => user === 61)
     assert.ok(smuggled.length > 0)
-    const leaky: World = { ...small, variants: [...small.variants, ...smuggled] }
+    const leaky: Dataset = { ...small, variants: [...small.variants, ...smuggled] }
     assert.throws(() => evaluate(leaky, () => {}, [10]), LeakError)
   },
 )

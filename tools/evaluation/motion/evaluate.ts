@@ -1,11 +1,11 @@
 // Leaves out one group of families at a time and judges it by models that never saw it, on people who taught none.
 import { WINDOW_SECONDS, type WindowSeconds } from '../../../packages/scorer/src/features.ts'
 import { createRandom } from '../../../packages/arena/src/index.ts'
-import { auc, equalErrorRate, humansLost, shareAtOrBelow } from './metrics.ts'
-import { windowsOf, type Row } from './windows.ts'
-import { refuseLeaks } from './split.ts'
-import { train, type Trained } from './train.ts'
-import { botsToTeach, peopleToTeach, testPeople, type World } from './dataset.ts'
+import { auc, equalErrorRate, falseRejectionRate, shareAtOrBelow } from './metrics.ts'
+import { windowsOf, type FeatureWindow } from './windows.ts'
+import { assertNoLeak } from './split.ts'
+import { train, type TrainedModel } from './train.ts'
+import { selectTrainingBots, selectTrainingPeople, testPeople, type Dataset } from './dataset.ts'
 
 export type Rates = {
   readonly auc: number
@@ -30,7 +30,7 @@ export type FamilyResult = Rates & {
   readonly curve: readonly CurvePoint[]
 }
 type CurvePoint = { readonly passed: number; readonly lost: number }
-type CapturedResult = {
+type RecordedBotResult = {
   readonly family: string
   readonly seconds: WindowSeconds
   readonly windows: number
@@ -39,7 +39,7 @@ type CapturedResult = {
 }
 export type Evaluation = {
   readonly families: readonly FamilyResult[]
-  readonly captured: readonly CapturedResult[]
+  readonly captured: readonly RecordedBotResult[]
   /** Scores of bots by models that never saw them, for the calibration. */
   readonly unseen: readonly {
     readonly family: string
@@ -50,30 +50,30 @@ export type Evaluation = {
 
 /** Fewer windows than this make no rate. */
 const WINDOWS_MIN = 20
-const DRAWS = 200
+const BOOTSTRAP_DRAWS = 200
 /** Made of human strokes. Motion alone is not expected to stop them. */
 export const HUMAN_DERIVED: readonly string[] = ['stroke_replay', 'stroke_morph']
 
-type Scored = { readonly unit: string; readonly score: number }
+type ScoredWindow = { readonly unit: string; readonly score: number }
 
 function ratesOf(people: readonly number[], bots: readonly number[]): Rates {
   return {
     auc: auc(people, bots),
     eer: equalErrorRate(people, bots),
-    lostAt95: humansLost(people, bots, 0.95),
-    lostAt99: humansLost(people, bots, 0.99),
+    lostAt95: falseRejectionRate(people, bots, 0.95),
+    lostAt99: falseRejectionRate(people, bots, 0.99),
   }
 }
 
-function byUnit(scored: readonly Scored[]): number[][] {
+function byUnit(scored: readonly ScoredWindow[]): number[][] {
   const units = new Map<string, number[]>()
   for (const { unit, score } of scored) units.set(unit, [...(units.get(unit) ?? []), score])
   return [...units.values()]
 }
 
 function intervalsOf(
-  people: readonly Scored[],
-  bots: readonly Scored[],
+  people: readonly ScoredWindow[],
+  bots: readonly ScoredWindow[],
   seed: number,
 ): FamilyResult['intervals'] {
   const random = createRandom(seed)
@@ -81,10 +81,13 @@ function intervalsOf(
     Array.from({ length: units.length }, () => units[Math.floor(random() * units.length)] ?? []).flat()
   const peopleUnits = byUnit(people)
   const botUnits = byUnit(bots)
-  const drawn = Array.from({ length: DRAWS }, () => ratesOf(draw(peopleUnits), draw(botUnits)))
+  const drawn = Array.from({ length: BOOTSTRAP_DRAWS }, () => ratesOf(draw(peopleUnits), draw(botUnits)))
   const between = (rate: (rates: Rates) => number): Interval => {
     const sorted = drawn.map(rate).toSorted((left, right) => left - right)
-    return [sorted[Math.floor(DRAWS * 0.025)] ?? 0, sorted[Math.ceil(DRAWS * 0.975) - 1] ?? 1]
+    return [
+      sorted[Math.floor(BOOTSTRAP_DRAWS * 0.025)] ?? 0,
+      sorted[Math.ceil(BOOTSTRAP_DRAWS * 0.975) - 1] ?? 1,
+    ]
   }
   return {
     eer: between(({ eer }) => eer),
@@ -93,13 +96,13 @@ function intervalsOf(
   }
 }
 
-const scoresOf = (rows: readonly Row[], model: Trained): Scored[] =>
+const scoresOf = (rows: readonly FeatureWindow[], model: TrainedModel): ScoredWindow[] =>
   rows.map(({ unit, features }) => ({ unit, score: model.score(features) }))
-const plain = (scored: readonly Scored[]) => scored.map(({ score }) => score)
+const scoreValues = (scored: readonly ScoredWindow[]) => scored.map(({ score }) => score)
 
 /** Judges one hidden group at one window length. */
-function judgeGroup(world: World, hidden: readonly string[], seconds: WindowSeconds): Evaluation {
-  const model = train(peopleToTeach(world), botsToTeach(world, hidden), seconds)
+function evaluateGroup(world: Dataset, hidden: readonly string[], seconds: WindowSeconds): Evaluation {
+  const model = train(selectTrainingPeople(world), selectTrainingBots(world, hidden), seconds)
   const peopleRows = windowsOf(testPeople(world.people, world.split), seconds)
   const reclockedRows = windowsOf(testPeople(world.reclockedToJudge, world.split), seconds)
   const botRows = windowsOf(
@@ -110,45 +113,45 @@ function judgeGroup(world: World, hidden: readonly string[], seconds: WindowSeco
     world.captured.filter(({ family }) => hidden.includes(family)),
     seconds,
   )
-  refuseLeaks(world.split, hidden, {
+  assertNoLeak(world.split, hidden, {
     taught: model.taught,
     judged: [...peopleRows, ...reclockedRows, ...botRows, ...capturedRows],
   })
   const people = scoresOf(peopleRows, model)
-  const reclocked = plain(scoresOf(reclockedRows, model))
+  const reclocked = scoreValues(scoresOf(reclockedRows, model))
   const families: FamilyResult[] = []
-  const captured: CapturedResult[] = []
+  const captured: RecordedBotResult[] = []
   const unseen: { family: string; seconds: WindowSeconds; scores: number[] }[] = []
-  const of = (rows: readonly Row[], family: string) =>
+  const of = (rows: readonly FeatureWindow[], family: string) =>
     scoresOf(
       rows.filter((row) => row.family === family),
       model,
     )
   for (const family of hidden) {
-    const real = plain(of(capturedRows, family))
+    const real = scoreValues(of(capturedRows, family))
     if (real.length > 0) {
       captured.push({
         family,
         seconds,
         windows: real.length,
-        rejectedAt5: shareAtOrBelow(real, limitAt(plain(people), 0.05)),
-        rejectedAt1: shareAtOrBelow(real, limitAt(plain(people), 0.01)),
+        rejectedAt5: shareAtOrBelow(real, scoreAtShare(scoreValues(people), 0.05)),
+        rejectedAt1: shareAtOrBelow(real, scoreAtShare(scoreValues(people), 0.01)),
       })
     }
     const bots = of(botRows, family)
     if (bots.length < WINDOWS_MIN) continue
-    unseen.push({ family, seconds, scores: plain(bots) })
+    unseen.push({ family, seconds, scores: scoreValues(bots) })
     families.push({
       family,
       seconds,
       peopleWindows: people.length,
       botWindows: bots.length,
       botSessions: byUnit(bots).length,
-      ...ratesOf(plain(people), plain(bots)),
+      ...ratesOf(scoreValues(people), scoreValues(bots)),
       intervals: intervalsOf(people, bots, 31 * seconds + family.length),
-      reclocked: ratesOf(reclocked, plain(bots)),
-      passAt1: 1 - shareAtOrBelow(plain(bots), limitAt(plain(people), 0.01)),
-      curve: curveOf(plain(people), plain(bots)),
+      reclocked: ratesOf(reclocked, scoreValues(bots)),
+      passAt1: 1 - shareAtOrBelow(scoreValues(bots), scoreAtShare(scoreValues(people), 0.01)),
+      curve: curveOf(scoreValues(people), scoreValues(bots)),
     })
   }
   return { families, captured, unseen }
@@ -156,30 +159,30 @@ function judgeGroup(world: World, hidden: readonly string[], seconds: WindowSeco
 
 function curveOf(people: readonly number[], bots: readonly number[]): CurvePoint[] {
   return Array.from({ length: 41 }, (_, step) => {
-    const limit = limitAt(people, 10 ** (-3 + (3 * step) / 40))
+    const limit = scoreAtShare(people, 10 ** (-3 + (3 * step) / 40))
     return { passed: 1 - shareAtOrBelow(bots, limit), lost: shareAtOrBelow(people, limit) }
   })
 }
 
 /** The score at or below which this share of people lies. */
-function limitAt(people: readonly number[], share: number): number {
+function scoreAtShare(people: readonly number[], share: number): number {
   const sorted = people.toSorted((left, right) => left - right)
   return sorted[Math.max(0, Math.floor(share * sorted.length) - 1)] ?? -Infinity
 }
 
 export function evaluate(
-  world: World,
+  world: Dataset,
   note: (text: string) => void,
   lengths: readonly WindowSeconds[] = WINDOW_SECONDS,
 ): Evaluation {
   const families: FamilyResult[] = []
-  const captured: CapturedResult[] = []
+  const captured: RecordedBotResult[] = []
   const unseen: Evaluation['unseen'][number][] = []
   for (const seconds of lengths) {
     for (const hidden of world.split.groups) {
       if (!world.bots.some(({ family }) => hidden.includes(family))) continue
       note(`judging ${hidden.join(', ')} on ${seconds} s, unseen`)
-      const part = judgeGroup(world, hidden, seconds)
+      const part = evaluateGroup(world, hidden, seconds)
       families.push(...part.families)
       captured.push(...part.captured)
       unseen.push(...part.unseen)

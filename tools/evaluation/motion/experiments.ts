@@ -9,11 +9,11 @@ import {
 import { toStrokes, type Stroke } from '../../../packages/scorer/src/index.ts'
 import type { Session } from '../data.ts'
 import { equalErrorRate } from './metrics.ts'
-import { windowsOf, type Featured, type Summary } from './windows.ts'
+import { windowsOf, type FeaturedSession, type WindowSummary } from './windows.ts'
 import { RECIPE, train } from './train.ts'
-import { botsToTeach, loadWorld, peopleToTeach, testPeople, type World } from './dataset.ts'
+import { selectTrainingBots, loadDataset, selectTrainingPeople, testPeople, type Dataset } from './dataset.ts'
 
-export type IdeaResult = {
+export type ExperimentResult = {
   readonly idea: string
   readonly seconds: 3 | 10
   /** Equal error against test people as recorded, on the frame clock, and training people left out in turn. */
@@ -23,7 +23,7 @@ export type IdeaResult = {
 }
 
 /** Four more numbers behind the features of a stroke: log distance, its direction (x, y), signed deflection. */
-function withGeometry({ points, ...session }: Session): Featured {
+function withGeometry({ points, ...session }: Session): FeaturedSession {
   const strokes = toStrokes(points).map((stroke) => [...strokeFeatures(stroke), ...geometryOf(stroke)])
   return { ...session, strokes }
 }
@@ -40,16 +40,17 @@ function geometryOf({ x, y }: Stroke): [number, number, number, number] {
 }
 
 const GEOMETRY = STROKE_FEATURES.length
-const column = (strokes: Featured['strokes'], index: number) => strokes.map((stroke) => stroke[index] ?? 0)
+const column = (strokes: FeaturedSession['strokes'], index: number) =>
+  strokes.map((stroke) => stroke[index] ?? 0)
 const without =
-  (names: (name: string) => boolean): Summary =>
+  (names: (name: string) => boolean): WindowSummary =>
   (strokes) =>
     summarise(strokes).filter((_, index) => !names(WINDOW_FEATURES[index] ?? ''))
 
 const TREMOR = /^(tremor|noise)/
 const CORRECTIONS = /^(peaks_per_second|second_peak|main_hump|half_width|half_rise|head_time|tail_time)/
 
-const IDEAS: readonly { readonly idea: string; readonly summary: Summary }[] = [
+const EXPERIMENTS: readonly { readonly idea: string; readonly summary: WindowSummary }[] = [
   { idea: 'the model as it is', summary: summarise },
   { idea: 'without the tremor spectrum', summary: without((name) => TREMOR.test(name)) },
   { idea: 'without correction sub-movements', summary: without((name) => CORRECTIONS.test(name)) },
@@ -86,14 +87,17 @@ const IDEAS: readonly { readonly idea: string; readonly summary: Summary }[] = [
 ]
 
 /** Tries every idea against blends; takes about a minute. */
-export function tryIdeas(folder: string, sessionsPerFamily: number): IdeaResult[] {
-  const world: World = loadWorld(folder, { sessionsPerFamily, variantsPerFamily: 20 }, withGeometry)
+export function runExperiments(folder: string, sessionsPerFamily: number): ExperimentResult[] {
+  const world: Dataset = loadDataset(folder, { sessionsPerFamily, variantsPerFamily: 20 }, withGeometry)
   const hidden = world.split.groups.find((group) => group.includes('stroke_morph')) ?? []
-  const results: IdeaResult[] = []
+  const results: ExperimentResult[] = []
   for (const seconds of [3, 10] as const) {
-    for (const { idea, summary } of IDEAS) {
-      const model = train(peopleToTeach(world), botsToTeach(world, hidden), seconds, { ...RECIPE, summary })
-      const scores = (sessions: readonly Featured[]) =>
+    for (const { idea, summary } of EXPERIMENTS) {
+      const model = train(selectTrainingPeople(world), selectTrainingBots(world, hidden), seconds, {
+        ...RECIPE,
+        summary,
+      })
+      const scores = (sessions: readonly FeaturedSession[]) =>
         windowsOf(sessions, seconds, summary).map(({ features }) => model.score(features))
       const bots = scores(world.bots.filter(({ family }) => family === 'stroke_morph'))
       results.push({

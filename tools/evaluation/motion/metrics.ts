@@ -23,7 +23,11 @@ export function auc(people: readonly number[], bots: readonly number[]): number 
 }
 
 /** The share of people at or below the threshold that rejects at least this share of bots. */
-export function humansLost(people: readonly number[], bots: readonly number[], rejection: number): number {
+export function falseRejectionRate(
+  people: readonly number[],
+  bots: readonly number[],
+  rejection: number,
+): number {
   const sorted = rising(bots)
   const threshold = sorted[Math.min(sorted.length, Math.ceil(rejection * sorted.length)) - 1] ?? -Infinity
   return countBelow(rising(people), threshold, true) / people.length

@@ -1,12 +1,12 @@
 // Whole sessions judged by the model that ships: how often the flag is raised, and how fast.
 import { currentModel } from '../../../packages/scorer/src/current-model.ts'
-import { judgeMotion } from '../../../packages/scorer/src/index.ts'
+import { evaluateMotion } from '../../../packages/scorer/src/index.ts'
 import { offlineSession } from '../../../packages/arena/src/index.ts'
 import { readBots, readCircles, readHumans, type Session } from '../data.ts'
 import { reclock } from './generate.ts'
 import type { Split } from './split.ts'
 
-export type SessionRow = {
+export type SessionRates = {
   readonly who: string
   readonly sessions: number
   /** Sessions with at least one second of motion, and with three. */
@@ -18,7 +18,7 @@ export type SessionRow = {
 
 const families = (sessions: readonly Session[]) => [...new Set(sessions.map(({ family }) => family))]
 
-export function judgeSessions(folder: string, split: Split): SessionRow[] {
+export function evaluateSessions(folder: string, split: Split): SessionRates[] {
   const people = readHumans(folder).filter(({ user }) => user !== null && split.test.has(user))
   const captured = readBots(folder).filter(({ source }) => source === 'chromium')
   const circles = readCircles(folder)
@@ -40,8 +40,10 @@ export function judgeSessions(folder: string, split: Split): SessionRow[] {
   ]
 }
 
-function rowOf(who: string, sessions: readonly Session[]): SessionRow {
-  const judged = sessions.map(({ points }) => judgeMotion(points, currentModel)).filter(({ p }) => p !== null)
+function rowOf(who: string, sessions: readonly Session[]): SessionRates {
+  const judged = sessions
+    .map(({ points }) => evaluateMotion(points, currentModel))
+    .filter(({ p }) => p !== null)
   const sorted = judged.map(({ p }) => p ?? 0).toSorted((left, right) => left - right)
   return {
     who,
@@ -56,11 +58,11 @@ function rowOf(who: string, sessions: readonly Session[]): SessionRow {
 /** Sessions of one minute judged per second of one core's time, so that a busy machine counts for little. */
 export function measureSpeed(): number {
   const sessions = Array.from({ length: 60 }, (_, seed) => offlineSession('sigma_lognormal', seed))
-  for (const points of sessions) judgeMotion(points, currentModel)
+  for (const points of sessions) evaluateMotion(points, currentModel)
   const before = process.cpuUsage()
   const rounds = 5
   for (let round = 0; round < rounds; round += 1) {
-    for (const points of sessions) judgeMotion(points, currentModel)
+    for (const points of sessions) evaluateMotion(points, currentModel)
   }
   const { user, system } = process.cpuUsage(before)
   return (rounds * sessions.length * 1_000_000) / (user + system)

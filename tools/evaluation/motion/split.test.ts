@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findData } from '../data.ts'
-import { LeakError, type Origin, readSplit, refuseLeaks, type Split } from './split.ts'
+import { LeakError, type Origin, readSplit, assertNoLeak, type Split } from './split.ts'
 
 const split: Split = {
   train: new Set([1, 2]),
@@ -13,7 +13,7 @@ const person = (user: number): Origin => ({ family: 'human', parent: null, user 
 const bot = (family: string, parent: string | null = null): Origin => ({ family, parent, user: null })
 
 const check = (taught: readonly Origin[], judged: readonly Origin[]) => () =>
-  refuseLeaks(split, ['stroke_replay', 'stroke_morph'], { taught, judged })
+  assertNoLeak(split, ['stroke_replay', 'stroke_morph'], { taught, judged })
 const taught = [person(1), person(2), bot('windmouse'), bot('windmouse_variant', 'windmouse')]
 const judged = [person(3), person(4), bot('stroke_morph')]
 

@@ -11,7 +11,7 @@ export type Split = {
   readonly groups: readonly (readonly string[])[]
 }
 
-type Stored = {
+type StoredSplit = {
   readonly human_sapimouse: {
     readonly train_users: string
     readonly test_users: string
@@ -29,7 +29,7 @@ function rangeOf(text: string): Set<number> {
 }
 
 export function readSplit(folder: string): Split {
-  const stored = JSON.parse(readFileSync(join(folder, 'splits.json'), 'utf8')) as Stored
+  const stored = JSON.parse(readFileSync(join(folder, 'splits.json'), 'utf8')) as StoredSplit
   return {
     train: rangeOf(stored.human_sapimouse.train_users),
     test: rangeOf(stored.human_sapimouse.test_users),
@@ -52,7 +52,7 @@ export class LeakError extends Error {
 }
 
 /** Refuses a fit that has seen what it will be judged by. Looks at the rows themselves, not at how they were chosen. */
-export function refuseLeaks(
+export function assertNoLeak(
   split: Split,
   heldOut: readonly string[],
   rows: { readonly taught: readonly Origin[]; readonly judged: readonly Origin[] },

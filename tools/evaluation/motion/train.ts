@@ -3,14 +3,21 @@
 import { summarise } from '../../../packages/scorer/src/features.ts'
 import { combine } from '../../../packages/scorer/src/model.ts'
 import { fitParts, partScores, scaleOf, type Options, type Parts } from './fit.ts'
-import { overlappingWindowsOf, thin, windowsOf, type Featured, type Row, type Summary } from './windows.ts'
+import {
+  overlappingWindowsOf,
+  sampleEvenly,
+  windowsOf,
+  type FeaturedSession,
+  type FeatureWindow,
+  type WindowSummary,
+} from './windows.ts'
 
 export type Recipe = Options & {
   /** Overlapping training windows per window length. */
   readonly density: number
   /** Training windows of one family at most. */
   readonly perFamily: number
-  readonly summary: Summary
+  readonly summary: WindowSummary
 }
 
 /** Found in a dozen trials that looked at test users too, so the rates of test users flatter it a little. */
@@ -18,7 +25,7 @@ export const RECIPE: Recipe = { ridge: 1, penalty: 300, density: 4, perFamily: 3
 
 const FOLDS = 3
 
-export type Trained = {
+export type TrainedModel = {
   readonly parts: Parts
   readonly scales: {
     readonly known: ReturnType<typeof scaleOf>
@@ -26,21 +33,21 @@ export type Trained = {
   }
   /** Scores of training people by fits without them. */
   readonly people: readonly number[]
-  readonly taught: readonly Row[]
+  readonly taught: readonly FeatureWindow[]
   readonly score: (features: readonly number[]) => number
 }
 
 export function train(
-  people: readonly Featured[],
-  bots: readonly Featured[],
+  people: readonly FeaturedSession[],
+  bots: readonly FeaturedSession[],
   seconds: number,
   recipe: Recipe = RECIPE,
-): Trained {
+): TrainedModel {
   const families = [...new Set(bots.map(({ family }) => family))]
-  const botRows: Row[] = []
+  const botRows: FeatureWindow[] = []
   const botWeights: number[] = []
   for (const family of families) {
-    const rows = thin(
+    const rows = sampleEvenly(
       windowsOf(
         bots.filter((bot) => bot.family === family),
         seconds,
@@ -54,7 +61,7 @@ export function train(
     }
   }
   const taughtPeople = overlappingWindowsOf(people, seconds, recipe.density, recipe.summary)
-  const fit = (rows: readonly Row[]) =>
+  const fit = (rows: readonly FeatureWindow[]) =>
     fitParts(
       rows.map(({ features }) => features),
       botRows.map(({ features }) => features),

@@ -4,26 +4,26 @@ import { toStrokes } from '../../../packages/scorer/src/index.ts'
 import type { Session } from '../data.ts'
 import type { Origin } from './split.ts'
 
-export type Featured = Omit<Session, 'points'> & { readonly strokes: readonly (readonly number[])[] }
-export type Row = Origin & {
+export type FeaturedSession = Omit<Session, 'points'> & { readonly strokes: readonly (readonly number[])[] }
+export type FeatureWindow = Origin & {
   readonly unit: string
   readonly source: Session['source']
   readonly features: readonly number[]
 }
 
-export function featured({ points, ...session }: Session): Featured {
+export function extractFeatures({ points, ...session }: Session): FeaturedSession {
   return { ...session, strokes: toStrokes(points).map(strokeFeatures) }
 }
 
 /** Makes the features of a window from those of its strokes. */
-export type Summary = (strokes: Featured['strokes']) => number[]
+export type WindowSummary = (strokes: FeaturedSession['strokes']) => number[]
 
 /** One window after the other, as a session is judged. */
 export function windowsOf(
-  sessions: readonly Featured[],
+  sessions: readonly FeaturedSession[],
   seconds: number,
-  summary: Summary = summarise,
-): Row[] {
+  summary: WindowSummary = summarise,
+): FeatureWindow[] {
   return sessions.flatMap(({ strokes, ...origin }) =>
     groupStrokes(strokes, seconds).map((group) => ({ ...origin, features: summary(group) })),
   )
@@ -31,13 +31,13 @@ export function windowsOf(
 
 /** Windows that overlap, about `density` times as many: people are few, and a window may begin at any stroke. */
 export function overlappingWindowsOf(
-  sessions: readonly Featured[],
+  sessions: readonly FeaturedSession[],
   seconds: number,
   density: number,
-  summary: Summary,
-): Row[] {
+  summary: WindowSummary,
+): FeatureWindow[] {
   return sessions.flatMap(({ strokes, ...origin }) => {
-    const rows: Row[] = []
+    const rows: FeatureWindow[] = []
     let since = Infinity
     for (let first = 0; first < strokes.length; first += 1) {
       if (since >= seconds / density) {
@@ -52,7 +52,11 @@ export function overlappingWindowsOf(
   })
 }
 
-function endOfWindow(strokes: Featured['strokes'], first: number, seconds: number): number | undefined {
+function endOfWindow(
+  strokes: FeaturedSession['strokes'],
+  first: number,
+  seconds: number,
+): number | undefined {
   let motion = 0
   for (let index = first; index < strokes.length; index += 1) {
     motion += strokes[index]?.[0] ?? 0
@@ -62,7 +66,7 @@ function endOfWindow(strokes: Featured['strokes'], first: number, seconds: numbe
 }
 
 /** At most `limit` rows, evenly spaced. */
-export function thin(rows: readonly Row[], limit: number): Row[] {
+export function sampleEvenly(rows: readonly FeatureWindow[], limit: number): FeatureWindow[] {
   if (rows.length <= limit) return [...rows]
   return Array.from({ length: limit }, (_, index) => rows[Math.floor((index * rows.length) / limit)]).flatMap(
     (row) => row ?? [],

@@ -2,10 +2,10 @@
 // which two strokes are one. Only users 1 to 60 are looked at.
 import { createRandom, disguise, type Random } from '../../../packages/arena/src/index.ts'
 import {
-  finishDescriptor,
+  whitenDescriptor,
   rawDescriptor,
-  type ReadStroke,
-  readStroke,
+  type ResampledStroke,
+  resampleStroke,
   type ReplayDescriptor,
   type ReplayModel,
   strokeDistance,
@@ -24,7 +24,7 @@ export function collectStrokes(humans: readonly Session[]): PersonStroke[] {
 }
 
 /** Moved to begin at 0 and end at 1, so that two strokes can be blended place by place. */
-function endNormalise(stroke: ReadStroke): ReadStroke {
+function normaliseEndpoints(stroke: ResampledStroke): ResampledStroke {
   const [x0, y0] = [stroke.x[0] ?? 0, stroke.y[0] ?? 0]
   const [dx, dy] = [(stroke.x.at(-1) ?? 0) - x0, (stroke.y.at(-1) ?? 0) - y0]
   const square = dx * dx + dy * dy
@@ -40,9 +40,9 @@ function endNormalise(stroke: ReadStroke): ReadStroke {
 }
 
 /** Endless strokes nobody made, each a blend of two real ones, half of them mirrored: they fill an index. */
-export function createFiller(strokes: readonly PersonStroke[], model: ReplayModel, seed: number) {
+export function createFillerStrokes(strokes: readonly PersonStroke[], model: ReplayModel, seed: number) {
   const random: Random = createRandom(seed)
-  const sources = strokes.flatMap(({ run }) => readStroke(run) ?? []).map(endNormalise)
+  const sources = strokes.flatMap(({ run }) => resampleStroke(run) ?? []).map(normaliseEndpoints)
   const pick = () => sources[Math.floor(random() * sources.length)] ?? { x: [], y: [], law: [] }
   return (): ReplayDescriptor => {
     for (let attempt = 0; attempt < 10_000; attempt += 1) {
@@ -54,7 +54,7 @@ export function createFiller(strokes: readonly PersonStroke[], model: ReplayMode
         y: blend(one.y, other.y, side),
         law: blend(one.law, other.law, 1),
       })
-      const descriptor = finishDescriptor(raw, model)
+      const descriptor = whitenDescriptor(raw, model)
       if (descriptor) return descriptor
     }
     throw new Error('no blend of these strokes is informative')
@@ -156,10 +156,10 @@ type Halves = readonly {
 function calibrateRadius(model: ReplayModel, halves: Halves, size: number, rate: number): number {
   const nearest: number[] = []
   for (const [seed, { queries, sources }] of halves.entries()) {
-    const filler = createFiller(sources, model, 900 + seed)
+    const filler = createFillerStrokes(sources, model, 900 + seed)
     const descriptors = queries
-      .flatMap(({ run }) => readStroke(run) ?? [])
-      .flatMap((stroke) => finishDescriptor(rawDescriptor(stroke), model) ?? [])
+      .flatMap(({ run }) => resampleStroke(run) ?? [])
+      .flatMap((stroke) => whitenDescriptor(rawDescriptor(stroke), model) ?? [])
     const best = descriptors.map(() => Infinity)
     for (let count = 0; count < size; count += 1) {
       const stranger = filler()
@@ -193,8 +193,8 @@ export function fitReplay(strokes: readonly PersonStroke[], options: FitOptions)
   const raws: number[][] = []
   const noises: number[][] = []
   for (const { run } of training) {
-    const stroke = readStroke(run)
-    const again = readStroke(disguise(random, run, { jitterPx: 1, warp: 0.1, turns: true }))
+    const stroke = resampleStroke(run)
+    const again = resampleStroke(disguise(random, run, { jitterPx: 1, warp: 0.1, turns: true }))
     if (!stroke || !again) continue
     const [raw, changed] = [rawDescriptor(stroke), rawDescriptor(again)]
     raws.push(raw)

@@ -16,21 +16,21 @@ import {
   strokeDistance,
   toRuns,
 } from '../../../packages/scorer/src/index.ts'
-import { createFiller, type PersonStroke } from './fit.ts'
+import { createFillerStrokes, type PersonStroke } from './fit.ts'
 
 /** Informative strokes in one session of the evaluation. */
 const perSession = 8
 
-type Known = { readonly user: number; readonly session: number; readonly descriptor: ReplayDescriptor }
+type KnownStroke = { readonly user: number; readonly session: number; readonly descriptor: ReplayDescriptor }
 
-const describeAll = (strokes: readonly PersonStroke[], model: ReplayModel): Known[] =>
+const describeAll = (strokes: readonly PersonStroke[], model: ReplayModel): KnownStroke[] =>
   strokes.flatMap(({ user, session, run }) => {
     const descriptor = describeStroke(run, model)
     return descriptor ? [{ user, session, descriptor }] : []
   })
 
 /** Consecutive groups of eight; a rest of fewer is left out. */
-const inSessions = <T>(strokes: readonly T[]): T[][] =>
+const groupIntoSessions = <T>(strokes: readonly T[]): T[][] =>
   Array.from({ length: Math.floor(strokes.length / perSession) }, (_, index) =>
     strokes.slice(index * perSession, (index + 1) * perSession),
   )
@@ -48,9 +48,9 @@ type AttackRow = {
 }
 
 /** A change of each stroke; or a blend; or the family `stroke_replay` as a browser would report it. */
-type How = Disguise | 'morph' | 'frames'
+type AttackMethod = Disguise | 'morph' | 'frames'
 
-const attacks: readonly { readonly name: string; readonly how: How }[] = [
+const attacks: readonly { readonly name: string; readonly how: AttackMethod }[] = [
   { name: 'exact copy', how: { jitterPx: 0, warp: 0, turns: false } },
   { name: '0.5 px jitter, turned, scaled', how: { jitterPx: 0.5, warp: 0, turns: true } },
   { name: '1 px jitter, 5 % time warp', how: { jitterPx: 1, warp: 0.05, turns: false } },
@@ -77,7 +77,7 @@ const replayInFrames = ({ random, strokes }: Attacker): PersonStroke[] => {
   )
 }
 
-const disguiseAll = ({ random, strokes }: Attacker, how: How): PersonStroke[] => {
+const disguiseAll = ({ random, strokes }: Attacker, how: AttackMethod): PersonStroke[] => {
   if (how === 'frames') return replayInFrames({ random, strokes })
   if (how !== 'morph') return strokes.map((stroke) => ({ ...stroke, run: disguise(random, stroke.run, how) }))
   const morph = generatorOf(
@@ -107,7 +107,7 @@ function measureAttacks(strokes: readonly PersonStroke[], model: ReplayModel, re
       }))
       row.strokes += found.length
       row.strokesFound += found.filter((stroke) => stroke.found).length
-      for (const session of byUser(found).flatMap(inSessions)) {
+      for (const session of byUser(found).flatMap(groupIntoSessions)) {
         const matched = session.filter((stroke) => stroke.found).length
         row.sessions += 1
         if (isReplay({ informative: session.length, matched })) row.sessionsFound += 1
@@ -135,10 +135,10 @@ type SizeRow = {
   readonly compared: number
 }
 
-type Asked = { readonly user: number; readonly found: boolean }
+type ReplayQuery = { readonly user: number; readonly found: boolean }
 
-const count = (asked: readonly Asked[]): Count => {
-  const sessions = byUser(asked).flatMap(inSessions)
+const count = (asked: readonly ReplayQuery[]): Count => {
+  const sessions = byUser(asked).flatMap(groupIntoSessions)
   return {
     strokes: asked.length,
     strokesFound: asked.filter(({ found }) => found).length,
@@ -153,17 +153,17 @@ const count = (asked: readonly Asked[]): Count => {
  * Innocent people against everybody's stored strokes but those of the session they are in. What fills the index is
  * blended from the other half of the people, never from the strokes that are asked for.
  */
-function measureInnocents(
+function measureFalsePositives(
   strokes: readonly PersonStroke[],
   model: ReplayModel,
   sizes: readonly number[],
 ): SizeRow[] {
   const real = describeAll(strokes, model)
-  const asked = sizes.map((): Asked[] => [])
+  const asked = sizes.map((): ReplayQuery[] => [])
   const spent = sizes.map(() => ({ micros: 0, compared: 0 }))
   for (const isIn of [(user: number) => user <= 50, (user: number) => user > 50 && user <= 100]) {
     const innocents = real.filter(({ user }) => isIn(user))
-    const filler = createFiller(
+    const filler = createFillerStrokes(
       strokes.filter(({ user }) => user <= 100 && !isIn(user)),
       model,
       7,
@@ -225,7 +225,7 @@ export function measureReplay(
   options: { readonly sizes: readonly number[]; readonly repeats: number },
 ): ReplayReport {
   const attackRows = measureAttacks(strokes, model, options.repeats)
-  const sizes = measureInnocents(strokes, model, options.sizes)
+  const sizes = measureFalsePositives(strokes, model, options.sizes)
   const last = sizes.at(-1)
   return {
     attacks: attackRows,

@@ -1,14 +1,14 @@
-import type { Need } from '../../api.ts'
+import type { EndpointRef } from '../../api.ts'
 import { expectThat } from '../../expect.ts'
 import { testAgent, type Agent } from '../../fixtures.ts'
-import { expectObject, expectRefusal, expectStatus, type Answer } from '../../http.ts'
+import { expectObject, expectRefusal, expectStatus, type HttpResponse } from '../../http.ts'
 import type { Section, Statement } from '../../statement.ts'
-import type { World } from '../../run-context.ts'
+import type { RunContext } from '../../run-context.ts'
 
 const balance = 'GET /api/agents/credits/balance'
 const balancePath = '/api/agents/credits/balance'
 
-const protectedEndpoints: readonly Need[] = [
+const protectedEndpoints: readonly EndpointRef[] = [
   'POST /api/agents/credits/buy',
   'GET /api/agents/credits/balance',
   'POST /api/agents/verify',
@@ -28,7 +28,7 @@ const protectedEndpoints: readonly Need[] = [
   'POST /api/agents/bind-transaction',
 ]
 
-const publicReads: readonly Need[] = [
+const publicReads: readonly EndpointRef[] = [
   'GET /api/tasks/next',
   'GET /.well-known/jwks.json',
   'GET /api/index',
@@ -36,54 +36,58 @@ const publicReads: readonly Need[] = [
 ]
 
 /** The list of the specification does not have these two, but it offers them as the steps that come before a key. */
-const discoveryReads: readonly Need[] = ['GET /api/workflows/available', 'GET /api/agents/discovery']
+const discoveryReads: readonly EndpointRef[] = ['GET /api/workflows/available', 'GET /api/agents/discovery']
 
-const call = (world: World, need: Need, headers: Readonly<Record<string, string>>): Promise<Answer> => {
+const call = (
+  world: RunContext,
+  need: EndpointRef,
+  headers: Readonly<Record<string, string>>,
+): Promise<HttpResponse> => {
   const [method = 'GET', path = '/'] = need.split(' ')
   return method === 'GET' ? world.http.get(path, { headers }) : world.http.post(path, {}, { headers })
 }
 
-const nameOf = (need: Need): string => need.replace(/^\w+ \/(api\/)?/, '').replaceAll('/', '-')
+const nameOf = (need: EndpointRef): string => need.replace(/^\w+ \/(api\/)?/, '').replaceAll('/', '-')
 
-const needsKey = (need: Need): Statement => ({
+const needsKey = (need: EndpointRef): Statement => ({
   id: `auth.key-needed-${nameOf(need)}`,
   title: `${need} without a key is answered with 401`,
   needs: [need],
   run: async (world) => expectRefusal(await call(world, need, {}), 401),
 })
 
-const refusesWrongKey = (need: Need): Statement => ({
+const refusesWrongKey = (need: EndpointRef): Statement => ({
   id: `auth.key-checked-${nameOf(need)}`,
   title: `${need} with a key that was never given out is answered with 401`,
   needs: [need],
   run: async (world) => {
-    const authorization = `Bearer ${neverGivenOut(await testAgent(world))}`
+    const authorization = `Bearer ${unissuedKey(await testAgent(world))}`
     expectRefusal(await call(world, need, { authorization }), 401)
   },
 })
 
-const isOpen = (need: Need): Statement => ({
+const isPublic = (need: EndpointRef): Statement => ({
   id: `auth.open-${nameOf(need)}`,
   title: `${need} needs no key`,
   needs: [need],
   run: async (world) => expectObject(await call(world, need, {})),
 })
 
-const isOpenByDecision = (need: Need): Statement => ({ ...isOpen(need), decided: true })
+const isPublicByDecision = (need: EndpointRef): Statement => ({ ...isPublic(need), isProjectDecision: true })
 
-const refusesBadOptionalKey = (need: Need): Statement => ({
+const refusesBadOptionalKey = (need: EndpointRef): Statement => ({
   id: `auth.bad-key-${nameOf(need)}`,
   title: `${need} needs no key, but a bad one is answered with 401`,
   needs: [need],
-  decided: true,
+  isProjectDecision: true,
   run: async (world) =>
     expectRefusal(await call(world, need, { authorization: 'Bearer svc_test_wrong' }), 401),
 })
 
 /** The same form, another end. */
-const neverGivenOut = ({ apiKey }: Agent): string => apiKey.slice(0, -8) + '7'.repeat(8)
+const unissuedKey = ({ apiKey }: Agent): string => apiKey.slice(0, -8) + '7'.repeat(8)
 
-const withAuthorization = (world: World, authorization: string): Promise<Answer> =>
+const withAuthorization = (world: RunContext, authorization: string): Promise<HttpResponse> =>
   world.http.get(balancePath, { headers: { authorization } })
 
 export const authentication: Section = {
@@ -91,7 +95,7 @@ export const authentication: Section = {
   statements: [
     ...protectedEndpoints.map(needsKey),
     ...protectedEndpoints.map(refusesWrongKey),
-    ...publicReads.map(isOpen),
+    ...publicReads.map(isPublic),
     {
       id: 'auth.open-agents-register',
       title: 'POST /api/agents/register needs no key',
@@ -114,7 +118,7 @@ export const authentication: Section = {
       id: 'auth.open-forwards-order',
       title: 'POST /api/forwards/order needs no key: without fields it is the input that is refused',
       needs: ['POST /api/forwards/order'],
-      decided: true,
+      isProjectDecision: true,
       run: async ({ http }) => expectRefusal(await http.post('/api/forwards/order', {}), 400),
     },
     {
@@ -123,7 +127,7 @@ export const authentication: Section = {
       needs: ['GET /api/agent/tasks/{workflowId}/buy'],
       run: async ({ http }) => expectStatus(await http.get('/api/agent/tasks/wf_test_ok/buy'), 402, 409),
     },
-    ...discoveryReads.map(isOpenByDecision),
+    ...discoveryReads.map(isPublicByDecision),
     ...discoveryReads.map(refusesBadOptionalKey),
     {
       id: 'auth.bearer',
@@ -157,7 +161,7 @@ export const authentication: Section = {
       id: 'auth.key-before-input',
       title: 'who has no key learns nothing about the input: the key is checked first',
       needs: ['POST /api/agents/verify'],
-      decided: true,
+      isProjectDecision: true,
       run: async ({ http }) => {
         const answer = await http.post('/api/agents/verify', { sessionId: 5 })
         expectRefusal(answer, 401)
@@ -168,7 +172,7 @@ export const authentication: Section = {
       id: 'auth.codes',
       title: 'the refusal says whether the key is missing or malformed',
       needs: [balance],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         expectRefusal(await world.http.get(balancePath), 401, 'missing_api_key')
         expectRefusal(await withAuthorization(world, 'Bearer svc_test_wrong'), 401, 'malformed_api_key')
@@ -184,7 +188,7 @@ export const authentication: Section = {
       id: 'auth.licensed-bad-key',
       title: 'the licensed series with a bad key is answered with 403',
       needs: ['GET /api/index/{code}'],
-      decided: true,
+      isProjectDecision: true,
       run: async ({ http }) =>
         expectRefusal(await http.get('/api/index/VHH_labeling', { key: 'svc_test_wrong' }), 403),
     },

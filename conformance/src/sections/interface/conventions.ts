@@ -1,21 +1,21 @@
 import { at, expectAbsent, expectEqual, expectThat, listAt, textAt, webAddressAt } from '../../expect.ts'
-import { invent, liveAgent, testAgent } from '../../fixtures.ts'
+import { uniqueText, liveAgent, testAgent } from '../../fixtures.ts'
 import { expectObject, expectRefusal, expectStatus } from '../../http.ts'
 import type { Section } from '../../statement.ts'
-import { once } from '../../run-context.ts'
+import { oncePerRun } from '../../run-context.ts'
 
 const register = 'POST /api/agents/register'
 const verify = 'POST /api/agents/verify'
 const order = 'POST /api/agents/order'
 const path = '/api/agents/register'
 
-const newcomer = () => ({
+const newRegistration = () => ({
   name: 'Conformance',
-  contactEmail: `${invent('conformance')}@example.com`,
+  contactEmail: `${uniqueText('conformance')}@example.com`,
   mode: 'test',
 })
 
-const refused = once((world) => world.http.post(path, {}))
+const refusedRegistration = oncePerRun((world) => world.http.post(path, {}))
 
 export const errorBody: Section = {
   name: 'Error body',
@@ -25,7 +25,7 @@ export const errorBody: Section = {
       title: 'a refused call says ok: false',
       needs: [register],
       run: async (world) => {
-        const answer = await refused(world)
+        const answer = await refusedRegistration(world)
         expectThat(answer.status >= 400, 'a refusal', answer.status)
         expectEqual(at(answer.body, 'ok'), false, 'ok')
       },
@@ -35,7 +35,7 @@ export const errorBody: Section = {
       title: 'a refused call carries its error as text',
       needs: [register],
       run: async (world) => {
-        textAt((await refused(world)).body, 'error')
+        textAt((await refusedRegistration(world)).body, 'error')
       },
     },
     {
@@ -43,7 +43,7 @@ export const errorBody: Section = {
       title: 'the body of a refusal is JSON and says so',
       needs: [register],
       run: async (world) => {
-        const answer = await refused(world)
+        const answer = await refusedRegistration(world)
         expectThat(answer.status >= 400, 'a refusal', answer.status)
         const type = answer.headers.get('content-type')
         expectThat(/^application\/json\b/.test(type ?? ''), 'content type application/json', type)
@@ -58,7 +58,7 @@ export const errorBody: Section = {
         const { apiKey } = await liveAgent(world)
         const answer = await world.http.post(
           '/api/agents/verify',
-          { sessionId: invent('session') },
+          { sessionId: uniqueText('session') },
           { key: apiKey },
         )
         expectRefusal(answer, 402)
@@ -70,7 +70,7 @@ export const errorBody: Section = {
       title: 'a refusal that is not about credits has no buy link',
       needs: [register],
       run: async (world) => {
-        const answer = await refused(world)
+        const answer = await refusedRegistration(world)
         expectRefusal(answer, 400)
         expectAbsent(answer.body, 'buy')
       },
@@ -79,21 +79,22 @@ export const errorBody: Section = {
       id: 'error.unknown-path',
       title: 'an unknown path is refused in the same form',
       needs: [],
-      decided: true,
-      run: async ({ http }) => expectRefusal(await http.get(`/api/${invent('nothing')}`), 404, 'not_found'),
+      isProjectDecision: true,
+      run: async ({ http }) =>
+        expectRefusal(await http.get(`/api/${uniqueText('nothing')}`), 404, 'not_found'),
     },
     {
       id: 'error.wrong-method',
       title: 'a known path with the wrong method is refused in the same form',
       needs: [register],
-      decided: true,
+      isProjectDecision: true,
       run: async ({ http }) => expectRefusal(await http.get(path), 405, 'method_not_allowed'),
     },
     {
       id: 'error.broken-json',
       title: 'a body that is not JSON is refused in the same form',
       needs: [register],
-      decided: true,
+      isProjectDecision: true,
       run: async ({ http }) =>
         expectRefusal(
           await http.send({
@@ -110,7 +111,7 @@ export const errorBody: Section = {
       id: 'error.names-every-field',
       title: 'a refusal of the input lists each field at fault',
       needs: [register],
-      decided: true,
+      isProjectDecision: true,
       run: async ({ http }) => {
         const answer = await http.post(path, { mode: 'test' })
         expectRefusal(answer, 400, 'validation_failed')
@@ -127,9 +128,9 @@ export const errorBody: Section = {
       id: 'error.request-id',
       title: 'a refusal carries the request id of its response header',
       needs: [register],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const answer = await refused(world)
+        const answer = await refusedRegistration(world)
         expectEqual(
           textAt(answer.body, 'requestId'),
           answer.headers.get('x-request-id') ?? '',
@@ -141,9 +142,9 @@ export const errorBody: Section = {
       id: 'error.links-its-page',
       title: 'a refusal links the page that explains it',
       needs: [register],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        webAddressAt((await refused(world)).body, 'docs')
+        webAddressAt((await refusedRegistration(world)).body, 'docs')
       },
     },
   ],
@@ -157,7 +158,7 @@ export const conventions: Section = {
       title: 'answers are JSON and say so',
       needs: [register],
       run: async ({ http }) => {
-        const answer = await http.post(path, newcomer())
+        const answer = await http.post(path, newRegistration())
         expectObject(answer)
         const type = answer.headers.get('content-type')
         expectThat(/^application\/json\b/.test(type ?? ''), 'content type application/json', type)
@@ -167,7 +168,7 @@ export const conventions: Section = {
       id: 'conventions.json-only',
       title: 'a form instead of JSON is refused',
       needs: [register],
-      decided: true,
+      isProjectDecision: true,
       run: async ({ http }) =>
         expectRefusal(
           await http.send({
@@ -183,16 +184,16 @@ export const conventions: Section = {
       id: 'conventions.empty-body',
       title: 'a POST without a body counts as one without fields',
       needs: [register],
-      decided: true,
+      isProjectDecision: true,
       run: async ({ http }) => expectRefusal(await http.post(path), 400, 'validation_failed'),
     },
     {
       id: 'conventions.unknown-fields',
       title: 'a field that nobody knows does no harm',
       needs: [register],
-      decided: true,
+      isProjectDecision: true,
       run: async ({ http }) => {
-        const answer = await http.post(path, { ...newcomer(), [invent('field')]: 1 })
+        const answer = await http.post(path, { ...newRegistration(), [uniqueText('field')]: 1 })
         expectStatus(answer, 200)
         textAt(answer.body, 'apiKey')
       },
@@ -201,10 +202,10 @@ export const conventions: Section = {
       id: 'conventions.unknown-fields-named',
       title: 'a test key is told which fields were not understood',
       needs: [order],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const { apiKey } = await testAgent(world)
-        const body = { taskType: invent('task'), quantity: 1, invented: true }
+        const body = { taskType: uniqueText('task'), quantity: 1, invented: true }
         const answer = await world.http.post('/api/agents/order', body, { key: apiKey })
         expectStatus(answer, 200)
         expectEqual(answer.headers.get('x-unknown-fields'), 'invented', 'X-Unknown-Fields')
@@ -214,9 +215,9 @@ export const conventions: Section = {
       id: 'conventions.own-request-id',
       title: "the caller's request id is kept",
       needs: [register],
-      decided: true,
+      isProjectDecision: true,
       run: async ({ http }) => {
-        const id = invent('call').slice(0, 40)
+        const id = uniqueText('call').slice(0, 40)
         const answer = await http.post(path, {}, { headers: { 'x-request-id': id } })
         expectEqual(answer.headers.get('x-request-id'), id, 'X-Request-Id')
       },
@@ -225,11 +226,11 @@ export const conventions: Section = {
       id: 'conventions.idempotency-key',
       title: 'a call repeated under one Idempotency-Key is done once and answered alike',
       needs: [order],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const { apiKey } = await testAgent(world)
-        const options = { key: apiKey, headers: { 'idempotency-key': invent('idempotency') } }
-        const body = { taskType: invent('task'), quantity: 1 }
+        const options = { key: apiKey, headers: { 'idempotency-key': uniqueText('idempotency') } }
+        const body = { taskType: uniqueText('task'), quantity: 1 }
         const first = await world.http.post('/api/agents/order', body, options)
         const second = await world.http.post('/api/agents/order', body, options)
         expectStatus(first, 200)
@@ -242,11 +243,11 @@ export const conventions: Section = {
       id: 'conventions.idempotency-key-reused',
       title: 'an Idempotency-Key does not serve for a different body',
       needs: [order],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const { apiKey } = await testAgent(world)
-        const options = { key: apiKey, headers: { 'idempotency-key': invent('idempotency') } }
-        const body = { taskType: invent('task'), quantity: 1 }
+        const options = { key: apiKey, headers: { 'idempotency-key': uniqueText('idempotency') } }
+        const body = { taskType: uniqueText('task'), quantity: 1 }
         expectStatus(await world.http.post('/api/agents/order', body, options), 200)
         const other = await world.http.post('/api/agents/order', { ...body, quantity: 2 }, options)
         expectRefusal(other, 422, 'idempotency_key_reused')

@@ -12,10 +12,10 @@ import {
 } from '../../expect.ts'
 import { expectObject, expectStatus } from '../../http.ts'
 import type { Section, Statement } from '../../statement.ts'
-import { once } from '../../run-context.ts'
+import { oncePerRun } from '../../run-context.ts'
 
 const discovery = 'GET /api/agents/discovery'
-const manifest = once((world) => world.http.get('/api/agents/discovery'))
+const manifest = oncePerRun((world) => world.http.get('/api/agents/discovery'))
 
 const keys = [
   'service',
@@ -77,7 +77,7 @@ export const serviceManifest: Section = {
       id: 'discovery.only-those-keys',
       title: 'the manifest has no other keys',
       needs: [discovery],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const answer = await manifest(world)
         expectObject(answer)
@@ -144,7 +144,7 @@ export const serviceManifest: Section = {
       id: 'discovery.binding-only',
       title: 'the rails on which nothing is collected are listed apart',
       needs: [discovery],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         filledListAt((await manifest(world)).body, 'settlement.binding_only')
       },
@@ -153,7 +153,7 @@ export const serviceManifest: Section = {
       id: 'discovery.chains',
       title: 'the supported chains are listed',
       needs: [discovery],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         for (const chain of listAt((await manifest(world)).body, 'settlement.chains'))
           expectThat(/^[a-z0-9-]{3,8}:[\w-]{1,32}$/.test(String(chain)), 'a CAIP-2 name', chain)
@@ -163,7 +163,7 @@ export const serviceManifest: Section = {
       id: 'discovery.rail-agnostic',
       title: 'issuance is declared as independent of the rail',
       needs: [discovery],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) =>
         expectEqual(at((await manifest(world)).body, 'settlement.rail_agnostic'), true, 'rail_agnostic'),
     },

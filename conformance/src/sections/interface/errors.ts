@@ -1,5 +1,13 @@
-import { at, expectAbsent, expectEqual, expectThat, filledListAt, textAt, webAddressAt } from '../../expect.ts'
-import { invent, liveAgent, testAgent } from '../../fixtures.ts'
+import {
+  at,
+  expectAbsent,
+  expectEqual,
+  expectThat,
+  filledListAt,
+  textAt,
+  webAddressAt,
+} from '../../expect.ts'
+import { uniqueText, liveAgent, testAgent } from '../../fixtures.ts'
 import { expectRefusal, expectStatus } from '../../http.ts'
 import type { Section } from '../../statement.ts'
 
@@ -32,7 +40,7 @@ export const errorTable: Section = {
       id: 'errors.401-order-code',
       title: 'an order without authentication says auth_required',
       needs: [order],
-      decided: true,
+      isProjectDecision: true,
       run: async ({ http }) =>
         expectRefusal(
           await http.post('/api/agents/order', { taskType: 'anything', quantity: 1 }),
@@ -45,7 +53,7 @@ export const errorTable: Section = {
       title: 'a binding without authentication is 401 in the error form',
       needs: [bind],
       run: async ({ http }) => {
-        const body = { paymentRef: invent('payment'), memberId: invent('member') }
+        const body = { paymentRef: uniqueText('payment'), memberId: uniqueText('member') }
         expectRefusal(await http.post('/api/agents/bind-transaction', body), 401)
       },
     },
@@ -55,7 +63,7 @@ export const errorTable: Section = {
       needs: [verify],
       run: async (world) => {
         const { apiKey } = await liveAgent(world)
-        const body = { sessionId: invent('session') }
+        const body = { sessionId: uniqueText('session') }
         const answer = await world.http.post('/api/agents/verify', body, { key: apiKey })
         expectRefusal(answer, 402)
         webAddressAt(answer.body, 'buy')
@@ -97,7 +105,7 @@ export const errorTable: Section = {
       id: 'errors.codes-are-words',
       title: 'an error is a word for programs, not a sentence',
       needs: ['POST /api/agents/register'],
-      decided: true,
+      isProjectDecision: true,
       run: async ({ http }) => {
         const error = textAt((await http.post('/api/agents/register', {})).body, 'error')
         expectThat(/^[a-z][a-z0-9_]*$/.test(error), 'snake_case', error)

@@ -1,10 +1,10 @@
 import { at, expectAbsent, expectEqual, expectThat, filledListAt, textAt } from '../../expect.ts'
 import { expectStatus } from '../../http.ts'
 import type { Section } from '../../statement.ts'
-import { once } from '../../run-context.ts'
+import { oncePerRun } from '../../run-context.ts'
 
 const jwks = 'GET /.well-known/jwks.json'
-const answered = once((world) => world.http.get('/.well-known/jwks.json'))
+const answered = oncePerRun((world) => world.http.get('/.well-known/jwks.json'))
 
 export const publicKeys: Section = {
   name: 'Public keys',
@@ -44,7 +44,7 @@ export const publicKeys: Section = {
       id: 'jwks.names-differ',
       title: 'every key has a name of its own',
       needs: [jwks],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const names = filledListAt((await answered(world)).body, 'keys').map((key) => textAt(key, 'kid'))
         expectEqual(new Set(names).size, names.length, 'different names:')
@@ -54,7 +54,7 @@ export const publicKeys: Section = {
       id: 'jwks.any-origin',
       title: 'a page of any origin can read the keys',
       needs: [jwks],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const answer = await answered(world)
         expectStatus(answer, 200)
@@ -65,7 +65,7 @@ export const publicKeys: Section = {
       id: 'jwks.cacheable',
       title: 'the keys may be kept for a while, and asked for again by their tag',
       needs: [jwks],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const answer = await answered(world)
         expectStatus(answer, 200)

@@ -3,7 +3,7 @@ import { mintMember, mintSession, readBalance, registerAgent, testAgent } from '
 import { expectStatus } from '../../http.ts'
 import type { Section, Statement } from '../../statement.ts'
 import { freePlan } from './discovery.ts'
-import { attestNonceOnce, photoOnce } from '../services/evidence.ts'
+import { attestNonceUniqueness, photoUniqueness } from '../services/evidence.ts'
 
 const balance = 'GET /api/agents/credits/balance'
 const buy = 'POST /api/agents/credits/buy'
@@ -18,7 +18,7 @@ const catalogue = (pack: string, credits: number, priceUsd: number): Statement =
   id: `limits.pack-${pack}`,
   title: `the ${pack} pack is ${credits} credits for ${priceUsd} USD`,
   needs: [balance],
-  decided: true,
+  isProjectDecision: true,
   run: async (world) => {
     const answer = await world.http.get('/api/agents/credits/balance', {
       key: (await testAgent(world)).apiKey,
@@ -35,7 +35,7 @@ const posts = (pack: string, credits: number): Statement => ({
   id: `limits.pack-${pack}-posts`,
   title: `buying the ${pack} pack is worth ${credits} credits`,
   needs: [buy, balance],
-  decided: true,
+  isProjectDecision: true,
   run: async (world) => {
     const agent = await testAgent(world)
     const before = await readBalance(world, agent)
@@ -90,7 +90,7 @@ export const limits: Section = {
       },
     },
     freePlan,
-    ...photoOnce,
-    ...attestNonceOnce,
+    ...photoUniqueness,
+    ...attestNonceUniqueness,
   ],
 }

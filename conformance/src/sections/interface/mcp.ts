@@ -11,11 +11,11 @@ import {
   textAt,
   webAddressAt,
 } from '../../expect.ts'
-import { invent, keySet, listedWork, testAgent } from '../../fixtures.ts'
+import { uniqueText, keySet, offeredWorkflows, testAgent } from '../../fixtures.ts'
 import { expectRefusal, expectStatus } from '../../http.ts'
 import { callTool, listTools, rpc } from '../../mcp-client.ts'
 import type { Section, Statement } from '../../statement.ts'
-import type { World } from '../../run-context.ts'
+import type { RunContext } from '../../run-context.ts'
 
 const mcp = 'POST /mcp'
 const apiMcp = 'POST /api/mcp'
@@ -26,7 +26,7 @@ const fund = 'POST /api/agents/order/fund'
 const jwks = 'GET /.well-known/jwks.json'
 const buy = 'GET /api/agent/tasks/{workflowId}/buy'
 
-const toolNamed = async (world: World, name: string): Promise<unknown> => {
+const toolNamed = async (world: RunContext, name: string): Promise<unknown> => {
   const tools = await listTools(world, '/mcp')
   const tool = tools.find((candidate) => at(candidate, 'name') === name)
   if (tool === undefined)
@@ -48,7 +48,7 @@ const servesAt = (path: '/mcp' | '/api/mcp'): Statement => ({
   },
 })
 
-const takes = (tool: string, input: Readonly<Record<string, 'string' | 'number'>>): Statement => ({
+const acceptsInput = (tool: string, input: Readonly<Record<string, 'string' | 'number'>>): Statement => ({
   id: `mcp.input-${tool}`,
   title: `${tool} takes ${Object.keys(input).join(', ')}`,
   needs: [mcp],
@@ -62,7 +62,7 @@ const takes = (tool: string, input: Readonly<Record<string, 'string' | 'number'>
   },
 })
 
-const takesNothing = (tool: string): Statement => ({
+const acceptsNoInput = (tool: string): Statement => ({
   id: `mcp.input-${tool}`,
   title: `${tool} needs no input`,
   needs: [mcp],
@@ -82,7 +82,7 @@ export const machineTools: Section = {
       id: 'mcp.json-rpc',
       title: 'a call is answered in JSON-RPC 2.0 under its own id, and a tool answers with content',
       needs: [mcp, jwks],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const params = { name: 'verify_credential', arguments: {} }
         const { body } = await rpc(world, '/mcp', 'tools/call', { params })
@@ -91,17 +91,17 @@ export const machineTools: Section = {
         textAt(filledListAt(body, 'result.content')[0], 'type')
       },
     },
-    takesNothing('list_verified_work'),
-    takes('commission_work', { taskType: 'string', quantity: 'number', maxPriceUsd: 'number' }),
-    takes('fund_order', { orderId: 'string' }),
-    takesNothing('verify_credential'),
+    acceptsNoInput('list_verified_work'),
+    acceptsInput('commission_work', { taskType: 'string', quantity: 'number', maxPriceUsd: 'number' }),
+    acceptsInput('fund_order', { orderId: 'string' }),
+    acceptsNoInput('verify_credential'),
     {
       id: 'mcp.list-verified-work',
       title: 'list_verified_work gives the list of the web endpoint',
       needs: [mcp, available],
       run: async (world) => {
         const listed = filledListAt((await callTool(world, '/mcp', 'list_verified_work')).output, 'workflows')
-        const wanted = (await listedWork(world)).map((task) => String(task['id'])).toSorted()
+        const wanted = (await offeredWorkflows(world)).map((task) => String(task['id'])).toSorted()
         expectEqual(
           listed
             .map((task) => String(at(task, 'id')))
@@ -117,7 +117,7 @@ export const machineTools: Section = {
       title: 'commission_work with a key creates an order',
       needs: [mcp, order],
       run: async (world) => {
-        const input = { taskType: invent('task'), quantity: 1, maxPriceUsd: 5 }
+        const input = { taskType: uniqueText('task'), quantity: 1, maxPriceUsd: 5 }
         const { output, isError } = await callTool(world, '/mcp', 'commission_work', {
           input,
           key: (await testAgent(world)).apiKey,
@@ -131,7 +131,7 @@ export const machineTools: Section = {
       title: 'commission_work without a key creates nothing',
       needs: [mcp, order],
       run: async (world) => {
-        const input = { taskType: invent('task'), quantity: 1 }
+        const input = { taskType: uniqueText('task'), quantity: 1 }
         const params = { name: 'commission_work', arguments: input }
         const answer = await rpc(world, '/mcp', 'tools/call', { params })
         const isRefused =
@@ -148,7 +148,7 @@ export const machineTools: Section = {
       needs: [mcp, order, fund],
       run: async (world) => {
         const { apiKey } = await testAgent(world)
-        const body = { taskType: invent('task'), quantity: 1 }
+        const body = { taskType: uniqueText('task'), quantity: 1 }
         const made = await world.http.post('/api/agents/order', body, { key: apiKey })
         const orderId = textAt(made.body, 'orderId')
         const { output } = await callTool(world, '/mcp', 'fund_order', { input: { orderId }, key: apiKey })
@@ -183,7 +183,7 @@ export const machineTools: Section = {
       id: 'mcp.purchase-challenge',
       title: 'the purchase tool without payment answers the payment challenge with a purchase id',
       needs: [apiMcp, buy],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const { output, isError } = await callTool(world, '/api/mcp', 'purchase_verified_human_task', {
           input: { workflowId: 'wf_test_ok' },
@@ -197,7 +197,7 @@ export const machineTools: Section = {
       id: 'mcp.purchase-out-of-stock',
       title: 'the purchase tool says out_of_stock where nothing can be delivered',
       needs: [apiMcp, buy],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const { output, isError } = await callTool(world, '/api/mcp', 'purchase_verified_human_task', {
           input: { workflowId: 'wf_test_out_of_stock' },
@@ -210,7 +210,7 @@ export const machineTools: Section = {
       id: 'mcp.bad-key',
       title: 'a bad key is refused at the door',
       needs: [mcp],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) =>
         expectRefusal(await rpc(world, '/mcp', 'tools/list', { key: 'svc_test_wrong' }), 401),
     },
@@ -218,7 +218,7 @@ export const machineTools: Section = {
       id: 'mcp.initialize',
       title: 'a client that opens with initialize is answered too',
       needs: [mcp],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const clientInfo = { name: 'conformance', version: '1' }
         const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo }
@@ -232,9 +232,9 @@ export const machineTools: Section = {
       id: 'mcp.unknown-tool',
       title: 'a tool that does not exist is an error, not a result',
       needs: [mcp],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const params = { name: invent('tool'), arguments: {} }
+        const params = { name: uniqueText('tool'), arguments: {} }
         const answer = await rpc(world, '/mcp', 'tools/call', { params })
         const isRefused = isRecord(at(answer.body, 'error')) || at(answer.body, 'result.isError') === true
         expectThat(isRefused, 'an error', answer.text)
@@ -244,7 +244,7 @@ export const machineTools: Section = {
       id: 'mcp.identity-surface',
       title: 'a surface of its own offers register_agent and verify_human',
       needs: [identity],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const names = (await listTools(world, '/mcp/identity')).map((tool) => textAt(tool, 'name'))
         for (const name of ['register_agent', 'verify_human'])
@@ -255,7 +255,7 @@ export const machineTools: Section = {
       id: 'mcp.identity-sells-nothing',
       title: 'the surface for registration and verification lists no purchase',
       needs: [identity],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const tools = await listTools(world, '/mcp/identity')
         const sellers = listAt({ tools }, 'tools').filter((tool) => /purchase|buy/.test(textAt(tool, 'name')))

@@ -1,23 +1,23 @@
 import { expectEqual, expectThat, textAt } from '../../expect.ts'
-import { invent, registerAgent, testAgent } from '../../fixtures.ts'
-import { expectObject, expectStatus, type Answer } from '../../http.ts'
+import { uniqueText, registerAgent, testAgent } from '../../fixtures.ts'
+import { expectObject, expectStatus, type HttpResponse } from '../../http.ts'
 import { refusesInput, type Section } from '../../statement.ts'
-import { once, type World } from '../../run-context.ts'
+import { oncePerRun, type RunContext } from '../../run-context.ts'
 
 const register = 'POST /api/agents/register'
 const balance = 'GET /api/agents/credits/balance'
 const contactEmail = 'conformance@example.com'
 
-const registerWith = (world: World, mode?: string): Promise<Answer> =>
+const registerWith = (world: RunContext, mode?: string): Promise<HttpResponse> =>
   world.http.post('/api/agents/register', {
     name: 'Conformance',
-    contactEmail: `${invent('conformance')}@example.com`,
+    contactEmail: `${uniqueText('conformance')}@example.com`,
     ...(mode === undefined ? {} : { mode }),
   })
 
-const asTest = once((world) => registerWith(world, 'test'))
-const asLive = once((world) => registerWith(world, 'live'))
-const asDefault = once((world) => registerWith(world))
+const asTest = oncePerRun((world) => registerWith(world, 'test'))
+const asLive = oncePerRun((world) => registerWith(world, 'live'))
+const asDefault = oncePerRun((world) => registerWith(world))
 
 export const registration: Section = {
   name: 'Registration',

@@ -1,10 +1,10 @@
-import type { Need } from '../../api.ts'
+import type { EndpointRef } from '../../api.ts'
 import { at, expectEqual, expectThat, isRecord } from '../../expect.ts'
 import type { Section } from '../../statement.ts'
 import { updatedTimestamp } from './discovery.ts'
 
 /** Every endpoint of the specification. */
-const specified: readonly Need[] = [
+const specifiedEndpoints: readonly EndpointRef[] = [
   'POST /api/agents/register',
   'POST /api/agents/credits/buy',
   'GET /api/agents/credits/balance',
@@ -60,17 +60,17 @@ export const versioning: Section = {
     {
       id: 'versioning.complete',
       title: 'the interface description has every endpoint of the specification',
-      needs: specified,
+      needs: specifiedEndpoints,
       run: async ({ api }) => {
         expectThat(isRecord(api.description), 'an interface description at /openapi.json', 'none')
-        for (const need of specified) expectThat(api.has(need), need, 'not described')
+        for (const need of specifiedEndpoints) expectThat(api.has(need), need, 'not described')
       },
     },
     {
       id: 'versioning.header',
       title: 'every answer names the version of the interface',
       needs: ['POST /api/agents/register'],
-      decided: true,
+      isProjectDecision: true,
       run: async ({ http }) => {
         const { headers } = await http.post('/api/agents/register', {})
         expectEqual(headers.get('api-version'), '1.0.0', 'Api-Version')

@@ -1,19 +1,19 @@
 import { at, expectEqual, expectThat, instantAt, recordAt, textAt } from '../../expect.ts'
 import { mintSession, testAgent } from '../../fixtures.ts'
-import { expectStatus, type Answer } from '../../http.ts'
-import { isSignedWith, openInbox, type Inbox } from '../../webhook-receiver.ts'
+import { expectStatus, type HttpResponse } from '../../http.ts'
+import { isSignedWith, openWebhookInbox, type WebhookInbox } from '../../webhook-receiver.ts'
 import { refusesInput, type Section } from '../../statement.ts'
 import { bindWallet } from '../../wallet.ts'
-import { once, type World } from '../../run-context.ts'
+import { oncePerRun, type RunContext } from '../../run-context.ts'
 
 const webhooks = 'POST /api/agents/webhooks'
 const personhood = 'POST /api/agents/verify-personhood'
 const challenge = 'POST /api/agents/wallet/challenge'
 const verify = 'POST /api/agents/verify'
 const walletBound = 'personhood.wallet_bound'
-const elsewhere = 'https://hooks.example.com/pohf'
+const remoteUrl = 'https://hooks.example.com/pohf'
 
-const subscribe = async (world: World, url: string, events: readonly string[]): Promise<Answer> =>
+const subscribe = async (world: RunContext, url: string, events: readonly string[]): Promise<HttpResponse> =>
   world.http.post('/api/agents/webhooks', { url, events }, { key: (await testAgent(world)).apiKey })
 
 export const webhookRegistration: Section = {
@@ -24,7 +24,7 @@ export const webhookRegistration: Section = {
       title: 'a subscription is answered with its id and a signing secret',
       needs: [webhooks],
       run: async (world) => {
-        const answer = await subscribe(world, elsewhere, [walletBound])
+        const answer = await subscribe(world, remoteUrl, [walletBound])
         expectStatus(answer, 200)
         textAt(answer.body, 'id')
         textAt(answer.body, 'signingSecret')
@@ -35,8 +35,8 @@ export const webhookRegistration: Section = {
       title: 'every subscription has an id and a secret of its own, also for the same address',
       needs: [webhooks],
       run: async (world) => {
-        const one = await subscribe(world, elsewhere, [walletBound])
-        const two = await subscribe(world, elsewhere, [walletBound])
+        const one = await subscribe(world, remoteUrl, [walletBound])
+        const two = await subscribe(world, remoteUrl, [walletBound])
         const [idOne, idTwo] = [textAt(one.body, 'id'), textAt(two.body, 'id')]
         expectThat(idOne !== idTwo, 'two ids', idOne)
         const [secretOne, secretTwo] = [textAt(one.body, 'signingSecret'), textAt(two.body, 'signingSecret')]
@@ -47,9 +47,9 @@ export const webhookRegistration: Section = {
       id: 'webhooks.secret-form',
       title: 'the secret is whsec_ and 32 bytes in base64',
       needs: [webhooks],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const secret = textAt((await subscribe(world, elsewhere, [walletBound])).body, 'signingSecret')
+        const secret = textAt((await subscribe(world, remoteUrl, [walletBound])).body, 'signingSecret')
         expectThat(secret.startsWith('whsec_'), 'whsec_…', secret)
         expectEqual(Buffer.from(secret.slice(6), 'base64').length, 32, 'bytes:')
       },
@@ -58,10 +58,10 @@ export const webhookRegistration: Section = {
       id: 'webhooks.other-events',
       title: 'event names that are not in the specification, and all of them at once, can be subscribed',
       needs: [webhooks],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        textAt((await subscribe(world, elsewhere, ['credential.issued', 'something.else'])).body, 'id')
-        textAt((await subscribe(world, elsewhere, ['*'])).body, 'id')
+        textAt((await subscribe(world, remoteUrl, ['credential.issued', 'something.else'])).body, 'id')
+        textAt((await subscribe(world, remoteUrl, ['*'])).body, 'id')
       },
     },
     refusesInput('webhooks.url-required', 'a subscription without an address is refused', webhooks, {
@@ -74,29 +74,29 @@ export const webhookRegistration: Section = {
     }),
     refusesInput('webhooks.events-required', 'a subscription without events is refused', webhooks, {
       field: 'events',
-      body: { url: elsewhere },
+      body: { url: remoteUrl },
     }),
     refusesInput('webhooks.events-are-a-list', 'one event name does not pass for a list', webhooks, {
       field: 'events',
-      body: { url: elsewhere, events: walletBound },
+      body: { url: remoteUrl, events: walletBound },
     }),
     refusesInput('webhooks.events-not-empty', 'a subscription to no event at all is refused', webhooks, {
       field: 'events',
-      body: { url: elsewhere, events: [] },
+      body: { url: remoteUrl, events: [] },
     }),
   ],
 }
 
-type Subscription = { readonly inbox: Inbox; readonly id: string; readonly signingSecret: string }
+type Subscription = { readonly inbox: WebhookInbox; readonly id: string; readonly signingSecret: string }
 
-const openSubscription = async (world: World, refusals = 0): Promise<Subscription> => {
-  const inbox = await openInbox(world, refusals)
+const openSubscription = async (world: RunContext, refusals = 0): Promise<Subscription> => {
+  const inbox = await openWebhookInbox(world, refusals)
   const { body } = await subscribe(world, inbox.url, [walletBound])
   return { inbox, id: textAt(body, 'id'), signingSecret: textAt(body, 'signingSecret') }
 }
 
 /** One subscription, an event that nobody subscribed to, and then the one that was. */
-const delivered = once(async (world) => {
+const sharedDelivery = oncePerRun(async (world) => {
   const subscription = await openSubscription(world)
   const agent = await testAgent(world)
   await mintSession(world, agent)
@@ -116,7 +116,7 @@ export const events: Section = {
       needs,
       loopback: true,
       run: async (world) => {
-        const { delivery } = await delivered(world)
+        const { delivery } = await sharedDelivery(world)
         expectEqual(delivery.type, walletBound, 'type')
       },
     },
@@ -126,7 +126,7 @@ export const events: Section = {
       needs,
       loopback: true,
       run: async (world) => {
-        const { delivery } = await delivered(world)
+        const { delivery } = await sharedDelivery(world)
         textAt(delivery.headers, 'x-service-signature')
       },
     },
@@ -135,9 +135,9 @@ export const events: Section = {
       title: 'the signature is the HMAC made with the secret of the subscription',
       needs,
       loopback: true,
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const { delivery, signingSecret } = await delivered(world)
+        const { delivery, signingSecret } = await sharedDelivery(world)
         expectThat(
           isSignedWith(signingSecret, delivery, 'x-service-signature'),
           'a signature that fits',
@@ -151,7 +151,7 @@ export const events: Section = {
       needs,
       loopback: true,
       run: async (world) => {
-        const { delivery, signingSecret } = await delivered(world)
+        const { delivery, signingSecret } = await sharedDelivery(world)
         textAt(delivery.headers, 'x-service-signature')
         const altered = { ...delivery, raw: delivery.raw.replace('{', '{ ') }
         expectThat(
@@ -173,9 +173,9 @@ export const events: Section = {
         'a delivery also follows Standard Webhooks: id, timestamp, and the same signature under its name',
       needs,
       loopback: true,
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const { headers } = (await delivered(world)).delivery
+        const { headers } = (await sharedDelivery(world)).delivery
         textAt(headers, 'webhook-id')
         const seconds = Number(textAt(headers, 'webhook-timestamp'))
         expectThat(Math.abs(Date.now() / 1_000 - seconds) < 300, 'a timestamp of now', seconds)
@@ -191,9 +191,9 @@ export const events: Section = {
       title: 'the payload names its event, its time, its agent, and that it is a test',
       needs,
       loopback: true,
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const payload: unknown = JSON.parse((await delivered(world)).delivery.raw)
+        const payload: unknown = JSON.parse((await sharedDelivery(world)).delivery.raw)
         textAt(payload, 'id')
         instantAt(payload, 'timestamp')
         expectEqual(at(payload, 'agentId'), (await testAgent(world)).agentId, 'agentId')
@@ -206,9 +206,9 @@ export const events: Section = {
       title: 'the payload names the wallet and the credential',
       needs,
       loopback: true,
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const { binding, minted, delivery } = await delivered(world)
+        const { binding, minted, delivery } = await sharedDelivery(world)
         const payload: unknown = JSON.parse(delivery.raw)
         const wallet = textAt(payload, 'data.wallet')
         expectEqual(wallet.toLowerCase(), binding.wallet.toLowerCase(), 'wallet')
@@ -221,7 +221,7 @@ export const events: Section = {
       needs,
       loopback: true,
       run: async (world) => {
-        const { inbox } = await delivered(world)
+        const { inbox } = await sharedDelivery(world)
         const others = inbox.deliveries.filter((delivery) => delivery.type !== walletBound)
         expectThat(inbox.deliveries.length > 0, 'a delivery', 'none')
         expectEqual(others.length, 0, 'other deliveries:')
@@ -232,7 +232,7 @@ export const events: Section = {
       title: 'a delivery that the receiver refuses comes again, under the same id',
       needs,
       loopback: true,
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const { inbox } = await openSubscription(world, 1)
         await bindWallet(world, await testAgent(world))

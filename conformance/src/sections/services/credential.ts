@@ -1,8 +1,8 @@
 import { createPublicKey, verify as verifySignature } from 'node:crypto'
 import { decodeProtectedHeader } from 'jose'
 import { at, booleanAt, expectAbsent, expectEqual, expectThat, fractionAt, textAt } from '../../expect.ts'
-import { keySet, mintSession, openJwt, sharedMember, sharedSession, testAgent } from '../../fixtures.ts'
-import { unseen, type Section } from '../../statement.ts'
+import { keySet, mintSession, verifyJwt, sharedMember, sharedSession, testAgent } from '../../fixtures.ts'
+import { notObservable, type Section } from '../../statement.ts'
 
 const verify = 'POST /api/agents/verify'
 const personhood = 'POST /api/agents/verify-personhood'
@@ -56,7 +56,7 @@ export const credential: Section = {
       title: 'a standard JWT library verifies a session credential with the public keys alone',
       needs: [verify, jwks],
       run: async (world) => {
-        const { protectedHeader } = await openJwt(world, (await sharedSession(world)).jwt)
+        const { protectedHeader } = await verifyJwt(world, (await sharedSession(world)).jwt)
         expectEqual(protectedHeader.alg, 'ES256', 'alg')
       },
     },
@@ -65,7 +65,7 @@ export const credential: Section = {
       title: 'a standard JWT library verifies a personhood credential too',
       needs: [personhood, jwks],
       run: async (world) => {
-        const { protectedHeader } = await openJwt(world, (await sharedMember(world)).jwt)
+        const { protectedHeader } = await verifyJwt(world, (await sharedMember(world)).jwt)
         expectEqual(protectedHeader.alg, 'ES256', 'alg')
       },
     },
@@ -92,7 +92,7 @@ export const credential: Section = {
       id: 'credential.names-its-key',
       title: 'the JWT names its key, and the key set has exactly one of that name',
       needs: [verify, jwks],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const { kid } = decodeProtectedHeader((await sharedSession(world)).jwt)
         const named = (await keySet(world)).keys.filter((key) => key.kid === kid)
@@ -115,7 +115,7 @@ export const credential: Section = {
       id: 'credential.test-issuer',
       title: 'a test credential names another issuer than production proof would',
       needs: [verify, jwks],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const issuer = textAt(await (await sharedSession(world)).claims(), 'iss')
         expectThat(issuer.endsWith('/test'), 'an issuer that ends in /test', issuer)
@@ -125,7 +125,7 @@ export const credential: Section = {
       id: 'credential.verified',
       title: 'an attentive person is verified, in the answer and in the signed claims',
       needs: [verify, jwks],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const minted = await sharedSession(world)
         expectEqual(booleanAt(minted.answer.body, 'verified'), true, 'verified')
@@ -136,7 +136,7 @@ export const credential: Section = {
       id: 'credential.quality-signed',
       title: 'the quality in the answer is the one that was signed',
       needs: [verify, jwks],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const minted = await sharedSession(world)
         expectEqual(
@@ -150,7 +150,7 @@ export const credential: Section = {
       id: 'credential.id-signed',
       title: 'the credential id is the id of the JWT',
       needs: [verify, jwks],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const minted = await sharedSession(world)
         expectEqual((await minted.claims()).jti, minted.credentialId, 'jti')
@@ -169,7 +169,7 @@ export const credential: Section = {
       id: 'credential.names-its-act',
       title: 'the claims say which kind of act a person did: a view, or a personhood check',
       needs: [verify, personhood, jwks],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         expectEqual((await (await sharedSession(world)).claims())['kind'], 'view', 'kind')
         expectEqual((await (await sharedMember(world)).claims())['kind'], 'personhood', 'kind')
@@ -179,7 +179,7 @@ export const credential: Section = {
       id: 'credential.names-its-agent',
       title: 'the claims say for which agent the credential was minted',
       needs: [verify, jwks],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const { agentId } = await testAgent(world)
         expectEqual((await (await sharedSession(world)).claims())['agent'], agentId, 'agent')
@@ -189,7 +189,7 @@ export const credential: Section = {
       id: 'credential.expires',
       title: 'the JWT has a time of issue and an end',
       needs: [verify, jwks],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const { iat = 0, exp = 0 } = await (await sharedSession(world)).claims()
         expectThat(iat > 0 && exp > iat, 'iat and a later exp', { iat, exp })
@@ -207,13 +207,13 @@ export const credential: Section = {
       needs: [personhood, jwks],
       run: async (world) => expectAbsent(await (await sharedMember(world)).claims(), 'wallet'),
     },
-    unseen(
+    notObservable(
       'credential.live-unmarked',
       'what a live key mints carries no test marker',
       [verify, jwks],
       "needs a real person's session and a live key with credits",
     ),
-    unseen(
+    notObservable(
       'credential.work-kind',
       'the session of a worker gives a work credential',
       [verify, jwks],

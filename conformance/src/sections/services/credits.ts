@@ -1,22 +1,22 @@
 import { at, countAt, expectEqual, expectThat, filledListAt, isRecord, webAddressAt } from '../../expect.ts'
-import { liveAgent, readBalance, registerAgent, strangerAgent, testAgent } from '../../fixtures.ts'
-import { expectStatus, type Answer } from '../../http.ts'
-import { refusesInput, unseen, type Section } from '../../statement.ts'
-import { once, type World } from '../../run-context.ts'
+import { liveAgent, readBalance, registerAgent, otherAgent, testAgent } from '../../fixtures.ts'
+import { expectStatus, type HttpResponse } from '../../http.ts'
+import { refusesInput, notObservable, type Section } from '../../statement.ts'
+import { oncePerRun, type RunContext } from '../../run-context.ts'
 
 const buy = 'POST /api/agents/credits/buy'
 const balance = 'GET /api/agents/credits/balance'
 
-const buyPack = async (world: World, pack: string): Promise<Answer> =>
+const buyPack = async (world: RunContext, pack: string): Promise<HttpResponse> =>
   world.http.post('/api/agents/credits/buy', { pack }, { key: (await testAgent(world)).apiKey })
 
-const livePurchase = once(async (world) => {
+const livePurchase = oncePerRun(async (world) => {
   const agent = await registerAgent(world, 'live')
   const answer = await world.http.post('/api/agents/credits/buy', { pack: 'starter' }, { key: agent.apiKey })
   return { agent, answer }
 })
 
-const record = once(async (world) =>
+const record = oncePerRun(async (world) =>
   world.http.get('/api/agents/credits/balance', { key: (await testAgent(world)).apiKey }),
 )
 
@@ -24,7 +24,7 @@ const opensCheckout = (pack: string) => ({
   id: `credits.buy-${pack}`,
   title: `buying the ${pack} pack answers the address of a checkout`,
   needs: [buy] as const,
-  run: async (world: World) => {
+  run: async (world: RunContext) => {
     const answer = await buyPack(world, pack)
     expectStatus(answer, 200)
     webAddressAt(answer.body, 'checkoutUrl')
@@ -63,7 +63,7 @@ export const credits: Section = {
       id: 'credits.test-skips-payment',
       title: 'a test key pays nothing: its pack is posted at once',
       needs: [buy, balance],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const before = await readBalance(world, await testAgent(world))
         expectStatus(await buyPack(world, 'starter'), 200)
@@ -84,7 +84,7 @@ export const credits: Section = {
       field: 'pack',
       body: { pack: 'gigantic' },
     }),
-    unseen(
+    notObservable(
       'credits.posted-after-payment',
       'the credits of a pack arrive once the card payment is complete',
       [buy, balance],
@@ -125,9 +125,9 @@ export const credits: Section = {
       title: "one agent's purchase does not show in another's balance",
       needs: [buy, balance],
       run: async (world) => {
-        const before = await readBalance(world, await strangerAgent(world))
+        const before = await readBalance(world, await otherAgent(world))
         expectStatus(await buyPack(world, 'starter'), 200)
-        const after = await readBalance(world, await strangerAgent(world))
+        const after = await readBalance(world, await otherAgent(world))
         expectEqual(after.lifetimePurchased, before.lifetimePurchased, 'lifetimePurchased')
       },
     },
@@ -135,7 +135,7 @@ export const credits: Section = {
       id: 'credits.free-allowance',
       title: 'the balance also tells what is left of the free plan',
       needs: [balance],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const answer = await record(world)
         countAt(answer.body, 'freeRemaining')

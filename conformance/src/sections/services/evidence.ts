@@ -1,9 +1,15 @@
 import { at, booleanAt, expectAbsent, expectEqual, expectThat, fractionAt, textAt } from '../../expect.ts'
-import { invent, mintMember, strangerAgent, testAgent, type Agent } from '../../fixtures.ts'
-import { expectObject, expectRefusal, expectSomeRefusal, expectStatus, type Answer } from '../../http.ts'
+import { uniqueText, mintMember, otherAgent, testAgent, type Agent } from '../../fixtures.ts'
+import {
+  expectObject,
+  expectRefusal,
+  expectSomeRefusal,
+  expectStatus,
+  type HttpResponse,
+} from '../../http.ts'
 import { makePasskey } from '../../passkey.ts'
 import { refusesInput, type Section, type Statement } from '../../statement.ts'
-import type { World } from '../../run-context.ts'
+import type { RunContext } from '../../run-context.ts'
 
 const kinetic = 'POST /api/kinetic/submit'
 const challenge = 'POST /api/agents/attest/challenge'
@@ -11,7 +17,7 @@ const attest = 'POST /api/agents/attest/verify'
 const personhood = 'POST /api/agents/verify-personhood'
 const jwks = 'GET /.well-known/jwks.json'
 
-const submit = async (world: World, body: Readonly<Record<string, unknown>>): Promise<Answer> =>
+const submit = async (world: RunContext, body: Readonly<Record<string, unknown>>): Promise<HttpResponse> =>
   world.http.post('/api/kinetic/submit', body, { key: (await testAgent(world)).apiKey })
 
 export const presence: Section = {
@@ -22,7 +28,7 @@ export const presence: Section = {
       title: 'a receipt is scored into a session',
       needs: [kinetic],
       run: async (world) => {
-        const body = { memberId: invent('member'), source: 'receipt', photoHash: invent('photo') }
+        const body = { memberId: uniqueText('member'), source: 'receipt', photoHash: uniqueText('photo') }
         expectObject(await submit(world, body))
       },
     },
@@ -31,17 +37,17 @@ export const presence: Section = {
       title: 'a photo with its place is scored into a session',
       needs: [kinetic],
       run: async (world) => {
-        const place = { lat: 52.52, lng: 13.4, photoHash: invent('photo') }
-        expectObject(await submit(world, { memberId: invent('member'), source: 'geo_photo', ...place }))
+        const place = { lat: 52.52, lng: 13.4, photoHash: uniqueText('photo') }
+        expectObject(await submit(world, { memberId: uniqueText('member'), source: 'geo_photo', ...place }))
       },
     },
     {
       id: 'kinetic.score',
       title: 'the scored session tells its id, its status, its quality and its verdict',
       needs: [kinetic],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const { body } = await submit(world, { memberId: invent('member'), source: 'receipt' })
+        const { body } = await submit(world, { memberId: uniqueText('member'), source: 'receipt' })
         textAt(body, 'sessionId')
         textAt(body, 'status')
         fractionAt(body, 'quality')
@@ -53,7 +59,7 @@ export const presence: Section = {
       title: 'place and photo hash may be left out',
       needs: [kinetic],
       run: async (world) =>
-        expectObject(await submit(world, { memberId: invent('member'), source: 'geo_photo' })),
+        expectObject(await submit(world, { memberId: uniqueText('member'), source: 'geo_photo' })),
     },
     refusesInput('kinetic.member-required', 'evidence without a member is refused', kinetic, {
       field: 'memberId',
@@ -78,14 +84,14 @@ export const presence: Section = {
   ],
 }
 
-const repeatPhoto = async (world: World, by: 'same' | 'other'): Promise<Answer> => {
-  const evidence = { source: 'geo_photo', lat: 52.52, lng: 13.4, photoHash: invent('photo') }
-  const memberId = invent('member')
+const repeatPhoto = async (world: RunContext, by: 'same' | 'other'): Promise<HttpResponse> => {
+  const evidence = { source: 'geo_photo', lat: 52.52, lng: 13.4, photoHash: uniqueText('photo') }
+  const memberId = uniqueText('member')
   expectStatus(await submit(world, { memberId, ...evidence }), 200)
-  return submit(world, { memberId: by === 'same' ? memberId : invent('member'), ...evidence })
+  return submit(world, { memberId: by === 'same' ? memberId : uniqueText('member'), ...evidence })
 }
 
-export const photoOnce: readonly Statement[] = [
+export const photoUniqueness: readonly Statement[] = [
   {
     id: 'kinetic.photo-once',
     title: 'a photo hash counts once',
@@ -102,21 +108,25 @@ export const photoOnce: readonly Statement[] = [
     id: 'kinetic.photo-once-code',
     title: 'a photo hash used before is refused with 409 photo_hash_used',
     needs: [kinetic],
-    decided: true,
+    isProjectDecision: true,
     run: async (world) => expectRefusal(await repeatPhoto(world, 'same'), 409, 'photo_hash_used'),
   },
 ]
 
-const askNonce = (world: World, agent: Agent): Promise<Answer> =>
+const requestNonce = (world: RunContext, agent: Agent): Promise<HttpResponse> =>
   world.http.post('/api/agents/attest/challenge', undefined, { key: agent.apiKey })
 
-const nonceFor = async (world: World, agent: Agent): Promise<string> =>
-  textAt((await askNonce(world, agent)).body, 'nonce')
+const nonceFor = async (world: RunContext, agent: Agent): Promise<string> =>
+  textAt((await requestNonce(world, agent)).body, 'nonce')
 
-const attestWith = (world: World, agent: Agent, body: Readonly<Record<string, unknown>>): Promise<Answer> =>
+const attestWith = (
+  world: RunContext,
+  agent: Agent,
+  body: Readonly<Record<string, unknown>>,
+): Promise<HttpResponse> =>
   world.http.post(
     '/api/agents/attest/verify',
-    { method: 'webauthn', subjectRef: invent('device'), ...body },
+    { method: 'webauthn', subjectRef: uniqueText('device'), ...body },
     { key: agent.apiKey },
   )
 
@@ -133,14 +143,14 @@ const answersMethod = (method: string): Statement => ({
   },
 })
 
-const repeatNonce = async (world: World): Promise<Answer> => {
+const repeatNonce = async (world: RunContext): Promise<HttpResponse> => {
   const agent = await testAgent(world)
   const nonce = await nonceFor(world, agent)
   expectStatus(await attestWith(world, agent, { nonce }), 200)
   return attestWith(world, agent, { nonce })
 }
 
-export const attestNonceOnce: readonly Statement[] = [
+export const attestNonceUniqueness: readonly Statement[] = [
   {
     id: 'attest.nonce-once',
     title: 'an attestation nonce works once',
@@ -151,7 +161,7 @@ export const attestNonceOnce: readonly Statement[] = [
     id: 'attest.nonce-once-code',
     title: 'an attestation nonce used before is refused with 409 nonce_used',
     needs: [attest, challenge],
-    decided: true,
+    isProjectDecision: true,
     run: async (world) => expectRefusal(await repeatNonce(world), 409, 'nonce_used'),
   },
 ]
@@ -164,7 +174,7 @@ export const attestation: Section = {
       title: 'a call without fields answers a nonce and its base64url form',
       needs: [challenge],
       run: async (world) => {
-        const answer = await askNonce(world, await testAgent(world))
+        const answer = await requestNonce(world, await testAgent(world))
         expectStatus(answer, 200)
         textAt(answer.body, 'nonce')
         const encoded = textAt(answer.body, 'challengeB64url')
@@ -188,7 +198,7 @@ export const attestation: Section = {
       id: 'attest.no-evidence',
       title: 'a device that shows no evidence is not attested',
       needs: [attest, challenge],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const agent = await testAgent(world)
         const { body } = await attestWith(world, agent, { nonce: await nonceFor(world, agent) })
@@ -217,9 +227,9 @@ export const attestation: Section = {
       id: 'attest.nonce-known',
       title: 'a nonce that nobody issued attests nothing',
       needs: [attest],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const answer = await attestWith(world, await testAgent(world), { nonce: invent('nonce') })
+        const answer = await attestWith(world, await testAgent(world), { nonce: uniqueText('nonce') })
         expectRefusal(answer, 400, 'nonce_expired')
       },
     },
@@ -227,9 +237,9 @@ export const attestation: Section = {
       id: 'attest.nonce-own',
       title: "another agent's nonce attests nothing",
       needs: [attest, challenge],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const nonce = await nonceFor(world, await strangerAgent(world))
+        const nonce = await nonceFor(world, await otherAgent(world))
         expectRefusal(await attestWith(world, await testAgent(world), { nonce }), 400, 'nonce_expired')
       },
     },
@@ -239,7 +249,7 @@ export const attestation: Section = {
       needs: [attest, challenge, personhood, jwks],
       run: async (world) => {
         const agent = await testAgent(world)
-        const memberId = invent('member')
+        const memberId = uniqueText('member')
         const nonce = await nonceFor(world, agent)
         expectStatus(await attestWith(world, agent, { nonce, subjectRef: memberId }), 200)
         const minted = await mintMember(world, agent, { memberId })
@@ -252,13 +262,13 @@ export const attestation: Section = {
       needs: [attest, challenge, personhood, jwks],
       run: async (world) => {
         const agent = await testAgent(world)
-        const memberId = invent('member')
+        const memberId = uniqueText('member')
         // The issuer of any credential is the service's own origin, where every agent's passkeys may be made.
         const [issuer] = textAt(
-          await (await mintMember(world, agent, { memberId: invent('member') })).claims(),
+          await (await mintMember(world, agent, { memberId: uniqueText('member') })).claims(),
           'iss',
         ).split('/test')
-        const { body } = await askNonce(world, agent)
+        const { body } = await requestNonce(world, agent)
         const credential = makePasskey(textAt(body, 'challengeB64url'), new URL(issuer ?? '').origin)
         const attested = await attestWith(world, agent, {
           nonce: textAt(body, 'nonce'),

@@ -1,27 +1,27 @@
 import { at, booleanAt, expectEqual, expectThat, numberAt, recordAt, textAt } from '../../expect.ts'
-import { invent, mintSession, testAgent } from '../../fixtures.ts'
-import { expectObject, expectRefusal, expectStatus, type Answer } from '../../http.ts'
+import { uniqueText, mintSession, testAgent } from '../../fixtures.ts'
+import { expectObject, expectRefusal, expectStatus, type HttpResponse } from '../../http.ts'
 import type { Section } from '../../statement.ts'
-import { once, type World } from '../../run-context.ts'
+import { oncePerRun, type RunContext } from '../../run-context.ts'
 
 const next = 'GET /api/tasks/next'
 const complete = 'POST /api/tasks/complete'
 const verify = 'POST /api/agents/verify'
 const jwks = 'GET /.well-known/jwks.json'
 
-const nextFor = (world: World, site?: string): Promise<Answer> =>
+const nextFor = (world: RunContext, site?: string): Promise<HttpResponse> =>
   world.http.get('/api/tasks/next', site === undefined ? {} : { query: { site } })
 
-const taskOf = async (world: World): Promise<Record<string, unknown>> =>
+const taskOf = async (world: RunContext): Promise<Record<string, unknown>> =>
   recordAt((await nextFor(world, (await testAgent(world)).agentId)).body, 'task')
 
-const completed = once(async (world) => {
+const completedTask = oncePerRun(async (world) => {
   const task = await taskOf(world)
   const options = task['options']
   const body = {
     token: textAt(task, 'token'),
     answer: Array.isArray(options) ? options[0] : 'yes',
-    memberRef: invent('member'),
+    memberRef: uniqueText('member'),
   }
   return { body, answer: await world.http.post('/api/tasks/complete', body) }
 })
@@ -43,7 +43,7 @@ export const microTasks: Section = {
       id: 'tasks-next.without-a-site',
       title: 'without a site there is a task all the same',
       needs: [next],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const answer = await nextFor(world)
         expectStatus(answer, 200)
@@ -54,9 +54,9 @@ export const microTasks: Section = {
       id: 'tasks-next.unknown-site',
       title: 'for a site that nobody knows there is a task all the same',
       needs: [next],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const answer = await nextFor(world, invent('site'))
+        const answer = await nextFor(world, uniqueText('site'))
         expectStatus(answer, 200)
         recordAt(answer.body, 'task')
       },
@@ -65,7 +65,7 @@ export const microTasks: Section = {
       id: 'tasks-next.fields',
       title: 'a task says what to do and carries the token that completes it',
       needs: [next],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const task = await taskOf(world)
         for (const name of ['id', 'kind', 'prompt', 'token', 'expiresAt']) textAt(task, name)
@@ -76,7 +76,7 @@ export const microTasks: Section = {
       id: 'tasks-next.embeddable',
       title: 'a page of any site can fetch a task, and gets no cookie',
       needs: [next],
-      decided: true,
+      isProjectDecision: true,
       run: async ({ http }) => {
         const origin = 'https://shop.example'
         const { headers, body } = await http.get('/api/tasks/next', { headers: { origin } })
@@ -89,15 +89,15 @@ export const microTasks: Section = {
       id: 'tasks-complete.recorded',
       title: 'a completion is recorded',
       needs: [next, complete],
-      run: async (world) => expectObject((await completed(world)).answer),
+      run: async (world) => expectObject((await completedTask(world)).answer),
     },
     {
       id: 'tasks-complete.verified',
       title: 'on a test site an answered task counts as verified and names its session',
       needs: [next, complete],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const { answer } = await completed(world)
+        const { answer } = await completedTask(world)
         expectEqual(booleanAt(answer.body, 'verified'), true, 'verified')
         textAt(answer.body, 'sessionId')
         textAt(answer.body, 'completionId')
@@ -107,9 +107,9 @@ export const microTasks: Section = {
       id: 'tasks-complete.mints',
       title: 'a verified completion becomes a credential of work through verify',
       needs: [next, complete, verify, jwks],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const sessionId = textAt((await completed(world)).answer.body, 'sessionId')
+        const sessionId = textAt((await completedTask(world)).answer.body, 'sessionId')
         const minted = await mintSession(world, await testAgent(world), sessionId)
         // A session that verify does not know would be a simulated view.
         expectEqual((await minted.claims())['kind'], 'work', 'kind')
@@ -119,9 +119,9 @@ export const microTasks: Section = {
       id: 'tasks-complete.once',
       title: 'a task is completed once',
       needs: [next, complete],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const { body, answer } = await completed(world)
+        const { body, answer } = await completedTask(world)
         expectStatus(answer, 200)
         expectRefusal(await world.http.post('/api/tasks/complete', body), 409, 'task_token_used')
       },
@@ -130,7 +130,7 @@ export const microTasks: Section = {
       id: 'tasks-complete.nothing-given',
       title: 'a completion without a token is recorded as not verified, with the reason',
       needs: [complete],
-      decided: true,
+      isProjectDecision: true,
       run: async ({ http }) => {
         const answer = await http.post('/api/tasks/complete', {})
         expectStatus(answer, 200)
@@ -142,9 +142,9 @@ export const microTasks: Section = {
       id: 'tasks-complete.forged-token',
       title: 'a token that nobody issued verifies nothing',
       needs: [complete],
-      decided: true,
+      isProjectDecision: true,
       run: async ({ http }) => {
-        const answer = await http.post('/api/tasks/complete', { token: invent('token'), answer: 'yes' })
+        const answer = await http.post('/api/tasks/complete', { token: uniqueText('token'), answer: 'yes' })
         expectStatus(answer, 200)
         expectEqual(at(answer.body, 'verified'), false, 'verified')
       },

@@ -10,17 +10,17 @@ import {
   textAt,
   webAddressAt,
 } from '../../expect.ts'
-import { invent, listedWork, liveAgent, strangerAgent, testAgent, type Agent } from '../../fixtures.ts'
-import { expectObject, expectRefusal, expectStatus, type Answer } from '../../http.ts'
-import { refusesInput, unseen, type Section } from '../../statement.ts'
-import { once, type World } from '../../run-context.ts'
+import { uniqueText, offeredWorkflows, liveAgent, otherAgent, testAgent, type Agent } from '../../fixtures.ts'
+import { expectObject, expectRefusal, expectStatus, type HttpResponse } from '../../http.ts'
+import { refusesInput, notObservable, type Section } from '../../statement.ts'
+import { oncePerRun, type RunContext } from '../../run-context.ts'
 
 const available = 'GET /api/workflows/available'
 const order = 'POST /api/agents/order'
 const fund = 'POST /api/agents/order/fund'
 const buy = 'GET /api/agent/tasks/{workflowId}/buy'
 
-const list = once((world) => world.http.get('/api/workflows/available'))
+const list = oncePerRun((world) => world.http.get('/api/workflows/available'))
 
 export const availableWork: Section = {
   name: 'GET /api/workflows/available',
@@ -49,7 +49,7 @@ export const availableWork: Section = {
       title: 'every task tells its id, title, description, minutes, Stars, webcam bonus and dataset option',
       needs: [available],
       run: async (world) => {
-        for (const task of await listedWork(world)) {
+        for (const task of await offeredWorkflows(world)) {
           for (const name of ['id', 'title', 'description']) textAt(task, name)
           for (const name of ['estMinutes', 'rewardStars', 'webcamBonus']) numberAt(task, name)
           booleanAt(task, 'datasetOptin')
@@ -61,7 +61,7 @@ export const availableWork: Section = {
       title: 'every task lists its instructions in order, as text',
       needs: [available],
       run: async (world) => {
-        for (const task of await listedWork(world))
+        for (const task of await offeredWorkflows(world))
           for (const step of filledListAt(task, 'steps'))
             expectThat(typeof step === 'string', 'a step as text', step)
       },
@@ -71,7 +71,7 @@ export const availableWork: Section = {
       title: 'no two tasks share an id',
       needs: [available],
       run: async (world) => {
-        const ids = (await listedWork(world)).map((task) => textAt(task, 'id'))
+        const ids = (await offeredWorkflows(world)).map((task) => textAt(task, 'id'))
         expectEqual(new Set(ids).size, ids.length, 'different ids:')
       },
     },
@@ -108,7 +108,7 @@ export const availableWork: Section = {
       title: 'every listed id can be asked for at the buy endpoint: on sale, or out of stock',
       needs: [available, buy],
       run: async (world) => {
-        for (const task of (await listedWork(world)).slice(0, 10)) {
+        for (const task of (await offeredWorkflows(world)).slice(0, 10)) {
           const id = encodeURIComponent(textAt(task, 'id'))
           expectStatus(await world.http.get(`/api/agent/tasks/${id}/buy`), 402, 409)
         }
@@ -117,11 +117,14 @@ export const availableWork: Section = {
   ],
 }
 
-const place = (world: World, agent: Agent, body: Readonly<Record<string, unknown>>): Promise<Answer> =>
-  world.http.post('/api/agents/order', body, { key: agent.apiKey })
+const placeOrder = (
+  world: RunContext,
+  agent: Agent,
+  body: Readonly<Record<string, unknown>>,
+): Promise<HttpResponse> => world.http.post('/api/agents/order', body, { key: agent.apiKey })
 
-const sharedOrder = once(async (world) =>
-  place(world, await testAgent(world), { taskType: invent('task'), quantity: 2 }),
+const sharedOrder = oncePerRun(async (world) =>
+  placeOrder(world, await testAgent(world), { taskType: uniqueText('task'), quantity: 2 }),
 )
 
 export const orders: Section = {
@@ -138,15 +141,15 @@ export const orders: Section = {
       title: 'a listed task can be commissioned by its id',
       needs: [order, available],
       run: async (world) => {
-        const taskType = textAt((await listedWork(world))[0], 'id')
-        expectObject(await place(world, await testAgent(world), { taskType, quantity: 1 }))
+        const taskType = textAt((await offeredWorkflows(world))[0], 'id')
+        expectObject(await placeOrder(world, await testAgent(world), { taskType, quantity: 1 }))
       },
     },
     {
       id: 'order.fields',
       title: 'the order tells its id, status, quantity, price and escrow',
       needs: [order],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const { body } = await sharedOrder(world)
         textAt(body, 'orderId')
@@ -160,10 +163,10 @@ export const orders: Section = {
       id: 'order.price-cap',
       title: 'an order with a cap never costs more than the cap',
       needs: [order],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const body = { taskType: invent('task'), quantity: 3, maxPriceUsd: 1 }
-        const answer = await place(world, await testAgent(world), body)
+        const body = { taskType: uniqueText('task'), quantity: 3, maxPriceUsd: 1 }
+        const answer = await placeOrder(world, await testAgent(world), body)
         expectStatus(answer, 200)
         const total = numberAt(answer.body, 'totalUsd')
         expectThat(total <= 1, 'at most 1 USD', total)
@@ -174,7 +177,9 @@ export const orders: Section = {
       title: 'a live key commissions too, without paying first',
       needs: [order],
       run: async (world) =>
-        expectObject(await place(world, await liveAgent(world), { taskType: invent('task'), quantity: 1 })),
+        expectObject(
+          await placeOrder(world, await liveAgent(world), { taskType: uniqueText('task'), quantity: 1 }),
+        ),
     },
     refusesInput('order.task-type-required', 'an order without a task type is refused', order, {
       field: 'taskType',
@@ -196,20 +201,20 @@ export const orders: Section = {
       id: 'order.unknown-agent-credential',
       title: 'an agent credential that nobody here trusts opens nothing',
       needs: [order],
-      decided: true,
+      isProjectDecision: true,
       run: async ({ http }) => {
         const seconds = Math.floor(Date.now() / 1_000)
         const signature = Buffer.alloc(64, 1).toString('base64')
         const headers = {
           'signature-agent': 'sig1="https://agent.example"',
-          'signature-input': `sig1=("@method" "@authority" "@path" "signature-agent";key="sig1");created=${seconds};expires=${seconds + 60};keyid="conformance";alg="ed25519";nonce="${invent('n')}";tag="web-bot-auth"`,
+          'signature-input': `sig1=("@method" "@authority" "@path" "signature-agent";key="sig1");created=${seconds};expires=${seconds + 60};keyid="conformance";alg="ed25519";nonce="${uniqueText('n')}";tag="web-bot-auth"`,
           signature: `sig1=:${signature}:`,
         }
         const body = { taskType: 'anything', quantity: 1 }
         expectRefusal(await http.post('/api/agents/order', body, { headers }), 401)
       },
     },
-    unseen(
+    notObservable(
       'order.agent-credential',
       'a trusted-agent credential or a Verifiable Intent commissions work without an API key',
       [order],
@@ -218,8 +223,11 @@ export const orders: Section = {
   ],
 }
 
-const fundWith = (world: World, agent: Agent, body: Readonly<Record<string, unknown>>): Promise<Answer> =>
-  world.http.post('/api/agents/order/fund', body, { key: agent.apiKey })
+const fundWith = (
+  world: RunContext,
+  agent: Agent,
+  body: Readonly<Record<string, unknown>>,
+): Promise<HttpResponse> => world.http.post('/api/agents/order/fund', body, { key: agent.apiKey })
 
 export const orderFunding: Section = {
   name: 'POST /api/agents/order/fund',
@@ -228,7 +236,7 @@ export const orderFunding: Section = {
       id: 'fund.checkout',
       title: 'funding an order answers the address of a hosted checkout',
       needs: [order, fund],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const orderId = textAt((await sharedOrder(world)).body, 'orderId')
         const answer = await fundWith(world, await testAgent(world), { orderId })
@@ -240,7 +248,7 @@ export const orderFunding: Section = {
       id: 'fund.amount',
       title: 'the checkout is for the price of the order',
       needs: [order, fund],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const { body } = await sharedOrder(world)
         const answer = await fundWith(world, await testAgent(world), { orderId: textAt(body, 'orderId') })
@@ -252,10 +260,10 @@ export const orderFunding: Section = {
       id: 'fund.live',
       title: 'a live order is funded the same way',
       needs: [order, fund],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const agent = await liveAgent(world)
-        const made = await place(world, agent, { taskType: invent('task'), quantity: 1 })
+        const made = await placeOrder(world, agent, { taskType: uniqueText('task'), quantity: 1 })
         const answer = await fundWith(world, agent, { orderId: textAt(made.body, 'orderId') })
         expectStatus(answer, 200)
         webAddressAt(answer.body, 'checkoutUrl')
@@ -269,10 +277,10 @@ export const orderFunding: Section = {
       id: 'fund.unknown-order',
       title: 'an order that does not exist cannot be funded',
       needs: [fund],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) =>
         expectRefusal(
-          await fundWith(world, await testAgent(world), { orderId: invent('ord') }),
+          await fundWith(world, await testAgent(world), { orderId: uniqueText('ord') }),
           404,
           'not_found',
         ),
@@ -281,13 +289,13 @@ export const orderFunding: Section = {
       id: 'fund.foreign-order',
       title: "another agent's order cannot be funded, as if it did not exist",
       needs: [order, fund],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const orderId = textAt((await sharedOrder(world)).body, 'orderId')
-        expectRefusal(await fundWith(world, await strangerAgent(world), { orderId }), 404, 'not_found')
+        expectRefusal(await fundWith(world, await otherAgent(world), { orderId }), 404, 'not_found')
       },
     },
-    unseen(
+    notObservable(
       'fund.escrow',
       'once a person completes the checkout, the money rests in escrow until the work is delivered',
       [order, fund],

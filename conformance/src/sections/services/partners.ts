@@ -1,20 +1,23 @@
 import { at, expectEqual, expectThat, numberAt, textAt } from '../../expect.ts'
-import { invent, liveAgent, testAgent } from '../../fixtures.ts'
-import { expectRefusal, expectStatus, type Answer } from '../../http.ts'
+import { uniqueText, liveAgent, testAgent } from '../../fixtures.ts'
+import { expectRefusal, expectStatus, type HttpResponse } from '../../http.ts'
 import { refusesInput, type Section } from '../../statement.ts'
-import type { World } from '../../run-context.ts'
+import type { RunContext } from '../../run-context.ts'
 
 const convert = 'POST /api/partner/points/convert'
 const payout = 'POST /api/partner/payout/request'
 
 const convertPoints = async (
-  world: World,
+  world: RunContext,
   body: Readonly<Record<string, unknown>>,
   headers: Readonly<Record<string, string>> = {},
-): Promise<Answer> =>
+): Promise<HttpResponse> =>
   world.http.post('/api/partner/points/convert', body, { key: (await testAgent(world)).apiKey, headers })
 
-const requestPayout = async (world: World, body: Readonly<Record<string, unknown>>): Promise<Answer> =>
+const requestPayout = async (
+  world: RunContext,
+  body: Readonly<Record<string, unknown>>,
+): Promise<HttpResponse> =>
   world.http.post('/api/partner/payout/request', body, { key: (await testAgent(world)).apiKey })
 
 export const pointsConversion: Section = {
@@ -25,7 +28,7 @@ export const pointsConversion: Section = {
       title: 'converting points answers the new balance',
       needs: [convert],
       run: async (world) => {
-        const answer = await convertPoints(world, { userRef: invent('user'), points: 10 })
+        const answer = await convertPoints(world, { userRef: uniqueText('user'), points: 10 })
         expectStatus(answer, 200)
         numberAt(answer.body, 'balance')
       },
@@ -35,7 +38,7 @@ export const pointsConversion: Section = {
       title: 'sending the same conversion twice converts once',
       needs: [convert],
       run: async (world) => {
-        const body = { userRef: invent('user'), points: 10 }
+        const body = { userRef: uniqueText('user'), points: 10 }
         const first = await convertPoints(world, body)
         const second = await convertPoints(world, body)
         expectStatus(second, 200)
@@ -46,9 +49,9 @@ export const pointsConversion: Section = {
       id: 'convert.repeat-said',
       title: 'a repeat is marked as one',
       needs: [convert],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const body = { userRef: invent('user'), points: 10 }
+        const body = { userRef: uniqueText('user'), points: 10 }
         expectStatus(await convertPoints(world, body), 200)
         expectEqual(at((await convertPoints(world, body)).body, 'deduplicated'), true, 'deduplicated')
       },
@@ -57,11 +60,11 @@ export const pointsConversion: Section = {
       id: 'convert.two-keys',
       title: 'the same points under two Idempotency-Keys are two conversions',
       needs: [convert],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const body = { userRef: invent('user'), points: 10 }
-        const first = await convertPoints(world, body, { 'idempotency-key': invent('one') })
-        const second = await convertPoints(world, body, { 'idempotency-key': invent('two') })
+        const body = { userRef: uniqueText('user'), points: 10 }
+        const first = await convertPoints(world, body, { 'idempotency-key': uniqueText('one') })
+        const second = await convertPoints(world, body, { 'idempotency-key': uniqueText('two') })
         expectEqual(
           numberAt(second.body, 'balance') - numberAt(first.body, 'balance'),
           numberAt(first.body, 'balance'),
@@ -74,7 +77,7 @@ export const pointsConversion: Section = {
       title: 'different conversions of one user add up',
       needs: [convert],
       run: async (world) => {
-        const userRef = invent('user')
+        const userRef = uniqueText('user')
         const first = numberAt((await convertPoints(world, { userRef, points: 10 })).body, 'balance')
         const second = numberAt((await convertPoints(world, { userRef, points: 7 })).body, 'balance')
         expectThat(second > first, 'a larger balance', { first, second })
@@ -84,9 +87,9 @@ export const pointsConversion: Section = {
       id: 'convert.rate',
       title: 'by default one point is one Star',
       needs: [convert],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const { body } = await convertPoints(world, { userRef: invent('user'), points: 10 })
+        const { body } = await convertPoints(world, { userRef: uniqueText('user'), points: 10 })
         expectEqual(numberAt(body, 'balance'), 10, 'balance')
       },
     },
@@ -95,8 +98,8 @@ export const pointsConversion: Section = {
       title: 'the balance is that of the user, not of all',
       needs: [convert],
       run: async (world) => {
-        const one = await convertPoints(world, { userRef: invent('user'), points: 10 })
-        const two = await convertPoints(world, { userRef: invent('user'), points: 10 })
+        const one = await convertPoints(world, { userRef: uniqueText('user'), points: 10 })
+        const two = await convertPoints(world, { userRef: uniqueText('user'), points: 10 })
         expectEqual(numberAt(two.body, 'balance'), numberAt(one.body, 'balance'), 'balance')
       },
     },
@@ -127,7 +130,7 @@ export const payouts: Section = {
       title: 'a request is answered with its id and its status',
       needs: [payout],
       run: async (world) => {
-        const answer = await requestPayout(world, { userRef: invent('user'), stars: 5 })
+        const answer = await requestPayout(world, { userRef: uniqueText('user'), stars: 5 })
         expectStatus(answer, 200)
         textAt(answer.body, 'requestId')
         textAt(answer.body, 'status')
@@ -138,7 +141,7 @@ export const payouts: Section = {
       title: 'a covered request waits for review and is not paid by itself',
       needs: [payout, convert],
       run: async (world) => {
-        const userRef = invent('user')
+        const userRef = uniqueText('user')
         expectStatus(await convertPoints(world, { userRef, points: 10 }), 200)
         const answer = await requestPayout(world, { userRef, stars: 5 })
         expectStatus(answer, 200)
@@ -149,9 +152,9 @@ export const payouts: Section = {
       id: 'payout.sandbox',
       title: 'with a test key a request without balance is queued as a rehearsal',
       needs: [payout],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const { body } = await requestPayout(world, { userRef: invent('user'), stars: 5 })
+        const { body } = await requestPayout(world, { userRef: uniqueText('user'), stars: 5 })
         expectEqual(textAt(body, 'status'), 'queued', 'status')
       },
     },
@@ -159,10 +162,10 @@ export const payouts: Section = {
       id: 'payout.live-needs-balance',
       title: 'with a live key a request without balance is refused',
       needs: [payout],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const { apiKey } = await liveAgent(world)
-        const body = { userRef: invent('user'), stars: 5 }
+        const body = { userRef: uniqueText('user'), stars: 5 }
         expectRefusal(
           await world.http.post('/api/partner/payout/request', body, { key: apiKey }),
           409,

@@ -1,28 +1,28 @@
 import { expectAbsent, expectEqual, expectThat, recordAt, textAt, webAddressAt } from '../../expect.ts'
 import {
-  invent,
+  uniqueText,
   liveAgent,
   mintMember,
-  openJwt,
+  verifyJwt,
   sharedMember,
-  strangerAgent,
+  otherAgent,
   testAgent,
-  type Minted,
+  type MintedCredential,
 } from '../../fixtures.ts'
 import { expectRefusal, expectStatus } from '../../http.ts'
 import { refusesInput, type Section } from '../../statement.ts'
 import { bindWallet, newWallet, sharedWallet, signChallenge, walletChallenge } from '../../wallet.ts'
-import type { World } from '../../run-context.ts'
+import type { RunContext } from '../../run-context.ts'
 
 const personhood = 'POST /api/agents/verify-personhood'
 const challenge = 'POST /api/agents/wallet/challenge'
 const jwks = 'GET /.well-known/jwks.json'
 
-const ask = async (world: World, body: Readonly<Record<string, string>>) =>
+const requestPersonhood = async (world: RunContext, body: Readonly<Record<string, string>>) =>
   world.http.post('/api/agents/verify-personhood', body, { key: (await testAgent(world)).apiKey })
 
 /** Puts the four values for a contract together again as the JWT that they are, and checks it. */
-const openOnchain = async (world: World, { answer }: Minted) => {
+const openOnchain = async (world: RunContext, { answer }: MintedCredential) => {
   const onchain = recordAt(answer.body, 'onchain')
   const bytes = (name: string) => {
     const text = textAt(onchain, name)
@@ -32,7 +32,7 @@ const openOnchain = async (world: World, { answer }: Minted) => {
   const kid = bytes('keyId').toString('base64url')
   const header = JSON.stringify({ alg: 'ES256', typ: 'pohf-onchain+jwt', kid })
   const signature = Buffer.concat([bytes('r'), bytes('s')]).toString('base64url')
-  return openJwt(
+  return verifyJwt(
     world,
     `${Buffer.from(header).toString('base64url')}.${textAt(onchain, 'payload')}.${signature}`,
   )
@@ -63,10 +63,10 @@ export const personhoodCheck: Section = {
       id: 'personhood.no-credits',
       title: 'a live key without credits gets the link to buy them instead of a credential',
       needs: [personhood],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const { apiKey } = await liveAgent(world)
-        const body = { memberId: invent('member') }
+        const body = { memberId: uniqueText('member') }
         const answer = await world.http.post('/api/agents/verify-personhood', body, { key: apiKey })
         expectRefusal(answer, 402, 'insufficient_credits')
         webAddressAt(answer.body, 'buy')
@@ -76,10 +76,10 @@ export const personhoodCheck: Section = {
       id: 'personhood.repeat',
       title: 'the same member again gives the same JWT',
       needs: [personhood],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const agent = await testAgent(world)
-        const memberId = invent('member')
+        const memberId = uniqueText('member')
         const first = await mintMember(world, agent, { memberId })
         expectEqual((await mintMember(world, agent, { memberId })).jwt, first.jwt, 'the first JWT')
       },
@@ -88,7 +88,7 @@ export const personhoodCheck: Section = {
       id: 'personhood.uniqueness',
       title: 'the answer says how far uniqueness was shown, and by what',
       needs: [personhood],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const { body } = (await sharedMember(world)).answer
         const uniqueness = textAt(body, 'uniqueness')
@@ -104,26 +104,34 @@ export const personhoodCheck: Section = {
       id: 'personhood.sandbox-human',
       title: 'to a test key mem_test_human always ends in a credential',
       needs: [personhood],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        textAt((await ask(world, { memberId: 'mem_test_human' })).body, 'pohf_jwt')
+        textAt((await requestPersonhood(world, { memberId: 'mem_test_human' })).body, 'pohf_jwt')
       },
     },
     {
       id: 'personhood.sandbox-duplicate',
       title: 'to a test key mem_test_duplicate is never certified',
       needs: [personhood],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) =>
-        expectRefusal(await ask(world, { memberId: 'mem_test_duplicate' }), 409, 'member_not_enrolled'),
+        expectRefusal(
+          await requestPersonhood(world, { memberId: 'mem_test_duplicate' }),
+          409,
+          'member_not_enrolled',
+        ),
     },
     {
       id: 'personhood.sandbox-banned',
       title: 'to a test key mem_test_banned is never certified',
       needs: [personhood],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) =>
-        expectRefusal(await ask(world, { memberId: 'mem_test_banned' }), 409, 'member_not_enrolled'),
+        expectRefusal(
+          await requestPersonhood(world, { memberId: 'mem_test_banned' }),
+          409,
+          'member_not_enrolled',
+        ),
     },
     {
       id: 'personhood.wallet-claim',
@@ -139,24 +147,24 @@ export const personhoodCheck: Section = {
       id: 'personhood.wallet-other-signer',
       title: 'a signature by another wallet binds nothing',
       needs: [personhood, challenge],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const asked = await walletChallenge(world, await testAgent(world))
         const binding = await signChallenge(newWallet(), asked)
-        const body = { memberId: invent('member'), ...binding, wallet: newWallet().address }
-        expectRefusal(await ask(world, body), 400, 'wallet_signature_invalid')
+        const body = { memberId: uniqueText('member'), ...binding, wallet: newWallet().address }
+        expectRefusal(await requestPersonhood(world, body), 400, 'wallet_signature_invalid')
       },
     },
     {
       id: 'personhood.wallet-other-message',
       title: 'a signature over another text binds nothing',
       needs: [personhood, challenge],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const asked = await walletChallenge(world, await testAgent(world))
         const binding = await signChallenge(newWallet(), asked, `${asked.message} `)
         expectRefusal(
-          await ask(world, { memberId: invent('member'), ...binding }),
+          await requestPersonhood(world, { memberId: uniqueText('member'), ...binding }),
           400,
           'wallet_signature_invalid',
         )
@@ -166,47 +174,58 @@ export const personhoodCheck: Section = {
       id: 'personhood.wallet-nonce-once',
       title: 'a wallet challenge binds once',
       needs: [personhood, challenge],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const { memberId, binding } = await bindWallet(world, await testAgent(world))
-        expectRefusal(await ask(world, { memberId, ...binding }), 409, 'nonce_used')
+        expectRefusal(await requestPersonhood(world, { memberId, ...binding }), 409, 'nonce_used')
       },
     },
     {
       id: 'personhood.wallet-nonce-known',
       title: 'a wallet challenge that nobody issued binds nothing',
       needs: [personhood],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const asked = { nonce: invent('nonce'), message: 'anything' }
+        const asked = { nonce: uniqueText('nonce'), message: 'anything' }
         const binding = await signChallenge(newWallet(), asked)
-        expectRefusal(await ask(world, { memberId: invent('member'), ...binding }), 400, 'nonce_expired')
+        expectRefusal(
+          await requestPersonhood(world, { memberId: uniqueText('member'), ...binding }),
+          400,
+          'nonce_expired',
+        )
       },
     },
     {
       id: 'personhood.wallet-nonce-own',
       title: "another agent's wallet challenge binds nothing",
       needs: [personhood, challenge],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const asked = await walletChallenge(world, await strangerAgent(world))
+        const asked = await walletChallenge(world, await otherAgent(world))
         const binding = await signChallenge(newWallet(), asked)
-        expectRefusal(await ask(world, { memberId: invent('member'), ...binding }), 400, 'nonce_expired')
+        expectRefusal(
+          await requestPersonhood(world, { memberId: uniqueText('member'), ...binding }),
+          400,
+          'nonce_expired',
+        )
       },
     },
     {
       id: 'personhood.wallet-fields-together',
       title: 'a wallet without its signature is refused, not silently left out',
       needs: [personhood],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) =>
-        expectRefusal(await ask(world, { memberId: invent('member'), wallet: newWallet().address }), 400),
+        expectRefusal(
+          await requestPersonhood(world, { memberId: uniqueText('member'), wallet: newWallet().address }),
+          400,
+        ),
     },
     {
       id: 'personhood.on-chain',
       title: 'a bound wallet also gets what a contract needs to answer isVerifiedHuman()',
       needs: [personhood, challenge, jwks],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const { binding, minted } = await sharedWallet(world)
         const { protectedHeader, payload } = await openOnchain(world, minted)
@@ -221,7 +240,7 @@ export const personhoodCheck: Section = {
       id: 'personhood.on-chain-test-marked',
       title: 'a contract that reads the first claims of a test token finds that it is one',
       needs: [personhood, challenge],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const onchain = recordAt((await sharedWallet(world)).minted.answer.body, 'onchain')
         const text = Buffer.from(textAt(onchain, 'payload'), 'base64url').toString('utf8')
@@ -232,10 +251,10 @@ export const personhoodCheck: Section = {
       id: 'personhood.on-chain-one-human',
       title: 'two wallets of one human carry the same code, and those of two humans do not',
       needs: [personhood, challenge, jwks],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const agent = await testAgent(world)
-        const memberId = invent('member')
+        const memberId = uniqueText('member')
         const codeOf = async (whose: string) => {
           const asked = await walletChallenge(world, agent)
           const minted = await mintMember(world, agent, {
@@ -246,7 +265,7 @@ export const personhoodCheck: Section = {
         }
         const code = await codeOf(memberId)
         expectEqual(await codeOf(memberId), code, 'nul')
-        const other = await codeOf(invent('member'))
+        const other = await codeOf(uniqueText('member'))
         expectThat(other !== code, 'another code for another human', other)
       },
     },
@@ -282,7 +301,7 @@ export const walletChallenges: Section = {
       id: 'wallet-challenge.message-holds-nonce',
       title: 'the message to sign contains its nonce',
       needs: [challenge],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const { nonce, message } = await walletChallenge(world, await testAgent(world))
         expectThat(message.includes(nonce), 'the nonce in the message', message)
@@ -292,7 +311,7 @@ export const walletChallenges: Section = {
       id: 'wallet-challenge.siwe',
       title: 'for a named wallet the message is one that wallets know how to show (EIP-4361)',
       needs: [challenge],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const { apiKey } = await testAgent(world)
         const wallet = newWallet().address

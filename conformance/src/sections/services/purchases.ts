@@ -10,11 +10,11 @@ import {
   isRecord,
   textAt,
 } from '../../expect.ts'
-import { invent, openJwt, testAgent } from '../../fixtures.ts'
-import { expectRefusal, expectStatus, type Answer } from '../../http.ts'
+import { uniqueText, verifyJwt, testAgent } from '../../fixtures.ts'
+import { expectRefusal, expectStatus, type HttpResponse } from '../../http.ts'
 import type { Section } from '../../statement.ts'
 import { isTestNetwork, newWallet, signPayment, walletOf, type PaymentEntry } from '../../wallet.ts'
-import { eventually, once, type World } from '../../run-context.ts'
+import { pollUntil, oncePerRun, type RunContext } from '../../run-context.ts'
 
 const buy = 'GET /api/agent/tasks/{workflowId}/buy'
 const buyWithKey = 'POST /api/agent/tasks/{workflowId}/buy'
@@ -22,9 +22,12 @@ const jwks = 'GET /.well-known/jwks.json'
 
 const pathOf = (workflowId: string): string => `/api/agent/tasks/${encodeURIComponent(workflowId)}/buy`
 
-type Offer = { readonly path: string; readonly answer: Answer; readonly purchaseId: string }
+type PaymentChallenge = { readonly path: string; readonly answer: HttpResponse; readonly purchaseId: string }
 
-const ask = async (world: World, workflowId: string): Promise<Offer | undefined> => {
+const requestChallenge = async (
+  world: RunContext,
+  workflowId: string,
+): Promise<PaymentChallenge | undefined> => {
   const path = pathOf(workflowId)
   const answer = await world.http.get(path)
   return answer.status === 402
@@ -33,12 +36,12 @@ const ask = async (world: World, workflowId: string): Promise<Offer | undefined>
 }
 
 /** Something that is on sale: the sandbox's own task, which a main network does not sell, or else a listed one. */
-const offer = once(async (world): Promise<Offer> => {
-  const sandbox = await ask(world, 'wf_test_ok')
+const sharedChallenge = oncePerRun(async (world): Promise<PaymentChallenge> => {
+  const sandbox = await requestChallenge(world, 'wf_test_ok')
   if (sandbox) return sandbox
   const listed = at((await world.http.get('/api/workflows/available')).body, 'workflows')
   for (const task of (Array.isArray(listed) ? listed : []).slice(0, 10)) {
-    const found = await ask(world, String(at(task, 'id')))
+    const found = await requestChallenge(world, String(at(task, 'id')))
     if (found) return found
   }
   if (world.isLoopback) throw new Failure('a task on sale on a loopback deployment', 'none answered 402')
@@ -48,8 +51,8 @@ const offer = once(async (world): Promise<Offer> => {
 const isAddress = (value: unknown): value is `0x${string}` =>
   typeof value === 'string' && /^0x[0-9a-fA-F]{40}$/.test(value)
 
-const entryOf = async (world: World): Promise<PaymentEntry> => {
-  const entry = filledListAt((await offer(world)).answer.body, 'accepts')[0]
+const entryOf = async (world: RunContext): Promise<PaymentEntry> => {
+  const entry = filledListAt((await sharedChallenge(world)).answer.body, 'accepts')[0]
   const [payTo, asset] = [at(entry, 'payTo'), at(entry, 'asset')]
   expectThat(isAddress(payTo) && isAddress(asset), 'payTo and asset as addresses', entry)
   return {
@@ -63,13 +66,13 @@ const entryOf = async (world: World): Promise<PaymentEntry> => {
   }
 }
 
-const pay = async (world: World, payment: string): Promise<Answer> => {
-  const { path, purchaseId } = await offer(world)
+const pay = async (world: RunContext, payment: string): Promise<HttpResponse> => {
+  const { path, purchaseId } = await sharedChallenge(world)
   return world.http.get(path, { headers: { 'x-payment': payment, 'x-purchase-id': purchaseId } })
 }
 
 /** A purchase that really settles, on a test network only. */
-const purchase = once(async (world) => {
+const sharedPurchase = oncePerRun(async (world) => {
   if (world.payerKey === undefined)
     throw new Skipped('needs PAYER_PRIVATE_KEY, a wallet with the stablecoin of a test network')
   const entry = await entryOf(world)
@@ -77,8 +80,7 @@ const purchase = once(async (world) => {
   const payment = await signPayment(walletOf(world.payerKey), entry)
   const settle = () => pay(world, payment)
   const first = await settle()
-  const answer =
-    first.status === 202 ? await eventually(world, settle, ({ status }) => status !== 202) : first
+  const answer = first.status === 202 ? await pollUntil(world, settle, ({ status }) => status !== 202) : first
   return { payment, answer }
 })
 
@@ -90,7 +92,7 @@ export const autonomousPurchase: Section = {
       title: 'asking without payment and without a key is answered with 402 and ways to pay',
       needs: [buy],
       run: async (world) => {
-        const { answer } = await offer(world)
+        const { answer } = await sharedChallenge(world)
         expectStatus(answer, 402)
         for (const entry of filledListAt(answer.body, 'accepts'))
           expectThat(isRecord(entry), 'a payment entry as an object', entry)
@@ -101,16 +103,16 @@ export const autonomousPurchase: Section = {
       title: 'the challenge carries a purchase id',
       needs: [buy],
       run: async (world) => {
-        textAt((await offer(world)).answer.body, 'purchase_id')
+        textAt((await sharedChallenge(world)).answer.body, 'purchase_id')
       },
     },
     {
       id: 'buy.purchase-id-header',
       title: 'the purchase id is also in the header that the payer sends back',
       needs: [buy],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const { answer, purchaseId } = await offer(world)
+        const { answer, purchaseId } = await sharedChallenge(world)
         expectEqual(answer.headers.get('x-purchase-id'), purchaseId, 'X-Purchase-Id')
       },
     },
@@ -119,7 +121,7 @@ export const autonomousPurchase: Section = {
       title: 'every challenge has a purchase id of its own',
       needs: [buy],
       run: async (world) => {
-        const { path, purchaseId } = await offer(world)
+        const { path, purchaseId } = await sharedChallenge(world)
         const second = textAt((await world.http.get(path)).body, 'purchase_id')
         expectThat(second !== purchaseId, 'another purchase id', second)
       },
@@ -128,21 +130,21 @@ export const autonomousPurchase: Section = {
       id: 'buy.entry',
       title: 'a payment entry holds all that an EIP-3009 authorization needs',
       needs: [buy],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const entry = await entryOf(world)
         expectThat(/^[1-9]\d*$/.test(entry.amount), 'an amount in the smallest unit', entry.amount)
         expectThat(entry.seconds > 0, 'a time to pay in', entry.seconds)
-        expectEqual(at((await offer(world)).answer.body, 'accepts.0.scheme'), 'exact', 'scheme')
+        expectEqual(at((await sharedChallenge(world)).answer.body, 'accepts.0.scheme'), 'exact', 'scheme')
       },
     },
     {
       id: 'buy.stablecoin-only',
       title: 'every way to pay is a token on an EVM chain: no other rail is collected on',
       needs: [buy],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        for (const entry of filledListAt((await offer(world)).answer.body, 'accepts')) {
+        for (const entry of filledListAt((await sharedChallenge(world)).answer.body, 'accepts')) {
           expectEqual(at(entry, 'scheme'), 'exact', 'scheme')
           expectThat(isAddress(at(entry, 'asset')), 'a token address', entry)
         }
@@ -152,9 +154,9 @@ export const autonomousPurchase: Section = {
       id: 'buy.version-2',
       title: 'clients of x402 version 2 find the same challenge in the PAYMENT-REQUIRED header',
       needs: [buy],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const header = (await offer(world)).answer.headers.get('payment-required') ?? ''
+        const header = (await sharedChallenge(world)).answer.headers.get('payment-required') ?? ''
         expectThat(header !== '', 'the header', header)
         const challenge: unknown = JSON.parse(Buffer.from(header, 'base64').toString('utf8'))
         expectEqual(at(challenge, 'x402Version'), 2, 'x402Version')
@@ -165,9 +167,9 @@ export const autonomousPurchase: Section = {
       id: 'buy.not-cached',
       title: 'a challenge is not kept by caches',
       needs: [buy],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const cache = (await offer(world)).answer.headers.get('cache-control') ?? ''
+        const cache = (await sharedChallenge(world)).answer.headers.get('cache-control') ?? ''
         expectThat(/\bno-store\b/.test(cache), 'no-store', cache)
       },
     },
@@ -182,16 +184,16 @@ export const autonomousPurchase: Section = {
       id: 'buy.unknown-task',
       title: 'a task that does not exist is out_of_stock too, never 404',
       needs: [buy],
-      decided: true,
-      run: async ({ http }) => expectRefusal(await http.get(pathOf(invent('wf'))), 409, 'out_of_stock'),
+      isProjectDecision: true,
+      run: async ({ http }) => expectRefusal(await http.get(pathOf(uniqueText('wf'))), 409, 'out_of_stock'),
     },
     {
       id: 'buy.with-a-key',
       title: 'the POST form with a key gives the same kind of challenge',
       needs: [buy, buyWithKey],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const { path } = await offer(world)
+        const { path } = await sharedChallenge(world)
         const answer = await world.http.post(path, undefined, { key: (await testAgent(world)).apiKey })
         expectStatus(answer, 402)
         filledListAt(answer.body, 'accepts')
@@ -202,7 +204,7 @@ export const autonomousPurchase: Section = {
       id: 'buy.unreadable-payment',
       title: 'a payment header that cannot be read is refused',
       needs: [buy],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => expectRefusal(await pay(world, 'not-a-payment'), 400, 'payment_malformed'),
     },
     {
@@ -220,7 +222,7 @@ export const autonomousPurchase: Section = {
       id: 'buy.forged-payment-code',
       title: 'a forged authorization is refused with 402 payment_invalid',
       needs: [buy],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const forged = await signPayment(newWallet(), await entryOf(world), newWallet().address)
         expectRefusal(await pay(world, forged), 402, 'payment_invalid')
@@ -230,7 +232,7 @@ export const autonomousPurchase: Section = {
       id: 'buy.empty-wallet',
       title: 'a genuine authorization by a wallet without money delivers nothing',
       needs: [buy],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const answer = await pay(world, await signPayment(newWallet(), await entryOf(world)))
         expectStatus(answer, 402, 503)
@@ -242,9 +244,9 @@ export const autonomousPurchase: Section = {
       title: 'a good authorization with the purchase id delivers a credential that verifies',
       needs: [buy, jwks],
       run: async (world) => {
-        const { answer } = await purchase(world)
+        const { answer } = await sharedPurchase(world)
         expectStatus(answer, 200)
-        const { protectedHeader } = await openJwt(world, textAt(answer.body, 'pohf_jwt'))
+        const { protectedHeader } = await verifyJwt(world, textAt(answer.body, 'pohf_jwt'))
         expectEqual(protectedHeader.alg, 'ES256', 'alg')
         fractionAt(answer.body, 'quality')
       },
@@ -253,9 +255,9 @@ export const autonomousPurchase: Section = {
       id: 'buy.delivered-once',
       title: 'the same authorization again delivers the same credential, and charges nothing more',
       needs: [buy],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const { answer, payment } = await purchase(world)
+        const { answer, payment } = await sharedPurchase(world)
         const again = await pay(world, payment)
         expectEqual(textAt(again.body, 'credentialId'), textAt(answer.body, 'credentialId'), 'credentialId')
       },
@@ -265,8 +267,8 @@ export const autonomousPurchase: Section = {
       title: 'the purchase id may also come as purchase_id in the address',
       needs: [buy],
       run: async (world) => {
-        const { answer, payment } = await purchase(world)
-        const { path, purchaseId } = await offer(world)
+        const { answer, payment } = await sharedPurchase(world)
+        const { path, purchaseId } = await sharedChallenge(world)
         const again = await world.http.get(path, {
           headers: { 'x-payment': payment },
           query: { purchase_id: purchaseId },

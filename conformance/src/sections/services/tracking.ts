@@ -10,10 +10,10 @@ import {
   numberAt,
   recordAt,
 } from '../../expect.ts'
-import { invent, mintSession, sharedSession, strangerAgent, testAgent, type Agent } from '../../fixtures.ts'
-import { expectObject, expectRefusal, expectStatus, type Answer } from '../../http.ts'
-import { refusesInput, unseen, type Section } from '../../statement.ts'
-import { eventually, type World } from '../../run-context.ts'
+import { uniqueText, mintSession, sharedSession, otherAgent, testAgent, type Agent } from '../../fixtures.ts'
+import { expectObject, expectRefusal, expectStatus, type HttpResponse } from '../../http.ts'
+import { refusesInput, notObservable, type Section } from '../../statement.ts'
+import { pollUntil, type RunContext } from '../../run-context.ts'
 
 const event = 'POST /api/track/event'
 const conversion = 'POST /api/agents/track/conversion'
@@ -22,7 +22,11 @@ const funnel = 'GET /api/agents/metrics/funnel'
 const verify = 'POST /api/agents/verify'
 
 const origin = 'https://shop.example'
-const beacon = (world: World, headers: Readonly<Record<string, string>>, body: unknown): Promise<Answer> =>
+const beacon = (
+  world: RunContext,
+  headers: Readonly<Record<string, string>>,
+  body: unknown,
+): Promise<HttpResponse> =>
   world.http.send({ method: 'POST', path: '/api/track/event', headers, body: JSON.stringify(body) })
 
 export const beacons: Section = {
@@ -33,7 +37,7 @@ export const beacons: Section = {
       title: 'an event that names a view token is recorded',
       needs: [event],
       run: async ({ http }) =>
-        expectStatus(await http.post('/api/track/event', { vt: invent('vt'), type: 'scroll' }), 200),
+        expectStatus(await http.post('/api/track/event', { vt: uniqueText('vt'), type: 'scroll' }), 200),
     },
     {
       id: 'track.send-beacon',
@@ -41,7 +45,7 @@ export const beacons: Section = {
       needs: [event],
       run: async (world) =>
         expectStatus(
-          await beacon(world, { 'content-type': 'text/plain;charset=UTF-8' }, { vt: invent('vt') }),
+          await beacon(world, { 'content-type': 'text/plain;charset=UTF-8' }, { vt: uniqueText('vt') }),
           200,
         ),
     },
@@ -50,7 +54,7 @@ export const beacons: Section = {
       title: 'recording sets no cookie',
       needs: [event],
       run: async ({ http }) => {
-        const answer = await http.post('/api/track/event', { vt: invent('vt'), type: 'scroll' })
+        const answer = await http.post('/api/track/event', { vt: uniqueText('vt'), type: 'scroll' })
         expectStatus(answer, 200)
         expectThat(answer.headers.getSetCookie().length === 0, 'no cookie', answer.headers.getSetCookie())
       },
@@ -59,17 +63,17 @@ export const beacons: Section = {
       id: 'track.any-fields',
       title: 'an event with field names that nobody knows is no fault',
       needs: [event],
-      decided: true,
+      isProjectDecision: true,
       run: async ({ http }) =>
-        expectStatus(await http.post('/api/track/event', { [invent('field')]: [1, { a: null }] }), 200),
+        expectStatus(await http.post('/api/track/event', { [uniqueText('field')]: [1, { a: null }] }), 200),
     },
     {
       id: 'track.counts',
       title: 'the answer says how many events were recorded',
       needs: [event],
-      decided: true,
+      isProjectDecision: true,
       run: async ({ http }) => {
-        const { body } = await http.post('/api/track/event', { vt: invent('vt'), type: 'scroll' })
+        const { body } = await http.post('/api/track/event', { vt: uniqueText('vt'), type: 'scroll' })
         expectEqual(at(body, 'ok'), true, 'ok')
         numberAt(body, 'recorded')
       },
@@ -78,7 +82,7 @@ export const beacons: Section = {
       id: 'track.any-site',
       title: 'a beacon with credentials from any site is let through by the browser',
       needs: [event],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const answer = await beacon(world, { 'content-type': 'application/json', origin }, {})
         expectStatus(answer, 200)
@@ -90,7 +94,7 @@ export const beacons: Section = {
       id: 'track.preflight',
       title: "the browser's question before a JSON beacon is answered with yes",
       needs: [event],
-      decided: true,
+      isProjectDecision: true,
       run: async ({ http }) => {
         const answer = await http.send({
           method: 'OPTIONS',
@@ -107,7 +111,7 @@ export const beacons: Section = {
         expectThat(/content-type/i.test(allowed), 'content-type among the allowed headers', allowed)
       },
     },
-    unseen(
+    notObservable(
       'track.tied-to-a-view',
       'an event with a genuine view token counts towards that view',
       [event],
@@ -116,7 +120,7 @@ export const beacons: Section = {
   ],
 }
 
-const convert = async (world: World, body: Readonly<Record<string, unknown>>): Promise<Answer> =>
+const convert = async (world: RunContext, body: Readonly<Record<string, unknown>>): Promise<HttpResponse> =>
   world.http.post('/api/agents/track/conversion', body, { key: (await testAgent(world)).apiKey })
 
 export const conversions: Section = {
@@ -127,7 +131,7 @@ export const conversions: Section = {
       title: 'a conversion is answered with whether it could be attributed',
       needs: [conversion],
       run: async (world) => {
-        const answer = await convert(world, { vt: invent('vt'), name: 'signup' })
+        const answer = await convert(world, { vt: uniqueText('vt'), name: 'signup' })
         expectStatus(answer, 200)
         booleanAt(answer.body, 'attributed')
       },
@@ -137,7 +141,12 @@ export const conversions: Section = {
       title: 'a conversion may carry a value and its currency',
       needs: [conversion],
       run: async (world) => {
-        const answer = await convert(world, { vt: invent('vt'), name: 'sale', value: 12.5, currency: 'USD' })
+        const answer = await convert(world, {
+          vt: uniqueText('vt'),
+          name: 'sale',
+          value: 12.5,
+          currency: 'USD',
+        })
         expectStatus(answer, 200)
         booleanAt(answer.body, 'attributed')
       },
@@ -146,9 +155,9 @@ export const conversions: Section = {
       id: 'conversion.unknown-view',
       title: 'a conversion of a view that never was is not attributed',
       needs: [conversion],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const { body } = await convert(world, { vt: invent('vt'), name: 'signup' })
+        const { body } = await convert(world, { vt: uniqueText('vt'), name: 'signup' })
         expectEqual(at(body, 'attributed'), false, 'attributed')
       },
     },
@@ -164,7 +173,7 @@ export const conversions: Section = {
       field: 'value',
       body: { vt: 'vt', name: 'sale', value: '12.5' },
     }),
-    unseen(
+    notObservable(
       'conversion.attributed',
       'a conversion with the token of a verified view is attributed',
       [conversion],
@@ -174,21 +183,21 @@ export const conversions: Section = {
 }
 
 const readMetrics = (
-  world: World,
+  world: RunContext,
   agent: Agent,
   query: Readonly<Record<string, string>> = {},
-): Promise<Answer> => world.http.get('/api/agents/metrics', { key: agent.apiKey, query })
+): Promise<HttpResponse> => world.http.get('/api/agents/metrics', { key: agent.apiKey, query })
 
-const rowsOf = (answer: Answer): readonly unknown[] => {
+const rowsOf = (answer: HttpResponse): readonly unknown[] => {
   const rows = at(answer.body, 'rows')
   return Array.isArray(rows) ? rows : []
 }
 
 /** The row of the shared session's credential; roll-ups may take a moment. */
-const sharedRow = async (world: World): Promise<unknown> => {
+const sharedRow = async (world: RunContext): Promise<unknown> => {
   const { credentialId } = await sharedSession(world)
   const agent = await testAgent(world)
-  const answer = await eventually(
+  const answer = await pollUntil(
     world,
     () => readMetrics(world, agent, { limit: '1000' }),
     (answer) => rowsOf(answer).some((row) => at(row, 'credentialId') === credentialId),
@@ -201,7 +210,7 @@ const refusesQuery = (id: string, title: string, query: Readonly<Record<string, 
   title,
   needs: [metrics] as const,
   decided: true as const,
-  run: async (world: World) =>
+  run: async (world: RunContext) =>
     expectRefusal(await readMetrics(world, await testAgent(world), query), 400, 'validation_failed'),
 })
 
@@ -212,7 +221,7 @@ export const attention: Section = {
       id: 'metrics.json',
       title: 'the metrics are a summary and a list of rows',
       needs: [metrics],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const answer = await readMetrics(world, await testAgent(world))
         expectStatus(answer, 200)
@@ -232,7 +241,7 @@ export const attention: Section = {
       id: 'metrics.row-of-a-credential',
       title: 'a verified view has a row that is tagged with its credential id',
       needs: [metrics, verify],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const row = await sharedRow(world)
         expectThat(isRecord(row), 'a row with the credential id', row)
@@ -242,7 +251,7 @@ export const attention: Section = {
       id: 'metrics.row-fields',
       title: 'a row tells focus, probe, input, gaze, quality and fraud flags',
       needs: [metrics, verify],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const row = await sharedRow(world)
         for (const name of ['focus', 'probe', 'input', 'gaze', 'quality'])
@@ -259,7 +268,7 @@ export const attention: Section = {
       id: 'metrics.summary-counts',
       title: 'the summary counts the views and how many were verified',
       needs: [metrics, verify],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         await sharedRow(world)
         const { body } = await readMetrics(world, await testAgent(world))
@@ -320,7 +329,7 @@ export const attention: Section = {
       run: async (world) => {
         await sharedRow(world)
         const { credentialId } = await sharedSession(world)
-        const answer = await readMetrics(world, await strangerAgent(world))
+        const answer = await readMetrics(world, await otherAgent(world))
         expectStatus(answer, 200)
         expectThat(!answer.text.includes(credentialId), 'no row of another agent', answer.text)
       },
@@ -328,7 +337,7 @@ export const attention: Section = {
   ],
 }
 
-const readFunnel = async (world: World): Promise<Answer> =>
+const readFunnel = async (world: RunContext): Promise<HttpResponse> =>
   world.http.get('/api/agents/metrics/funnel', { key: (await testAgent(world)).apiKey })
 
 export const verifiedFunnel: Section = {
@@ -338,7 +347,7 @@ export const verifiedFunnel: Section = {
       id: 'funnel.steps',
       title: 'the funnel counts views, landed, engaged and conversions',
       needs: [funnel],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const answer = await readFunnel(world)
         expectStatus(answer, 200)
@@ -349,7 +358,7 @@ export const verifiedFunnel: Section = {
       id: 'funnel.rates-and-value',
       title: 'the funnel gives the rate of each step and the value by currency',
       needs: [funnel],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const { body } = await readFunnel(world)
         for (const name of ['landed', 'engaged', 'conversion']) fractionAt(body, `rates.${name}`)
@@ -360,10 +369,10 @@ export const verifiedFunnel: Section = {
       id: 'funnel.verified-view',
       title: 'a verified view enters the funnel',
       needs: [funnel, verify],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         await sharedSession(world)
-        const answer = await eventually(
+        const answer = await pollUntil(
           world,
           () => readFunnel(world),
           (answer) => Number(at(answer.body, 'views')) > 0,

@@ -1,12 +1,12 @@
 import { expectAbsent, expectEqual, expectThat, fractionAt, recordAt, textAt } from '../../expect.ts'
 import {
-  invent,
+  uniqueText,
   liveAgent,
   mintSession,
   readBalance,
   registerAgent,
   sharedSession,
-  strangerAgent,
+  otherAgent,
   testAgent,
 } from '../../fixtures.ts'
 import { expectRefusal, expectStatus } from '../../http.ts'
@@ -21,7 +21,7 @@ const sandboxOutcome = (sessionId: string, status: number, code: string): Statem
   id: `verify.sandbox-${sessionId}`,
   title: `to a test key ${sessionId} always ends in ${status} ${code}`,
   needs: [verify],
-  decided: true,
+  isProjectDecision: true,
   run: async (world) => {
     const { apiKey } = await testAgent(world)
     expectRefusal(await world.http.post('/api/agents/verify', { sessionId }, { key: apiKey }), status, code)
@@ -61,7 +61,7 @@ export const verifySession: Section = {
       id: 'verify.telemetry',
       title: 'the answer carries the hashes that make tampering with the telemetry evident',
       needs: [verify],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const telemetry = recordAt((await sharedSession(world)).answer.body, 'telemetry')
         textAt(telemetry, 'alg')
@@ -72,7 +72,7 @@ export const verifySession: Section = {
       id: 'verify.telemetry-signed',
       title: 'the telemetry root of the answer is inside the signed claims',
       needs: [verify, jwks],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const minted = await sharedSession(world)
         expectEqual(
@@ -88,7 +88,7 @@ export const verifySession: Section = {
       needs: [verify],
       run: async (world) => {
         const { apiKey } = await liveAgent(world)
-        const body = { sessionId: invent('session') }
+        const body = { sessionId: uniqueText('session') }
         const answer = await world.http.post('/api/agents/verify', body, { key: apiKey })
         expectRefusal(answer, 402)
         expectAbsent(answer.body, 'pohf_jwt')
@@ -98,10 +98,10 @@ export const verifySession: Section = {
       id: 'verify.no-credits-code',
       title: 'the refusal says insufficient_credits, whether the session exists or not',
       needs: [verify],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const { apiKey } = await liveAgent(world)
-        const body = { sessionId: invent('session') }
+        const body = { sessionId: uniqueText('session') }
         expectRefusal(
           await world.http.post('/api/agents/verify', body, { key: apiKey }),
           402,
@@ -116,7 +116,7 @@ export const verifySession: Section = {
       run: async (world) => {
         const agent = await liveAgent(world)
         const before = await readBalance(world, agent)
-        const body = { sessionId: invent('session') }
+        const body = { sessionId: uniqueText('session') }
         expectRefusal(await world.http.post('/api/agents/verify', body, { key: agent.apiKey }), 402)
         expectEqual(
           (await readBalance(world, agent)).lifetimeConsumed,
@@ -129,10 +129,10 @@ export const verifySession: Section = {
       id: 'verify.repeat',
       title: 'the same session again gives the same JWT, says so and uses no further credit',
       needs: [verify, balance],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const agent = await testAgent(world)
-        const sessionId = invent('session')
+        const sessionId = uniqueText('session')
         const first = await mintSession(world, agent, sessionId)
         const before = await readBalance(world, agent)
         const second = await mintSession(world, agent, sessionId)
@@ -149,7 +149,7 @@ export const verifySession: Section = {
       id: 'verify.test-balance-stays',
       title: 'verifying with a test key never lowers its balance',
       needs: [verify, balance],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const agent = await testAgent(world)
         const before = await readBalance(world, agent)
@@ -161,7 +161,7 @@ export const verifySession: Section = {
       id: 'verify.sandbox-says-so',
       title: 'an invented session of a test key is answered as simulated, in the header and in the evidence',
       needs: [verify, jwks],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const minted = await sharedSession(world)
         expectEqual(minted.answer.headers.get('x-sandbox'), 'simulated', 'X-Sandbox')
@@ -173,7 +173,7 @@ export const verifySession: Section = {
       id: 'verify.sandbox-ses_test_pass',
       title: 'to a test key ses_test_pass always ends in a credential',
       needs: [verify],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) =>
         expectStatus((await mintSession(world, await testAgent(world), 'ses_test_pass')).answer, 200),
     },
@@ -195,10 +195,10 @@ export const verifySession: Section = {
       id: 'verify.presence-session',
       title: 'presence evidence becomes a credential through the same call',
       needs: [verify, kinetic, jwks],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const agent = await testAgent(world)
-        const evidence = { memberId: invent('member'), source: 'receipt', photoHash: invent('photo') }
+        const evidence = { memberId: uniqueText('member'), source: 'receipt', photoHash: uniqueText('photo') }
         const submitted = await world.http.post('/api/kinetic/submit', evidence, { key: agent.apiKey })
         expectStatus(submitted, 200)
         const minted = await mintSession(world, agent, textAt(submitted.body, 'sessionId'))
@@ -209,13 +209,13 @@ export const verifySession: Section = {
       id: 'verify.foreign-session',
       title: "another agent's session counts as unknown: its evidence does not leak into a credential",
       needs: [verify, kinetic, jwks],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const owner = await testAgent(world)
-        const evidence = { memberId: invent('member'), source: 'receipt', photoHash: invent('photo') }
+        const evidence = { memberId: uniqueText('member'), source: 'receipt', photoHash: uniqueText('photo') }
         const submitted = await world.http.post('/api/kinetic/submit', evidence, { key: owner.apiKey })
         const sessionId = textAt(submitted.body, 'sessionId')
-        const minted = await mintSession(world, await strangerAgent(world), sessionId)
+        const minted = await mintSession(world, await otherAgent(world), sessionId)
         expectEqual((await minted.claims())['kind'], 'view', 'kind')
       },
     },

@@ -11,10 +11,10 @@ import {
   recordAt,
   textAt,
 } from '../../expect.ts'
-import { invent, keySet, testAgent } from '../../fixtures.ts'
-import { expectObject, expectRefusal, expectStatus, type Answer } from '../../http.ts'
+import { uniqueText, keySet, testAgent } from '../../fixtures.ts'
+import { expectObject, expectRefusal, expectStatus, type HttpResponse } from '../../http.ts'
 import { refusesInput, type Section } from '../../statement.ts'
-import { once, type World } from '../../run-context.ts'
+import { oncePerRun, type RunContext } from '../../run-context.ts'
 
 const catalogue = 'GET /api/index'
 const composite = 'GET /api/index/vhh'
@@ -22,15 +22,15 @@ const series = 'GET /api/index/{code}'
 const forwards = 'POST /api/forwards/order'
 const jwks = 'GET /.well-known/jwks.json'
 
-const freeEpoch = once((world) => world.http.get('/api/index/vhh'))
+const freeEpoch = oncePerRun((world) => world.http.get('/api/index/vhh'))
 
-const asLicensed = async (
-  world: World,
+const readWithLicence = async (
+  world: RunContext,
   path: string,
   query: Readonly<Record<string, string>> = {},
-): Promise<Answer> => world.http.get(path, { key: (await testAgent(world)).apiKey, query })
+): Promise<HttpResponse> => world.http.get(path, { key: (await testAgent(world)).apiKey, query })
 
-const openEpoch = async (world: World, jws: string): Promise<{ alg: unknown; payload: unknown }> => {
+const openEpoch = async (world: RunContext, jws: string): Promise<{ alg: unknown; payload: unknown }> => {
   try {
     const { payload, protectedHeader } = await compactVerify(jws, createLocalJWKSet(await keySet(world)))
     return { alg: protectedHeader.alg, payload: JSON.parse(new TextDecoder().decode(payload)) }
@@ -46,7 +46,7 @@ export const rateIndex: Section = {
       id: 'index.catalogue',
       title: 'the catalogue lists the published codes with their latest final epoch',
       needs: [catalogue],
-      decided: true,
+      isProjectDecision: true,
       run: async ({ http }) => {
         const answer = await http.get('/api/index')
         expectStatus(answer, 200)
@@ -93,7 +93,7 @@ export const rateIndex: Section = {
       id: 'index.composite-signs-what-it-says',
       title: 'what is signed is the epoch and the value of the answer',
       needs: [composite, jwks],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const { body } = await freeEpoch(world)
         const { payload } = await openEpoch(world, textAt(body, 'jws'))
@@ -107,7 +107,7 @@ export const rateIndex: Section = {
       id: 'index.composite-is-final',
       title: 'the free epoch is a month that is over',
       needs: [composite],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const epoch = textAt((await freeEpoch(world)).body, 'epoch')
         expectThat(/^\d{4}-(0[1-9]|1[0-2])$/.test(epoch), 'YYYY-MM', epoch)
@@ -118,7 +118,7 @@ export const rateIndex: Section = {
       id: 'index.free-tier-ends-there',
       title: 'without a key there is no month to date, no category and no history',
       needs: [composite],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
         const answer = await freeEpoch(world)
         expectObject(answer)
@@ -129,9 +129,9 @@ export const rateIndex: Section = {
       id: 'index.licensed-tier',
       title: 'with a key come the month to date and the categories',
       needs: [composite],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const answer = await asLicensed(world, '/api/index/vhh')
+        const answer = await readWithLicence(world, '/api/index/vhh')
         expectStatus(answer, 200)
         recordAt(answer.body, 'monthToDate')
         listAt(answer.body, 'categories')
@@ -141,9 +141,9 @@ export const rateIndex: Section = {
       id: 'index.licensed-history',
       title: 'with a key and history=1 comes the history',
       needs: [composite],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const answer = await asLicensed(world, '/api/index/vhh', { history: '1' })
+        const answer = await readWithLicence(world, '/api/index/vhh', { history: '1' })
         expectStatus(answer, 200)
         for (const epoch of filledListAt(answer.body, 'history')) textAt(epoch, 'jws')
       },
@@ -152,15 +152,15 @@ export const rateIndex: Section = {
       id: 'index.series',
       title: 'with a key a category has its series',
       needs: [series],
-      run: async (world) => expectObject(await asLicensed(world, '/api/index/VHH_labeling')),
+      run: async (world) => expectObject(await readWithLicence(world, '/api/index/VHH_labeling')),
     },
     {
       id: 'index.series-fields',
       title: 'a series names its code and lists its epochs, also where there is none yet',
       needs: [series],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const { body } = await asLicensed(world, '/api/index/VHH_conformance')
+        const { body } = await readWithLicence(world, '/api/index/VHH_conformance')
         expectEqual(at(body, 'code'), 'VHH_conformance', 'code')
         recordAt(body, 'monthToDate')
         listAt(body, 'series')
@@ -170,9 +170,9 @@ export const rateIndex: Section = {
       id: 'index.series-form',
       title: 'a code that does not begin with VHH_ is refused',
       needs: [series],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) =>
-        expectRefusal(await asLicensed(world, '/api/index/ABC_labeling'), 400, 'validation_failed'),
+        expectRefusal(await readWithLicence(world, '/api/index/ABC_labeling'), 400, 'validation_failed'),
     },
   ],
 }
@@ -180,18 +180,18 @@ export const rateIndex: Section = {
 const request = (): Record<string, unknown> => ({
   name: 'Ada',
   company: 'Conformance',
-  email: `${invent('conformance')}@example.com`,
+  email: `${uniqueText('conformance')}@example.com`,
   hours: 40,
   month: `${new Date().getUTCFullYear() + 1}-03`,
 })
 
-const without = (field: string): Record<string, unknown> => ({ ...request(), [field]: undefined })
-const received = once((world) => world.http.post('/api/forwards/order', request()))
+const withoutField = (field: string): Record<string, unknown> => ({ ...request(), [field]: undefined })
+const sharedForwardOrder = oncePerRun((world) => world.http.post('/api/forwards/order', request()))
 
 const isRequired = (field: string) =>
   refusesInput(`forwards.${field}-required`, `a request without its ${field} is refused`, forwards, {
     field,
-    body: without(field),
+    body: withoutField(field),
     isPublic: true,
   })
 
@@ -202,15 +202,15 @@ export const capacity: Section = {
       id: 'forwards.received',
       title: 'a request for capacity is received',
       needs: [forwards],
-      run: async (world) => expectObject(await received(world)),
+      run: async (world) => expectObject(await sharedForwardOrder(world)),
     },
     {
       id: 'forwards.reference',
       title: 'the answer gives a reference and says what follows',
       needs: [forwards],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const { body } = await received(world)
+        const { body } = await sharedForwardOrder(world)
         textAt(body, 'orderId')
         expectEqual(at(body, 'status'), 'received', 'status')
         textAt(body, 'next')
@@ -220,9 +220,9 @@ export const capacity: Section = {
       id: 'forwards.assessment',
       title: 'the answer assesses whether the hours are there',
       needs: [forwards],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const { body } = await received(world)
+        const { body } = await sharedForwardOrder(world)
         expectEqual(at(body, 'capacity.hoursRequested'), 40, 'hoursRequested')
         numberAt(body, 'capacity.hoursAvailable')
         const assessment = textAt(body, 'capacity.assessment')
@@ -237,9 +237,9 @@ export const capacity: Section = {
       id: 'forwards.price',
       title: 'the answer gives an indicative price, or says that the index has no value yet',
       needs: [forwards],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const indicative = recordAt((await received(world)).body, 'indicative')
+        const indicative = recordAt((await sharedForwardOrder(world)).body, 'indicative')
         const { vhhUsd, totalUsd } = indicative as { vhhUsd?: unknown; totalUsd?: unknown }
         const isPriced = typeof vhhUsd === 'number' && typeof totalUsd === 'number'
         expectThat(
@@ -254,9 +254,9 @@ export const capacity: Section = {
       id: 'forwards.terms',
       title: 'the capacity is not transferable, not resellable and not settled in cash',
       needs: [forwards],
-      decided: true,
+      isProjectDecision: true,
       run: async (world) => {
-        const { body } = await received(world)
+        const { body } = await sharedForwardOrder(world)
         for (const name of ['transferable', 'resellable', 'cashSettled'])
           expectEqual(at(body, `terms.${name}`), false, name)
       },

@@ -1,7 +1,7 @@
 // Bots that drive a real Chromium through its debugging protocol, one for each way to move.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { type Eyes, type Hand, passCheck } from '../browser/check.ts'
+import { type CaptureArea, type PointerControl, passCheck } from '../browser/check.ts'
 import { servePage } from '../browser/page.ts'
 import { playPerson } from '../browser/person.ts'
 import { type Family, generatorOf } from '../generators/index.ts'
@@ -11,12 +11,15 @@ import { decodePng } from '../vision/png.ts'
 import type { Bot } from './bot.ts'
 
 /** A way to move and press in a page. */
-type Manner = (page: Page, tools: { readonly random: Random; readonly generate: Generator }) => Hand
+type PointerDriver = (
+  page: Page,
+  tools: { readonly random: Random; readonly generate: Generator },
+) => PointerControl
 
 const start: Point = { x: 400, y: 300 }
 
 /** Plays the points of a generator through the debugging protocol, each at its time. */
-const guided: Manner = (page, { random, generate }) => {
+const generatedMotion: PointerDriver = (page, { random, generate }) => {
   let at = start
   return {
     reach: async (to, isOff) => {
@@ -39,7 +42,7 @@ const guided: Manner = (page, { random, generate }) => {
 }
 
 /** The library's own steps: as many moves as asked for, as fast as they go. */
-const steps: Manner = (page, { random }) => ({
+const steppedMotion: PointerDriver = (page, { random }) => ({
   reach: (to) => page.mouse.move(to.x, to.y, { steps: Math.round(uniform(random, 15, 60)) }),
   press: async () => {
     await page.mouse.down()
@@ -48,7 +51,7 @@ const steps: Manner = (page, { random }) => ({
 })
 
 /** No way there at all: the pointer is where it clicks. What agents that read pages do. */
-const teleport: Manner = (page, { random }) => {
+const jumpMotion: PointerDriver = (page, { random }) => {
   let at = start
   return {
     reach: async (to) => {
@@ -77,7 +80,7 @@ const dispatch = `async ([from, to, press]) => {
 }`
 
 /** A script in the page that makes its own events. The browser marks them as not trusted. */
-const scripted: Manner = (page) => {
+const scriptedMotion: PointerDriver = (page) => {
   let at = start
   const tell = (to: Point, press: boolean) =>
     page.evaluate(`(${dispatch})(${JSON.stringify([at, to, press])})`)
@@ -105,22 +108,22 @@ export const closeBrowser = async (): Promise<void> => {
   await browser?.close()
 }
 
-type Way = {
-  readonly manner: Manner
+type BrowserBotOptions = {
+  readonly driver: PointerDriver
   readonly family: Family
   readonly wanders: boolean
   readonly isHuman: boolean
 }
 
 const createBrowserBot =
-  ({ manner, family, wanders, isHuman }: Way): Bot =>
+  ({ driver: manner, family, wanders, isHuman }: BrowserBotOptions): Bot =>
   async ({ target, pageUrl, library, random, signal }) => {
     const own = pageUrl === undefined ? await servePage(target) : undefined
     const context = await (await launch()).newContext({ viewport: { width: 1_366, height: 768 } })
     try {
       const page = await context.newPage()
       await page.goto(own?.url ?? pageUrl ?? '')
-      const eyes: Eyes = async (clip) => decodePng(await page.screenshot({ clip, scale: 'css' }))
+      const eyes: CaptureArea = async (clip) => decodePng(await page.screenshot({ clip, scale: 'css' }))
       return await passCheck({
         page,
         hand: manner(page, { random, generate: generatorOf(family, library) }),
@@ -136,8 +139,8 @@ const createBrowserBot =
     }
   }
 
-const guidedBy = (family: Family): Bot =>
-  createBrowserBot({ manner: guided, family, wanders: true, isHuman: true })
+const createGeneratedMotionBot = (family: Family): Bot =>
+  createBrowserBot({ driver: generatedMotion, family, wanders: true, isHuman: true })
 
 const createOsBot =
   (restless: boolean): Bot =>
@@ -160,21 +163,21 @@ const createOsBot =
 export const browserBots: readonly (readonly [string, Bot])[] = [
   ['os_input', createOsBot(false)],
   ['os_input_restless', createOsBot(true)],
-  ['browser_stroke_replay', guidedBy('stroke_replay')],
-  ['browser_sigma_lognormal', guidedBy('sigma_lognormal')],
-  ['browser_bezier_minjerk', guidedBy('bezier_minjerk')],
-  ['browser_ghost_cursor', guidedBy('ghost_cursor')],
-  ['browser_windmouse', guidedBy('windmouse')],
+  ['browser_stroke_replay', createGeneratedMotionBot('stroke_replay')],
+  ['browser_sigma_lognormal', createGeneratedMotionBot('sigma_lognormal')],
+  ['browser_bezier_minjerk', createGeneratedMotionBot('bezier_minjerk')],
+  ['browser_ghost_cursor', createGeneratedMotionBot('ghost_cursor')],
+  ['browser_windmouse', createGeneratedMotionBot('windmouse')],
   [
     'browser_pw_steps',
-    createBrowserBot({ manner: steps, family: 'pw_steps', wanders: false, isHuman: false }),
+    createBrowserBot({ driver: steppedMotion, family: 'pw_steps', wanders: false, isHuman: false }),
   ],
   [
     'browser_teleport_click',
-    createBrowserBot({ manner: teleport, family: 'pw_steps', wanders: false, isHuman: false }),
+    createBrowserBot({ driver: jumpMotion, family: 'pw_steps', wanders: false, isHuman: false }),
   ],
   [
     'browser_dispatch_event',
-    createBrowserBot({ manner: scripted, family: 'js_smoothstep', wanders: false, isHuman: false }),
+    createBrowserBot({ driver: scriptedMotion, family: 'js_smoothstep', wanders: false, isHuman: false }),
   ],
 ]

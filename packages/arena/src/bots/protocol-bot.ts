@@ -61,7 +61,11 @@ const press = ({ timeline, random }: Player, at: Point, t: number): number => {
 }
 
 /** Plans how a person would look, reach and press. Gives the end, or undefined where the pixels told nothing. */
-const point = (player: Player, probe: Probe & { kind: 'point' }, shownAt: number): number | undefined => {
+const answerPointProbe = (
+  player: Player,
+  probe: Probe & { kind: 'point' },
+  shownAt: number,
+): number | undefined => {
   const { random, generate, timeline } = player
   const ring = findOpenRing(decodePng(Buffer.from(probe.image.slice(probe.image.indexOf(',') + 1), 'base64')))
   const from = timeline.stop(shownAt + Math.round(uniform(random, 120, 200)))
@@ -81,7 +85,7 @@ const point = (player: Player, probe: Probe & { kind: 'point' }, shownAt: number
 }
 
 /** The alternative is words: reading them takes one line. */
-const choose = (
+const answerChooseProbe = (
   { random, timeline }: Player,
   probe: Probe & { kind: 'choose' },
   shownAt: number,
@@ -101,10 +105,10 @@ const choose = (
   return t
 }
 
-type Way = { readonly alternative: boolean; readonly wanders: boolean }
+type ProtocolBotOptions = { readonly alternative: boolean; readonly wanders: boolean }
 
 const createProtocolBot =
-  ({ alternative, wanders }: Way): Bot =>
+  ({ alternative, wanders }: ProtocolBotOptions): Bot =>
   async ({ target, library, random, signal }) => {
     const generate = generatorOf(library.length > 0 ? 'stroke_morph' : 'sigma_lognormal', library)
     const session = await openSession(target, environment)
@@ -126,8 +130,8 @@ const createProtocolBot =
         const shownAt = now() + Math.round(uniform(random, 15, 45))
         const end =
           receipt.probe.kind === 'point'
-            ? point(player, receipt.probe, shownAt)
-            : choose(player, receipt.probe, shownAt)
+            ? answerPointProbe(player, receipt.probe, shownAt)
+            : answerChooseProbe(player, receipt.probe, shownAt)
         if (end !== undefined) answered += 1
         answerAt = end ?? shownAt
       }

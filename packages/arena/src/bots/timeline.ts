@@ -1,8 +1,9 @@
 import type { TelemetryEvent } from '@pohf/protocol/telemetry'
 import type { Point, TimedPoint } from '../generators/types.ts'
 
-type Discrete = Exclude<TelemetryEvent, { readonly type: 'motion' }>
-type Entry = { readonly t: number; readonly point: Point } | { readonly t: number; readonly event: Discrete }
+type DiscreteEvent = Exclude<TelemetryEvent, { readonly type: 'motion' }>
+type Entry =
+  { readonly t: number; readonly point: Point } | { readonly t: number; readonly event: DiscreteEvent }
 
 const runMax = 500
 
@@ -19,7 +20,7 @@ export const createTimeline = (start: Point) => {
     move(at: number, stroke: readonly TimedPoint[]): void {
       for (const { t, x, y } of stroke) entries.push({ t: Math.round(at + t), point: { x, y } })
     },
-    plan(event: Discrete): void {
+    plan(event: DiscreteEvent): void {
       entries.push({ t: event.t, event })
     },
     /** Forgets motion planned after `t`: the person has seen something else. Gives the place where the hand stops. */

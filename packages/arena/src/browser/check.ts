@@ -11,19 +11,19 @@ import type { GreyImage } from '../vision/png.ts'
 export type Rectangle = Point & { readonly width: number; readonly height: number }
 
 /** Moves a pointer and presses its button, by whatever means. Places are CSS pixels of the page. */
-export type Hand = {
+export type PointerControl = {
   /** Goes there, and stops on the way once `isOff` says so. */
   readonly reach: (to: Point, isOff?: () => boolean) => Promise<void>
   readonly press: () => Promise<void>
 }
 
 /** Sees a part of the page as pixels. */
-export type Eyes = (part: Rectangle) => Promise<GreyImage>
+export type CaptureArea = (part: Rectangle) => Promise<GreyImage>
 
-export type Player = {
+export type CheckPlayer = {
   readonly page: Page
-  readonly hand: Hand
-  readonly eyes: Eyes
+  readonly hand: PointerControl
+  readonly eyes: CaptureArea
   readonly random: Random
   readonly signal: AbortSignal
   /** Whether the hand stays in motion between questions, as a person's does. */
@@ -32,7 +32,7 @@ export type Player = {
   readonly reactionMs: () => number
 }
 
-type Scene = {
+type CheckState = {
   readonly outcome: { readonly sessionId?: string; readonly status?: string; readonly code?: string } | null
   readonly look: string
   readonly asks: boolean
@@ -42,11 +42,11 @@ type Scene = {
 }
 
 /** Of this run alone: a page may have had one before. */
-const listen = `globalThis.arenaOutcome = undefined
+const outcomeScript = `globalThis.arenaOutcome = undefined
 for (const name of ['pohf-done', 'pohf-failed'])
   document.addEventListener(name, (event) => { globalThis.arenaOutcome = { ...event.detail } })`
 
-const inspect = `(() => {
+const checkStateScript = `(() => {
   const root = document.querySelector('pohf-check, pohf-questions')?.shadowRoot
   const dialog = root?.querySelector('dialog')
   const place = (element) => {
@@ -64,27 +64,27 @@ const inspect = `(() => {
   }
 })()`
 
-const lookAt = (page: Page): Promise<Scene> => page.evaluate<Scene>(inspect)
+const readCheckState = (page: Page): Promise<CheckState> => page.evaluate<CheckState>(checkStateScript)
 
 const inside = (random: Random, { x, y, width, height }: Rectangle): Point => ({
   x: x + width * uniform(random, 0.3, 0.7),
   y: y + height * uniform(random, 0.35, 0.65),
 })
 
-const waitFor = async <T>(player: Player, find: (scene: Scene) => T | null): Promise<T> => {
+const waitFor = async <T>(player: CheckPlayer, find: (scene: CheckState) => T | null): Promise<T> => {
   for (let look = 0; look < 600; look += 1) {
-    const found = find(await lookAt(player.page))
+    const found = find(await readCheckState(player.page))
     if (found !== null) return found
     await sleep(50, undefined, { signal: player.signal })
   }
-  throw new Error('the check did not show what was waited for within 30 s')
+  throw new Error('the check did not reach the expected state within 30 s')
 }
 
 /** On a busy machine the screen may still show what was there before: what is seen twice in the same place is there. */
-const looksMax = 8
-const lookTwice = async (eyes: Eyes, picture: Rectangle) => {
+const attemptsMax = 8
+const findStableRing = async (eyes: CaptureArea, picture: Rectangle) => {
   let before: Point | undefined
-  for (let look = 0; look < looksMax; look += 1) {
+  for (let look = 0; look < attemptsMax; look += 1) {
     const image = await eyes(picture)
     const ring = findOpenRing(image)
     if (ring && before && Math.hypot(ring.x - before.x, ring.y - before.y) < 3) return { image, ring }
@@ -95,10 +95,10 @@ const lookTwice = async (eyes: Eyes, picture: Rectangle) => {
 }
 
 /** Sees the picture, finds the open ring, reaches for it and presses. False where nothing was seen. */
-const answer = async (player: Player, picture: Rectangle): Promise<boolean> => {
+const answerPointQuestion = async (player: CheckPlayer, picture: Rectangle): Promise<boolean> => {
   const { random, hand, eyes } = player
   const seenAt = performance.now()
-  const seen = await lookTwice(eyes, picture)
+  const seen = await findStableRing(eyes, picture)
   if (!seen) return false
   const { image, ring } = seen
   await sleep(Math.max(0, player.reactionMs() - (performance.now() - seenAt)))
@@ -110,7 +110,7 @@ const answer = async (player: Player, picture: Rectangle): Promise<boolean> => {
 }
 
 /** Moves a little, as somebody who waits; lets go at once when a question appears. */
-const wander = async (player: Player, around: Rectangle): Promise<void> => {
+const wander = async (player: CheckPlayer, around: Rectangle): Promise<void> => {
   const { random, hand } = player
   let isAsked = false
   const to = {
@@ -127,26 +127,29 @@ const wander = async (player: Player, around: Rectangle): Promise<void> => {
 }
 
 /** A question counts for 2.5 s: looking for one comes first, and asking whether all is over is rare. */
-const looksBetween = 15
+const pollsPerDoneCheck = 15
 
 /** Answers what comes over a page, until there is nothing more to come. Gives how many answers were put in. */
-export const answerQuestions = async (player: Player, isDone: () => Promise<boolean>): Promise<number> => {
+export const answerQuestions = async (
+  player: CheckPlayer,
+  isDone: () => Promise<boolean>,
+): Promise<number> => {
   let answered = 0
   for (let look = 0; look < 2_000; look += 1) {
-    const { look: shown, asks, picture } = await lookAt(player.page)
+    const { look: shown, asks, picture } = await readCheckState(player.page)
     if (shown === 'point' && asks && picture) {
-      if (await answer(player, picture)) answered += 1
+      if (await answerPointQuestion(player, picture)) answered += 1
       await waitFor(player, (next) => (next.asks && next.look === 'point' ? null : true))
-    } else if (look % looksBetween === 0 && (await isDone())) return answered
+    } else if (look % pollsPerDoneCheck === 0 && (await isDone())) return answered
     await sleep(40, undefined, { signal: player.signal })
   }
-  throw new Error('the questions do not end')
+  throw new Error('questions did not end within 2,000 polls')
 }
 
 /** Plays the check on a page that is already open, to its end. */
-export const passCheck = async (player: Player): Promise<BotOutcome> => {
+export const passCheck = async (player: CheckPlayer): Promise<BotOutcome> => {
   const { page, hand, random, signal } = player
-  await page.evaluate(listen)
+  await page.evaluate(outcomeScript)
   let probes = 0
   let answered = 0
   const press = async (part: Rectangle) => {
@@ -157,7 +160,7 @@ export const passCheck = async (player: Player): Promise<BotOutcome> => {
   await press(await waitFor(player, ({ look, agree }) => (look === 'ask' ? agree : null)))
   let around: Rectangle = { x: 500, y: 300, width: 320, height: 200 }
   for (let look = 0; look < 4_000; look += 1) {
-    const scene = await lookAt(page)
+    const scene = await readCheckState(page)
     if (scene.outcome) {
       const { sessionId = '', status, code } = scene.outcome
       if (!sessionId) throw new Error(`the check failed: ${code ?? 'no reason given'}`)
@@ -167,7 +170,7 @@ export const passCheck = async (player: Player): Promise<BotOutcome> => {
     if (scene.look === 'point' && scene.asks && scene.picture) {
       around = scene.picture
       probes += 1
-      if (await answer(player, scene.picture)) answered += 1
+      if (await answerPointQuestion(player, scene.picture)) answered += 1
       await waitFor(player, (next) => (next.asks && next.look === 'point' ? null : true))
     } else if (player.wanders && scene.look === 'wait' && random() < 0.3) await wander(player, around)
     await sleep(40, undefined, { signal })

@@ -9,14 +9,14 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chromium, type Page } from 'playwright-core'
 import type { BotOutcome } from '../bots/bot.ts'
-import { brisk, generatorOf } from '../generators/index.ts'
+import { limitDuration, generatorOf } from '../generators/index.ts'
 import type { Generator, Point, StrokeLibrary } from '../generators/types.ts'
 import { createRandom, gaussian, type Random, uniform } from '../random.ts'
 import type { GreyImage } from '../vision/png.ts'
-import { answerQuestions, type Hand, passCheck, type Rectangle } from './check.ts'
+import { answerQuestions, type PointerControl, passCheck, type Rectangle } from './check.ts'
 
 type Screen = { readonly width: number; readonly height: number }
-const desk: Screen = { width: 1_366, height: 768 }
+const desktopScreen: Screen = { width: 1_366, height: 768 }
 const startMsMax = 60_000
 /** One attempt; a busy browser is asked again. */
 const connectMsMax = 20_000
@@ -41,7 +41,7 @@ const signalGroup = (child: ChildProcess, name: 'SIGTERM' | 'SIGKILL'): void => 
 }
 
 /** Starts a program in a group of its own. */
-const begin = (file: string, parameters: readonly string[], options: SpawnOptions): ChildProcess => {
+const startProcess = (file: string, parameters: readonly string[], options: SpawnOptions): ChildProcess => {
   const child = spawn(file, parameters, { ...options, detached: true })
   running.add(child)
   child.once('exit', () => running.delete(child))
@@ -49,7 +49,7 @@ const begin = (file: string, parameters: readonly string[], options: SpawnOption
 }
 
 /** Ends a process that we started, with its children, and waits until it is gone. */
-const end = async (child: ChildProcess): Promise<void> => {
+const stopProcess = async (child: ChildProcess): Promise<void> => {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   signalGroup(child, 'SIGTERM')
@@ -71,7 +71,7 @@ const startScreen = async (
   folder: string,
   screen: Screen,
 ): Promise<{ server: ChildProcess; display: string; picture: string }> => {
-  const server = begin(
+  const server = startProcess(
     '/usr/bin/Xvfb',
     [
       '-displayfd',
@@ -94,13 +94,13 @@ const startScreen = async (
       text += part.toString('latin1')
       if (text.includes('\n')) resolve(text.trim())
     })
-    server.once('exit', () => reject(new Error('Xvfb stopped at its start')))
+    server.once('exit', () => reject(new Error('Xvfb exited before it named a display')))
     setTimeout(() => reject(new Error('Xvfb named no display')), startMsMax).unref()
   })
   try {
     return { server, display: `:${await told}`, picture: join(folder, 'Xvfb_screen0') }
   } catch (error) {
-    await end(server)
+    await stopProcess(server)
     throw error
   }
 }
@@ -138,7 +138,7 @@ const readPicture = (file: string, part: Rectangle): GreyImage => {
   }
 }
 
-type Moves = {
+type PointerOptions = {
   readonly screen: Screen
   readonly random: Random
   readonly generate: Generator
@@ -151,7 +151,7 @@ const strokeMsMax = 900
 const sliceMs = 120
 
 /** Plays strokes through xdotool, which keeps the time between points: a busy Node would make the hand jerk. */
-const createHand = ({ screen, random, generate, tell }: Moves): Hand => {
+const createPointer = ({ screen, random, generate, tell }: PointerOptions): PointerControl => {
   let at: Point = { x: screen.width / 2, y: screen.height / 2 }
   const onScreen = ({ x, y }: Point): Point => ({
     x: Math.min(screen.width - 1, Math.max(0, Math.round(x))),
@@ -238,19 +238,23 @@ const connect = async (port: number, { url, signal }: PersonOptions) => {
 }
 
 /** Whether the middle of an element is in sight and nothing lies over it; else which way to turn the wheel. */
-const sightOf = `(element) => {
+const visibilityScript = `(element) => {
   const { x, y, width, height } = element.getBoundingClientRect()
   const [middleX, middleY] = [x + width / 2, y + height / 2]
   const hit = document.elementFromPoint(middleX, middleY)
   return { box: { x, y, width, height }, seen: hit !== null && (element.contains(hit) || hit.contains(element)), below: middleY > innerHeight / 2 }
 }`
-type Sight = { readonly box: Rectangle; readonly seen: boolean; readonly below: boolean }
+type ElementVisibility = { readonly box: Rectangle; readonly seen: boolean; readonly below: boolean }
 
-const find = async (page: Page, tell: (line: string) => void, selector: string): Promise<Rectangle> => {
+const scrollIntoView = async (
+  page: Page,
+  tell: (line: string) => void,
+  selector: string,
+): Promise<Rectangle> => {
   await page.locator(selector).first().waitFor({ timeout: startMsMax })
-  const look = `(${sightOf})(document.querySelector(${JSON.stringify(selector)}))`
+  const look = `(${visibilityScript})(document.querySelector(${JSON.stringify(selector)}))`
   for (let turns = 0; turns < 80; turns += 1) {
-    const { box, seen, below } = await page.evaluate<Sight>(look)
+    const { box, seen, below } = await page.evaluate<ElementVisibility>(look)
     if (seen) return box
     tell(`click ${below ? 5 : 4}`)
     // A wheel's step is drawn out over some frames.
@@ -262,7 +266,7 @@ const find = async (page: Page, tell: (line: string) => void, selector: string):
 /** No window of Chromium is narrower. */
 const windowWidthMin = 500
 /** On a phone's screen the page ends where the screen does, though the window goes on beyond it. */
-const narrow = async (page: Page, { width, height }: Screen): Promise<void> => {
+const limitPageWidth = async (page: Page, { width, height }: Screen): Promise<void> => {
   const devtools = await page.context().newCDPSession(page)
   const metrics = { width, height, deviceScaleFactor: 1, mobile: false }
   await devtools.send('Emulation.setDeviceMetricsOverride', metrics)
@@ -274,12 +278,12 @@ export const playPerson = async (options: PersonOptions): Promise<Person> => {
   if (missing.length > 0)
     throw new Error(`not installed: ${missing.join(', ')}; run tools/ci/debian-packages.sh`)
   const folder = mkdtempSync(join(tmpdir(), 'pohf-person-'))
-  const screen = options.screen ?? desk
+  const screen = options.screen ?? desktopScreen
   const started: ChildProcess[] = []
   const closers: (() => Promise<unknown>)[] = []
   const close = async () => {
     for (const closer of closers.toReversed()) await closer().catch(() => undefined)
-    for (const child of started.toReversed()) await end(child)
+    for (const child of started.toReversed()) await stopProcess(child)
     rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
   }
   try {
@@ -289,7 +293,7 @@ export const playPerson = async (options: PersonOptions): Promise<Person> => {
     const environment = { ...process.env, DISPLAY: display, TMPDIR: folder }
     const port = await freePort()
     started.push(
-      begin(
+      startProcess(
         chromiumPath,
         [
           '--no-sandbox',
@@ -309,7 +313,7 @@ export const playPerson = async (options: PersonOptions): Promise<Person> => {
         { env: environment, stdio: 'ignore' },
       ),
     )
-    const input = begin('/usr/bin/xdotool', ['-'], {
+    const input = startProcess('/usr/bin/xdotool', ['-'], {
       env: environment,
       stdio: ['pipe', 'ignore', 'ignore'],
     })
@@ -319,15 +323,15 @@ export const playPerson = async (options: PersonOptions): Promise<Person> => {
     const random = createRandom(options.seed ?? 1)
     const library = options.library ?? []
     const family = library.length > 0 ? 'stroke_morph' : 'sigma_lognormal'
-    const generate = brisk(generatorOf(family, library), strokeMsMax)
+    const generate = limitDuration(generatorOf(family, library), strokeMsMax)
     const tell = (line: string) => void input.stdin?.write(`${line}\n`)
-    const hand = createHand({ screen, random, generate, tell })
+    const hand = createPointer({ screen, random, generate, tell })
     await page.waitForLoadState()
-    if (screen.width < windowWidthMin) await narrow(page, screen)
+    if (screen.width < windowWidthMin) await limitPageWidth(page, screen)
     // Without a window manager nobody gives the window the keyboard; a person at a desk has it.
     tell('search --sync --onlyvisible --class chromium windowfocus')
     const press = async (selector: string) => {
-      const box = await find(page, tell, selector)
+      const box = await scrollIntoView(page, tell, selector)
       await hand.reach({ x: box.x + box.width / 2, y: box.y + box.height / 2 })
       await hand.press()
     }

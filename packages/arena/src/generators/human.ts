@@ -2,7 +2,7 @@
 import { gaussian, pick, type Random, uniform } from '../random.ts'
 import { distance, type Generator, type Point, type StrokeLibrary, type TimedPoint } from './types.ts'
 
-type Recorded = { readonly points: readonly TimedPoint[]; readonly length: number }
+type RecordedStroke = { readonly points: readonly TimedPoint[]; readonly length: number }
 
 const ends = (points: readonly TimedPoint[]): readonly [TimedPoint, TimedPoint] => {
   const [first, last] = [points[0], points.at(-1)]
@@ -11,19 +11,20 @@ const ends = (points: readonly TimedPoint[]): readonly [TimedPoint, TimedPoint] 
 }
 
 /** Strokes sorted by how far they go; those that return to where they began cannot be aimed. */
-const measure = (library: StrokeLibrary): Recorded[] => {
+const measureStrokes = (library: StrokeLibrary): RecordedStroke[] => {
   const strokes = library
     .map((points) => ({ points, length: points.length > 1 ? distance(...ends(points)) : 0 }))
     .filter((stroke) => stroke.length >= 1)
-  if (strokes.length < 2) throw new RangeError('the library needs at least two strokes that lead somewhere')
+  if (strokes.length < 2)
+    throw new RangeError('the stroke library needs at least two strokes of 1 px or more between their ends')
   return strokes
 }
 
-const fitting = (
-  strokes: readonly Recorded[],
+const strokesNearLength = (
+  strokes: readonly RecordedStroke[],
   length: number,
   range: readonly [number, number],
-): readonly Recorded[] => {
+): readonly RecordedStroke[] => {
   const near = strokes.filter(
     (stroke) => stroke.length > length * range[0] && stroke.length < length * range[1],
   )
@@ -32,10 +33,10 @@ const fitting = (
 
 /** One recorded stroke, turned and scaled to lead from here to there, with 0.3 px of noise. */
 export const strokeReplay = (library: StrokeLibrary): Generator => {
-  const strokes = measure(library)
+  const strokes = measureStrokes(library)
   return (random, from, to) => {
     const length = distance(from, to)
-    const chosen = pick(random, fitting(strokes, length, [0.7, 1.4]))
+    const chosen = pick(random, strokesNearLength(strokes, length, [0.7, 1.4]))
     const [first, last] = ends(chosen.points)
     const turn = Math.atan2(to.y - from.y, to.x - from.x) - Math.atan2(last.y - first.y, last.x - first.x)
     const scale = length / chosen.length
@@ -48,10 +49,10 @@ export const strokeReplay = (library: StrokeLibrary): Generator => {
   }
 }
 
-type Normalised = { readonly durationMs: number; readonly points: readonly Point[] }
+type NormalisedStroke = { readonly durationMs: number; readonly points: readonly Point[] }
 
 /** Places along and across the line between the ends, at equal times about 8 ms apart. */
-const normalise = ({ points, length }: Recorded): Normalised => {
+const normalise = ({ points, length }: RecordedStroke): NormalisedStroke => {
   const [first, last] = ends(points)
   const durationMs = last.t - first.t
   const [dx, dy] = [last.x - first.x, last.y - first.y]
@@ -71,7 +72,7 @@ const normalise = ({ points, length }: Recorded): Normalised => {
   }
 }
 
-const at = ({ points }: Normalised, s: number): Point => {
+const at = ({ points }: NormalisedStroke, s: number): Point => {
   const place = s * (points.length - 1)
   const index = Math.min(points.length - 2, Math.floor(place))
   const a = points[index] ?? { x: 0, y: 0 }
@@ -81,7 +82,7 @@ const at = ({ points }: Normalised, s: number): Point => {
 
 const blend = (
   random: Random,
-  [one, other]: readonly [Normalised, Normalised],
+  [one, other]: readonly [NormalisedStroke, NormalisedStroke],
   ends: readonly [Point, Point],
 ) => {
   const weight = uniform(random, 0.3, 0.7)
@@ -103,9 +104,9 @@ const blend = (
 
 /** A blend of two recorded strokes: as human as both, equal to neither. The open problem of the field. */
 export const strokeMorph = (library: StrokeLibrary): Generator => {
-  const strokes = measure(library)
+  const strokes = measureStrokes(library)
   return (random, from, to) => {
-    const near = fitting(strokes, distance(from, to), [0.6, 1.6])
+    const near = strokesNearLength(strokes, distance(from, to), [0.6, 1.6])
     return blend(random, [normalise(pick(random, near)), normalise(pick(random, near))], [from, to])
   }
 }

@@ -33,15 +33,15 @@ const isHuman = (family: Family): family is keyof typeof human => Object.hasOwn(
 export const generatorOf = (family: Family, library: StrokeLibrary = []): Generator =>
   isHuman(family) ? human[family](library) : synthetic[family]
 
-const drawsMax = 12
+const attemptsMax = 12
 
 /** The same generator for somebody who has little time: draws again until a stroke is short enough, else the shortest. */
-export const brisk =
+export const limitDuration =
   (generate: Generator, durationMsMax: number): Generator =>
   (random, from, to) => {
     let best = generate(random, from, to)
     const length = () => best.at(-1)?.t ?? 0
-    for (let draw = 1; draw < drawsMax && length() > durationMsMax; draw += 1) {
+    for (let draw = 1; draw < attemptsMax && length() > durationMsMax; draw += 1) {
       const next = generate(random, from, to)
       if ((next.at(-1)?.t ?? 0) < length()) best = next
     }

@@ -23,7 +23,7 @@ export type Target = {
 }
 
 /** What the server said no to, with its code and its words. */
-class Refused extends Error {
+class RefusedError extends Error {
   readonly code: string
   constructor(code: string, message: string) {
     super(message)
@@ -43,7 +43,7 @@ const post = async (target: Target, path: string, body: unknown): Promise<unknow
   const answer = (await response.json()) as { readonly [key: string]: unknown }
   if (response.ok) return answer
   const text = (field: string) => (typeof answer[field] === 'string' ? answer[field] : '')
-  throw new Refused(
+  throw new RefusedError(
     text('code') || text('error') || String(response.status),
     `${path} ${response.status}: ${text('message') || text('detail') || JSON.stringify(answer).slice(0, 300)}`,
   )
@@ -51,7 +51,7 @@ const post = async (target: Target, path: string, body: unknown): Promise<unknow
 
 const sha256 = (bytes: Uint8Array | string): Buffer => createHash('sha256').update(bytes).digest()
 
-export type Opened = {
+export type OpenedSession = {
   readonly sessionId: string
   readonly receipt: Receipt
   /** Hands in what happened up to `t1`; gives the next receipt. */
@@ -61,7 +61,10 @@ export type Opened = {
 }
 
 /** Opens a session with a key that was made a moment ago. `environment` is what the script says of its browser. */
-export const openSession = async (target: Target, environment: TelemetryEnvironment): Promise<Opened> => {
+export const openSession = async (
+  target: Target,
+  environment: TelemetryEnvironment,
+): Promise<OpenedSession> => {
   const pair = await webcrypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, [
     'sign',
     'verify',

@@ -2,14 +2,14 @@
 import { createDecipheriv } from 'node:crypto'
 import type { TelemetryRecord } from '@pohf/protocol/telemetry'
 
-type Sealed = { readonly ciphertext: string; readonly key: string }
-type Page = { readonly chunks: readonly Sealed[]; readonly nextFrom: number | null }
+type SealedChunk = { readonly ciphertext: string; readonly key: string }
+type Page = { readonly chunks: readonly SealedChunk[]; readonly nextFrom: number | null }
 type Owner = { readonly baseUrl: string; readonly apiKey: string }
 
 const pagesMax = 100
 const tagBytes = 16
 
-const openRecord = ({ ciphertext, key }: Sealed): TelemetryRecord => {
+const openRecord = ({ ciphertext, key }: SealedChunk): TelemetryRecord => {
   const bytes = Buffer.from(ciphertext, 'base64url')
   const cipher = createDecipheriv('aes-256-gcm', Buffer.from(key, 'base64url'), Buffer.alloc(12), {
     authTagLength: tagBytes,

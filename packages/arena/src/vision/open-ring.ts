@@ -58,7 +58,7 @@ const inkOf = ({ width, height, grey }: GreyImage): Uint8Array => {
   return strength.map((value) => (value >= Math.max(contrastMin, far * inkShare) ? 1 : 0))
 }
 
-type Thing = { readonly center: Point; readonly pixels: number; readonly hollow: number }
+type Shape = { readonly center: Point; readonly pixels: number; readonly hollow: number }
 
 /** The place of the open ring in pixels of the image; undefined where none stands out. */
 export const findOpenRing = (image: GreyImage): Point | undefined => {
@@ -71,7 +71,7 @@ export const findOpenRing = (image: GreyImage): Point | undefined => {
   const outside = new Uint8Array(width * height)
   flood({ image, isOpen: (at) => ink[at] === 0, seen: outside }, border)
   const seen = new Uint8Array(width * height)
-  const things: Thing[] = []
+  const things: Shape[] = []
   const field = { image, isOpen: (at: number) => ink[at] === 1, seen }
   for (let start = 0; start < ink.length; start += 1) {
     if (ink[start] === 0 || seen[start] === 1) continue

@@ -1,13 +1,13 @@
 import { openChunk, type OpenChunkResult, type SealedChunk } from '@pohf/verify'
 import { readChunk } from '@pohf/protocol/telemetry'
 import { useState } from 'preact/hooks'
-import type { Opened } from './open.ts'
+import type { OpenedSession } from './open.ts'
 
-type Shown = { readonly seq: number; readonly changed: boolean; readonly result: OpenChunkResult }
+type AuditResult = { readonly seq: number; readonly changed: boolean; readonly result: OpenChunkResult }
 
 const bytesOf = ({ ciphertext }: SealedChunk): number => Math.floor((ciphertext.length * 3) / 4)
 /** The same chunk with one of its letters another. */
-const changedOne = (chunk: SealedChunk): SealedChunk => {
+const tamperedChunk = (chunk: SealedChunk): SealedChunk => {
   const middle = Math.floor(chunk.ciphertext.length / 2)
   const other = chunk.ciphertext[middle] === 'A' ? 'B' : 'A'
   return {
@@ -32,7 +32,7 @@ const Finding = ({ good, children }: { good: boolean; children: string }) => (
   </li>
 )
 
-const Result = ({ seq, changed, result }: Shown) => (
+const Result = ({ seq, changed, result }: AuditResult) => (
   <div class="opened" role="status">
     <h3>
       Chunk {seq}
@@ -54,16 +54,16 @@ const Result = ({ seq, changed, result }: Shown) => (
 )
 
 /** What an auditor does: takes single chunks and checks them against the root, here in the browser. */
-export const Audit = ({ opened }: { opened: Opened }) => {
-  const [shown, setShown] = useState<Shown>()
+export const Audit = ({ opened }: { opened: OpenedSession }) => {
+  const [shown, setShown] = useState<AuditResult>()
   const { telemetry, chunks } = opened.recording
   const open = async (chunk: SealedChunk, changed: boolean) =>
     setShown({
       seq: chunk.seq,
       changed,
-      result: await openChunk(telemetry, changed ? changedOne(chunk) : chunk),
+      result: await openChunk(telemetry, changed ? tamperedChunk(chunk) : chunk),
     })
-  const records = opened.whole.ok ? opened.whole.records : []
+  const records = opened.verification.ok ? opened.verification.records : []
   return (
     <section class="card pad audit" aria-labelledby="audit">
       <h2 class="h3" id="audit">

@@ -1,7 +1,11 @@
-import { openRecording, type OpenedRecording, type RecordingPage } from '../../../web/src/shared/replay/open.ts'
+import {
+  openRecording,
+  type OpenedRecording,
+  type RecordingPage,
+} from '../../../web/src/shared/replay/open.ts'
 
 type Session = { readonly sessionId: string; readonly status: string; readonly quality: number | null }
-export type Opened = OpenedRecording & { readonly session: Session }
+export type OpenedSession = OpenedRecording & { readonly session: Session }
 
 const load = async <T>(path: string): Promise<T> => {
   const response = await fetch(path)
@@ -11,7 +15,7 @@ const load = async <T>(path: string): Promise<T> => {
 }
 
 /** Loads a whole session through the site, which has the key, and opens it here in the browser. */
-export const openSession = async (sessionId: string): Promise<Opened> => {
+export const openSession = async (sessionId: string): Promise<OpenedSession> => {
   const id = encodeURIComponent(sessionId)
   const session = await load<Session>(`/session.json?id=${id}`)
   if (session.status === 'open' || session.status === 'expired')

@@ -1,21 +1,21 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Replay } from '../../../web/src/shared/replay/replay.tsx'
-import type { Story } from '../../../web/src/shared/replay/timeline.ts'
+import type { SessionTimeline } from '../../../web/src/shared/replay/timeline.ts'
 import { Audit } from './audit.tsx'
-import { openSession, type Opened } from './open.ts'
+import { openSession, type OpenedSession } from './open.ts'
 
 type Phase =
   | { readonly name: 'loading' }
   | { readonly name: 'failed'; readonly message: string }
-  | { readonly name: 'open'; readonly opened: Opened }
+  | { readonly name: 'open'; readonly opened: OpenedSession }
 
-const statusWords: Readonly<Record<string, string>> = {
+const statusTexts: Readonly<Record<string, string>> = {
   closed: 'It was recorded to its end and waits for its score.',
   scored: 'It was scored.',
   sealed: 'It was scored, and a credential was signed for it.',
 }
 
-const Recorded = ({ story }: { story: Story }) => (
+const RecordedFacts = ({ story }: { story: SessionTimeline }) => (
   <section class="card pad pair" aria-label="What was recorded and what was not">
     <div>
       <h2 class="h3">Recorded</h2>
@@ -81,19 +81,19 @@ export const SessionPage = ({ sessionId }: { sessionId: string }) => {
       {phase.name === 'open' && (
         <>
           <h1>
-            Your session: {(phase.opened.story.ms / 1_000).toFixed(0)} seconds,{' '}
-            {phase.opened.story.questions.length} questions.
+            Your session: {(phase.opened.timeline.durationMs / 1_000).toFixed(0)} seconds,{' '}
+            {phase.opened.timeline.questions.length} questions.
           </h1>
           <p class="muted gap">
-            {statusWords[phase.opened.session.status] ?? ''} This page shows everything that was kept of it.
+            {statusTexts[phase.opened.session.status] ?? ''} This page shows everything that was kept of it.
           </p>
           <section class="card pad" aria-labelledby="film">
             <h2 class="h3" id="film">
               What you did
             </h2>
-            <Replay story={phase.opened.story} />
+            <Replay story={phase.opened.timeline} />
           </section>
-          <Recorded story={phase.opened.story} />
+          <RecordedFacts story={phase.opened.timeline} />
           <Audit opened={phase.opened} />
         </>
       )}

@@ -17,7 +17,7 @@ const entry = (status: number, message: string, why: string, fix: string): Error
 })
 
 /** The same call may succeed later. */
-const later = (refusal: ErrorEntry): ErrorEntry => ({ ...refusal, retryable: true })
+const asRetryable = (refusal: ErrorEntry): ErrorEntry => ({ ...refusal, retryable: true })
 
 /** The closed list of error codes, by status. A code is never renamed and never changes its status. */
 export const errorCatalogue = {
@@ -165,7 +165,7 @@ export const errorCatalogue = {
     'The path exists with another method.',
     'See the Allow header.',
   ),
-  out_of_stock: later(
+  out_of_stock: asRetryable(
     entry(
       409,
       'Nothing is deliverable for this task now.',
@@ -186,7 +186,7 @@ export const errorCatalogue = {
     'A task token works once.',
     'Fetch a new task from /api/tasks/next.',
   ),
-  session_not_ready: later(
+  session_not_ready: asRetryable(
     entry(
       409,
       'The session is not scored yet.',
@@ -236,7 +236,7 @@ export const errorCatalogue = {
     'The same authorization or purchase id was used for something else.',
     'Ask for a new challenge and sign a new authorization.',
   ),
-  idempotency_in_progress: later(
+  idempotency_in_progress: asRetryable(
     entry(
       409,
       'The first call with this Idempotency-Key is still running.',
@@ -286,7 +286,7 @@ export const errorCatalogue = {
     'The key is bound to the body, and to the API key where the answer shows a secret.',
     'Use a new key for a new request.',
   ),
-  payment_not_settled: later(
+  payment_not_settled: asRetryable(
     entry(
       422,
       'The payment is not settled.',
@@ -294,7 +294,7 @@ export const errorCatalogue = {
       'Wait until it settles, then bind it.',
     ),
   ),
-  rate_limited: later(
+  rate_limited: asRetryable(
     entry(
       429,
       'Too many requests.',
@@ -302,7 +302,7 @@ export const errorCatalogue = {
       'Wait for Retry-After seconds.',
     ),
   ),
-  internal_error: later(
+  internal_error: asRetryable(
     entry(
       500,
       'Something broke on our side.',
@@ -310,7 +310,7 @@ export const errorCatalogue = {
       'Try again; if it stays, report the requestId.',
     ),
   ),
-  overloaded: later(
+  overloaded: asRetryable(
     entry(
       503,
       'The service cannot take this now.',
@@ -318,7 +318,7 @@ export const errorCatalogue = {
       'Wait for Retry-After seconds.',
     ),
   ),
-  chain_unreachable: later(
+  chain_unreachable: asRetryable(
     entry(
       503,
       'The chain cannot be reached.',
@@ -326,7 +326,7 @@ export const errorCatalogue = {
       'Try again later: a purchase with the same authorization and purchase id, a wallet with the same nonce while it lives, a binding as it was.',
     ),
   ),
-  card_provider_unreachable: later(
+  card_provider_unreachable: asRetryable(
     entry(
       503,
       'The card provider cannot be reached.',

@@ -27,7 +27,7 @@ const receipt = z.object({
   amount: z.string().meta({ description: 'In the smallest unit of the token.' }),
 })
 /** What a paid purchase delivers. */
-export const purchased = credentialResponse.extend({
+export const purchaseDelivery = credentialResponse.extend({
   purchaseId: z.string(),
   answer: z.unknown(),
   payment: receipt,
@@ -80,7 +80,7 @@ export const taskBuy = operation({
   also: { 202: purchasePending, 402: paymentChallenge },
   params: z.object({ workflowId: z.string().max(200) }),
   query: z.object({ purchase_id: z.string().max(512).optional() }),
-  response: purchased,
+  response: purchaseDelivery,
 })
 
 export const purchaseRead = operation({
@@ -95,12 +95,12 @@ export const purchaseRead = operation({
     payment: receipt.extend({ transaction: z.string().nullable() }),
     createdAt: instant(),
     updatedAt: instant(),
-    delivery: purchased.optional(),
+    delivery: purchaseDelivery.optional(),
     recover: recovery.optional(),
   }),
 })
 
-const listed = z.object({
+const purchaseRecord = z.object({
   purchaseId: z.string(),
   workflowId: z.string(),
   status: z.enum(purchaseStates),
@@ -114,18 +114,18 @@ const listed = z.object({
   updatedAt: instant(),
 })
 /** A purchase as its buyer's list shows it. */
-export type Purchase = z.output<typeof listed>
+export type Purchase = z.output<typeof purchaseRecord>
 export const purchasesList = operation({
   summary: 'The purchases made with your key, newest first.',
   query: z.object({ limit: queryInteger(1, 100).optional(), cursor: text(200).optional() }),
-  response: z.object({ purchases: z.array(listed).max(100), nextCursor: z.string().nullable() }),
+  response: z.object({ purchases: z.array(purchaseRecord).max(100), nextCursor: z.string().nullable() }),
 })
 
 export const operatorPurchases = operation({
   summary: 'Purchases of all agents in one state, those first that wait for longest.',
   query: z.object({ status: z.enum(purchaseStates).optional(), limit: queryInteger(1, 100).optional() }),
   response: z.object({
-    purchases: z.array(listed.extend({ agentId: z.string(), mode: z.enum(modes) })).max(100),
+    purchases: z.array(purchaseRecord.extend({ agentId: z.string(), mode: z.enum(modes) })).max(100),
   }),
 })
 export const operatorRefund = operation({

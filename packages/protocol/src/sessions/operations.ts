@@ -92,7 +92,7 @@ export const finish = operation({
   response: z.object({ sessionId: z.string(), status: z.string(), vt: z.string().optional() }),
 })
 
-const committed = z.object({ alg: z.string(), link: z.string(), root: z.string(), n: z.int() })
+const telemetryCommitment = z.object({ alg: z.string(), link: z.string(), root: z.string(), n: z.int() })
 export const read = operation({
   summary: 'Read a session of yours.',
   errors: ['not_found'],
@@ -113,7 +113,7 @@ export const read = operation({
     components: components.nullable(),
     flags: z.array(z.string()).max(32),
     reasons: z.array(z.string()).max(32),
-    telemetry: committed.nullable(),
+    telemetry: telemetryCommitment.nullable(),
     evidence: z.array(z.object({ type: z.string(), alg: z.string(), hash: z.string() })).max(16),
     /** What the scorer counted; null where nothing was recorded. */
     counted: z
@@ -143,7 +143,7 @@ export const recordedChunks = {
   query: z.object({ from: queryInteger(1, 2_000).optional(), limit: queryInteger(1, 100).optional() }),
   response: z.object({
     sessionId: z.string(),
-    telemetry: committed,
+    telemetry: telemetryCommitment,
     opening: z.object({
       nonce: base64url(32),
       key: z.object({ kty: z.literal('EC'), crv: z.literal('P-256'), x: z.string(), y: z.string() }),

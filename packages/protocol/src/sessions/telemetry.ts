@@ -197,9 +197,9 @@ const isWhole = (value: unknown, min: number, max: number): value is number =>
 const isBit = (value: unknown): value is 0 | 1 => value === 0 || value === 1
 const timeMax = 86_400_000
 const isStep = (value: unknown): value is number => isWhole(value, 0, timeMax)
-const isPlace = (value: unknown): value is number => isWhole(value, -100_000, 100_000)
+const isCoordinate = (value: unknown): value is number => isWhole(value, -100_000, 100_000)
 const isPointer = (value: unknown): value is PointerKind => value === 'm' || value === 't' || value === 'p'
-const isHow = (value: unknown): value is PointerKind | 'k' => isPointer(value) || value === 'k'
+const isInputMethod = (value: unknown): value is PointerKind | 'k' => isPointer(value) || value === 'k'
 const isProbe = (value: unknown): value is string =>
   typeof value === 'string' && /^[A-Za-z0-9_-]{1,32}$/.test(value)
 
@@ -209,12 +209,12 @@ const readRun = (flat: unknown, t: number) => {
   if (!Array.isArray(flat) || flat.length < 2 || flat.length % 3 !== 2) return undefined
   if (flat.length > 3 * telemetryLimits.pointsPerRun) return undefined
   const [x0, y0, ...rest] = flat as Fields
-  if (!isPlace(x0) || !isPlace(y0)) return undefined
+  if (!isCoordinate(x0) || !isCoordinate(y0)) return undefined
   const points = [{ t, x: x0, y: y0 }]
   let point = { t, x: x0, y: y0 }
   for (let at = 0; at < rest.length; at += 3) {
     const [step, dx, dy] = [rest[at], rest[at + 1], rest[at + 2]]
-    if (!isStep(step) || !isPlace(dx) || !isPlace(dy)) return undefined
+    if (!isStep(step) || !isCoordinate(dx) || !isCoordinate(dy)) return undefined
     point = { t: point.t + step, x: point.x + dx, y: point.y + dy }
     points.push(point)
   }
@@ -238,7 +238,7 @@ const readers: ReadonlyMap<unknown, (t: number, fields: Fields) => TelemetryEven
     (tag): [unknown, (t: number, fields: Fields) => TelemetryEvent | undefined] => [
       tag,
       (t, [pointer, trusted, x, y]) =>
-        isPointer(pointer) && isBit(trusted) && isPlace(x) && isPlace(y)
+        isPointer(pointer) && isBit(trusted) && isCoordinate(x) && isCoordinate(y)
           ? { type: tag === 'd' ? 'down' : 'up', t, pointer, trusted: trusted === 1, x, y }
           : undefined,
     ],
@@ -246,7 +246,7 @@ const readers: ReadonlyMap<unknown, (t: number, fields: Fields) => TelemetryEven
   [
     'c',
     (t, [how, trusted]) =>
-      isHow(how) && isBit(trusted) ? { type: 'click', t, how, trusted: trusted === 1 } : undefined,
+      isInputMethod(how) && isBit(trusted) ? { type: 'click', t, how, trusted: trusted === 1 } : undefined,
   ],
   [
     'k',
@@ -275,14 +275,14 @@ const readers: ReadonlyMap<unknown, (t: number, fields: Fields) => TelemetryEven
   [
     'a',
     (t, [probe, how, trusted, x, y]) =>
-      isProbe(probe) && isPointer(how) && isBit(trusted) && isPlace(x) && isPlace(y)
+      isProbe(probe) && isPointer(how) && isBit(trusted) && isCoordinate(x) && isCoordinate(y)
         ? { type: 'point', t, probe, how, trusted: trusted === 1, x, y }
         : undefined,
   ],
   [
     'b',
     (t, [probe, how, trusted, choice]) =>
-      isProbe(probe) && isHow(how) && isBit(trusted) && isWhole(choice, 0, 9)
+      isProbe(probe) && isInputMethod(how) && isBit(trusted) && isWhole(choice, 0, 9)
         ? { type: 'choose', t, probe, how, trusted: trusted === 1, choice }
         : undefined,
   ],
@@ -382,7 +382,7 @@ const isRight = (truth: ProbeTruth, answer: TelemetryEvent): boolean => {
   return answer.type === 'point' && (answer.x - truth.x) ** 2 + (answer.y - truth.y) ** 2 <= truth.radius ** 2
 }
 
-const judge = (truth: ProbeTruth, askedAt: number, rest: readonly ReadRecord[]): ProbeOutcome => {
+const evaluateProbe = (truth: ProbeTruth, askedAt: number, rest: readonly ReadRecord[]): ProbeOutcome => {
   const seen = rest.flatMap(({ chunk, receivedAt }) => chunk.events.map((event) => ({ event, receivedAt })))
   const shown = seen.find(({ event }) => event.type === 'shown' && event.probe === truth.id)
   const answer = seen.find(
@@ -401,7 +401,7 @@ const judge = (truth: ProbeTruth, askedAt: number, rest: readonly ReadRecord[]):
  * Who asks for probes without pointing cannot answer the one that is open: it was taken back and counts neither way.
  * Only the open one, and only in its time; otherwise asking would wipe out what was missed before.
  */
-const isTakenBack = (outcome: ProbeOutcome, askedAt: number, until: readonly ReadRecord[]): boolean =>
+const isWithdrawnProbe = (outcome: ProbeOutcome, askedAt: number, until: readonly ReadRecord[]): boolean =>
   outcome.probe.kind === 'point' &&
   outcome.result === 'unanswered' &&
   until.some(
@@ -417,6 +417,6 @@ export const probeOutcomes = (records: readonly ReadRecord[]): ProbeOutcome[] =>
     // Twelve chunks are longer than any window: a later answer would be late anyway.
     const rest = records.slice(index, index + 12)
     const next = rest.findIndex((record, place) => place > 0 && record.after.probe !== null)
-    const outcome = judge(after.probe, after.at, rest)
-    return isTakenBack(outcome, after.at, next === -1 ? rest : rest.slice(0, next)) ? [] : [outcome]
+    const outcome = evaluateProbe(after.probe, after.at, rest)
+    return isWithdrawnProbe(outcome, after.at, next === -1 ? rest : rest.slice(0, next)) ? [] : [outcome]
   })

@@ -7,7 +7,7 @@ import { rejectReasons } from './orders.ts'
 import { orderStates } from './orders.ts'
 
 /** An item whose right answer is known. It looks like any other unit and is paid like one. */
-const goldItem = z.object({ input: json(16_384), answer: json(16_384) })
+const knownAnswerItem = z.object({ input: json(16_384), answer: json(16_384) })
 
 const workflowTerms = z.object({
   title: text(200),
@@ -21,7 +21,7 @@ const workflowTerms = z.object({
   priceUsd: usd(),
   inputForm,
   answerForm,
-  gold: z.array(goldItem).max(100),
+  gold: z.array(knownAnswerItem).max(100),
 })
 export type WorkflowTerms = z.output<typeof workflowTerms>
 const workflowId = z.string().regex(/^wf_[a-z0-9_]{1,64}$/)

@@ -116,7 +116,7 @@ export const workerAppeal = operation({
   body: z.object({ text: text(2_000) }),
   response: assignmentSummary,
 })
-const book = z.object({
+const earnings = z.object({
   mode: z.enum(modes),
   /** Earned, and not yet the person's to take out. */
   vestingStars: z.int().min(0),
@@ -128,7 +128,7 @@ const book = z.object({
 export const workerEarnings = operation({
   summary: 'What the person earned, and the work behind it.',
   limit: 'tasks',
-  response: z.object({ books: z.array(book).max(2), assignments: z.array(assignmentSummary).max(200) }),
+  response: z.object({ books: z.array(earnings).max(2), assignments: z.array(assignmentSummary).max(200) }),
 })
 export const workerPayout = operation({
   summary: 'Ask for Stars to be paid out. People review it.',

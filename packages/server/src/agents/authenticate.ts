@@ -10,10 +10,10 @@ import { findKeyByHash, updateKeyUsed } from './store.ts'
 const cacheMs = 2_000
 const cacheMax = 10_000
 
-type Cached = { readonly agent: Agent; readonly until: number }
-type Found = { readonly agent: Agent; readonly validMs: number }
+type CachedAgent = { readonly agent: Agent; readonly until: number }
+type KeyLookup = { readonly agent: Agent; readonly validMs: number }
 
-const lookUp = async (ctx: Ctx, hash: Buffer): Promise<Found> =>
+const findAgentByKey = async (ctx: Ctx, hash: Buffer): Promise<KeyLookup> =>
   inTransaction(ctx, 'system', async (tx) => {
     const row = await findKeyByHash(tx, hash)
     if (!row || !isKeyUsable(row, row.at)) throw new Refusal('invalid_api_key')
@@ -32,7 +32,7 @@ const lookUp = async (ctx: Ctx, hash: Buffer): Promise<Found> =>
 
 /** Who a key belongs to. A key with a bad form or checksum costs no look-up. */
 export const makeAuthenticator = (ctx: Ctx) => {
-  const cache = new Map<string, Cached>()
+  const cache = new Map<string, CachedAgent>()
   let generation = 0
   return {
     authenticate: async (keyText: string): Promise<Agent> => {
@@ -43,16 +43,16 @@ export const makeAuthenticator = (ctx: Ctx) => {
       const known = cache.get(cacheKey)
       if (known && known.until > nowMs) return known.agent
       cache.delete(cacheKey)
-      const begun = generation
-      const { agent, validMs } = await lookUp(ctx, hash)
+      const startGeneration = generation
+      const { agent, validMs } = await findAgentByKey(ctx, hash)
       // A look-up that began before a change may have read the old state: it answers once and is not kept.
-      if (begun !== generation) return agent
+      if (startGeneration !== generation) return agent
       if (cache.size >= cacheMax) cache.clear()
       cache.set(cacheKey, { agent, until: nowMs + Math.min(cacheMs, validMs) })
       return agent
     },
     /** Called after any change to keys or agents in this process. */
-    forget: () => {
+    clearCache: () => {
       generation += 1
       cache.clear()
     },

@@ -6,7 +6,7 @@ import { confirmHours, recoverMinutes } from './rules.ts'
 import { insertMailToken } from './store.ts'
 
 type Recipient = { readonly agentId: string; readonly contactEmail: string }
-type Letter = {
+type MailTemplate = {
   readonly purpose: 'confirm' | 'recover'
   readonly validSeconds: number
   readonly subject: string
@@ -14,11 +14,16 @@ type Letter = {
 }
 
 /** Queues a mail with a link that works once; only its hash stays here. */
-const mailLink = async (tx: Tx, ctx: Pick<Ctx, 'secrets' | 'config'>, agent: Recipient, letter: Letter) => {
+const queueLinkMail = async (
+  tx: Tx,
+  ctx: Pick<Ctx, 'secrets' | 'config'>,
+  agent: Recipient,
+  template: MailTemplate,
+) => {
   const token = tx.ids.token()
-  const { purpose, validSeconds, subject } = letter
+  const { purpose, validSeconds, subject } = template
   await insertMailToken(tx, { hash: hashKey(token), agentId: agent.agentId, purpose, validSeconds })
-  const text = letter.text(`${ctx.config.BASE_URL}/agents/${purpose}?token=${token}`).join('\n')
+  const text = template.text(`${ctx.config.BASE_URL}/agents/${purpose}?token=${token}`).join('\n')
   await queueMail(tx, ctx.secrets, { agentId: agent.agentId, to: agent.contactEmail, subject, text })
 }
 
@@ -28,7 +33,7 @@ export const mailConfirmation = async (
   ctx: Pick<Ctx, 'secrets' | 'config'>,
   agent: Recipient,
 ): Promise<void> =>
-  mailLink(tx, ctx, agent, {
+  queueLinkMail(tx, ctx, agent, {
     purpose: 'confirm',
     validSeconds: confirmHours * 3_600,
     subject: 'Confirm your address for PoHF',
@@ -48,7 +53,7 @@ export const mailRecovery = async (
   ctx: Pick<Ctx, 'secrets' | 'config'>,
   agent: Recipient,
 ): Promise<void> =>
-  mailLink(tx, ctx, agent, {
+  queueLinkMail(tx, ctx, agent, {
     purpose: 'recover',
     validSeconds: recoverMinutes * 60,
     subject: 'Recover your PoHF key',

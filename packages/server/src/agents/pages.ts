@@ -1,18 +1,18 @@
 import type { Page } from '../platform/http/call.ts'
-import { html, pageOf } from '../platform/http/html.ts'
+import { html, renderPage } from '../platform/http/html.ts'
 
 const tokenPage = (
   path: string,
-  words: { title: string; lead: string; button: string; action: string },
+  content: { title: string; lead: string; button: string; action: string },
 ): Page => ({
   path,
   handler: async ({ query }) =>
-    pageOf(
-      words.title,
-      html`<h1>${words.title}</h1>
-        <p class="muted">${words.lead}</p>
-        <form class="token" data-action="${words.action}" data-token="${query['token'] ?? ''}">
-          <button class="btn main" type="submit">${words.button}</button>
+    renderPage(
+      content.title,
+      html`<h1>${content.title}</h1>
+        <p class="muted">${content.lead}</p>
+        <form class="token" data-action="${content.action}" data-token="${query['token'] ?? ''}">
+          <button class="btn main" type="submit">${content.button}</button>
         </form>
         <p role="status" aria-live="polite" class="result"></p>
         <noscript><p>This page needs JavaScript for its button.</p></noscript>

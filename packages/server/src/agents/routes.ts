@@ -16,9 +16,9 @@ import { profileUpdate } from './profile-update.ts'
 import { register } from './register.ts'
 
 /** Forgets cached keys once a change to them has been committed. */
-const thenForget = async <T>(authenticator: Authenticator, work: Promise<T>): Promise<T> => {
+const clearCacheAfter = async <T>(authenticator: Authenticator, work: Promise<T>): Promise<T> => {
   const result = await work
-  authenticator.forget()
+  authenticator.clearCache()
   return result
 }
 
@@ -31,20 +31,23 @@ export const routes = (ctx: Ctx, authenticator: Authenticator): Route[] => [
   route('agents.keys.list', (call) => keysList(ctx, call.agent)),
   route('agents.keys.create', (call) => keysCreate(ctx, call.agent, call.body.scopes)),
   route('agents.keys.rotate', (call) =>
-    thenForget(authenticator, keysRotate(ctx, call.agent, call.body.overlapSeconds)),
+    clearCacheAfter(authenticator, keysRotate(ctx, call.agent, call.body.overlapSeconds)),
   ),
   route('agents.keys.revoke', (call) =>
-    thenForget(authenticator, keysRevoke(ctx, call.agent, call.body.keyId)),
+    clearCacheAfter(authenticator, keysRevoke(ctx, call.agent, call.body.keyId)),
   ),
   route('agents.keys.recover', (call) => keysRecover(ctx, call.body.contactEmail)),
   route('agents.keys.recover-complete', (call) =>
-    thenForget(authenticator, keysRecoverComplete(ctx, call.body.token)),
+    clearCacheAfter(authenticator, keysRecoverComplete(ctx, call.body.token)),
   ),
 ]
 
 export const operatorRoutes = (ctx: Ctx, authenticator: Authenticator, audit: Audit): Route[] => [
   route('agents.operator-list', (call) => operatorList(ctx, call.query)),
   route('agents.operator-suspend', (call) =>
-    thenForget(authenticator, operatorSuspend(ctx, audit, call.operator, { ...call.params, ...call.body })),
+    clearCacheAfter(
+      authenticator,
+      operatorSuspend(ctx, audit, call.operator, { ...call.params, ...call.body }),
+    ),
   ),
 ]

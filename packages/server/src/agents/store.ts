@@ -23,7 +23,7 @@ export const insertAgent = async (tx: Tx, agent: NewAgent): Promise<void> => {
 }
 
 /** Leaves a row that is there as it is. */
-export const insertAgentOnce = async (tx: Tx, agent: NewAgent): Promise<void> => {
+export const insertAgentIfAbsent = async (tx: Tx, agent: NewAgent): Promise<void> => {
   await tx
     .insertInto('agents')
     .values(agentValues(agent))
@@ -56,7 +56,7 @@ export const findEmailConfirmed = async (tx: Tx, agentId: string): Promise<boole
 }
 
 /** The mail address of an agent, where its owner has confirmed it. */
-export const findContact = async (tx: Tx, agentId: string): Promise<string | undefined> => {
+export const findConfirmedContactEmail = async (tx: Tx, agentId: string): Promise<string | undefined> => {
   const row = await tx
     .selectFrom('agents')
     .select('contact_email')
@@ -67,7 +67,7 @@ export const findContact = async (tx: Tx, agentId: string): Promise<string | und
 }
 
 /** Where an agent came from: what the caps of the free plan count by. */
-export const findOrigin = async (
+export const findRegistrationOrigin = async (
   tx: Tx,
   agentId: string,
 ): Promise<{ contactEmail: string; networkTag: string } | undefined> => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import * as agents from '../agents/index.ts'
-import { faultsOfBooks, giveCredits } from '../../test/fixtures/payments/ledger.ts'
+import { ledgerFaults, grantCredits } from '../../test/fixtures/payments/ledger.ts'
 import { startHarness, type Harness } from '../../test/fixtures/harness.ts'
 import { makeCredits } from '../credits/index.ts'
 import type { Agent } from '../platform/http/call.ts'
@@ -11,16 +11,16 @@ import { Refusal } from '../platform/http/errors.ts'
 import { insertScoredSession } from '../sessions/index.ts'
 import { connectSigner } from '../signing/index.ts'
 import { makeStatusIndexes } from './index.ts'
-import type { Deps } from './mint/mint.ts'
+import type { CredentialsDeps } from './mint/mint.ts'
 import { makeVerifyQueue } from './verify-batch.ts'
 
 /** Sequences that run beside each other, so that their calls meet in batches as those of different agents do. */
-const lanes = 25
-const sequencesPerLane = 80
+const slots = 25
+const sequencesPerSlot = 80
 const commandsMax = 7
 
 /** The part of the server that verify is, without HTTP: keys and parsing have tests of their own. */
-const openMint = (harness: Harness, credits: Partial<Deps['credits']> = {}) => {
+const openMint = (harness: Harness, credits: Partial<CredentialsDeps['credits']> = {}) => {
   const { ctx } = harness
   const signer = connectSigner(ctx.config.SIGNER_SOCKET, ctx.clock)
   const mintOne = makeVerifyQueue({
@@ -56,7 +56,7 @@ class Buy implements fc.AsyncCommand<Model, Real> {
   check = () => true
   async run(model: Model, { harness, agent, count }: Real): Promise<void> {
     count.operations += 1
-    await giveCredits(harness, agent, this.amount, harness.ctx.ids.make('ent_'))
+    await grantCredits(harness, agent, this.amount, harness.ctx.ids.make('ent_'))
     model.balance += this.amount
   }
   toString = () => `buy(${this.amount})`
@@ -177,12 +177,12 @@ const runModel = async (harness: Harness, mintOne: Mint, runs: { lanes: number; 
 test('whatever is bought and verified, alone and at once, the mint does what a simple model of it does', async (t) => {
   const harness = await startHarness()
   const { mintOne, close } = openMint(harness)
-  const totals = await runModel(harness, mintOne, { lanes, sequences: sequencesPerLane })
+  const totals = await runModel(harness, mintOne, { lanes: slots, sequences: sequencesPerSlot })
   close()
   t.diagnostic(JSON.stringify(totals))
   assert.ok(totals.sequences >= 2_000 && totals.operations >= 20_000)
   assert.ok(totals.minted > 2_000 && totals.repeated > 500 && totals.short > 2_000 && totals.refused > 500)
-  assert.deepEqual(await faultsOfBooks(harness), [])
+  assert.deepEqual(await ledgerFaults(harness), [])
 })
 
 test('the model finds a planted fault: a mint that takes the balance as it was before the batch', async () => {

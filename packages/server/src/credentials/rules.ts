@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { lifetimeDays, testLifetimeDays, type CredentialKind, type Mode } from '@pohf/protocol'
 import type { SessionKind } from '../sessions/index.ts'
 
-export const kindOfSession: Readonly<Record<SessionKind, 'view' | 'work' | 'presence'>> = {
+export const credentialKindOf: Readonly<Record<SessionKind, 'view' | 'work' | 'presence'>> = {
   view: 'view',
   work: 'work',
   task: 'work',
@@ -16,14 +16,14 @@ export const pairwiseSubject = (key: Buffer, agentId: string, person: string): s
 export const issuerOf = (baseUrl: string, mode: Mode): string =>
   mode === 'test' ? `${baseUrl}/test` : baseUrl
 
-type Frame = {
+type ClaimsContext = {
   readonly baseUrl: string
   readonly mode: Mode
   readonly kind: CredentialKind
   readonly at: Date
 }
 /** The claims that every credential has, from who and when. */
-export const frameClaims = ({ baseUrl, mode, kind, at }: Frame) => {
+export const commonClaims = ({ baseUrl, mode, kind, at }: ClaimsContext) => {
   const iat = Math.floor(at.getTime() / 1_000)
   const days = mode === 'test' ? testLifetimeDays : lifetimeDays[kind]
   return {

@@ -11,7 +11,7 @@ export type ActKey = {
   readonly reference: string
 }
 
-export type Stored = {
+export type MintedCredential = {
   readonly credentialId: string
   readonly mintedAt: Date
   readonly expiresAt: Date
@@ -28,17 +28,17 @@ type StoredRow = {
   at: Date
   expires_at: Date
   expired: boolean
-  state: Stored['state']
+  state: MintedCredential['state']
   jwt: string
   answer: object
   now: Date
 }
 
 /** The credentials of several acts, whosever they are, with their present state; each in the place of its key. */
-export const listStored = async (
+export const listMintedCredentials = async (
   tx: Tx,
   keys: readonly ActKey[],
-): Promise<readonly (Stored | undefined)[]> => {
+): Promise<readonly (MintedCredential | undefined)[]> => {
   const query = sql<StoredRow>`
     select asked.n::int as n, c.credential_id, c.at, c.expires_at, c.expires_at <= pohf_now() as expired, c.jwt, c.answer,
       pohf_now() as now,
@@ -61,8 +61,8 @@ export const listStored = async (
 }
 
 /** The credential of an act, with its present state. */
-export const findStored = async (tx: Tx, key: ActKey): Promise<Stored | undefined> =>
-  (await listStored(tx, [key]))[0]
+export const findMintedCredential = async (tx: Tx, key: ActKey): Promise<MintedCredential | undefined> =>
+  (await listMintedCredentials(tx, [key]))[0]
 
 /** Everything that a mint writes. */
 export type MintRow = {
@@ -77,7 +77,7 @@ export type MintRow = {
   readonly jwt: string
   readonly answer: object
   readonly salt: Buffer | null
-  readonly place: { readonly listId: string; readonly idx: number }
+  readonly statusIndex: { readonly listId: string; readonly idx: number }
   /** The session that this credential seals. */
   readonly seals: string | null
   readonly event: object
@@ -88,7 +88,7 @@ export type MintRow = {
 export type MintOutcome = 'granted' | 'lost' | 'short' | 'owes' | 'stopped'
 
 /** Mints what can be paid for and is not minted yet, and says for each row what became of it. */
-export const insertMinted = async (tx: Tx, rows: readonly MintRow[]): Promise<MintOutcome[]> => {
+export const insertMintedCredentials = async (tx: Tx, rows: readonly MintRow[]): Promise<MintOutcome[]> => {
   const all = <T>(of: (row: MintRow) => T): T[] => rows.map(of)
   const query = sql<{ outcome: MintOutcome }>`
     select outcome from credentials_mint(
@@ -96,7 +96,7 @@ export const insertMinted = async (tx: Tx, rows: readonly MintRow[]): Promise<Mi
       ${all((row) => row.key.reference)}, ${all((row) => row.replaces ?? null)}, ${all((row) => row.charged)},
       ${all((row) => row.credentialId)}, ${all((row) => row.kind)}, ${all((row) => row.at)},
       ${all((row) => row.expiresAt)}, ${all((row) => row.jwt)}, ${all((row) => JSON.stringify(row.answer))},
-      ${all((row) => row.salt)}, ${all((row) => row.place.listId)}, ${all((row) => row.place.idx)},
+      ${all((row) => row.salt)}, ${all((row) => row.statusIndex.listId)}, ${all((row) => row.statusIndex.idx)},
       ${all((row) => row.seals)}, ${all((row) => row.ids.entry)}, ${all((row) => row.ids.event)},
       ${all((row) => JSON.stringify(row.event))}, ${all((row) => row.ids.notice)}, ${apiVersion})
     order by n`
@@ -104,7 +104,7 @@ export const insertMinted = async (tx: Tx, rows: readonly MintRow[]): Promise<Mi
   return outcomes.map(({ outcome }) => outcome)
 }
 
-type Erased = {
+type ErasedMember = {
   readonly agentId: string
   readonly mode: Mode
   readonly memberId: string
@@ -114,7 +114,7 @@ type Erased = {
  * Erasure: the salts that open the evidence, and whose act a credential was. The credentials themselves stay as they
  * were signed: they name the person by a code that nothing leads back from.
  */
-export const forgetCredentials = async (tx: Tx, erased: Erased): Promise<void> => {
+export const eraseCredentialLinks = async (tx: Tx, erased: ErasedMember): Promise<void> => {
   const { agentId, mode, memberId, sessionIds } = erased
   await sql`
     with forgotten as (
@@ -142,10 +142,10 @@ type NewState = {
   readonly agentId: string
   readonly credentialId: string
   readonly seq: number
-  readonly state: Stored['state']
+  readonly state: MintedCredential['state']
   readonly reason: string
 }
-export const insertState = async (tx: Tx, row: NewState): Promise<void> => {
+export const insertCredentialState = async (tx: Tx, row: NewState): Promise<void> => {
   await tx
     .insertInto('credential_states')
     .values({
@@ -178,7 +178,7 @@ export const findCredentialLocked = async (tx: Tx, credentialId: string) => {
 }
 
 /** The present state. A statement of its own: asked together with the lock, it would be the state from before. */
-export const findState = async (tx: Tx, agentId: string, credentialId: string) => {
+export const findCredentialState = async (tx: Tx, agentId: string, credentialId: string) => {
   const row = await tx
     .selectFrom('credential_states')
     .select(['seq', 'state'])
@@ -220,18 +220,18 @@ export const insertPaymentBinding = async (
 }
 
 /** Stored credentials of all tenants by time, for the comparison with the signer's journal. */
-type StoredCredential = {
+type IssuedCredential = {
   readonly credentialId: string
   readonly jwt: string
   readonly at: Date
   /** The token for chains that was given out beside it. */
   readonly onchain: unknown
 }
-export const listStoredCredentials = async (
+export const listIssuedCredentials = async (
   tx: Tx,
   span: { readonly from: Date; readonly to: Date },
   limit: number,
-): Promise<StoredCredential[]> => {
+): Promise<IssuedCredential[]> => {
   const rows = await tx
     .selectFrom('credentials')
     .select(['credential_id', 'jwt', 'at', sql`answer -> 'onchain'`.as('onchain')])
@@ -245,7 +245,7 @@ export const listStoredCredentials = async (
 type ChargedKey = { readonly agentId: string; readonly mode: Mode; readonly reference: string }
 
 /** Credentials of this time that had to be paid for, of all tenants. */
-export const listCharged = async (
+export const listChargedCredentials = async (
   tx: Tx,
   span: { readonly from: Date; readonly to: Date },
 ): Promise<ChargedKey[]> => {
@@ -292,7 +292,7 @@ export const claimWallet = async (
 }
 
 /** Forgets wallets whose tokens have all ended, a batch at a time. */
-export const deleteEndedWallets = async (tx: Tx): Promise<void> => {
+export const deleteExpiredWallets = async (tx: Tx): Promise<void> => {
   await sql`
     delete from onchain_humans where human in (
       select human from onchain_humans where until < pohf_now() order by until limit 1000 for update skip locked)`.execute(

@@ -1,26 +1,31 @@
 import { makeCoalescer, runBisected, type Outcome } from '../platform/queue/coalesce.ts'
-import { inStatement, inTransaction, readNow } from '../platform/db/db.ts'
+import { inSingleStatement, inTransaction, readNow } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { findSessions, type Session } from '../sessions/index.ts'
 import {
   insufficientCredits,
   refusalOf,
-  repeatOf,
+  replayAnswer,
   signDrafts,
-  type Deps,
+  type CredentialsDeps,
   type Draft,
-  type Signed,
+  type SignedCredential,
 } from './mint/mint.ts'
-import { sessionStandings, type SessionStanding } from './mint/assurance-inputs.ts'
-import { insertMinted, listStored, type ActKey, type Stored } from './store.ts'
+import { sessionAssuranceInputs, type SessionAssuranceInputs } from './mint/assurance-inputs.ts'
 import {
-  draftOf,
+  insertMintedCredentials,
+  listMintedCredentials,
+  type ActKey,
+  type MintedCredential,
+} from './store.ts'
+import {
+  draftSessionCredential,
   requireChallenge,
   requireVerified,
   withViewToken,
-  type Answered,
-  type Asked,
-  type Verified,
+  type VerifyAnswer,
+  type VerifyRequest,
+  type VerifyResponse,
 } from './verify.ts'
 
 /** Two keep the database busy while this process signs; a third would only wait for the locks of the others. */
@@ -28,27 +33,27 @@ const inFlightMax = 2
 const batchMax = 128
 const waitingMax = 10_000
 /** Whoever is told that nothing is left to pay with is looked at twice: the month, or a purchase, may have come between. */
-const looksMax = 2
+const attemptsMax = 2
 
 const busy = () => new Refusal('overloaded', { headers: { 'retry-after': '1' } })
 
-const keyOf = ({ agent, input }: Asked): ActKey => ({
+const keyOf = ({ agent, input }: VerifyRequest): ActKey => ({
   agentId: agent.agentId,
   mode: agent.mode,
   act: 'session',
   reference: input.sessionId,
 })
 
-type Seen = {
-  readonly asked: Asked
-  readonly stored: Stored | undefined
+type SessionLookup = {
+  readonly request: VerifyRequest
+  readonly stored: MintedCredential | undefined
   readonly session: Session | undefined
-  readonly standing: SessionStanding | undefined
+  readonly assuranceInputs: SessionAssuranceInputs | undefined
 }
-type Result = Outcome<Verified>
+type Result = Outcome<VerifyResponse>
 
 /** Turns what is thrown into the outcome of this one call. */
-const outcomeOf = (work: () => Verified): Result => {
+const captureOutcome = (work: () => VerifyResponse): Result => {
   try {
     return { value: work() }
   } catch (error) {
@@ -57,14 +62,14 @@ const outcomeOf = (work: () => Verified): Result => {
 }
 
 /** Everything that is known of the batch before anything is decided: three statements, whatever its size. */
-const look = async (deps: Deps, batch: readonly Asked[]) => {
+const loadBatch = async (deps: CredentialsDeps, batch: readonly VerifyRequest[]) => {
   const keys = batch.map(keyOf)
   const liveAgents = [
     ...new Set(batch.flatMap(({ agent }) => (agent.mode === 'live' ? [agent.agentId] : []))),
   ]
   // No single tenant: the batch mixes agents. Each row is found by its own agent, mode and id, and by its place.
   return inTransaction(deps.ctx, 'system', async (tx) => {
-    const stored = await listStored(tx, keys)
+    const stored = await listMintedCredentials(tx, keys)
     const sessions = await findSessions(
       tx,
       keys.map(({ agentId, mode, reference }) => ({ agentId, mode, sessionId: reference })),
@@ -74,29 +79,35 @@ const look = async (deps: Deps, batch: readonly Asked[]) => {
       return session ? [{ agent, session }] : []
     })
     const standings = new Map(
-      (await sessionStandings(tx, acts)).map((standing, index) => [acts[index]?.session, standing]),
+      (await sessionAssuranceInputs(tx, acts)).map((standing, index) => [acts[index]?.session, standing]),
     )
     return {
       at: await readNow(tx),
-      seen: batch.map((asked, index): Seen => {
+      seen: batch.map((request, index): SessionLookup => {
         const session = sessions[index]
-        return { asked, stored: stored[index], session, standing: session && standings.get(session) }
+        return {
+          request: request,
+          stored: stored[index],
+          session,
+          assuranceInputs: session && standings.get(session),
+        }
       }),
-      allowances: liveAgents.length === 0 ? undefined : await deps.credits.seeAllowances(tx, liveAgents),
+      allowances:
+        liveAgents.length === 0 ? undefined : await deps.credits.readAllowanceSnapshots(tx, liveAgents),
     }
   })
 }
-type Looked = Awaited<ReturnType<typeof look>>
+type LoadedBatch = Awaited<ReturnType<typeof loadBatch>>
 
 /** How many each live agent of the batch can pay for, or why it may not; asked of those alone who want to mint. */
 const countSpendable = async (
-  deps: Deps,
-  looked: Looked,
-  wanting: readonly Seen[],
+  deps: CredentialsDeps,
+  loaded: LoadedBatch,
+  lookups: readonly SessionLookup[],
 ): Promise<ReadonlyMap<string, bigint | Refusal>> => {
   const counts = new Map<string, bigint | Refusal>()
-  for (const { agent } of wanting.map(({ asked }) => asked)) {
-    const allowance = looked.allowances?.get(agent.agentId)
+  for (const { agent } of lookups.map(({ request: request }) => request)) {
+    const allowance = loaded.allowances?.get(agent.agentId)
     if (agent.mode === 'test' || counts.has(agent.agentId) || !allowance) continue
     const count = await deps.credits.countSpendable(agent.agentId, allowance).catch((error: unknown) => {
       if (error instanceof Refusal) return error
@@ -108,29 +119,42 @@ const countSpendable = async (
 }
 
 /** A repeat gets the bytes of the first call, whatever its balance. */
-const repeat = (deps: Deps, { asked, session }: Omit<Seen, 'stored'>, stored: Stored): Verified => {
-  if (session) requireChallenge(session, asked.input.challenge)
+const replayStored = (
+  deps: CredentialsDeps,
+  { request: request, session }: Omit<SessionLookup, 'stored'>,
+  stored: MintedCredential,
+): VerifyResponse => {
+  if (session) requireChallenge(session, request.input.challenge)
   return withViewToken(
     deps,
-    asked.agent,
-    session ?? { sessionId: asked.input.sessionId, at: stored.mintedAt },
-    repeatOf<Answered>(stored),
+    request.agent,
+    session ?? { sessionId: request.input.sessionId, at: stored.mintedAt },
+    replayAnswer<VerifyAnswer>(stored),
   )
 }
 
-type Wanted = { readonly seen: Seen; readonly session: Session; readonly draft: Draft<Answered> }
+type MintCandidate = {
+  readonly lookup: SessionLookup
+  readonly session: Session
+  readonly draft: Draft<VerifyAnswer>
+}
 
-const wantedOf = (deps: Deps, seen: Seen, at: Date): Wanted => {
-  const { asked, stored } = seen
-  const session = requireVerified(seen.session)
-  requireChallenge(session, asked.input.challenge)
-  if (!seen.standing) throw new Error('a session without what stands behind it')
+const mintCandidateOf = (deps: CredentialsDeps, lookup: SessionLookup, at: Date): MintCandidate => {
+  const { request: request, stored } = lookup
+  const session = requireVerified(lookup.session)
+  requireChallenge(session, request.input.challenge)
+  if (!lookup.assuranceInputs) throw new Error('assurance inputs of the session not found')
   return {
-    seen,
+    lookup: lookup,
     session,
     draft: {
-      key: keyOf(asked),
-      ...draftOf(deps, { agent: asked.agent, session, standing: seen.standing, at }),
+      key: keyOf(request),
+      ...draftSessionCredential(deps, {
+        agent: request.agent,
+        session,
+        assuranceInputs: lookup.assuranceInputs,
+        at,
+      }),
       sessionId: session.sessionId,
       charged: true,
       replaces: stored?.credentialId,
@@ -138,128 +162,138 @@ const wantedOf = (deps: Deps, seen: Seen, at: Date): Wanted => {
   }
 }
 
-const nameOf = ({ agent, input }: Asked): string => `${agent.agentId} ${agent.mode} ${input.sessionId}`
+const actName = ({ agent, input }: VerifyRequest): string =>
+  `${agent.agentId} ${agent.mode} ${input.sessionId}`
 
 /**
  * Decides everything that can be decided before anything is signed: repeats, who cannot pay, which sessions show no
  * human. What is left is signed: at most as many for an agent as it can pay for, and one for each act.
  */
-const sort = async (deps: Deps, looked: Looked) => {
-  const isRepeat = ({ stored }: Seen) => stored && (!stored.expired || stored.state === 'revoked')
+const decideBatch = async (deps: CredentialsDeps, loaded: LoadedBatch) => {
+  const isRepeat = ({ stored }: SessionLookup) => stored && (!stored.expired || stored.state === 'revoked')
   const counts = await countSpendable(
     deps,
-    looked,
-    looked.seen.filter((seen) => !isRepeat(seen)),
+    loaded,
+    loaded.seen.filter((lookup) => !isRepeat(lookup)),
   )
   const used = new Map<string, bigint>()
-  const wanted = new Map<string, Wanted>()
-  const settled = new Map<Seen, Result>()
-  const decide = (seen: Seen): Verified | undefined => {
-    const { asked, stored } = seen
-    if (stored && isRepeat(seen)) return repeat(deps, seen, stored)
-    const count = counts.get(asked.agent.agentId) ?? BigInt(batchMax)
+  const candidates = new Map<string, MintCandidate>()
+  const settled = new Map<SessionLookup, Result>()
+  const decide = (lookup: SessionLookup): VerifyResponse | undefined => {
+    const { request: request, stored } = lookup
+    if (stored && isRepeat(lookup)) return replayStored(deps, lookup, stored)
+    const count = counts.get(request.agent.agentId) ?? BigInt(batchMax)
     if (count instanceof Refusal) throw count
     if (count === 0n) throw insufficientCredits(deps.ctx)
-    const want = wantedOf(deps, seen, looked.at)
+    const candidate = mintCandidateOf(deps, lookup, loaded.at)
     // The same act twice in one batch: the second waits for what becomes of the first.
-    if (wanted.has(nameOf(asked))) return undefined
-    const before = used.get(asked.agent.agentId) ?? 0n
+    if (candidates.has(actName(request))) return undefined
+    const before = used.get(request.agent.agentId) ?? 0n
     if (before >= count) throw insufficientCredits(deps.ctx)
-    used.set(asked.agent.agentId, before + 1n)
-    wanted.set(nameOf(asked), want)
+    used.set(request.agent.agentId, before + 1n)
+    candidates.set(actName(request), candidate)
     return undefined
   }
-  for (const seen of looked.seen) {
+  for (const lookup of loaded.seen) {
     try {
-      const answer = decide(seen)
-      if (answer) settled.set(seen, { value: answer })
+      const answer = decide(lookup)
+      if (answer) settled.set(lookup, { value: answer })
     } catch (error) {
-      settled.set(seen, { error })
+      settled.set(lookup, { error })
     }
   }
-  return { wanted, settled }
+  return { wanted: candidates, settled }
 }
 
-type Minted = {
-  readonly signed: Signed<Answered>
-  readonly outcome: Awaited<ReturnType<typeof insertMinted>>[number]
+type MintResult = {
+  readonly signed: SignedCredential<VerifyAnswer>
+  readonly outcome: Awaited<ReturnType<typeof insertMintedCredentials>>[number]
 }
 
 /** Signs and writes; says by the name of each act what became of it. */
 const mintAll = async (
-  deps: Deps,
-  wanted: ReadonlyMap<string, Wanted>,
-): Promise<ReadonlyMap<string, Minted>> => {
-  if (wanted.size === 0) return new Map()
-  const names = [...wanted.keys()]
+  deps: CredentialsDeps,
+  candidates: ReadonlyMap<string, MintCandidate>,
+): Promise<ReadonlyMap<string, MintResult>> => {
+  if (candidates.size === 0) return new Map()
+  const names = [...candidates.keys()]
   const signed = await signDrafts(
     deps,
-    [...wanted.values()].map(({ draft }) => draft),
+    [...candidates.values()].map(({ draft }) => draft),
   )
-  const outcomes = await inStatement(deps.ctx, (tx) =>
-    insertMinted(
+  const outcomes = await inSingleStatement(deps.ctx, (tx) =>
+    insertMintedCredentials(
       tx,
       signed.map(({ row }) => row),
     ),
   )
   return new Map(
-    signed.flatMap((each, index): [string, Minted][] => {
+    signed.flatMap((each, index): [string, MintResult][] => {
       const name = names[index]
       const outcome = outcomes[index]
-      if (name === undefined || outcome === undefined) throw new Error('the mint gave no answer for a row')
+      if (name === undefined || outcome === undefined)
+        throw new Error('credentials_mint returned no outcome for a row')
       return [[name, { signed: each, outcome }]]
     }),
   )
 }
 
 /** What is said to a call that is to be looked at again, if there is no further look. */
-type Again = { readonly again: Refusal }
+type RetryOutcome = { readonly retry: Refusal }
 
 /** One pass over a batch. */
-const pass = async (deps: Deps, batch: readonly Asked[]): Promise<(Result | Again)[]> => {
-  const looked = await look(deps, batch)
-  const { wanted, settled } = await sort(deps, looked)
-  const minted = await mintAll(deps, wanted)
+const processBatch = async (
+  deps: CredentialsDeps,
+  batch: readonly VerifyRequest[],
+): Promise<(Result | RetryOutcome)[]> => {
+  const loaded = await loadBatch(deps, batch)
+  const { wanted: candidates, settled } = await decideBatch(deps, loaded)
+  const minted = await mintAll(deps, candidates)
   const first = new Set<string>()
-  return looked.seen.map((seen) => {
-    const known = settled.get(seen)
+  return loaded.seen.map((lookup) => {
+    const known = settled.get(lookup)
     if (known) return known
-    const name = nameOf(seen.asked)
+    const name = actName(lookup.request)
     const made = minted.get(name)
-    const session = wanted.get(name)?.session
-    if (!made || !session) throw new Error('a call was forgotten')
+    const session = candidates.get(name)?.session
+    if (!made || !session) throw new Error('verify call has neither a decision nor a mint result')
     // Another batch minted it, or this one did for an earlier call: the next look finds it stored.
-    if (made.outcome === 'lost' || first.has(name)) return { again: busy() }
-    if (made.outcome === 'short') return { again: refusalOf(deps.ctx, 'short') }
+    if (made.outcome === 'lost' || first.has(name)) return { retry: busy() }
+    if (made.outcome === 'short') return { retry: refusalOf(deps.ctx, 'short') }
     if (made.outcome !== 'granted') return { error: refusalOf(deps.ctx, made.outcome) }
     first.add(name)
-    return outcomeOf(() => withViewToken(deps, seen.asked.agent, session, made.signed.answer))
+    return captureOutcome(() => withViewToken(deps, lookup.request.agent, session, made.signed.answer))
   })
 }
 
-const run = async (deps: Deps, batch: readonly Asked[]): Promise<readonly Result[]> => {
-  const results = await pass(deps, batch)
-  for (let looks = 1; looks < looksMax; looks++) {
-    const open = results.flatMap((result, index) => ('again' in result ? [index] : []))
+const verifyBatch = async (
+  deps: CredentialsDeps,
+  batch: readonly VerifyRequest[],
+): Promise<readonly Result[]> => {
+  const results = await processBatch(deps, batch)
+  for (let attempt = 1; attempt < attemptsMax; attempt++) {
+    const open = results.flatMap((result, index) => ('retry' in result ? [index] : []))
     if (open.length === 0) break
-    const again = await pass(
+    const again = await processBatch(
       deps,
       open.flatMap((index) => batch[index] ?? []),
     )
-    for (const [place, index] of open.entries()) results[index] = again[place] ?? { again: busy() }
+    for (const [place, index] of open.entries()) results[index] = again[place] ?? { retry: busy() }
   }
-  return results.map((result) => ('again' in result ? { error: result.again } : result))
+  return results.map((result) => ('retry' in result ? { error: result.retry } : result))
 }
 
 /** No row is at fault where the database or the signer is away. */
-const isNobodysFault = (error: unknown): boolean => error instanceof Refusal
+const isUnavailable = (error: unknown): boolean => error instanceof Refusal
 
 /** Brings the calls of verify together: one look, one call to the signer and one statement for many. */
-export const makeVerifyQueue = (deps: Deps): ((asked: Asked) => Promise<Verified>) =>
-  makeCoalescer<Asked, Verified>({
-    run: (batch) => runBisected(batch, (part) => run(deps, part), isNobodysFault),
+export const makeVerifyQueue = (
+  deps: CredentialsDeps,
+): ((request: VerifyRequest) => Promise<VerifyResponse>) =>
+  makeCoalescer<VerifyRequest, VerifyResponse>({
+    run: (batch) => runBisected(batch, (part) => verifyBatch(deps, part), isUnavailable),
     batchMax,
     inFlightMax,
     waitingMax,
-    full: busy,
+    fullError: busy,
   })

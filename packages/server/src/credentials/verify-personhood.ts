@@ -7,15 +7,15 @@ import {
   findWalletChallenge,
   proveByContract,
   proveByKey,
-  type BoundWallet,
+  type ProvenWallet,
   type WalletProof,
 } from '../evidence/index.ts'
 import { humanCode, resolveMember, type Member } from '../members/index.ts'
-import { mint, repeatOf, requireAllowance, type Deps } from './mint/mint.ts'
-import { onchainOf } from './onchain/token.ts'
-import { frameClaims, isFresh, pairwiseSubject } from './rules.ts'
-import { memberStanding, type Enrolled } from './mint/assurance-inputs.ts'
-import { findStored } from './store.ts'
+import { mint, replayAnswer, requireAllowance, type CredentialsDeps } from './mint/mint.ts'
+import { issueOnchainToken } from './onchain/token.ts'
+import { commonClaims, isFresh, pairwiseSubject } from './rules.ts'
+import { memberAssuranceInputs, type EnrolledMember } from './mint/assurance-inputs.ts'
+import { findMintedCredential } from './store.ts'
 
 type Input = {
   readonly memberId: string
@@ -43,7 +43,7 @@ const walletProofOf = (input: Input): WalletProof | undefined => {
 }
 
 /** Refuses a member who is unknown, not enrolled, double or banned. */
-export const requireEnrolled = (member: Member | undefined): Enrolled => {
+export const requireEnrolled = (member: Member | undefined): EnrolledMember => {
   if (!member) throw new Refusal('not_found', { message: 'No such member.' })
   if (member.status === 'refused') {
     throw new Refusal('member_not_enrolled', {
@@ -62,11 +62,11 @@ export const requireEnrolled = (member: Member | undefined): Enrolled => {
 type Subject = {
   readonly agent: Agent
   readonly memberId: string
-  readonly member: Enrolled
-  readonly wallet: BoundWallet | undefined
+  readonly member: EnrolledMember
+  readonly wallet: ProvenWallet | undefined
 }
 
-const walletClaims = ({ wallet, type, chainId }: BoundWallet) => ({
+const walletClaims = ({ wallet, type, chainId }: ProvenWallet) => ({
   wallet,
   wallet_type: type,
   ...(type === 'contract' && chainId !== null ? { wallet_chain: chainId } : {}),
@@ -74,11 +74,11 @@ const walletClaims = ({ wallet, type, chainId }: BoundWallet) => ({
 
 /** Proves a wallet before anything else is looked at. Only who could pay makes us ask a chain, outside a transaction. */
 const proveWallet = async (
-  deps: Deps,
+  deps: CredentialsDeps,
   agent: Agent,
   proof: WalletProof,
   memberId: string,
-): Promise<BoundWallet> => {
+): Promise<ProvenWallet> => {
   const { challenge, bound } = await inTransaction(deps.ctx, agent.agentId, async (tx) => {
     const found = await findWalletChallenge(tx, agent.agentId, proof, memberId)
     const byKey = await proveByKey(found, proof)
@@ -89,13 +89,13 @@ const proveWallet = async (
   return bound ?? proveByContract(deps.ctx, challenge, proof)
 }
 
-const draftOf = async (tx: Tx, deps: Deps, subject: Subject) => {
+const draftPersonhood = async (tx: Tx, deps: CredentialsDeps, subject: Subject) => {
   const { agent, memberId, member, wallet } = subject
   const at = await readNow(tx)
-  const frame = frameClaims({ baseUrl: deps.ctx.config.BASE_URL, mode: agent.mode, kind: 'personhood', at })
+  const frame = commonClaims({ baseUrl: deps.ctx.config.BASE_URL, mode: agent.mode, kind: 'personhood', at })
   const credentialId = deps.ctx.ids.make('crd_')
   const salt = Buffer.from(deps.ctx.ids.token(), 'base64url')
-  const { quality, scoring, assurance, checkedAt, evidence, claim } = await memberStanding(
+  const { quality, scoring, assurance, checkedAt, evidence, claim } = await memberAssuranceInputs(
     tx,
     subject,
     at,
@@ -134,36 +134,39 @@ const draftOf = async (tx: Tx, deps: Deps, subject: Subject) => {
   }
 }
 
-type Told = Awaited<ReturnType<typeof draftOf>>['answer'] & Partial<Awaited<ReturnType<typeof onchainOf>>>
+type PersonhoodAnswer = Awaited<ReturnType<typeof draftPersonhood>>['answer'] &
+  Partial<Awaited<ReturnType<typeof issueOnchainToken>>>
 
 /** Spends one credit and mints a personhood credential; with a proven wallet it names the wallet, and a contract can be told. */
-export const verifyPersonhood = async (deps: Deps, agent: Agent, input: Input) => {
+export const verifyPersonhood = async (deps: CredentialsDeps, agent: Agent, input: Input) => {
   const proof = walletProofOf(input)
   const reference = proof ? `${input.memberId} ${proof.wallet.toLowerCase()}` : input.memberId
   const key = { agentId: agent.agentId, mode: agent.mode, act: 'personhood', reference } as const
   // A request with a nonce is a new act: the nonce decides first, and a used one is no repeat.
   const bound = proof ? await proveWallet(deps, agent, proof, input.memberId) : undefined
-  const looked = await inTransaction(deps.ctx, agent.agentId, async (tx) => {
-    const stored = await findStored(tx, key)
+  const lookup = await inTransaction(deps.ctx, agent.agentId, async (tx) => {
+    const stored = await findMintedCredential(tx, key)
     // A fresh signature proves the wallet; it does not undo a revocation.
     if (stored?.state === 'revoked') throw new Refusal('credential_revoked')
     if (stored && !proof && isFresh(stored.mintedAt, stored.expiresAt, stored.now)) {
-      return { repeat: repeatOf<Told>(stored) }
+      return { repeat: replayAnswer<PersonhoodAnswer>(stored) }
     }
     await requireAllowance(tx, deps, agent)
     const member = requireEnrolled(await resolveMember(tx, agent, input.memberId))
-    const draft = await draftOf(tx, deps, { agent, memberId: input.memberId, member, wallet: bound })
-    const who = { agentId: agent.agentId, mode: agent.mode, memberId: input.memberId }
+    const draft = await draftPersonhood(tx, deps, { agent, memberId: input.memberId, member, wallet: bound })
+    const memberKey = { agentId: agent.agentId, mode: agent.mode, memberId: input.memberId }
     const codes = bound && {
-      human: await humanCode(tx, deps.ctx.secrets, 'registry', who),
-      nul: await humanCode(tx, deps.ctx.secrets, `registry ${agent.agentId}`, who),
+      human: await humanCode(tx, deps.ctx.secrets, 'registry', memberKey),
+      nul: await humanCode(tx, deps.ctx.secrets, `registry ${agent.agentId}`, memberKey),
     }
     return { draft, codes, replaces: stored?.credentialId, simulated: member.simulated }
   })
-  if (looked.repeat) return looked.repeat
-  const { draft, codes, replaces, simulated } = looked
+  if (lookup.repeat) return lookup.repeat
+  const { draft, codes, replaces, simulated } = lookup
   const onchain =
-    bound && codes && (await onchainOf(deps, agent, { claims: draft.claims, wallet: bound, ...codes }))
+    bound &&
+    codes &&
+    (await issueOnchainToken(deps, agent, { claims: draft.claims, wallet: bound, ...codes }))
   const full = {
     key,
     ...draft,
@@ -173,7 +176,7 @@ export const verifyPersonhood = async (deps: Deps, agent: Agent, input: Input) =
     sessionId: null,
     charged: true,
   }
-  return mint<Told>(deps, full, async (tx) => {
+  return mint<PersonhoodAnswer>(deps, full, async (tx) => {
     const { jti: credentialId } = draft.claims
     const about = { agentId: agent.agentId, mode: agent.mode, subject: input.memberId }
     await publish(tx, {

@@ -1,13 +1,13 @@
 import type { Mode } from '@pohf/protocol'
-import { Answer, type Agent } from '../platform/http/call.ts'
+import { ApiResponse, type Agent } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { resolveSession } from '../evidence/index.ts'
 import { makeViewToken, type Session } from '../sessions/index.ts'
-import type { Deps, WithToken } from './mint/mint.ts'
-import { frameClaims, kindOfSession, pairwiseSubject } from './rules.ts'
-import type { SessionStanding } from './mint/assurance-inputs.ts'
+import type { CredentialsDeps, WithToken } from './mint/mint.ts'
+import { commonClaims, credentialKindOf, pairwiseSubject } from './rules.ts'
+import type { SessionAssuranceInputs } from './mint/assurance-inputs.ts'
 
 type Input = { readonly sessionId: string; readonly challenge?: string | undefined }
 
@@ -37,7 +37,7 @@ export const requireChallenge = (session: Session, given: string | undefined): v
 }
 
 const kindClaim = (session: Session) => {
-  const kind = kindOfSession[session.kind]
+  const kind = credentialKindOf[session.kind]
   if (kind === 'view') return { view: { session: session.sessionId } }
   if (kind === 'work')
     return {
@@ -55,7 +55,7 @@ const kindClaim = (session: Session) => {
 }
 
 /** Everything a session's credential says. */
-const sessionClaims = (deps: Deps, agent: Minting, session: Session) => ({
+const sessionClaims = (deps: CredentialsDeps, agent: MintTenant, session: Session) => ({
   sub: pairwiseSubject(
     deps.ctx.secrets.derive('pairwise'),
     agent.agentId,
@@ -74,18 +74,21 @@ const sessionClaims = (deps: Deps, agent: Minting, session: Session) => ({
 })
 
 /** For whom a credential is made. */
-type Minting = { readonly agentId: string; readonly mode: Mode }
-type Shown = {
-  readonly agent: Minting
+type MintTenant = { readonly agentId: string; readonly mode: Mode }
+type SessionCredentialInput = {
+  readonly agent: MintTenant
   readonly session: Session
-  readonly standing: SessionStanding
+  readonly assuranceInputs: SessionAssuranceInputs
   readonly at: Date
 }
 /** The credential of a session, ready to be signed. */
-export const draftOf = (deps: Deps, { agent, session, standing, at }: Shown) => {
-  const kind = kindOfSession[session.kind]
+export const draftSessionCredential = (
+  deps: CredentialsDeps,
+  { agent, session, assuranceInputs: standing, at }: SessionCredentialInput,
+) => {
+  const kind = credentialKindOf[session.kind]
   const credentialId = deps.ctx.ids.make('crd_')
-  const frame = frameClaims({
+  const frame = commonClaims({
     baseUrl: deps.ctx.config.BASE_URL,
     mode: agent.mode,
     kind,
@@ -115,14 +118,14 @@ export const draftOf = (deps: Deps, { agent, session, standing, at }: Shown) => 
   }
 }
 
-export type Answered = ReturnType<typeof draftOf>['answer']
+export type VerifyAnswer = ReturnType<typeof draftSessionCredential>['answer']
 
 /** Adds the view token: it is made from the session, so it need not be stored. */
 export const withViewToken = (
-  deps: Deps,
+  deps: CredentialsDeps,
   agent: Agent,
   session: Pick<Session, 'sessionId' | 'at'>,
-  answer: Answer<WithToken<Answered>>,
+  answer: ApiResponse<WithToken<VerifyAnswer>>,
 ) => {
   if (answer.body.kind !== 'view') return answer
   const vt = makeViewToken(deps.ctx.secrets.derive('vt'), {
@@ -131,20 +134,24 @@ export const withViewToken = (
     sessionId: session.sessionId,
     viewedAt: session.at,
   })
-  return new Answer({ ...answer.body, vt }, answer.options)
+  return new ApiResponse({ ...answer.body, vt }, answer.options)
 }
 
 /** What a call of verify asks for; many of them go through the mint together. */
-export type Asked = { readonly agent: Agent; readonly input: Input }
-export type Verified = Answer<WithToken<Answered>>
+export type VerifyRequest = { readonly agent: Agent; readonly input: Input }
+export type VerifyResponse = ApiResponse<WithToken<VerifyAnswer>>
 
 /** Spends one credit and mints the credential of a human session, once. */
-export const verify = async (ctx: Ctx, mintOne: (asked: Asked) => Promise<Verified>, asked: Asked) => {
-  const { agent, input } = asked
+export const verify = async (
+  ctx: Ctx,
+  mintOne: (request: VerifyRequest) => Promise<VerifyResponse>,
+  request: VerifyRequest,
+) => {
+  const { agent, input } = request
   // The sandbox makes up whom it is asked for, one at a time: what is simulated must not keep what is real waiting.
   if (agent.mode === 'test')
     await inTransaction(ctx, agent.agentId, (tx) =>
       resolveSession(tx, agent, input.sessionId, input.challenge),
     )
-  return mintOne(asked)
+  return mintOne(request)
 }

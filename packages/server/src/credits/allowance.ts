@@ -2,8 +2,8 @@ import { freeSealsPerMonth } from '@pohf/protocol'
 import { balancesOf, balancesOfAgents, post } from '../ledger/index.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { readNow, type Tx } from '../platform/db/db.ts'
-import { takeFreePlan, type AboutAgents } from './free-plan.ts'
-import { accounts, freeAccountOf, monthOf, move } from './rules.ts'
+import { claimFreePlan, type AgentLookup } from './free-plan.ts'
+import { accounts, freeAccountOf, monthOf, transferLines } from './rules.ts'
 import { findFreePlan } from './store.ts'
 
 export type Allowance = {
@@ -21,7 +21,7 @@ const grantMonth = async (tx: Tx, agentId: string, month: string): Promise<void>
     mode: 'live',
     kind: 'free_grant',
     reference: month,
-    lines: move(accounts.freePlan, freeAccountOf(month), BigInt(freeSealsPerMonth)),
+    lines: transferLines(accounts.freePlan, freeAccountOf(month), BigInt(freeSealsPerMonth)),
   })
 }
 
@@ -29,13 +29,13 @@ const grantMonth = async (tx: Tx, agentId: string, month: string): Promise<void>
 export const readAllowance = async (
   tx: Tx,
   ctx: Pick<Ctx, 'config' | 'secrets'>,
-  about: AboutAgents,
+  about: AgentLookup,
   agentId: string,
 ): Promise<Allowance> => {
   const plan = await findFreePlan(tx, agentId)
   const month = monthOf(plan.at)
   const freeAccount = freeAccountOf(month)
-  const held = plan.held || (await takeFreePlan(tx, ctx, about, agentId))
+  const held = plan.held || (await claimFreePlan(tx, ctx, about, agentId))
   const read = () =>
     balancesOf(tx, { agentId, mode: 'live', unit: 'credit' }, [accounts.balance, accounts.debt, freeAccount])
   let balances = await read()
@@ -52,13 +52,13 @@ export const readAllowance = async (
 }
 
 /** What of an allowance a look tells; `free` is undefined where this month's seals were not asked for yet. */
-export type Seen = Omit<Allowance, 'free' | 'at'> & { readonly free: bigint | undefined }
+export type AllowanceSnapshot = Omit<Allowance, 'free' | 'at'> & { readonly free: bigint | undefined }
 
 /** The allowances of several live agents in one look that changes nothing. */
-export const seeAllowances = async (
+export const readAllowanceSnapshots = async (
   tx: Tx,
   agentIds: readonly string[],
-): Promise<ReadonlyMap<string, Seen>> => {
+): Promise<ReadonlyMap<string, AllowanceSnapshot>> => {
   const freeAccount = freeAccountOf(monthOf(await readNow(tx)))
   const held = await balancesOfAgents(tx, { mode: 'live', unit: 'credit' }, agentIds, [
     accounts.balance,

@@ -14,7 +14,7 @@ export const buy = async (
 ) => {
   const { agentId, mode } = agent
   const { credits, priceUsd } = packs[pack]
-  const wanted = {
+  const newCheckout = {
     agentId,
     purpose: 'credits',
     reference: pack,
@@ -22,11 +22,11 @@ export const buy = async (
     description: `${credits.toLocaleString('en')} credits (${pack})`,
   } as const
   if (mode === 'live') {
-    const { checkoutUrl } = await parts.payments.openCheckout({ ...wanted, mode })
+    const { checkoutUrl } = await parts.payments.openCheckout({ ...newCheckout, mode })
     return { checkoutUrl }
   }
   return inTransaction(ctx, agentId, async (tx) => {
-    const { checkoutId, checkoutUrl } = await parts.payments.openTestCheckout(tx, { ...wanted, mode })
+    const { checkoutId, checkoutUrl } = await parts.payments.openTestCheckout(tx, { ...newCheckout, mode })
     await parts.credits.postPurchase(tx, { agentId, mode, pack, reference: checkoutId })
     return { checkoutUrl }
   })

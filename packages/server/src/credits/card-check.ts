@@ -1,17 +1,17 @@
 import { packs } from '@pohf/protocol'
 import { findPosting, listPosted, listReferences, type Comparison, type Posting } from '../ledger/index.ts'
-import { findPaidCheckout, listPaidBetween, listPaidCheckouts, listPaidOf } from '../payments/index.ts'
+import { findPaidCheckout, listPaidBetween, listPaidCheckouts, listPaidAmong } from '../payments/index.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { packOf, reversalKind } from './card.ts'
-import { accounts, takenCredits } from './rules.ts'
+import { accounts, reversedCredits } from './rules.ts'
 
-export type CardFault = {
+export type CardMismatch = {
   readonly agentId: string
   readonly checkoutId: string
   readonly fault: 'not_posted' | 'another_amount' | 'not_paid' | 'not_taken_back'
 }
-export type CardPage = {
-  readonly faults: readonly CardFault[]
+export type CardCheckPage = {
+  readonly faults: readonly CardMismatch[]
   readonly checked: number
   /** Where the next page begins; undefined after the last. */
   readonly next: string | undefined
@@ -20,40 +20,45 @@ export type CardPage = {
 const mode = 'live' as const
 const revisionsMax = 1_000
 
-const soldBy = (posting: Posting | undefined): bigint =>
+const creditsPostedBy = (posting: Posting | undefined): bigint =>
   -(posting?.lines.find((line) => line.account === accounts.purchases)?.amount ?? 0n)
 
-type Paid = Awaited<ReturnType<typeof listPaidCheckouts>>[number]
+type PaidCheckoutRow = Awaited<ReturnType<typeof listPaidCheckouts>>[number]
 
 /** What reversals of this checkout have taken in all. */
-const readTaken = async (tx: Tx, { agentId, checkoutId, takenRevision }: Paid): Promise<bigint> => {
+const sumReversedCredits = async (
+  tx: Tx,
+  { agentId, checkoutId, reversalRevision: takenRevision }: PaidCheckoutRow,
+): Promise<bigint> => {
   let taken = 0n
   for (let revision = 1; revision <= Math.min(takenRevision, revisionsMax); revision++) {
     const reference = `${checkoutId} ${revision}`
-    taken -= soldBy(await findPosting(tx, { agentId, mode, kind: reversalKind, reference }))
+    taken -= creditsPostedBy(await findPosting(tx, { agentId, mode, kind: reversalKind, reference }))
   }
   return taken
 }
 
-const faultOf = async (tx: Tx, paid: Paid): Promise<CardFault | undefined> => {
+const findMismatch = async (tx: Tx, paid: PaidCheckoutRow): Promise<CardMismatch | undefined> => {
   const { agentId, checkoutId } = paid
   const credits = BigInt(packs[packOf(paid.reference)].credits)
   const posting = await findPosting(tx, { agentId, mode, kind: 'purchase', reference: checkoutId })
   if (!posting) return { agentId, checkoutId, fault: 'not_posted' }
-  if (soldBy(posting) !== credits) return { agentId, checkoutId, fault: 'another_amount' }
-  const taken = takenCredits(credits, paid.takenUsdCents, paid.amountUsdCents)
-  return (await readTaken(tx, paid)) === taken ? undefined : { agentId, checkoutId, fault: 'not_taken_back' }
+  if (creditsPostedBy(posting) !== credits) return { agentId, checkoutId, fault: 'another_amount' }
+  const taken = reversedCredits(credits, paid.reversedUsdCents, paid.amountUsdCents)
+  return (await sumReversedCredits(tx, paid)) === taken
+    ? undefined
+    : { agentId, checkoutId, fault: 'not_taken_back' }
 }
 
 /** From money to credits: each paid checkout is posted once, for its pack, less what was taken back. */
 export const checkPaidCheckouts = async (
   tx: Tx,
   page: { readonly after: string; readonly limit: number },
-): Promise<CardPage> => {
+): Promise<CardCheckPage> => {
   const rows = await listPaidCheckouts(tx, { ...page, purpose: 'credits' })
-  const faults: CardFault[] = []
+  const faults: CardMismatch[] = []
   for (const paid of rows) {
-    const fault = await faultOf(tx, paid)
+    const fault = await findMismatch(tx, paid)
     if (fault) faults.push(fault)
   }
   const next = rows.length === page.limit ? rows.at(-1)?.checkoutId : undefined
@@ -64,27 +69,27 @@ export const checkPaidCheckouts = async (
 export const checkPostedPacks = async (
   tx: Tx,
   page: { readonly after: string; readonly limit: number },
-): Promise<CardPage> => {
+): Promise<CardCheckPage> => {
   const rows = await listReferences(tx, { ...page, mode, kind: 'purchase' })
-  const paid = await listPaidOf(
+  const paid = await listPaidAmong(
     tx,
     rows.map((row) => row.reference),
   )
   const faults = rows
     .filter((row) => !paid.has(row.reference))
-    .map((row): CardFault => ({ agentId: row.agentId, checkoutId: row.reference, fault: 'not_paid' }))
+    .map((row): CardMismatch => ({ agentId: row.agentId, checkoutId: row.reference, fault: 'not_paid' }))
   const next = rows.length === page.limit ? rows.at(-1)?.reference : undefined
   return { faults, checked: rows.length, next }
 }
 
 const name = 'card_credits'
-const details: Readonly<Record<CardFault['fault'], string>> = {
+const details: Readonly<Record<CardMismatch['fault'], string>> = {
   not_posted: 'a pack was paid by card and not posted',
   another_amount: 'another number of credits was posted than the pack has',
   not_paid: 'a pack was posted and no card payment stands behind it',
   not_taken_back: 'money went back and the credits did not, or the other way round',
 }
-const driftOf = ({ agentId, checkoutId, fault }: CardFault) => ({
+const driftOf = ({ agentId, checkoutId, fault }: CardMismatch) => ({
   agentId,
   mode,
   finding: name,
@@ -96,13 +101,13 @@ const driftOf = ({ agentId, checkoutId, fault }: CardFault) => ({
 export const cardComparison: Comparison = {
   name,
   find: async (tx, span) => {
-    const faults: CardFault[] = []
+    const faults: CardMismatch[] = []
     for (const paid of await listPaidBetween(tx, { ...span, purpose: 'credits' })) {
-      const fault = await faultOf(tx, paid)
+      const fault = await findMismatch(tx, paid)
       if (fault) faults.push(fault)
     }
     const posted = (await listPosted(tx, 'purchase', span)).filter((key) => key.mode === mode)
-    const paid = await listPaidOf(
+    const paid = await listPaidAmong(
       tx,
       posted.map(({ reference }) => reference),
     )
@@ -112,7 +117,7 @@ export const cardComparison: Comparison = {
   },
   persists: async (tx, { agentId, subject }) => {
     const paid = await findPaidCheckout(tx, subject)
-    if (paid) return (await faultOf(tx, paid)) !== undefined
+    if (paid) return (await findMismatch(tx, paid)) !== undefined
     const key = { agentId, mode, kind: 'purchase', reference: subject }
     return (await findPosting(tx, key)) !== undefined
   },

@@ -1,10 +1,10 @@
 import { packNames, packs, type PackName } from '@pohf/protocol'
 import { balancesOf, InsufficientBalance, post } from '../ledger/index.ts'
-import type { PaidCheckout, Settler, TakenChange } from '../payments/index.ts'
+import type { PaidCheckout, Settler, ReversalChange } from '../payments/index.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { publish } from '../platform/queue/outbox.ts'
 import { postPurchase } from './purchase.ts'
-import { accounts, purchaseLines, reversalLines, takenCredits } from './rules.ts'
+import { accounts, purchaseLines, reversalLines, reversedCredits } from './rules.ts'
 
 /** The first refusal by the ledger locks the accounts, so the second look at them is the last. */
 const attemptsMax = 3
@@ -13,21 +13,21 @@ export const reversalKind = 'purchase_reversal'
 
 export const packOf = (reference: string): PackName => {
   const pack = packNames.find((name) => name === reference)
-  if (!pack) throw new Error('a checkout for credits names a pack that is not sold')
+  if (!pack) throw new Error('credits checkout names an unknown pack')
   return pack
 }
 
-const bookOf = ({ agentId, mode }: PaidCheckout) => ({ agentId, mode, unit: 'credit' }) as const
+const ledgerOf = ({ agentId, mode }: PaidCheckout) => ({ agentId, mode, unit: 'credit' }) as const
 
-const readHeld = async (tx: Tx, checkout: PaidCheckout) => {
-  const held = await balancesOf(tx, bookOf(checkout), [accounts.balance, accounts.debt])
+const readBalances = async (tx: Tx, checkout: PaidCheckout) => {
+  const held = await balancesOf(tx, ledgerOf(checkout), [accounts.balance, accounts.debt])
   return { balance: held.get(accounts.balance) ?? 0n, debt: held.get(accounts.debt) ?? 0n }
 }
 
 /** Takes credits (more than zero) or gives them back (less), by what the accounts hold at that moment. */
-const postChange = async (tx: Tx, checkout: PaidCheckout, credits: bigint, reference: string) => {
+const postCreditsChange = async (tx: Tx, checkout: PaidCheckout, credits: bigint, reference: string) => {
   for (let tries = 1; ; tries++) {
-    const { balance, debt } = await readHeld(tx, checkout)
+    const { balance, debt } = await readBalances(tx, checkout)
     const lines = credits > 0n ? reversalLines(credits, balance) : purchaseLines(-credits, debt)
     try {
       const { agentId, mode } = checkout
@@ -38,15 +38,15 @@ const postChange = async (tx: Tx, checkout: PaidCheckout, credits: bigint, refer
   }
 }
 
-const taken = async (tx: Tx, checkout: PaidCheckout, change: TakenChange): Promise<void> => {
+const applyReversal = async (tx: Tx, checkout: PaidCheckout, change: ReversalChange): Promise<void> => {
   const whole = BigInt(packs[packOf(checkout.reference)].credits)
-  const creditsOf = (cents: bigint) => takenCredits(whole, cents, checkout.amountUsdCents)
+  const creditsOf = (cents: bigint) => reversedCredits(whole, cents, checkout.amountUsdCents)
   const credits = creditsOf(change.afterUsdCents) - creditsOf(change.beforeUsdCents)
   // A few cents may be less than one credit.
   if (credits === 0n) return
-  const { repeated } = await postChange(tx, checkout, credits, change.reference)
+  const { repeated } = await postCreditsChange(tx, checkout, credits, change.reference)
   if (repeated) return
-  const { balance, debt } = await readHeld(tx, checkout)
+  const { balance, debt } = await readBalances(tx, checkout)
   await publish(tx, {
     agentId: checkout.agentId,
     mode: checkout.mode,
@@ -63,11 +63,11 @@ const taken = async (tx: Tx, checkout: PaidCheckout, change: TakenChange): Promi
 
 /** What a card payment does to credits: a pack is posted once, and taken back as far as the money is. */
 export const cardSettler: Settler = {
-  paid: async (tx, checkout) => {
+  applyPayment: async (tx, checkout) => {
     const { agentId, mode, checkoutId } = checkout
     await postPurchase(tx, { agentId, mode, pack: packOf(checkout.reference), reference: checkoutId })
   },
-  taken,
+  applyReversal: applyReversal,
   // Whatever is given back, the credits go with it.
-  spare: async (_tx, checkout) => checkout.amountUsdCents,
+  findRefundable: async (_tx, checkout) => checkout.amountUsdCents,
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { packs } from '@pohf/protocol'
 import { startHarness } from '../../test/fixtures/harness.ts'
-import { makeView } from '../../test/fixtures/scored-session.ts'
+import { makeScoredSession } from '../../test/fixtures/scored-session.ts'
 import * as agents from '../agents/index.ts'
 import { post } from '../ledger/index.ts'
 import { inTransaction } from '../platform/db/db.ts'
@@ -21,11 +21,11 @@ const confirm = (agent: Agent) =>
   harness.owner.query('update agents set email_confirmed_at = pohf_now() where agent_id = $1', [
     agent.agentId,
   ])
-const within = <T>(agent: Agent, work: Parameters<typeof inTransaction<T>>[2]) =>
+const inAgentTransaction = <T>(agent: Agent, work: Parameters<typeof inTransaction<T>>[2]) =>
   inTransaction(harness.ctx, agent.agentId, work)
 /** Pays for one verification, the way it is paid for: a session of this name is verified. Says from what. */
 const spend = async (agent: Agent, reference: string): Promise<{ spent: string }> => {
-  await makeView(harness, agent, { sessionId: reference })
+  await makeScoredSession(harness, agent, { sessionId: reference })
   const answer = await harness.call('POST', '/api/agents/verify', {
     key: agent.apiKey,
     body: { sessionId: reference },
@@ -41,12 +41,12 @@ const spend = async (agent: Agent, reference: string): Promise<{ spent: string }
   return { spent: rows[0]?.account.replace('consumed:', '') ?? '' }
 }
 const purchase = (agent: Agent, reference: string) =>
-  within(agent, (tx) =>
+  inAgentTransaction(agent, (tx) =>
     credits.postPurchase(tx, { agentId: agent.agentId, mode: agent.mode, pack: 'starter', reference }),
   )
 /** Sets the balance to what a test needs, by the one way that there is. */
-const give = (agent: Agent, amount: bigint, account = 'credits') =>
-  within(agent, (tx) =>
+const grantCredits = (agent: Agent, amount: bigint, account = 'credits') =>
+  inAgentTransaction(agent, (tx) =>
     post(tx, {
       agentId: agent.agentId,
       mode: agent.mode,
@@ -67,7 +67,7 @@ const balanceOf = async (agent: Agent) => {
   }
 }
 const freeOf = async (agent: Agent) => (await balanceOf(agent)).freeRemaining
-const refusedAs = (code: string) => (error: unknown) => error instanceof Refusal && error.code === code
+const isRefusal = (code: string) => (error: unknown) => error instanceof Refusal && error.code === code
 const eventsOf = async (agent: Agent) => {
   const { rows } = await harness.owner.query(
     "select type, data from events where agent_id = $1 and type like 'credits.%' order by event_id",
@@ -102,7 +102,7 @@ void test('a fresh live agent has nothing, and is told where to buy', async () =
       error.code === 'insufficient_credits' &&
       error.options.buy === `${harness.ctx.config.BASE_URL}/buy`,
   )
-  assert.equal(await within(agent, (tx) => credits.hasAllowance(tx, agent)), false)
+  assert.equal(await inAgentTransaction(agent, (tx) => credits.hasAllowance(tx, agent)), false)
 })
 
 void test('a confirmed address gives 1,000 seals a month, spent before credits, gone with the month', async () => {
@@ -124,13 +124,13 @@ void test('a confirmed address gives 1,000 seals a month, spent before credits, 
 void test('when the free seals are used up, credits are spent; then nothing is', async () => {
   const agent = await liveAgent()
   await confirm(agent)
-  await give(agent, 1n)
+  await grantCredits(agent, 1n)
   await balanceOf(agent)
   const { rows } = await harness.owner.query(
     "select account from ledger_accounts where agent_id = $1 and account like 'free:%'",
     [agent.agentId],
   )
-  await within(agent, (tx) =>
+  await inAgentTransaction(agent, (tx) =>
     post(tx, {
       agentId: agent.agentId,
       mode: 'live',
@@ -144,7 +144,7 @@ void test('when the free seals are used up, credits are spent; then nothing is',
   )
   assert.deepEqual(await spend(agent, 'last free'), { spent: 'free' })
   assert.deepEqual(await spend(agent, 'credit'), { spent: 'credit' })
-  await assert.rejects(spend(agent, 'too many'), refusedAs('insufficient_credits'))
+  await assert.rejects(spend(agent, 'too many'), isRefusal('insufficient_credits'))
   assert.deepEqual(await spend(agent, 'last free'), { spent: 'free' }, 'a repeat works at balance 0')
   assert.equal((await balanceOf(agent)).lifetimeConsumed, 1)
 })
@@ -167,7 +167,7 @@ void test('a pack posts once, shows in the balance, and purchased less consumed 
 
 void test('the agent hears once when ten are left and once when none is', async () => {
   const agent = await liveAgent()
-  await give(agent, 12n)
+  await grantCredits(agent, 12n)
   for (let index = 0; index < 12; index++) await spend(agent, `spend ${index}`)
   await spend(agent, 'spend 11')
   assert.deepEqual(await eventsOf(agent), [
@@ -179,8 +179,8 @@ void test('the agent hears once when ten are left and once when none is', async 
 void test('a debtor mints nothing, until a pack has settled the debt', async () => {
   const agent = await liveAgent()
   await confirm(agent)
-  await give(agent, 30n, 'consumed:credit')
-  await within(agent, (tx) =>
+  await grantCredits(agent, 30n, 'consumed:credit')
+  await inAgentTransaction(agent, (tx) =>
     post(tx, {
       agentId: agent.agentId,
       mode: 'live',
@@ -192,10 +192,10 @@ void test('a debtor mints nothing, until a pack has settled the debt', async () 
       ],
     }),
   )
-  await assert.rejects(spend(agent, 'one'), refusedAs('account_in_debt'))
+  await assert.rejects(spend(agent, 'one'), isRefusal('account_in_debt'))
   await assert.rejects(
-    within(agent, (tx) => credits.hasAllowance(tx, agent)),
-    refusedAs('account_in_debt'),
+    inAgentTransaction(agent, (tx) => credits.hasAllowance(tx, agent)),
+    isRefusal('account_in_debt'),
   )
   await Promise.all([purchase(agent, 'a'), purchase(agent, 'b')])
   assert.equal((await balanceOf(agent)).balance, 170)
@@ -204,7 +204,7 @@ void test('a debtor mints nothing, until a pack has settled the debt', async () 
 
 void test('a test key spends nothing, but the use is counted', async () => {
   const agent = await harness.register('test')
-  assert.equal(await within(agent, (tx) => credits.hasAllowance(tx, agent)), true)
+  assert.equal(await inAgentTransaction(agent, (tx) => credits.hasAllowance(tx, agent)), true)
   assert.deepEqual(await spend(agent, 'one'), { spent: 'test' })
   assert.deepEqual(await spend(agent, 'one'), { spent: 'test' })
   await spend(agent, 'two')
@@ -261,13 +261,13 @@ void test('the page /buy names every pack, the call, and that no card can be cha
 for (const parallel of [2, 20, 100]) {
   void test(`of ${parallel} verifications at once on the last credit, exactly one is paid for`, async () => {
     const agent = await liveAgent()
-    await give(agent, 1n)
+    await grantCredits(agent, 1n)
     const results = await Promise.allSettled(
       Array.from({ length: parallel }, (_, index) => spend(agent, `race ${index}`)),
     )
     const refused = results.filter((result) => result.status === 'rejected')
     assert.equal(results.length - refused.length, 1)
-    assert.ok(refused.every((result) => refusedAs('insufficient_credits')(result.reason)))
+    assert.ok(refused.every((result) => isRefusal('insufficient_credits')(result.reason)))
     assert.equal((await balanceOf(agent)).balance, 0)
     assert.deepEqual(
       (await eventsOf(agent)).map((event) => event.type),
@@ -277,7 +277,7 @@ for (const parallel of [2, 20, 100]) {
 
   void test(`${parallel} verifications at once with one reference spend one credit`, async () => {
     const agent = await liveAgent()
-    await give(agent, 5n)
+    await grantCredits(agent, 5n)
     const results = await Promise.all(Array.from({ length: parallel }, () => spend(agent, 'same')))
     assert.ok(results.every((result) => result.spent === 'credit'))
     assert.equal((await balanceOf(agent)).balance, 4)

@@ -18,7 +18,7 @@ test('the examples of docs/credits.md run as they stand and buy a pack', async (
   child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
   assert.equal(await new Promise((resolve) => child.once('close', resolve)), 0)
   assert.match(out, /\{"balance":0,"lifetimePurchased":0/)
-  assert.ok(out.includes(`${card.standIn.url}/pay/cs_test_`))
+  assert.ok(out.includes(`${card.simulator.url}/pay/cs_test_`))
   assert.match(out, /\{"balance":100,"lifetimePurchased":100,/)
 })
 

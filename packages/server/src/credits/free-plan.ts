@@ -5,9 +5,9 @@ import { mailOwnerOf } from './rules.ts'
 import { deleteGrant, insertGrant, insertPlace } from './store.ts'
 
 /** What app.ts hands down from the agents module. */
-export type AboutAgents = {
+export type AgentLookup = {
   readonly isEmailConfirmed: (tx: Tx, agentId: string) => Promise<boolean>
-  readonly findOrigin: (
+  readonly findRegistrationOrigin: (
     tx: Tx,
     agentId: string,
   ) => Promise<{ readonly contactEmail: string; readonly networkTag: string } | undefined>
@@ -17,14 +17,14 @@ export type AboutAgents = {
  * Takes a place in the free plan for a live agent, if it may have one and a place is left. Everyone takes the
  * grant, then the mail place, then the network place, so that two never wait for each other.
  */
-export const takeFreePlan = async (
+export const claimFreePlan = async (
   tx: Tx,
   ctx: Pick<Ctx, 'config' | 'secrets'>,
-  about: AboutAgents,
+  about: AgentLookup,
   agentId: string,
 ): Promise<boolean> => {
   if (!(await about.isEmailConfirmed(tx, agentId))) return false
-  const origin = await about.findOrigin(tx, agentId)
+  const origin = await about.findRegistrationOrigin(tx, agentId)
   if (!origin) return false
   // Somebody of the same agent was faster and has committed: it is held.
   if (!(await insertGrant(tx, agentId))) return true

@@ -1,17 +1,20 @@
 import { listUnmatchedEvents } from '../payments/index.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../platform/db/db.ts'
-import { checkPaidCheckouts, checkPostedPacks, type CardFault, type CardPage } from './card-check.ts'
+import { checkPaidCheckouts, checkPostedPacks, type CardMismatch, type CardCheckPage } from './card-check.ts'
 
 const pageSize = 200
 /** One call looks at 100,000 of each; a larger book is the reconciler's. */
 const pagesMax = 500
-const shown = 100
+const shownMax = 100
 
-type Look = (tx: Tx, page: { readonly after: string; readonly limit: number }) => Promise<CardPage>
+type PageCheck = (tx: Tx, page: { readonly after: string; readonly limit: number }) => Promise<CardCheckPage>
 
-const lookAtAll = async (ctx: Ctx, look: Look): Promise<{ checked: number; faults: CardFault[] }> => {
-  const faults: CardFault[] = []
+const checkAllPages = async (
+  ctx: Ctx,
+  look: PageCheck,
+): Promise<{ checked: number; faults: CardMismatch[] }> => {
+  const faults: CardMismatch[] = []
   let checked = 0
   let after: string | undefined = ''
   for (let count = 0; count < pagesMax && after !== undefined; count++) {
@@ -26,15 +29,15 @@ const lookAtAll = async (ctx: Ctx, look: Look): Promise<{ checked: number; fault
 
 /** Compares what was paid by card with what was posted, in both directions. */
 export const operatorCheck = async (ctx: Ctx) => {
-  const paid = await lookAtAll(ctx, checkPaidCheckouts)
-  const posted = await lookAtAll(ctx, checkPostedPacks)
-  const unmatched = await inTransaction(ctx, 'system', (tx) => listUnmatchedEvents(tx, shown))
+  const paid = await checkAllPages(ctx, checkPaidCheckouts)
+  const posted = await checkAllPages(ctx, checkPostedPacks)
+  const unmatched = await inTransaction(ctx, 'system', (tx) => listUnmatchedEvents(tx, shownMax))
   const faults = [...paid.faults, ...posted.faults]
   return {
     ok: faults.length === 0 && unmatched.length === 0,
     checkouts: paid.checked,
     postings: posted.checked,
-    faults: faults.slice(0, shown),
+    faults: faults.slice(0, shownMax),
     faultsTotal: faults.length,
     unmatched: unmatched.map(({ receivedAt, ...event }) => ({
       ...event,

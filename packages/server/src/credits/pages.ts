@@ -2,10 +2,10 @@ import { freeSealsPerMonth, packNames, packs } from '@pohf/protocol'
 import type { Page } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import type { Payments } from '../payments/index.ts'
-import { html, pageOf, type Html } from '../platform/http/html.ts'
+import { html, renderPage, type Html } from '../platform/http/html.ts'
 
-const lead = (takesCards: boolean): Html =>
-  takesCards
+const lead = (acceptsCards: boolean): Html =>
+  acceptsCards
     ? html`<p>
         Open a checkout with your API key, and pay on the card provider’s page. The credits are posted as soon
         as the provider says that the payment has arrived. Packs bought with a test key are posted at once and
@@ -18,14 +18,14 @@ const lead = (takesCards: boolean): Html =>
           and cost nothing.
         </p>`
 
-export const pages = (ctx: Pick<Ctx, 'config'>, payments: Pick<Payments, 'takesCards'>): Page[] => [
+export const pages = (ctx: Pick<Ctx, 'config'>, payments: Pick<Payments, 'acceptsCards'>): Page[] => [
   {
     path: '/buy',
     handler: async () =>
-      pageOf(
+      renderPage(
         'Buy credits',
         html`<h1>One verification costs one credit.</h1>
-          ${lead(payments.takesCards)}
+          ${lead(payments.acceptsCards)}
           <table>
             <thead>
               <tr>

@@ -15,7 +15,7 @@ export const monthOf = (at: Date): string => at.toISOString().slice(0, 7)
 export const freeAccountOf = (month: string): string => `free:${month}`
 export const nextMonth = (at: Date): Date => new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1))
 
-export const move = (from: string, to: string, amount: bigint): Line[] => [
+export const transferLines = (from: string, to: string, amount: bigint): Line[] => [
   { account: from, unit: 'credit', amount: -amount },
   { account: to, unit: 'credit', amount },
 ]
@@ -32,7 +32,7 @@ export const purchaseLines = (credits: bigint, debt: bigint): Line[] => {
 }
 
 /** How many credits of a pack go with so much of its price. A part of a credit stays with the agent. */
-export const takenCredits = (credits: bigint, takenUsdCents: bigint, amountUsdCents: bigint): bigint =>
+export const reversedCredits = (credits: bigint, takenUsdCents: bigint, amountUsdCents: bigint): bigint =>
   (credits * takenUsdCents) / amountUsdCents
 
 /** The lines of taking credits back: what the balance holds, and the rest, which is spent, is owed. */

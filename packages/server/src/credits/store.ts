@@ -25,9 +25,9 @@ export const insertGrant = async (tx: Tx, agentId: string): Promise<boolean> => 
   return row !== undefined
 }
 
-type Place = { kind: 'mail' | 'network'; tag: string; agentId: string; places: number }
+type FreePlanPlace = { kind: 'mail' | 'network'; tag: string; agentId: string; places: number }
 /** Takes one of so many places; false where all are taken. */
-export const insertPlace = async (tx: Tx, place: Place): Promise<boolean> => {
+export const insertPlace = async (tx: Tx, place: FreePlanPlace): Promise<boolean> => {
   const { rows } = await sql<{ taken: boolean }>`
     select credits_take_place(${place.kind}, ${place.tag}, ${place.agentId}, ${place.places}) as taken`.execute(
     tx,

@@ -1,6 +1,6 @@
 import { specification, type Endpoint } from '@pohf/protocol'
 
-const auths: Record<Endpoint['auth'], string> = {
+const authLabels: Record<Endpoint['auth'], string> = {
   public: 'no key',
   optional: 'key optional',
   bearer: 'key',
@@ -11,7 +11,7 @@ const auths: Record<Endpoint['auth'], string> = {
 }
 
 const lineOf = (baseUrl: string, row: Endpoint): string =>
-  `- \`${row.method} ${baseUrl}${row.path}\` (${auths[row.auth]}): ${row.summary}`
+  `- \`${row.method} ${baseUrl}${row.path}\` (${authLabels[row.auth]}): ${row.summary}`
 
 /** /llms.txt: what a language model needs to use the service, made from the table. */
 export const llmsText = (baseUrl: string, rows: readonly Endpoint[] = specification): string => `# PoHF

@@ -3,7 +3,7 @@ import type { ResultOf } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 
 /** How payment stands here; handed down by app.ts. */
-export type Settlement = {
+export type PaymentOptions = {
   /** CAIP-2 names of the chains that purchases settle on; empty where none is configured. */
   readonly chains: readonly string[]
   /** Whether a card checkout is configured. */
@@ -85,7 +85,7 @@ const inventoryNote = (count: number, chains: readonly string[]): string => {
 /** Says what the service is and can do at this moment. What is not configured is not claimed. */
 export const manifest = async (
   ctx: Ctx,
-  { chains, card, countPurchasable }: Settlement,
+  { chains, card, countPurchasable }: PaymentOptions,
 ): Promise<ResultOf<'discovery.manifest'>> => {
   const { BASE_URL: url, CONTACT: contact } = ctx.config
   const purchasable = await countPurchasable()

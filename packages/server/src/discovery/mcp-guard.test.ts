@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from '../../test/fixtures/harness.ts'
-import { isOurs, wantsEventStream } from './rules.ts'
+import { isOwnHost, wantsEventStream } from './rules.ts'
 
 const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 const registration = { name: 'Robot', contactEmail: 'robot@example.com', mode: 'test' }
@@ -53,8 +53,8 @@ test('a public server takes its own name, and only its own pages', async () => {
 
 test('the guard reads hosts that are no host as foreign', () => {
   for (const host of ['', 'a b', '[::1', '@', 'localhost@evil.example', 'evil.example#localhost'])
-    assert.equal(isOurs('http://localhost:3000', { host, origin: undefined }), false, host)
-  assert.equal(isOurs('http://localhost:3000', { host: undefined, origin: undefined }), true)
+    assert.equal(isOwnHost('http://localhost:3000', { host, origin: undefined }), false, host)
+  assert.equal(isOwnHost('http://localhost:3000', { host: undefined, origin: undefined }), true)
 })
 
 test('only a caller that takes nothing like JSON gets an event stream', () => {

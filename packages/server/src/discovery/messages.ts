@@ -4,7 +4,7 @@ import type { Call } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import type { Dispatcher } from '../platform/http/dispatch.ts'
 import { errorBodyOf, Refusal } from '../platform/http/errors.ts'
-import { disagreement, negotiate, statelessVersions, supportedVersions } from './rules.ts'
+import { findHeaderMismatch, negotiate, statelessVersions, supportedVersions } from './rules.ts'
 import { inputSchemaOf, isRecord, resultOf, type Json, type Tool, type ToolResult } from './tools/tool.ts'
 
 type SurfaceParts = {
@@ -33,7 +33,7 @@ const codes = {
   unsupportedVersion: -32_022,
 } as const
 
-class RpcFault extends Error {
+class JsonRpcError extends Error {
   readonly code: keyof typeof codes
   readonly data: Json | undefined
   constructor(code: keyof typeof codes, message: string, data?: Json) {
@@ -55,7 +55,7 @@ const versionKey = 'io.modelcontextprotocol/protocolVersion'
 /** The list is the same for every caller and changes only with a new version of the service. */
 const cacheable = { ttlMs: 300_000, cacheScope: 'public' }
 
-const errorReply = (id: Request['id'] | null, fault: RpcFault, status: number): Reply => ({
+const errorReply = (id: Request['id'] | null, fault: JsonRpcError, status: number): Reply => ({
   status,
   body: {
     jsonrpc: '2.0',
@@ -66,7 +66,7 @@ const errorReply = (id: Request['id'] | null, fault: RpcFault, status: number): 
 
 /** The answer to what is no JSON-RPC request at all. */
 export const invalidRequest = (message: string): Reply =>
-  errorReply(null, new RpcFault('invalidRequest', message), 400)
+  errorReply(null, new JsonRpcError('invalidRequest', message), 400)
 
 const metaOf = (request: Request): Json => {
   const meta = request.params?.['_meta']
@@ -80,13 +80,13 @@ const checkVersion = (call: McpCall, request: Request): boolean => {
   const headerVersion = call.header('mcp-protocol-version')
   for (const requested of [bodyVersion, headerVersion]) {
     if (requested !== undefined && !supportedVersions.includes(requested))
-      throw new RpcFault('unsupportedVersion', 'Unsupported protocol version', {
+      throw new JsonRpcError('unsupportedVersion', 'Unsupported protocol version', {
         supported: supportedVersions,
         requested: requested.slice(0, 64),
       })
   }
   const name = request.method === 'tools/call' ? request.params?.['name'] : undefined
-  const header = disagreement({
+  const header = findHeaderMismatch({
     bodyVersion,
     headerVersion,
     method: request.method,
@@ -95,7 +95,7 @@ const checkVersion = (call: McpCall, request: Request): boolean => {
     nameHeader: call.header('mcp-name'),
   })
   if (header !== undefined)
-    throw new RpcFault('headerMismatch', `Header mismatch: ${header} is missing or differs from the body`)
+    throw new JsonRpcError('headerMismatch', `Header mismatch: ${header} is missing or differs from the body`)
   return statelessVersions.includes(bodyVersion ?? headerVersion ?? '')
 }
 
@@ -120,8 +120,8 @@ const callTool = async (surface: Surface, call: McpCall, request: Request): Prom
   const { ctx, dispatcher } = surface
   const { name, arguments: given = {} } = request.params ?? {}
   const tool = surface.tools.find((candidate) => candidate.name === name)
-  if (!tool) throw new RpcFault('invalidParams', `Unknown tool: ${String(name).slice(0, 128)}`)
-  if (!isRecord(given)) throw new RpcFault('invalidParams', 'arguments must be an object')
+  if (!tool) throw new JsonRpcError('invalidParams', `Unknown tool: ${String(name).slice(0, 128)}`)
+  if (!isRecord(given)) throw new JsonRpcError('invalidParams', 'arguments must be an object')
   const input = Object.fromEntries(
     Object.entries(given).filter(([field]) => Object.hasOwn(tool.input.shape, field)),
   )
@@ -134,7 +134,7 @@ const callTool = async (surface: Surface, call: McpCall, request: Request): Prom
       agent,
       input,
       meta: metaOf(request),
-      ask: (id, parts) =>
+      dispatch: (id, parts) =>
         dispatcher.dispatch(id, {
           agent,
           address,
@@ -157,11 +157,11 @@ const serverInfo = (surface: Surface): Json => ({
 
 const listTools = (surface: Surface, request: Request, stateless: boolean): Json => {
   // The list fits on one page, so no cursor of ours exists.
-  if (request.params?.['cursor'] !== undefined) throw new RpcFault('invalidParams', 'Unknown cursor')
+  if (request.params?.['cursor'] !== undefined) throw new JsonRpcError('invalidParams', 'Unknown cursor')
   return { tools: surface.descriptions, ...(stateless ? cacheable : {}) }
 }
 
-const answer = async (
+const handleRequest = async (
   surface: Surface,
   call: McpCall,
   request: Request,
@@ -186,12 +186,12 @@ const answer = async (
     case 'tools/call':
       return callTool(surface, call, request)
     default:
-      throw new RpcFault('methodNotFound', 'Method not found')
+      throw new JsonRpcError('methodNotFound', 'Method not found')
   }
 }
 
 /** 2026-07-28 marks every result as complete and names the server in it. */
-const marked = (surface: Surface, result: Json): Json => ({
+const withResultMetadata = (surface: Surface, result: Json): Json => ({
   ...result,
   resultType: 'complete',
   _meta: {
@@ -200,7 +200,7 @@ const marked = (surface: Surface, result: Json): Json => ({
   },
 })
 
-const statusOf = (fault: RpcFault, stateless: boolean): number => {
+const statusOf = (fault: JsonRpcError, stateless: boolean): number => {
   if (fault.code === 'headerMismatch' || fault.code === 'unsupportedVersion') return 400
   return fault.code === 'methodNotFound' && stateless ? 404 : 200
 }
@@ -223,11 +223,14 @@ export const handleMessage = async (
   let stateless = false
   try {
     stateless = checkVersion(call, request)
-    const result = await answer(surface, call, request, stateless)
+    const result = await handleRequest(surface, call, request, stateless)
     const always = stateless || request.method === 'server/discover'
-    return { status: 200, body: { jsonrpc: '2.0', id, result: always ? marked(surface, result) : result } }
+    return {
+      status: 200,
+      body: { jsonrpc: '2.0', id, result: always ? withResultMetadata(surface, result) : result },
+    }
   } catch (error) {
-    if (!(error instanceof RpcFault)) throw error
+    if (!(error instanceof JsonRpcError)) throw error
     return errorReply(id, error, statusOf(error, stateless))
   }
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { errorCatalogue, errorCodes, openApiDocument } from '@pohf/protocol'
 import type { Page } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
-import { html, pageOf } from '../platform/http/html.ts'
+import { html, renderPage } from '../platform/http/html.ts'
 import { llmsText } from './llms-text.ts'
 
 /** The look is one stylesheet, which the console owns; it is served as it is written, so that no build is needed. */
@@ -28,7 +28,7 @@ const openApi = JSON.stringify(openApiDocument())
 const home: Page = {
   path: '/',
   handler: async () => {
-    const page = pageOf(
+    const page = renderPage(
       'Proof of human',
       html`<h1>Proof that a human did it.</h1>
         <p class="muted">
@@ -50,7 +50,7 @@ const home: Page = {
 const errorIndex: Page = {
   path: '/docs/errors',
   handler: async () =>
-    pageOf(
+    renderPage(
       'Error codes',
       html`<h1>Error codes</h1>
         <table>
@@ -82,14 +82,14 @@ const errorPage: Page = {
   handler: async ({ params }) => {
     const code = errorCodes.find((candidate) => candidate === params['code'])
     if (!code)
-      return pageOf(
+      return renderPage(
         'Unknown code',
         html`<h1>There is no such code.</h1>
           <p><a href="/docs/errors">All codes</a></p>`,
         404,
       )
     const entry = errorCatalogue[code]
-    return pageOf(
+    return renderPage(
       code,
       html`<p>
           <span class="chip">${entry.status}</span>
@@ -127,7 +127,7 @@ const apiCatalog = (baseUrl: string): string =>
   })
 
 /** A text that stays the same until the next version, for readers of any origin. */
-const published = (path: string, mediaType: string, text: string): Page => ({
+const staticPage = (path: string, mediaType: string, text: string): Page => ({
   path,
   handler: async () => ({
     mediaType,
@@ -138,9 +138,9 @@ const published = (path: string, mediaType: string, text: string): Page => ({
 
 export const pages = ({ config }: Ctx): Page[] => [
   home,
-  published('/openapi.json', 'application/json; charset=utf-8', openApi),
-  published('/llms.txt', 'text/plain; charset=utf-8', llmsText(config.BASE_URL)),
-  published(
+  staticPage('/openapi.json', 'application/json; charset=utf-8', openApi),
+  staticPage('/llms.txt', 'text/plain; charset=utf-8', llmsText(config.BASE_URL)),
+  staticPage(
     '/.well-known/api-catalog',
     'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
     apiCatalog(config.BASE_URL),

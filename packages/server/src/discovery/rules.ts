@@ -8,20 +8,20 @@ export const statelessVersions: readonly string[] = ['2026-07-28']
 export const supportedVersions: readonly string[] = [...statelessVersions, ...handshakeVersions.toReversed()]
 
 /** The version that `initialize` answers with: the asked one where it has a handshake, else our newest. */
-export const negotiate = (asked: unknown): string =>
-  handshakeVersions.find((version) => version === asked) ?? newestHandshake
+export const negotiate = (requested: unknown): string =>
+  handshakeVersions.find((version) => version === requested) ?? newestHandshake
 
 const hostnameOf = (url: string): string | undefined =>
   URL.canParse(url) ? new URL(url).hostname.toLowerCase() : undefined
 
-type Names = { readonly host: string | undefined; readonly origin: string | undefined }
+type HostHeaders = { readonly host: string | undefined; readonly origin: string | undefined }
 
 /**
  * The guard against DNS rebinding: a page that made a name of its own point here is told by Host and Origin.
  * Ports do not count, and every name of loopback is the same host. A proxy on this machine may write a loopback Host;
  * no page of another site can. Who sends no Origin is not a page.
  */
-export const isOurs = (baseUrl: string, { host, origin }: Names): boolean => {
+export const isOwnHost = (baseUrl: string, { host, origin }: HostHeaders): boolean => {
   const own = hostnameOf(baseUrl)
   const isOwn = (name: string | undefined) =>
     name !== undefined && (name === own || (own !== undefined && isLoopbackHost(own) && isLoopbackHost(name)))
@@ -45,7 +45,7 @@ const decodeMirrored = (value: string): string => {
 }
 
 /** What the headers and the body of one message say about it. */
-export type Mirrored = {
+export type MirroredFields = {
   readonly bodyVersion: string | undefined
   readonly headerVersion: string | undefined
   readonly method: string
@@ -58,13 +58,13 @@ export type Mirrored = {
  * Why headers and body disagree, or undefined. A client that names its version in the body knows the rules of
  * 2026-07-28 and must mirror; for all others a header that is there must agree, and one that is not is forgiven.
  */
-export const disagreement = (seen: Mirrored): string | undefined => {
-  const strict = seen.bodyVersion !== undefined && statelessVersions.includes(seen.bodyVersion)
+export const findHeaderMismatch = (fields: MirroredFields): string | undefined => {
+  const strict = fields.bodyVersion !== undefined && statelessVersions.includes(fields.bodyVersion)
   const differs = (header: string | undefined, body: string | undefined) =>
     header === undefined
       ? strict && body !== undefined
       : body !== undefined && decodeMirrored(header) !== body
-  if (differs(seen.headerVersion, seen.bodyVersion)) return 'MCP-Protocol-Version'
-  if (differs(seen.methodHeader, seen.method)) return 'Mcp-Method'
-  return differs(seen.nameHeader, seen.name) ? 'Mcp-Name' : undefined
+  if (differs(fields.headerVersion, fields.bodyVersion)) return 'MCP-Protocol-Version'
+  if (differs(fields.methodHeader, fields.method)) return 'Mcp-Method'
+  return differs(fields.nameHeader, fields.name) ? 'Mcp-Name' : undefined
 }

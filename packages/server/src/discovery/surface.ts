@@ -1,22 +1,25 @@
-import { Answer } from '../platform/http/call.ts'
+import { ApiResponse } from '../platform/http/call.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { handleMessage, invalidRequest, type McpCall, type Reply, type Surface } from './messages.ts'
-import { isOurs, wantsEventStream } from './rules.ts'
+import { isOwnHost, wantsEventStream } from './rules.ts'
 
 const batchMax = 20
 
 const checkHost = ({ ctx }: Surface, call: McpCall): void => {
   const names = { host: call.header('host'), origin: call.header('origin') }
-  if (!isOurs(ctx.config.BASE_URL, names))
+  if (!isOwnHost(ctx.config.BASE_URL, names))
     throw new Refusal('forbidden', { message: 'Host or Origin is not the address of this service.' })
 }
 
-type Written = { readonly status: number; readonly replies: readonly Reply[]; readonly batch: boolean }
+type ReplyBatch = { readonly status: number; readonly replies: readonly Reply[]; readonly batch: boolean }
 
-const write = ({ status, replies, batch }: Written, accept: string | undefined): Answer<undefined> => {
+const writeReplies = (
+  { status, replies, batch }: ReplyBatch,
+  accept: string | undefined,
+): ApiResponse<undefined> => {
   const bodies = replies.map((reply) => reply.body)
   if (wantsEventStream(accept))
-    return new Answer(undefined, {
+    return new ApiResponse(undefined, {
       status,
       headers: { 'x-accel-buffering': 'no' },
       raw: {
@@ -25,11 +28,11 @@ const write = ({ status, replies, batch }: Written, accept: string | undefined):
       },
     })
   const text = JSON.stringify(batch ? bodies : bodies[0])
-  return new Answer(undefined, { status, raw: { mediaType: 'application/json; charset=utf-8', text } })
+  return new ApiResponse(undefined, { status, raw: { mediaType: 'application/json; charset=utf-8', text } })
 }
 
 /** Serves one POST to a surface. Nothing is kept from one to the next. */
-export const serve = async (surface: Surface, call: McpCall): Promise<Answer<undefined>> => {
+export const serveSurface = async (surface: Surface, call: McpCall): Promise<ApiResponse<undefined>> => {
   checkHost(surface, call)
   const { rawBody } = call
   const batch = Array.isArray(rawBody)
@@ -37,7 +40,7 @@ export const serve = async (surface: Surface, call: McpCall): Promise<Answer<und
   const accept = call.header('accept')
   if (messages.length === 0 || messages.length > batchMax) {
     const reply = invalidRequest(`A batch has 1 to ${batchMax} messages`)
-    return write({ status: 400, replies: [reply], batch: false }, accept)
+    return writeReplies({ status: 400, replies: [reply], batch: false }, accept)
   }
   const replies: Reply[] = []
   // One after the other: a batch takes no more of the database at once than a single call.
@@ -46,6 +49,7 @@ export const serve = async (surface: Surface, call: McpCall): Promise<Answer<und
     if (reply) replies.push(reply)
   }
   const [first] = replies
-  if (!first) return new Answer(undefined, { status: 202, raw: { mediaType: 'application/json', text: '' } })
-  return write({ status: batch ? 200 : first.status, replies, batch }, accept)
+  if (!first)
+    return new ApiResponse(undefined, { status: 202, raw: { mediaType: 'application/json', text: '' } })
+  return writeReplies({ status: batch ? 200 : first.status, replies, batch }, accept)
 }

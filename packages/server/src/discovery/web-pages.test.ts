@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { startHarness } from '../../test/fixtures/harness.ts'
-import { consolePages, operatorPages, templateOf } from './web-pages.ts'
+import { webPages, operatorPages, templateOf } from './web-pages.ts'
 import { html, pageHeaders } from '../platform/http/html.ts'
 import { pages } from './pages.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pohf-console-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 test('before the console is built its page says how to build it', async () => {
-  const [page] = consolePages('https://proof.example', folder)
+  const [page] = webPages('https://proof.example', folder)
   const answer = await page?.handler({ params: {}, query: {}, header: () => undefined })
   assert.equal(answer?.status, 503)
   assert.match(answer?.text ?? '', /npm run build/)
@@ -28,7 +28,7 @@ test('the built page is told its issuer, escaped, and keeps the strict policy; i
   writeFileSync(join(folder, 'recording.html'), '<title>Recording</title>')
   writeFileSync(join(folder, 'assets/verify-abc123.js'), 'export {}')
   writeFileSync(join(folder, 'assets/verify-abc123.js.map'), '{}')
-  const built = consolePages('https://proof.example/"><script>', folder)
+  const built = webPages('https://proof.example/"><script>', folder)
   assert.deepEqual(
     built.map((page) => page.path),
     ['/verify', '/console', '/me/recording', '/assets/verify-abc123.js'],
@@ -51,7 +51,7 @@ test('operators’ pages are pages of their listener: not one file of them is am
   const page = await built[0]?.handler({ params: {}, query: {}, header: () => undefined })
   assert.match(page?.headers?.['content-security-policy'] ?? '', /default-src 'none'.*script-src 'self'/)
   assert.match(page?.headers?.['content-security-policy'] ?? '', /frame-ancestors 'none'/)
-  const open = consolePages('https://proof.example', folder).map((one) => one.path)
+  const open = webPages('https://proof.example', folder).map((one) => one.path)
   assert.deepEqual(
     open.filter((path) => path.includes('operator')),
     [],

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Page } from '../platform/http/call.ts'
-import { html, pageHeaders, pageOf, type Template } from '../platform/http/html.ts'
+import { html, pageHeaders, renderPage, type Template } from '../platform/http/html.ts'
 
 const builtFolder = fileURLToPath(new URL('../../../web/dist', import.meta.url))
 
@@ -20,10 +20,10 @@ const entries = {
 /** The same for the operators' listener, in a folder of its own. */
 const operatorFile = 'operator/operator.html'
 
-export const isConsoleBuilt = (folder = builtFolder): boolean =>
+export const isWebBuilt = (folder = builtFolder): boolean =>
   [...Object.values(entries), operatorFile].every((file) => existsSync(join(folder, file)))
 
-const notBuiltPage = pageOf(
+const notBuiltPage = renderPage(
   'Not built',
   html`<h1>This page is not built yet.</h1>
     <p>Build it and start the service again:</p>
@@ -66,8 +66,8 @@ const assetPages = (folder: string, base: string): Page[] =>
   })
 
 /** The console's pages, read once at the start. They are told who the issuer is, and nothing else. */
-export const consolePages = (issuer: string, folder = builtFolder): Page[] => {
-  if (!isConsoleBuilt(folder)) return Object.keys(entries).map(notBuilt)
+export const webPages = (issuer: string, folder = builtFolder): Page[] => {
+  if (!isWebBuilt(folder)) return Object.keys(entries).map(notBuilt)
   return [
     ...Object.entries(entries).map(([path, file]) => entryPage(path, join(folder, file), issuer)),
     ...assetPages(join(folder, 'assets'), '/assets'),
@@ -76,7 +76,7 @@ export const consolePages = (issuer: string, folder = builtFolder): Page[] => {
 
 /** The operators' pages, for their listener alone. */
 export const operatorPages = (issuer: string, folder = builtFolder): Page[] => {
-  if (!isConsoleBuilt(folder)) return [notBuilt('/operator')]
+  if (!isWebBuilt(folder)) return [notBuilt('/operator')]
   return [
     entryPage('/operator', join(folder, operatorFile), issuer),
     ...assetPages(join(folder, 'operator/assets'), '/operator/assets'),

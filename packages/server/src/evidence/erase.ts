@@ -2,7 +2,7 @@ import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../platform/db/db.ts'
 import { deleteMemberTraces, deleteSketches } from './store.ts'
 
-type Erased = {
+type ErasedMember = {
   readonly agentId: string
   readonly mode: Mode
   readonly memberId: string
@@ -10,7 +10,7 @@ type Erased = {
 }
 
 /** Erasure: shapes of strokes, last place, devices and open nonces of one member. */
-export const forgetEvidence = async (tx: Tx, erased: Erased): Promise<void> => {
+export const eraseEvidence = async (tx: Tx, erased: ErasedMember): Promise<void> => {
   for (const sessionId of erased.sessionIds) await deleteSketches(tx, { agentId: erased.agentId, sessionId })
   await deleteMemberTraces(tx, erased, [erased.memberId, ...erased.sessionIds])
 }

@@ -9,8 +9,8 @@ export {
   listMemberTraces,
   type Device,
 } from './store.ts'
-export { forgetEvidence } from './erase.ts'
-export { makePasskeyJudge } from './devices/passkey-level.ts'
+export { eraseEvidence } from './erase.ts'
+export { makePasskeyVerifier } from './devices/passkey-level.ts'
 export { loadDeviceTrust } from './devices/attestation-trust.ts'
 export { recordTaskSession } from './scoring/task-session.ts'
 export {
@@ -18,7 +18,7 @@ export {
   findWalletChallenge,
   proveByContract,
   proveByKey,
-  type BoundWallet,
+  type ProvenWallet,
   type WalletProof,
 } from './wallets/wallet.ts'
 export { evidenceItem } from './proof.ts'

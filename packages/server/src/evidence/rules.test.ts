@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { distanceKm, isPlausibleMove, photoKey, walletMessage } from './rules.ts'
+import { distanceKm, isPlausibleMove, canonicalPhotoHash, walletMessage } from './rules.ts'
 
 test('distance and speed: a flight is plausible, a leap is not', () => {
   const berlin = { lat: 52.52, lng: 13.4 }
@@ -24,9 +24,10 @@ const writings: readonly string[] = [
   bytes.toString('base64url'),
 ]
 test('one hash is one photo, however it is written', () => {
-  for (const writing of writings) assert.equal(photoKey(writing), photoKey(writings[0] ?? ''), writing)
+  for (const writing of writings)
+    assert.equal(canonicalPhotoHash(writing), canonicalPhotoHash(writings[0] ?? ''), writing)
   const others = ['p1', 'P1', ' p1', 'sha256:p1', bytes.toString('hex').slice(2), 'f'.repeat(64)]
-  assert.equal(new Set([...others, writings[0] ?? ''].map(photoKey)).size, others.length + 1)
+  assert.equal(new Set([...others, writings[0] ?? ''].map(canonicalPhotoHash)).size, others.length + 1)
 })
 
 test('the wallet message holds domain, address, chain, nonce and times', () => {

@@ -2,12 +2,12 @@ import type { Assurance } from '@pohf/protocol'
 import { historyScore } from '@pohf/scorer'
 import type { DeviceAssurance } from './devices/attestation.ts'
 
-export type Place = { readonly lat: number; readonly lng: number }
+export type GeoPoint = { readonly lat: number; readonly lng: number }
 const earthRadiusKm = 6_371
 const radians = (degrees: number) => (degrees * Math.PI) / 180
 
 /** Great-circle distance. */
-export const distanceKm = (a: Place, b: Place): number => {
+export const distanceKm = (a: GeoPoint, b: GeoPoint): number => {
   const dLat = radians(b.lat - a.lat)
   const dLng = radians(b.lng - a.lng)
   const h =
@@ -17,21 +17,21 @@ export const distanceKm = (a: Place, b: Place): number => {
 
 /** An airliner; places are kept to about a kilometre, so short hops in no time are not counted. */
 const speedKmhMax = 1_000
-const hopKmFree = 5
-export const isPlausibleMove = (from: Place & { at: Date }, to: Place & { at: Date }): boolean => {
+const toleranceKm = 5
+export const isPlausibleMove = (from: GeoPoint & { at: Date }, to: GeoPoint & { at: Date }): boolean => {
   const km = distanceKm(from, to)
   const hours = Math.max(0, to.at.getTime() - from.at.getTime()) / 3_600_000
-  return km <= hopKmFree || km <= hours * speedKmhMax
+  return km <= toleranceKm || km <= hours * speedKmhMax
 }
 
 /** Whether a node says that the contract itself failed, by a revert or for want of gas, and not the node. */
-export const isContractNo = (error: { readonly code: number; readonly message: string }): boolean =>
+export const isContractRejection = (error: { readonly code: number; readonly message: string }): boolean =>
   error.code === 3 ||
   /revert|out of gas|outofgas|oog|opcode|invalid ?jump|stack (over|under)flow/i.test(error.message)
 const hex32 = /^(?:0x|sha-?256[:=-])?([0-9a-f]{64})$/i
 const base64Of32 = /^(?:sha-?256[:=-])?([A-Za-z0-9+/_-]{43})=?$/i
 /** One photo, one key: a SHA-256 is the same in hex and base64, in capitals and with a prefix; other text stands for itself. */
-export const photoKey = (photoHash: string): string => {
+export const canonicalPhotoHash = (photoHash: string): string => {
   const [, hex] = hex32.exec(photoHash) ?? []
   if (hex !== undefined) return `sha256:${hex.toLowerCase()}`
   const [, base64] = base64Of32.exec(photoHash) ?? []
@@ -44,7 +44,7 @@ export const nonceMinutes = 5
 /** How long an attestation speaks for its device. Play says how things stand at the moment, so it ages fast. */
 export const attestationDays = { webauthn: 30, app_attest: 30, play_integrity: 1 } as const
 
-type WalletText = {
+type WalletMessageFields = {
   readonly baseUrl: string
   readonly nonce: string
   readonly issuedAt: Date
@@ -55,10 +55,10 @@ type WalletText = {
   readonly memberId?: string | undefined
 }
 /** What the wallet signs: EIP-4361 where the wallet is known, else a text of ours with the same facts. */
-export const walletMessage = (text: WalletText): string => {
+export const walletMessage = (text: WalletMessageFields): string => {
   const { host } = new URL(text.baseUrl)
-  const who = text.memberId === undefined ? '' : ` for the member ${text.memberId}`
-  const statement = `Bind this wallet to a verified human${who}, as asked by ${text.agentId}.`
+  const memberPhrase = text.memberId === undefined ? '' : ` for the member ${text.memberId}`
+  const statement = `Bind this wallet to a verified human${memberPhrase}, as asked by ${text.agentId}.`
   const times = [
     `Nonce: ${text.nonce}`,
     `Issued At: ${text.issuedAt.toISOString()}`,
@@ -83,7 +83,7 @@ export const walletMessage = (text: WalletText): string => {
 export const isHardware = (device: DeviceAssurance | undefined): boolean =>
   device === 'hardware' || device === 'hardware_strong'
 
-type Behind = {
+type AssuranceInputs = {
   /** An enrolled member with a passkey. */
   readonly member: boolean
   /** What a device proved, at best. */
@@ -94,7 +94,7 @@ type Behind = {
 /** Three good checks and no bad one; a bad one takes three more good ones to outweigh. */
 const historyMin = 0.7
 /** What is shown by more than the session alone. A key of software raises nothing. */
-export const assuranceOf = ({ member, device, history, external }: Behind): Assurance => {
+export const assuranceOf = ({ member, device, history, external }: AssuranceInputs): Assurance => {
   const hardware = isHardware(device)
   if (external || (hardware && historyScore(history.good, history.bad) >= historyMin)) return 'high'
   return member || hardware ? 'substantial' : 'low'

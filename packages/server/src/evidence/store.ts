@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { now, type Tx } from '../platform/db/db.ts'
 import type { DeviceAssurance, DeviceKey } from './devices/attestation.ts'
-import type { Place } from './rules.ts'
+import type { GeoPoint } from './rules.ts'
 
 type NoncePurpose = 'wallet' | 'attest'
 type NewNonce = {
@@ -83,7 +83,7 @@ export const insertPhotoHash = async (tx: Tx, photo: Photo): Promise<boolean> =>
 }
 
 /** To about a kilometre. */
-const coarse = ({ lat, lng, at }: Place & { at: Date }) => ({
+const roundToKilometre = ({ lat, lng, at }: GeoPoint & { at: Date }) => ({
   lat: Math.round(lat * 100) / 100,
   lng: Math.round(lng * 100) / 100,
   at,
@@ -93,17 +93,22 @@ type MemberKey = { readonly agentId: string; readonly mode: Mode; readonly membe
 export const insertPresence = async (
   tx: Tx,
   key: MemberKey,
-  place: Place & { at: Date },
+  location: GeoPoint & { at: Date },
 ): Promise<boolean> => {
   const result = await tx
     .insertInto('presences')
-    .values({ agent_id: key.agentId, mode: key.mode, member_ref: key.memberRef, ...coarse(place) })
+    .values({
+      agent_id: key.agentId,
+      mode: key.mode,
+      member_ref: key.memberRef,
+      ...roundToKilometre(location),
+    })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst()
   return result.numInsertedOrUpdatedRows === 1n
 }
 
-export const findPresence = async (tx: Tx, key: MemberKey): Promise<(Place & { at: Date }) | undefined> =>
+export const findPresence = async (tx: Tx, key: MemberKey): Promise<(GeoPoint & { at: Date }) | undefined> =>
   tx
     .selectFrom('presences')
     .select(['lat', 'lng', 'at'])
@@ -113,10 +118,14 @@ export const findPresence = async (tx: Tx, key: MemberKey): Promise<(Place & { a
     .forUpdate()
     .executeTakeFirst()
 
-export const updatePresence = async (tx: Tx, key: MemberKey, place: Place & { at: Date }): Promise<void> => {
+export const updatePresence = async (
+  tx: Tx,
+  key: MemberKey,
+  location: GeoPoint & { at: Date },
+): Promise<void> => {
   await tx
     .updateTable('presences')
-    .set(coarse(place))
+    .set(roundToKilometre(location))
     .where('agent_id', '=', key.agentId)
     .where('mode', '=', key.mode)
     .where('member_ref', '=', key.memberRef)
@@ -144,7 +153,7 @@ export const insertSketches = async (
 }
 
 /** Far more than any honest neighbourhood holds; an attacker who floods one cell must not slow the others down. */
-const sketchesMax = 50_000
+const sketchesReadMax = 50_000
 /** What other sessions of the same scope left in these cells. Reads across agents, so the transaction is the system's. */
 export const listSketchesNear = async (
   tx: Tx,
@@ -156,7 +165,7 @@ export const listSketchesNear = async (
     select cell, sketch from stroke_sketches
     where scope = ${session.scope} and cell = any(${[...cells]}::bigint[])
       and not (agent_id = ${session.agentId} and session_id = ${session.sessionId})
-    limit ${sketchesMax}`.execute(tx)
+    limit ${sketchesReadMax}`.execute(tx)
   return rows.map(({ cell, sketch }) => ({ cell: Number(cell), bytes: sketch }))
 }
 
@@ -375,10 +384,10 @@ export const findDevices = async (
   tx: Tx,
   keys: readonly { readonly agentId: string; readonly mode: Mode; readonly subjects: readonly string[] }[],
 ): Promise<(Device | undefined)[]> => {
-  const asked = keys.flatMap(({ agentId, mode, subjects }, place) =>
-    subjects.map((subject) => ({ place, agentId, mode, subject })),
+  const requested = keys.flatMap(({ agentId, mode, subjects }, location) =>
+    subjects.map((subject) => ({ place: location, agentId, mode, subject })),
   )
-  if (asked.length === 0) return []
+  if (requested.length === 0) return []
   const { rows } = await sql<{
     place: number
     method: string
@@ -386,8 +395,8 @@ export const findDevices = async (
     attested_at: Date
   }>`
     select distinct on (k.place) k.place, d.method, d.assurance, d.attested_at
-    from unnest(${asked.map((one) => one.place)}::int[], ${asked.map((one) => one.agentId)}::text[],
-      ${asked.map((one) => one.mode)}::text[], ${asked.map((one) => one.subject)}::text[])
+    from unnest(${requested.map((one) => one.place)}::int[], ${requested.map((one) => one.agentId)}::text[],
+      ${requested.map((one) => one.mode)}::text[], ${requested.map((one) => one.subject)}::text[])
       as k(place, agent_id, mode, subject_ref)
     join device_attestations d on d.agent_id = k.agent_id and d.mode = k.mode and d.subject_ref = k.subject_ref
     where d.expires_at > pohf_now()
@@ -395,12 +404,12 @@ export const findDevices = async (
     tx,
   )
   const found = new Map(
-    rows.map(({ place, method, assurance, attested_at: attestedAt }) => [
-      place,
+    rows.map(({ place: location, method, assurance, attested_at: attestedAt }) => [
+      location,
       { method, assurance, attestedAt },
     ]),
   )
-  return keys.map((_, place) => found.get(place))
+  return keys.map((_, location) => found.get(location))
 }
 
 /** Attestations whose time is over. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { faultsOfBooks } from '../../test/fixtures/payments/ledger.ts'
+import { ledgerFaults } from '../../test/fixtures/payments/ledger.ts'
 import { startHarness } from '../../test/fixtures/harness.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { InsufficientBalance, post } from './index.ts'
@@ -106,14 +106,14 @@ void test('whatever is posted, the ledger does what a simple model of it does', 
   )
   t.diagnostic(JSON.stringify({ sequences, ...totals }))
   assert.ok(totals.posts > 300 && totals.repeats > 20 && totals.refusals > 20)
-  assert.deepEqual(await faultsOfBooks(harness), [])
+  assert.deepEqual(await ledgerFaults(harness), [])
 })
 
 void test('the audit sees a planted fault', async () => {
   await harness.owner.query(
     "update ledger_accounts set balance = balance - 1 where account = 'world:a' and unit = 'credit'",
   )
-  assert.deepEqual(await faultsOfBooks(harness), [
+  assert.deepEqual(await ledgerFaults(harness), [
     'a balance is not the sum of its lines',
     'a book does not sum to zero',
   ])

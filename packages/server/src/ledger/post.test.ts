@@ -19,10 +19,10 @@ const entry = (reference: string, lines: readonly Line[], kind = 'check'): Entry
   reference,
   lines,
 })
-const within = <T>(work: (tx: Tx) => Promise<T>) => inTransaction(harness.ctx, agentId, work)
-const postNow = (wanted: Entry) => within((tx) => post(tx, wanted))
+const inAgentTransaction = <T>(work: (tx: Tx) => Promise<T>) => inTransaction(harness.ctx, agentId, work)
+const postNow = (entryToPost: Entry) => inAgentTransaction((tx) => post(tx, entryToPost))
 const balance = (account: string) =>
-  within((tx) => balanceOf(tx, { agentId, mode: 'live', account, unit: 'credit' }))
+  inAgentTransaction((tx) => balanceOf(tx, { agentId, mode: 'live', account, unit: 'credit' }))
 const fund = (account: string, amount: bigint) =>
   postNow(entry(`fund ${account}`, [credit('world:test', -amount), credit(account, amount)]))
 
@@ -37,31 +37,34 @@ void test('an entry moves value and tells the balances after', async () => {
 })
 
 void test('a reference posts once for ever: the repeat moves nothing and answers as the first did', async () => {
-  const wanted = entry('once', [credit('world:test', -5n), credit('once', 5n)])
-  const first = await postNow(wanted)
+  const entryToPost = entry('once', [credit('world:test', -5n), credit('once', 5n)])
+  const first = await postNow(entryToPost)
   await postNow(entry('in between', [credit('world:test', -1n), credit('once', 1n)]))
   await harness.advance(70 * 86_400_000)
-  const repeat = await postNow(wanted)
+  const repeat = await postNow(entryToPost)
   assert.deepEqual({ ...repeat, repeated: false }, first)
   assert.equal(repeat.repeated, true)
   assert.equal(await balance('once'), 6n)
-  const found = await within((tx) => findPosting(tx, wanted))
+  const found = await inAgentTransaction((tx) => findPosting(tx, entryToPost))
   assert.deepEqual(found, repeat)
-  assert.equal(await within((tx) => findPosting(tx, { ...wanted, reference: 'unknown' })), undefined)
+  assert.equal(
+    await inAgentTransaction((tx) => findPosting(tx, { ...entryToPost, reference: 'unknown' })),
+    undefined,
+  )
 })
 
 void test('the other mode and the other agent have a book and references of their own', async () => {
-  const wanted = entry('shared', [credit('world:test', -1n), credit('shared', 1n)])
-  await postNow(wanted)
-  assert.equal((await postNow({ ...wanted, mode: 'test' })).repeated, false)
-  const foreign = { ...wanted, agentId: other.agentId }
+  const entryToPost = entry('shared', [credit('world:test', -1n), credit('shared', 1n)])
+  await postNow(entryToPost)
+  assert.equal((await postNow({ ...entryToPost, mode: 'test' })).repeated, false)
+  const foreign = { ...entryToPost, agentId: other.agentId }
   assert.equal((await inTransaction(harness.ctx, other.agentId, (tx) => post(tx, foreign))).repeated, false)
   assert.equal(await balance('shared'), 1n)
 })
 
 void test('an account cannot give what it lacks, and the transaction lives on', async () => {
   await fund('poor', 3n)
-  await within(async (tx) => {
+  await inAgentTransaction(async (tx) => {
     await assert.rejects(
       post(tx, entry('too much', [credit('poor', -4n), credit('rich', 4n)])),
       (error: unknown) =>
@@ -120,7 +123,7 @@ void test("another agent's book is refused, whatever role owns the function", as
     agentId: other.agentId,
   }
   await assert.rejects(postNow(foreign), /ledger of another tenant/)
-  const unseen = await within((tx) =>
+  const unseen = await inAgentTransaction((tx) =>
     balanceOf(tx, { agentId: other.agentId, mode: 'live', account: 'shared', unit: 'credit' }),
   )
   assert.equal(unseen, 0n)

@@ -1,6 +1,6 @@
 import type { Tx } from '../platform/db/db.ts'
 import { InsufficientBalance, type Claim, type Entry, type Posting } from './rules.ts'
-import { findClaimed, insertEntry, listLines } from './store.ts'
+import { findClaim, insertEntry, listLines } from './store.ts'
 
 /**
  * Moves value, the only way there is. All lines or none; a reference that was posted before moves nothing and
@@ -9,7 +9,7 @@ import { findClaimed, insertEntry, listLines } from './store.ts'
 export const post = async (tx: Tx, entry: Entry): Promise<Posting> => {
   const rows = await insertEntry(tx, tx.ids.make('ent_'), entry)
   const first = rows[0]
-  if (!first) throw new Error('the ledger gave no answer')
+  if (!first) throw new Error('ledger_post returned no row')
   if (first.outcome === 'short') throw new InsufficientBalance(first.account, first.balance_after)
   return {
     entryId: first.entry_id ?? '',
@@ -25,7 +25,7 @@ export const post = async (tx: Tx, entry: Entry): Promise<Posting> => {
 
 /** What was posted under this reference, or undefined. */
 export const findPosting = async (tx: Tx, claim: Claim): Promise<Posting | undefined> => {
-  const claimed = await findClaimed(tx, claim)
+  const claimed = await findClaim(tx, claim)
   if (!claimed) return undefined
   return { entryId: claimed.entryId, repeated: true, lines: await listLines(tx, claim.agentId, claimed) }
 }

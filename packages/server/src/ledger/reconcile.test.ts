@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { giveCredits } from '../../test/fixtures/payments/ledger.ts'
+import { grantCredits } from '../../test/fixtures/payments/ledger.ts'
 import { startHarness, type Harness } from '../../test/fixtures/harness.ts'
-import { makeView } from '../../test/fixtures/scored-session.ts'
+import { makeScoredSession } from '../../test/fixtures/scored-session.ts'
 import * as operators from '../operators/index.ts'
 import { reconcile, type Comparison } from './index.ts'
 
@@ -13,7 +13,7 @@ type Agent = Awaited<ReturnType<Harness['register']>>
 const verify = async (agent: Agent) =>
   harness.call('POST', '/api/agents/verify', {
     key: agent.apiKey,
-    body: { sessionId: (await makeView(harness, agent)).sessionId },
+    body: { sessionId: (await makeScoredSession(harness, agent)).sessionId },
   })
 const check = async (query = '') => {
   const answer = await harness.operate('GET', `/operator/ledger/check${query}`, { key: operatorKey })
@@ -28,9 +28,9 @@ const check = async (query = '') => {
 }
 const findingsOf = async (agent: Agent, query = '') =>
   (await check(query)).drift.filter((drift) => drift.agentId === agent.agentId).map((drift) => drift.finding)
-const richAgent = async (): Promise<Agent> => {
+const fundedAgent = async (): Promise<Agent> => {
   const agent = await harness.register('live')
-  await giveCredits(harness, agent, 20n)
+  await grantCredits(harness, agent, 20n)
   assert.equal((await verify(agent)).status, 200)
   return agent
 }
@@ -48,7 +48,7 @@ const tamper = async (statement: string, parameters: unknown[]) => {
 }
 
 test('books that are in order are checked once: the next run reads only what is new', async () => {
-  const agent = await richAgent()
+  const agent = await fundedAgent()
   const first = await check()
   assert.ok(first.ok && first.accounts >= 3 && first.lines >= 4)
   assert.deepEqual(await check(), { ...first, accounts: 0, lines: 0 })
@@ -59,7 +59,7 @@ test('books that are in order are checked once: the next run reads only what is 
   assert.ok(whole.ok && whole.lines >= first.lines + 2)
 })
 
-const planted: readonly {
+const plantedFaults: readonly {
   name: string
   finding: string
   query?: string
@@ -130,10 +130,10 @@ const planted: readonly {
     },
   },
 ]
-for (const { name, finding, query, plant } of planted) {
+for (const { name, finding, query, plant } of plantedFaults) {
   test(`planted drift is found, stops minting for its agent alone, and ends with its cause: ${name}`, async () => {
-    const [agent, other] = [await richAgent(), await richAgent()]
-    const stored = await makeView(harness, agent)
+    const [agent, other] = [await fundedAgent(), await fundedAgent()]
+    const stored = await makeScoredSession(harness, agent)
     const call = () =>
       harness.call('POST', '/api/agents/verify', { key: agent.apiKey, body: { sessionId: stored.sessionId } })
     if (finding !== 'credential_debit') assert.equal((await call()).status, 200)
@@ -162,7 +162,7 @@ for (const { name, finding, query, plant } of planted) {
 }
 
 test('a book that does not sum to zero is found', async () => {
-  const agent = await richAgent()
+  const agent = await fundedAgent()
   await check()
   // Lines and balance agree with each other; only the other side of the entry is missing.
   await tamper(
@@ -180,7 +180,7 @@ test('a book that does not sum to zero is found', async () => {
 })
 
 test('another book can be compared: what it finds stops its agent, and what it no longer finds ends it', async () => {
-  const agent = await richAgent()
+  const agent = await fundedAgent()
   let missing = true
   const spans: { from: Date; to: Date }[] = []
   const cards: Comparison = {

@@ -1,17 +1,17 @@
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../platform/db/db.ts'
-import type { Duty } from '../platform/queue/worker.ts'
-import { driftOfAccount, driftOfBook, type AccountCheck, type Drift } from './rules.ts'
+import type { Job } from '../platform/queue/worker.ts'
+import { driftOfAccount, driftOfTotal, type AccountCheck, type Drift } from './rules.ts'
 import {
   findAccountCheck,
-  findCompared,
+  findComparisonProgress,
   findPageEnd,
   insertCheckpoint,
   insertDrift,
   listAccountChecks,
   listOpenDrift,
-  listUnevenBooks,
-  updateCompared,
+  listUnbalancedTotals,
+  updateComparisonProgress,
   updateDriftCleared,
   type AccountKey,
 } from './store.ts'
@@ -39,13 +39,13 @@ const slicesMax = 90
 /** A transaction writes the time of its begin and may commit so much later. */
 const overlapMs = 60_000
 
-type Checked = { readonly accounts: number; readonly lines: number; readonly drift: readonly Drift[] }
+type CheckResult = { readonly accounts: number; readonly lines: number; readonly drift: readonly Drift[] }
 
 const checkPage = async (
   tx: Tx,
   range: { readonly after: AccountKey | undefined; readonly upTo: AccountKey | undefined },
   whole: boolean,
-): Promise<Checked> => {
+): Promise<CheckResult> => {
   const checks = await listAccountChecks(tx, range, whole)
   const drift: Drift[] = []
   for (const check of checks) {
@@ -54,13 +54,13 @@ const checkPage = async (
     else await insertCheckpoint(tx, check)
   }
   const agentIds = [...new Set(checks.map((check) => check.agentId))]
-  drift.push(...(await listUnevenBooks(tx, agentIds)).map(driftOfBook))
+  drift.push(...(await listUnbalancedTotals(tx, agentIds)).map(driftOfTotal))
   return { accounts: checks.length, lines: checks.reduce((sum, check) => sum + check.lines, 0), drift }
 }
 
 /** Every account whose balance or number of lines is not what it was when it was last checked. */
-const checkAccounts = async (ctx: Ctx, whole: boolean): Promise<Checked> => {
-  const pages: Checked[] = []
+const checkAccounts = async (ctx: Ctx, whole: boolean): Promise<CheckResult> => {
+  const pages: CheckResult[] = []
   for (let after: AccountKey | undefined; ;) {
     const upTo: AccountKey | undefined = await inTransaction(ctx, 'system', (tx) =>
       findPageEnd(tx, after, accountsPerPage),
@@ -78,7 +78,9 @@ const checkAccounts = async (ctx: Ctx, whole: boolean): Promise<Checked> => {
 }
 
 const compare = async (ctx: Ctx, comparison: Comparison): Promise<readonly Drift[]> => {
-  const { until, now } = await inTransaction(ctx, 'system', (tx) => findCompared(tx, comparison.name))
+  const { until, now } = await inTransaction(ctx, 'system', (tx) =>
+    findComparisonProgress(tx, comparison.name),
+  )
   const drift: Drift[] = []
   let from = (until ?? now).getTime() - overlapMs
   for (let slices = 0; slices < slicesMax && from < now.getTime(); slices++) {
@@ -86,11 +88,11 @@ const compare = async (ctx: Ctx, comparison: Comparison): Promise<readonly Drift
     drift.push(...(await inTransaction(ctx, 'system', (tx) => comparison.find(tx, span))))
     from = span.to.getTime()
   }
-  await inTransaction(ctx, 'system', (tx) => updateCompared(tx, comparison.name, new Date(from)))
+  await inTransaction(ctx, 'system', (tx) => updateComparisonProgress(tx, comparison.name, new Date(from)))
   return drift
 }
 
-const wholeCheckOf = (tx: Tx, drift: Drift): Promise<AccountCheck | undefined> => {
+const fullCheckOf = (tx: Tx, drift: Drift): Promise<AccountCheck | undefined> => {
   const [account = '', unit = ''] = drift.subject.split(' ')
   return findAccountCheck(tx, { agentId: drift.agentId, mode: drift.mode, account, unit })
 }
@@ -99,22 +101,22 @@ const persists = async (tx: Tx, drift: Drift, comparisons: readonly Comparison[]
   const comparison = comparisons.find(({ name }) => name === drift.finding)
   if (comparison) return comparison.persists(tx, drift)
   if (drift.finding === 'book_uneven')
-    return (await listUnevenBooks(tx, [drift.agentId])).some(
-      (book) => driftOfBook(book).subject === drift.subject,
+    return (await listUnbalancedTotals(tx, [drift.agentId])).some(
+      (book) => driftOfTotal(book).subject === drift.subject,
     )
-  const check = await wholeCheckOf(tx, drift)
+  const check = await fullCheckOf(tx, drift)
   return check !== undefined && driftOfAccount(check) !== undefined
 }
 
 /** What has gone is cleared, and its agent mints again: whoever mended it need not say so. */
-const clearGone = async (ctx: Ctx, comparisons: readonly Comparison[]): Promise<void> => {
+const clearResolvedDrift = async (ctx: Ctx, comparisons: readonly Comparison[]): Promise<void> => {
   for (const drift of await inTransaction(ctx, 'system', listOpenDrift)) {
     const cleared = await inTransaction(ctx, 'system', async (tx) => {
       if (await persists(tx, drift, comparisons)) return false
       await updateDriftCleared(tx, drift)
       return true
     })
-    if (cleared) ctx.log.warn({ ...drift }, 'books that did not add up do so again')
+    if (cleared) ctx.log.warn({ ...drift }, 'ledger drift cleared')
   }
 }
 
@@ -129,16 +131,16 @@ export const reconcile = async (ctx: Ctx, comparisons: readonly Comparison[], wh
   for (const comparison of comparisons) drift.push(...(await compare(ctx, comparison)))
   for (const found of drift) {
     if (await inTransaction(ctx, 'system', (tx) => insertDrift(tx, found)))
-      ctx.log.error({ ...found }, 'the books of an agent do not add up: it mints nothing until they do')
+      ctx.log.error({ ...found }, 'ledger drift found: the agent cannot mint until it is cleared')
   }
-  await clearGone(ctx, comparisons)
+  await clearResolvedDrift(ctx, comparisons)
   const open = await inTransaction(ctx, 'system', listOpenDrift)
   ctx.metrics.ledgerDrift.set(open.length)
   return { accounts: accounts.accounts, lines: accounts.lines, open }
 }
 
 /** The reconciler, every minute. Two workers at once do no harm: they find the same. */
-export const reconcileDuty = (ctx: Ctx, comparisons: readonly Comparison[]): Duty => ({
+export const reconcileJob = (ctx: Ctx, comparisons: readonly Comparison[]): Job => ({
   name: 'reconcile',
   everyMs,
   run: async () => {

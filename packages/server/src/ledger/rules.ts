@@ -28,12 +28,12 @@ export type Posting = {
   readonly lines: readonly PostedLine[]
 }
 
-/** An account cannot give so much. Nothing was written and the transaction lives on. */
+/** An account has an insufficient balance. Nothing was written and the transaction lives on. */
 export class InsufficientBalance extends Error {
   readonly account: string
   readonly balance: bigint
   constructor(account: string, balance: bigint) {
-    super(`the account ${account} cannot give so much`)
+    super(`the account ${account} has an insufficient balance`)
     this.account = account
     this.balance = balance
   }
@@ -92,14 +92,14 @@ export const driftOfAccount = (check: AccountCheck): Drift | undefined => {
   return undefined
 }
 
-export type Book = {
+export type LedgerTotal = {
   readonly agentId: string
   readonly mode: Mode
   readonly unit: string
   readonly sum: bigint
 }
 /** The drift of a book that does not sum to zero. */
-export const driftOfBook = (book: Book): Drift => ({
+export const driftOfTotal = (book: LedgerTotal): Drift => ({
   agentId: book.agentId,
   mode: book.mode,
   finding: 'book_uneven',

@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
 import { executePrepared, now, type Tx } from '../platform/db/db.ts'
 import type { Mode } from '@pohf/protocol'
-import type { Account, AccountCheck, Book, Claim, Drift, Entry, PostedLine, Unit } from './rules.ts'
+import type { Account, AccountCheck, LedgerTotal, Claim, Drift, Entry, PostedLine, Unit } from './rules.ts'
 
 type PostRow = {
   outcome: 'posted' | 'repeat' | 'short'
@@ -35,36 +35,33 @@ export const findBalance = async (tx: Tx, account: Account): Promise<bigint> => 
 
 export const listBalances = async (
   tx: Tx,
-  book: Omit<Account, 'account'>,
+  ledger: Omit<Account, 'account'>,
   accounts: readonly string[],
 ): Promise<{ account: string; balance: bigint }[]> =>
   tx
     .selectFrom('ledger_accounts')
     .select(['account', 'balance'])
-    .where('agent_id', '=', book.agentId)
-    .where('mode', '=', book.mode)
-    .where('unit', '=', book.unit)
+    .where('agent_id', '=', ledger.agentId)
+    .where('mode', '=', ledger.mode)
+    .where('unit', '=', ledger.unit)
     .where('account', 'in', [...accounts])
     .execute()
 
 export const listBalancesOfAgents = async (
   tx: Tx,
-  book: Omit<Account, 'account' | 'agentId'>,
+  ledger: Omit<Account, 'account' | 'agentId'>,
   agentIds: readonly string[],
   accounts: readonly string[],
 ): Promise<{ agent_id: string; account: string; balance: bigint }[]> => {
   const query = sql<{ agent_id: string; account: string; balance: bigint }>`
     select held.agent_id, held.account, held.balance
     from unnest(${[...agentIds]}::text[]) asked (agent_id) cross join unnest(${[...accounts]}::text[]) named (account)
-    join ledger_accounts held on held.agent_id = asked.agent_id and held.mode = ${book.mode}
-      and held.account = named.account and held.unit = ${book.unit}`
+    join ledger_accounts held on held.agent_id = asked.agent_id and held.mode = ${ledger.mode}
+      and held.account = named.account and held.unit = ${ledger.unit}`
   return executePrepared(tx, 'ledger_balances', query)
 }
 
-export const findClaimed = async (
-  tx: Tx,
-  claim: Claim,
-): Promise<{ entryId: string; at: Date } | undefined> => {
+export const findClaim = async (tx: Tx, claim: Claim): Promise<{ entryId: string; at: Date } | undefined> => {
   const row = await tx
     .selectFrom('ledger_claims')
     .select(['entry_id', 'at'])
@@ -198,8 +195,8 @@ export const insertCheckpoint = async (tx: Tx, check: AccountCheck): Promise<voi
 }
 
 /** Books of these agents that do not sum to zero. */
-export const listUnevenBooks = async (tx: Tx, agentIds: readonly string[]): Promise<Book[]> => {
-  const { rows } = await sql<Book>`
+export const listUnbalancedTotals = async (tx: Tx, agentIds: readonly string[]): Promise<LedgerTotal[]> => {
+  const { rows } = await sql<LedgerTotal>`
     select agent_id as "agentId", mode, unit, sum(balance)::bigint as sum from ledger_accounts
     where agent_id = any (${[...agentIds]}::text[]) group by agent_id, mode, unit having sum(balance) <> 0`.execute(
     tx,
@@ -249,7 +246,7 @@ export const updateDriftCleared = async (tx: Tx, drift: Drift): Promise<void> =>
 }
 
 /** Up to when a comparison has been made, and the time now. */
-export const findCompared = async (tx: Tx, comparison: string) => {
+export const findComparisonProgress = async (tx: Tx, comparison: string) => {
   const { rows } = await sql<{ now: Date; until: Date | null }>`
     select pohf_now() as now, (select until from ledger_compared where comparison = ${comparison}) as until`.execute(
     tx,
@@ -258,7 +255,7 @@ export const findCompared = async (tx: Tx, comparison: string) => {
   if (!row) throw new Error('the database gave no time')
   return row
 }
-export const updateCompared = async (tx: Tx, comparison: string, until: Date): Promise<void> => {
+export const updateComparisonProgress = async (tx: Tx, comparison: string, until: Date): Promise<void> => {
   await sql`
     insert into ledger_compared (comparison, until) values (${comparison}, ${until})
     on conflict (comparison) do update set until = excluded.until`.execute(tx)

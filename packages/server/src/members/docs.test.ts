@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import * as operators from '../operators/index.ts'
 import { serverRoot } from '../../test/architecture/import-rules.ts'
 import { startHarness } from '../../test/fixtures/harness.ts'
-import { registerPaying } from '../../test/fixtures/people/member.ts'
+import { registerConfirmedAgent } from '../../test/fixtures/people/member.ts'
 
 const run = async (parameters: readonly string[]) => {
   const child = spawn(process.execPath, parameters)
@@ -21,7 +21,7 @@ const run = async (parameters: readonly string[]) => {
 
 test('the script of docs/members.md invites a member, and the command of the same page erases one', async () => {
   const harness = await startHarness()
-  const { agentId, apiKey } = await registerPaying(harness, 'live', 'docs@example.com')
+  const { agentId, apiKey } = await registerConfirmedAgent(harness, 'live', 'docs@example.com')
   const base = await harness.app.api.listen({ host: '127.0.0.1', port: 0 })
   const page = readFileSync(join(serverRoot, '../../docs/members.md'), 'utf8')
   const script = /```js\n([\s\S]*?)```/.exec(page)?.[1] ?? ''

@@ -2,13 +2,19 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inTransaction } from '../platform/db/db.ts'
 import { startHarness } from '../../test/fixtures/harness.ts'
-import { attend, enrolPerson, invite, openBrowser, registerPaying } from '../../test/fixtures/people/member.ts'
+import {
+  proveAttention,
+  enrolMember,
+  invite,
+  openBrowser,
+  registerConfirmedAgent,
+} from '../../test/fixtures/people/member.ts'
 import { createPasskey, makePasskey } from '../../test/fixtures/people/authenticator.ts'
-import { play } from '../../test/fixtures/people/play-session.ts'
+import { playSession } from '../../test/fixtures/people/play-session.ts'
 import { assertRefusal } from '../../test/fixtures/refusal.ts'
 
 const harness = await startHarness()
-const live = await registerPaying(harness, 'live', 'one@example.com')
+const live = await registerConfirmedAgent(harness, 'live', 'one@example.com')
 
 const personhood = (memberId: string, key = live.apiKey) =>
   harness.call('POST', '/api/agents/verify-personhood', { key, body: { memberId } })
@@ -32,7 +38,7 @@ test('a person enrols by consent, passkey and attention check, and then has a pe
   assertRefusal(waiting, 409, 'member_not_enrolled')
   assert.equal(waiting.json.details[0].code, 'consented')
 
-  const { answer } = await attend(harness, browser, { token, ...agreed.json })
+  const { answer } = await proveAttention(harness, browser, { token, ...agreed.json })
   assert.equal(answer.status, 200, answer.text)
   assert.deepEqual([answer.json.status, answer.json.uniqueness], ['enrolled', 'device'])
 
@@ -83,7 +89,7 @@ test('the same reference is the same member, and members are listed page by page
 })
 
 test('one person is one member of an agent; another person cannot take over a membership', async () => {
-  const { browser, token } = await enrolPerson(harness, live)
+  const { browser, token } = await enrolMember(harness, live)
   const again = await invite(harness, live.apiKey)
   const answer = await browser.post('enrol', {
     token: again.token,
@@ -97,7 +103,7 @@ test('one person is one member of an agent; another person cannot take over a me
 })
 
 test('a person without a passkey can come back by a recovery code, which works once', async () => {
-  const { browser, recoveryCodes } = await enrolPerson(harness, live)
+  const { browser, recoveryCodes } = await enrolMember(harness, live)
   const [code = ''] = recoveryCodes
   browser.forget()
   assertRefusal(await browser.post('sign-in', { recoveryCode: 'aaaa-bbbb' }), 400, 'passkey_refused')
@@ -111,7 +117,7 @@ test('a person without a passkey can come back by a recovery code, which works o
 })
 
 test('signing in takes a passkey that verified its person, once, with a count that goes up', async () => {
-  const { browser, passkey } = await enrolPerson(harness, live)
+  const { browser, passkey } = await enrolMember(harness, live)
   browser.forget()
   assertRefusal(await browser.signIn(passkey, 1), 400, 'passkey_refused')
   assert.equal((await browser.signIn(passkey, 5, 7)).status, 200)
@@ -144,7 +150,7 @@ test('enrolment refuses a passkey without its person, of another link, and a cha
 })
 
 test('a page of another origin changes nothing, whatever cookie it rides on', async () => {
-  const { browser, token, sessionId } = await enrolPerson(harness, live)
+  const { browser, token, sessionId } = await enrolMember(harness, live)
   const bodies = {
     'passkey-options': { purpose: 'create', token },
     enrol: { token, consentVersion: '2026-11', language: 'en' },
@@ -161,14 +167,14 @@ test('an attention check counts for the invitation that it was made for, once, a
   const browser = openBrowser(harness)
   const { memberId, token } = await invite(harness, live.apiKey)
   const { site, challenge } = (await browser.agree(token, makePasskey())).json
-  const elsewhere = await play(harness, { site, challenge: 'something else' })
+  const elsewhere = await playSession(harness, { site, challenge: 'something else' })
   assertRefusal(await browser.post('attention', { token, sessionId: elsewhere.sessionId }), 404, 'not_found')
-  const bot = await play(harness, { site, challenge, webdriver: true })
+  const bot = await playSession(harness, { site, challenge, webdriver: true })
   const refused = await browser.post('attention', { token, sessionId: bot.sessionId })
   assertRefusal(refused, 409, 'session_rejected')
   assert.ok(refused.json.details.some((one: { code: string }) => one.code.startsWith('flag_')))
   assert.equal((await personhood(memberId)).status, 409)
-  const { sessionId, answer } = await attend(harness, browser, { token, site, challenge })
+  const { sessionId, answer } = await proveAttention(harness, browser, { token, site, challenge })
   assert.equal(answer.status, 200)
   const again = await browser.post('attention', { token, sessionId })
   assert.equal(again.json.details[0].code, 'session_used')
@@ -180,7 +186,7 @@ test('an attention check counts for the invitation that it was made for, once, a
 })
 
 test('links end after a week, challenges after five minutes, a check after 180 days', async () => {
-  const { memberId, browser } = await enrolPerson(harness, live, { externalRef: 'ages' })
+  const { memberId, browser } = await enrolMember(harness, live, { externalRef: 'ages' })
   const unused = await invite(harness, live.apiKey)
   const { challenge } = (await browser.post('passkey-options', { purpose: 'sign_in' })).json.publicKey
   assert.equal(typeof challenge, 'string')
@@ -202,7 +208,7 @@ test('links end after a week, challenges after five minutes, a check after 180 d
 })
 
 test("no agent's transaction reads a person, and a foreign member is one that does not exist", async () => {
-  const { memberId } = await enrolPerson(harness, live)
+  const { memberId } = await enrolMember(harness, live)
   const hidden = [
     'people',
     'person_passkeys',
@@ -222,21 +228,21 @@ test("no agent's transaction reads a person, and a foreign member is one that do
     )
     assert.equal(seen.n, 0n, table)
   }
-  const other = await registerPaying(harness, 'live', 'other@example.com')
+  const other = await registerConfirmedAgent(harness, 'live', 'other@example.com')
   const foreign = await harness.call('GET', `/api/agents/members/${memberId}`, { key: other.apiKey })
   assertRefusal(foreign, 404, 'not_found')
   assertRefusal(await personhood(memberId, other.apiKey), 404, 'not_found')
 })
 
 test('a human does a one-per-human act once at each agent, at a hundred calls at once, and the codes link nobody', async () => {
-  const { memberId, browser } = await enrolPerson(harness, live)
+  const { memberId, browser } = await enrolMember(harness, live)
   const act = (action: string, by: string, key = live.apiKey) =>
     harness.call('POST', `/api/agents/members/${by}/acts`, { key, body: { action } })
   const answers = await Promise.all(Array.from({ length: 100 }, () => act('vote', memberId)))
   assert.equal(answers.filter(({ json }) => json.first === true).length, 1)
   assert.equal(new Set(answers.map(({ json }) => json.nullifier)).size, 1)
-  const elsewhere = await registerPaying(harness, 'live', 'elsewhere@example.com')
-  const there = await enrolPerson(harness, elsewhere, { browser })
+  const elsewhere = await registerConfirmedAgent(harness, 'live', 'elsewhere@example.com')
+  const there = await enrolMember(harness, elsewhere, { browser })
   const theirs = (await act('vote', there.memberId, elsewhere.apiKey)).json
   assert.equal(theirs.first, true)
   assert.notEqual(theirs.nullifier, answers[0]?.json.nullifier)

@@ -7,9 +7,9 @@ import { erase } from './people/erase.ts'
 import { exportAll } from './people/export.ts'
 import { enrol, type MembersDeps } from './membership/enrol.ts'
 import { list } from './membership/list.ts'
-import type { FromPage } from './people/login.ts'
+import type { PageRequest } from './people/login.ts'
 import { me } from './people/me.ts'
-import { operatorErase, type Erasing } from './people/operator-erase.ts'
+import { operatorErase, type OperatorEraseDeps } from './people/operator-erase.ts'
 import { passkeyAdd } from './people/passkey-add.ts'
 import { passkeyOptions } from './people/passkey-options.ts'
 import { proofAdd } from './people/proof-add.ts'
@@ -19,7 +19,7 @@ import { signIn } from './people/sign-in.ts'
 import { signOut } from './people/sign-out.ts'
 import { withdraw } from './membership/withdraw.ts'
 
-const pageOf = (call: Pick<Call<EndpointId>, 'header'>): FromPage => ({
+const pageOf = (call: Pick<Call<EndpointId>, 'header'>): PageRequest => ({
   origin: call.header('origin'),
   cookie: call.header('cookie'),
 })
@@ -30,14 +30,18 @@ export const routes = (deps: MembersDeps): Route[] => {
     route('members.membership.create', (call) => create(ctx, call.agent, call.body)),
     route('members.membership.list', (call) => list(ctx, call.agent, call.query)),
     route('members.membership.read', (call) => read(ctx, call.agent, call.params.memberId)),
-    route('members.membership.act-once', (call) => actOnce(ctx, call.agent, { ...call.params, ...call.body })),
+    route('members.membership.act-once', (call) =>
+      actOnce(ctx, call.agent, { ...call.params, ...call.body }),
+    ),
     route('members.people.passkey-options', (call) => passkeyOptions(ctx, pageOf(call), call.body)),
     route('members.membership.enrol', (call) => enrol(deps, pageOf(call), call.body)),
     route('members.membership.attention', (call) => attention(ctx, call.person, call.body)),
     route('members.people.sign-in', (call) => signIn(deps, pageOf(call), call.body)),
     route('members.people.sign-out', (call) => signOut(ctx, pageOf(call))),
     route('members.people.me', (call) => me(deps, call.person)),
-    route('members.people.recording', (call) => recording(deps, call.person, { ...call.params, ...call.query })),
+    route('members.people.recording', (call) =>
+      recording(deps, call.person, { ...call.params, ...call.query }),
+    ),
     route('members.people.export', (call) => exportAll(deps, call.person)),
     route('members.membership.withdraw', (call) => withdraw(deps, call.person, call.body)),
     route('members.people.erase', (call) => erase(deps, call.person)),
@@ -47,7 +51,7 @@ export const routes = (deps: MembersDeps): Route[] => {
   ]
 }
 
-export const operatorRoutes = (erasing: Erasing): Route[] => [
+export const operatorRoutes = (erasing: OperatorEraseDeps): Route[] => [
   route('members.people.operator-erase', (call) =>
     operatorErase(erasing, call.operator, { ...call.params, ...call.body }),
   ),

@@ -24,7 +24,7 @@ export const uniquenessOf = (
 }
 
 const order: readonly PasskeyAssurance[] = ['software', 'hardware', 'hardware_strong']
-export const bestOf = (passkeys: readonly PasskeyAssurance[]): PasskeyAssurance | undefined =>
+export const bestAssurance = (passkeys: readonly PasskeyAssurance[]): PasskeyAssurance | undefined =>
   order.findLast((assurance) => passkeys.includes(assurance))
 
 type Site = { readonly BASE_URL: string; readonly loopback: boolean }
@@ -66,7 +66,7 @@ export const normaliseCode = (code: string): string => code.toLowerCase().replac
 
 export const loginCookie = (token: string): string =>
   `${memberCookie}=${token}; Path=/; Max-Age=${loginHours * 3_600}; Secure; HttpOnly; SameSite=Strict`
-export const noCookie = `${memberCookie}=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Strict`
+export const expiredLoginCookie = `${memberCookie}=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Strict`
 const cookiePattern = new RegExp(`(?:^|;\\s*)${memberCookie}=([A-Za-z0-9_-]{43})(?:;|$)`)
 export const readCookie = (header: string | undefined): string | undefined =>
   cookiePattern.exec(header ?? '')?.[1]
@@ -88,22 +88,22 @@ export type Member =
       readonly passkey: { readonly assurance: PasskeyAssurance; readonly at: Date }
       readonly history: { readonly good: number; readonly bad: number }
     }
-  | { readonly status: 'refused'; readonly reason: Refused }
+  | { readonly status: 'refused'; readonly reason: RefusalReason }
 type Attention = {
   readonly sessionId: string
   readonly quality: number
   readonly scoring: string
   readonly at: Date
 }
-type Refused = 'duplicate' | 'banned' | 'invited' | 'consented' | 'withdrawn' | 'attention_too_old'
+type RefusalReason = 'duplicate' | 'banned' | 'invited' | 'consented' | 'withdrawn' | 'attention_too_old'
 
-const refusals = new Map<string, 'duplicate' | 'banned'>([
+const simulatedRefusals = new Map<string, 'duplicate' | 'banned'>([
   ['mem_test_duplicate', 'duplicate'],
   ['mem_test_banned', 'banned'],
 ])
 /** To a test key any text is a simulated person; a few named ids are refused, so that refusal can be tried. */
 export const simulatedMember = (memberId: string): Member => {
-  const reason = refusals.get(memberId)
+  const reason = simulatedRefusals.get(memberId)
   if (reason) return { status: 'refused', reason }
   return { status: 'enrolled', simulated: true, methods: ['simulated'], uniqueness: 'none' }
 }

@@ -166,7 +166,7 @@ export const listMemberships = async (tx: Tx, personId: string): Promise<MemberR
 }
 
 type NewLink = { readonly hash: Buffer; readonly days: number }
-export const insertLink = async (tx: Tx, key: MemberKey, link: NewLink): Promise<Date> => {
+export const insertEnrolmentLink = async (tx: Tx, key: MemberKey, link: NewLink): Promise<Date> => {
   const row = await tx
     .insertInto('enrolment_links')
     .values({
@@ -182,7 +182,7 @@ export const insertLink = async (tx: Tx, key: MemberKey, link: NewLink): Promise
 }
 
 /** Whom a link invites; undefined where it is unknown or too old. */
-export const findLink = async (tx: Tx, hash: Buffer): Promise<MemberKey | undefined> => {
+export const findEnrolmentLink = async (tx: Tx, hash: Buffer): Promise<MemberKey | undefined> => {
   const row = await tx
     .selectFrom('enrolment_links')
     .select(['agent_id', 'mode', 'member_id'])
@@ -209,7 +209,7 @@ export const insertChallenge = async (tx: Tx, challenge: Challenge, minutes: num
     .execute()
 }
 /** Uses a challenge up; false where it is unknown, another's, used or too old. */
-export const takeChallenge = async (tx: Tx, challenge: Challenge): Promise<boolean> => {
+export const consumeChallenge = async (tx: Tx, challenge: Challenge): Promise<boolean> => {
   const result = await tx
     .deleteFrom('passkey_challenges')
     .where('challenge', '=', challenge.challenge)
@@ -335,7 +335,7 @@ export const deleteRecoveryCodes = async (tx: Tx, personId: string): Promise<voi
   await tx.deleteFrom('person_recovery_codes').where('person_id', '=', personId).execute()
 }
 /** Uses a recovery code up, and names its person. */
-export const takeRecoveryCode = async (tx: Tx, hash: Buffer): Promise<string | undefined> => {
+export const consumeRecoveryCode = async (tx: Tx, hash: Buffer): Promise<string | undefined> => {
   const row = await tx
     .deleteFrom('person_recovery_codes')
     .where('code_hash', '=', hash)
@@ -379,12 +379,12 @@ export const insertConsent = async (tx: Tx, consentRef: string, consent: Consent
     from consents where consent_ref = ${consentRef}`.execute(tx)
 }
 
-type Consenting = {
+type ConsentUpdate = {
   readonly personId: string
   readonly consentRef: string
   readonly status: 'consented' | 'enrolled'
 }
-export const updateMemberConsented = async (tx: Tx, key: MemberKey, given: Consenting): Promise<void> => {
+export const updateMemberConsented = async (tx: Tx, key: MemberKey, given: ConsentUpdate): Promise<void> => {
   await tx
     .updateTable('members')
     .set({
@@ -399,26 +399,30 @@ export const updateMemberConsented = async (tx: Tx, key: MemberKey, given: Conse
     .execute()
 }
 
-type Standing = {
+type MemberAssurance = {
   readonly uniqueness: Uniqueness
   readonly methods: readonly string[]
   readonly passkeyAssurance: PasskeyAssurance | null
 }
 /** Writes what the person's passkeys are worth to every agent that knows the person. */
-export const updateStanding = async (tx: Tx, personId: string, standing: Standing): Promise<void> => {
+export const updateMemberAssurance = async (
+  tx: Tx,
+  personId: string,
+  memberAssurance: MemberAssurance,
+): Promise<void> => {
   await tx
     .updateTable('members')
     .set({
-      uniqueness: standing.uniqueness,
-      methods: [...standing.methods],
-      passkey_assurance: standing.passkeyAssurance,
+      uniqueness: memberAssurance.uniqueness,
+      methods: [...memberAssurance.methods],
+      passkey_assurance: memberAssurance.passkeyAssurance,
     })
     .where('person_id', '=', personId)
     .execute()
 }
 
 /** Uses a session up as an attention check; false where it was one before. */
-export const insertAttention = async (tx: Tx, key: MemberKey, sessionId: string): Promise<boolean> => {
+export const insertAttentionCheck = async (tx: Tx, key: MemberKey, sessionId: string): Promise<boolean> => {
   const result = await tx
     .insertInto('member_attention')
     .values({ agent_id: key.agentId, mode: key.mode, session_id: sessionId, member_id: key.memberId })
@@ -427,13 +431,17 @@ export const insertAttention = async (tx: Tx, key: MemberKey, sessionId: string)
   return result.numInsertedOrUpdatedRows === 1n
 }
 
-type Checked = {
+type AttentionCheck = {
   readonly sessionId: string
   readonly quality: number
   readonly scoring: string
   readonly at: Date
 }
-export const updateMemberAttended = async (tx: Tx, key: MemberKey, checked: Checked): Promise<void> => {
+export const updateMemberCheckPassed = async (
+  tx: Tx,
+  key: MemberKey,
+  checked: AttentionCheck,
+): Promise<void> => {
   await tx
     .updateTable('members')
     .set({
@@ -449,7 +457,7 @@ export const updateMemberAttended = async (tx: Tx, key: MemberKey, checked: Chec
     .where('member_id', '=', key.memberId)
     .execute()
 }
-export const updateMemberFailed = async (tx: Tx, key: MemberKey): Promise<void> => {
+export const updateMemberCheckFailed = async (tx: Tx, key: MemberKey): Promise<void> => {
   await tx
     .updateTable('members')
     .set({ bad_checks: sql<number>`bad_checks + 1` })
@@ -546,7 +554,7 @@ export const insertNullifier = async (tx: Tx, nullifier: Buffer): Promise<boolea
 }
 
 /** Links, challenges and logins past their time. */
-export const deleteOldCeremonies = async (tx: Tx): Promise<void> => {
+export const deleteExpiredTokens = async (tx: Tx): Promise<void> => {
   await sql`delete from enrolment_links where expires_at < pohf_now() - interval '30 days'`.execute(tx)
   await sql`delete from passkey_challenges where expires_at < pohf_now()`.execute(tx)
   await sql`delete from person_logins where expires_at < pohf_now()`.execute(tx)

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from '../../test/fixtures/harness.ts'
-import { play, type Play } from '../../test/fixtures/people/play-session.ts'
+import { playSession, type SessionScript } from '../../test/fixtures/people/play-session.ts'
 import { microTasks } from './items.ts'
 import { makeTaskToken } from './token.ts'
 
 const harness = await startHarness()
 const live = await harness.register('live')
-const gold = microTasks.find((task) => task.id === 'tsk_odd_fruit')
-assert.ok(gold?.gold)
+const knownAnswerTask = microTasks.find((task) => task.id === 'tsk_odd_fruit')
+assert.ok(knownAnswerTask?.knownAnswer)
 
 const tokenFor = (agent: typeof live): string =>
   makeTaskToken(harness.ctx.secrets.derive('task-token'), {
@@ -18,10 +18,13 @@ const tokenFor = (agent: typeof live): string =>
     nonce: harness.ctx.ids.token(),
     expiresAt: new Date(harness.ctx.clock.now().getTime() + 600_000),
   })
-const attend = async (play_: Partial<Play> = {}, agent = live) =>
-  (await play(harness, { site: agent.agentId, kind: 'task', ...play_ })).sessionId
-const complete = async (token: string, sessionId?: string, answer: string | undefined = gold.gold) =>
-  (await harness.call('POST', '/api/tasks/complete', { body: { token, answer, sessionId } })).json
+const attend = async (play_: Partial<SessionScript> = {}, agent = live) =>
+  (await playSession(harness, { site: agent.agentId, kind: 'task', ...play_ })).sessionId
+const complete = async (
+  token: string,
+  sessionId?: string,
+  answer: string | undefined = knownAnswerTask.knownAnswer,
+) => (await harness.call('POST', '/api/tasks/complete', { body: { token, answer, sessionId } })).json
 
 test('live: a right answer behind recorded attention is verified, and tells of both', async () => {
   const token = tokenFor(live)

@@ -3,7 +3,7 @@ import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { publish } from '../platform/queue/outbox.ts'
-import { isAnswered, judgeAnswer, microTasks, sampleToken } from './items.ts'
+import { isAnswered, gradeAnswer, microTasks, sampleToken } from './items.ts'
 import { insertCompletion, insertTokenClaim } from './store.ts'
 import { readTaskToken, tokenMinutes } from './token.ts'
 
@@ -18,8 +18,8 @@ export type RecordTaskSession = (
     readonly answer: unknown
     readonly answered: boolean
     readonly correct: boolean | null
-    readonly recordedId: string | undefined
-    readonly givenAt: Date
+    readonly recordedSessionId: string | undefined
+    readonly assignedAt: Date
   },
 ) => Promise<{
   readonly sessionId: string
@@ -36,7 +36,7 @@ type Completion = {
 }
 
 /** Taken in and worth nothing: a stranger's page never breaks on our account. */
-const unpaid = (reason: string) => ({ ok: true as const, verified: false, rewardStars: 0, reason })
+const unverifiedAnswer = (reason: string) => ({ ok: true as const, verified: false, rewardStars: 0, reason })
 
 /** Why it is not verified, in one word where we know it. */
 const reasonOf = (answered: boolean, attended: boolean, reasons: readonly string[]): string => {
@@ -47,25 +47,25 @@ const reasonOf = (answered: boolean, attended: boolean, reasons: readonly string
 
 /** Takes the answer to a task; exactly one completion for one token. */
 export const tasksComplete = async (ctx: Ctx, input: Completion, record: RecordTaskSession) => {
-  if (input.token === undefined || input.token === '') return unpaid('token_missing')
-  if (input.token === sampleToken) return unpaid('sample_task')
+  if (input.token === undefined || input.token === '') return unverifiedAnswer('token_missing')
+  if (input.token === sampleToken) return unverifiedAnswer('sample_task')
   const grant = readTaskToken(ctx.secrets.derive('task-token'), input.token)
   const task = microTasks.find((candidate) => candidate.id === grant?.taskId)
-  if (!grant || !task) return unpaid('token_invalid')
+  if (!grant || !task) return unverifiedAnswer('token_invalid')
   const { agentId, mode } = grant
   return inTransaction(ctx, agentId, async (tx) => {
-    if (grant.expiresAt <= (await readNow(tx))) return unpaid('token_expired')
+    if (grant.expiresAt <= (await readNow(tx))) return unverifiedAnswer('token_expired')
     if (!(await insertTokenClaim(tx, grant, grant.expiresAt))) throw new Refusal('task_token_used')
     const { answer } = input
     const memberRef = input.memberRef === '' ? undefined : input.memberRef
     const answered = isAnswered(answer)
-    const correct = answered ? judgeAnswer(task, answer) : null
+    const correct = answered ? gradeAnswer(task, answer) : null
     const act = { agentId, mode, taskId: task.id, memberRef, answer, correct }
     const { sessionId, verified, attended, reasons } = await record(tx, {
       ...act,
       answered,
-      recordedId: input.sessionId === '' ? undefined : input.sessionId,
-      givenAt: new Date(grant.expiresAt.getTime() - tokenMinutes * 60_000),
+      recordedSessionId: input.sessionId === '' ? undefined : input.sessionId,
+      assignedAt: new Date(grant.expiresAt.getTime() - tokenMinutes * 60_000),
     })
     const completionId = ctx.ids.make('cmp_')
     // Live Stars are posted by the ledger or not at all, and it does not know tasks yet.

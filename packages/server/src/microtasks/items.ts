@@ -6,7 +6,7 @@ export type MicroTask = {
   readonly options?: readonly string[]
   readonly estSeconds: number
   readonly rewardStars: number
-  readonly gold?: string
+  readonly knownAnswer?: string
 }
 
 const sentiments = ['positive', 'neutral', 'negative']
@@ -20,7 +20,7 @@ export const microTasks: readonly MicroTask[] = [
     options: ['apple', 'pear', 'hammer', 'plum'],
     estSeconds: 8,
     rewardStars: 1,
-    gold: 'hammer',
+    knownAnswer: 'hammer',
   },
   {
     id: 'tsk_odd_motion',
@@ -29,7 +29,7 @@ export const microTasks: readonly MicroTask[] = [
     options: ['run', 'walk', 'crawl', 'table'],
     estSeconds: 8,
     rewardStars: 1,
-    gold: 'table',
+    knownAnswer: 'table',
   },
   {
     id: 'tsk_count_letters',
@@ -37,7 +37,7 @@ export const microTasks: readonly MicroTask[] = [
     prompt: 'How many letters e are in "the green tree"?',
     estSeconds: 12,
     rewardStars: 1,
-    gold: '5',
+    knownAnswer: '5',
   },
   {
     id: 'tsk_count_animals',
@@ -45,7 +45,7 @@ export const microTasks: readonly MicroTask[] = [
     prompt: 'How many animals are named here: fox, chair, owl, lamp, cow, spoon?',
     estSeconds: 10,
     rewardStars: 1,
-    gold: '3',
+    knownAnswer: '3',
   },
   {
     id: 'tsk_compare_weight',
@@ -54,7 +54,7 @@ export const microTasks: readonly MicroTask[] = [
     options: ['a feather', 'a bicycle', 'a teaspoon'],
     estSeconds: 7,
     rewardStars: 1,
-    gold: 'a bicycle',
+    knownAnswer: 'a bicycle',
   },
   {
     id: 'tsk_transcribe_sign',
@@ -62,7 +62,7 @@ export const microTasks: readonly MicroTask[] = [
     prompt: 'Write these words in one line, without the stars: mind * the * gap',
     estSeconds: 12,
     rewardStars: 2,
-    gold: 'mind the gap',
+    knownAnswer: 'mind the gap',
   },
   {
     id: 'tsk_sentiment_parcel',
@@ -109,17 +109,17 @@ export const sampleTask: MicroTask = {
 }
 export const sampleToken = 'sample'
 
-const plain = (text: string): string => text.trim().toLowerCase().replaceAll(/\s+/g, ' ')
+const normalizeText = (text: string): string => text.trim().toLowerCase().replaceAll(/\s+/g, ' ')
 
 /** Whether something was answered at all. */
 export const isAnswered = (answer: unknown): boolean =>
   answer !== undefined && answer !== null && !(typeof answer === 'string' && answer.trim() === '')
 
 /** Right or wrong where that can be known, else null. An answer outside the options is wrong. */
-export const judgeAnswer = (task: MicroTask, answer: unknown): boolean | null => {
-  if (task.gold === undefined && task.options === undefined) return null
+export const gradeAnswer = (task: MicroTask, answer: unknown): boolean | null => {
+  if (task.knownAnswer === undefined && task.options === undefined) return null
   if (typeof answer !== 'string' && typeof answer !== 'number') return false
-  const given = plain(String(answer))
-  if (task.gold !== undefined) return given === plain(task.gold)
-  return task.options?.some((option) => plain(option) === given) ? null : false
+  const given = normalizeText(String(answer))
+  if (task.knownAnswer !== undefined) return given === normalizeText(task.knownAnswer)
+  return task.options?.some((option) => normalizeText(option) === given) ? null : false
 }

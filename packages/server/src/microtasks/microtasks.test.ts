@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from '../../test/fixtures/harness.ts'
-import { judgeAnswer, microTasks, sampleTask } from './items.ts'
+import { gradeAnswer, microTasks, sampleTask } from './items.ts'
 import { makeTaskToken } from './token.ts'
 
 const harness = await startHarness()
@@ -17,7 +17,7 @@ const next = async (site?: string) => {
 const complete = (body: object) => harness.call('POST', '/api/tasks/complete', { body })
 const rightAnswer = (taskId: string): string => {
   const task = microTasks.find(({ id }) => id === taskId)
-  return task?.gold ?? task?.options?.[0] ?? 'anything'
+  return task?.knownAnswer ?? task?.options?.[0] ?? 'anything'
 }
 /** A token of our own for a certain task, as the server would give it. */
 const tokenFor = (agent: typeof live, taskId: string, expiresAt = new Date(Date.now() + 600_000)): string =>
@@ -34,13 +34,13 @@ const countRows = async (table: string) =>
 test('the catalogue has at least four kinds, gold among them, and every task can be passed', () => {
   assert.ok(new Set(microTasks.map(({ kind }) => kind)).size >= 4)
   assert.equal(new Set(microTasks.map(({ id }) => id)).size, microTasks.length)
-  assert.ok(microTasks.filter(({ gold }) => gold !== undefined).length >= 4)
+  assert.ok(microTasks.filter(({ knownAnswer: gold }) => gold !== undefined).length >= 4)
   for (const task of microTasks) {
-    assert.notEqual(judgeAnswer(task, rightAnswer(task.id)), false, task.id)
-    assert.equal(judgeAnswer(task, { no: 'text' }), false, task.id)
-    if (task.gold === undefined) continue
-    assert.equal(judgeAnswer(task, ` ${task.gold.toUpperCase()} `), true)
-    if (task.options) assert.ok(task.options.includes(task.gold))
+    assert.notEqual(gradeAnswer(task, rightAnswer(task.id)), false, task.id)
+    assert.equal(gradeAnswer(task, { no: 'text' }), false, task.id)
+    if (task.knownAnswer === undefined) continue
+    assert.equal(gradeAnswer(task, ` ${task.knownAnswer.toUpperCase()} `), true)
+    if (task.options) assert.ok(task.options.includes(task.knownAnswer))
   }
 })
 

@@ -7,7 +7,7 @@ import { makeTaskToken, tokenMinutes } from './token.ts'
 /** Handed down by app.ts: the mode of an agent, undefined where there is none. */
 export type FindMode = (tx: Tx, agentId: string) => Promise<Mode | undefined>
 
-const shown = (task: MicroTask, token: string, expiresAt: Date) => ({
+const presentTask = (task: MicroTask, token: string, expiresAt: Date) => ({
   task: {
     id: task.id,
     kind: task.kind,
@@ -20,7 +20,7 @@ const shown = (task: MicroTask, token: string, expiresAt: Date) => ({
   },
 })
 
-const endOf = (at: Date): Date => new Date(at.getTime() + tokenMinutes * 60_000)
+const expiryOf = (at: Date): Date => new Date(at.getTime() + tokenMinutes * 60_000)
 
 /** Chosen by the nonce, so that nobody can ask for a certain task. */
 const chooseTask = (nonce: string): MicroTask => {
@@ -30,7 +30,7 @@ const chooseTask = (nonce: string): MicroTask => {
 
 /** A task for a visitor of the site, or the sample where the site is no agent of ours. */
 export const tasksNext = async (ctx: Ctx, site: string | undefined, findMode: FindMode) => {
-  const sample = () => shown(sampleTask, sampleToken, endOf(ctx.clock.now()))
+  const sample = () => presentTask(sampleTask, sampleToken, expiryOf(ctx.clock.now()))
   // A text that is no id costs no read.
   if (site === undefined || !isId('agt_', site)) return sample()
   const agentId = site as `agt_${string}`
@@ -39,8 +39,8 @@ export const tasksNext = async (ctx: Ctx, site: string | undefined, findMode: Fi
     if (!mode) return sample()
     const nonce = ctx.ids.token()
     const task = chooseTask(nonce)
-    const expiresAt = endOf(await readNow(tx))
+    const expiresAt = expiryOf(await readNow(tx))
     const grant = { agentId, mode, taskId: task.id, nonce, expiresAt }
-    return shown(task, makeTaskToken(ctx.secrets.derive('task-token'), grant), expiresAt)
+    return presentTask(task, makeTaskToken(ctx.secrets.derive('task-token'), grant), expiresAt)
   })
 }

@@ -1,6 +1,6 @@
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
-import { firstHash, isIntact } from './rules.ts'
+import { initialHash, isChainIntact } from './rules.ts'
 import { findAuditHash, listAudit } from './store.ts'
 
 /** Reads a page of the log and checks that it is unchanged and joins on to the line before it. */
@@ -8,7 +8,7 @@ export const audit = async (ctx: Ctx, page: { after?: number | undefined; limit?
   inTransaction(ctx, 'system', async (tx) => {
     const after = BigInt(page.after ?? 0)
     const rows = await listAudit(tx, after, page.limit ?? 100)
-    const previous = after === 0n ? { seq: 0n, hash: firstHash } : await findAuditHash(tx, after)
+    const previous = after === 0n ? { seq: 0n, hash: initialHash } : await findAuditHash(tx, after)
     const entries = rows.map((row) => ({
       seq: row.seq,
       at: row.at,
@@ -26,6 +26,6 @@ export const audit = async (ctx: Ctx, page: { after?: number | undefined; limit?
         at: entry.at.toISOString(),
         hash: entry.hash.toString('hex'),
       })),
-      intact: previous !== undefined && isIntact(previous, entries),
+      intact: previous !== undefined && isChainIntact(previous, entries),
     }
   })

@@ -14,7 +14,7 @@ export type AuditEntry = {
   readonly details: Readonly<Record<string, unknown>>
 }
 
-export const firstHash = Buffer.alloc(32)
+export const initialHash = Buffer.alloc(32)
 
 /** The hash of a line: over the one before and everything in it. */
 export const hashEntry = (previous: Buffer, entry: AuditEntry): Buffer => {
@@ -31,7 +31,7 @@ export const hashEntry = (previous: Buffer, entry: AuditEntry): Buffer => {
 
 type ChainedEntry = AuditEntry & { readonly prevHash: Buffer; readonly hash: Buffer }
 /** Whether lines that follow each other are unchanged, none left out, beginning after `previous`. */
-export const isIntact = (
+export const isChainIntact = (
   previous: { seq: bigint; hash: Buffer },
   entries: readonly ChainedEntry[],
 ): boolean => {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { now, readNow, type Tx } from '../platform/db/db.ts'
-import { firstHash, hashEntry, type AuditEntry } from './rules.ts'
+import { initialHash, hashEntry, type AuditEntry } from './rules.ts'
 
 export const insertOperator = async (
   tx: Tx,
@@ -51,7 +51,7 @@ export const insertAudit = async (tx: Tx, entry: Omit<AuditEntry, 'seq' | 'at'>)
     .executeTakeFirst()
   const at = await readNow(tx)
   const line: AuditEntry = { ...entry, seq: (last?.seq ?? 0n) + 1n, at }
-  const previous = last?.hash ?? firstHash
+  const previous = last?.hash ?? initialHash
   await tx
     .insertInto('operator_audit')
     .values({

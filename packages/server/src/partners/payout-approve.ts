@@ -2,7 +2,7 @@ import type { Audit, Operator } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { publish } from '../platform/queue/outbox.ts'
-import { aboutPayout, takeStep } from './payout-transition.ts'
+import { payoutEventOf, changePayoutState } from './payout-transition.ts'
 
 /** The second operator approves it. Off by default: paying people out is a decision of the deployment. */
 export const payoutApprove = async (ctx: Ctx, audit: Audit, operator: Operator, requestId: string) => {
@@ -10,14 +10,14 @@ export const payoutApprove = async (ctx: Ctx, audit: Audit, operator: Operator, 
     throw new Refusal('forbidden', {
       message: 'Approval of payouts is off on this deployment. PAYOUT_APPROVAL=on turns it on.',
     })
-  return takeStep(ctx, audit, operator, {
+  return changePayoutState(ctx, audit, operator, {
     requestId,
     to: 'approved',
     details: {},
     columns: { approved_by: operator.operatorId },
-    within: async (tx, payout) => {
+    sideEffects: async (tx, payout) => {
       await publish(tx, {
-        ...aboutPayout(payout),
+        ...payoutEventOf(payout),
         type: 'payout.approved',
         data: { requestId, stars: Number(payout.stars) },
       })

@@ -1,22 +1,22 @@
 import type { Audit, Operator } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { publish } from '../platform/queue/outbox.ts'
-import { aboutPayout, emptyHold, takeStep } from './payout-transition.ts'
+import { payoutEventOf, releaseHold, changePayoutState } from './payout-transition.ts'
 import { accounts } from './rules.ts'
 
 type Payment = { readonly requestId: string; readonly paymentRef: string }
 
 /** Records a payment that a person has made elsewhere; the program transfers nothing. */
 export const payoutPay = (ctx: Ctx, audit: Audit, operator: Operator, payment: Payment) =>
-  takeStep(ctx, audit, operator, {
+  changePayoutState(ctx, audit, operator, {
     requestId: payment.requestId,
     to: 'paid',
     details: { paymentRef: payment.paymentRef },
     columns: { paid_by: operator.operatorId, payment_ref: payment.paymentRef },
-    within: async (tx, payout) => {
-      await emptyHold(tx, payout, { kind: 'payout_paid', to: accounts.payouts })
+    sideEffects: async (tx, payout) => {
+      await releaseHold(tx, payout, { kind: 'payout_paid', to: accounts.payouts })
       await publish(tx, {
-        ...aboutPayout(payout),
+        ...payoutEventOf(payout),
         type: 'payout.paid',
         data: { requestId: payment.requestId, stars: Number(payout.stars) },
       })

@@ -1,23 +1,23 @@
 import type { Audit, Operator } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { publish } from '../platform/queue/outbox.ts'
-import { aboutPayout, emptyHold, takeStep } from './payout-transition.ts'
+import { payoutEventOf, releaseHold, changePayoutState } from './payout-transition.ts'
 import { userAccountOf } from './rules.ts'
 
 type Rejection = { readonly requestId: string; readonly reason: string }
 
 /** Rejects a payout that is not paid yet and gives the held Stars back. */
 export const payoutReject = (ctx: Ctx, audit: Audit, operator: Operator, rejection: Rejection) =>
-  takeStep(ctx, audit, operator, {
+  changePayoutState(ctx, audit, operator, {
     requestId: rejection.requestId,
     to: 'rejected',
     details: { reason: rejection.reason },
     columns: { rejected_by: operator.operatorId, reject_reason: rejection.reason },
-    within: async (tx, payout) => {
+    sideEffects: async (tx, payout) => {
       const account = userAccountOf(payout.agent_id, payout.user_ref)
-      await emptyHold(tx, payout, { kind: 'payout_released', to: account })
+      await releaseHold(tx, payout, { kind: 'payout_released', to: account })
       await publish(tx, {
-        ...aboutPayout(payout),
+        ...payoutEventOf(payout),
         type: 'payout.rejected',
         data: { requestId: rejection.requestId, stars: Number(payout.stars), reason: rejection.reason },
       })

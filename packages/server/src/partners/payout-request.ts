@@ -5,10 +5,10 @@ import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { publish } from '../platform/queue/outbox.ts'
-import { holdAccountOf, moveStars, userAccountOf } from './rules.ts'
+import { holdAccountOf, starTransferLines, userAccountOf } from './rules.ts'
 import { insertPayout } from './store.ts'
 
-type Wanted = {
+type PayoutRequest = {
   readonly agentId: string
   readonly mode: Mode
   readonly userRef: string
@@ -16,15 +16,15 @@ type Wanted = {
 }
 
 /** Moves the Stars to the hold of this request; false where the user has too few. */
-const holdStars = async (tx: Tx, wanted: Wanted, requestId: string): Promise<boolean> => {
-  const { agentId, mode, userRef, stars } = wanted
+const holdStars = async (tx: Tx, request: PayoutRequest, requestId: string): Promise<boolean> => {
+  const { agentId, mode, userRef, stars } = request
   try {
     await post(tx, {
       agentId,
       mode,
       kind: 'payout_hold',
       reference: requestId,
-      lines: moveStars(userAccountOf(agentId, userRef), holdAccountOf(requestId), BigInt(stars)),
+      lines: starTransferLines(userAccountOf(agentId, userRef), holdAccountOf(requestId), BigInt(stars)),
     })
     return true
   } catch (error) {
@@ -34,11 +34,11 @@ const holdStars = async (tx: Tx, wanted: Wanted, requestId: string): Promise<boo
 }
 
 /** Holds the Stars and queues the request for people; who has too few is refused, or gets a simulated one. */
-const queuePayout = async (tx: Tx, wanted: Wanted, mayPretend: boolean) => {
-  const { agentId, mode, userRef, stars } = wanted
+const queuePayout = async (tx: Tx, request: PayoutRequest, allowSimulated: boolean) => {
+  const { agentId, mode, userRef, stars } = request
   const requestId = tx.ids.make('pay_')
-  const held = await holdStars(tx, wanted, requestId)
-  if (!held && !mayPretend) throw new Refusal('insufficient_stars')
+  const held = await holdStars(tx, request, requestId)
+  if (!held && !allowSimulated) throw new Refusal('insufficient_stars')
   await insertPayout(tx, { agentId, requestId, mode, userRef, stars: BigInt(stars), simulated: !held })
   const status = 'queued' as const
   await publish(tx, {
@@ -52,11 +52,11 @@ const queuePayout = async (tx: Tx, wanted: Wanted, mayPretend: boolean) => {
 }
 
 /** For modules above: Stars that really are there. */
-export const requestPayout = (tx: Tx, wanted: Wanted) => queuePayout(tx, wanted, false)
+export const requestPayout = (tx: Tx, request: PayoutRequest) => queuePayout(tx, request, false)
 
 /** A partner asks for one of its users. A test key with too few gets a simulated one. */
 export const payoutRequest = async (
   ctx: Ctx,
   { agentId, mode }: Agent,
-  { userRef, stars }: Pick<Wanted, 'userRef' | 'stars'>,
+  { userRef, stars }: Pick<PayoutRequest, 'userRef' | 'stars'>,
 ) => inTransaction(ctx, agentId, (tx) => queuePayout(tx, { agentId, mode, userRef, stars }, mode === 'test'))

@@ -1,13 +1,13 @@
 import type { Audit, Operator } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
-import { takeStep } from './payout-transition.ts'
+import { changePayoutState } from './payout-transition.ts'
 
 /** The first operator looks at it; whoever that is cannot approve it. */
 export const payoutReview = (ctx: Ctx, audit: Audit, operator: Operator, requestId: string) =>
-  takeStep(ctx, audit, operator, {
+  changePayoutState(ctx, audit, operator, {
     requestId,
     to: 'in_review',
     details: {},
     columns: { reviewed_by: operator.operatorId },
-    within: async () => undefined,
+    sideEffects: async () => undefined,
   })

@@ -13,7 +13,7 @@ type Operator = typeof ada
 
 const request = (userRef: string, stars: number, agent = live) =>
   harness.call('POST', '/api/partner/payout/request', { key: agent.apiKey, body: { userRef, stars } })
-const give = (userRef: string, points: number, agent = live) =>
+const convertPoints = (userRef: string, points: number, agent = live) =>
   harness.call('POST', '/api/partner/points/convert', { key: agent.apiKey, body: { userRef, points } })
 const step = (operator: Operator, requestId: string, name: string, body?: unknown) =>
   harness.operate('POST', `/operator/payouts/${requestId}/${name}`, { key: operator.operatorKey, body })
@@ -26,8 +26,8 @@ const balance = async (account: string, agent = live): Promise<number> => {
 }
 const starsOfUser = (userRef: string, agent = live) => balance(userAccountOf(agent.agentId, userRef), agent)
 /** A queued request of 40 of 100 Stars. */
-const queued = async (userRef: string): Promise<string> => {
-  await give(userRef, 100)
+const requestQueuedPayout = async (userRef: string): Promise<string> => {
+  await convertPoints(userRef, 100)
   const { status, json } = await request(userRef, 40)
   assert.equal(status, 200)
   return json.requestId as string
@@ -47,7 +47,7 @@ const auditOf = async (requestId: string): Promise<string[]> => {
 }
 
 void test('a request holds the Stars at once', async () => {
-  const requestId = await queued('holder')
+  const requestId = await requestQueuedPayout('holder')
   assert.match(requestId, /^pay_/)
   assert.equal(await starsOfUser('holder'), 60)
   assert.equal(await balance(`hold:${requestId}`), 40)
@@ -57,7 +57,7 @@ void test('a request holds the Stars at once', async () => {
 })
 
 void test('two operators bring it to paid; the hold leaves the book, and the log has every step', async () => {
-  const requestId = await queued('paid')
+  const requestId = await requestQueuedPayout('paid')
   assert.equal((await step(ada, requestId, 'review')).json.status, 'in_review')
   assert.equal((await step(bob, requestId, 'approve')).json.status, 'approved')
   assert.equal((await step(ada, requestId, 'pay', { paymentRef: 'wire 7' })).json.status, 'paid')
@@ -74,7 +74,7 @@ void test('two operators bring it to paid; the hold leaves the book, and the log
 })
 
 void test('who reviewed it cannot approve it, not even past the code', async () => {
-  const requestId = await queued('alone')
+  const requestId = await requestQueuedPayout('alone')
   await step(ada, requestId, 'review')
   const { status, json } = await step(ada, requestId, 'approve')
   assert.equal(status, 403)
@@ -91,7 +91,7 @@ void test('who reviewed it cannot approve it, not even past the code', async () 
 for (const steps of [[], ['review'], ['review', 'approve']]) {
   void test(`rejecting after [${steps.join(', ')}] gives the Stars back once, and that is the end`, async () => {
     const userRef = `rejected-${steps.length}`
-    const requestId = await queued(userRef)
+    const requestId = await requestQueuedPayout(userRef)
     for (const [index, name] of steps.entries())
       assert.equal((await step(index === 0 ? ada : bob, requestId, name)).status, 200)
     assert.equal((await step(bob, requestId, 'reject', { reason: 'unknown user' })).json.status, 'rejected')
@@ -103,7 +103,7 @@ for (const steps of [[], ['review'], ['review', 'approve']]) {
 }
 
 void test('no step can be skipped, by the program or by the database', async () => {
-  const requestId = await queued('skip')
+  const requestId = await requestQueuedPayout('skip')
   for (const [name, body] of [['approve'], ['pay', { paymentRef: 'x' }]] as const)
     assert.equal((await step(bob, requestId, name, body)).status, 403)
   const set = (columns: string) =>
@@ -129,7 +129,7 @@ void test('an unknown request is not found', async () => {
 })
 
 void test('the list pages through the queue, oldest first', async () => {
-  const ids = [await queued('list-1'), await queued('list-2')]
+  const ids = [await requestQueuedPayout('list-1'), await requestQueuedPayout('list-2')]
   const listed: string[] = []
   for (let after = ''; ;) {
     const { json } = await harness.operate('GET', `/operator/payouts?status=queued&limit=1&after=${after}`, {
@@ -156,7 +156,7 @@ void test('a test key without a balance gets a simulated request that moves no v
 })
 
 void test('a test key with a balance has it held like a live one', async () => {
-  await give('tester', 10, sandbox)
+  await convertPoints('tester', 10, sandbox)
   const { json } = await request('tester', 10, sandbox)
   assert.equal(await starsOfUser('tester', sandbox), 0)
   assert.equal(await balance(`hold:${json.requestId}`, sandbox), 10)
@@ -171,7 +171,7 @@ void test('a live request without a balance is refused and leaves nothing behind
 for (const parallel of [2, 20, 100]) {
   void test(`of ${parallel} requests at once for all of the Stars, exactly one holds them`, async () => {
     const userRef = `race-${parallel}`
-    await give(userRef, 50)
+    await convertPoints(userRef, 50)
     const answers = await Promise.all(Array.from({ length: parallel }, () => request(userRef, 50)))
     const taken = answers.filter((answer) => answer.status === 200)
     assert.equal(taken.length, 1)
@@ -184,7 +184,7 @@ for (const parallel of [2, 20, 100]) {
 void test('of two operators who pay and reject at once, one acts, and the Stars go one way', async () => {
   for (let round = 0; round < 5; round++) {
     const userRef = `clash-${round}`
-    const requestId = await queued(userRef)
+    const requestId = await requestQueuedPayout(userRef)
     await step(ada, requestId, 'review')
     await step(bob, requestId, 'approve')
     const answers = await Promise.all([

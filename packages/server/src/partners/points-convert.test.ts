@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startHarness, type Answered } from '../../test/fixtures/harness.ts'
+import { startHarness, type TestResponse } from '../../test/fixtures/harness.ts'
 import { claimOf, starsOf, userAccountOf } from './rules.ts'
 
 const harness = await startHarness()
@@ -26,7 +26,7 @@ const eventsAbout = async (userRef: string): Promise<unknown[]> => {
   )
   return rows.map((row: { data: unknown }) => row.data)
 }
-const bodyOf = (answer: Answered) => {
+const bodyOf = (answer: TestResponse) => {
   assert.equal(answer.status, 200, answer.text)
   return answer.json as { balance: number; deduplicated?: boolean }
 }
@@ -137,7 +137,7 @@ void test('what does not fit the schema is refused', async () => {
 
 for (const parallel of [2, 20, 100]) {
   const many = <T>(work: () => Promise<T>) => Promise.all(Array.from({ length: parallel }, work))
-  const countFresh = (answers: readonly Answered[]) =>
+  const countFresh = (answers: readonly TestResponse[]) =>
     answers.filter((answer) => bodyOf(answer).deduplicated !== true).length
 
   void test(`${parallel} calls at once with one key in the body convert once`, async () => {

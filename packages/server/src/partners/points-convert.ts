@@ -7,8 +7,8 @@ import { publish } from '../platform/queue/outbox.ts'
 import {
   accounts,
   claimOf,
-  isKeyed,
-  moveStars,
+  hasIdempotencyKey,
+  starTransferLines,
   referenceOf,
   starsOf,
   userAccountOf,
@@ -21,7 +21,11 @@ import {
   updateConversionRenewed,
 } from './store.ts'
 
-type Wanted = { readonly userRef: string; readonly points: number; readonly key: string | undefined }
+type ConversionRequest = {
+  readonly userRef: string
+  readonly points: number
+  readonly key: string | undefined
+}
 
 /** The stored balance where this call is a repeat, else the time of the claim it now has. */
 const claimConversion = async (
@@ -33,7 +37,7 @@ const claimConversion = async (
   const row = await findConversion(tx, conversion)
   if (row.user_ref !== conversion.userRef || row.points !== conversion.points)
     throw new Refusal('idempotency_key_reused')
-  if (isKeyed(conversion.claim) || !row.outlived) return { stored: row.balance }
+  if (hasIdempotencyKey(conversion.claim) || !row.outlived) return { stored: row.balance }
   return { claimedAt: await updateConversionRenewed(tx, conversion) }
 }
 
@@ -49,7 +53,7 @@ const postStars = async (tx: Tx, conversion: Conversion, claimedAt: Date): Promi
     mode,
     kind: 'points_convert',
     reference: referenceOf(claim, claimedAt),
-    lines: moveStars(accounts.receivable, account, stars),
+    lines: starTransferLines(accounts.receivable, account, stars),
   })
   const balance = balanceAfter(posting, account)
   await publish(tx, {
@@ -63,14 +67,14 @@ const postStars = async (tx: Tx, conversion: Conversion, claimedAt: Date): Promi
 }
 
 /** Converts points to Stars once: the repeat gets the stored answer and is told so. */
-export const pointsConvert = async (ctx: Ctx, agent: Agent, wanted: Wanted) =>
+export const pointsConvert = async (ctx: Ctx, agent: Agent, request: ConversionRequest) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
     const conversion: Conversion = {
       agentId: agent.agentId,
       mode: agent.mode,
-      userRef: wanted.userRef,
-      points: wanted.points,
-      claim: claimOf(wanted),
+      userRef: request.userRef,
+      points: request.points,
+      claim: claimOf(request),
     }
     const claimed = await claimConversion(tx, conversion)
     if ('stored' in claimed) return { balance: Number(claimed.stored), deduplicated: true }

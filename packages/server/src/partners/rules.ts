@@ -3,7 +3,7 @@ import type { Mode, PayoutState } from '@pohf/protocol'
 import type { Line } from '../ledger/index.ts'
 
 /** Calls without a key are the same call for this long. */
-export const sameCallHours = 24
+export const deduplicationHours = 24
 
 /** 1 point = 1 Star; a fraction is never rounded up into value. */
 export const starsOf = (points: number): bigint => BigInt(Math.floor(points))
@@ -17,7 +17,7 @@ export const userAccountOf = (agentId: string, userRef: string): string =>
   `stars:user:${sha256(agentId, userRef)}`
 export const holdAccountOf = (requestId: string): string => `hold:${requestId}`
 
-export const moveStars = (from: string, to: string, amount: bigint): Line[] => [
+export const starTransferLines = (from: string, to: string, amount: bigint): Line[] => [
   { account: from, unit: 'star', amount: -amount },
   { account: to, unit: 'star', amount },
 ]
@@ -35,13 +35,13 @@ export const claimOf = (call: {
   readonly points: number
   readonly key: string | undefined
 }): string => (call.key === undefined ? `same:${sha256(call.userRef, call.points)}` : `key:${call.key}`)
-export const isKeyed = (claim: string): boolean => claim.startsWith('key:')
+export const hasIdempotencyKey = (claim: string): boolean => claim.startsWith('key:')
 
 /** The name of the posting. A call without a key may come again after its time and is then another one. */
 export const referenceOf = (claim: string, claimedAt: Date): string =>
-  isKeyed(claim) ? claim : `${claim}:${claimedAt.getTime()}`
+  hasIdempotencyKey(claim) ? claim : `${claim}:${claimedAt.getTime()}`
 
-const steps: Readonly<Record<PayoutState, readonly PayoutState[]>> = {
+const transitions: Readonly<Record<PayoutState, readonly PayoutState[]>> = {
   queued: ['in_review', 'rejected'],
   in_review: ['approved', 'rejected'],
   approved: ['paid', 'rejected'],
@@ -49,12 +49,13 @@ const steps: Readonly<Record<PayoutState, readonly PayoutState[]>> = {
   rejected: [],
 }
 /** Why an operator may not take this step, or undefined. The database enforces the same. */
-export const stepFault = (
+export const findTransitionError = (
   payout: { readonly state: PayoutState; readonly reviewedBy: string | null },
   to: PayoutState,
   operatorId: string,
 ): string | undefined => {
-  if (!steps[payout.state].includes(to)) return `This payout is ${payout.state}: it cannot become ${to}.`
+  if (!transitions[payout.state].includes(to))
+    return `This payout is ${payout.state}: it cannot become ${to}.`
   if (to === 'approved' && payout.reviewedBy === operatorId)
     return 'You reviewed this payout. Another operator must approve it.'
   return undefined

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Mode, PayoutState } from '@pohf/protocol'
 import { now, type Tx } from '../platform/db/db.ts'
-import { sameCallHours, type Conversion } from './rules.ts'
+import { deduplicationHours, type Conversion } from './rules.ts'
 
 /** The time of the claim where it is new; undefined where it stands. A claim under way is waited for. */
 export const insertConversion = async (
@@ -30,14 +30,16 @@ export const findConversion = async (tx: Tx, conversion: Conversion) =>
   tx
     .selectFrom('partner_conversions')
     .select(['user_ref', 'points', 'balance'])
-    .select(sql<boolean>`claimed_at <= pohf_now() - make_interval(hours => ${sameCallHours})`.as('outlived'))
+    .select(
+      sql<boolean>`claimed_at <= pohf_now() - make_interval(hours => ${deduplicationHours})`.as('outlived'),
+    )
     .where('agent_id', '=', conversion.agentId)
     .where('mode', '=', conversion.mode)
     .where('claim', '=', conversion.claim)
     .forUpdate()
     .executeTakeFirstOrThrow()
 
-const conversionRow = (tx: Tx, conversion: Conversion) =>
+const conversionUpdate = (tx: Tx, conversion: Conversion) =>
   tx
     .updateTable('partner_conversions')
     .where('agent_id', '=', conversion.agentId)
@@ -45,7 +47,7 @@ const conversionRow = (tx: Tx, conversion: Conversion) =>
     .where('claim', '=', conversion.claim)
 
 export const updateConversionRenewed = async (tx: Tx, conversion: Conversion): Promise<Date> => {
-  const row = await conversionRow(tx, conversion)
+  const row = await conversionUpdate(tx, conversion)
     .set({ claimed_at: now() })
     .returning('claimed_at')
     .executeTakeFirstOrThrow()
@@ -57,7 +59,7 @@ export const updateConversionBalance = async (
   conversion: Conversion,
   balance: bigint,
 ): Promise<void> => {
-  await conversionRow(tx, conversion).set({ balance }).execute()
+  await conversionUpdate(tx, conversion).set({ balance }).execute()
 }
 
 type NewPayout = {
@@ -123,7 +125,7 @@ export const listPayouts = async (
   return (page.state === undefined ? query : query.where('state', '=', page.state)).execute()
 }
 
-type StepColumns = {
+type TransitionColumns = {
   reviewed_by?: string
   approved_by?: string
   paid_by?: string
@@ -135,7 +137,7 @@ export const updatePayoutState = async (
   tx: Tx,
   payout: Pick<PayoutRow, 'agent_id' | 'request_id'>,
   state: PayoutState,
-  columns: StepColumns,
+  columns: TransitionColumns,
 ): Promise<void> => {
   await tx
     .updateTable('payout_requests')

@@ -1,7 +1,7 @@
-export type { PaidCheckout, Settler, Settlers, TakenChange } from './card/apply.ts'
+export type { PaidCheckout, Settler, Settlers, ReversalChange } from './card/apply.ts'
 export { makeCardProvider } from './card/provider.ts'
 export { makePayments, type Payments } from './card/checkout.ts'
-export { duties } from './jobs.ts'
+export { jobs } from './jobs.ts'
 export { pages } from './card/pages.ts'
 export { requestRefund } from './refunds/request-refund.ts'
 export { operatorRoutes, routes } from './routes.ts'
@@ -9,18 +9,18 @@ export {
   findPaidCheckout,
   listPaidBetween,
   listPaidCheckouts,
-  listPaidOf,
+  listPaidAmong,
   listUnmatchedEvents,
 } from './store.ts'
 export { challengeHeaders, requirementOf } from './x402/challenge.ts'
 export { checkPayment, type SignedPayment } from './x402/check.ts'
-export { makeSettlement, type Settlement, type Standing } from './x402/settlement.ts'
-export type { Proof } from './x402/chain.ts'
-export { networkOf, usdcOf, type Network } from './x402/network.ts'
+export { makeSettlement, type Settlement, type SettlementStatus } from './x402/settlement.ts'
+export type { SettlementProof } from './x402/chain.ts'
+export { networkOf, usdcMicroOf, type Network } from './x402/network.ts'
 export { parsePayment, type Payment } from './x402/parse.ts'
 export {
-  listUnfinal as listUnfinalPayments,
-  updateLooked as markPaymentLooked,
+  listUnfinalized as listUnfinalPayments,
+  updateChecked as markPaymentLooked,
   updateSettled as markPaymentSettled,
   updateVoid as markPaymentVoid,
 } from './x402/store.ts'

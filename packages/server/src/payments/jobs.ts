@@ -1,37 +1,37 @@
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
-import type { Duty } from '../platform/queue/worker.ts'
-import { applyFact, applyMessage, type Settlers } from './card/apply.ts'
-import { ProviderFault, type CardProvider } from './card/provider.ts'
+import type { Job } from '../platform/queue/worker.ts'
+import { applyFact, applyCardEvent, type Settlers } from './card/apply.ts'
+import { CardProviderError, type CardProvider } from './card/provider.ts'
 import { sendRefunds } from './refunds/send-refunds.ts'
 import {
   deleteOldCardEvents,
   findLastCardEvent,
   listCardEventsKnown,
-  listCheckoutsToAsk,
-  updateAsked,
+  listCheckoutsToPoll,
+  updateCheckoutPolled,
   updateCheckoutState,
   updateDueExpired,
 } from './store.ts'
 
 const batchMax = 200
-const askMax = 20
+const pollMax = 20
 
 /** Nothing is lost where the provider is away: the next look asks again. */
-const unlessAway = async (work: () => Promise<number>): Promise<number> => {
+const unlessProviderFails = async (work: () => Promise<number>): Promise<number> => {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof ProviderFault) return 0
+    if (error instanceof CardProviderError) return 0
     throw error
   }
 }
 
 /** Asks how checkouts stand that have been open for long: their message may be lost. */
-const askAboutOpen = async (ctx: Ctx, provider: CardProvider, settlers: Settlers): Promise<number> => {
-  const due = await inTransaction(ctx, 'system', (tx) => listCheckoutsToAsk(tx, askMax))
+const pollOpenCheckouts = async (ctx: Ctx, provider: CardProvider, settlers: Settlers): Promise<number> => {
+  const due = await inTransaction(ctx, 'system', (tx) => listCheckoutsToPoll(tx, pollMax))
   for (const { sessionId, outlived, ...key } of due) {
-    await inTransaction(ctx, 'system', (tx) => updateAsked(tx, key))
+    await inTransaction(ctx, 'system', (tx) => updateCheckoutPolled(tx, key))
     const found = await provider.findSession(sessionId)
     // Another account, or a stand-in that has forgotten it. Should money come after all, it still counts.
     if (found === 'unknown') {
@@ -39,16 +39,16 @@ const askAboutOpen = async (ctx: Ctx, provider: CardProvider, settlers: Settlers
       continue
     }
     // Our time is over and the page still takes money: it is closed there first.
-    const fact = found?.standing === 'open' && outlived ? await provider.expireSession(sessionId) : found
+    const fact = found?.state === 'open' && outlived ? await provider.expireSession(sessionId) : found
     if (fact) await inTransaction(ctx, 'system', (tx) => applyFact(tx, settlers, fact))
   }
   return due.length
 }
 
 /** Reads what the provider has said and we may not have heard: refunds and disputes show nowhere else. */
-const catchUp = async (ctx: Ctx, provider: CardProvider, settlers: Settlers): Promise<number> => {
+const applyMissedEvents = async (ctx: Ctx, provider: CardProvider, settlers: Settlers): Promise<number> => {
   const since = await inTransaction(ctx, 'system', findLastCardEvent)
-  const messages = await provider.listMessages(since)
+  const messages = await provider.listCardEvents(since)
   const known = await inTransaction(ctx, 'system', (tx) =>
     listCardEventsKnown(
       tx,
@@ -56,44 +56,43 @@ const catchUp = async (ctx: Ctx, provider: CardProvider, settlers: Settlers): Pr
     ),
   )
   const missed = messages.filter(({ eventId }) => !known.has(eventId))
-  for (const message of missed) await applyMessage(ctx, settlers, message)
-  if (missed.length > 0)
-    ctx.log.warn({ missed: missed.length }, 'messages of the card provider had not arrived; they count now')
+  for (const message of missed) await applyCardEvent(ctx, settlers, message)
+  if (missed.length > 0) ctx.log.warn({ missed: missed.length }, 'missed card events applied')
   return 0
 }
 
-export const duties = (
+export const jobs = (
   ctx: Ctx,
   parts: { readonly provider: CardProvider | undefined; readonly settlers: Settlers },
-): Duty[] => {
+): Job[] => {
   const { provider, settlers } = parts
   return [
     {
-      name: 'checkouts',
+      name: 'expire checkouts',
       everyMs: 60_000,
       run: () => inTransaction(ctx, 'system', (tx) => updateDueExpired(tx, batchMax)),
     },
     {
-      name: 'card messages kept',
+      name: 'delete old card events',
       everyMs: 3_600_000,
       run: () => inTransaction(ctx, 'system', (tx) => deleteOldCardEvents(tx, batchMax)),
     },
     ...(provider
       ? [
           {
-            name: 'card refunds',
+            name: 'send card refunds',
             everyMs: 5_000,
             run: () => sendRefunds(ctx, { provider, settlers }),
           },
           {
-            name: 'open card checkouts',
+            name: 'poll open card checkouts',
             everyMs: 60_000,
-            run: () => unlessAway(() => askAboutOpen(ctx, provider, settlers)),
+            run: () => unlessProviderFails(() => pollOpenCheckouts(ctx, provider, settlers)),
           },
           {
-            name: 'missed card messages',
+            name: 'apply missed card events',
             everyMs: 300_000,
-            run: () => unlessAway(() => catchUp(ctx, provider, settlers)),
+            run: () => unlessProviderFails(() => applyMissedEvents(ctx, provider, settlers)),
           },
         ]
       : []),

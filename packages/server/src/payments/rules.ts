@@ -17,22 +17,22 @@ export type NewCheckout = {
 }
 
 /** Cents as dollars, for people. */
-export const writeUsd = (cents: bigint): string =>
+export const formatUsd = (cents: bigint): string =>
   `${cents / 100n}.${String(cents % 100n).padStart(2, '0')} USD`
 
-type Shown = {
+type CheckoutView = {
   readonly mode: Mode
   readonly state: CheckoutState
   readonly purpose: 'credits' | 'order'
-  readonly outlived: boolean
+  readonly isPastExpiry: boolean
   /** The provider has a page for it. */
   readonly payable: boolean
   /** The provider sent the person back here and said that it is paid. */
   readonly returned: boolean
   readonly amountUsdCents: bigint
-  readonly takenUsdCents: bigint
+  readonly reversedUsdCents: bigint
 }
-type Words = {
+type CheckoutText = {
   readonly chip: 'ok' | 'test' | 'warn' | 'stop'
   readonly label: string
   /** What is so, in one sentence. */
@@ -42,7 +42,11 @@ type Words = {
   readonly next?: 'pay' | 'wait'
 }
 
-const paidWords = ({ purpose, amountUsdCents, takenUsdCents }: Shown): Words => {
+const paidText = ({
+  purpose,
+  amountUsdCents,
+  reversedUsdCents: takenUsdCents,
+}: CheckoutView): CheckoutText => {
   const credits = purpose === 'credits'
   if (takenUsdCents === 0n)
     return {
@@ -58,13 +62,13 @@ const paidWords = ({ purpose, amountUsdCents, takenUsdCents }: Shown): Words => 
     chip: 'warn',
     label: whole ? 'Taken back' : 'Partly taken back',
     title: whole ? 'The payment was taken back.' : 'A part of the payment was taken back.',
-    text: `${whole ? 'All' : writeUsd(takenUsdCents)} of it was refunded or is disputed.${
+    text: `${whole ? 'All' : formatUsd(takenUsdCents)} of it was refunded or is disputed.${
       credits ? ' The credits of that part are taken back too.' : ''
     }`,
   }
 }
 
-const testWords = (state: CheckoutState): Words =>
+const testText = (state: CheckoutState): CheckoutText =>
   state === 'completed'
     ? {
         chip: 'test',
@@ -79,7 +83,7 @@ const testWords = (state: CheckoutState): Words =>
         text: 'No card is needed and nothing is charged.',
       }
 
-const openWords = ({ payable, returned }: Shown): Words => {
+const openText = ({ payable, returned }: CheckoutView): CheckoutText => {
   if (!payable)
     return {
       chip: 'warn',
@@ -105,8 +109,8 @@ const openWords = ({ payable, returned }: Shown): Words => {
 }
 
 /** What the page of a checkout says. Every line is true whatever the reader hoped for. */
-export const checkoutWords = (shown: Shown): Words => {
-  const { mode, state, outlived, payable } = shown
+export const checkoutTextOf = (view: CheckoutView): CheckoutText => {
+  const { mode, state, isPastExpiry: outlived, payable } = view
   if (state === 'failed')
     return {
       chip: 'stop',
@@ -114,7 +118,7 @@ export const checkoutWords = (shown: Shown): Words => {
       title: 'The payment failed.',
       text: 'Nothing was charged. Open a new checkout to try again.',
     }
-  if (state === 'completed') return mode === 'test' ? testWords(state) : paidWords(shown)
+  if (state === 'completed') return mode === 'test' ? testText(state) : paidText(view)
   if (state === 'processing')
     return {
       chip: 'warn',
@@ -131,5 +135,5 @@ export const checkoutWords = (shown: Shown): Words => {
       title: 'This checkout is over.',
       text: 'It is too old or was replaced by a newer one. Nothing was charged.',
     }
-  return mode === 'test' ? testWords(state) : openWords(shown)
+  return mode === 'test' ? testText(state) : openText(view)
 }

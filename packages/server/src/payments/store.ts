@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { now, type Tx } from '../platform/db/db.ts'
-import type { Outcome } from './card/apply.ts'
-import type { CardMessage, DisputeState } from './card/facts.ts'
+import type { CardEventOutcome } from './card/apply.ts'
+import type { CardEvent, DisputeState } from './card/facts.ts'
 import { checkoutHours, type CheckoutState, type NewCheckout } from './rules.ts'
 
-type Key = Pick<NewCheckout, 'agentId' | 'mode' | 'purpose' | 'reference'>
+type CheckoutKey = Pick<NewCheckout, 'agentId' | 'mode' | 'purpose' | 'reference'>
 type RowKey = { readonly agentId: string; readonly checkoutId: string }
 
 /** Closes the open checkout of this reference where it is too old or asks for another amount. */
@@ -62,7 +62,7 @@ export const insertCheckout = async (tx: Tx, checkoutId: string, checkout: NewCh
   )
 
 /** Open, or an order's that a slow payment is under way for. */
-export const findOpenCheckout = async (tx: Tx, key: Key) =>
+export const findOpenCheckout = async (tx: Tx, key: CheckoutKey) =>
   openOf(
     await tx
       .selectFrom('checkouts')
@@ -149,9 +149,9 @@ export type CheckoutRow = {
   readonly amountUsdCents: bigint
   readonly providerSessionId: string | null
   readonly paymentId: string | null
-  readonly takenUsdCents: bigint
-  readonly takenRevision: number
-  readonly givenUsdCents: bigint
+  readonly reversedUsdCents: bigint
+  readonly reversalRevision: number
+  readonly ownRefundsUsdCents: bigint
 }
 const rowQuery = (tx: Tx) =>
   tx
@@ -171,9 +171,9 @@ const rowOf = (
     amountUsdCents: row.amount_usd_cents,
     providerSessionId: row.provider_session_id,
     paymentId: row.payment_id,
-    takenUsdCents: row.taken_usd_cents,
-    takenRevision: row.taken_revision,
-    givenUsdCents: row.given_usd_cents,
+    reversedUsdCents: row.taken_usd_cents,
+    reversalRevision: row.taken_revision,
+    ownRefundsUsdCents: row.given_usd_cents,
   }
 // Not the strongest lock: a refund that is asked for refers to its checkout, under the lock of what was paid for.
 export const findCheckoutForUpdate = async (tx: Tx, checkoutId: string) =>
@@ -214,9 +214,9 @@ export const updateCheckoutState = async (
     .execute()
 }
 
-export const updateTaken = async (
+export const updateReversed = async (
   tx: Tx,
-  row: RowKey & { readonly takenRevision: number },
+  row: RowKey & { readonly reversalRevision: number },
   after: { readonly takenUsdCents: bigint; readonly givenUsdCents: bigint },
 ): Promise<void> => {
   await tx
@@ -224,7 +224,7 @@ export const updateTaken = async (
     .set({
       taken_usd_cents: after.takenUsdCents,
       given_usd_cents: after.givenUsdCents,
-      taken_revision: row.takenRevision + 1,
+      taken_revision: row.reversalRevision + 1,
     })
     .where('agent_id', '=', row.agentId)
     .where('checkout_id', '=', row.checkoutId)
@@ -268,7 +268,7 @@ export const listDisputes = async (tx: Tx, paymentId: string) => {
   return rows.map((row) => ({ state: row.state as DisputeState, amountUsdCents: row.amount_usd_cents }))
 }
 
-export const findCardEvent = async (tx: Tx, eventId: string): Promise<boolean> => {
+export const hasCardEvent = async (tx: Tx, eventId: string): Promise<boolean> => {
   const row = await tx
     .selectFrom('card_events')
     .select('event_id')
@@ -280,7 +280,7 @@ export const findCardEvent = async (tx: Tx, eventId: string): Promise<boolean> =
 /** Of the same message at the same time, one keeps the row; the other had nothing left to change. */
 export const insertCardEvent = async (
   tx: Tx,
-  event: Omit<CardMessage, 'fact'> & { readonly subject: string; readonly outcome: Outcome },
+  event: Omit<CardEvent, 'fact'> & { readonly subject: string; readonly outcome: CardEventOutcome },
 ): Promise<void> => {
   await tx
     .insertInto('card_events')
@@ -289,7 +289,7 @@ export const insertCardEvent = async (
       type: event.type,
       subject: event.subject,
       outcome: event.outcome,
-      said_at: event.saidAt,
+      said_at: event.occurredAt,
     })
     .onConflict((conflict) => conflict.doNothing())
     .execute()
@@ -337,7 +337,7 @@ export const deleteOldCardEvents = async (tx: Tx, limit: number): Promise<number
 }
 
 /** Checkouts at the provider that are ten minutes old, or older than ten minutes since the last question. */
-export const listCheckoutsToAsk = async (tx: Tx, limit: number) => {
+export const listCheckoutsToPoll = async (tx: Tx, limit: number) => {
   const rows = await tx
     .selectFrom('checkouts')
     .select(['agent_id', 'checkout_id', 'provider_session_id'])
@@ -356,7 +356,7 @@ export const listCheckoutsToAsk = async (tx: Tx, limit: number) => {
   }))
 }
 
-export const updateAsked = async (tx: Tx, key: RowKey): Promise<void> => {
+export const updateCheckoutPolled = async (tx: Tx, key: RowKey): Promise<void> => {
   await tx
     .updateTable('checkouts')
     .set({ provider_asked_at: now() })
@@ -404,7 +404,7 @@ export const findPaidCheckout = async (tx: Tx, checkoutId: string) =>
   )
 
 /** Of these checkouts, those that were paid. */
-export const listPaidOf = async (tx: Tx, checkoutIds: readonly string[]): Promise<ReadonlySet<string>> => {
+export const listPaidAmong = async (tx: Tx, checkoutIds: readonly string[]): Promise<ReadonlySet<string>> => {
   const { rows } = await sql<{ checkout_id: string }>`
     select checkout_id from checkouts
     where checkout_id = any(${[...checkoutIds]}::text[]) and state = 'completed'`.execute(tx)

@@ -1,13 +1,13 @@
-import { Answer } from '../platform/http/call.ts'
+import { ApiResponse } from '../platform/http/call.ts'
 import type { Config } from '../platform/ops/config.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { recoveryMessage, type PurchaseState } from './rules.ts'
 import type { Purchase } from './store.ts'
 
 /** Who asks, and how it paid. */
-export type Asker = {
+export type PurchaseCaller = {
   /** Whether it has shown that it is who bought: the secret id, the wallet, the key, or it was there from the start. */
-  readonly proven: boolean
+  readonly isBuyer: boolean
   /** The whole id, for the one who began without one. */
   readonly purchaseId: string | undefined
   readonly header: 'x-payment' | 'payment-signature'
@@ -33,24 +33,24 @@ export const recoverOf = (config: Pick<Config, 'BASE_URL'>, purchaseId: string) 
 const statusUrl = (config: Pick<Config, 'BASE_URL'>, purchaseId: string): string =>
   `${config.BASE_URL}/api/agent/purchases/${purchaseId}`
 
-const responseHeader = (asker: Asker, purchase: Purchase): Record<string, string> => {
+const responseHeader = (caller: PurchaseCaller, purchase: Purchase): Record<string, string> => {
   const receipt = {
     success: true,
     transaction: purchase.transactionHash,
-    network: asker.network,
+    network: caller.network,
     payer: purchase.payer,
   }
-  const name = asker.header === 'x-payment' ? 'x-payment-response' : 'payment-response'
+  const name = caller.header === 'x-payment' ? 'x-payment-response' : 'payment-response'
   return { [name]: Buffer.from(JSON.stringify(receipt)).toString('base64') }
 }
 
 /** Nobody between us and the buyer may keep it, and pages may read its headers. */
-const common = (asker: Asker): Record<string, string> => ({
+const commonHeaders = (caller: PurchaseCaller): Record<string, string> => ({
   'cache-control': 'no-store',
   vary: 'X-PAYMENT, PAYMENT-SIGNATURE, X-Purchase-Id',
   'access-control-expose-headers':
     'PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Purchase-Id, X-Request-Id, Retry-After',
-  ...(asker.purchaseId === undefined ? {} : { 'x-purchase-id': asker.purchaseId }),
+  ...(caller.purchaseId === undefined ? {} : { 'x-purchase-id': caller.purchaseId }),
 })
 
 const retryAfterSeconds = '2'
@@ -58,33 +58,37 @@ const retryAfterSeconds = '2'
 /** How a payment that is not delivered, or not to this caller, is answered: never as a failure. */
 export const pendingAnswer = (
   config: Pick<Config, 'BASE_URL'>,
-  shown: { readonly purchaseId: string; readonly workflowId: string; readonly state: PurchaseState },
-  asker: Asker,
+  purchase: { readonly purchaseId: string; readonly workflowId: string; readonly state: PurchaseState },
+  caller: PurchaseCaller,
 ) =>
-  new Answer(
+  new ApiResponse(
     {
-      purchaseId: shown.purchaseId,
-      workflowId: shown.workflowId,
-      status: shown.state,
-      statusUrl: statusUrl(config, (asker.proven ? asker.purchaseId : undefined) ?? shown.purchaseId),
-      message: messages[shown.state],
-      ...(asker.proven ? {} : { recover: recoverOf(config, shown.purchaseId) }),
+      purchaseId: purchase.purchaseId,
+      workflowId: purchase.workflowId,
+      status: purchase.state,
+      statusUrl: statusUrl(config, (caller.isBuyer ? caller.purchaseId : undefined) ?? purchase.purchaseId),
+      message: messages[purchase.state],
+      ...(caller.isBuyer ? {} : { recover: recoverOf(config, purchase.purchaseId) }),
     },
-    { status: 202, headers: { ...common(asker), 'retry-after': retryAfterSeconds } },
+    { status: 202, headers: { ...commonHeaders(caller), 'retry-after': retryAfterSeconds } },
   )
 
 /** What is said about a purchase to whoever showed its payment: the stored bytes, or how it stands. */
-export const answerOf = (config: Pick<Config, 'BASE_URL'>, purchase: Purchase, asker: Asker) => {
+export const purchaseAnswerOf = (
+  config: Pick<Config, 'BASE_URL'>,
+  purchase: Purchase,
+  caller: PurchaseCaller,
+) => {
   if (purchase.state === 'void')
     throw new Refusal('payment_invalid', {
       message: `The payment did not settle: ${purchase.reason ?? 'it ended'}. Nothing was charged. Sign a new one.`,
     })
-  if (purchase.state !== 'delivered' || purchase.response === null || !asker.proven)
-    return pendingAnswer(config, purchase, asker)
-  return new Answer(undefined, {
+  if (purchase.state !== 'delivered' || purchase.response === null || !caller.isBuyer)
+    return pendingAnswer(config, purchase, caller)
+  return new ApiResponse(undefined, {
     headers: {
-      ...common(asker),
-      ...responseHeader(asker, purchase),
+      ...commonHeaders(caller),
+      ...responseHeader(caller, purchase),
       ...(purchase.mode === 'test' && purchase.unitRef === null ? { 'x-sandbox': 'simulated' } : {}),
     },
     raw: { mediaType: 'application/json; charset=utf-8', text: purchase.response },

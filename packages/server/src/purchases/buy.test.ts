@@ -5,21 +5,21 @@ import { createLocalJWKSet, jwtVerify } from 'jose'
 import { inTransaction } from '../platform/db/db.ts'
 import { reconcile } from '../ledger/index.ts'
 import { decode, encode, makePayer } from '../../test/fixtures/payments/payer.ts'
-import { startShop } from '../../test/fixtures/payments/purchases.ts'
-import { houseAgentId } from '../agents/index.ts'
-import { purchaseComparison } from './reconcile.ts'
+import { startPurchaseHarness } from '../../test/fixtures/payments/purchases.ts'
+import { platformAgentId } from '../agents/index.ts'
+import { purchaseReconciliation } from './reconcile.ts'
 
-const shop = await startShop()
-if (!shop) test('purchases', { skip: 'no chain runs on this system' }, () => undefined)
+const fixture = await startPurchaseHarness()
+if (!fixture) test('purchases', { skip: 'no chain runs on this system' }, () => undefined)
 else {
-  const { chain, harness, ask, fund, signV1, signV2, pay, buy, balanceOf } = shop
+  const { chain, harness, requestChallenge, makeFundedPayer, signV1, signV2, pay, buy, balanceOf } = fixture
   const sandbox = await harness.register('test')
   const price = 10_000n
   const read = (purchaseId: string, headers: Record<string, string> = {}) =>
     harness.call('GET', `/api/agent/purchases/${purchaseId}`, { headers })
 
   test('a good payment is charged once and delivers a credential that verifies, with the answer', async () => {
-    const payer = await fund(30_000n)
+    const payer = await makeFundedPayer(30_000n)
     const before = await balanceOf(chain.payTo.address)
     const { answer, purchaseId } = await buy(payer)
     assert.equal(answer.status, 200, answer.text)
@@ -34,7 +34,7 @@ else {
     const jwks = (await harness.call('GET', '/.well-known/jwks.json')).json
     const { payload } = await jwtVerify(answer.json.pohf_jwt, createLocalJWKSet(jwks))
     assert.equal(payload['test'], true)
-    assert.equal(payload['agent'], houseAgentId(harness.ctx.config, 'test'))
+    assert.equal(payload['agent'], platformAgentId(harness.ctx.config, 'test'))
     assert.deepEqual(payload['purchase'], {
       id: answer.json.purchaseId,
       workflow: 'wf_test_ok',
@@ -50,8 +50,8 @@ else {
   })
 
   test('a version 1 client without a purchase id is delivered, with its own response header and an id for later', async () => {
-    const payer = await fund()
-    const { v1 } = await ask()
+    const payer = await makeFundedPayer()
+    const { v1 } = await requestChallenge()
     const answer = await pay({ 'x-payment': encode(await signV1(payer, v1)) })
     assert.equal(answer.status, 200, answer.text)
     assert.equal(decode(answer.headers['x-payment-response']).network, 'base-sepolia')
@@ -62,7 +62,7 @@ else {
   })
 
   test('the same call again gets the same bytes, charges nothing, and works when the quote is long over', async () => {
-    const payer = await fund()
+    const payer = await makeFundedPayer()
     const { answer, headers, purchaseId } = await buy(payer)
     await harness.advance(3_600_000)
     const again = await pay(headers)
@@ -76,8 +76,8 @@ else {
   })
 
   test('an outsider who reads a settled payment off the chain is told how it stands, and given nothing', async () => {
-    const payer = await fund()
-    const { v1 } = await ask()
+    const payer = await makeFundedPayer()
+    const { v1 } = await requestChallenge()
     const first = await pay({ 'x-payment': encode(await signV1(payer, v1)) })
     assert.equal(first.status, 200, first.text)
     const { transaction } = first.json.payment
@@ -111,7 +111,7 @@ else {
     const opened = await read(new URL(replayed.json.statusUrl).pathname.split('/').at(-1) ?? '')
     assert.equal(opened.json.status, 'delivered')
     assert.equal(opened.json.delivery, undefined)
-    const own = await ask()
+    const own = await requestChallenge()
     assert.equal((await pay({ ...headers, 'x-purchase-id': own.purchaseId })).status, 409)
     const keyed = await harness.call('POST', '/api/agent/tasks/wf_test_ok/buy', {
       key: sandbox.apiKey,
@@ -121,7 +121,7 @@ else {
   })
 
   test('the wallet that paid gets its credential again; another wallet, an old word and a wrong form do not', async () => {
-    const payer = await fund()
+    const payer = await makeFundedPayer()
     const { answer } = await buy(payer)
     const { purchaseId } = answer.json
     const shown = (await read(purchaseId)).json
@@ -145,12 +145,12 @@ else {
   })
 
   test('a payment for one task buys no other, and its id no other payment; nothing is charged for the try', async () => {
-    const payer = await fund()
+    const payer = await makeFundedPayer()
     const { headers, purchaseId, answer } = await buy(payer)
     assert.equal(answer.status, 200)
     const swapped = await pay(headers, 'wf_test_settle_fail')
     assert.equal(swapped.status, 402)
-    const { v1 } = await ask()
+    const { v1 } = await requestChallenge()
     const second = await pay({ 'x-payment': encode(await signV1(payer, v1)), 'x-purchase-id': purchaseId })
     assert.equal(second.status, 409, second.text)
     assert.equal(second.json.error, 'purchase_conflict')
@@ -158,8 +158,8 @@ else {
   })
 
   test('tampered, expired, underpaid, to another payee, without money: refused with a reason and uncharged', async () => {
-    const payer = await fund()
-    const { v2 } = await ask()
+    const payer = await makeFundedPayer()
+    const { v2 } = await requestChallenge()
     const good = await signV2(payer, v2)
     const seconds = Math.floor(harness.ctx.clock.now().getTime() / 1_000)
     const tampered = {
@@ -187,11 +187,11 @@ else {
   })
 
   test('with a key of the same mode the purchase is the agent’s: listed newest first, by pages, and for nobody else', async () => {
-    const payer = await fund()
+    const payer = await makeFundedPayer()
     const other = await harness.register('test')
     const made: string[] = []
     for (let index = 0; index < 3; index++) {
-      const { v2 } = await ask()
+      const { v2 } = await requestChallenge()
       const headers = { 'payment-signature': encode(await signV2(payer, v2)) }
       const answer = await harness.call('POST', '/api/agent/tasks/wf_test_ok/buy', {
         key: sandbox.apiKey,
@@ -214,7 +214,7 @@ else {
     assert.deepEqual((await list('', other.apiKey)).json.purchases, [])
     assert.equal((await list('?cursor=x')).status, 400)
     const live = await harness.register('live')
-    const { v2 } = await ask()
+    const { v2 } = await requestChallenge()
     const answer = await harness.call('POST', '/api/agent/tasks/wf_test_ok/buy', {
       key: live.apiKey,
       headers: { 'payment-signature': encode(await signV2(payer, v2)) },
@@ -233,7 +233,7 @@ else {
     assert.ok(BigInt(sums[0].sold) > 0n)
     assert.equal(sums[0].sold, sums[0].booked)
     assert.equal(sums[0].deliveries, sums[0].events)
-    assert.deepEqual((await reconcile(harness.ctx, [purchaseComparison])).open, [])
+    assert.deepEqual((await reconcile(harness.ctx, [purchaseReconciliation])).open, [])
     // A planted fault: a purchase that was paid and never booked.
     await harness.owner.query(
       `insert into purchases (agent_id, mode, purchase_id, secret_hash, workflow_id, network, payer, amount_usdc_micro)
@@ -244,13 +244,13 @@ else {
       "update purchases set state = 'settled', transaction_hash = '0x1' where purchase_id = $1",
       [`pur_${'p'.repeat(38)}`],
     )
-    const { open } = await reconcile(harness.ctx, [purchaseComparison])
+    const { open } = await reconcile(harness.ctx, [purchaseReconciliation])
     assert.equal(open.length, 1)
     assert.match(open[0]?.detail ?? '', /not in the books/)
   })
 
   test('the database refuses a delivery that nobody paid, a changed payment, and a step that does not exist', async () => {
-    const payer = await fund()
+    const payer = await makeFundedPayer()
     const { answer } = await buy(payer)
     const { purchaseId } = answer.json
     for (const change of [
@@ -274,7 +274,7 @@ else {
 
   test('one wallet may not try without end', async () => {
     const payer = makePayer()
-    const { v2 } = await ask()
+    const { v2 } = await requestChallenge()
     const statuses: number[] = []
     for (let index = 0; index < 125; index++)
       statuses.push((await pay({ 'payment-signature': encode(await signV2(payer, v2)) })).status)

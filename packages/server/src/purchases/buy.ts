@@ -5,27 +5,27 @@ import {
   networkOf,
   parsePayment,
   requirementOf,
-  usdcOf,
+  usdcMicroOf,
   type Network,
   type Payment,
 } from '../payments/index.ts'
-import { Answer, type Agent } from '../platform/http/call.ts'
+import { ApiResponse, type Agent } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { Refusal, errorBodyOf } from '../platform/http/errors.ts'
-import { capCentsOf, findRehearsal, isRehearsalId } from '../work/index.ts'
-import { makePurchaseId, purchaseIdFault, type PurchaseTerms } from './id.ts'
-import { answerOf, pendingAnswer, type Asker } from './answer.ts'
-import { isSecretOf, publicIdOf } from './rules.ts'
-import type { Shop } from './flow.ts'
+import { usdCentsOf, findRehearsal, isRehearsalId } from '../work/index.ts'
+import { makePurchaseId, purchaseIdError, type PurchaseTerms } from './id.ts'
+import { purchaseAnswerOf, pendingAnswer, type PurchaseCaller } from './answer.ts'
+import { matchesSecretHash, publicIdOf } from './rules.ts'
+import type { PurchaseFlow } from './flow.ts'
 import type { Purchase } from './store.ts'
-import { findInStock } from './stock.ts'
+import { findWorkflowInStock } from './stock.ts'
 
 /** The request: which unit, and what its headers and query say about payment. */
-export type Buying = {
+export type BuyRequest = {
   readonly workflowId: string
   /** X-PAYMENT and PAYMENT-SIGNATURE; either may hold either version. */
-  readonly payments: Readonly<Record<Asker['header'], string | undefined>>
+  readonly payments: Readonly<Record<PurchaseCaller['header'], string | undefined>>
   /** X-Purchase-Id, and purchase_id in query or body. */
   readonly purchaseIds: readonly (string | undefined)[]
   readonly agent: Agent | undefined
@@ -34,9 +34,9 @@ export type Buying = {
 export type BuyDeps = {
   readonly ctx: Ctx
   /** Undefined where nothing settles: no chain, or nobody to pay the gas. */
-  readonly shop: Shop | undefined
+  readonly purchaseFlow: PurchaseFlow | undefined
   /** The agent that stands for the operator: it owns purchases without a key. */
-  readonly houseAgentId: (mode: Mode) => `agt_${string}`
+  readonly platformAgentId: (mode: Mode) => `agt_${string}`
 }
 
 const retryAfterSeconds = '60'
@@ -50,9 +50,15 @@ const challenge = (ctx: Ctx, workflow: Workflow, terms: PurchaseTerms, requestId
     resource: `${ctx.config.BASE_URL}/api/agent/tasks/${workflow.id}/buy`,
     description: workflow.title,
   }
-  const { error, ...words } = errorBodyOf(new Refusal('payment_required'), requestId, ctx.config.BASE_URL)
-  return new Answer(
-    { x402Version: 1 as const, error, accepts: [requirementOf(quote)], purchase_id: purchaseId, ...words },
+  const { error, ...errorBody } = errorBodyOf(new Refusal('payment_required'), requestId, ctx.config.BASE_URL)
+  return new ApiResponse(
+    {
+      x402Version: 1 as const,
+      error,
+      accepts: [requirementOf(quote)],
+      purchase_id: purchaseId,
+      ...errorBody,
+    },
     { status: 402, headers: challengeHeaders(quote) },
   )
 }
@@ -60,8 +66,8 @@ const challenge = (ctx: Ctx, workflow: Workflow, terms: PurchaseTerms, requestId
 const newPurchaseId = (ctx: Ctx, terms: PurchaseTerms): string =>
   makePurchaseId(ctx.secrets.derive('purchase'), terms, { id: ctx.ids.make('pur_'), at: ctx.clock.now() })
 
-type Paying = { readonly payment: Payment; readonly header: Asker['header'] }
-const readPayment = (payments: Buying['payments']): Paying | undefined => {
+type ReceivedPayment = { readonly payment: Payment; readonly header: PurchaseCaller['header'] }
+const readPayment = (payments: BuyRequest['payments']): ReceivedPayment | undefined => {
   const { 'x-payment': first, 'payment-signature': second } = payments
   if (first !== undefined && second !== undefined)
     throw new Refusal('payment_malformed', { message: 'Send X-PAYMENT or PAYMENT-SIGNATURE, not both.' })
@@ -83,26 +89,30 @@ const readPurchaseId = (ids: readonly (string | undefined)[]): string | undefine
 }
 
 /** Whether a caller may be given what a purchase delivered; refuses one who names another purchase or task. */
-const isProven = (purchase: Purchase, buying: Buying, given: string | undefined): boolean => {
-  if (purchase.workflowId !== buying.workflowId)
+const mayReceiveDelivery = (
+  purchase: Purchase,
+  request: BuyRequest,
+  requestedPurchaseId: string | undefined,
+): boolean => {
+  if (purchase.workflowId !== request.workflowId)
     throw new Refusal('purchase_conflict', { message: 'The payment was for another task.' })
-  if (given !== undefined) {
-    if (!isSecretOf(given, purchase.secretHash)) throw new Refusal('purchase_conflict')
+  if (requestedPurchaseId !== undefined) {
+    if (!matchesSecretHash(requestedPurchaseId, purchase.secretHash)) throw new Refusal('purchase_conflict')
     // Whoever saw the payment in a block before us could take out an id for it.
     return !purchase.needsWallet
   }
   if (purchase.needsWallet) return false
-  return buying.agent?.agentId === purchase.agentId && buying.agent.mode === purchase.mode
+  return request.agent?.agentId === purchase.agentId && request.agent.mode === purchase.mode
 }
 
 /** A workflow that can be bought here now. A rehearsal needs no look at the shelf, and says how it ends. */
 type Offer = { readonly workflow: Workflow; readonly ending: 'settles' | 'times_out' | 'fails' }
 const findOffer = async (deps: BuyDeps, network: Network, workflowId: string): Promise<Offer> => {
-  const rehearsal = network.isTest ? findRehearsal(workflowId) : undefined
-  if (rehearsal) return rehearsal
+  const testWorkflow = network.isTest ? findRehearsal(workflowId) : undefined
+  if (testWorkflow) return testWorkflow
   const workflow =
-    deps.shop && !isRehearsalId(workflowId)
-      ? await inTransaction(deps.ctx, 'system', (tx) => findInStock(tx, workflowId, modeOf(network)))
+    deps.purchaseFlow && !isRehearsalId(workflowId)
+      ? await inTransaction(deps.ctx, 'system', (tx) => findWorkflowInStock(tx, workflowId, modeOf(network)))
       : undefined
   if (!workflow) throw new Refusal('out_of_stock')
   return { workflow, ending: 'settles' }
@@ -113,79 +123,101 @@ const modeOf = (network: Network): Mode => (network.isTest ? 'test' : 'live')
 
 const termsOf = ({ workflow }: Offer, network: Network): PurchaseTerms => ({
   workflowId: workflow.id,
-  amountUsdcMicro: usdcOf(capCentsOf(workflow.priceUsd)),
+  amountUsdcMicro: usdcMicroOf(usdCentsOf(workflow.priceUsd)),
   network,
 })
 
-const refuse = (message: string) => new Refusal('payment_invalid', { message })
+const paymentRefusal = (message: string) => new Refusal('payment_invalid', { message })
 
 /**
  * Checks a payment that nobody has shown before, against what is on sale now. The process's own clock is enough here: it
  * only bounds quotes, and the chain judges an authorization by its own time.
  */
-const order = async (deps: BuyDeps, buying: Buying, paying: Paying, given: string | undefined) => {
-  const { ctx, shop } = deps
+const validatePurchase = async (
+  deps: BuyDeps,
+  request: BuyRequest,
+  receivedPayment: ReceivedPayment,
+  requestedPurchaseId: string | undefined,
+) => {
+  const { ctx, purchaseFlow: purchaseFlow } = deps
   const network = networkOf(ctx.config)
-  const offer = await findOffer(deps, network, buying.workflowId)
+  const offer = await findOffer(deps, network, request.workflowId)
   const terms = termsOf(offer, network)
   const at = ctx.clock.now()
-  const purchaseId = given ?? newPurchaseId(ctx, terms)
-  const fault = purchaseIdFault(ctx.secrets.derive('purchase'), terms, { purchaseId, at })
-  if (fault !== undefined) throw refuse(fault)
-  const checked = await checkPayment(paying.payment, {
+  const purchaseId = requestedPurchaseId ?? newPurchaseId(ctx, terms)
+  const fault = purchaseIdError(ctx.secrets.derive('purchase'), terms, { purchaseId, at })
+  if (fault !== undefined) throw paymentRefusal(fault)
+  const checked = await checkPayment(receivedPayment.payment, {
     network,
     amountUsdcMicro: terms.amountUsdcMicro,
     at,
-    asksContracts: shop !== undefined,
+    acceptsContractWallets: purchaseFlow !== undefined,
   })
-  if (checked.fault !== undefined) throw refuse(checked.fault)
+  if (checked.fault !== undefined) throw paymentRefusal(checked.fault)
   const mode = modeOf(network)
-  const agentId = buying.agent?.mode === mode ? buying.agent.agentId : deps.houseAgentId(mode)
+  const agentId = request.agent?.mode === mode ? request.agent.agentId : deps.platformAgentId(mode)
   const { ending } = offer
   return { ending, workflowId: terms.workflowId, purchaseId, payment: checked.signed, agentId, mode }
 }
 
 /** What a payment is answered that no chain settles: rehearsals of a bad end, and all where there is no chain. */
-const answerUnsettled = async (deps: BuyDeps, buying: Buying, paying: Paying, given: string | undefined) => {
-  const { ending, workflowId, purchaseId } = await order(deps, buying, paying, given)
+const answerUnsettled = async (
+  deps: BuyDeps,
+  request: BuyRequest,
+  receivedPayment: ReceivedPayment,
+  requestedPurchaseId: string | undefined,
+) => {
+  const { ending, workflowId, purchaseId } = await validatePurchase(
+    deps,
+    request,
+    receivedPayment,
+    requestedPurchaseId,
+  )
   if (ending === 'fails')
-    throw refuse('The payment is good; this task rehearses a settlement that fails. Nothing was charged.')
+    throw paymentRefusal(
+      'The payment is good; this task rehearses a settlement that fails. Nothing was charged.',
+    )
   if (ending === 'settles')
     throw new Refusal('chain_unreachable', { headers: { 'retry-after': retryAfterSeconds } })
-  const asker = { proven: true, purchaseId, header: paying.header, network: paying.payment.network }
+  const caller = {
+    isBuyer: true,
+    purchaseId,
+    header: receivedPayment.header,
+    network: receivedPayment.payment.network,
+  }
   return pendingAnswer(
     deps.ctx.config,
     { purchaseId: publicIdOf(purchaseId), workflowId, state: 'uncertain' },
-    asker,
+    caller,
   )
 }
 
 /** Sells one unit over HTTP 402. A call without payment writes nothing, and a rehearsal does not even read. */
-export const taskBuy = async (deps: BuyDeps, buying: Buying) => {
-  const { ctx, shop } = deps
+export const taskBuy = async (deps: BuyDeps, request: BuyRequest) => {
+  const { ctx, purchaseFlow: purchaseFlow } = deps
   const network = networkOf(ctx.config)
-  const paying = readPayment(buying.payments)
-  if (!paying) {
-    const offer = await findOffer(deps, network, buying.workflowId)
-    return challenge(ctx, offer.workflow, termsOf(offer, network), buying.requestId)
+  const receivedPayment = readPayment(request.payments)
+  if (!receivedPayment) {
+    const offer = await findOffer(deps, network, request.workflowId)
+    return challenge(ctx, offer.workflow, termsOf(offer, network), request.requestId)
   }
-  const { payment, header } = paying
-  const given = readPurchaseId([...buying.purchaseIds, payment.purchaseId])
-  const rehearsal = network.isTest ? findRehearsal(buying.workflowId) : undefined
-  if (!shop || (rehearsal && rehearsal.ending !== 'settles'))
-    return answerUnsettled(deps, buying, paying, given)
+  const { payment, header } = receivedPayment
+  const requestedPurchaseId = readPurchaseId([...request.purchaseIds, payment.purchaseId])
+  const testWorkflow = network.isTest ? findRehearsal(request.workflowId) : undefined
+  if (!purchaseFlow || (testWorkflow && testWorkflow.ending !== 'settles'))
+    return answerUnsettled(deps, request, receivedPayment, requestedPurchaseId)
 
-  let purchaseId = given
-  const { purchase, trusted } = await shop.buy(payment, async () => {
-    const wanted = await order(deps, buying, paying, given)
-    purchaseId = wanted.purchaseId
-    return wanted
+  let purchaseId = requestedPurchaseId
+  const { purchase, isBuyer: trusted } = await purchaseFlow.buy(payment, async () => {
+    const purchaseRequest = await validatePurchase(deps, request, receivedPayment, requestedPurchaseId)
+    purchaseId = purchaseRequest.purchaseId
+    return purchaseRequest
   })
-  const proven = isProven(purchase, buying, given) || trusted
-  const isIts = purchaseId !== undefined && isSecretOf(purchaseId, purchase.secretHash)
-  return answerOf(ctx.config, purchase, {
-    proven,
-    purchaseId: proven && isIts ? purchaseId : undefined,
+  const isBuyer = mayReceiveDelivery(purchase, request, requestedPurchaseId) || trusted
+  const isIts = purchaseId !== undefined && matchesSecretHash(purchaseId, purchase.secretHash)
+  return purchaseAnswerOf(ctx.config, purchase, {
+    isBuyer: isBuyer,
+    purchaseId: isBuyer && isIts ? purchaseId : undefined,
     header,
     network: payment.network,
   })

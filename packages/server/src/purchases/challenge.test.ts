@@ -5,8 +5,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { serverRoot } from '../../test/architecture/import-rules.ts'
-import { decode, encode, makePayer, type Entry } from '../../test/fixtures/payments/payer.ts'
-import { startHarness, type Answered } from '../../test/fixtures/harness.ts'
+import { decode, encode, makePayer, type PaymentOption } from '../../test/fixtures/payments/payer.ts'
+import { startHarness, type TestResponse } from '../../test/fixtures/harness.ts'
 
 const harness = await startHarness()
 const sandbox = await harness.register('test')
@@ -17,22 +17,22 @@ const seconds = () => Math.floor(harness.ctx.clock.now().getTime() / 1_000)
 const ask = async (workflowId = 'wf_test_ok') => {
   const answer = await harness.call('GET', buyPath(workflowId))
   assert.equal(answer.status, 402, answer.text)
-  const v1 = answer.json.accepts[0] as Entry
-  const v2 = decode(answer.headers['payment-required']).accepts[0] as Entry
+  const v1 = answer.json.accepts[0] as PaymentOption
+  const v2 = decode(answer.headers['payment-required']).accepts[0] as PaymentOption
   return { answer, v1, v2, purchaseId: String(answer.json.purchase_id) }
 }
 type Change = Parameters<typeof payer.authorize>[2]
-const payV1 = async (entry: Entry, change: Change = {}) => {
+const payV1 = async (entry: PaymentOption, change: Change = {}) => {
   const authorization = payer.authorize(entry, seconds(), change)
   const signature = await payer.sign(entry, authorization)
   return { x402Version: 1, scheme: 'exact', network: entry.network, payload: { signature, authorization } }
 }
-const payV2 = async (entry: Entry, change: Change = {}) => {
+const payV2 = async (entry: PaymentOption, change: Change = {}) => {
   const authorization = payer.authorize(entry, seconds(), change)
   const signature = await payer.sign(entry, authorization)
   return { x402Version: 2, payload: { signature, authorization }, accepted: entry, extensions: {} }
 }
-const send = (workflowId: string, headers: Record<string, string>, query = ''): Promise<Answered> =>
+const send = (workflowId: string, headers: Record<string, string>, query = ''): Promise<TestResponse> =>
   harness.call('GET', `${buyPath(workflowId)}${query}`, { headers })
 
 test('the challenge speaks version 1 in the body and version 2 in the header, about one purchase', async () => {

@@ -2,18 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { encode } from '../../test/fixtures/payments/payer.ts'
-import { startShop } from '../../test/fixtures/payments/purchases.ts'
+import { startPurchaseHarness } from '../../test/fixtures/payments/purchases.ts'
 
-const shop = await startShop()
-if (!shop) test('races', { skip: 'no chain runs on this system' }, () => undefined)
+const fixture = await startPurchaseHarness()
+if (!fixture) test('races', { skip: 'no chain runs on this system' }, () => undefined)
 else {
-  const { chain, harness, ask, fund, signV1, signV2, pay, buy, balanceOf } = shop
+  const { chain, harness, requestChallenge, makeFundedPayer, signV1, signV2, pay, buy, balanceOf } = fixture
   const price = 10_000n
   const transactions = async () => (await harness.owner.query('select from gas_transactions')).rowCount
 
   test('100 buyers at the same time: 100 are delivered, each is charged once', async (t) => {
-    const payers: Awaited<ReturnType<typeof fund>>[] = []
-    for (let index = 0; index < 100; index++) payers.push(await fund(50_000n))
+    const payers: Awaited<ReturnType<typeof makeFundedPayer>>[] = []
+    for (let index = 0; index < 100; index++) payers.push(await makeFundedPayer(50_000n))
     const begun = performance.now()
     const answers = await Promise.all(
       payers.map(async (payer) => {
@@ -37,8 +37,8 @@ else {
   })
 
   test('64 copies of one payment: one transaction, one credential, the same bytes for all', async () => {
-    const payer = await fund()
-    const { v2 } = await ask()
+    const payer = await makeFundedPayer()
+    const { v2 } = await requestChallenge()
     const headers = { 'payment-signature': encode(await signV2(payer, v2)) }
     const before = await transactions()
     const answers = await Promise.all(Array.from({ length: 64 }, () => pay(headers)))
@@ -49,8 +49,8 @@ else {
   })
 
   test('64 copies without a purchase id: one charge, one credential, and nobody who came late is given it', async () => {
-    const payer = await fund()
-    const { v1 } = await ask()
+    const payer = await makeFundedPayer()
+    const { v1 } = await requestChallenge()
     const headers = { 'x-payment': encode(await signV1(payer, v1)) }
     const before = await transactions()
     const answers = await Promise.all(Array.from({ length: 64 }, () => pay(headers)))
@@ -63,8 +63,8 @@ else {
   })
 
   test('one purchase id and 16 authorizations at once: one is charged, the others are conflicts', async () => {
-    const payer = await fund()
-    const { v2 } = await ask()
+    const payer = await makeFundedPayer()
+    const { v2 } = await requestChallenge()
     const payments = await Promise.all(Array.from({ length: 16 }, () => signV2(payer, v2)))
     const answers = await Promise.all(
       payments.map((payment) => pay({ 'payment-signature': encode(payment) })),

@@ -9,7 +9,7 @@ export type PurchaseTerms = {
 }
 
 /** How long a quote stands. */
-const validSeconds = 600
+const quoteSeconds = 600
 
 const macOf = (key: Buffer, terms: PurchaseTerms, head: string): Buffer =>
   createHmac('sha256', key)
@@ -30,26 +30,26 @@ const macOf = (key: Buffer, terms: PurchaseTerms, head: string): Buffer =>
 export const makePurchaseId = (
   key: Buffer,
   terms: PurchaseTerms,
-  fresh: { readonly id: string; readonly at: Date },
+  issued: { readonly id: string; readonly at: Date },
 ): string => {
-  const head = `${fresh.id}.${Math.floor(fresh.at.getTime() / 1_000) + validSeconds}`
+  const head = `${issued.id}.${Math.floor(issued.at.getTime() / 1_000) + quoteSeconds}`
   return `${head}.${macOf(key, terms, head).toString('base64url')}`
 }
 
 /** Why an id is refused, or undefined for one that we gave for these terms and that still stands. */
-export const purchaseIdFault = (
+export const purchaseIdError = (
   key: Buffer,
   terms: PurchaseTerms,
-  given: { readonly purchaseId: string; readonly at: Date },
+  presented: { readonly purchaseId: string; readonly at: Date },
 ): string | undefined => {
   const [, head, end, mac] =
-    /^(pur_[a-z0-9]{38}\.(\d{10,12}))\.([A-Za-z0-9_-]{22})$/.exec(given.purchaseId) ?? []
+    /^(pur_[a-z0-9]{38}\.(\d{10,12}))\.([A-Za-z0-9_-]{22})$/.exec(presented.purchaseId) ?? []
   const unknown = 'The purchase id was not given for this task at this price.'
   if (head === undefined || end === undefined || mac === undefined) return unknown
   // As text: the last character has four bits to spare, and an id has one way to be written.
   const right = macOf(key, terms, head).toString('base64url')
   if (!timingSafeEqual(Buffer.from(mac), Buffer.from(right))) return unknown
-  if (Number(end) * 1_000 <= given.at.getTime())
+  if (Number(end) * 1_000 <= presented.at.getTime())
     return 'The purchase id ran out. Ask for a new challenge and sign again.'
   return undefined
 }

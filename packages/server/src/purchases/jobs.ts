@@ -1,15 +1,15 @@
 import { listUnfinalPayments, markPaymentLooked, markPaymentSettled } from '../payments/index.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
-import type { Duty } from '../platform/queue/worker.ts'
-import { apply, drive, type Till } from './settle.ts'
+import type { Job } from '../platform/queue/worker.ts'
+import { applySettlementState, advancePurchase, type PurchaseSettlement } from './settle.ts'
 import { claimDuePurchases, findPurchase } from './store.ts'
 
 const batchMax = 20
 const watchMax = 50
 
 /** A chain that is away is no fault of a duty: what waits, waits. */
-const unlessAway = async (work: () => Promise<unknown>): Promise<void> => {
+const ignoreChainOutage = async (work: () => Promise<unknown>): Promise<void> => {
   try {
     await work()
   } catch (error) {
@@ -18,38 +18,38 @@ const unlessAway = async (work: () => Promise<unknown>): Promise<void> => {
 }
 
 /** Brings purchases on whose caller is gone: the process died, the chain was away, the signer was. */
-const driveDue = async (till: Till): Promise<number> => {
-  const due = await inTransaction(till.ctx, 'system', (tx) => claimDuePurchases(tx, batchMax))
-  await Promise.all(due.map((purchase) => unlessAway(() => drive(till, purchase))))
+const advanceDuePurchases = async (deps: PurchaseSettlement): Promise<number> => {
+  const due = await inTransaction(deps.ctx, 'system', (tx) => claimDuePurchases(tx, batchMax))
+  await Promise.all(due.map((purchase) => ignoreChainOutage(() => advancePurchase(deps, purchase))))
   return due.length
 }
 
 /** Watches payments until no reorganisation of the chain can undo them. One that is gone is sent again, or is void. */
-const watchFinality = async (till: Till): Promise<number> => {
-  const { ctx, settlement } = till
+const watchFinality = async (deps: PurchaseSettlement): Promise<number> => {
+  const { ctx, settlement } = deps
   const watched = await inTransaction(ctx, 'system', (tx) => listUnfinalPayments(tx, watchMax))
   for (const payment of watched) {
-    const { final, ...standing } = await settlement.recheck(payment)
+    const { final, ...settlementState } = await settlement.recheck(payment)
     const { reference } = payment
     await inTransaction(ctx, 'system', async (tx) => {
-      if (standing.kind === 'settled') await markPaymentSettled(tx, reference, standing.proof)
+      if (settlementState.kind === 'settled') await markPaymentSettled(tx, reference, settlementState.proof)
       await markPaymentLooked(tx, reference, final)
     })
-    if (standing.kind !== 'void') continue
-    ctx.log.error({ reference }, 'the chain undid a payment, and what was delivered for it is revoked')
+    if (settlementState.kind !== 'void') continue
+    ctx.log.error({ reference }, 'payment reverted by the chain; its credential is revoked')
     const purchase = await inTransaction(ctx, 'system', (tx) => findPurchase(tx, reference))
-    if (purchase) await apply(till, purchase, standing, undefined)
+    if (purchase) await applySettlementState(deps, purchase, settlementState, undefined)
   }
   return 0
 }
 
-export const purchaseDuties = (till: Till): Duty[] => [
-  { name: 'purchases', everyMs: 1_000, run: () => driveDue(till) },
+export const purchaseJobs = (deps: PurchaseSettlement): Job[] => [
+  { name: 'purchases', everyMs: 1_000, run: () => advanceDuePurchases(deps) },
   {
     name: 'payments under watch',
     everyMs: 15_000,
     run: async () => {
-      await unlessAway(() => watchFinality(till))
+      await ignoreChainOutage(() => watchFinality(deps))
       return 0
     },
   },
@@ -57,7 +57,7 @@ export const purchaseDuties = (till: Till): Duty[] => [
     name: 'gas accounts',
     everyMs: 15_000,
     run: async () => {
-      await unlessAway(() => till.settlement.care())
+      await ignoreChainOutage(() => deps.settlement.maintainGasAccounts())
       return 0
     },
   },

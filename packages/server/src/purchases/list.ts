@@ -2,15 +2,15 @@ import type { Agent } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
-import { shownPurchase } from './read.ts'
-import { listPurchases, type Position, type Purchase } from './store.ts'
+import { presentPurchase } from './read.ts'
+import { listPurchases, type PurchaseCursor, type Purchase } from './store.ts'
 
 type Query = { readonly limit?: number | undefined; readonly cursor?: string | undefined }
 const defaultLimit = 50
 
-const writeCursor = ({ at, purchaseId }: Position): string =>
+const writeCursor = ({ at, purchaseId }: PurchaseCursor): string =>
   Buffer.from(`${at} ${purchaseId}`).toString('base64url')
-const readCursor = (cursor: string): Position => {
+const readCursor = (cursor: string): PurchaseCursor => {
   const text = Buffer.from(cursor, 'base64url').toString('utf8')
   const [, at, purchaseId] =
     /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?\+00) (pur_[a-z0-9]{38})$/.exec(text) ?? []
@@ -25,8 +25,8 @@ const readCursor = (cursor: string): Position => {
   return { at, purchaseId }
 }
 
-export const listedPurchase = (purchase: Purchase) => ({
-  ...shownPurchase(purchase),
+export const presentListedPurchase = (purchase: Purchase) => ({
+  ...presentPurchase(purchase),
   network: purchase.network,
   payer: purchase.payer,
   amount: purchase.amountUsdcMicro.toString(),
@@ -45,7 +45,7 @@ export const purchasesList = async (ctx: Ctx, agent: Agent, query: Query) => {
   const page = rows.slice(0, limit)
   const last = page.at(-1)
   return {
-    purchases: page.map(listedPurchase),
+    purchases: page.map(presentListedPurchase),
     nextCursor: rows.length > limit && last ? writeCursor(last.position) : null,
   }
 }

@@ -1,13 +1,15 @@
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import type { PurchaseState } from './rules.ts'
-import { listPurchasesIn } from './store.ts'
-import { listedPurchase } from './list.ts'
+import { listPurchasesByState } from './store.ts'
+import { presentListedPurchase } from './list.ts'
 
 type Query = { readonly status?: PurchaseState | undefined; readonly limit?: number | undefined }
 
 /** Purchases in one state; by default those whose money must go back. */
 export const operatorPurchases = async (ctx: Ctx, { status = 'refund_due', limit = 50 }: Query) => {
-  const rows = await inTransaction(ctx, 'system', (tx) => listPurchasesIn(tx, status, limit))
-  return { purchases: rows.map((row) => ({ ...listedPurchase(row), agentId: row.agentId, mode: row.mode })) }
+  const rows = await inTransaction(ctx, 'system', (tx) => listPurchasesByState(tx, status, limit))
+  return {
+    purchases: rows.map((row) => ({ ...presentListedPurchase(row), agentId: row.agentId, mode: row.mode })),
+  }
 }

@@ -3,18 +3,18 @@ import type { Audit, Operator } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
-import { postReturned } from './settle.ts'
-import { findPurchase, findPurchaseLocked, findRefundUsed, updateRefunded } from './store.ts'
+import { postPaymentReversal } from './settle.ts'
+import { findPurchase, findPurchaseForUpdate, existsRefundTransaction, updateRefunded } from './store.ts'
 
 type Input = { readonly purchaseId: string; readonly transaction: string; readonly reason: string }
-type Act = { readonly ctx: Ctx; readonly audit: Audit; readonly settlement: Settlement | undefined }
+type RefundDeps = { readonly ctx: Ctx; readonly audit: Audit; readonly settlement: Settlement | undefined }
 
 /**
  * Records that a payment was given back. A person sends the money from the account that was paid: no key of it is here.
  * The chain, not the person, says that it arrived.
  */
 export const operatorRefund = async (
-  { ctx, audit, settlement }: Act,
+  { ctx, audit, settlement }: RefundDeps,
   operator: Operator,
   { purchaseId, reason, ...input }: Input,
 ) => {
@@ -22,19 +22,19 @@ export const operatorRefund = async (
   const purchase = await inTransaction(ctx, 'system', (tx) => findPurchase(tx, purchaseId))
   if (!purchase) throw new Refusal('not_found', { message: 'No such purchase.' })
   if (!settlement) throw new Refusal('chain_unreachable', { headers: { 'retry-after': '60' } })
-  const moved = await settlement.movedTo(transaction, purchase.payer as `0x${string}`)
+  const moved = await settlement.transferredTo(transaction, purchase.payer as `0x${string}`)
   if (moved < purchase.amountUsdcMicro)
     throw new Refusal('payment_not_settled', {
       message: `That transaction gave the payer ${moved} millionths, and ${purchase.amountUsdcMicro} are owed.`,
     })
   return inTransaction(ctx, 'system', async (tx) => {
-    const current = await findPurchaseLocked(tx, purchase)
-    if (current.state !== 'refund_due' || (await findRefundUsed(tx, transaction)))
+    const current = await findPurchaseForUpdate(tx, purchase)
+    if (current.state !== 'refund_due' || (await existsRefundTransaction(tx, transaction)))
       throw new Refusal('purchase_conflict', {
         message: 'Nothing is owed for this purchase, or that transaction has given back another one.',
       })
     await updateRefunded(tx, purchase, { transactionHash: transaction, reason })
-    await postReturned(tx, purchase)
+    await postPaymentReversal(tx, purchase)
     await audit(tx, {
       operatorId: operator.operatorId,
       action: 'purchase.refund',

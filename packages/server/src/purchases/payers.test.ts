@@ -7,7 +7,7 @@ import { encodeAbiParameters } from 'viem'
 import { encode, makePayer } from '../../test/fixtures/payments/payer.ts'
 import { readConfig } from '../platform/ops/config.ts'
 import { makeSettlement } from '../payments/index.ts'
-import { gasKeysFile, makeBuyers, startShop } from '../../test/fixtures/payments/purchases.ts'
+import { gasKeysFile, makeX402Clients, startPurchaseHarness } from '../../test/fixtures/payments/purchases.ts'
 import { startHarness } from '../../test/fixtures/harness.ts'
 
 const walletSource = `// SPDX-License-Identifier: Apache-2.0
@@ -23,10 +23,10 @@ contract Wallet {
   }
 }`
 
-const shop = await startShop()
-if (!shop) test('payers and facilitators', { skip: 'no chain runs on this system' }, () => undefined)
+const fixture = await startPurchaseHarness()
+if (!fixture) test('payers and facilitators', { skip: 'no chain runs on this system' }, () => undefined)
 else {
-  const { chain, node, ask, pay, balanceOf, settings } = shop
+  const { chain, node, requestChallenge, pay, balanceOf, settings } = fixture
   const price = 10_000n
 
   test('a wallet that is a contract pays, by a signature of any length that it calls its own; a stranger for it does not', async () => {
@@ -39,7 +39,7 @@ else {
     )
     await chain.mint(address, 1_000_000n)
     const signedBy = async (signer: typeof holder, more: string) => {
-      const { v2 } = await ask()
+      const { v2 } = await requestChallenge()
       const seconds = Math.floor(Date.now() / 1_000)
       const authorization = holder.authorize(v2, seconds, { from: address })
       const signature = `${await signer.sign(v2, authorization)}${more}`
@@ -60,7 +60,9 @@ else {
   })
 
   test('a facilitator that submits for us is asked and not believed', async () => {
-    type Asked = { paymentPayload: { payload: Parameters<typeof shop.submitAsStranger>[0]['payload'] } }
+    type FacilitatorRequest = {
+      paymentPayload: { payload: Parameters<typeof fixture.submitAsStranger>[0]['payload'] }
+    }
     let behaviour: 'honest' | 'liar' | 'silent' | 'refuses' | 'away' = 'honest'
     const seen: string[] = []
     const facilitator = createServer((request, response) => {
@@ -69,7 +71,7 @@ else {
       const answer = async () => {
         const act = request.url?.split('/').at(-1) ?? ''
         seen.push(act)
-        const { payload } = (JSON.parse(body) as Asked).paymentPayload
+        const { payload } = (JSON.parse(body) as FacilitatorRequest).paymentPayload
         if (behaviour === 'away') return response.destroy()
         const write = (value: object) =>
           response.setHeader('content-type', 'application/json').end(JSON.stringify(value))
@@ -81,7 +83,7 @@ else {
           )
         if (behaviour === 'liar')
           return write({ success: true, transaction: `0x${'ab'.repeat(32)}`, network: 'eip155:84532' })
-        const transaction = await shop.submitAsStranger({ payload })
+        const transaction = await fixture.submitAsStranger({ payload })
         return behaviour === 'silent'
           ? write({ success: false, errorReason: 'settle_timeout', transaction: '', network: 'eip155:84532' })
           : write({ success: true, transaction, network: 'eip155:84532' })
@@ -96,47 +98,47 @@ else {
     const { port } = facilitator.address() as AddressInfo
     const { X402_GAS_KEYS_FILE: _, ...others } = settings
     const harness = await startHarness({ ...others, X402_FACILITATOR_URL: `http://127.0.0.1:${port}/x402/` })
-    const buyers = makeBuyers(chain, harness)
+    const buyers = makeX402Clients(chain, harness)
 
-    const honest = await buyers.fund()
+    const honest = await buyers.makeFundedPayer()
     const good = await buyers.buy(honest)
     assert.equal(good.answer.status, 200, good.answer.text)
     assert.deepEqual(seen, ['verify', 'settle'])
     assert.equal(await balanceOf(honest.account.address), 1_000_000n - price)
 
     behaviour = 'liar'
-    const lied = await buyers.buy(await buyers.fund())
+    const lied = await buyers.buy(await buyers.makeFundedPayer())
     assert.equal(lied.answer.status, 202, lied.answer.text)
     assert.equal(lied.answer.json.pohf_jwt, undefined)
 
     behaviour = 'silent'
-    const unheard = await buyers.buy(await buyers.fund())
+    const unheard = await buyers.buy(await buyers.makeFundedPayer())
     assert.equal(unheard.answer.status, 200, unheard.answer.text)
 
     behaviour = 'refuses'
-    const refused = await buyers.buy(await buyers.fund())
+    const refused = await buyers.buy(await buyers.makeFundedPayer())
     assert.equal(refused.answer.status, 402, refused.answer.text)
     behaviour = 'away'
-    const away = await buyers.buy(await buyers.fund())
+    const away = await buyers.buy(await buyers.makeFundedPayer())
     assert.equal(away.answer.status, 503, away.answer.text)
     assert.equal(away.answer.json.error, 'chain_unreachable')
   })
 
   test('a node without eth_sendRawTransactionSync is asked for the receipt instead', async () => {
-    node.rule((method) =>
+    node.setFaultRule((method) =>
       method === 'eth_sendRawTransactionSync'
         ? { error: { code: -32_601, message: 'the method does not exist' } }
         : 'pass',
     )
-    const { answer } = await shop.buy(await shop.fund())
-    node.rule(() => 'pass')
+    const { answer } = await fixture.buy(await fixture.makeFundedPayer())
+    node.setFaultRule(() => 'pass')
     assert.equal(answer.status, 200, answer.text)
     const { eth_sendRawTransaction: sent } = node.takeCounts()
     assert.equal(sent, 1)
   })
 
   test('money never goes to an account that pays gas, and keys are read whole or not at all', () => {
-    const { ctx } = shop.harness
+    const { ctx } = fixture.harness
     const settle = (change: Partial<typeof ctx.config>) =>
       makeSettlement({ ...ctx, config: { ...ctx.config, ...change } })
     const [gas] = chain.gasAccounts

@@ -1,7 +1,7 @@
 import type { Mode } from '@pohf/protocol'
 import { listPosted, listUnposted, type Comparison } from '../ledger/index.ts'
 import { paymentKind } from './rules.ts'
-import { listPaidPurchases, listUnknownPurchases } from './store.ts'
+import { listPaidPurchases, listPostingsWithoutPurchase } from './store.ts'
 
 const name = 'purchase_payment'
 type Key = { readonly agentId: string; readonly mode: Mode; readonly reference: string }
@@ -14,11 +14,11 @@ const driftOf = ({ agentId, mode, reference }: Key, detail: string) => ({
 })
 
 /** Compares purchases that the chain shows as paid with the entries of their money: each has the other. */
-export const purchaseComparison: Comparison = {
+export const purchaseReconciliation: Comparison = {
   name,
   find: async (tx, span) => {
     const unposted = await listUnposted(tx, paymentKind, await listPaidPurchases(tx, span))
-    const unknown = await listUnknownPurchases(tx, await listPosted(tx, paymentKind, span))
+    const unknown = await listPostingsWithoutPurchase(tx, await listPosted(tx, paymentKind, span))
     return [
       ...unposted.map((key) => driftOf(key, 'a purchase was paid on the chain and is not in the books')),
       ...unknown.map((key) => driftOf(key, 'the books have a payment that no purchase was paid with')),
@@ -27,7 +27,7 @@ export const purchaseComparison: Comparison = {
   persists: async (tx, drift) => {
     const key = { agentId: drift.agentId, mode: drift.mode, reference: drift.subject }
     const unposted = (await listUnposted(tx, paymentKind, [key])).length > 0
-    const unknown = (await listUnknownPurchases(tx, [key])).length > 0
+    const unknown = (await listPostingsWithoutPurchase(tx, [key])).length > 0
     return unposted !== unknown
   },
 }

@@ -2,15 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { create } from '../operators/index.ts'
-import { faultsOfBooks } from '../../test/fixtures/payments/ledger.ts'
+import { ledgerFaults } from '../../test/fixtures/payments/ledger.ts'
 import { encode } from '../../test/fixtures/payments/payer.ts'
-import { startShop } from '../../test/fixtures/payments/purchases.ts'
+import { startPurchaseHarness } from '../../test/fixtures/payments/purchases.ts'
 import { makeWorker } from '../../test/fixtures/people/worker.ts'
 
-const shop = await startShop()
-if (!shop) test('selling from stock', { skip: 'no chain runs on this system' }, () => undefined)
+const fixture = await startPurchaseHarness()
+if (!fixture) test('selling from stock', { skip: 'no chain runs on this system' }, () => undefined)
 else {
-  const { chain, node, harness, ask, fund, signV2, pay, balanceOf, ageChain } = shop
+  const { chain, node, harness, requestChallenge, makeFundedPayer, signV2, pay, balanceOf, advanceChain } =
+    fixture
   const home = await harness.register('test')
   const { operatorKey: key } = await create(harness.ctx, 'machine', 'Otto')
   const price = 1_000_000n
@@ -40,8 +41,8 @@ else {
     await harness.work()
     return answers
   }
-  const offerAt = () => ask('wf_judge')
-  const buyAt = async (payer: Awaited<ReturnType<typeof fund>>) => {
+  const offerAt = () => requestChallenge('wf_judge')
+  const buyAt = async (payer: Awaited<ReturnType<typeof makeFundedPayer>>) => {
     const { v2, purchaseId } = await offerAt()
     const headers = { 'payment-signature': encode(await signV2(payer, v2)) }
     return { answer: await pay(headers, 'wf_judge'), headers, purchaseId }
@@ -61,7 +62,7 @@ else {
     const [judgement] = await produce(1)
     const { json: manifest } = await harness.call('GET', '/api/agents/discovery')
     assert.equal(manifest.status.purchasable_tasks_now, 2)
-    const payer = await fund(3n * price)
+    const payer = await makeFundedPayer(3n * price)
     const { answer } = await buyAt(payer)
     assert.equal(answer.status, 200, answer.text)
     assert.equal(answer.json.answer.judgement, judgement)
@@ -82,8 +83,8 @@ else {
 
   test('five buyers and one unit: one is delivered, four are told that it is gone, and only one pays', async () => {
     await produce(1)
-    const payers: Awaited<ReturnType<typeof fund>>[] = []
-    for (let index = 0; index < 5; index++) payers.push(await fund(price))
+    const payers: Awaited<ReturnType<typeof makeFundedPayer>>[] = []
+    for (let index = 0; index < 5; index++) payers.push(await makeFundedPayer(price))
     const offers = await Promise.all(payers.map(() => offerAt()))
     const answers = await Promise.all(
       payers.map(async (payer, index) => {
@@ -107,29 +108,29 @@ else {
 
   test('a unit is held while its payment is in doubt, and is for sale again once the chain proves that nothing was paid', async () => {
     await produce(1)
-    const payer = await fund(price)
-    node.rule((method) => (method.startsWith('eth_sendRaw') ? 'drop' : 'pass'))
+    const payer = await makeFundedPayer(price)
+    node.setFaultRule((method) => (method.startsWith('eth_sendRaw') ? 'drop' : 'pass'))
     const { answer, purchaseId, headers } = await buyAt(payer)
     assert.equal(answer.status, 202, answer.text)
     await isSoldOut()
     assert.deepEqual(await stockOf(), ['taken'])
-    await ageChain(400_000)
+    await advanceChain(400_000)
     await harness.advance(400_000)
-    node.rule((method) => (method.startsWith('eth_sendRaw') ? 'drop' : 'pass'))
+    node.setFaultRule((method) => (method.startsWith('eth_sendRaw') ? 'drop' : 'pass'))
     await harness.work()
-    node.rule(() => 'pass')
+    node.setFaultRule(() => 'pass')
     const read = await harness.call('GET', `/api/agent/purchases/${purchaseId}`)
     assert.equal(read.json.status, 'void', read.text)
     assert.deepEqual(await stockOf(), ['shelf'])
     assert.equal((await pay(headers, 'wf_judge')).status, 402)
     assert.equal(await balanceOf(payer.account.address), price)
-    const other = await buyAt(await fund(price))
+    const other = await buyAt(await makeFundedPayer(price))
     assert.equal(other.answer.status, 200, other.answer.text)
   })
 
   test('a payment shown for another task is a conflict, uncharged', async () => {
     await produce(1)
-    const payer = await fund(5n * price)
+    const payer = await makeFundedPayer(5n * price)
     const bought = await buyAt(payer)
     assert.equal(bought.answer.status, 200)
     await produce(1)
@@ -140,10 +141,10 @@ else {
   })
 
   test('paid, and the work is gone: the money is owed, an operator gives it back, and the chain is the witness', async () => {
-    const payer = await fund(price)
-    node.rule((method) => (method.startsWith('eth_sendRaw') ? 'lose later' : 'pass'))
+    const payer = await makeFundedPayer(price)
+    node.setFaultRule((method) => (method.startsWith('eth_sendRaw') ? 'lose later' : 'pass'))
     const { answer, purchaseId, headers } = await buyAt(payer)
-    node.rule(() => 'pass')
+    node.setFaultRule(() => 'pass')
     assert.equal(answer.status, 202, answer.text)
     const { rows } = await harness.owner.query("select session_id from order_units where stock = 'taken'")
     // The database would refuse it: no path of the program takes back what a session was scored as.
@@ -164,7 +165,7 @@ else {
       [[publicId, 'refund_due']],
       owed.text,
     )
-    assert.ok(harness.lines.some((line) => line.includes('give the money back')))
+    assert.ok(harness.lines.some((line) => line.includes('refund required')))
     assert.equal((await pay(headers, 'wf_judge')).status, 202)
     const refund = (transaction: unknown) =>
       harness.operate('POST', `/operator/purchases/${publicId}/refund`, {
@@ -186,7 +187,7 @@ else {
     const done = await refund(whole)
     assert.equal(done.status, 200, done.text)
     assert.equal((await refund(whole)).status, 409)
-    assert.deepEqual(await faultsOfBooks(harness), [])
+    assert.deepEqual(await ledgerFaults(harness), [])
     const status = await harness.call('GET', `/api/agent/purchases/${purchaseId}`)
     assert.equal(status.json.status, 'refunded')
   })

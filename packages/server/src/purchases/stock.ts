@@ -6,34 +6,38 @@ import {
   findWorkflow,
   hasStock,
   listWorkflows,
-  markSold,
-  returnStock,
-  takeStock,
+  markStockUnitSold,
+  releaseStockUnit,
+  reserveStockUnit,
 } from '../work/index.ts'
 import type { Stock } from './settle.ts'
 
 /** What a rehearsal delivers. It is nobody's work, so nothing is used up. */
-const rehearsed = { answer: { text: 'Nobody did this: it is a rehearsal.' }, session: null }
+const testSnapshot = { answer: { text: 'Nobody did this: it is a rehearsal.' }, session: null }
 
 /** What purchases are delivered from: finished units, and on a test network rehearsals, which never run out. */
 export const stock: Stock = {
-  take: async (tx, workflowId, mode) => {
-    if (mode === 'test' && findRehearsal(workflowId)) return { unitRef: null, frozen: rehearsed }
-    const unit = await takeStock(tx, workflowId, mode)
+  reserve: async (tx, workflowId, mode) => {
+    if (mode === 'test' && findRehearsal(workflowId)) return { unitRef: null, frozen: testSnapshot }
+    const unit = await reserveStockUnit(tx, workflowId, mode)
     return unit && { unitRef: unit.unitRef, frozen: { answer: unit.answer, session: unit.session } }
   },
-  giveBack: async (tx, unitRef) => {
-    if (unitRef !== null) await returnStock(tx, unitRef)
+  release: async (tx, unitRef) => {
+    if (unitRef !== null) await releaseStockUnit(tx, unitRef)
   },
-  sell: async (tx, unitRef) => {
-    if (unitRef !== null) await markSold(tx, unitRef)
+  markSold: async (tx, unitRef) => {
+    if (unitRef !== null) await markStockUnitSold(tx, unitRef)
   },
 }
 
 const workflowPattern = /^wf_[a-z0-9_]{1,64}$/
 
 /** A workflow of which at least one unit could be sold now. */
-export const findInStock = async (tx: Tx, workflowId: string, mode: Mode): Promise<Workflow | undefined> => {
+export const findWorkflowInStock = async (
+  tx: Tx,
+  workflowId: string,
+  mode: Mode,
+): Promise<Workflow | undefined> => {
   // The caller's own text: the database takes no NUL.
   const workflow = workflowPattern.test(workflowId) ? await findWorkflow(tx, workflowId) : undefined
   return workflow?.active && (await hasStock(tx, workflowId, mode)) ? workflow : undefined

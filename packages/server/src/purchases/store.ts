@@ -10,7 +10,7 @@ export type PurchaseKey = {
   readonly purchaseId: string
 }
 /** What was taken from stock, as it was when it was taken. */
-export type Frozen = {
+export type DeliverySnapshot = {
   readonly answer: unknown
   readonly session: { readonly agentId: `agt_${string}`; readonly sessionId: string } | null
 }
@@ -23,7 +23,7 @@ export type Purchase = PurchaseKey & {
   readonly amountUsdcMicro: bigint
   readonly needsWallet: boolean
   readonly unitRef: string | null
-  readonly frozen: Frozen | null
+  readonly frozen: DeliverySnapshot | null
   readonly transactionHash: string | null
   readonly credentialId: string | null
   readonly response: string | null
@@ -45,7 +45,7 @@ type NewPurchase = Pick<
   | 'amountUsdcMicro'
   | 'needsWallet'
   | 'unitRef'
-> & { readonly frozen: Frozen }
+> & { readonly frozen: DeliverySnapshot }
 
 /** Whoever reserves has so long to bring it to an end; then the worker, or the next caller, goes on with it. */
 const leaseSeconds = 15
@@ -103,7 +103,7 @@ const purchaseOf = (row: Row): Purchase => ({
   amountUsdcMicro: row.amount_usdc_micro,
   needsWallet: row.needs_wallet,
   unitRef: row.unit_ref,
-  frozen: row.frozen as Frozen | null,
+  frozen: row.frozen as DeliverySnapshot | null,
   transactionHash: row.transaction_hash,
   credentialId: row.credential_id,
   response: row.response,
@@ -119,7 +119,7 @@ export const findPurchase = async (tx: Tx, purchaseId: string): Promise<Purchase
   return row && purchaseOf(row)
 }
 
-export const findPurchaseLocked = async (tx: Tx, key: PurchaseKey): Promise<Purchase> => {
+export const findPurchaseForUpdate = async (tx: Tx, key: PurchaseKey): Promise<Purchase> => {
   const row = await query(tx)
     .where('agent_id', '=', key.agentId)
     .where('mode', '=', key.mode)
@@ -141,14 +141,14 @@ export const claimPurchase = async (tx: Tx, purchaseId: string): Promise<Purchas
   const rows = await claimDue<Row>(tx, {
     table: 'purchases',
     id: 'purchase_id',
-    only,
+    condition: only,
     limit: 1,
     leaseSeconds,
   })
   return rows[0] && purchaseOf(rows[0])
 }
 
-const update = (tx: Tx, key: PurchaseKey) =>
+const purchaseUpdate = (tx: Tx, key: PurchaseKey) =>
   tx
     .updateTable('purchases')
     .where('agent_id', '=', key.agentId)
@@ -156,22 +156,22 @@ const update = (tx: Tx, key: PurchaseKey) =>
     .where('purchase_id', '=', key.purchaseId)
 
 /** In doubt: on the way, or not even known to be. Whoever has ended it meanwhile is right. */
-export const updateDoubt = async (
+export const updatePending = async (
   tx: Tx,
   key: PurchaseKey,
-  doubt: { readonly state: 'broadcast' | 'uncertain'; readonly lookSeconds: number },
+  pending: { readonly state: 'broadcast' | 'uncertain'; readonly lookSeconds: number },
 ): Promise<void> => {
-  await update(tx, key)
+  await purchaseUpdate(tx, key)
     .set({
-      state: doubt.state,
-      due_at: sql<Date>`pohf_now() + make_interval(secs => ${doubt.lookSeconds})`,
+      state: pending.state,
+      due_at: sql<Date>`pohf_now() + make_interval(secs => ${pending.lookSeconds})`,
     })
     .where('state', 'in', ['reserved', 'broadcast', 'uncertain'])
     .execute()
 }
 
-export const updateLater = async (tx: Tx, key: PurchaseKey, lookSeconds: number): Promise<void> => {
-  await update(tx, key)
+export const updateRetryAt = async (tx: Tx, key: PurchaseKey, lookSeconds: number): Promise<void> => {
+  await purchaseUpdate(tx, key)
     .set({ due_at: sql<Date>`pohf_now() + make_interval(secs => ${lookSeconds})` })
     .where('due_at', 'is not', null)
     .execute()
@@ -182,7 +182,7 @@ export const updateSettled = async (
   key: PurchaseKey,
   settled: { readonly transactionHash: string; readonly lookSeconds: number },
 ): Promise<boolean> => {
-  const result = await update(tx, key)
+  const result = await purchaseUpdate(tx, key)
     .set({
       state: 'settled',
       transaction_hash: settled.transactionHash,
@@ -200,7 +200,7 @@ type Delivery = {
 }
 /** The end of every good purchase. What was frozen is in the response now. */
 export const updateDelivered = async (tx: Tx, key: PurchaseKey, delivery: Delivery): Promise<boolean> => {
-  const query = update(tx, key)
+  const query = purchaseUpdate(tx, key)
     .set({
       state: 'delivered',
       transaction_hash: delivery.transactionHash,
@@ -218,9 +218,11 @@ export const updateDelivered = async (tx: Tx, key: PurchaseKey, delivery: Delive
 export const updateEnded = async (
   tx: Tx,
   key: PurchaseKey,
-  end: { readonly state: 'void' | 'refund_due'; readonly reason: string },
+  outcome: { readonly state: 'void' | 'refund_due'; readonly reason: string },
 ): Promise<void> => {
-  await update(tx, key).set({ state: end.state, reason: end.reason, frozen: null, due_at: null }).execute()
+  await purchaseUpdate(tx, key)
+    .set({ state: outcome.state, reason: outcome.reason, frozen: null, due_at: null })
+    .execute()
 }
 
 export const updateRefunded = async (
@@ -228,13 +230,13 @@ export const updateRefunded = async (
   key: PurchaseKey,
   refund: { readonly transactionHash: string; readonly reason: string },
 ): Promise<void> => {
-  await update(tx, key)
+  await purchaseUpdate(tx, key)
     .set({ state: 'refunded', refund_transaction_hash: refund.transactionHash, reason: refund.reason })
     .execute()
 }
 
 /** Whether a transaction has given back another payment already. */
-export const findRefundUsed = async (tx: Tx, transactionHash: string): Promise<boolean> => {
+export const existsRefundTransaction = async (tx: Tx, transactionHash: string): Promise<boolean> => {
   const row = await tx
     .selectFrom('purchases')
     .select('purchase_id')
@@ -244,16 +246,16 @@ export const findRefundUsed = async (tx: Tx, transactionHash: string): Promise<b
 }
 
 /** A place in the list: `at` is text, because the database counts finer than a Date. */
-export type Position = { readonly at: string; readonly purchaseId: string }
+export type PurchaseCursor = { readonly at: string; readonly purchaseId: string }
 export const listPurchases = async (
   tx: Tx,
   page: {
     readonly agentId: string
     readonly mode: Mode
-    readonly before: Position | undefined
+    readonly before: PurchaseCursor | undefined
     readonly limit: number
   },
-): Promise<(Purchase & { readonly position: Position })[]> => {
+): Promise<(Purchase & { readonly position: PurchaseCursor })[]> => {
   const { before } = page
   let rows = query(tx)
     .select(sql<string>`created_at::text`.as('at_text'))
@@ -275,15 +277,19 @@ export const listPurchases = async (
 }
 
 /** Purchases of all agents in one state, oldest first. */
-export const listPurchasesIn = async (tx: Tx, state: PurchaseState, limit: number): Promise<Purchase[]> =>
+export const listPurchasesByState = async (
+  tx: Tx,
+  state: PurchaseState,
+  limit: number,
+): Promise<Purchase[]> =>
   (await query(tx).where('state', '=', state).orderBy('changed_at').limit(limit).execute()).map(purchaseOf)
 
-type Posted = { readonly agentId: string; readonly mode: Mode; readonly reference: string }
+type LedgerReference = { readonly agentId: string; readonly mode: Mode; readonly reference: string }
 /** Purchases whose money came within this time, of all tenants: each must stand in the ledger. */
 export const listPaidPurchases = async (
   tx: Tx,
   span: { readonly from: Date; readonly to: Date },
-): Promise<Posted[]> => {
+): Promise<LedgerReference[]> => {
   const rows = await tx
     .selectFrom('purchases')
     .select(['agent_id', 'mode', 'purchase_id'])
@@ -299,8 +305,11 @@ export const listPaidPurchases = async (
 }
 
 /** Those of the postings that no paid purchase stands behind. */
-export const listUnknownPurchases = async (tx: Tx, keys: readonly Posted[]): Promise<Posted[]> => {
-  const { rows } = await sql<Posted>`
+export const listPostingsWithoutPurchase = async (
+  tx: Tx,
+  keys: readonly LedgerReference[],
+): Promise<LedgerReference[]> => {
+  const { rows } = await sql<LedgerReference>`
     select key.agent_id as "agentId", key.mode, key.reference
     from unnest(${keys.map((key) => key.agentId)}::text[], ${keys.map((key) => key.mode)}::text[],
       ${keys.map((key) => key.reference)}::text[]) key (agent_id, mode, reference)

@@ -2,14 +2,26 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { encode, makePayer } from '../../test/fixtures/payments/payer.ts'
-import type { Fate } from '../../test/fixtures/payments/chain-proxy.ts'
-import { startShop } from '../../test/fixtures/payments/purchases.ts'
+import type { CallOutcome } from '../../test/fixtures/payments/chain-proxy.ts'
+import { startPurchaseHarness } from '../../test/fixtures/payments/purchases.ts'
 
-const shop = await startShop()
-if (!shop) test('settlements in doubt', { skip: 'no chain runs on this system' }, () => undefined)
+const fixture = await startPurchaseHarness()
+if (!fixture) test('settlements in doubt', { skip: 'no chain runs on this system' }, () => undefined)
 else {
-  const { chain, node, harness, ask, fund, signV1, signV2, pay, buy, balanceOf, submitAsStranger, ageChain } =
-    shop
+  const {
+    chain,
+    node,
+    harness,
+    requestChallenge,
+    makeFundedPayer,
+    signV1,
+    signV2,
+    pay,
+    buy,
+    balanceOf,
+    submitAsStranger,
+    advanceChain,
+  } = fixture
   const price = 10_000n
   const status = async (purchaseId: string, headers: Record<string, string> = {}) =>
     harness.call('GET', `/api/agent/purchases/${purchaseId}`, { headers })
@@ -25,16 +37,16 @@ else {
   }
 
   test('a stranger sends the authorization first: the payer is delivered, charged once, and never told no', async () => {
-    const payer = await fund(30_000n)
-    const { v2 } = await ask()
+    const payer = await makeFundedPayer(30_000n)
+    const { v2 } = await requestChallenge()
     const payment = await signV2(payer, v2)
     let theirs: unknown
-    node.rule(async (method): Promise<Fate> => {
+    node.setFaultRule(async (method): Promise<CallOutcome> => {
       if (method.startsWith('eth_sendRaw')) theirs ??= await submitAsStranger(payment)
       return 'pass'
     })
     const answer = await pay({ 'payment-signature': encode(payment) })
-    node.rule(() => 'pass')
+    node.setFaultRule(() => 'pass')
     assert.equal(answer.status, 200, answer.text)
     assert.equal(answer.json.payment.transaction, theirs)
     // What was signed for our own transaction while it was on the way is forgotten.
@@ -44,8 +56,8 @@ else {
   })
 
   test('sent by a stranger before we saw it, everybody knows the signature: only the wallet is given the credential', async () => {
-    const payer = await fund()
-    const { v2, purchaseId } = await ask()
+    const payer = await makeFundedPayer()
+    const { v2, purchaseId } = await requestChallenge()
     const payment = await signV2(payer, v2)
     await submitAsStranger(payment)
     const answer = await pay({ 'payment-signature': encode(payment) })
@@ -65,10 +77,10 @@ else {
   })
 
   test('an answer that got lost is 202 and never 402, and the same call again delivers without a second charge', async () => {
-    const payer = await fund()
-    node.rule((method) => (method.startsWith('eth_sendRaw') ? 'lose later' : 'pass'))
+    const payer = await makeFundedPayer()
+    node.setFaultRule((method) => (method.startsWith('eth_sendRaw') ? 'lose later' : 'pass'))
     const { answer, headers } = await buy(payer)
-    node.rule(() => 'pass')
+    node.setFaultRule(() => 'pass')
     assert.equal(answer.status, 202, answer.text)
     assert.ok(Number(answer.headers['retry-after']) > 0)
     await harness.advance(3_000)
@@ -78,10 +90,10 @@ else {
   })
 
   test('a transaction that never reached the node is sent again as it was written down', async () => {
-    const payer = await fund()
-    node.rule((method) => (method.startsWith('eth_sendRaw') ? 'drop' : 'pass'))
+    const payer = await makeFundedPayer()
+    node.setFaultRule((method) => (method.startsWith('eth_sendRaw') ? 'drop' : 'pass'))
     const { answer, purchaseId } = await buy(payer)
-    node.rule(() => 'pass')
+    node.setFaultRule(() => 'pass')
     assert.equal(answer.status, 202, answer.text)
     assert.equal(await balanceOf(payer.account.address), 1_000_000n)
     await workUntil(purchaseId, 'delivered')
@@ -93,8 +105,8 @@ else {
   })
 
   test('a node that does not answer is 503, nothing is written, and the same payment goes through later', async () => {
-    const payer = await fund()
-    const { v2 } = await ask()
+    const payer = await makeFundedPayer()
+    const { v2 } = await requestChallenge()
     const headers = { 'payment-signature': encode(await signV2(payer, v2)) }
     const before = await rows('select count(*) from purchases')
     for (const fate of [
@@ -103,7 +115,7 @@ else {
       { error: { code: -32_005, message: 'limit exceeded' } },
       { result: { nonsense: true } },
     ] as const) {
-      node.rule((method) =>
+      node.setFaultRule((method) =>
         method === 'eth_call' && typeof fate === 'object' && 'result' in fate ? 'drop' : fate,
       )
       const answer = await pay(headers)
@@ -111,22 +123,22 @@ else {
       assert.equal(answer.json.error, 'chain_unreachable')
       await harness.advance(5_000)
     }
-    node.rule(() => 'pass')
+    node.setFaultRule(() => 'pass')
     assert.deepEqual(await rows('select count(*) from purchases'), before)
     const answer = await pay(headers)
     assert.equal(answer.status, 200, answer.text)
   })
 
   test('an outage is never called a wrong signature, not even where the signature is wrong', async () => {
-    const { v2 } = await ask()
+    const { v2 } = await requestChallenge()
     const payment = await signV2(makePayer(), v2)
     const forged = {
       ...payment,
       payload: { ...payment.payload, signature: `${payment.payload.signature.slice(0, -4)}001b` },
     }
-    node.rule(() => 'drop')
+    node.setFaultRule(() => 'drop')
     const away = await pay({ 'payment-signature': encode(forged) })
-    node.rule(() => 'pass')
+    node.setFaultRule(() => 'pass')
     await harness.advance(5_000)
     const there = await pay({ 'payment-signature': encode(forged) })
     assert.equal(away.status, 503, away.text)
@@ -135,8 +147,8 @@ else {
   })
 
   test('a payment that the payer cancels is void once the chain proves it, not before, and nothing was charged', async () => {
-    const payer = await fund()
-    const { v2, purchaseId } = await ask()
+    const payer = await makeFundedPayer()
+    const { v2, purchaseId } = await requestChallenge()
     const payment = await signV2(payer, v2)
     const { nonce } = payment.payload.authorization
     const cancellation = await payer.account.signTypedData({
@@ -153,7 +165,7 @@ else {
     const data = `0x5a049a70${payer.account.address.slice(2).padStart(64, '0')}${nonce.slice(2)}${cancellation
       .slice(130)
       .padStart(64, '0')}${cancellation.slice(2, 130)}`
-    node.rule(async (method): Promise<Fate> => {
+    node.setFaultRule(async (method): Promise<CallOutcome> => {
       if (method.startsWith('eth_sendRaw'))
         await chain.rpc('eth_sendTransaction', [
           { from: chain.owner.address, to: chain.token, gas: '0x40000', data },
@@ -162,7 +174,7 @@ else {
     })
     const headers = { 'payment-signature': encode(payment) }
     const answer = await pay(headers)
-    node.rule(() => 'pass')
+    node.setFaultRule(() => 'pass')
     assert.equal(answer.status, 202, answer.text)
     await harness.advance(5_000)
     await harness.work()
@@ -176,7 +188,7 @@ else {
   })
 
   test('a token that does not fail and pays nothing delivers nothing, and ends as void after its time', async () => {
-    const payer = await fund()
+    const payer = await makeFundedPayer()
     await chain.putToken('silent')
     const { answer, purchaseId, headers } = await buy(payer)
     assert.equal(answer.status, 202, answer.text)
@@ -184,7 +196,7 @@ else {
     await harness.advance(10_000)
     await harness.work()
     assert.equal((await pay(headers)).status, 202)
-    await ageChain(200_000)
+    await advanceChain(200_000)
     await workUntil(purchaseId, 'void')
     await chain.putToken('honest')
     assert.equal(await balanceOf(payer.account.address), 1_000_000n)
@@ -193,7 +205,7 @@ else {
   })
 
   test('somebody else uses a gas account: its number is found again, and the purchase is delivered', async () => {
-    const payer = await fund()
+    const payer = await makeFundedPayer()
     const before = await rows('select address, next_nonce from gas_keys')
     for (const { address } of before)
       await chain.rpc('eth_sendTransaction', [{ from: address, to: chain.owner.address, value: '0x1' }])
@@ -210,11 +222,11 @@ else {
   })
 
   test('a transaction that no block takes is signed again under its number at a higher fee', async () => {
-    const payer = await fund()
+    const payer = await makeFundedPayer()
     await chain.rpc('evm_setAutomine', [false])
-    node.rule((method) => (method.startsWith('eth_sendRaw') ? 'lose' : 'pass'))
+    node.setFaultRule((method) => (method.startsWith('eth_sendRaw') ? 'lose' : 'pass'))
     const { answer, purchaseId } = await buy(payer)
-    node.rule(() => 'pass')
+    node.setFaultRule(() => 'pass')
     assert.equal(answer.status, 202, answer.text)
     await harness.advance(40_000)
     await harness.work()
@@ -232,7 +244,7 @@ else {
   })
 
   test('a block that the chain takes back: the payment is sent again; where it ended meanwhile the credential is revoked', async () => {
-    const payer = await fund()
+    const payer = await makeFundedPayer()
     const first = await chain.rpc('evm_snapshot')
     const { answer, purchaseId } = await buy(payer)
     assert.equal(answer.status, 200, answer.text)
@@ -243,12 +255,12 @@ else {
     assert.equal(await balanceOf(payer.account.address), 1_000_000n - price)
     assert.equal((await status(purchaseId)).json.status, 'delivered')
 
-    const other = await fund()
+    const other = await makeFundedPayer()
     const second = await chain.rpc('evm_snapshot')
     const bought = await buy(other)
     assert.equal(bought.answer.status, 200, bought.answer.text)
     await chain.rpc('evm_revert', [second])
-    await ageChain(300_000)
+    await advanceChain(300_000)
     await harness.advance(30_000)
     await harness.work()
     assert.equal((await status(bought.purchaseId)).json.status, 'void')
@@ -263,19 +275,19 @@ else {
   })
 
   test('a signer that is away refuses before anything is charged; one that dies later delays, and nothing is lost', async () => {
-    const payer = await fund()
+    const payer = await makeFundedPayer()
     await harness.stopSigner()
     await harness.advance(2_000)
     const refused = await buy(payer)
     assert.equal(refused.answer.status, 503, refused.answer.text)
     assert.equal(await balanceOf(payer.account.address), 1_000_000n)
     await harness.startSigner()
-    node.rule(async (method): Promise<Fate> => {
+    node.setFaultRule(async (method): Promise<CallOutcome> => {
       if (method.startsWith('eth_sendRaw')) await harness.stopSigner()
       return 'pass'
     })
     const { answer, purchaseId, headers } = await buy(payer)
-    node.rule(() => 'pass')
+    node.setFaultRule(() => 'pass')
     assert.equal(answer.status, 202, answer.text)
     assert.equal(answer.json.status, 'settled')
     await harness.startSigner()
@@ -286,9 +298,9 @@ else {
   })
 
   test('two questions to the node settle a purchase', async () => {
-    const payer = await fund()
+    const payer = await makeFundedPayer()
     await buy(payer)
-    const { v1 } = await ask()
+    const { v1 } = await requestChallenge()
     const headers = { 'x-payment': encode(await signV1(payer, v1)) }
     node.takeCounts()
     assert.equal((await pay(headers)).status, 200)

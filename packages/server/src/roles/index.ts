@@ -1,17 +1,17 @@
 import { Pool } from 'pg'
-import { buildApp, buildContext, buildDuties } from '../wiring/index.ts'
+import { buildApp, buildContext, buildJobs } from '../wiring/index.ts'
 import * as discovery from '../discovery/index.ts'
 import * as operators from '../operators/index.ts'
 import type { Config } from '../platform/ops/config.ts'
 import { checkDurability } from '../platform/db/db.ts'
-import { makeLog } from '../platform/ops/log.ts'
+import { makeLogger } from '../platform/ops/log.ts'
 import { migrate } from '../platform/db/migrate.ts'
 import { onStop } from '../platform/ops/stop.ts'
 import { startWorker } from '../platform/queue/worker.ts'
 
 /** Refuses an unsafe database and brings its schema up to date. */
-export const prepare = async (config: Config): Promise<void> => {
-  const log = makeLog(config.LOG_LEVEL)
+export const prepareDatabase = async (config: Config): Promise<void> => {
+  const log = makeLogger(config.LOG_LEVEL)
   const pool = new Pool({ connectionString: config.DATABASE_URL, max: 1, connectionTimeoutMillis: 10_000 })
   try {
     for (const warning of await checkDurability(pool)) log.warn(warning)
@@ -24,7 +24,7 @@ export const prepare = async (config: Config): Promise<void> => {
 }
 
 /** What an operator should know about card payments at every start. */
-const cardNotices = (config: Config): string[] => {
+const cardWarnings = (config: Config): string[] => {
   const { STRIPE_SECRET_KEY: key } = config
   if (key === undefined)
     return ['STRIPE_SECRET_KEY is not set: nothing can be paid by card, and live checkouts say so']
@@ -34,7 +34,7 @@ const cardNotices = (config: Config): string[] => {
 }
 
 /** What an operator should know about payments over HTTP 402 at every start. */
-const chainNotices = (config: Config): string[] =>
+const x402Warnings = (config: Config): string[] =>
   config.X402_CHAIN_RPC !== undefined &&
   config.X402_GAS_KEYS_FILE === undefined &&
   config.X402_FACILITATOR_URL === undefined
@@ -42,23 +42,23 @@ const chainNotices = (config: Config): string[] =>
     : []
 
 export const runApi = async (config: Config): Promise<void> => {
-  const log = makeLog(config.LOG_LEVEL)
+  const log = makeLogger(config.LOG_LEVEL)
   const ctx = buildContext({ config, log, name: 'pohf-api' })
   const app = buildApp(ctx)
   onStop(async () => {
-    app.stopTaking()
+    app.stopAccepting()
     await Promise.all([app.api.close(), app.operator.close()])
     await ctx.db.pool.end()
   })
-  for (const notice of [...cardNotices(config), ...chainNotices(config)]) log.warn(notice)
+  for (const notice of [...cardWarnings(config), ...x402Warnings(config)]) log.warn(notice)
   await app.start()
   await app.operator.listen({ host: config.OPERATOR_HOST, port: config.OPERATOR_PORT })
   await app.api.listen({ host: config.HOST, port: config.PORT })
   log.info(
     { url: config.BASE_URL, operators: `http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}` },
-    'listening',
+    'api listening',
   )
-  if (!discovery.isConsoleBuilt())
+  if (!discovery.isWebBuilt())
     log.warn('the pages of the console are not built: /verify says so. Build them with: npm run build')
   if (!discovery.isTagBuilt())
     log.warn(
@@ -67,19 +67,19 @@ export const runApi = async (config: Config): Promise<void> => {
 }
 
 export const runWorker = async (config: Config): Promise<void> => {
-  const log = makeLog(config.LOG_LEVEL)
+  const log = makeLogger(config.LOG_LEVEL)
   const ctx = buildContext({ config, log, name: 'pohf-worker' })
-  const worker = startWorker(ctx, buildDuties(ctx))
+  const worker = startWorker(ctx, buildJobs(ctx))
   onStop(async () => {
     await worker.stop()
     await ctx.db.pool.end()
   })
-  log.info('working')
+  log.info('worker started')
 }
 
 /** The machine's own way to the first operator. */
 export const createOperator = async (config: Config, name: string): Promise<void> => {
-  const ctx = buildContext({ config, log: makeLog('silent'), name: 'pohf-operator' })
+  const ctx = buildContext({ config, log: makeLogger('silent'), name: 'pohf-operator' })
   try {
     process.stdout.write(`${JSON.stringify(await operators.create(ctx, 'machine', name))}\n`)
   } finally {

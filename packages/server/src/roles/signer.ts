@@ -1,15 +1,15 @@
 import { systemClock } from '../platform/ops/clock.ts'
 import type { SignerConfig } from '../platform/ops/config.ts'
-import { makeLog } from '../platform/ops/log.ts'
+import { makeLogger } from '../platform/ops/log.ts'
 import { onStop } from '../platform/ops/stop.ts'
 // File by file, not by index.ts: this process loads no code that speaks HTTP or SQL, and starts the faster for it.
 import { openBackend } from '../signing/open-backend.ts'
 import { openKeyring } from '../signing/keyring.ts'
-import { listenAsSigner } from '../signing/signer-server.ts'
+import { startSignerServer } from '../signing/signer-server.ts'
 
 /** The only process that holds private keys. It needs no database and no network. */
 export const runSigner = async (config: SignerConfig): Promise<void> => {
-  const log = makeLog(config.LOG_LEVEL)
+  const log = makeLogger(config.LOG_LEVEL)
   // Nothing that this process makes is for others, but for the socket where it is told so.
   process.umask(0o077)
   const backend = openBackend(config)
@@ -20,8 +20,11 @@ export const runSigner = async (config: SignerConfig): Promise<void> => {
     // Not the end: an operator can revoke the key that is lost, and /readyz says no until then.
     log.error({ err: error }, 'a key cannot sign')
   }
-  const door = { socketPath: config.SIGNER_SOCKET, mode: Number.parseInt(config.SIGNER_SOCKET_MODE, 8) }
-  const server = await listenAsSigner(keyring, door, log)
+  const socketOptions = {
+    socketPath: config.SIGNER_SOCKET,
+    mode: Number.parseInt(config.SIGNER_SOCKET_MODE, 8),
+  }
+  const server = await startSignerServer(keyring, socketOptions, log)
   onStop(async () => {
     await new Promise<void>((resolve) => {
       server.close(() => resolve())
@@ -30,5 +33,5 @@ export const runSigner = async (config: SignerConfig): Promise<void> => {
     })
     keyring.close()
   })
-  log.info({ backend: backend.name }, 'ready to sign')
+  log.info({ backend: backend.name }, 'signer ready')
 }

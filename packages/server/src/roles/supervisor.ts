@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 
 const entry = fileURLToPath(new URL('../main.ts', import.meta.url))
 /** A child that dies is started again, slower each time: 0.2 s, 0.4 s, up to 5 s. */
-const waitMs = (failures: number) => Math.min(5_000, 200 * 2 ** failures)
+const restartDelayMs = (failures: number) => Math.min(5_000, 200 * 2 ** failures)
 const healthyMs = 30_000
 
 /** Keeps one child process per role alive until this process is told to stop. */
@@ -18,8 +18,11 @@ export const supervise = (roles: readonly string[]): void => {
     child.on('exit', () => {
       children.delete(role)
       if (stopping) return
-      const survived = performance.now() - startedAt > healthyMs
-      setTimeout(() => stopping || start(role, survived ? 0 : failures + 1), waitMs(survived ? 0 : failures))
+      const wasHealthy = performance.now() - startedAt > healthyMs
+      setTimeout(
+        () => stopping || start(role, wasHealthy ? 0 : failures + 1),
+        restartDelayMs(wasHealthy ? 0 : failures),
+      )
     })
   }
 

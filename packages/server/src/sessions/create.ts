@@ -3,10 +3,10 @@ import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { firstLinkOf, packKey, readKey, thumbprintOf, type PublicJwk } from './recording/chain.ts'
-import { languageOf } from './recording/probes.ts'
+import { probeLanguageOf } from './recording/probes.ts'
 import { beginRecording, receiptOf } from './recording/state.ts'
 import { sealSubjectKey } from './recording/records.ts'
-import { clientOf, minutesOf } from './rules.ts'
+import { parseUserAgent, sessionMinutesOf } from './rules.ts'
 import { insertRecording } from './store.ts'
 
 /** Handed down by app.ts: mode and allowed origins of an agent, undefined where there is none. */
@@ -58,9 +58,12 @@ export const create = async (ctx: Ctx, findSite: FindSite, input: Input, headers
     const jkt = thumbprintOf(input.key)
     const action = { site: agentId, kind, workflowId: input.workflowId, challenge: input.challenge }
     const link = firstLinkOf({ sessionId, nonce, jkt }, action)
-    const chance = { token: ctx.ids.token(), draw: ctx.ids.fraction(), seed: ctx.ids.token() }
-    const state = beginRecording(link, at.getTime(), { chance, language: languageOf(input.language) })
-    const expiresAt = new Date(at.getTime() + minutesOf[kind] * 60_000)
+    const randomness = { token: ctx.ids.token(), draw: ctx.ids.randomFraction(), seed: ctx.ids.token() }
+    const state = beginRecording(link, at.getTime(), {
+      chance: randomness,
+      language: probeLanguageOf(input.language),
+    })
+    const expiresAt = new Date(at.getTime() + sessionMinutesOf[kind] * 60_000)
     const publicKey = packKey(input.key)
     await insertRecording(tx, {
       recording: {
@@ -77,7 +80,7 @@ export const create = async (ctx: Ctx, findSite: FindSite, input: Input, headers
       workflowId: input.workflowId ?? null,
       challenge: input.challenge ?? null,
       jkt,
-      opening: { nonce, x: input.key.x, y: input.key.y, client: clientOf(headers.userAgent) },
+      opening: { nonce, x: input.key.x, y: input.key.y, client: parseUserAgent(headers.userAgent) },
       sealedKey: sealSubjectKey(ctx.secrets, ctx.ids.token()),
     })
     return { sessionId, nonce, receipt: receiptOf(state), expiresAt: expiresAt.toISOString() }

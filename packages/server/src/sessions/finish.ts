@@ -12,16 +12,16 @@ import {
   type LockedRecording,
   type SessionKey,
 } from './store.ts'
-import { takeChunks } from './recording/append.ts'
+import { appendChunks } from './recording/append.ts'
 import { packLeaves, rootOf } from './recording/tree.ts'
 
 /** Handed down by app.ts: what follows once a session is closed for good. Where it fails, a duty comes back to it. */
 export type OnClosed = (key: SessionKey) => Promise<void>
 
-const close = async (tx: Tx, recording: LockedRecording): Promise<void> => {
+const closeSession = async (tx: Tx, recording: LockedRecording): Promise<void> => {
   const leaves = await listLeaves(tx, recording)
   const { chain, faults } = recording.state
-  if (leaves.length !== chain.seq) throw new Error('chunks of an open session are missing')
+  if (leaves.length !== chain.seq) throw new Error('stored chunks of the session do not match its chain')
   await updateSessionClosed(tx, recording, {
     endedAt: recording.now,
     telemetry: {
@@ -44,14 +44,14 @@ export const finish = async (
 ): Promise<{ sessionId: string; status: SessionStatus; vt?: string }> => {
   if (!isId('ses_', sessionId)) throw new Refusal('not_found', { message: 'No such session.' })
   const ended = await inTransaction(ctx, 'system', async (tx) => {
-    const [taken] = await takeChunks(tx, ctx, [{ sessionId, signed, isEnd: true }])
-    if (!taken) throw new Error('a chunk without a result')
-    if (taken.type === 'refused') return taken
-    const { recording } = taken
-    if (taken.type === 'taken') {
-      await close(tx, recording)
+    const [appended] = await appendChunks(tx, ctx, [{ sessionId, signed, isEnd: true }])
+    if (!appended) throw new Error('no result for a telemetry chunk')
+    if (appended.type === 'refused') return appended
+    const { recording } = appended
+    if (appended.type === 'taken') {
+      await closeSession(tx, recording)
     }
-    return taken
+    return appended
   })
   if (ended.type === 'refused') throw ended.refusal
   if (ended.type === 'taken') await onClosed(ended.recording)

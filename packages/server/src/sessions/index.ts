@@ -1,13 +1,13 @@
 export { readChunks } from './recording/chunks.ts'
 export type { FindSite } from './create.ts'
-export { duties } from './jobs.ts'
-export { readRecords, type OpenedSession } from './recording/open-records.ts'
+export { jobs } from './jobs.ts'
+export { readRecords, type DecryptedSession } from './recording/open-records.ts'
 export { routes } from './routes.ts'
 export {
   makeViewToken,
   readViewToken,
   type EvidenceItem,
-  type Measured,
+  type SessionMeasurement,
   type Session,
   type SessionKind,
   type Telemetry,
@@ -15,15 +15,15 @@ export {
 } from './rules.ts'
 export {
   findSession,
-  forgetSession,
+  eraseSession,
   findSessions,
   findViewSummary,
   insertScoredSession,
   insertUnscoredSession,
-  listClosed,
+  listClosedSessions,
   listSessionsOfMember,
   listViews,
-  ofMemberMax,
+  memberSessionsMax,
   updateSessionMember,
   updateSessionScored,
   type SessionKey,

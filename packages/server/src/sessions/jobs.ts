@@ -1,9 +1,9 @@
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
-import type { Duty } from '../platform/queue/worker.ts'
+import type { Job } from '../platform/queue/worker.ts'
 import { deleteOldRecorders, dropOldChunks, expireRecordings } from './store.ts'
 
-export const duties = (ctx: Ctx): Duty[] => [
+export const jobs = (ctx: Ctx): Job[] => [
   { name: 'session expiry', everyMs: 5_000, run: () => inTransaction(ctx, 'system', expireRecordings) },
   {
     name: 'session retention',

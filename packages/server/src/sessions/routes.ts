@@ -4,12 +4,12 @@ import { chunks } from './recording/chunks.ts'
 import { create, type FindSite } from './create.ts'
 import { finish, type OnClosed } from './finish.ts'
 import { read } from './read.ts'
-import { makeIntake, telemetry } from './recording/telemetry.ts'
+import { makeChunkQueue, telemetry } from './recording/telemetry.ts'
 
-type Handed = { readonly findSite: FindSite; readonly onClosed: OnClosed }
+type SessionRoutesDeps = { readonly findSite: FindSite; readonly onClosed: OnClosed }
 
-export const routes = (ctx: Ctx, { findSite, onClosed }: Handed): Route[] => {
-  const intake = makeIntake(ctx)
+export const routes = (ctx: Ctx, { findSite, onClosed }: SessionRoutesDeps): Route[] => {
+  const appendQueued = makeChunkQueue(ctx)
   return [
     route('sessions.create', (call) =>
       create(ctx, findSite, call.body, {
@@ -17,7 +17,9 @@ export const routes = (ctx: Ctx, { findSite, onClosed }: Handed): Route[] => {
         userAgent: call.header('user-agent'),
       }),
     ),
-    route('sessions.recording.telemetry', (call) => telemetry(intake, call.params.sessionId, call.body)),
+    route('sessions.recording.telemetry', (call) =>
+      telemetry(appendQueued, call.params.sessionId, call.body),
+    ),
     route('sessions.finish', (call) => finish(ctx, call.params.sessionId, call.body, onClosed)),
     route('sessions.read', (call) => read(ctx, call.agent, call.params.sessionId)),
     route('sessions.recording.chunks', (call) => chunks(ctx, call.agent, call.params.sessionId, call.query)),

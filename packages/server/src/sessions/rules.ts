@@ -18,10 +18,10 @@ export type EvidenceItem = {
 }
 
 /** What stands behind a score: seconds, probes, hits; and what was noticed and held against nobody. */
-export type Counted = SessionEvidence & { readonly observations: string[] }
+export type EvidenceCounts = SessionEvidence & { readonly observations: string[] }
 
 /** What scoring says of an act, ready to be stored. */
-export type Measured = {
+export type SessionMeasurement = {
   readonly kind: SessionKind
   readonly simulated: boolean
   readonly memberRef?: string | undefined
@@ -62,7 +62,7 @@ export type Session = {
   readonly evidence: readonly EvidenceItem[]
   readonly credentialId: string | null
   /** What the scorer counted; null where nothing was recorded. */
-  readonly counted: Counted | null
+  readonly counted: EvidenceCounts | null
   /** Thumbprint of the page's key; null where no page recorded it. */
   readonly jkt: string | null
 }
@@ -89,8 +89,8 @@ export const makeViewToken = (key: Buffer, view: View): string => {
 export const readViewToken = (key: Buffer, token: string): View | undefined => {
   const [, payload, mac] = /^vt_([A-Za-z0-9_-]{1,600})\.([A-Za-z0-9_-]{22})$/.exec(token) ?? []
   if (payload === undefined || mac === undefined) return undefined
-  const given = Buffer.from(mac, 'base64url')
-  if (given.length !== 16 || !timingSafeEqual(given, macOf(key, payload))) return undefined
+  const receivedMac = Buffer.from(mac, 'base64url')
+  if (receivedMac.length !== 16 || !timingSafeEqual(receivedMac, macOf(key, payload))) return undefined
   const [agentId, mode, sessionId, viewedAt] = JSON.parse(
     Buffer.from(payload, 'base64url').toString('utf8'),
   ) as [string, Mode, string, number]
@@ -111,17 +111,17 @@ const platforms = [
   ['linux', /Linux|X11/],
 ] as const
 const automation = /HeadlessChrome|PhantomJS|SlimerJS|Playwright|Puppeteer|Selenium|Cypress/i
-export const clientOf = (userAgent: string | undefined): Client => ({
+export const parseUserAgent = (userAgent: string | undefined): Client => ({
   platform: platforms.find(([, pattern]) => pattern.test(userAgent ?? ''))?.[0] ?? 'other',
   automated: automation.test(userAgent ?? ''),
 })
 
 /** How long a session may run before it must be finished. */
-export const minutesOf: Readonly<Record<RecordedKind, number>> = { view: 15, task: 15, work: 60 }
+export const sessionMinutesOf: Readonly<Record<RecordedKind, number>> = { view: 15, task: 15, work: 60 }
 export type RecordedKind = Exclude<SessionKind, 'presence'>
 
 /** The flags that stand for what the holder of the session key did against the rules, in signed chunks. */
-export const flagsOfFaults = (faults: readonly string[]): ('chain_broken' | 'clock_skew')[] => [
+export const faultFlags = (faults: readonly string[]): ('chain_broken' | 'clock_skew')[] => [
   ...(faults.some((fault) => fault !== 'clock') ? (['chain_broken'] as const) : []),
   ...(faults.includes('clock') ? (['clock_skew'] as const) : []),
 ]

@@ -4,11 +4,17 @@ import { sql } from 'kysely'
 import { probeOutcomes, readChunk } from '@pohf/protocol/telemetry'
 import { inTransaction } from '../platform/db/db.ts'
 import { startHarness } from '../../test/fixtures/harness.ts'
-import { play } from '../../test/fixtures/people/play-session.ts'
-import { answerOf, attend, makeSessionKey, openRecorder, peekTruth } from '../../test/fixtures/people/recorder.ts'
-import { readRecords, updateSessionScored, type OpenedSession } from './index.ts'
+import { playSession } from '../../test/fixtures/people/play-session.ts'
+import {
+  probeAnswerEvents,
+  answerProbes,
+  makeSessionKey,
+  openRecorder,
+  readProbeAnswer,
+} from '../../test/fixtures/people/recorder.ts'
+import { readRecords, updateSessionScored, type DecryptedSession } from './index.ts'
 import { thumbprintOf } from './recording/chain.ts'
-import { truthOf } from './recording/probes.ts'
+import { expectedAnswerOf } from './recording/probes.ts'
 import { deleteSubjectKey } from './store.ts'
 
 const harness = await startHarness()
@@ -16,7 +22,7 @@ const { apiKey, agentId } = await harness.register('test')
 const open = (options: Partial<Parameters<typeof openRecorder>[0]> = {}) =>
   openRecorder({ send: harness.call, site: agentId, ...options })
 
-const openedOf = async (sessionId: string): Promise<OpenedSession> => {
+const openedOf = async (sessionId: string): Promise<DecryptedSession> => {
   const opened = await inTransaction(harness.ctx, agentId, (tx) =>
     readRecords(tx, harness.ctx, { agentId, mode: 'test', sessionId }),
   )
@@ -230,10 +236,10 @@ test('every table of a recording is closed to other tenants by the database', as
 
 test('three probes rightly answered are enough; too few right ones bring three more', async () => {
   const attentive = await open()
-  const done = await attend({ harness, recorder: attentive })
+  const done = await answerProbes({ harness, recorder: attentive })
   assert.deepEqual(done.progress, { done: 3, of: 3 })
   const careless = await open()
-  const more = await attend({
+  const more = await answerProbes({
     harness,
     recorder: careless,
     answers: (n) => [true, false, undefined, true, true, true][n],
@@ -267,10 +273,11 @@ test('words come only to who asks for them, and what was open then is taken back
   for (let step = 0; step < 60; step++) {
     const { receipt, clock } = recorder.now()
     if (receipt.progress.done === receipt.progress.of) break
-    const truth = await peekTruth(harness.owner, recorder.sessionId)
+    const truth = await readProbeAnswer(harness.owner, recorder.sessionId)
     if (truth) kinds.push(truth.kind)
     await harness.advance(receipt.nextMs)
-    const events = truth?.kind === 'choose' ? answerOf(truth, true) : truth && !asked ? [['x', 40]] : []
+    const events =
+      truth?.kind === 'choose' ? probeAnswerEvents(truth, true) : truth && !asked ? [['x', 40]] : []
     asked ||= truth !== undefined
     const next = await recorder.chunk({ t1: clock + receipt.nextMs, events })
     if (next.probe?.kind === 'choose') {
@@ -294,11 +301,11 @@ test('what a probe asks for is in no answer, log line, event or row but its own'
       [recorder.sessionId],
     )
     if (rows[0]?.seed) seeds.push(rows[0].seed)
-    const truth = await peekTruth(harness.owner, recorder.sessionId)
+    const truth = await readProbeAnswer(harness.owner, recorder.sessionId)
     await harness.advance(receipt.nextMs)
     const made = await recorder.make({
       t1: clock + receipt.nextMs,
-      events: truth ? answerOf(truth, true) : [],
+      events: truth ? probeAnswerEvents(truth, true) : [],
     })
     const answer = await recorder.post(made)
     texts.push(answer.text)
@@ -327,7 +334,7 @@ test('what a probe asks for is in no answer, log line, event or row but its own'
   }
   assert.ok(!/"radius"|"choice"|"fromMs"/.test(everything), 'a truth leaked')
   // The same look finds it where it is planted.
-  assert.ok(/"radius"/.test(JSON.stringify(truthOf({ kind: 'point', seed: seeds[0] ?? '' }))))
+  assert.ok(/"radius"/.test(JSON.stringify(expectedAnswerOf({ kind: 'point', seed: seeds[0] ?? '' }))))
 })
 
 test('erasing the key of a subject makes every record unreadable, and the hashes stay right', async () => {
@@ -398,7 +405,7 @@ test('the program may drop days of recordings, and nothing else', async () => {
 test('a session is scored once, and its credential names the key of the page', async () => {
   const key = await makeSessionKey()
   const claimsOf = async () => {
-    const { sessionId, status, recorder } = await play(harness, { site: agentId, key })
+    const { sessionId, status, recorder } = await playSession(harness, { site: agentId, key })
     assert.equal(status, 'scored')
     const place = { agentId, mode: 'test' as const, sessionId }
     const score = {

@@ -6,8 +6,8 @@ import type { PublicJwk } from './recording/chain.ts'
 import type { Recording, RecordingState } from './recording/state.ts'
 import type {
   Client,
-  Counted,
-  Measured,
+  EvidenceCounts,
+  SessionMeasurement,
   RecordedKind,
   Session,
   SessionKind,
@@ -114,7 +114,7 @@ export const findSessions = async (
 export const findSession = async (tx: Tx, key: SessionKey): Promise<Session | undefined> =>
   (await findSessions(tx, [key]))[0]
 
-type Unscored = {
+type UnscoredSession = {
   readonly kind: SessionKind
   readonly status: 'open' | 'expired'
   readonly simulated: boolean
@@ -130,7 +130,11 @@ const claimSession = async (tx: Tx, key: SessionKey, at: Date): Promise<boolean>
 }
 
 /** Stores a session that has no score, unless its id was claimed before. */
-export const insertUnscoredSession = async (tx: Tx, key: SessionKey, session: Unscored): Promise<void> => {
+export const insertUnscoredSession = async (
+  tx: Tx,
+  key: SessionKey,
+  session: UnscoredSession,
+): Promise<void> => {
   const at = await readNow(tx)
   if (!(await claimSession(tx, key, at))) return
   await tx
@@ -148,7 +152,11 @@ export const insertUnscoredSession = async (tx: Tx, key: SessionKey, session: Un
 }
 
 /** Stores a session that is scored already; false where its id was claimed before. */
-export const insertScoredSession = async (tx: Tx, key: SessionKey, measured: Measured): Promise<boolean> => {
+export const insertScoredSession = async (
+  tx: Tx,
+  key: SessionKey,
+  measured: SessionMeasurement,
+): Promise<boolean> => {
   const at = await readNow(tx)
   if (!(await claimSession(tx, key, at))) return false
   await tx
@@ -182,19 +190,23 @@ export const insertScoredSession = async (tx: Tx, key: SessionKey, measured: Mea
 }
 
 /** Says whose act a session was, once it is known. */
-export const updateSessionMember = async (tx: Tx, place: SessionPlace, memberRef: string): Promise<void> => {
+export const updateSessionMember = async (
+  tx: Tx,
+  rowKey: SessionRowKey,
+  memberRef: string,
+): Promise<void> => {
   await tx
     .updateTable('sessions')
     .set({ member_ref: memberRef })
-    .where('agent_id', '=', place.agentId)
-    .where('mode', '=', place.mode)
-    .where('session_id', '=', place.sessionId)
-    .where('at', '=', place.at)
+    .where('agent_id', '=', rowKey.agentId)
+    .where('mode', '=', rowKey.mode)
+    .where('session_id', '=', rowKey.sessionId)
+    .where('at', '=', rowKey.at)
     .where('member_ref', 'is', null)
     .execute()
 }
 
-export const ofMemberMax = 500
+export const memberSessionsMax = 500
 /** What a member did, newest first, for ids begin with their time; a page at a time, those below `before`. */
 export const listSessionsOfMember = async (
   tx: Tx,
@@ -208,30 +220,30 @@ export const listSessionsOfMember = async (
     .where('mode', '=', member.mode)
     .where('member_ref', '=', member.memberId)
   if (before !== undefined) query = query.where('session_id', '<', before)
-  const rows = await query.orderBy('session_id', 'desc').limit(ofMemberMax).execute()
+  const rows = await query.orderBy('session_id', 'desc').limit(memberSessionsMax).execute()
   return rows.map(sessionOf)
 }
 
 /** Erasure: what was recorded, what opens it, and whose it was. Hashes and figures stay, and say nothing of anybody. */
-export const forgetSession = async (tx: Tx, place: SessionPlace): Promise<void> => {
-  await sql`select session_forget_records(${place.agentId}, ${place.sessionId}, ${place.at})`.execute(tx)
+export const eraseSession = async (tx: Tx, rowKey: SessionRowKey): Promise<void> => {
+  await sql`select session_forget_records(${rowKey.agentId}, ${rowKey.sessionId}, ${rowKey.at})`.execute(tx)
   await tx
     .deleteFrom('session_keys')
-    .where('agent_id', '=', place.agentId)
-    .where('session_id', '=', place.sessionId)
+    .where('agent_id', '=', rowKey.agentId)
+    .where('session_id', '=', rowKey.sessionId)
     .execute()
   await tx
     .deleteFrom('session_recorders')
-    .where('agent_id', '=', place.agentId)
-    .where('session_id', '=', place.sessionId)
+    .where('agent_id', '=', rowKey.agentId)
+    .where('session_id', '=', rowKey.sessionId)
     .execute()
   await tx
     .updateTable('sessions')
     .set({ member_ref: null, challenge: null, salt: null })
-    .where('agent_id', '=', place.agentId)
-    .where('mode', '=', place.mode)
-    .where('session_id', '=', place.sessionId)
-    .where('at', '=', place.at)
+    .where('agent_id', '=', rowKey.agentId)
+    .where('mode', '=', rowKey.mode)
+    .where('session_id', '=', rowKey.sessionId)
+    .where('at', '=', rowKey.at)
     .execute()
 }
 
@@ -296,14 +308,19 @@ export const findViewSummary = async (
 }
 
 /** What an auditor needs beside the chunks, and what the page's headers said. */
-type Opening = { readonly nonce: string; readonly x: string; readonly y: string; readonly client: Client }
+type SessionOpening = {
+  readonly nonce: string
+  readonly x: string
+  readonly y: string
+  readonly client: Client
+}
 
 type NewRecording = {
   readonly recording: Recording
   readonly workflowId: string | null
   readonly challenge: string | null
   readonly jkt: string
-  readonly opening: Opening
+  readonly opening: SessionOpening
   readonly sealedKey: string
 }
 /** Stores an open session with everything that recording it needs, in one statement. */
@@ -389,20 +406,20 @@ export const updateRecordings = async (
       ${chunks.map((one) => one.leaf)}::bytea[], ${chunks.map((one) => one.ciphertext)}::bytea[])`.execute(tx)
 }
 
-type Stored = { readonly seq: number; readonly leaf: Buffer; readonly ciphertext: Buffer }
-type SessionPlace = SessionKey & { readonly at: Date }
+type StoredChunk = { readonly seq: number; readonly leaf: Buffer; readonly ciphertext: Buffer }
+type SessionRowKey = SessionKey & { readonly at: Date }
 
 /** Longer than any session runs: by it PostgreSQL looks into one day or two, not into all. */
 const recordingHoursMax = 2
-const duringSession = (place: SessionPlace) =>
-  sql<boolean>`agent_id = ${place.agentId} and session_id = ${place.sessionId}
-    and at >= ${place.at} and at < ${new Date(place.at.getTime() + recordingHoursMax * 3_600_000)}`
+const withinSessionTime = (rowKey: SessionRowKey) =>
+  sql<boolean>`agent_id = ${rowKey.agentId} and session_id = ${rowKey.sessionId}
+    and at >= ${rowKey.at} and at < ${new Date(rowKey.at.getTime() + recordingHoursMax * 3_600_000)}`
 
-export const listLeaves = async (tx: Tx, place: SessionPlace): Promise<Buffer[]> => {
+export const listLeaves = async (tx: Tx, rowKey: SessionRowKey): Promise<Buffer[]> => {
   const rows = await tx
     .selectFrom('session_chunks')
     .select('leaf')
-    .where(duringSession(place))
+    .where(withinSessionTime(rowKey))
     .orderBy('seq')
     .limit(telemetryLimits.chunksPerSession)
     .execute()
@@ -410,47 +427,51 @@ export const listLeaves = async (tx: Tx, place: SessionPlace): Promise<Buffer[]>
 }
 
 /** Encrypted records in their order; fewer, or none, once they are past their retention. */
-export const listStored = async (
+export const listChunks = async (
   tx: Tx,
-  place: SessionPlace,
+  rowKey: SessionRowKey,
   page: { readonly from: number; readonly limit: number },
-): Promise<Stored[]> =>
+): Promise<StoredChunk[]> =>
   tx
     .selectFrom('session_chunks')
     .select(['seq', 'leaf', 'ciphertext'])
-    .where(duringSession(place))
+    .where(withinSessionTime(rowKey))
     .where('seq', '>=', page.from)
     .orderBy('seq')
     .limit(page.limit)
     .execute()
 
-type Closing = {
+type SessionClosing = {
   readonly endedAt: Date
   readonly telemetry: Telemetry
   readonly leaves: Buffer
   readonly faults: readonly string[]
 }
 /** Ends a session and its recording. */
-export const updateSessionClosed = async (tx: Tx, place: SessionPlace, closing: Closing): Promise<void> => {
+export const updateSessionClosed = async (
+  tx: Tx,
+  rowKey: SessionRowKey,
+  closing: SessionClosing,
+): Promise<void> => {
   await sql`
     with recorder as (
       update session_recorders set status = 'closed'
-      where agent_id = ${place.agentId} and session_id = ${place.sessionId}
+      where agent_id = ${rowKey.agentId} and session_id = ${rowKey.sessionId}
     )
     update sessions set status = 'closed', ended_at = ${closing.endedAt}, leaves = ${closing.leaves},
       telemetry = ${JSON.stringify(closing.telemetry)}, faults = ${[...closing.faults]}
-    where agent_id = ${place.agentId} and session_id = ${place.sessionId} and at = ${place.at}
+    where agent_id = ${rowKey.agentId} and session_id = ${rowKey.sessionId} and at = ${rowKey.at}
       and status = 'open'`.execute(tx)
 }
 
-const expireMax = 500
+const expireBatchMax = 500
 
 /** Ends what was not finished in time, a batch at a time; says how many. Safe to run on every node. */
 export const expireRecordings = async (tx: Tx): Promise<number> => {
   const { numAffectedRows } = await sql`
     with due as (
       select agent_id, session_id, at from session_recorders
-      where status = 'open' and expires_at <= pohf_now() order by expires_at limit ${expireMax}
+      where status = 'open' and expires_at <= pohf_now() order by expires_at limit ${expireBatchMax}
       for update skip locked
     ), recorder as (
       update session_recorders r set status = 'expired' from due
@@ -468,7 +489,9 @@ export const deleteOldRecorders = async (tx: Tx): Promise<number> => {
   const { numAffectedRows } = await sql`
     delete from session_recorders where ctid = any(array(
       select ctid from session_recorders
-      where status <> 'open' and expires_at < pohf_now() - interval '1 day' limit ${expireMax}))`.execute(tx)
+      where status <> 'open' and expires_at < pohf_now() - interval '1 day' limit ${expireBatchMax}))`.execute(
+    tx,
+  )
   return Number(numAffectedRows ?? 0)
 }
 
@@ -477,7 +500,7 @@ export const dropOldChunks = async (tx: Tx, keepDays: number): Promise<void> => 
   await sql`select pohf_drop_days('session_chunks', ${keepDays})`.execute(tx)
 }
 
-type Opened = {
+type RecordedSession = {
   readonly session: Session
   readonly telemetry: Telemetry
   readonly nonce: string
@@ -489,11 +512,11 @@ type Opened = {
   readonly sealedKey: string | null
 }
 /** A recorded session that has ended, with what opens its records. */
-export const findRecorded = async (tx: Tx, key: SessionKey): Promise<Opened | undefined> => {
+export const findRecordedSession = async (tx: Tx, key: SessionKey): Promise<RecordedSession | undefined> => {
   const session = await findSession(tx, key)
   if (!session || session.jkt === null || session.telemetry === null) return undefined
   const { rows } = await sql<{
-    opening: Opening
+    opening: SessionOpening
     leaves: Buffer
     faults: string[]
     sealed: string | null
@@ -518,7 +541,7 @@ export const findRecorded = async (tx: Tx, key: SessionKey): Promise<Opened | un
 }
 
 /** Sessions that wait for their score, oldest first. */
-export const listClosed = async (tx: Tx, limit: number): Promise<SessionKey[]> => {
+export const listClosedSessions = async (tx: Tx, limit: number): Promise<SessionKey[]> => {
   const rows = await tx
     .selectFrom('sessions')
     .select(['agent_id', 'mode', 'session_id'])
@@ -530,12 +553,16 @@ export const listClosed = async (tx: Tx, limit: number): Promise<SessionKey[]> =
   return rows.map((row) => ({ agentId: row.agent_id, mode: row.mode as Mode, sessionId: row.session_id }))
 }
 
-type Score = Pick<
-  Measured,
+type SessionScoreUpdate = Pick<
+  SessionMeasurement,
   'quality' | 'verified' | 'assurance' | 'scoring' | 'components' | 'flags' | 'reasons' | 'evidence' | 'salt'
-> & { readonly counted: Counted | null }
+> & { readonly counted: EvidenceCounts | null }
 /** Scores a closed session; false where it is not closed, or was scored before. */
-export const updateSessionScored = async (tx: Tx, key: SessionKey, score: Score): Promise<boolean> => {
+export const updateSessionScored = async (
+  tx: Tx,
+  key: SessionKey,
+  score: SessionScoreUpdate,
+): Promise<boolean> => {
   const result = await tx
     .updateTable('sessions')
     .set({

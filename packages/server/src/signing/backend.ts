@@ -35,7 +35,7 @@ export const fileBackend = (folder: string): Backend => {
       const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
       const jwk = privateKey.export({ format: 'jwk' })
       const { x, y } = jwk
-      if (x === undefined || y === undefined) throw new Error('a new key has no point')
+      if (x === undefined || y === undefined) throw new Error('the generated key has no x and y')
       writeFileSync(path(x), JSON.stringify(jwk), { mode: 0o600, flag: 'wx', flush: true })
       return { ref: x, x, y }
     },

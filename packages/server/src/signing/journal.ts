@@ -29,7 +29,7 @@ export type Journal = {
 const lineOf = (entry: JournalEntry): string => `${entry.at}\t${entry.kid}\t${entry.id}\t${entry.hash}\n`
 
 /** A process that died while writing leaves half a line; it was never signed, so it goes. */
-const dropHalfLine = (file: number): void => {
+const truncatePartialLine = (file: number): void => {
   const { size } = fstatSync(file)
   const tail = Buffer.alloc(Math.min(size, 4_096))
   readSync(file, tail, 0, tail.length, size - tail.length)
@@ -41,7 +41,7 @@ const dropHalfLine = (file: number): void => {
 export const openJournal = (folder: string, month: string): Journal => {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const file = openSync(join(folder, `${month}.log`), 'a+', 0o600)
-  dropHalfLine(file)
+  truncatePartialLine(file)
   return {
     append: (entries) => {
       const text = Buffer.from(entries.map(lineOf).join(''))
@@ -57,14 +57,14 @@ const entryOf = (line: string): JournalEntry => {
   return { at: Number(at), kid, id, hash }
 }
 
-const monthsIn = (folder: string): string[] =>
+const listJournalFiles = (folder: string): string[] =>
   readdirSync(folder)
     .filter((name) => /^\d{4}-\d{2}\.log$/.test(name))
     .toSorted()
 
 /** Every whole line of the journal, oldest first. */
 export const readJournal = (folder: string): JournalEntry[] =>
-  monthsIn(folder)
+  listJournalFiles(folder)
     .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n').slice(0, -1))
     .map(entryOf)
 
@@ -104,7 +104,9 @@ const seek = (file: number, from: number): number => {
 export const readJournalPage = (folder: string, { from, to, cursor }: JournalSpan): JournalPage => {
   const first = cursor?.file ?? `${new Date(from).toISOString().slice(0, 7)}.log`
   const last = `${new Date(to).toISOString().slice(0, 7)}.log`
-  const months = existsSync(folder) ? monthsIn(folder).filter((name) => name >= first && name <= last) : []
+  const months = existsSync(folder)
+    ? listJournalFiles(folder).filter((name) => name >= first && name <= last)
+    : []
   const [name, following] = months
   if (name === undefined) return { entries: [], next: undefined }
   const file = openSync(join(folder, name), 'r')

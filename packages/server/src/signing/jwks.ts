@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { Answer } from '../platform/http/call.ts'
+import { ApiResponse } from '../platform/http/call.ts'
 import type { Signer } from './signer-client.ts'
 
 /** The public keys: cacheable, and the same bytes until a key changes. */
@@ -8,6 +8,10 @@ export const jwks = async (signer: Signer, ifNoneMatch: string | undefined) => {
   const etag = `"${createHash('sha256').update(JSON.stringify(body)).digest('base64url').slice(0, 22)}"`
   const headers = { 'cache-control': 'public, max-age=300, stale-if-error=86400', etag }
   if (ifNoneMatch === etag)
-    return new Answer(undefined, { status: 304, headers, raw: { mediaType: 'application/json', text: '' } })
-  return new Answer(body, { headers })
+    return new ApiResponse(undefined, {
+      status: 304,
+      headers,
+      raw: { mediaType: 'application/json', text: '' },
+    })
+  return new ApiResponse(body, { headers })
 }

@@ -61,7 +61,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ act: 'restart' as const }) },
 )
 
-const holds = (
+const assertInvariants = (
   keys: readonly KeyRecord[],
   seen: Map<string, KeyRecord>,
   now: number,
@@ -105,7 +105,7 @@ test('whatever happens when: one key signs per purpose, is known long enough bef
         const look = (revokedNow: boolean) => {
           keyring.list()
           const keys = recordsIn(folder)
-          holds(keys, seen, now, revokedNow)
+          assertInvariants(keys, seen, now, revokedNow)
           for (const key of keys) {
             seen.set(key.kid, key)
             const usable = key.state === 'active' || key.state === 'pending'

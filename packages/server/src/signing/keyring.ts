@@ -7,14 +7,14 @@ import type { Backend } from './backend.ts'
 import { openJournal, readJournalPage, type Journal, type JournalSpan } from './journal.ts'
 import {
   activeKey,
-  advance,
+  advanceKeyStates,
   headerOf,
-  lint,
+  validateClaims,
   nextActivation,
   payloadHash,
   publishAheadMs,
-  published,
-  recordOf,
+  publishedJwks,
+  newKeyRecord,
   typedId,
   typedPayloads,
   type KeyPurpose,
@@ -44,14 +44,14 @@ const writeRecords = (path: string, records: readonly KeyRecord[]): void => {
   renameSync(draft, path)
 }
 
-type Parts = {
+type KeyringOptions = {
   readonly folder: string
   readonly backend: Backend
   readonly clock: Clock
   /** Tests put a faulty journal here, to see that its fault is found. */
   readonly openJournal?: (folder: string, month: string) => Journal
 }
-type Job = {
+type SigningRequest = {
   readonly purpose: KeyPurpose
   readonly typ: string
   readonly id: string
@@ -59,7 +59,7 @@ type Job = {
 }
 
 /** The keys of a deployment and what they may sign. Lives in the signer's process and nowhere else. */
-export const openKeyring = ({ folder, backend, clock, ...parts }: Parts) => {
+export const openKeyring = ({ folder, backend, clock, ...parts }: KeyringOptions) => {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const journalFolder = join(folder, 'journal')
   const openMonth = parts.openJournal ?? openJournal
@@ -68,7 +68,7 @@ export const openKeyring = ({ folder, backend, clock, ...parts }: Parts) => {
   let journal: { month: string; file: Journal } | undefined
 
   const now = () => clock.now().getTime()
-  const destroyUnused = (keys: readonly KeyRecord[]) => {
+  const destroyInactiveKeys = (keys: readonly KeyRecord[]) => {
     for (const key of keys) if (key.state !== 'pending' && key.state !== 'active') backend.destroy(key.ref)
   }
   /** The state first, then the private part: a death in between leaves a key too many, never one too few. */
@@ -76,17 +76,17 @@ export const openKeyring = ({ folder, backend, clock, ...parts }: Parts) => {
     const before = new Map(records.map((key) => [key.kid, key.state]))
     writeRecords(path, next)
     records = [...next]
-    destroyUnused(next.filter((key) => before.get(key.kid) !== key.state))
+    destroyInactiveKeys(next.filter((key) => before.get(key.kid) !== key.state))
   }
   const add = (purpose: KeyPurpose, activeFrom: number): KeyRecord => {
-    const key = recordOf({ purpose, made: backend.generate(), activeFrom, now: now() })
+    const key = newKeyRecord({ purpose, generated: backend.generate(), activeFrom, now: now() })
     save([...records, key])
     return key
   }
 
   /** Brings every key into its state of this hour, and makes the keys that will be needed. */
-  const tick = (): void => {
-    const moved = advance(records, now())
+  const updateKeyStates = (): void => {
+    const moved = advanceKeyStates(records, now())
     if (JSON.stringify(moved) !== JSON.stringify(records)) save(moved)
     for (const purpose of keyPurposes) {
       const activeFrom = nextActivation(records, purpose, now())
@@ -94,7 +94,7 @@ export const openKeyring = ({ folder, backend, clock, ...parts }: Parts) => {
     }
   }
 
-  const journalOf = (): Journal => {
+  const currentJournal = (): Journal => {
     const month = clock.now().toISOString().slice(0, 7)
     if (journal?.month !== month) {
       journal?.file.close()
@@ -103,24 +103,24 @@ export const openKeyring = ({ folder, backend, clock, ...parts }: Parts) => {
     return journal.file
   }
 
-  const publicParts = new Map<string, KeyObject>()
+  const publicKeyCache = new Map<string, KeyObject>()
   /** Reading a JWK costs as much as checking a signature, so each is read once. */
-  const publicPart = ({ kid, jwk }: KeyRecord): KeyObject => {
-    const part = publicParts.get(kid) ?? createPublicKey({ key: { ...jwk }, format: 'jwk' })
-    publicParts.set(kid, part)
+  const publicKeyOf = ({ kid, jwk }: KeyRecord): KeyObject => {
+    const part = publicKeyCache.get(kid) ?? createPublicKey({ key: { ...jwk }, format: 'jwk' })
+    publicKeyCache.set(kid, part)
     return part
   }
   const signOne = (key: KeyRecord, data: Buffer): Buffer => {
     const raw = backend.sign(key.ref, data)
-    if (!verify('sha256', data, { key: publicPart(key), dsaEncoding: 'ieee-p1363' }, raw))
+    if (!verify('sha256', data, { key: publicKeyOf(key), dsaEncoding: 'ieee-p1363' }, raw))
       throw new Error('a signature did not verify')
     return raw
   }
 
   /** Journals the whole batch, then signs it, then checks each signature. In this order, always. */
-  const signJobs = (jobs: readonly Job[]): string[] => {
-    tick()
-    const ready = jobs.map((job) => {
+  const signRequests = (requests: readonly SigningRequest[]): string[] => {
+    updateKeyStates()
+    const ready = requests.map((job) => {
       const key = activeKey(records, job.purpose)
       if (!key) throw new Error(`no active key for ${job.purpose}`)
       return {
@@ -129,39 +129,39 @@ export const openKeyring = ({ folder, backend, clock, ...parts }: Parts) => {
         input: `${headerOf(job.typ, key.kid)}.${encode(job.payload)}`,
       }
     })
-    journalOf().append(
+    currentJournal().append(
       ready.map(({ job, key }) => ({ at: now(), kid: key.kid, id: job.id, hash: payloadHash(job.payload) })),
     )
     return ready.map(({ key, input }) => `${input}.${signOne(key, Buffer.from(input)).toString('base64url')}`)
   }
 
   // Whoever died after a state was written left a private part behind.
-  destroyUnused(records)
-  tick()
+  destroyInactiveKeys(records)
+  updateKeyStates()
   return {
     /** Claims come in, never bytes: the signer checks them itself, whoever asks. */
     sign: (batch: readonly unknown[]): string[] =>
-      signJobs(
+      signRequests(
         batch.map((claims) => {
-          const checked = lint(claims)
+          const checked = validateClaims(claims)
           return { purpose: checked.test ? 'test' : 'live', typ: 'JWT', id: checked.jti, payload: checked }
         }),
       ),
     signTyped: (typ: Typ, payload: unknown): string => {
-      if (!Object.hasOwn(typedPayloads, typ)) throw new Error('no such type')
+      if (!Object.hasOwn(typedPayloads, typ)) throw new Error('unknown typ')
       const { purposeOf, schema } = typedPayloads[typ]
       const checked = schema.parse(payload)
       const purpose = purposeOf(checked)
-      const [jws] = signJobs([{ purpose, typ, id: typedId(typ, checked), payload: checked }])
-      if (jws === undefined) throw new Error('nothing was signed')
+      const [jws] = signRequests([{ purpose, typ, id: typedId(typ, checked), payload: checked }])
+      if (jws === undefined) throw new Error('signing returned no JWS')
       return jws
     },
     publicKeys: (): PublishedJwk[] => {
-      tick()
-      return published(records)
+      updateKeyStates()
+      return publishedJwks(records)
     },
     list: () => {
-      tick()
+      updateKeyStates()
       return records.map((key) => ({
         kid: key.kid,
         purpose: key.purpose,
@@ -174,7 +174,7 @@ export const openKeyring = ({ folder, backend, clock, ...parts }: Parts) => {
     },
     /** Makes the successor of a key now; it signs once it has been published long enough. */
     rotate: (purpose: KeyPurpose) => {
-      tick()
+      updateKeyStates()
       const pending = records.find((key) => key.purpose === purpose && key.state === 'pending')
       return (pending ?? add(purpose, now() + publishAheadMs(purpose))).kid
     },
@@ -186,12 +186,12 @@ export const openKeyring = ({ folder, backend, clock, ...parts }: Parts) => {
       if (!records.some((key) => key.kid === kid && key.state !== 'removed' && key.state !== 'revoked'))
         return false
       save(records.map((key) => (key.kid === kid ? { ...key, state: 'revoked' as const } : key)))
-      tick()
+      updateKeyStates()
       return true
     },
     /** Whether every key can sign now. The text is no JWS and the signatures go nowhere. */
     selfTest: (): true => {
-      tick()
+      updateKeyStates()
       for (const key of records) if (key.state === 'active') signOne(key, Buffer.from('pohf self-test'))
       return true
     },

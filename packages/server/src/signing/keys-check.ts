@@ -3,16 +3,22 @@ import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import type { JournalEntry } from './journal.ts'
-import { compareWithJournal, journalIdOf, onchainTyp, type Difference, type Issued } from './rules.ts'
+import {
+  compareWithJournal,
+  journalIdOf,
+  onchainTyp,
+  type JournalDifference,
+  type IssuedCredential,
+} from './rules.ts'
 import type { Signer } from './signer-client.ts'
 
 const dayMs = 86_400_000
 /** The signer's clock may differ from the database's, and a credential is stored after it was signed. */
-const slackMs = 600_000
+const clockSkewMs = 600_000
 /** One check holds what it compares in memory: about 100 MB at most. */
 const countMax = 50_000
-const chunk = 500
-const shown = 100
+const chunkSize = 500
+const differencesShownMax = 100
 
 const tooMany = () =>
   new Refusal('validation_failed', {
@@ -26,9 +32,9 @@ export type ListStored = (
   tx: Tx,
   span: { readonly from: Date; readonly to: Date },
   limit: number,
-) => Promise<(Issued & { readonly at: Date })[]>
+) => Promise<(IssuedCredential & { readonly at: Date })[]>
 
-const readLines = async (signer: Signer, from: number, to: number): Promise<JournalEntry[]> => {
+const readJournalEntries = async (signer: Signer, from: number, to: number): Promise<JournalEntry[]> => {
   const lines: JournalEntry[] = []
   let page = await signer.readJournal({ from, to })
   for (;;) {
@@ -49,17 +55,24 @@ export const keysCheck = async (
   const now = await inTransaction(ctx, 'system', readNow)
   const to = input.to ?? now
   const from = input.from ?? new Date(to.getTime() - dayMs)
-  const wide = { from: new Date(from.getTime() - slackMs), to: new Date(to.getTime() + slackMs) }
-  const credentials = await inTransaction(ctx, 'system', (tx) => listStored(tx, wide, countMax + 1))
+  const widenedRange = {
+    from: new Date(from.getTime() - clockSkewMs),
+    to: new Date(to.getTime() + clockSkewMs),
+  }
+  const credentials = await inTransaction(ctx, 'system', (tx) => listStored(tx, widenedRange, countMax + 1))
   if (credentials.length > countMax) throw tooMany()
   // After the credentials: whatever is stored by now has its line by now.
-  const lines = await readLines(signer, Math.max(0, wide.from.getTime()), wide.to.getTime())
+  const lines = await readJournalEntries(
+    signer,
+    Math.max(0, widenedRange.from.getTime()),
+    widenedRange.to.getTime(),
+  )
   const within = (at: number) => at >= from.getTime() && at < to.getTime()
-  const judged = credentials.filter((credential) => within(credential.at.getTime()))
+  const checkedCredentials = credentials.filter((credential) => within(credential.at.getTime()))
   const linesOf = Map.groupBy(lines, (line) => line.id)
-  const differences: Difference[] = []
-  for (let start = 0; start < judged.length; start += chunk) {
-    differences.push(...compareWithJournal(judged.slice(start, start + chunk), linesOf))
+  const differences: JournalDifference[] = []
+  for (let start = 0; start < checkedCredentials.length; start += chunkSize) {
+    differences.push(...compareWithJournal(checkedCredentials.slice(start, start + chunkSize), linesOf))
     // Hashing thousands of payloads takes seconds; requests go on in between.
     await setImmediate()
   }
@@ -70,9 +83,9 @@ export const keysCheck = async (
     to: to.toISOString(),
     ok: differences.length === 0,
     signed: signed.length,
-    stored: judged.length,
+    stored: checkedCredentials.length,
     neverStored: signed.filter((line) => !stored.has(line.id)).length,
-    differences: differences.slice(0, shown),
+    differences: differences.slice(0, differencesShownMax),
     differencesTotal: differences.length,
   }
 }

@@ -1,11 +1,11 @@
 import type { Operator } from '../platform/http/call.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
-import type { KeyAct } from './keys-rotate.ts'
+import type { KeyOperationDeps } from './keys-rotate.ts'
 
 /** Takes a compromised key out of use and out of the published set at once. */
 export const keysRevoke = async (
-  { ctx, signer, audit }: KeyAct,
+  { ctx, signer, audit }: KeyOperationDeps,
   operator: Operator,
   input: { readonly kid: string; readonly reason: string },
 ) => {

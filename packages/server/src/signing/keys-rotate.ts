@@ -4,10 +4,14 @@ import { inTransaction } from '../platform/db/db.ts'
 import type { KeyPurpose } from './rules.ts'
 import type { Signer } from './signer-client.ts'
 
-export type KeyAct = { readonly ctx: Ctx; readonly signer: Signer; readonly audit: Audit }
+export type KeyOperationDeps = { readonly ctx: Ctx; readonly signer: Signer; readonly audit: Audit }
 
 /** The audit line comes first: an act that the log lacks cannot have happened. */
-export const keysRotate = async ({ ctx, signer, audit }: KeyAct, operator: Operator, purpose: KeyPurpose) => {
+export const keysRotate = async (
+  { ctx, signer, audit }: KeyOperationDeps,
+  operator: Operator,
+  purpose: KeyPurpose,
+) => {
   await inTransaction(ctx, 'system', (tx) =>
     audit(tx, { operatorId: operator.operatorId, action: 'key.rotate', target: purpose, details: {} }),
   )

@@ -10,7 +10,7 @@ import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, type JSONWebKeySet
 import { startHarness } from '../../test/fixtures/harness.ts'
 import * as operators from '../operators/index.ts'
 import { fileBackend } from './backend.ts'
-import { withOlder } from './open-backend.ts'
+import { withPreviousBackend } from './open-backend.ts'
 import { openKeyring } from './keyring.ts'
 import { pkcs11Backend } from './pkcs11.ts'
 
@@ -214,7 +214,7 @@ if (missing !== undefined || library === undefined) {
     const old = openKeyring({ folder, backend: files(), clock })
     const first = kidOf(old.signTyped('vhh-epoch+jwt', epoch))
     old.close()
-    const moved = openKeyring({ folder, backend: withOlder(pkcs11Backend(token), files()), clock })
+    const moved = openKeyring({ folder, backend: withPreviousBackend(pkcs11Backend(token), files()), clock })
     assert.equal(kidOf(moved.signTyped('vhh-epoch+jwt', epoch)), first)
     moved.rotate('epoch')
     skewMs = 25 * 3_600_000

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import type * as Pkcs11 from 'pkcs11js'
 import type { Backend } from './backend.ts'
 
-export type Token = {
+export type TokenSettings = {
   /** The vendor's library. */
   readonly module: string
   readonly label: string
@@ -12,7 +12,7 @@ export type Token = {
 }
 
 type Library = typeof Pkcs11
-type Open = { readonly token: Pkcs11.PKCS11; readonly session: Pkcs11.Handle }
+type TokenSession = { readonly token: Pkcs11.PKCS11; readonly session: Pkcs11.Handle }
 
 const refPrefix = 'pkcs11:'
 /** DER of the object identifier of P-256. */
@@ -30,7 +30,7 @@ const loadLibrary = (): Library => {
   }
 }
 
-const openToken = (library: Library, { module, label, pinFile }: Token): Open => {
+const openToken = (library: Library, { module, label, pinFile }: TokenSettings): TokenSession => {
   const token = new library.PKCS11()
   token.load(module)
   token.C_Initialize()
@@ -46,7 +46,7 @@ const openToken = (library: Library, { module, label, pinFile }: Token): Open =>
   return { token, session }
 }
 
-const closeToken = ({ token }: Open): void => {
+const closeToken = ({ token }: TokenSession): void => {
   // A token that is gone cannot be closed, and need not be.
   try {
     token.C_Finalize()
@@ -57,7 +57,11 @@ const closeToken = ({ token }: Open): void => {
 
 const idOf = (ref: string): Buffer => Buffer.from(ref.slice(refPrefix.length), 'hex')
 
-const findPrivate = (library: Library, { token, session }: Open, ref: string): Pkcs11.Handle | undefined => {
+const findPrivateKey = (
+  library: Library,
+  { token, session }: TokenSession,
+  ref: string,
+): Pkcs11.Handle | undefined => {
   token.C_FindObjectsInit(session, [
     { type: library.CKA_CLASS, value: library.CKO_PRIVATE_KEY },
     { type: library.CKA_ID, value: idOf(ref) },
@@ -70,7 +74,7 @@ const findPrivate = (library: Library, { token, session }: Open, ref: string): P
 }
 
 /** The private part stays in the token for good; the public part is a session object and needs no place. */
-const generatePair = (library: Library, { token, session }: Open, id: Buffer) =>
+const generatePair = (library: Library, { token, session }: TokenSession, id: Buffer) =>
   token.C_GenerateKeyPair(
     session,
     { mechanism: library.CKM_EC_KEY_PAIR_GEN },
@@ -92,7 +96,7 @@ const generatePair = (library: Library, { token, session }: Open, id: Buffer) =>
 
 /** Most tokens wrap the point in an OCTET STRING, some do not; it ends in 04, x, y either way. */
 const pointOf = (bytes: Buffer): { readonly x: string; readonly y: string } => {
-  if (bytes.length < 65 || bytes.at(-65) !== 4) throw new Error('the token gave no uncompressed point')
+  if (bytes.length < 65 || bytes.at(-65) !== 4) throw new Error('the token returned no uncompressed EC point')
   return {
     x: bytes.subarray(-64, -32).toString('base64url'),
     y: bytes.subarray(-32).toString('base64url'),
@@ -100,22 +104,22 @@ const pointOf = (bytes: Buffer): { readonly x: string; readonly y: string } => {
 }
 
 /** Keys made in a token that never gives them out. Tested on SoftHSM 2; any PKCS#11 token with P-256 fits. */
-export const pkcs11Backend = (settings: Token): Backend => {
+export const pkcs11Backend = (settings: TokenSettings): Backend => {
   const library = loadLibrary()
-  let open = openToken(library, settings)
+  let tokenSession = openToken(library, settings)
   const handles = new Map<string, Pkcs11.Handle>()
 
   const reopen = (): void => {
     handles.clear()
     try {
-      closeToken(open)
+      closeToken(tokenSession)
     } catch {
       // The old line is dead; only whether the new one works matters.
     }
-    open = openToken(library, settings)
+    tokenSession = openToken(library, settings)
   }
   /** A token that was restarted has forgotten our session: one new session, one new try. */
-  const insist = <T>(act: () => T): T => {
+  const withSessionRetry = <T>(act: () => T): T => {
     try {
       return act()
     } catch (error) {
@@ -125,7 +129,7 @@ export const pkcs11Backend = (settings: Token): Backend => {
     }
   }
   const handleOf = (ref: string): Pkcs11.Handle => {
-    const handle = handles.get(ref) ?? findPrivate(library, open, ref)
+    const handle = handles.get(ref) ?? findPrivateKey(library, tokenSession, ref)
     if (!handle) throw new Error('the token does not hold this key')
     handles.set(ref, handle)
     return handle
@@ -134,34 +138,34 @@ export const pkcs11Backend = (settings: Token): Backend => {
   return {
     name: 'pkcs11',
     generate: () =>
-      insist(() => {
-        const { token, session } = open
+      withSessionRetry(() => {
+        const { token, session } = tokenSession
         const id = token.C_GenerateRandom(session, Buffer.alloc(16))
-        const { publicKey, privateKey } = generatePair(library, open, id)
-        const kept = token.C_GetAttributeValue(session, privateKey, [
+        const { publicKey, privateKey } = generatePair(library, tokenSession, id)
+        const attributes = token.C_GetAttributeValue(session, privateKey, [
           { type: library.CKA_ALWAYS_SENSITIVE },
           { type: library.CKA_NEVER_EXTRACTABLE },
         ])
-        if (!kept.every(({ value }) => Buffer.isBuffer(value) && value[0] === 1)) {
+        if (!attributes.every(({ value }) => Buffer.isBuffer(value) && value[0] === 1)) {
           token.C_DestroyObject(session, privateKey)
-          throw new Error('the token made a key that could leave it')
+          throw new Error('the token generated an extractable private key')
         }
         const [point] = token.C_GetAttributeValue(session, publicKey, [{ type: library.CKA_EC_POINT }])
         token.C_DestroyObject(session, publicKey)
         return { ref: `${refPrefix}${id.toString('hex')}`, ...pointOf(point?.value as Buffer) }
       }),
     sign: (ref, data) =>
-      insist(() => {
-        const { token, session } = open
+      withSessionRetry(() => {
+        const { token, session } = tokenSession
         token.C_SignInit(session, { mechanism: library.CKM_ECDSA }, handleOf(ref))
         return token.C_Sign(session, createHash('sha256').update(data).digest(), Buffer.alloc(64))
       }),
     destroy: (ref) =>
-      insist(() => {
+      withSessionRetry(() => {
         handles.delete(ref)
-        const handle = findPrivate(library, open, ref)
-        if (handle) open.token.C_DestroyObject(open.session, handle)
+        const handle = findPrivateKey(library, tokenSession, ref)
+        if (handle) tokenSession.token.C_DestroyObject(tokenSession.session, handle)
       }),
-    close: () => closeToken(open),
+    close: () => closeToken(tokenSession),
   }
 }

@@ -15,17 +15,15 @@ export const routes = (signer: Signer): Route[] => [
 export const operatorRoutes = (
   ctx: Ctx,
   signer: Signer,
-  handed: { readonly audit: Audit; readonly listStored: ListStored },
+  deps: { readonly audit: Audit; readonly listStored: ListStored },
 ): Route[] => [
   route('signing.keys-list', () => keysList(signer)),
   route('signing.keys-onchain', () => keysOnchain(signer)),
-  route('signing.keys-check', (call) =>
-    keysCheck(ctx, { signer, listStored: handed.listStored }, call.query),
-  ),
+  route('signing.keys-check', (call) => keysCheck(ctx, { signer, listStored: deps.listStored }, call.query)),
   route('signing.keys-rotate', (call) =>
-    keysRotate({ ctx, signer, audit: handed.audit }, call.operator, call.body.purpose),
+    keysRotate({ ctx, signer, audit: deps.audit }, call.operator, call.body.purpose),
   ),
   route('signing.keys-revoke', (call) =>
-    keysRevoke({ ctx, signer, audit: handed.audit }, call.operator, { ...call.params, ...call.body }),
+    keysRevoke({ ctx, signer, audit: deps.audit }, call.operator, { ...call.params, ...call.body }),
   ),
 ]

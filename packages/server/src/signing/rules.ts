@@ -10,20 +10,20 @@ import {
 import { z } from 'zod'
 import { canonicalJson } from '../platform/ops/canonical.ts'
 
-declare const linted: unique symbol
+declare const validatedBrand: unique symbol
 /** Claims that were checked. Only `lint` makes one, and only this can be signed. */
-export type Mintable = CredentialClaims & { readonly [linted]: true }
+export type ValidatedClaims = CredentialClaims & { readonly [validatedBrand]: true }
 
 const dayS = 86_400
 const dayMs = 86_400_000
 
 /** Checks claims before they are signed: the closed list, and a lifetime that fits the kind. */
-export const lint = (claims: unknown): Mintable => {
+export const validateClaims = (claims: unknown): ValidatedClaims => {
   const checked = credentialClaims.parse(claims)
   const days = checked.test ? testLifetimeDays : lifetimeDays[checked.kind]
   if (checked.exp - checked.iat !== days * dayS)
     throw new Error(`a ${checked.kind} credential lives ${days} days`)
-  return checked as Mintable
+  return checked as ValidatedClaims
 }
 
 /** What the journal keeps of a payload: enough to know it again, nothing to read. */
@@ -123,14 +123,14 @@ export type KeyRecord = {
  * Verifiers cache keys for minutes, some for a day: a key is shown this long before it signs. A contract must be told of
  * each key by its owner, who may have to wait for others and for a timelock: that takes longer and is done rarely.
  */
-const usual = { aheadMs: dayMs, activeMs: 30 * dayMs }
-const periods: Readonly<Record<KeyPurpose, typeof usual>> = {
-  live: usual,
-  test: usual,
-  status: usual,
-  epoch: usual,
+const defaultPeriods = { aheadMs: dayMs, activeMs: 30 * dayMs }
+const periods: Readonly<Record<KeyPurpose, typeof defaultPeriods>> = {
+  live: defaultPeriods,
+  test: defaultPeriods,
+  status: defaultPeriods,
+  epoch: defaultPeriods,
   onchain: { aheadMs: 30 * dayMs, activeMs: 365 * dayMs },
-  'onchain-test': usual,
+  'onchain-test': defaultPeriods,
 }
 export const publishAheadMs = (purpose: KeyPurpose): number => periods[purpose].aheadMs
 /** The longest credential lives 365 days; a month more for slow clocks and disputes. */
@@ -140,7 +140,7 @@ const prepareAheadMs = (purpose: KeyPurpose) => publishAheadMs(purpose) + 6 * 3_
 
 /** A published key says what it is used for: a stolen test key must not be able to speak for people. */
 export type PublishedJwk = PublicJwk & { readonly pohf_purpose: KeyPurpose }
-export const published = (keys: readonly KeyRecord[]): PublishedJwk[] =>
+export const publishedJwks = (keys: readonly KeyRecord[]): PublishedJwk[] =>
   keys
     .filter((key) => key.state === 'pending' || key.state === 'active' || key.state === 'retired')
     .map((key) => ({ ...key.jwk, pohf_purpose: key.purpose }))
@@ -164,11 +164,11 @@ export const nextActivation = (
 
 type NewKey = {
   readonly purpose: KeyPurpose
-  readonly made: { readonly ref: string; readonly x: string; readonly y: string }
+  readonly generated: { readonly ref: string; readonly x: string; readonly y: string }
   readonly activeFrom: number
   readonly now: number
 }
-export const recordOf = ({ purpose, made, activeFrom, now }: NewKey): KeyRecord => {
+export const newKeyRecord = ({ purpose, generated: made, activeFrom, now }: NewKey): KeyRecord => {
   const jwk = publicJwkOf(made)
   const { activeMs } = periods[purpose]
   return {
@@ -185,7 +185,7 @@ export const recordOf = ({ purpose, made, activeFrom, now }: NewKey): KeyRecord 
 }
 
 /** Every key in the state that it should have at this time. A purpose without a signing key takes its next one early. */
-export const advance = (keys: readonly KeyRecord[], now: number): KeyRecord[] => {
+export const advanceKeyStates = (keys: readonly KeyRecord[], now: number): KeyRecord[] => {
   const due = keys.filter(
     (key) => key.state === 'pending' && (key.activeFrom <= now || !activeKey(keys, key.purpose)),
   )
@@ -201,36 +201,36 @@ export const advance = (keys: readonly KeyRecord[], now: number): KeyRecord[] =>
 }
 
 /** What the checker knows of a credential that was stored or given out. */
-export type Issued = { readonly credentialId: string; readonly jwt: string }
+export type IssuedCredential = { readonly credentialId: string; readonly jwt: string }
 export type JournalLine = { readonly kid: string; readonly id: string; readonly hash: string }
-export type Difference = {
+export type JournalDifference = {
   readonly credentialId: string
   readonly fault: 'not_journaled' | 'another_payload' | 'another_key'
 }
 
-const part = (jwt: string, index: number): Readonly<Record<string, unknown>> =>
+const decodeJwtPart = (jwt: string, index: number): Readonly<Record<string, unknown>> =>
   JSON.parse(Buffer.from(jwt.split('.')[index] ?? '', 'base64url').toString('utf8')) as Record<
     string,
     unknown
   >
 
 /** What the journal calls a credential, or the token for chains that was given out beside it. */
-export const journalIdOf = ({ credentialId, jwt }: Issued): string =>
-  part(jwt, 0)['typ'] === onchainTyp ? typedId(onchainTyp, part(jwt, 1)) : credentialId
+export const journalIdOf = ({ credentialId, jwt }: IssuedCredential): string =>
+  decodeJwtPart(jwt, 0)['typ'] === onchainTyp ? typedId(onchainTyp, decodeJwtPart(jwt, 1)) : credentialId
 
 /** Every credential must have its line: same id, same key, same payload. */
 export const compareWithJournal = (
-  issued: readonly Issued[],
+  issued: readonly IssuedCredential[],
   linesOf: ReadonlyMap<string, readonly JournalLine[]>,
-): Difference[] =>
-  issued.flatMap((each): Difference[] => {
+): JournalDifference[] =>
+  issued.flatMap((each): JournalDifference[] => {
     const { credentialId, jwt } = each
     const own = linesOf.get(journalIdOf(each))
     if (!own) return [{ credentialId, fault: 'not_journaled' }]
-    const hash = payloadHash(part(jwt, 1))
+    const hash = payloadHash(decodeJwtPart(jwt, 1))
     const same = own.filter((line) => line.hash === hash)
     if (same.length === 0) return [{ credentialId, fault: 'another_payload' }]
-    return same.some((line) => line.kid === part(jwt, 0)['kid'])
+    return same.some((line) => line.kid === decodeJwtPart(jwt, 0)['kid'])
       ? []
       : [{ credentialId, fault: 'another_key' }]
   })

@@ -2,12 +2,12 @@ import { connect, type Socket } from 'node:net'
 import { systemClock, type Clock } from '../platform/ops/clock.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import type { JournalPage, JournalSpan } from './journal.ts'
-import type { KeyPurpose, KeyRecord, Mintable, PublishedJwk, Typ } from './rules.ts'
+import type { KeyPurpose, KeyRecord, ValidatedClaims, PublishedJwk, Typ } from './rules.ts'
 
 /** What may be asked of the keys. They are in another process; this one never holds one. */
 export type Signer = {
   /** Signs checked claims, each by the key of its mode. */
-  readonly sign: (batch: readonly Mintable[]) => Promise<string[]>
+  readonly sign: (batch: readonly ValidatedClaims[]) => Promise<string[]>
   readonly signTyped: (typ: Typ, payload: Readonly<Record<string, unknown>>) => Promise<string>
   readonly publicKeys: () => Promise<PublishedJwk[]>
   readonly list: () => Promise<Omit<KeyRecord, 'ref' | 'jwk'>[]>
@@ -22,38 +22,38 @@ export type Signer = {
 const timeoutMs = 5_000
 /** Keys change rarely and are shown a day ahead: a few seconds of cache cost nothing. */
 const keysCacheMs = 5_000
-const waitingMax = 10_000
+const pendingMax = 10_000
 
-type Waiting = {
+type PendingRequest = {
   readonly resolve: (value: unknown) => void
   readonly reject: (reason: Error) => void
   readonly timer: NodeJS.Timeout
 }
 
-const unavailable = () =>
+const signerUnavailable = () =>
   new Refusal('overloaded', { message: 'The signer does not answer.', headers: { 'retry-after': '1' } })
 
 /** One connection to the signer, opened when needed and again after it was lost. */
-const openLine = (socketPath: string) => {
-  const waiting = new Map<number, Waiting>()
+const openConnection = (socketPath: string) => {
+  const pending = new Map<number, PendingRequest>()
   let socket: Socket | undefined
   let lastId = 0
 
   const drop = (lost: Socket): void => {
     if (socket === lost) socket = undefined
     lost.destroy()
-    for (const [id, call] of waiting) {
+    for (const [id, call] of pending) {
       clearTimeout(call.timer)
-      waiting.delete(id)
-      call.reject(unavailable())
+      pending.delete(id)
+      call.reject(signerUnavailable())
     }
   }
 
-  const settle = (line: string): void => {
+  const handleReply = (line: string): void => {
     const { id, result, error } = JSON.parse(line) as { id: number; result?: unknown; error?: string }
-    const call = waiting.get(id)
+    const call = pending.get(id)
     if (!call) return
-    waiting.delete(id)
+    pending.delete(id)
     clearTimeout(call.timer)
     if (error === undefined) call.resolve(result)
     else call.reject(new Error(`the signer refused: ${error}`))
@@ -67,7 +67,7 @@ const openLine = (socketPath: string) => {
     fresh.on('data', (chunk: string) => {
       const lines = (rest + chunk).split('\n')
       rest = lines.pop() ?? ''
-      for (const line of lines) settle(line)
+      for (const line of lines) handleReply(line)
     })
     fresh.on('error', () => drop(fresh))
     fresh.on('close', () => drop(fresh))
@@ -77,15 +77,15 @@ const openLine = (socketPath: string) => {
   }
 
   return {
-    ask: (question: Readonly<Record<string, unknown>>): Promise<unknown> => {
-      if (waiting.size >= waitingMax) return Promise.reject(unavailable())
+    request: (question: Readonly<Record<string, unknown>>): Promise<unknown> => {
+      if (pending.size >= pendingMax) return Promise.reject(signerUnavailable())
       return new Promise((resolve, reject) => {
         const id = ++lastId
         const timer = setTimeout(() => {
-          waiting.delete(id)
-          reject(unavailable())
+          pending.delete(id)
+          reject(signerUnavailable())
         }, timeoutMs)
-        waiting.set(id, { resolve, reject, timer })
+        pending.set(id, { resolve, reject, timer })
         open().write(`${JSON.stringify({ ...question, id })}\n`)
       })
     },
@@ -94,16 +94,16 @@ const openLine = (socketPath: string) => {
 }
 
 export const connectSigner = (socketPath: string, clock: Clock = systemClock): Signer => {
-  const line = openLine(socketPath)
+  const line = openConnection(socketPath)
   let cached: { keys: PublishedJwk[]; until: number } | undefined
   return {
-    sign: async (batch) => (await line.ask({ op: 'sign', batch })) as string[],
-    signTyped: async (typ, payload) => (await line.ask({ op: 'sign-typed', typ, payload })) as string,
+    sign: async (batch) => (await line.request({ op: 'sign', batch })) as string[],
+    signTyped: async (typ, payload) => (await line.request({ op: 'sign-typed', typ, payload })) as string,
     publicKeys: async () => {
       if (cached && cached.until > clock.now().getTime()) return cached.keys
       try {
         cached = {
-          keys: (await line.ask({ op: 'public-keys' })) as PublishedJwk[],
+          keys: (await line.request({ op: 'public-keys' })) as PublishedJwk[],
           until: clock.now().getTime() + keysCacheMs,
         }
       } catch (error) {
@@ -112,18 +112,18 @@ export const connectSigner = (socketPath: string, clock: Clock = systemClock): S
       }
       return cached.keys
     },
-    list: async () => (await line.ask({ op: 'list' })) as Omit<KeyRecord, 'ref' | 'jwk'>[],
-    rotate: async (purpose) => (await line.ask({ op: 'rotate', purpose })) as string,
+    list: async () => (await line.request({ op: 'list' })) as Omit<KeyRecord, 'ref' | 'jwk'>[],
+    rotate: async (purpose) => (await line.request({ op: 'rotate', purpose })) as string,
     revoke: async (kid) => {
-      const revoked = (await line.ask({ op: 'revoke', kid })) as boolean
+      const revoked = (await line.request({ op: 'revoke', kid })) as boolean
       // Only now: an answer that was under way would have put the old keys back.
       cached = undefined
       return revoked
     },
     selfTest: async () => {
-      await line.ask({ op: 'self-test' })
+      await line.request({ op: 'self-test' })
     },
-    readJournal: async (span) => (await line.ask({ op: 'journal', span })) as JournalPage,
+    readJournal: async (span) => (await line.request({ op: 'journal', span })) as JournalPage,
     close: line.close,
   }
 }

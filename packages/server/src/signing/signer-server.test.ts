@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { startHarness } from '../../test/fixtures/harness.ts'
 import { readJournal } from './journal.ts'
 import { connectSigner } from './signer-client.ts'
-import { lint } from './rules.ts'
+import { validateClaims } from './rules.ts'
 
 const harness = await startHarness()
 const { SIGNER_SOCKET: socketPath, KEYS_DIR: keysDir } = harness.ctx.config
@@ -49,7 +49,9 @@ const onchain = {
 }
 
 /** Speaks to the socket as somebody who has taken over the api would. */
-const ask = (question: unknown): Promise<{ id: number; result?: unknown; error?: string } | 'closed'> =>
+const requestSigner = (
+  question: unknown,
+): Promise<{ id: number; result?: unknown; error?: string } | 'closed'> =>
   new Promise((resolve) => {
     const socket = connect(socketPath)
     const text = typeof question === 'string' ? question : JSON.stringify({ id: 1, ...Object(question) })
@@ -64,12 +66,12 @@ const ask = (question: unknown): Promise<{ id: number; result?: unknown; error?:
 const journaled = () => readJournal(join(keysDir, 'journal')).length
 
 test('well-formed claims are signed', async () => {
-  const answer = await ask({ op: 'sign', batch: [claims] })
+  const answer = await requestSigner({ op: 'sign', batch: [claims] })
   assert.ok(answer !== 'closed' && Array.isArray(answer.result), JSON.stringify(answer))
 })
 
 const signed = async (payload: object) => {
-  const answer = await ask({ op: 'sign-typed', typ: 'pohf-onchain+jwt', payload })
+  const answer = await requestSigner({ op: 'sign-typed', typ: 'pohf-onchain+jwt', payload })
   assert.ok(answer !== 'closed' && typeof answer.result === 'string', JSON.stringify(answer))
   const [header = '', body = ''] = answer.result
     .split('.')
@@ -139,20 +141,20 @@ const refusals: readonly (readonly [string, unknown])[] = [
 for (const [name, question] of refusals) {
   test(`the signer refuses ${name}, and journals nothing`, async () => {
     const before = journaled()
-    const answer = await ask(question)
+    const answer = await requestSigner(question)
     assert.ok(answer !== 'closed' && answer.error !== undefined && answer.result === undefined)
     assert.equal(journaled(), before)
   })
 }
 
 test('a line that is no question ends that connection and no other', async () => {
-  for (const line of ['not json', 'null', '7', '[]', '{}']) assert.equal(await ask(line), 'closed')
-  assert.notEqual(await ask({ op: 'public-keys' }), 'closed')
+  for (const line of ['not json', 'null', '7', '[]', '{}']) assert.equal(await requestSigner(line), 'closed')
+  assert.notEqual(await requestSigner({ op: 'public-keys' }), 'closed')
 })
 
 test('no operation gives out a private part, and the list shows no reference to one', async () => {
   for (const op of ['list', 'public-keys']) {
-    const text = JSON.stringify(await ask({ op }))
+    const text = JSON.stringify(await requestSigner({ op }))
     assert.ok(!text.includes('"d"') && !text.includes('"ref"'), text)
   }
 })
@@ -176,11 +178,11 @@ test('while the signer is down the api answers 503 overloaded and /readyz says w
   assert.equal((await harness.call('GET', '/livez')).status, 200)
   // Verifiers do not notice: the keys of a moment ago are still given out.
   assert.equal((await harness.call('GET', '/.well-known/jwks.json')).status, 200)
-  await assert.rejects(signer.sign([lint(claims)]), /does not answer/)
+  await assert.rejects(signer.sign([validateClaims(claims)]), /does not answer/)
 
   await harness.startSigner()
   assert.equal((await harness.call('GET', '/readyz')).status, 200)
   assert.equal((await verify('during')).status, 200)
-  assert.equal((await signer.sign([lint(claims)])).length, 1)
+  assert.equal((await signer.sign([validateClaims(claims)])).length, 1)
   signer.close()
 })

@@ -10,7 +10,7 @@ import type { KeyPurpose, Typ } from './rules.ts'
 const lineBytesMax = 8_388_608
 const batchMax = 256
 
-type Asked = {
+type SignerRequest = {
   readonly id: number
   readonly op: string
   readonly batch?: unknown[]
@@ -28,7 +28,7 @@ const journalSpan = z.strictObject({
   cursor: z.strictObject({ file: z.string().regex(/^\d{4}-\d{2}\.log$/), offset: z.int().min(0) }).optional(),
 })
 
-const answer = (keyring: Keyring, asked: Asked): unknown => {
+const handleRequest = (keyring: Keyring, asked: SignerRequest): unknown => {
   switch (asked.op) {
     case 'sign':
       if (!Array.isArray(asked.batch) || asked.batch.length > batchMax)
@@ -41,7 +41,7 @@ const answer = (keyring: Keyring, asked: Asked): unknown => {
     case 'list':
       return keyring.list()
     case 'rotate':
-      if (!keyPurposes.includes(asked.purpose as KeyPurpose)) throw new Error('no such purpose')
+      if (!keyPurposes.includes(asked.purpose as KeyPurpose)) throw new Error('unknown key purpose')
       return keyring.rotate(asked.purpose as KeyPurpose)
     case 'self-test':
       return keyring.selfTest()
@@ -50,21 +50,21 @@ const answer = (keyring: Keyring, asked: Asked): unknown => {
     case 'revoke':
       return keyring.revoke(String(asked.kid))
     default:
-      throw new Error('no such operation')
+      throw new Error('unknown signer operation')
   }
 }
 
 /** The line's question, or nothing where it is none. */
-const questionOf = (line: string): Asked | undefined => {
+const parseRequest = (line: string): SignerRequest | undefined => {
   try {
     const asked: unknown = JSON.parse(line)
-    return typeof asked === 'object' && asked !== null && 'id' in asked ? (asked as Asked) : undefined
+    return typeof asked === 'object' && asked !== null && 'id' in asked ? (asked as SignerRequest) : undefined
   } catch {
     return undefined
   }
 }
 
-const serve = (keyring: Keyring, log: Logger, socket: Socket): void => {
+const serveConnection = (keyring: Keyring, log: Logger, socket: Socket): void => {
   let rest = ''
   // The listening socket keeps the signer alive; a caller's open line must not.
   socket.unref()
@@ -75,16 +75,16 @@ const serve = (keyring: Keyring, log: Logger, socket: Socket): void => {
     rest = lines.pop() ?? ''
     if (rest.length > lineBytesMax) socket.destroy()
     for (const line of lines) {
-      const asked = questionOf(line)
+      const asked = parseRequest(line)
       // Whoever does not speak this language is not answered; the other lines go on.
       if (!asked) {
         socket.destroy()
         return
       }
       try {
-        socket.write(`${JSON.stringify({ id: asked.id, result: answer(keyring, asked) })}\n`)
+        socket.write(`${JSON.stringify({ id: asked.id, result: handleRequest(keyring, asked) })}\n`)
       } catch (error) {
-        log.error({ err: error, op: asked.op }, 'the signer refused')
+        log.error({ err: error, op: asked.op }, 'signer request failed')
         socket.write(
           `${JSON.stringify({ id: asked.id, error: error instanceof Error ? error.message : 'refused' })}\n`,
         )
@@ -93,17 +93,17 @@ const serve = (keyring: Keyring, log: Logger, socket: Socket): void => {
   })
 }
 
-type Door = { readonly socketPath: string; readonly mode: number }
+type SocketOptions = { readonly socketPath: string; readonly mode: number }
 
 /** Listens on a Unix socket: mode 0600 for its own user alone, 0660 for the group of the socket's folder as well. */
-export const listenAsSigner = async (
+export const startSignerServer = async (
   keyring: Keyring,
-  { socketPath, mode }: Door,
+  { socketPath, mode }: SocketOptions,
   log: Logger,
 ): Promise<Server> => {
   // A signer that was killed leaves its socket file behind.
   rmSync(socketPath, { force: true })
-  const server = createServer((socket) => serve(keyring, log, socket))
+  const server = createServer((socket) => serveConnection(keyring, log, socket))
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(socketPath, resolve))
   chmodSync(socketPath, mode)
   return server

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from '../../test/fixtures/harness.ts'
-import { makeView } from '../../test/fixtures/scored-session.ts'
+import { makeScoredSession } from '../../test/fixtures/scored-session.ts'
 
 const harness = await startHarness()
 const agent = await harness.register('live')
@@ -30,7 +30,7 @@ const eventsOf = async (sessionId: string) => {
 }
 
 test('a conversion of a verified view is attributed, stored and announced together', async () => {
-  const { vt, sessionId } = await makeView(harness, agent)
+  const { vt, sessionId } = await makeScoredSession(harness, agent)
   const answer = await convert({ vt, name: 'purchase', value: 19.9, currency: 'usd' })
   assert.equal(answer.status, 200)
   assert.deepEqual(answer.json, { attributed: true })
@@ -41,7 +41,7 @@ test('a conversion of a verified view is attributed, stored and announced togeth
 })
 
 test('value and currency may be left out', async () => {
-  const { vt, sessionId } = await makeView(harness, agent)
+  const { vt, sessionId } = await makeScoredSession(harness, agent)
   assert.deepEqual((await convert({ vt, name: 'signup' })).json, { attributed: true })
   assert.deepEqual((await eventsOf(sessionId))[0].data, {
     sessionId,
@@ -52,7 +52,7 @@ test('value and currency may be left out', async () => {
 })
 
 test("an unknown token and another tenant's token answer alike: not attributed", async () => {
-  const { vt, sessionId } = await makeView(harness, agent)
+  const { vt, sessionId } = await makeScoredSession(harness, agent)
   const foreign = await convert({ vt, name: 'x' }, undefined, stranger.apiKey)
   const unknown = await convert({ vt: 'anything', name: 'x' }, undefined, stranger.apiKey)
   assert.equal(foreign.status, 200)
@@ -62,12 +62,12 @@ test("an unknown token and another tenant's token answer alike: not attributed",
 })
 
 test('a view that was rejected attributes nothing', async () => {
-  const { vt } = await makeView(harness, agent, { verified: false, quality: 0.2 })
+  const { vt } = await makeScoredSession(harness, agent, { verified: false, quality: 0.2 })
   assert.deepEqual((await convert({ vt, name: 'x' })).json, { attributed: false })
 })
 
 test('fields of the wrong form are 400', async () => {
-  const { vt } = await makeView(harness, agent)
+  const { vt } = await makeScoredSession(harness, agent)
   for (const body of [
     { vt },
     { name: 'x' },
@@ -81,13 +81,13 @@ test('fields of the wrong form are 400', async () => {
 })
 
 test('without an Idempotency-Key every call counts', async () => {
-  const { vt, sessionId } = await makeView(harness, agent)
+  const { vt, sessionId } = await makeScoredSession(harness, agent)
   for (let n = 0; n < 3; n++) await convert({ vt, name: 'click', value: 1 })
   assert.equal((await storedOf(sessionId)).length, 3)
 })
 
 test('an Idempotency-Key counts once, from 20 calls at once', async () => {
-  const { vt, sessionId } = await makeView(harness, agent)
+  const { vt, sessionId } = await makeScoredSession(harness, agent)
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => convert({ vt, name: 'purchase', value: 5, currency: 'EUR' }, 'order-1')),
   )
@@ -98,7 +98,7 @@ test('an Idempotency-Key counts once, from 20 calls at once', async () => {
 })
 
 test('the database still counts a key once after the stored answers of a day are gone', async () => {
-  const { vt, sessionId } = await makeView(harness, agent)
+  const { vt, sessionId } = await makeScoredSession(harness, agent)
   await convert({ vt, name: 'purchase', value: 5 }, 'order-2')
   await harness.advance(2 * dayMs)
   const again = await convert({ vt, name: 'purchase', value: 5 }, 'order-2')
@@ -110,12 +110,12 @@ test('the database still counts a key once after the stored answers of a day are
 })
 
 test('the longest session id still makes a token that is taken', async () => {
-  const { vt } = await makeView(harness, agent, { sessionId: '\uffee'.repeat(128) })
+  const { vt } = await makeScoredSession(harness, agent, { sessionId: '\uffee'.repeat(128) })
   assert.deepEqual((await convert({ vt, name: 'x' })).json, { attributed: true })
 })
 
 test('a conversion is attributed for 30 days after the view and not a moment longer', async () => {
-  const { vt } = await makeView(harness, agent)
+  const { vt } = await makeScoredSession(harness, agent)
   await harness.advance(30 * dayMs - 60_000)
   assert.deepEqual((await convert({ vt, name: 'x' })).json, { attributed: true })
   await harness.advance(62_000)

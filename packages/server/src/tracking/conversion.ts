@@ -3,7 +3,7 @@ import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import { publish } from '../platform/queue/outbox.ts'
 import { findSession, readViewToken, type View } from '../sessions/index.ts'
-import { isTokenAlive, isVerifiedView } from './rules.ts'
+import { isTokenValid, isVerifiedView } from './rules.ts'
 import { insertConversion, insertConversionClaim } from './store.ts'
 
 type Conversion = {
@@ -15,8 +15,8 @@ type Conversion = {
 }
 
 /** True where the conversion stands, now or from an earlier call with the same key. */
-const attribute = async (tx: Tx, view: View, conversion: Conversion): Promise<boolean> => {
-  if (!isTokenAlive(view.viewedAt, await readNow(tx))) return false
+const attributeConversion = async (tx: Tx, view: View, conversion: Conversion): Promise<boolean> => {
+  if (!isTokenValid(view.viewedAt, await readNow(tx))) return false
   const session = await findSession(tx, view)
   if (!session || !isVerifiedView(session)) return false
   const { name, idempotencyKey } = conversion
@@ -43,5 +43,5 @@ const attribute = async (tx: Tx, view: View, conversion: Conversion): Promise<bo
 export const conversion = async (ctx: Ctx, agent: Agent, input: Conversion) => {
   const view = readViewToken(ctx.secrets.derive('vt'), input.vt)
   if (!view || view.agentId !== agent.agentId || view.mode !== agent.mode) return { attributed: false }
-  return { attributed: await inTransaction(ctx, agent.agentId, (tx) => attribute(tx, view, input)) }
+  return { attributed: await inTransaction(ctx, agent.agentId, (tx) => attributeConversion(tx, view, input)) }
 }

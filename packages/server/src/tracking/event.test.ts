@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeViewToken } from '../sessions/index.ts'
 import { startHarness } from '../../test/fixtures/harness.ts'
-import { makeView } from '../../test/fixtures/scored-session.ts'
+import { makeScoredSession } from '../../test/fixtures/scored-session.ts'
 
 const harness = await startHarness()
 const agent = await harness.register('live')
@@ -23,7 +23,7 @@ const counted = async (outcome: string): Promise<number> => {
 const dayMs = 86_400_000
 
 test('a beacon of a verified view is stored, as one object or as an array', async () => {
-  const { vt, sessionId } = await makeView(harness, agent)
+  const { vt, sessionId } = await makeScoredSession(harness, agent)
   const first = await beacon({ vt, type: 'pageview', path: '/shop?mail=a@b.c#x', ts: '2026-02-03T04:05:06Z' })
   assert.equal(first.status, 200)
   assert.deepEqual(first.json, { ok: true, recorded: 1 })
@@ -80,7 +80,7 @@ test('what is not JSON is 400 and what is over 64 KB is 413', async () => {
 })
 
 test('a browser of any site may send it, and cookies are neither set nor read', async () => {
-  const { vt } = await makeView(harness, agent)
+  const { vt } = await makeScoredSession(harness, agent)
   const headers = { origin: 'https://shop.example', cookie: 'id=1', 'content-type': 'text/plain' }
   const answer = await beacon({ vt, type: 'landed' }, headers)
   assert.deepEqual(answer.json, { ok: true, recorded: 1 })
@@ -89,7 +89,7 @@ test('a browser of any site may send it, and cookies are neither set nor read', 
 })
 
 test('a forged token is counted, stores nothing and costs no statement', async () => {
-  const { vt, sessionId } = await makeView(harness, agent)
+  const { vt, sessionId } = await makeScoredSession(harness, agent)
   const other = makeViewToken(Buffer.alloc(32), { ...agent, sessionId, viewedAt: new Date() })
   const before = await counted('forged')
   const statements = harness.ctx.db.statements()
@@ -104,16 +104,16 @@ test('a forged token is counted, stores nothing and costs no statement', async (
 test('a token of no view, of a rejected view or of another act stores nothing', async () => {
   const key = harness.ctx.secrets.derive('vt')
   const nowhere = makeViewToken(key, { ...agent, sessionId: 'ses_nowhere', viewedAt: new Date() })
-  const rejected = await makeView(harness, agent, { verified: false, quality: 0.1 })
-  const work = await makeView(harness, agent, { kind: 'work' })
+  const rejected = await makeScoredSession(harness, agent, { verified: false, quality: 0.1 })
+  const work = await makeScoredSession(harness, agent, { kind: 'work' })
   const before = await counted('unknown')
   for (const vt of [nowhere, rejected.vt, work.vt]) assert.equal((await beacon({ vt })).json.recorded, 0)
   assert.equal(await counted('unknown'), before + 3)
 })
 
 test('an event id counts once per view, also within one body and from 20 calls at once', async () => {
-  const { vt, sessionId } = await makeView(harness, agent)
-  const twin = await makeView(harness, agent)
+  const { vt, sessionId } = await makeScoredSession(harness, agent)
+  const twin = await makeScoredSession(harness, agent)
   const body = { vt, type: 'click', eventId: 'e1' }
   const answers = await Promise.all(Array.from({ length: 20 }, () => beacon(body)))
   assert.equal(
@@ -127,7 +127,7 @@ test('an event id counts once per view, also within one body and from 20 calls a
 })
 
 test('text is cleaned and cut, never refused', async () => {
-  const { vt, sessionId } = await makeView(harness, agent)
+  const { vt, sessionId } = await makeScoredSession(harness, agent)
   const nasty = 'a\u0000b\ud800c'
   const answer = await beacon({
     vt,
@@ -148,7 +148,7 @@ test('text is cleaned and cut, never refused', async () => {
 })
 
 test('a view sends at most 60 beacons a minute, and a body at most 100', async () => {
-  const { vt } = await makeView(harness, agent)
+  const { vt } = await makeScoredSession(harness, agent)
   const many = Array.from({ length: 150 }, (_, n) => ({ vt, eventId: `n${n}` }))
   const before = await counted('limited')
   assert.equal((await beacon(many)).json.recorded, 60)
@@ -159,7 +159,7 @@ test('a view sends at most 60 beacons a minute, and a body at most 100', async (
 })
 
 test('a view holds 500 beacons and no more, also under load', async () => {
-  const { vt, sessionId } = await makeView(harness, agent)
+  const { vt, sessionId } = await makeScoredSession(harness, agent)
   const sixty = Array.from({ length: 60 }, () => ({ vt, type: 'scroll' }))
   for (let minute = 0; minute < 8; minute++) {
     assert.equal((await beacon(sixty)).json.recorded, 60)
@@ -174,7 +174,7 @@ test('a view holds 500 beacons and no more, also under load', async () => {
 })
 
 test('a body that mixes more than ten views is served for ten', async () => {
-  const views = await Promise.all(Array.from({ length: 12 }, () => makeView(harness, agent)))
+  const views = await Promise.all(Array.from({ length: 12 }, () => makeScoredSession(harness, agent)))
   assert.equal((await beacon(views.map(({ vt }) => ({ vt })))).json.recorded, 10)
 })
 
@@ -201,7 +201,7 @@ test('only columns for what the page said exist: no address, no user agent', asy
 })
 
 test('a token works for 30 days and then stores nothing; its counters are dropped, its beacons stay', async () => {
-  const { vt, sessionId } = await makeView(harness, agent)
+  const { vt, sessionId } = await makeScoredSession(harness, agent)
   await harness.advance(29 * dayMs)
   // The claim was made in another month perhaps, and still holds.
   assert.equal((await beacon({ vt, eventId: 'late' })).json.recorded, 1)

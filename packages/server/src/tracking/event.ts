@@ -1,12 +1,12 @@
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, readNow, type Tenant, type Tx } from '../platform/db/db.ts'
-import type { Limiter } from '../platform/http/limits.ts'
+import type { RateLimiter } from '../platform/http/limits.ts'
 import { findSession, readViewToken, type View } from '../sessions/index.ts'
 import {
   beaconsByToken,
   beaconsPerViewMax,
-  freshBeacons,
-  isTokenAlive,
+  deduplicateBeacons,
+  isTokenValid,
   isVerifiedView,
   perViewLimit,
   viewsPerBodyMax,
@@ -21,7 +21,7 @@ import {
 } from './store.ts'
 
 type Outcome = 'stored' | 'duplicate' | 'limited' | 'full' | 'forged' | 'expired' | 'unknown'
-type Tally = Partial<Record<Outcome, number>>
+type OutcomeCounts = Partial<Record<Outcome, number>>
 
 /** The view's row, locked. The first beacon of a view reads the session; later ones do not. */
 const lockView = async (tx: Tx, view: View): Promise<TrackedView | undefined> => {
@@ -33,37 +33,37 @@ const lockView = async (tx: Tx, view: View): Promise<TrackedView | undefined> =>
   return findTrackedView(tx, view)
 }
 
-const store = async (tx: Tx, view: View, beacons: readonly Beacon[]): Promise<Tally> => {
-  if (!isTokenAlive(view.viewedAt, await readNow(tx))) return { expired: beacons.length }
+const storeBeacons = async (tx: Tx, view: View, beacons: readonly Beacon[]): Promise<OutcomeCounts> => {
+  if (!isTokenValid(view.viewedAt, await readNow(tx))) return { expired: beacons.length }
   const tracked = await lockView(tx, view)
   if (!tracked) return { unknown: beacons.length }
   const eventIds = beacons.flatMap(({ eventId }) => (eventId === null ? [] : [eventId]))
-  const fresh = freshBeacons(beacons, new Set(await listClaimedEventIds(tx, view, eventIds)))
-  const taken = fresh.slice(0, beaconsPerViewMax - tracked.beacons)
-  await insertBeacons(tx, view, tracked, taken)
+  const fresh = deduplicateBeacons(beacons, new Set(await listClaimedEventIds(tx, view, eventIds)))
+  const accepted = fresh.slice(0, beaconsPerViewMax - tracked.beacons)
+  await insertBeacons(tx, view, tracked, accepted)
   return {
-    stored: taken.length,
+    stored: accepted.length,
     duplicate: beacons.length - fresh.length,
-    full: fresh.length - taken.length,
+    full: fresh.length - accepted.length,
   }
 }
 
 const recordView = async (
   ctx: Ctx,
-  limiter: Limiter,
+  limiter: RateLimiter,
   view: View,
   beacons: readonly Beacon[],
-): Promise<Tally> => {
+): Promise<OutcomeCounts> => {
   const limitKey = `${view.agentId}:${view.mode}:${view.sessionId}`
   const allowed = beacons.filter(() => limiter.take(perViewLimit, limitKey).allowed)
   const limited = beacons.length - allowed.length
   if (allowed.length === 0) return { limited }
-  const tally = await inTransaction(ctx, view.agentId as Tenant, (tx) => store(tx, view, allowed))
+  const tally = await inTransaction(ctx, view.agentId as Tenant, (tx) => storeBeacons(tx, view, allowed))
   return { ...tally, limited }
 }
 
 /** Takes any JSON: what carries a genuine view token is stored, the rest is only counted. */
-export const event = async (ctx: Ctx, limiter: Limiter, body: unknown) => {
+export const event = async (ctx: Ctx, limiter: RateLimiter, body: unknown) => {
   const key = ctx.secrets.derive('vt')
   let recorded = 0
   let views = 0
@@ -71,7 +71,7 @@ export const event = async (ctx: Ctx, limiter: Limiter, body: unknown) => {
     const view = readViewToken(key, token)
     if (view) views += 1
     // Each view is a unit of work of its own, under the tenant that its token names.
-    const tally: Tally = !view
+    const tally: OutcomeCounts = !view
       ? { forged: beacons.length }
       : views > viewsPerBodyMax
         ? { limited: beacons.length }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from '../../test/fixtures/harness.ts'
-import { makeView } from '../../test/fixtures/scored-session.ts'
+import { makeScoredSession } from '../../test/fixtures/scored-session.ts'
 
 const harness = await startHarness()
 const dayMs = 86_400_000
@@ -32,8 +32,8 @@ test('without views every figure and every rate is 0, over 30 days', async () =>
 
 test('counts verified views, those with a beacon, those with a deed, and their conversions', async () => {
   const agent = await harness.register('live')
-  const views = await Promise.all(Array.from({ length: 4 }, () => makeView(harness, agent)))
-  await makeView(harness, agent, { verified: false, quality: 0.1 })
+  const views = await Promise.all(Array.from({ length: 4 }, () => makeScoredSession(harness, agent)))
+  await makeScoredSession(harness, agent, { verified: false, quality: 0.1 })
   const [one, two, three] = views.map(({ vt }) => vt) as [string, string, string, string]
   for (const [vt, type] of [
     [one, 'pageview'],
@@ -63,7 +63,7 @@ test('counts verified views, those with a beacon, those with a deed, and their c
 
 test('everything is counted by the time of the view, so a late conversion never outruns its views', async () => {
   const agent = await harness.register('live')
-  const { vt } = await makeView(harness, agent)
+  const { vt } = await makeScoredSession(harness, agent)
   await harness.advance(2 * dayMs)
   await beacon(vt, 'click')
   await convert(agent.apiKey, { vt, value: 3, currency: 'USD' })
@@ -82,7 +82,7 @@ test('everything is counted by the time of the view, so a late conversion never 
 test('nothing of another agent is counted', async () => {
   const agent = await harness.register('live')
   const other = await harness.register('live')
-  const { vt } = await makeView(harness, other)
+  const { vt } = await makeScoredSession(harness, other)
   await beacon(vt, 'click')
   await convert(other.apiKey, { vt })
   assert.equal((await read(agent.apiKey)).figures.landed, 0)

@@ -8,10 +8,10 @@ import { findBeaconCounts, findConversionCounts, listConversionValues } from './
 const defaultDays = 30
 
 /** What became of the verified views of a window: everything is counted by the view's own time. */
-export const funnel = async (ctx: Ctx, agent: Agent, asked: Date | undefined) =>
+export const funnel = async (ctx: Ctx, agent: Agent, requestedSince: Date | undefined) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
     const until = await readNow(tx)
-    const since = windowStart(asked, until, defaultDays)
+    const since = windowStart(requestedSince, until, defaultDays)
     const window = { agentId: agent.agentId, mode: agent.mode, since }
     const { landed, engaged } = await findBeaconCounts(tx, window, engagementTypes)
     const { conversions, converted } = await findConversionCounts(tx, window)

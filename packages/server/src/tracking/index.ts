@@ -1,2 +1,2 @@
-export { retentionDuty } from './retention.ts'
+export { retentionJob } from './retention.ts'
 export { routes } from './routes.ts'

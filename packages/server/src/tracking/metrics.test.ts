@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from '../../test/fixtures/harness.ts'
-import { makeView } from '../../test/fixtures/scored-session.ts'
+import { makeScoredSession } from '../../test/fixtures/scored-session.ts'
 
 const harness = await startHarness()
 const dayMs = 86_400_000
@@ -21,9 +21,16 @@ test('a fresh agent has an empty summary and no rows', async () => {
 
 test('every view is a row with its scores and its credential; the summary counts them all', async () => {
   const agent = await harness.register('test')
-  const sealed = await makeView(harness, agent, { credentialId: 'crd_x', sessionId: 'any text of theirs' })
-  const bot = await makeView(harness, agent, { verified: false, quality: 0.1, flags: ['replay', 'no_focus'] })
-  await makeView(harness, agent, { kind: 'work' })
+  const sealed = await makeScoredSession(harness, agent, {
+    credentialId: 'crd_x',
+    sessionId: 'any text of theirs',
+  })
+  const bot = await makeScoredSession(harness, agent, {
+    verified: false,
+    quality: 0.1,
+    flags: ['replay', 'no_focus'],
+  })
+  await makeScoredSession(harness, agent, { kind: 'work' })
   const { json } = await read(agent.apiKey)
   assert.deepEqual(json.summary.flags, { no_focus: 1, replay: 1 })
   assert.equal(json.summary.views, 2)
@@ -55,7 +62,7 @@ test('every view is a row with its scores and its credential; the summary counts
 test('following nextCursor shows every view once, oldest first, also where instants are equal', async () => {
   const agent = await harness.register('live')
   const made: string[] = []
-  for (let n = 0; n < 7; n++) made.push((await makeView(harness, agent)).sessionId)
+  for (let n = 0; n < 7; n++) made.push((await makeScoredSession(harness, agent)).sessionId)
   await harness.owner.query("update sessions set at = date_trunc('second', at) where agent_id = $1", [
     agent.agentId,
   ])
@@ -76,8 +83,8 @@ test('following nextCursor shows every view once, oldest first, also where insta
 
 test('since is inclusive, takes a date, and a cursor goes on behind the default window', async () => {
   const agent = await harness.register('live')
-  await makeView(harness, agent)
-  await makeView(harness, agent)
+  await makeScoredSession(harness, agent)
+  await makeScoredSession(harness, agent)
   const first = await read(agent.apiKey, '?limit=1')
   const { at } = first.json.rows[0]
   assert.equal((await read(agent.apiKey, `?since=${at}`)).json.rows.length, 2)
@@ -130,8 +137,8 @@ test('limits and forms out of bounds are 400 with the place named', async () => 
 
 test('CSV has the fixed columns, CRLF, safe cells, and a cursor for more', async () => {
   const agent = await harness.register('test')
-  await makeView(harness, agent, { sessionId: '=HYPERLINK("http://x","y")', flags: ['a', 'b'] })
-  await makeView(harness, agent, { sessionId: 'plain', credentialId: 'crd_1' })
+  await makeScoredSession(harness, agent, { sessionId: '=HYPERLINK("http://x","y")', flags: ['a', 'b'] })
+  await makeScoredSession(harness, agent, { sessionId: 'plain', credentialId: 'crd_1' })
   const answer = await read(agent.apiKey, '?format=csv&limit=1')
   assert.equal(answer.status, 200)
   assert.equal(answer.headers['content-type'], 'text/csv; charset=utf-8; header=present')
@@ -148,7 +155,7 @@ test('CSV has the fixed columns, CRLF, safe cells, and a cursor for more', async
 test('no row of another agent is ever shown', async () => {
   const agent = await harness.register('live')
   const other = await harness.register('live')
-  await makeView(harness, other)
+  await makeScoredSession(harness, other)
   const { json } = await read(agent.apiKey, '?since=2020-01-01')
   assert.equal(json.summary.views, 0)
   assert.deepEqual(json.rows, [])

@@ -1,11 +1,11 @@
-import { Answer, type Agent } from '../platform/http/call.ts'
+import { ApiResponse, type Agent } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, readNow } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { findViewSummary, listViews } from '../sessions/index.ts'
 import { csvMediaType } from '../platform/http/csv.ts'
 import { writeCsv } from './csv.ts'
-import { readCursor, rowOf, windowStart, writeCursor, type Position } from './rules.ts'
+import { readCursor, metricsRowOf, windowStart, writeCursor, type ViewCursor } from './rules.ts'
 
 type Query = {
   readonly format: 'json' | 'csv'
@@ -22,7 +22,7 @@ const refuse = (path: string, code: string, message: string): never => {
   throw new Refusal('validation_failed', { details: [{ path, code, message }] })
 }
 
-const readPosition = (cursor: string | undefined): Position | undefined =>
+const readPosition = (cursor: string | undefined): ViewCursor | undefined =>
   cursor === undefined
     ? undefined
     : (readCursor(cursor) ?? refuse('query.cursor', 'invalid', 'must be a nextCursor of this endpoint'))
@@ -50,7 +50,7 @@ const readPage = async (ctx: Ctx, agent: Agent, query: Query) => {
     const summary = await findViewSummary(tx, { ...whose, since })
     return {
       summary: { ...summary, since: since.toISOString(), until: until.toISOString() },
-      rows: page.map(rowOf),
+      rows: page.map(metricsRowOf),
       nextCursor: hasMore && last ? writeCursor(last) : null,
       hasMore,
     }
@@ -59,8 +59,8 @@ const readPage = async (ctx: Ctx, agent: Agent, query: Query) => {
 
 export const metrics = async (ctx: Ctx, agent: Agent, query: Query) => {
   const page = await readPage(ctx, agent, query)
-  if (query.format === 'json') return new Answer(page)
-  return new Answer(undefined, {
+  if (query.format === 'json') return new ApiResponse(page)
+  return new ApiResponse(undefined, {
     headers: {
       'content-disposition': 'attachment; filename="metrics.csv"',
       ...(page.nextCursor === null ? {} : { 'x-next-cursor': page.nextCursor }),

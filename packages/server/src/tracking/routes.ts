@@ -1,13 +1,13 @@
 import { route, type Route } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
-import { makeLimiter } from '../platform/http/limits.ts'
+import { makeRateLimiter } from '../platform/http/limits.ts'
 import { conversion } from './conversion.ts'
 import { event } from './event.ts'
 import { funnel } from './funnel.ts'
 import { metrics } from './metrics.ts'
 
 export const routes = (ctx: Ctx): Route[] => {
-  const limiter = makeLimiter(ctx.clock)
+  const limiter = makeRateLimiter(ctx.clock)
   return [
     route('tracking.event', (call) => event(ctx, limiter, call.rawBody)),
     route('tracking.conversion', (call) =>

@@ -97,7 +97,7 @@ export const beaconsByToken = (body: unknown): Map<string, Beacon[]> => {
 }
 
 /** Whether a token for a view of this time still works. */
-export const isTokenAlive = (viewedAt: Date, now: Date): boolean =>
+export const isTokenValid = (viewedAt: Date, now: Date): boolean =>
   now.getTime() - viewedAt.getTime() <= tokenDays * dayMs
 
 /** Only views that were scored as human carry what follows: that is what makes the funnel a verified one. */
@@ -105,7 +105,7 @@ export const isVerifiedView = (session: Session): boolean =>
   session.kind === 'view' && session.verified === true
 
 /** Beacons that were not seen before, in their order; an event id counts once. */
-export const freshBeacons = (beacons: readonly Beacon[], claimed: ReadonlySet<string>): Beacon[] => {
+export const deduplicateBeacons = (beacons: readonly Beacon[], claimed: ReadonlySet<string>): Beacon[] => {
   const seen = new Set(claimed)
   return beacons.filter(({ eventId }) => {
     if (eventId === null) return true
@@ -116,15 +116,15 @@ export const freshBeacons = (beacons: readonly Beacon[], claimed: ReadonlySet<st
 }
 
 /** The start of a window: what was asked, held between 1970 and now, else so many days ago. */
-export const windowStart = (asked: Date | undefined, now: Date, defaultDays: number): Date => {
-  const start = asked?.getTime() ?? now.getTime() - defaultDays * dayMs
+export const windowStart = (requestedSince: Date | undefined, now: Date, defaultDays: number): Date => {
+  const start = requestedSince?.getTime() ?? now.getTime() - defaultDays * dayMs
   return new Date(Math.min(now.getTime(), Math.max(0, start)))
 }
 
 /** A share of the views. Two reads a moment apart may disagree by one, so it is held at 1. */
 export const rateOf = (part: number, views: number): number => (views === 0 ? 0 : Math.min(1, part / views))
 
-export const rowOf = (session: Session): MetricsRow => ({
+export const metricsRowOf = (session: Session): MetricsRow => ({
   sessionId: session.sessionId,
   credentialId: session.credentialId,
   at: session.at.toISOString(),
@@ -137,9 +137,9 @@ export const rowOf = (session: Session): MetricsRow => ({
 })
 
 /** A place in the list of views. */
-export type Position = { readonly at: Date; readonly sessionId: string }
+export type ViewCursor = { readonly at: Date; readonly sessionId: string }
 
-export const writeCursor = (position: Position): string =>
+export const writeCursor = (position: ViewCursor): string =>
   Buffer.from(JSON.stringify([position.at.getTime(), position.sessionId])).toString('base64url')
 
 const parse = (text: string): unknown => {
@@ -151,7 +151,7 @@ const parse = (text: string): unknown => {
 }
 
 /** The place that a cursor names; undefined where it is none of ours. */
-export const readCursor = (cursor: string): Position | undefined => {
+export const readCursor = (cursor: string): ViewCursor | undefined => {
   const value = parse(Buffer.from(cursor, 'base64url').toString('utf8'))
   if (!Array.isArray(value) || value.length !== 2) return undefined
   const [at, sessionId] = value as [unknown, unknown]

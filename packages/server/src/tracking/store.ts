@@ -182,19 +182,19 @@ export const listConversionValues = async (tx: Tx, window: Window) =>
     .limit(currenciesMax)
     .execute()
 
-const registers = ['track_views', 'track_event_claims', 'conversion_claims'] as const
-const dropMax = 5_000
+const claimTables = ['track_views', 'track_event_claims', 'conversion_claims'] as const
+const deleteMax = 5_000
 
 /** Drops what guarded tokens that ran out, a batch at a time; says how many rows went. */
-export const dropOutlivedRegisters = async (tx: Tx, days: number): Promise<number> => {
-  let dropped = 0
-  for (const table of registers) {
+export const deleteExpiredClaims = async (tx: Tx, days: number): Promise<number> => {
+  let deleted = 0
+  for (const table of claimTables) {
     const { numAffectedRows } = await sql`
       delete from ${sql.table(table)} where ctid = any(array(
-        select ctid from ${sql.table(table)} where viewed_at < pohf_now() - make_interval(days => ${days}) limit ${dropMax}))`.execute(
+        select ctid from ${sql.table(table)} where viewed_at < pohf_now() - make_interval(days => ${days}) limit ${deleteMax}))`.execute(
       tx,
     )
-    dropped += Number(numAffectedRows ?? 0)
+    deleted += Number(numAffectedRows ?? 0)
   }
-  return dropped
+  return deleted
 }

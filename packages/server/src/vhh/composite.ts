@@ -7,8 +7,12 @@ import { ensureEpochs, readComposite, readMonthToDate } from './epochs.ts'
 import { compositeCode } from './rules.ts'
 import { listEpochs, listLatestEpochs } from './store.ts'
 
-type Switch = '0' | '1' | undefined
-export type Parts = { readonly history?: Switch; readonly monthToDate?: Switch; readonly categories?: Switch }
+type QueryFlag = '0' | '1' | undefined
+export type CompositeParts = {
+  readonly history?: QueryFlag
+  readonly monthToDate?: QueryFlag
+  readonly categories?: QueryFlag
+}
 
 /** The free tier: the latest final epoch. */
 export const composite = async (ctx: Ctx, signer: Signer) => {
@@ -17,7 +21,7 @@ export const composite = async (ctx: Ctx, signer: Signer) => {
 }
 
 /** Whether this caller gets the licensed tier. A key without the scope is refused only where it asks for it. */
-export const mayReadLicensed = (agent: Agent | undefined, parts: Parts): boolean => {
+export const mayReadLicensed = (agent: Agent | undefined, parts: CompositeParts): boolean => {
   if (agent?.scopes.includes('index')) return true
   if (Object.values(parts).includes('1'))
     throw new Refusal('forbidden', { message: 'This key lacks the scope "index".' })
@@ -25,7 +29,7 @@ export const mayReadLicensed = (agent: Agent | undefined, parts: Parts): boolean
 }
 
 /** The licensed tier: also the running month and the categories, each unless set to 0, and history if set to 1. */
-export const compositeLicensed = async (ctx: Ctx, signer: Signer, parts: Parts) => {
+export const compositeLicensed = async (ctx: Ctx, signer: Signer, parts: CompositeParts) => {
   await ensureEpochs(ctx, signer)
   return inTransaction(ctx, 'system', async (tx) => ({
     ...(await readComposite(tx)),

@@ -1,13 +1,13 @@
 import type { Epoch } from '@pohf/protocol'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
-import type { Duty } from '../platform/queue/worker.ts'
+import type { Job } from '../platform/queue/worker.ts'
 import type { Signer } from '../signing/index.ts'
 import { compositeCode, dueMonths, method, monthOf, noInputs, unit } from './rules.ts'
 import { findLatestEpoch, insertEpoch } from './store.ts'
 
-const sign = async (ctx: Ctx, signer: Signer, month: string, publishedAt: Date) => {
-  const shown = {
+const signEpoch = async (ctx: Ctx, signer: Signer, month: string, publishedAt: Date) => {
+  const epoch = {
     code: compositeCode,
     epoch: month,
     value: null,
@@ -19,8 +19,8 @@ const sign = async (ctx: Ctx, signer: Signer, month: string, publishedAt: Date) 
     publishedAt: publishedAt.toISOString(),
   } as const satisfies Omit<Epoch, 'jws'>
   const iat = Math.floor(publishedAt.getTime() / 1_000)
-  const jws = await signer.signTyped('vhh-epoch+jwt', { iss: ctx.config.BASE_URL, iat, ...shown })
-  return { ...shown, valueUsdCents: null, publishedAt, jws }
+  const jws = await signer.signTyped('vhh-epoch+jwt', { iss: ctx.config.BASE_URL, iat, ...epoch })
+  return { ...epoch, valueUsdCents: null, publishedAt, jws }
 }
 
 /**
@@ -33,8 +33,8 @@ export const ensureEpochs = async (ctx: Ctx, signer: Signer): Promise<number> =>
     return { due: dueMonths((await findLatestEpoch(tx, compositeCode))?.epoch, at), at }
   })
   if (due.length === 0) return 0
-  const signed: Awaited<ReturnType<typeof sign>>[] = []
-  for (const month of due) signed.push(await sign(ctx, signer, month, at))
+  const signed: Awaited<ReturnType<typeof signEpoch>>[] = []
+  for (const month of due) signed.push(await signEpoch(ctx, signer, month, at))
   return inTransaction(ctx, 'system', async (tx) => {
     let stored = 0
     for (const epoch of signed) if (await insertEpoch(tx, epoch)) stored += 1
@@ -61,7 +61,7 @@ export const readMonthToDate = async (tx: Tx) => {
   }
 }
 
-export const epochDuty = (ctx: Ctx, signer: Signer): Duty => ({
+export const epochJob = (ctx: Ctx, signer: Signer): Job => ({
   name: 'index epochs',
   everyMs: 600_000,
   run: () => ensureEpochs(ctx, signer),

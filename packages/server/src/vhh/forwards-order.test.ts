@@ -10,12 +10,18 @@ const monthAhead = (n: number) => {
   const now = harness.ctx.clock.now()
   return monthOf(new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + n)))
 }
-const asked = { name: 'Ada', company: 'Engines', email: 'ada@example.com', hours: 40, month: monthAhead(2) }
+const orderBody = {
+  name: 'Ada',
+  company: 'Engines',
+  email: 'ada@example.com',
+  hours: 40,
+  month: monthAhead(2),
+}
 let sent = 0
 /** Each order comes from an hour of its own: the limit per address has its own test. */
 const order = async (change: object = {}) => {
   if (++sent % 20 === 0) await harness.advance(3_600_000)
-  return harness.call('POST', '/api/forwards/order', { body: { ...asked, ...change } })
+  return harness.call('POST', '/api/forwards/order', { body: { ...orderBody, ...change } })
 }
 
 test('an order is received with an assessment, and without an index value there is no price', async () => {
@@ -96,7 +102,7 @@ test('one address sends at most 20 orders an hour', async () => {
   await harness.advance(3_600_000)
   const statuses: number[] = []
   for (let n = 0; n < 21; n++) {
-    const { status } = await harness.call('POST', '/api/forwards/order', { body: asked })
+    const { status } = await harness.call('POST', '/api/forwards/order', { body: orderBody })
     statuses.push(status)
   }
   assert.deepEqual(statuses, [...Array.from({ length: 20 }, () => 200), 429])

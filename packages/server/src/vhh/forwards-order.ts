@@ -15,12 +15,12 @@ type ForwardOrder = {
   readonly notes?: string | undefined
 }
 
-const noteOf = (epoch: string, hasValue: boolean): string =>
+const priceNoteOf = (epoch: string, hasValue: boolean): string =>
   hasValue
     ? `Indicative, from the index of ${epoch}; the agreement names the price.`
     : `The index has no value for ${epoch}, so there is no price yet; the agreement names it.`
 
-const next =
+const nextStepNote =
   'A person reads this order and writes to the address given. A countersigned service agreement and an invoice follow; until then nothing is reserved and nothing is owed.'
 
 /** Takes in an order for capacity, judges it against what there is and prices it by the index. */
@@ -56,10 +56,10 @@ export const forwardsOrder = async (ctx: Ctx, signer: Signer, input: ForwardOrde
         premiumPct: premium,
         totalUsd: usdOf(totalCents),
         epoch: latest.epoch,
-        note: noteOf(latest.epoch, latest.value !== null),
+        note: priceNoteOf(latest.epoch, latest.value !== null),
       },
       terms: { transferable: false as const, resellable: false as const, cashSettled: false as const },
-      next,
+      next: nextStepNote,
     }
   })
 }

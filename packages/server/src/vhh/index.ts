@@ -1,2 +1,2 @@
-export { ensureEpochs, epochDuty } from './epochs.ts'
+export { ensureEpochs, epochJob } from './epochs.ts'
 export { routes } from './routes.ts'

@@ -11,32 +11,33 @@ const finalAfterMs = 24 * hourMs
 const monthsMax = 120
 
 /** Months since year 0: what arithmetic needs. */
-const indexOf = (month: string): number => Number(month.slice(0, 4)) * 12 + Number(month.slice(5)) - 1
-const textOf = (index: number): string =>
+const monthIndexOf = (month: string): number => Number(month.slice(0, 4)) * 12 + Number(month.slice(5)) - 1
+const monthTextOf = (index: number): string =>
   `${String(Math.floor(index / 12)).padStart(4, '0')}-${String((index % 12) + 1).padStart(2, '0')}`
 
 /** The calendar month of an instant, in UTC. */
 export const monthOf = (at: Date): string => at.toISOString().slice(0, 7)
 
 /** How many months lie between this month and that one; negative for a past one. */
-export const leadMonths = (now: Date, month: string): number => indexOf(month) - indexOf(monthOf(now))
+export const leadMonths = (now: Date, month: string): number =>
+  monthIndexOf(month) - monthIndexOf(monthOf(now))
 
 const finalAtMs = (index: number): number =>
   Date.UTC(Math.floor((index + 1) / 12), (index + 1) % 12) + finalAfterMs
 
 /** The months to publish now: at first last month, then each one when it is final, without a gap. */
 export const dueMonths = (latest: string | undefined, now: Date): string[] => {
-  if (latest === undefined) return [textOf(indexOf(monthOf(now)) - 1)]
+  if (latest === undefined) return [monthTextOf(monthIndexOf(monthOf(now)) - 1)]
   const due: string[] = []
-  for (let index = indexOf(latest) + 1; due.length < monthsMax; index++) {
+  for (let index = monthIndexOf(latest) + 1; due.length < monthsMax; index++) {
     if (finalAtMs(index) > now.getTime()) break
-    due.push(textOf(index))
+    due.push(monthTextOf(index))
   }
   return due
 }
 
 /** What the index is called for people. */
-export const nameOf = (code: string): string =>
+export const seriesNameOf = (code: string): string =>
   code === compositeCode
     ? 'Verified Human Hour, composite'
     : `Verified Human Hour, ${code.slice(compositeCode.length + 1)}`

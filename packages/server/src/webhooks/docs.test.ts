@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { serverRoot } from '../../test/architecture/import-rules.ts'
 import { startHarness } from '../../test/fixtures/harness.ts'
-import { attemptsOf, happen, newAgent, subscribe } from '../../test/fixtures/webhooks.ts'
+import { attemptsOf, publishEvent, registerIdleAgent, subscribe } from '../../test/fixtures/webhooks.ts'
 
 /** Runs the receiver of docs/webhooks.md as it stands, on a free port, and says where it listens. */
 const startExample = async (environment: Record<string, string>): Promise<string> => {
@@ -28,18 +28,18 @@ const startExample = async (environment: Record<string, string>): Promise<string
 
 test('the receiver of the documentation takes a genuine delivery and refuses any other', async () => {
   const harness = await startHarness()
-  const agent = await newAgent(harness)
+  const agent = await registerIdleAgent(harness)
   const { id, signingSecret } = await subscribe(harness, agent, 'http://127.0.0.1:9/', ['key.revoked'])
   const url = await startExample({ POHF_WEBHOOK_SECRET: signingSecret })
   await harness.owner.query('update webhook_endpoints set url = $1', [url])
   const { id: forger } = await subscribe(harness, agent, url, ['key.revoked'])
-  await happen(harness, agent)
+  await publishEvent(harness, agent)
   await harness.work()
   assert.equal((await attemptsOf(harness, id))[0]?.status, 204)
   assert.equal((await attemptsOf(harness, forger))[0]?.status, 401)
   // The right signature, but from an hour away by the receiver's clock.
   await harness.advance(3_600_000)
-  await happen(harness, agent)
+  await publishEvent(harness, agent)
   await harness.work()
   assert.deepEqual(
     (await attemptsOf(harness, id)).map(({ status }) => status),

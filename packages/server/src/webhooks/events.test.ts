@@ -7,7 +7,13 @@ import { eventCatalogue, events, type EventType } from '@pohf/protocol'
 import { readSources } from '../../test/architecture/import-rules.ts'
 import { startHarness } from '../../test/fixtures/harness.ts'
 import { startReceiver } from '../../test/fixtures/webhook-receiver.ts'
-import { happen, newAgent, secondMs, subscribe, type Agent } from '../../test/fixtures/webhooks.ts'
+import {
+  publishEvent,
+  registerIdleAgent,
+  secondMs,
+  subscribe,
+  type Agent,
+} from '../../test/fixtures/webhooks.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { publish } from '../platform/queue/outbox.ts'
 
@@ -57,12 +63,12 @@ const read = async (agent: Agent, query = '') =>
   }
 
 test('polling gives the same envelopes as a delivery, in order, and goes on where it stopped', async () => {
-  const agent = await newAgent(harness)
+  const agent = await registerIdleAgent(harness)
   const receiver = await startReceiver()
   await subscribe(harness, agent, receiver.url)
   const ids: string[] = []
   for (let n = 0; n < 5; n++) {
-    ids.push(await happen(harness, agent, `key_${n}`))
+    ids.push(await publishEvent(harness, agent, `key_${n}`))
     await harness.advance(10)
   }
   await harness.work()
@@ -84,13 +90,13 @@ test('polling gives the same envelopes as a delivery, in order, and goes on wher
   for (const event of polled) assert.deepEqual(event, pushed.get(event.id))
   const nothing = await read(agent, `?cursor=${second.nextCursor}`)
   assert.deepEqual(nothing, { events: [], nextCursor: second.nextCursor, hasMore: false })
-  const late = await happen(harness, agent)
+  const late = await publishEvent(harness, agent)
   await harness.advance(3 * secondMs)
   assert.deepEqual(
     (await read(agent, `?cursor=${nothing.nextCursor}`)).events.map(({ id }) => id),
     [late],
   )
-  const stranger = await newAgent(harness)
+  const stranger = await registerIdleAgent(harness)
   await harness.advance(3 * secondMs)
   assert.equal(
     (await read(stranger, `?cursor=${start.nextCursor}`)).events.some(({ id }) => ids.includes(id)),
@@ -111,7 +117,7 @@ test('polling gives the same envelopes as a delivery, in order, and goes on wher
 })
 
 test('an event that commits late is not passed over: the list ends before what may still appear', async () => {
-  const agent = await newAgent(harness)
+  const agent = await registerIdleAgent(harness)
   await harness.advance(3 * secondMs)
   const { nextCursor: start } = await read(agent)
   const begun = Promise.withResolvers<void>()
@@ -146,7 +152,7 @@ test('an event that commits late is not passed over: the list ends before what m
 })
 
 test('with a test key every event can be made to happen, with a live key none', async () => {
-  const agent = await newAgent(harness)
+  const agent = await registerIdleAgent(harness)
   const receiver = await startReceiver()
   await subscribe(harness, agent, receiver.url)
   const trigger = (key: string, type: string) =>
@@ -161,6 +167,6 @@ test('with a test key every event can be made to happen, with a live key none', 
   assert.deepEqual(bodies.map(({ type }) => String(type)).toSorted(), Object.keys(events).toSorted())
   assert.ok(bodies.every(({ test }) => test === true))
   assert.equal((await trigger(agent.apiKey, 'no.such')).status, 400)
-  const live = await newAgent(harness, 'live')
+  const live = await registerIdleAgent(harness, 'live')
   assert.equal((await trigger(live.apiKey, 'key.revoked')).json.error, 'forbidden')
 })

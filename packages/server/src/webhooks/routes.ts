@@ -21,7 +21,9 @@ export const routes = (ctx: Ctx): Route[] => [
   route('webhooks.endpoints.rotate', (call) => rotate(ctx, call.agent, { ...call.params, ...call.body })),
   route('webhooks.endpoints.send-test', (call) => sendTest(ctx, call.agent, call.params.webhookId)),
   route('webhooks.endpoints.recover', (call) => recover(ctx, call.agent, { ...call.params, ...call.body })),
-  route('webhooks.delivery.deliveries', (call) => deliveries(ctx, call.agent, { ...call.params, ...call.query })),
+  route('webhooks.delivery.deliveries', (call) =>
+    deliveries(ctx, call.agent, { ...call.params, ...call.query }),
+  ),
   route('webhooks.delivery.replay', (call) => replay(ctx, call.agent, call.params.deliveryId)),
   route('webhooks.delivery.read-events', (call) => readEvents(ctx, call.agent, call.query)),
   route('webhooks.endpoints.trigger', (call) => trigger(ctx, call.agent, call.body.type)),

@@ -5,12 +5,12 @@ import { outcomeOf } from './delivery/rules.ts'
 import {
   bodyOf,
   isFailingTooLong,
-  openMsAfter,
+  circuitOpenMsAfter,
   readCursor,
-  startOf,
-  waitMsAfter,
-  watch,
-  whyOf,
+  initialPosition,
+  retryDelayMsAfter,
+  planMonitoring,
+  explainAttempt,
   writeCursor,
 } from './rules.ts'
 
@@ -21,15 +21,15 @@ const hourMs = 3_600_000
 test('nine waits follow the first attempt, each within a tenth of its plan, then no more', () => {
   const plannedSeconds = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]
   for (const [index, seconds] of plannedSeconds.entries()) {
-    assert.equal(waitMsAfter(index + 1, failed, { at, fraction: 0.5 }), seconds * 1_000)
-    assert.equal(waitMsAfter(index + 1, failed, { at, fraction: 0 }), seconds * 900)
+    assert.equal(retryDelayMsAfter(index + 1, failed, { at, fraction: 0.5 }), seconds * 1_000)
+    assert.equal(retryDelayMsAfter(index + 1, failed, { at, fraction: 0 }), seconds * 900)
   }
-  assert.equal(waitMsAfter(10, failed, { at, fraction: 0.5 }), undefined)
-  assert.equal(waitMsAfter(11, { fault: 'timeout' }, { at, fraction: 0.5 }), undefined)
+  assert.equal(retryDelayMsAfter(10, failed, { at, fraction: 0.5 }), undefined)
+  assert.equal(retryDelayMsAfter(11, { fault: 'timeout' }, { at, fraction: 0.5 }), undefined)
 })
 
 const wait = (retryAfter: string, attempt = 1) =>
-  waitMsAfter(attempt, { status: 503, retryAfter }, { at, fraction: 0.5 })
+  retryDelayMsAfter(attempt, { status: 503, retryAfter }, { at, fraction: 0.5 })
 
 test('a receiver may ask for more time, never for less and never for more than a day', () => {
   assert.equal(wait('3600'), hourMs)
@@ -48,7 +48,7 @@ test('whatever a receiver writes into Retry-After, the wait stays between 4.5 s 
       fc.oneof(fc.string(), fc.integer().map(String), fc.date({ noInvalidDate: true }).map(String)),
       fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
       (attempt, retryAfter, fraction) => {
-        const wait = waitMsAfter(attempt, { status: 429, retryAfter }, { at, fraction })
+        const wait = retryDelayMsAfter(attempt, { status: 429, retryAfter }, { at, fraction })
         assert.ok(wait !== undefined && wait >= 4_500 && wait <= 26.4 * hourMs)
       },
     ),
@@ -88,8 +88,8 @@ test('five days without a success are too long, a moment less is not', () => {
   assert.equal(isFailingTooLong(at, new Date(at.getTime() + days - 1)), false)
 })
 
-const open = (failures: number) => openMsAfter(failures, failed, at) / 1_000
-const asked = (seconds: string) => openMsAfter(1, { status: 429, retryAfter: seconds }, at) / 1_000
+const open = (failures: number) => circuitOpenMsAfter(failures, failed, at) / 1_000
+const asked = (seconds: string) => circuitOpenMsAfter(1, { status: 429, retryAfter: seconds }, at) / 1_000
 
 test('the circuit breaker opens at the third failure, twice as long each time, at most five minutes', () => {
   assert.deepEqual([1, 2, 3, 4, 5, 8, 9, 1_000].map(open), [0, 0, 5, 10, 20, 160, 300, 300])
@@ -98,26 +98,26 @@ test('the circuit breaker opens at the third failure, twice as long each time, a
 
 const after = (hours: number) => new Date(at.getTime() + hours * hourMs)
 
-const look = (hours: number, lastFailure: number, notices: number) => {
-  const due = watch({ failingSince: at, lastFailureAt: after(lastFailure), notices }, after(hours))
+const planAt = (hours: number, lastFailure: number, notices: number) => {
+  const due = planMonitoring({ failingSince: at, lastFailureAt: after(lastFailure), notices }, after(hours))
   return [due.noticeHours, due.notices, due.probe, (due.nextAt.getTime() - at.getTime()) / hourMs]
 }
 
 test('a failing endpoint is told of after an hour and a day, and probed a day after its last attempt and at the end', () => {
-  assert.deepEqual(look(0.5, 0.5, 0), [undefined, 0, false, 1])
-  assert.deepEqual(look(1, 0.6, 0), [1, 1, false, 24])
-  assert.deepEqual(look(24, 17, 1), [24, 2, false, 41])
+  assert.deepEqual(planAt(0.5, 0.5, 0), [undefined, 0, false, 1])
+  assert.deepEqual(planAt(1, 0.6, 0), [1, 1, false, 24])
+  assert.deepEqual(planAt(24, 17, 1), [24, 2, false, 41])
   // A worker that was away tells the worse news only.
-  assert.deepEqual(look(30, 17, 0), [24, 2, false, 41])
-  assert.deepEqual(look(41, 17, 2), [undefined, 2, true, 65])
-  assert.deepEqual(look(100, 75, 2), [undefined, 2, true, 120])
-  assert.deepEqual(look(120, 100, 2), [undefined, 2, true, 121])
+  assert.deepEqual(planAt(30, 17, 0), [24, 2, false, 41])
+  assert.deepEqual(planAt(41, 17, 2), [undefined, 2, true, 65])
+  assert.deepEqual(planAt(100, 75, 2), [undefined, 2, true, 120])
+  assert.deepEqual(planAt(120, 100, 2), [undefined, 2, true, 121])
 })
 
 test('a cursor is read back as it was written, and nothing else is taken for one', () => {
   const position = { at: '2026-03-01T00:00:00.123456Z', eventId: 'evt_aa01' }
   assert.deepEqual(readCursor(writeCursor(position)), position)
-  const start = startOf(at, at)
+  const start = initialPosition(at, at)
   assert.deepEqual(readCursor(writeCursor(start)), start)
   assert.ok(start.at < '2026-03-01' && start.at > '2026-02-28T23:59:59.99')
   fc.assert(fc.property(fc.string(), (text) => assert.equal(readCursor(text), undefined)))
@@ -129,9 +129,9 @@ test('a cursor is read back as it was written, and nothing else is taken for one
 })
 
 test('every failure has words, and a success has none', () => {
-  for (let status = 200; status < 300; status++) assert.equal(whyOf({ status, fault: null }), null)
+  for (let status = 200; status < 300; status++) assert.equal(explainAttempt({ status, fault: null }), null)
   for (let status = 300; status < 600; status++)
-    assert.match(whyOf({ status, fault: null }) ?? '', /^[A-Z].*\.$|pohf webhooks verify$|\?$/)
+    assert.match(explainAttempt({ status, fault: null }) ?? '', /^[A-Z].*\.$|pohf webhooks verify$|\?$/)
   for (const fault of ['timeout', 'ECONNREFUSED', 'address_refused', 'whatever', null])
-    assert.match(whyOf({ status: null, fault }) ?? '', /^[A-Z].*[.?]$/)
+    assert.match(explainAttempt({ status: null, fault }) ?? '', /^[A-Z].*[.?]$/)
 })

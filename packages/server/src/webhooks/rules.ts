@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
 import type { EventEnvelope } from '@pohf/protocol'
 import { isLoopbackHost } from '../platform/ops/config.ts'
 import { isPublicAddress } from '../platform/net/outbound.ts'
-import type { Reply } from './delivery/rules.ts'
+import type { EndpointReply } from './delivery/rules.ts'
 
 /** Enabled endpoints that one agent may have. */
 export const endpointsMax = 50
@@ -38,7 +38,7 @@ export const urlFault = (text: string, loopback: boolean): string | undefined =>
 }
 
 const secretPrefix = 'whsec_'
-export const secretOf = (bytes: Buffer): string => `${secretPrefix}${bytes.toString('base64')}`
+export const formatSecret = (bytes: Buffer): string => `${secretPrefix}${bytes.toString('base64')}`
 
 /** The key is what the secret decodes to, not its text. */
 export const signingKeyOf = (secret: string): KeyObject =>
@@ -84,7 +84,7 @@ const secondMs = 1_000
 const minuteMs = 60 * secondMs
 const hourMs = 60 * minuteMs
 /** The wait before each attempt; in all 75.6 hours. */
-const waitsMs = [
+const retryDelaysMs = [
   0,
   5 * secondMs,
   5 * minuteMs,
@@ -107,35 +107,35 @@ const retryAfterMs = (header: string, at: Date): number => {
  * How long to wait after the given attempt failed; undefined after the last. Spread by a tenth either way, so that
  * a receiver that comes back is not met by everything at once, and never sooner than the receiver asked for.
  */
-export const waitMsAfter = (
+export const retryDelayMsAfter = (
   attempt: number,
-  reply: Reply,
-  spread: { readonly at: Date; readonly fraction: number },
+  reply: EndpointReply,
+  jitter: { readonly at: Date; readonly fraction: number },
 ): number | undefined => {
-  const planned = waitsMs[attempt]
+  const planned = retryDelaysMs[attempt]
   if (planned === undefined) return undefined
   const asked =
-    'status' in reply && reply.retryAfter !== undefined ? retryAfterMs(reply.retryAfter, spread.at) : 0
-  return Math.max(Math.round(planned * (0.9 + 0.2 * spread.fraction)), asked)
+    'status' in reply && reply.retryAfter !== undefined ? retryAfterMs(reply.retryAfter, jitter.at) : 0
+  return Math.max(Math.round(planned * (0.9 + 0.2 * jitter.fraction)), asked)
 }
 
 const failuresTolerated = 2
-const openMsFirst = 5 * secondMs
-const openMsMax = 5 * minuteMs
+const circuitOpenMsFirst = 5 * secondMs
+const circuitOpenMsMax = 5 * minuteMs
 /** What one answer may ask of all deliveries to the endpoint; its own delivery waits as long as it was asked to. */
-const holdMsMax = hourMs
+const endpointPauseMsMax = hourMs
 
 /**
  * The circuit breaker: how long nothing at all is sent after so many failures without a success. From the third on
  * 5 s, then twice as long each time up to 5 min; a receiver that asks for more time gets it.
  */
-export const openMsAfter = (failures: number, reply: Reply, at: Date): number => {
+export const circuitOpenMsAfter = (failures: number, reply: EndpointReply, at: Date): number => {
   const opened =
     failures <= failuresTolerated
       ? 0
-      : Math.min(openMsFirst * 2 ** Math.min(failures - failuresTolerated - 1, 20), openMsMax)
+      : Math.min(circuitOpenMsFirst * 2 ** Math.min(failures - failuresTolerated - 1, 20), circuitOpenMsMax)
   const asked = 'status' in reply && reply.retryAfter !== undefined ? retryAfterMs(reply.retryAfter, at) : 0
-  return Math.max(opened, Math.min(asked, holdMsMax))
+  return Math.max(opened, Math.min(asked, endpointPauseMsMax))
 }
 
 const dayMs = 24 * hourMs
@@ -147,16 +147,16 @@ export const isFailingTooLong = (failingSince: Date, at: Date): boolean =>
 /** After so many hours of failure its owner is told; the third notice is that of the end. */
 const noticeHours = [1, 24] as const
 
-type Failing = { readonly failingSince: Date; readonly lastFailureAt: Date; readonly notices: number }
+type FailureState = { readonly failingSince: Date; readonly lastFailureAt: Date; readonly notices: number }
 /** When a failing endpoint must first be looked at. */
-export const firstWatchMs = noticeHours[0] * hourMs
+export const firstMonitorMs = noticeHours[0] * hourMs
 
 /**
  * What is due for a failing endpoint: a notice, a probe, and when to look again. Probes come a day after the last
  * attempt, and one at the end of the five days, so that no endpoint is judged by what was long ago.
  */
-export const watch = (
-  { failingSince, lastFailureAt, notices }: Failing,
+export const planMonitoring = (
+  { failingSince, lastFailureAt, notices }: FailureState,
   at: Date,
 ): {
   readonly noticeHours: number | undefined
@@ -186,7 +186,7 @@ export type Notice =
   { readonly kind: 'failing'; readonly hours: number } | { readonly kind: 'gone' | 'disabled' }
 
 /** The words of a mail to an endpoint's owner. The host alone: the rest of an address may hold a secret. */
-export const noticeOf = (about: {
+export const noticeMailOf = (about: {
   readonly endpointId: string
   readonly host: string
   readonly since: Date
@@ -195,7 +195,7 @@ export const noticeOf = (about: {
 }): { subject: string; text: string } => {
   const { endpointId, host, baseUrl, notice } = about
   const since = about.since.toISOString()
-  const look = `See every attempt and why it failed: ${baseUrl}/console#/webhooks/${endpointId}`
+  const consoleLink = `See every attempt and why it failed: ${baseUrl}/console#/webhooks/${endpointId}`
   if (notice.kind === 'failing')
     return {
       subject: `Your webhook at ${host} has failed for ${notice.hours === 1 ? 'an hour' : 'a day'}`,
@@ -205,7 +205,7 @@ export const noticeOf = (about: {
         `We keep trying. Unless it answers, it is switched off ${failingDaysMax} days after that time.`,
         'Nothing is lost: what was not delivered can be sent again with one command.',
         '',
-        look,
+        consoleLink,
       ].join('\n'),
     }
   return {
@@ -219,27 +219,27 @@ export const noticeOf = (about: {
       'When it is mended, one command switches it on and sends everything that it missed:',
       `pohf webhooks recover ${endpointId} --since ${since}`,
       '',
-      look,
+      consoleLink,
     ].join('\n'),
   }
 }
 
-const aboutEndpoints: ReadonlySet<string> = new Set(['endpoint.failing', 'endpoint.disabled'])
+const endpointEventTypes: ReadonlySet<string> = new Set(['endpoint.failing', 'endpoint.disabled'])
 
 /** Whether an endpoint gets an event: what it subscribed to, except the news of its own failure. */
-export const isWanted = (
+export const isSubscribed = (
   endpoint: { readonly endpoint_id: string; readonly events: readonly string[] },
   { type, data }: Pick<EventEnvelope, 'type' | 'data'>,
 ): boolean =>
   (endpoint.events.includes('*') || endpoint.events.includes(type)) &&
-  !(aboutEndpoints.has(type) && data['endpointId'] === endpoint.endpoint_id)
+  !(endpointEventTypes.has(type) && data['endpointId'] === endpoint.endpoint_id)
 
 /** How far back a recovery reaches: as long as settled deliveries are kept, so that none is taken for a missing one. */
 export const recoverDaysMax = 30
 export const isTooOldToRecover = (since: Date, at: Date): boolean =>
   at.getTime() - since.getTime() > recoverDaysMax * dayMs
 
-const faultWords: ReadonlyMap<string, string> = new Map([
+const faultExplanations: ReadonlyMap<string, string> = new Map([
   ['timeout', 'No answer within 15 seconds. Answer with 2xx first and do the work afterwards.'],
   ['ECONNREFUSED', 'Nothing listens at that address and port. Is the receiver running?'],
   ['ECONNRESET', 'The receiver hung up before it answered. Look at its log, or at the proxy in front of it.'],
@@ -262,7 +262,7 @@ const faultWords: ReadonlyMap<string, string> = new Map([
   ['address_refused', 'The host leads to an address that is not public, and nothing was sent there.'],
 ])
 
-const statusWords: ReadonlyMap<number, string> = new Map([
+const statusExplanations: ReadonlyMap<number, string> = new Map([
   [400, 'The receiver calls the request bad. Does it read the raw body before checking the signature?'],
   [401, 'The receiver did not accept the signature. Check the secret with: pohf webhooks verify'],
   [403, 'The receiver, or a firewall in front of it, forbids the request.'],
@@ -275,17 +275,18 @@ const statusWords: ReadonlyMap<number, string> = new Map([
 ])
 
 /** Why an attempt was not taken, and what to do; null where it was. */
-export const whyOf = (reply: {
+export const explainAttempt = (reply: {
   readonly status: number | null
   readonly fault: string | null
 }): string | null => {
   const { status, fault } = reply
   if (status === null)
     return (
-      faultWords.get(fault ?? '') ?? `The connection failed (${fault ?? 'unknown'}), so nothing was answered.`
+      faultExplanations.get(fault ?? '') ??
+      `The connection failed (${fault ?? 'unknown'}), so nothing was answered.`
     )
   if (status >= 200 && status < 300) return null
-  const known = statusWords.get(status)
+  const known = statusExplanations.get(status)
   if (known !== undefined) return known
   if (status >= 300 && status < 400)
     return `The receiver redirects (${status}). Redirects are not followed: register the final URL.`
@@ -317,7 +318,7 @@ export const readCursor = (cursor: string): Position | undefined => {
 }
 
 /** Where a reader without a cursor starts: just before `since`, or a day ago. */
-export const startOf = (since: Date | undefined, at: Date): Position => ({
+export const initialPosition = (since: Date | undefined, at: Date): Position => ({
   at: new Date((since?.getTime() ?? at.getTime() - dayMs) - 1).toISOString().replace('Z', '999Z'),
   eventId: '~',
 })

@@ -4,16 +4,23 @@ import { Webhook as StandardWebhook } from 'standardwebhooks'
 import { Webhook as SvixWebhook } from 'svix'
 import { verifyWebhook, type WebhookReason } from '@pohf/verify'
 import { startHarness } from '../../test/fixtures/harness.ts'
-import { startReceiver, type Received } from '../../test/fixtures/webhook-receiver.ts'
-import { happen, headersFor, hourMs, newAgent, subscribe, type Agent } from '../../test/fixtures/webhooks.ts'
+import { startReceiver, type ReceivedRequest } from '../../test/fixtures/webhook-receiver.ts'
+import {
+  publishEvent,
+  signatureHeaders,
+  hourMs,
+  registerIdleAgent,
+  subscribe,
+  type Agent,
+} from '../../test/fixtures/webhooks.ts'
 
 const harness = await startHarness()
 
 /** Three programs that know nothing of each other's verdict. */
-const judges: Readonly<Record<string, (secret: string, received: Received) => Promise<boolean>>> = {
+const verifiers: Readonly<Record<string, (secret: string, received: ReceivedRequest) => Promise<boolean>>> = {
   standardwebhooks: async (secret, received) => {
     try {
-      new StandardWebhook(secret).verify(received.body, headersFor(received))
+      new StandardWebhook(secret).verify(received.body, signatureHeaders(received))
       return true
     } catch {
       return false
@@ -21,7 +28,7 @@ const judges: Readonly<Record<string, (secret: string, received: Received) => Pr
   },
   svix: async (secret, received) => {
     try {
-      new SvixWebhook(secret).verify(received.body, headersFor(received))
+      new SvixWebhook(secret).verify(received.body, signatureHeaders(received))
       return true
     } catch {
       return false
@@ -29,23 +36,23 @@ const judges: Readonly<Record<string, (secret: string, received: Received) => Pr
   },
   '@pohf/verify': async (secret, { headers, body }) => (await verifyWebhook({ secret, headers, body })).ok,
 }
-const verdicts = async (secret: string, received: Received) =>
+const verdicts = async (secret: string, received: ReceivedRequest) =>
   Object.fromEntries(
     await Promise.all(
-      Object.entries(judges).map(async ([name, judge]) => [name, await judge(secret, received)] as const),
+      Object.entries(verifiers).map(async ([name, judge]) => [name, await judge(secret, received)] as const),
     ),
   )
-const all = (value: boolean) => Object.fromEntries(Object.keys(judges).map((name) => [name, value]))
+const all = (value: boolean) => Object.fromEntries(Object.keys(verifiers).map((name) => [name, value]))
 
 const rotate = (agent: Agent, id: string, body: unknown = {}) =>
   harness.call('POST', `/api/agents/webhooks/${id}/rotate`, { key: agent.apiKey, body })
 
 test('before, during and after a rotation every judge accepts exactly the secrets that sign', async () => {
-  const agent = await newAgent(harness)
+  const agent = await registerIdleAgent(harness)
   const receiver = await startReceiver()
   const { id, signingSecret: first } = await subscribe(harness, agent, receiver.url)
-  const next = async (): Promise<Received> => {
-    await happen(harness, agent)
+  const next = async (): Promise<ReceivedRequest> => {
+    await publishEvent(harness, agent)
     await harness.work()
     const received = receiver.received.at(-1)
     assert.ok(received)
@@ -73,7 +80,7 @@ test('before, during and after a rotation every judge accepts exactly the secret
 })
 
 test('after the overlap, or with none, only the new secret signs', async () => {
-  const agent = await newAgent(harness)
+  const agent = await registerIdleAgent(harness)
   const receiver = await startReceiver()
   const { id, signingSecret: first } = await subscribe(harness, agent, receiver.url)
   const { json } = await rotate(agent, id, { overlapSeconds: 0 })
@@ -81,7 +88,7 @@ test('after the overlap, or with none, only the new secret signs', async () => {
   const second: string = json.signingSecret
   const third: string = (await rotate(agent, id)).json.signingSecret
   const send = async () => {
-    await happen(harness, agent)
+    await publishEvent(harness, agent)
     await harness.work()
     return String(receiver.received.at(-1)?.headers['webhook-signature']).split(' ').length
   }
@@ -96,10 +103,10 @@ test('after the overlap, or with none, only the new secret signs', async () => {
 })
 
 test('what is wrong with a delivery is refused by our SDK, each with its own reason', async () => {
-  const agent = await newAgent(harness)
+  const agent = await registerIdleAgent(harness)
   const receiver = await startReceiver()
   const { signingSecret: secret } = await subscribe(harness, agent, receiver.url)
-  await happen(harness, agent)
+  await publishEvent(harness, agent)
   await harness.work()
   const [received] = receiver.received
   assert.ok(received)

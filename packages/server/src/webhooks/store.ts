@@ -56,7 +56,7 @@ export type EndpointRow = NonNullable<Awaited<ReturnType<typeof findEndpoint>>>
 /** Disabled endpoints have no limit but this: the newest come first. */
 const listMax = 200
 
-const endpoints = (tx: Tx, owner: Owner) =>
+const selectEndpoints = (tx: Tx, owner: Owner) =>
   tx
     .selectFrom('webhook_endpoints')
     .select(endpointColumns)
@@ -73,10 +73,10 @@ const endpoints = (tx: Tx, owner: Owner) =>
     .where('state', '<>', 'deleted')
 
 export const listEndpoints = async (tx: Tx, owner: Owner) =>
-  endpoints(tx, owner).orderBy('endpoint_id', 'desc').limit(listMax).execute()
+  selectEndpoints(tx, owner).orderBy('endpoint_id', 'desc').limit(listMax).execute()
 
 export const findEndpoint = async (tx: Tx, owner: Owner, endpointId: string) =>
-  endpoints(tx, owner).where('endpoint_id', '=', endpointId).executeTakeFirst()
+  selectEndpoints(tx, owner).where('endpoint_id', '=', endpointId).executeTakeFirst()
 
 /** Locks an endpoint of this owner until the commit; undefined where there is none. */
 export const findEndpointLocked = async (tx: Tx, owner: Owner, endpointId: string) =>
@@ -106,7 +106,7 @@ export const listHealth = async (tx: Tx, agentId: string, endpointIds: readonly 
         .execute()
 
 /** What an endpoint starts anew with, whoever switched it off. */
-const unblemished = {
+const healthyState = {
   failing_since: null,
   failures: 0,
   last_failure_at: null,
@@ -124,7 +124,7 @@ export const updateEndpoint = async (
   await tx
     .updateTable('webhook_endpoints')
     // At another address it has not failed yet.
-    .set({ ...change, ...(change.url === undefined ? {} : unblemished) })
+    .set({ ...change, ...(change.url === undefined ? {} : healthyState) })
     .where('agent_id', '=', endpoint.agentId)
     .where('endpoint_id', '=', endpoint.endpointId)
     .execute()
@@ -133,14 +133,14 @@ export const updateEndpoint = async (
 export const updateEndpointEnabled = async (tx: Tx, endpoint: EndpointKey): Promise<void> => {
   await tx
     .updateTable('webhook_endpoints')
-    .set({ state: 'enabled', disabled_at: null, disabled_reason: null, ...unblemished })
+    .set({ state: 'enabled', disabled_at: null, disabled_reason: null, ...healthyState })
     .where('agent_id', '=', endpoint.agentId)
     .where('endpoint_id', '=', endpoint.endpointId)
     .execute()
 }
 
 /** Gives up everything that still waits for an endpoint; a recovery finds it again. */
-const updateWaitingDead = async (tx: Tx, endpoint: EndpointKey): Promise<void> => {
+const updatePendingDead = async (tx: Tx, endpoint: EndpointKey): Promise<void> => {
   await tx
     .updateTable('webhook_deliveries')
     .set({ state: 'dead', settled_at: now() })
@@ -171,7 +171,7 @@ export const updateEndpointDisabled = async (
     .where('agent_id', '=', endpoint.agentId)
     .where('endpoint_id', '=', endpoint.endpointId)
     .execute()
-  await updateWaitingDead(tx, endpoint)
+  await updatePendingDead(tx, endpoint)
 }
 
 /** Deletes an endpoint: its address and secrets go at once, its rows when the worker comes by. */
@@ -184,7 +184,7 @@ export const updateEndpointDeleted = async (tx: Tx, endpoint: EndpointKey): Prom
       secret_sealed: '',
       previous_sealed: null,
       previous_until: null,
-      ...unblemished,
+      ...healthyState,
       recover_since: null,
       recover_at: null,
       recover_event_id: null,
@@ -192,7 +192,7 @@ export const updateEndpointDeleted = async (tx: Tx, endpoint: EndpointKey): Prom
     .where('agent_id', '=', endpoint.agentId)
     .where('endpoint_id', '=', endpoint.endpointId)
     .execute()
-  await updateWaitingDead(tx, endpoint)
+  await updatePendingDead(tx, endpoint)
 }
 
 /** Puts a new secret in place; the old one signs on for so long, or not at all. */
@@ -201,13 +201,13 @@ export const updateSecret = async (
   endpoint: EndpointKey,
   secret: { readonly sealed: string; readonly previousSealed: string; readonly overlapSeconds: number },
 ): Promise<Date | null> => {
-  const signsOn = secret.overlapSeconds > 0
+  const hasOverlap = secret.overlapSeconds > 0
   const row = await tx
     .updateTable('webhook_endpoints')
     .set({
       secret_sealed: secret.sealed,
-      previous_sealed: signsOn ? secret.previousSealed : null,
-      previous_until: signsOn
+      previous_sealed: hasOverlap ? secret.previousSealed : null,
+      previous_until: hasOverlap
         ? sql<Date>`pohf_now() + make_interval(secs => ${secret.overlapSeconds})`
         : null,
     })
@@ -241,7 +241,11 @@ export const updateEndpointFailing = async (
 }
 
 /** Sends nothing to an endpoint for so long; a longer wait that already stands is kept. */
-export const updateEndpointOpen = async (tx: Tx, endpoint: EndpointKey, openMs: number): Promise<void> => {
+export const updateEndpointCircuitOpen = async (
+  tx: Tx,
+  endpoint: EndpointKey,
+  openMs: number,
+): Promise<void> => {
   await tx
     .updateTable('webhook_endpoints')
     .set({
@@ -253,7 +257,7 @@ export const updateEndpointOpen = async (tx: Tx, endpoint: EndpointKey, openMs: 
 }
 
 /** Failing endpoints that must be looked at now, locked until the commit. */
-export const listWatched = async (tx: Tx, limit: number) =>
+export const listEndpointsToMonitor = async (tx: Tx, limit: number) =>
   tx
     .selectFrom('webhook_endpoints')
     .select(['agent_id', 'mode', 'endpoint_id', 'url', 'failing_since', 'last_failure_at', 'notices'])
@@ -265,7 +269,7 @@ export const listWatched = async (tx: Tx, limit: number) =>
     .skipLocked()
     .execute()
 
-export const updateWatch = async (
+export const updateMonitoring = async (
   tx: Tx,
   endpoint: EndpointKey,
   watch: { readonly notices: number; readonly nextAt: Date | null },
@@ -279,7 +283,7 @@ export const updateWatch = async (
 }
 
 /** Begins a recovery, or moves one that is under way further back. */
-export const updateRecovery = async (tx: Tx, endpoint: EndpointKey, since: Date): Promise<Date> => {
+export const updateRecoveryStarted = async (tx: Tx, endpoint: EndpointKey, since: Date): Promise<Date> => {
   const row = await tx
     .updateTable('webhook_endpoints')
     .set({
@@ -291,7 +295,7 @@ export const updateRecovery = async (tx: Tx, endpoint: EndpointKey, since: Date)
     .where('endpoint_id', '=', endpoint.endpointId)
     .returning('recover_since')
     .executeTakeFirstOrThrow()
-  if (!row.recover_since) throw new Error('a recovery was not begun')
+  if (!row.recover_since) throw new Error('the webhook recovery was not started')
   return row.recover_since
 }
 
@@ -312,7 +316,7 @@ export const findRecovering = async (tx: Tx) =>
     .executeTakeFirst()
 
 /** How far a recovery has come; null where it has reached the end. */
-export const updateRecovered = async (
+export const updateRecoveryProgress = async (
   tx: Tx,
   endpoint: EndpointKey,
   position: { readonly at: string; readonly eventId: string } | null,

@@ -9,7 +9,7 @@ import * as members from '../members/index.ts'
 import * as ledger from '../ledger/index.ts'
 import * as operators from '../operators/index.ts'
 import * as signing from '../signing/index.ts'
-import { makeAdmission } from '../platform/http/admission.ts'
+import { makeRateLimits } from '../platform/http/admission.ts'
 import * as partners from '../partners/index.ts'
 import * as payments from '../payments/index.ts'
 import { systemClock, type Clock } from '../platform/ops/clock.ts'
@@ -22,11 +22,11 @@ import { buildListener } from '../platform/http/http.ts'
 import { makeIds } from '../platform/ops/ids.ts'
 import type { Logger } from '../platform/ops/log.ts'
 import { makeMailSender } from '../platform/net/mail.ts'
-import { maintenanceDuty } from '../platform/db/maintenance.ts'
+import { maintenanceJob } from '../platform/db/maintenance.ts'
 import { makeMetrics } from '../platform/ops/metrics.ts'
 import { drainOutbox, measureOutbox } from '../platform/queue/outbox.ts'
 import { loadSecrets } from '../platform/ops/secrets.ts'
-import type { Duty } from '../platform/queue/worker.ts'
+import type { Job } from '../platform/queue/worker.ts'
 import * as sessions from '../sessions/index.ts'
 import * as webhooks from '../webhooks/index.ts'
 import * as tracking from '../tracking/index.ts'
@@ -35,7 +35,7 @@ import * as work from '../work/index.ts'
 import * as microtasks from '../microtasks/index.ts'
 import * as purchases from '../purchases/index.ts'
 
-export type Parts = {
+export type ContextOptions = {
   readonly config: Config
   readonly log: Logger
   readonly clock?: Clock
@@ -43,7 +43,7 @@ export type Parts = {
 }
 
 /** Builds what every operation is given. */
-export const buildContext = (parts: Parts): Ctx => {
+export const buildContext = (parts: ContextOptions): Ctx => {
   const clock = parts.clock ?? systemClock
   const ids = makeIds(parts.config.CELL, clock)
   const db = openDatabase({
@@ -72,8 +72,11 @@ const healthPages = (ctx: Ctx, signer: signing.Signer, isStopping: () => boolean
     path: '/readyz',
     handler: async () => {
       if (isStopping()) return { status: 503, mediaType: 'text/plain', text: 'stopping\n' }
-      const needs = { database: () => inTransaction(ctx, 'system', readNow), signer: signer.selfTest }
-      for (const [name, answers] of Object.entries(needs)) {
+      const readinessChecks = {
+        database: () => inTransaction(ctx, 'system', readNow),
+        signer: signer.selfTest,
+      }
+      for (const [name, answers] of Object.entries(readinessChecks)) {
         try {
           await answers()
         } catch {
@@ -99,12 +102,12 @@ export type App = {
   readonly operator: FastifyInstance
   /** What must stand in the database before the first request; the same at every start. */
   readonly start: () => Promise<void>
-  readonly stopTaking: () => void
+  readonly stopAccepting: () => void
 }
 
 /** Where the Stars of people who work are: in the operator's book, on the accounts that payouts draw from. */
-const booksOf = (ctx: Ctx) => ({
-  houseOf: (mode: Mode) => agents.houseAgentId(ctx.config, mode),
+const ledgerAccountsOf = (ctx: Ctx) => ({
+  platformAgentOf: (mode: Mode) => agents.platformAgentId(ctx.config, mode),
   starsAccountOf: partners.userAccountOf,
 })
 /** What a reference to work names: a purchase, an order or one of its units. */
@@ -112,8 +115,8 @@ const findWorkRef = (tx: Tx, key: work.WorkRefKey): Promise<work.WorkRef | undef
   key.ref.startsWith('pur_') ? purchases.findPurchaseRef(tx, key) : work.findWorkRef(tx, key)
 
 /** The signed credentials of an agent's sessions. */
-const findTokens: work.FindTokens = async (tx, { agentId, mode }, sessionIds) => {
-  const stored = await credentials.listStored(
+const findTokens: work.FindCredentialTokens = async (tx, { agentId, mode }, sessionIds) => {
+  const stored = await credentials.listMintedCredentials(
     tx,
     sessionIds.map((reference) => ({ agentId, mode, act: 'session', reference })),
   )
@@ -128,21 +131,21 @@ const findTokens: work.FindTokens = async (tx, { agentId, mode }, sessionIds) =>
 /** What each purpose of a card payment does when its money comes or goes. */
 const settlersOf = (ctx: Ctx): payments.Settlers => ({
   credits: credits.cardSettler,
-  order: work.makeCardSettler(booksOf(ctx)),
+  order: work.makeCardSettler(ledgerAccountsOf(ctx)),
 })
 /** What the ledger is compared with, besides itself. */
 const comparisons: readonly ledger.Comparison[] = [
-  credentials.debitComparison({ listPosted: ledger.listPosted, listUnposted: ledger.listUnposted }),
+  credentials.debitReconciliation({ listPosted: ledger.listPosted, listUnposted: ledger.listUnposted }),
   credits.cardComparison,
-  purchases.purchaseComparison,
-  work.escrowComparison,
+  purchases.purchaseReconciliation,
+  work.escrowReconciliation,
 ]
 
 /** What brings paid purchases to their end; undefined where nothing settles. The api and the worker each have one. */
-const makeTill = (
+const makePurchaseSettlement = (
   ctx: Ctx,
   parts: { readonly settlement: payments.Settlement | undefined; readonly mint: credentials.PurchaseMint },
-): purchases.Till | undefined => {
+): purchases.PurchaseSettlement | undefined => {
   const { settlement, mint } = parts
   const revoke = async (credentialId: string, reason: string) => {
     await credentials.revokeByMachine({ ctx, audit: operators.audit }, { credentialId, reason })
@@ -165,45 +168,48 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
   const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET, ctx.clock)
   const health = healthPages(ctx, signer, () => stopping)
   const provider = payments.makeCardProvider(ctx)
-  const paymentsDesk = payments.makePayments(ctx, provider)
-  const { isEmailConfirmed, findOrigin } = agents
-  const creditsDesk = credits.makeCredits(ctx, { isEmailConfirmed, findOrigin })
+  const paymentsService = payments.makePayments(ctx, provider)
+  const { isEmailConfirmed, findRegistrationOrigin } = agents
+  const creditsService = credits.makeCredits(ctx, { isEmailConfirmed, findRegistrationOrigin })
   const trust = evidence.loadDeviceTrust(ctx.config, ctx.clock.now())
-  const worked = work.makeWorked(ctx)
-  const forget = [evidence.forgetEvidence, credentials.forgetCredentials, microtasks.forgetCompletions]
+  const completedWork = work.makeCompletedWork(ctx)
+  const erasers = [evidence.eraseEvidence, credentials.eraseCredentialLinks, microtasks.forgetCompletions]
   const membersDeps = {
     ctx,
-    judge: evidence.makePasskeyJudge(trust),
+    passkeyVerifier: evidence.makePasskeyVerifier(trust),
     findName: agents.findName,
     issuers,
-    tell: evidence.listMemberTraces,
-    forget,
-    worked,
+    exportMember: evidence.listMemberTraces,
+    erasers,
+    completedWork,
   }
   const statusIndexes = credentials.makeStatusIndexes(ctx, signer)
   const purchaseMint = credentials.makePurchaseMint({ ctx, signer, statusIndexes })
-  const chainDesk = payments.makeSettlement(ctx)
-  const till = makeTill(ctx, { settlement: chainDesk, mint: purchaseMint })
+  const chainSettlementService = payments.makeSettlement(ctx)
+  const purchaseSettlement = makePurchaseSettlement(ctx, {
+    settlement: chainSettlementService,
+    mint: purchaseMint,
+  })
   const credentialsDeps = {
     ctx,
     signer,
     statusIndexes,
-    credits: creditsDesk,
+    credits: creditsService,
     findWorkRef,
-    findCardPayment: paymentsDesk.findCardPayment,
+    findCardPayment: paymentsService.findCardPayment,
   }
   const workerDeps: work.WorkerDeps = {
     ctx,
-    ...booksOf(ctx),
+    ...ledgerAccountsOf(ctx),
     mintWork: credentials.makeWorkMint(credentialsDeps),
-    findNetwork: async (tx, agentId) => (await findOrigin(tx, agentId))?.networkTag,
-    networkOf: (address) => agents.networkTagOf(ctx, address),
+    findNetworkTag: async (tx, agentId) => (await findRegistrationOrigin(tx, agentId))?.networkTag,
+    networkTagOf: (address) => agents.networkTagOf(ctx, address),
     requestPayout: partners.requestPayout,
-    starsHeldOf: partners.findPayoutSums,
+    findPayoutSums: partners.findPayoutSums,
   }
   const routes = [
     ...agents.routes(ctx, authenticator),
-    ...credits.routes(ctx, { credits: creditsDesk, payments: paymentsDesk }),
+    ...credits.routes(ctx, { credits: creditsService, payments: paymentsService }),
     ...credentials.routes(credentialsDeps),
     ...sessions.routes(ctx, {
       findSite: findSiteWith(members.originOf(ctx.config).origin),
@@ -214,7 +220,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
     ...tracking.routes(ctx),
     ...work.routes(ctx, {
       ...workerDeps,
-      payments: paymentsDesk,
+      payments: paymentsService,
       findTokens,
     }),
     ...microtasks.routes(ctx, {
@@ -223,8 +229,8 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
     }),
     ...purchases.routes({
       ctx,
-      shop: till && purchases.makeShop(till),
-      houseAgentId: (mode) => agents.houseAgentId(ctx.config, mode),
+      purchaseFlow: purchaseSettlement && purchases.makePurchaseFlow(purchaseSettlement),
+      platformAgentId: (mode) => agents.platformAgentId(ctx.config, mode),
     }),
     ...payments.routes(ctx, { provider, settlers: settlersOf(ctx) }),
     ...webhooks.routes(ctx),
@@ -232,17 +238,17 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
     ...signing.routes(signer),
     ...vhh.routes(ctx, signer),
   ]
-  const settlement: discovery.Settlement = {
-    chains: chainDesk ? [chainDesk.network.caip2] : [],
-    card: paymentsDesk.takesCards,
+  const settlement: discovery.PaymentOptions = {
+    chains: chainSettlementService ? [chainSettlementService.network.caip2] : [],
+    card: paymentsService.acceptsCards,
     countPurchasable: async () =>
-      chainDesk
+      chainSettlementService
         ? inTransaction(ctx, 'system', (tx) =>
-            purchases.countPurchasable(tx, chainDesk.network.isTest ? 'test' : 'live'),
+            purchases.countPurchasable(tx, chainSettlementService.network.isTest ? 'test' : 'live'),
           )
         : 0,
   }
-  const admission = makeAdmission(ctx)
+  const admission = makeRateLimits(ctx)
   const dispatcher = makeDispatcher({ ctx, endpoints, routes, admission })
   const api = buildListener({
     ctx,
@@ -251,10 +257,10 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
     pages: [
       ...health,
       ...agents.pages,
-      ...credits.pages(ctx, paymentsDesk),
+      ...credits.pages(ctx, paymentsService),
       ...payments.pages(ctx),
       ...discovery.pages(ctx),
-      ...discovery.consolePages(ctx.config.BASE_URL),
+      ...discovery.webPages(ctx.config.BASE_URL),
       ...discovery.tagPages(),
       ...members.pages(membersDeps),
       ...work.pages(discovery.templateOf('work.html')),
@@ -265,7 +271,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
   // A first reader waits for nothing; where this fails, reading publishes.
   api.addHook('onReady', async () => {
     await vhh.ensureEpochs(ctx, signer).catch((error: unknown) => {
-      ctx.log.warn({ err: error }, 'the index epoch could not be published at the start')
+      ctx.log.warn({ err: error }, 'vhh epoch not published at start')
     })
   })
   const operator = buildListener({
@@ -279,13 +285,13 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
         listStored: credentials.listSigned,
       }),
       ...credentials.operatorRoutes(ctx, operators.audit),
-      ...members.operatorRoutes({ ctx, audit: operators.audit, forget, worked }),
+      ...members.operatorRoutes({ ctx, audit: operators.audit, erasers, completedWork }),
       ...credits.operatorRoutes(ctx),
       ...payments.operatorRoutes(ctx, { audit: operators.audit, settlers: settlersOf(ctx) }),
       ...ledger.operatorRoutes(ctx, comparisons),
       ...partners.operatorRoutes(ctx, operators.audit),
-      ...work.operatorRoutes({ ctx, audit: operators.audit, books: booksOf(ctx) }),
-      ...purchases.operatorRoutes({ ctx, audit: operators.audit, settlement: chainDesk }),
+      ...work.operatorRoutes({ ctx, audit: operators.audit, platformLedger: ledgerAccountsOf(ctx) }),
+      ...purchases.operatorRoutes({ ctx, audit: operators.audit, settlement: chainSettlementService }),
     ],
     pages: [
       ...health,
@@ -299,7 +305,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
       },
     ],
     authenticate,
-    admission: makeAdmission(ctx),
+    admission: makeRateLimits(ctx),
   })
   api.addHook('onClose', async () => signer.close())
   return {
@@ -308,47 +314,57 @@ export const buildApp = (ctx: Ctx, issuers: readonly members.ExternalIssuer[] = 
     start: async () => {
       if ((await trust).capped)
         ctx.log.warn('ATTEST_ROOTS_FILE is set: what its roots vouch for counts as software, no more')
-      await agents.ensureHouseAgents(ctx)
-      await work.seed(ctx)
+      await agents.ensurePlatformAgents(ctx)
+      await work.seedWorkflows(ctx)
     },
-    stopTaking: () => {
+    stopAccepting: () => {
       stopping = true
     },
   }
 }
 
 /** What the worker does. */
-export const buildDuties = (ctx: Ctx): Duty[] => {
+export const buildJobs = (ctx: Ctx): Job[] => {
   const sendMail = makeMailSender(ctx)
   const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET, ctx.clock)
   const statusIndexes = credentials.makeStatusIndexes(ctx, signer)
-  const till = makeTill(ctx, {
+  const purchaseSettlement = makePurchaseSettlement(ctx, {
     settlement: payments.makeSettlement(ctx),
     mint: credentials.makePurchaseMint({ ctx, signer, statusIndexes }),
   })
   return [
-    { name: 'events', everyMs: 500, run: () => drainOutbox(ctx, 'event', { within: webhooks.fanOut }) },
-    webhooks.deliveryDuty(ctx, agents.findContact),
-    webhooks.watchDuty(ctx, agents.findContact),
-    webhooks.recoveryDuty(ctx),
+    {
+      name: 'events',
+      everyMs: 500,
+      run: () => drainOutbox(ctx, 'event', { withinTransaction: webhooks.fanOut }),
+    },
+    webhooks.deliveryJob(ctx, agents.findConfirmedContactEmail),
+    webhooks.endpointMonitorJob(ctx, agents.findConfirmedContactEmail),
+    webhooks.recoveryJob(ctx),
     ...(sendMail
-      ? [{ name: 'mails', everyMs: 500, run: () => drainOutbox(ctx, 'mail', { before: sendMail }) }]
+      ? [
+          {
+            name: 'mails',
+            everyMs: 500,
+            run: () => drainOutbox(ctx, 'mail', { beforeTransaction: sendMail }),
+          },
+        ]
       : []),
-    ...work.duties(ctx, booksOf(ctx)),
+    ...work.jobs(ctx, ledgerAccountsOf(ctx)),
     microtasks.tokenCleanupDuty(ctx),
-    ...(till ? purchases.purchaseDuties(till) : []),
-    ...sessions.duties(ctx),
-    ...payments.duties(ctx, { provider: payments.makeCardProvider(ctx), settlers: settlersOf(ctx) }),
-    ...evidence.makeScoring(ctx).duties,
-    vhh.epochDuty(ctx, signer),
-    credentials.statusDuty(ctx, signer),
-    ledger.reconcileDuty(ctx, comparisons),
-    tracking.retentionDuty(ctx),
-    webhooks.retentionDuty(ctx),
-    maintenanceDuty(ctx, [
+    ...(purchaseSettlement ? purchases.purchaseJobs(purchaseSettlement) : []),
+    ...sessions.jobs(ctx),
+    ...payments.jobs(ctx, { provider: payments.makeCardProvider(ctx), settlers: settlersOf(ctx) }),
+    ...evidence.makeScoring(ctx).jobs,
+    vhh.epochJob(ctx, signer),
+    credentials.statusListJob(ctx, signer),
+    ledger.reconcileJob(ctx, comparisons),
+    tracking.retentionJob(ctx),
+    webhooks.retentionJob(ctx),
+    maintenanceJob(ctx, [
       agents.deleteOldMailTokens,
-      members.deleteOldCeremonies,
-      credentials.deleteEndedWallets,
+      members.deleteExpiredTokens,
+      credentials.deleteExpiredWallets,
       evidence.deleteOldNonces,
       evidence.deleteOldAttestations,
     ]),

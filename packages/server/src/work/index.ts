@@ -1,14 +1,20 @@
 export { makeCardSettler } from './orders/paid.ts'
 export type { WorkerDeps } from './deps.ts'
 export { findWorkRef, type WorkRef, type WorkRefKey } from './references.ts'
-export { duties } from './jobs.ts'
+export { jobs } from './jobs.ts'
 export { pages } from './pages.ts'
-export { escrowComparison } from './orders/reconcile-escrow.ts'
+export { escrowReconciliation } from './orders/reconcile-escrow.ts'
 export { operatorRoutes, routes } from './routes.ts'
-export { seed } from './workflows/seed.ts'
-export { makeWorked } from './workers/completed-work.ts'
-export type { FindTokens } from './orders/present.ts'
+export { seedWorkflows } from './workflows/seed.ts'
+export { makeCompletedWork } from './workers/completed-work.ts'
+export type { FindCredentialTokens } from './orders/present.ts'
 export { findWorkflow, listWorkflows } from './store.ts'
-export { capCentsOf } from './rules.ts'
-export { countStock, hasStock, markSold, returnStock, takeStock } from './workflows/stock.ts'
+export { usdCentsOf } from './rules.ts'
+export {
+  countStock,
+  hasStock,
+  markStockUnitSold,
+  releaseStockUnit,
+  reserveStockUnit,
+} from './workflows/stock.ts'
 export { findRehearsal, isRehearsalId } from './workflows/test-workflows.ts'

@@ -1,7 +1,7 @@
 import type { Language } from '../members/index.ts'
 
 /** What stands on the worker's pages before their script runs; all else is in the script's own tables. */
-export const shellWords: Readonly<
+export const shellMessages: Readonly<
   Record<Language, { readonly title: string; readonly needsScript: string }>
 > = {
   en: {

@@ -1,30 +1,31 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { faultsOfBooks } from '../../test/fixtures/payments/ledger.ts'
+import { ledgerFaults } from '../../test/fixtures/payments/ledger.ts'
 import { startHarness, type Harness } from '../../test/fixtures/harness.ts'
-import { makeLane, runModel, skewable } from '../../test/fixtures/payments/order-model.ts'
+import { makeModelContext, runOrderModel, skewableNowSql } from '../../test/fixtures/payments/order-model.ts'
 
 /** `npm run battery:orders` asks for more. */
 const sequences = Number(process.env['POHF_ORDER_SEQUENCES'] ?? 2_000)
 const parts = 20
 const stepsMax = 6
-const lanesOf = (harness: Harness) => Promise.all(['a', 'b', 'c', 'd'].map((name) => makeLane(harness, name)))
+const makeRuns = (harness: Harness) =>
+  Promise.all(['a', 'b', 'c', 'd'].map((name) => makeModelContext(harness, name)))
 
 const harness = await startHarness()
-await harness.owner.query(skewable)
-const lanes = await lanesOf(harness)
+await harness.owner.query(skewableNowSql)
+const runs = await makeRuns(harness)
 const seen = new Map<string, number>()
 
 for (let part = 1; part <= parts; part++)
   test(`${sequences / parts} random lives of orders, part ${part}: escrow is open work, every state has a way out, no unit is paid twice`, async (t) => {
-    for (const lane of lanes) lane.counts.clear()
-    await Promise.all(lanes.map((lane) => runModel(lane, sequences / parts / lanes.length, stepsMax)))
+    for (const run of runs) run.counts.clear()
+    await Promise.all(runs.map((run) => runOrderModel(run, sequences / parts / runs.length, stepsMax)))
     const counts = new Map<string, number>()
-    for (const lane of lanes)
-      for (const [step, count] of lane.counts) counts.set(step, (counts.get(step) ?? 0) + count)
+    for (const run of runs)
+      for (const [step, count] of run.counts) counts.set(step, (counts.get(step) ?? 0) + count)
     t.diagnostic([...counts].map(([step, count]) => `${step}: ${count}`).join(', '))
     for (const [step, count] of counts) seen.set(step, (seen.get(step) ?? 0) + count)
-    assert.deepEqual(await faultsOfBooks(harness), [])
+    assert.deepEqual(await ledgerFaults(harness), [])
   })
 
 test('every step was tried where it may be taken and where it may not', () => {
@@ -63,8 +64,8 @@ const planted: Readonly<Record<string, string>> = {
 for (const [name, sql] of Object.entries(planted))
   test(`a planted fault is found: ${name}`, async () => {
     const faulty = await startHarness()
-    await faulty.owner.query(skewable)
-    const lane = await makeLane(faulty, 'a')
+    await faulty.owner.query(skewableNowSql)
+    const run = await makeModelContext(faulty, 'a')
     await faulty.owner.query(sql)
-    await assert.rejects(runModel(lane, 100, stepsMax))
+    await assert.rejects(runOrderModel(run, 100, stepsMax))
   })

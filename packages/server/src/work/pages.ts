@@ -1,7 +1,7 @@
 import { languageOf, languageSwitch } from '../members/index.ts'
 import type { Page } from '../platform/http/call.ts'
-import { html, pageHeaders, picturePageHeaders, type Template } from '../platform/http/html.ts'
-import { shellWords } from './messages.ts'
+import { html, pageHeaders, externalImagePageHeaders, type Template } from '../platform/http/html.ts'
+import { shellMessages } from './messages.ts'
 
 /**
  * The worker's pages: the list of work, what was earned, and one unit. The script fetches what they show, so that they
@@ -12,7 +12,7 @@ export const pages = (template: Template): Page[] => {
     path,
     handler: async (request) => {
       const language = languageOf(request.query['lang'], request.header('accept-language'))
-      const { title, needsScript } = shellWords[language]
+      const { title, needsScript } = shellMessages[language]
       return template(
         {
           lang: language,
@@ -28,6 +28,6 @@ export const pages = (template: Template): Page[] => {
     pageAt('/work', pageHeaders),
     pageAt('/work/earnings', pageHeaders),
     // Only here is there anything of a buyer's to look at.
-    pageAt('/work/:assignmentId', picturePageHeaders),
+    pageAt('/work/:assignmentId', externalImagePageHeaders),
   ]
 }

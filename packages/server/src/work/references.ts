@@ -14,7 +14,7 @@ const findUnitRef = async (tx: Tx, { agentId, mode, ref }: WorkRefKey): Promise<
   const [, orderId, n] = unitPattern.exec(ref) ?? []
   if (orderId === undefined || n === undefined) return undefined
   const unit = await findUnit(tx, { agentId, mode, orderId, n: Number(n) })
-  return unit && { humanRef: unit.workerRef, paid: unit.status === 'accepted' && !unit.housePays }
+  return unit && { humanRef: unit.workerRef, paid: unit.status === 'accepted' && !unit.platformPays }
 }
 
 /**

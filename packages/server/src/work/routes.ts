@@ -8,7 +8,7 @@ import { operatorAppeals } from './operator/appeals.ts'
 import { operatorOfferAccept } from './operator/offer-accept.ts'
 import { operatorOfferDecline } from './operator/offer-decline.ts'
 import { operatorOrders } from './operator/orders.ts'
-import { operatorProduce, type Operating } from './operator/produce.ts'
+import { operatorProduce, type OperatorDeps } from './operator/produce.ts'
 import { operatorWorkflowRetire } from './operator/workflow-retire.ts'
 import { operatorWorkflowWrite } from './operator/workflow-write.ts'
 import { operatorWorkflows } from './operator/workflows.ts'
@@ -17,7 +17,7 @@ import { orderFund } from './orders/fund.ts'
 import { orderRead } from './orders/read.ts'
 import { orderResults } from './orders/results.ts'
 import { ordersList } from './orders/list.ts'
-import type { FindTokens } from './orders/present.ts'
+import type { FindCredentialTokens } from './orders/present.ts'
 import { unitAccept } from './units/accept.ts'
 import { unitReject } from './units/reject.ts'
 import { workerAppeal } from './workers/appeal.ts'
@@ -31,9 +31,9 @@ import { workerTasks } from './workers/tasks.ts'
 import { workflowsAvailable } from './workflows/available.ts'
 
 /** What app.ts hands down from modules that work does not know. */
-export type Handed = WorkerDeps & {
+export type WorkDeps = WorkerDeps & {
   readonly payments: Payments
-  readonly findTokens: FindTokens
+  readonly findTokens: FindCredentialTokens
 }
 
 /** What people who work call, from our own pages. */
@@ -54,48 +54,48 @@ const workerRoutes = (deps: WorkerDeps): Route[] => [
   route('work.workers.payout', (call) => workerPayout(deps, call.person, call.body)),
 ]
 
-export const routes = (ctx: Ctx, handed: Handed): Route[] => [
+export const routes = (ctx: Ctx, deps: WorkDeps): Route[] => [
   route('work.workflows.available', () => workflowsAvailable(ctx)),
   route('work.orders.create', (call) => order(ctx, call.agent, call.body)),
   route('work.orders.fund', (call) =>
-    orderFund(ctx, call.agent, { orderId: call.body.orderId, payments: handed.payments }),
+    orderFund(ctx, call.agent, { orderId: call.body.orderId, payments: deps.payments }),
   ),
   route('work.orders.list', (call) => ordersList(ctx, call.agent, call.query)),
   route('work.orders.read', (call) => orderRead(ctx, call.agent, call.params.orderId)),
   route('work.orders.results', (call) =>
-    orderResults(ctx, call.agent, handed.findTokens, { ...call.params, ...call.query }),
+    orderResults(ctx, call.agent, deps.findTokens, { ...call.params, ...call.query }),
   ),
   route('work.orders.cancel', (call) => orderCancel(ctx, call.agent, call.params.orderId)),
   route('work.units.accept', (call) =>
-    unitAccept({ ctx, books: handed, findTokens: handed.findTokens }, call.agent, call.params),
+    unitAccept({ ctx, platformLedger: deps, findTokens: deps.findTokens }, call.agent, call.params),
   ),
   route('work.units.reject', (call) =>
-    unitReject(ctx, call.agent, handed.findTokens, { ...call.params, ...call.body }),
+    unitReject(ctx, call.agent, deps.findTokens, { ...call.params, ...call.body }),
   ),
-  ...workerRoutes(handed),
+  ...workerRoutes(deps),
 ]
 
-export const operatorRoutes = (operating: Operating): Route[] => {
-  const { ctx } = operating
+export const operatorRoutes = (operatorDeps: OperatorDeps): Route[] => {
+  const { ctx } = operatorDeps
   return [
     route('work.operator.workflows', () => operatorWorkflows(ctx)),
     route('work.operator.workflow-write', (call) =>
-      operatorWorkflowWrite(operating, call.operator, { ...call.params, ...call.body }),
+      operatorWorkflowWrite(operatorDeps, call.operator, { ...call.params, ...call.body }),
     ),
     route('work.operator.workflow-retire', (call) =>
-      operatorWorkflowRetire(operating, call.operator, call.params.workflowId),
+      operatorWorkflowRetire(operatorDeps, call.operator, call.params.workflowId),
     ),
     route('work.operator.orders', (call) => operatorOrders(ctx, call.query)),
     route('work.operator.offer-accept', (call) =>
-      operatorOfferAccept(operating, call.operator, { ...call.params, ...call.body }),
+      operatorOfferAccept(operatorDeps, call.operator, { ...call.params, ...call.body }),
     ),
     route('work.operator.offer-decline', (call) =>
-      operatorOfferDecline(operating, call.operator, { ...call.params, ...call.body }),
+      operatorOfferDecline(operatorDeps, call.operator, { ...call.params, ...call.body }),
     ),
     route('work.operator.appeals', (call) => operatorAppeals(ctx, call.query.limit)),
     route('work.operator.appeal-decide', (call) =>
-      operatorAppealDecide(operating, call.operator, { ...call.params, ...call.body }),
+      operatorAppealDecide(operatorDeps, call.operator, { ...call.params, ...call.body }),
     ),
-    route('work.operator.produce', (call) => operatorProduce(operating, call.operator, call.body)),
+    route('work.operator.produce', (call) => operatorProduce(operatorDeps, call.operator, call.body)),
   ]
 }

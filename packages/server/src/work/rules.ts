@@ -2,7 +2,7 @@ import { orderStates, type Mode } from '@pohf/protocol'
 import type { Line } from '../ledger/index.ts'
 
 /** How long an order waits to be funded. */
-export const orderDays = 7
+export const unfundedOrderDays = 7
 
 /** What a unit of custom work is taken to last until an operator has looked at it. */
 const customMinutes = 10n
@@ -14,7 +14,7 @@ export const isPaid = (status: OrderState): boolean =>
   ['funded', 'in_progress', 'delivered', 'completed'].includes(status)
 
 /** The whole cents of a price limit, rounded down; 0.29 is 29 although 0.29 * 100 is not. */
-export const capCentsOf = (maxPriceUsd: number): bigint =>
+export const usdCentsOf = (maxPriceUsd: number): bigint =>
   BigInt(Math.floor(Math.round(maxPriceUsd * 1_000_000) / 10_000))
 
 export const usdOf = (usdCents: bigint): number => Number(usdCents) / 100
@@ -23,7 +23,7 @@ export const usdOf = (usdCents: bigint): number => Number(usdCents) / 100
 export const unitUsdOf = (totalUsdCents: bigint, quantity: number): number =>
   Math.round((Number(totalUsdCents) / quantity) * 10_000) / 1_000_000
 
-type Asked = {
+type PriceRequest = {
   readonly mode: Mode
   readonly quantity: number
   /** The listed price; undefined for custom work. */
@@ -35,18 +35,18 @@ type Asked = {
 export type Price = { readonly totalUsdCents: bigint; readonly offer: boolean }
 
 /** What a whole order costs; undefined where its cap does not allow it. */
-export const priceOf = (asked: Asked): Price | undefined => {
-  const { capUsdCents, unitUsdCents } = asked
-  const quantity = BigInt(asked.quantity)
+export const priceOf = (request: PriceRequest): Price | undefined => {
+  const { capUsdCents, unitUsdCents } = request
+  const quantity = BigInt(request.quantity)
   if (capUsdCents !== undefined && capUsdCents < 1n) return undefined
-  const hourUsdCents = BigInt(Math.round(asked.referenceUsdPerHour * 100))
+  const hourUsdCents = BigInt(Math.round(request.referenceUsdPerHour * 100))
   const full =
     unitUsdCents === undefined
       ? (hourUsdCents * customMinutes * quantity + 59n) / 60n
       : unitUsdCents * quantity
   const isAbove = capUsdCents !== undefined && full > capUsdCents
   if (!isAbove) return { totalUsdCents: full, offer: unitUsdCents === undefined }
-  if (unitUsdCents !== undefined && asked.mode === 'live') return undefined
+  if (unitUsdCents !== undefined && request.mode === 'live') return undefined
   return { totalUsdCents: capUsdCents, offer: true }
 }
 
@@ -56,7 +56,7 @@ export const cardAccounts = {
   unused: 'unused:card',
   debt: 'owed:card',
 } as const
-export const escrowOf = (orderId: string): string => `escrow:${orderId}`
+export const escrowAccountOf = (orderId: string): string => `escrow:${orderId}`
 
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 
@@ -64,7 +64,7 @@ const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)
  * The lines of taking a payment back: our own refunds from what was put aside for them, then from escrow, then what
  * else is unused, and the rest is owed.
  */
-export const escrowReversal = (
+export const reversalLines = (
   escrow: string,
   { amount, own }: { readonly amount: bigint; readonly own: bigint },
   held: { readonly escrow: bigint; readonly unused: bigint },

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { AnswerForm, InputForm, Workflow } from '@pohf/protocol'
 import type { Tx } from '../platform/db/db.ts'
-import { capCentsOf, usdOf } from './rules.ts'
+import { usdCentsOf, usdOf } from './rules.ts'
 
 const workflowColumns = [
   'workflow_id',
@@ -36,11 +36,11 @@ const workflowOf = (row: WorkflowRow) => ({
   priceUsd: usdOf(row.price_usd_cents),
   inputForm: row.input_form as InputForm,
   answerForm: row.answer_form as AnswerForm,
-  gold: row.gold as GoldItem[],
+  gold: row.gold as KnownAnswerItem[],
   active: row.active,
 })
-export type GoldItem = { readonly input: unknown; readonly answer: unknown }
-export type OfferedWorkflow = ReturnType<typeof workflowOf>
+export type KnownAnswerItem = { readonly input: unknown; readonly answer: unknown }
+export type StoredWorkflow = ReturnType<typeof workflowOf>
 
 /** The most that one answer lists. */
 const workflowsMax = 1_000
@@ -55,13 +55,13 @@ export const listWorkflows = async (tx: Tx): Promise<Workflow[]> => {
   return rows.map(workflowOf)
 }
 /** Everything that is or was offered. */
-export const listAllWorkflows = async (tx: Tx): Promise<OfferedWorkflow[]> =>
+export const listAllWorkflows = async (tx: Tx): Promise<StoredWorkflow[]> =>
   (await selectWorkflows(tx).orderBy('workflow_id').limit(workflowsMax).execute()).map(workflowOf)
 
 export type WorkflowTerms = Workflow & {
   readonly inputForm: InputForm
   readonly answerForm: AnswerForm
-  readonly gold: readonly GoldItem[]
+  readonly gold: readonly KnownAnswerItem[]
 }
 export const upsertWorkflow = async (tx: Tx, workflow: WorkflowTerms): Promise<void> => {
   const values = {
@@ -73,7 +73,7 @@ export const upsertWorkflow = async (tx: Tx, workflow: WorkflowTerms): Promise<v
     webcam_bonus: workflow.webcamBonus,
     dataset_optin: workflow.datasetOptin,
     category: workflow.category,
-    price_usd_cents: capCentsOf(workflow.priceUsd),
+    price_usd_cents: usdCentsOf(workflow.priceUsd),
     input_form: JSON.stringify(workflow.inputForm),
     answer_form: JSON.stringify(workflow.answerForm),
     gold: JSON.stringify(workflow.gold),
@@ -95,13 +95,16 @@ export const updateWorkflowRetired = async (tx: Tx, workflowId: string): Promise
   return numUpdatedRows === 1n
 }
 
-export const findWorkflow = async (tx: Tx, workflowId: string): Promise<OfferedWorkflow | undefined> => {
+export const findWorkflow = async (tx: Tx, workflowId: string): Promise<StoredWorkflow | undefined> => {
   const row = await selectWorkflows(tx).where('workflow_id', '=', workflowId).executeTakeFirst()
   return row && workflowOf(row)
 }
 
 /** The workflow of this id, else the cheapest of this category; undefined where the text names neither. */
-export const findWorkflowFor = async (tx: Tx, taskType: string): Promise<OfferedWorkflow | undefined> => {
+export const findWorkflowByIdOrCategory = async (
+  tx: Tx,
+  taskType: string,
+): Promise<StoredWorkflow | undefined> => {
   const row = await selectWorkflows(tx)
     .where('active', '=', true)
     .where((where) => where.or([where('workflow_id', '=', taskType), where('category', '=', taskType)]))

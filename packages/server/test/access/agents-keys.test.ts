@@ -4,7 +4,7 @@ import { isId, scopes } from '@pohf/protocol'
 import { isWellFormedKey, makeKey } from '../../src/platform/ops/keys.ts'
 import { assertRefusal } from '../fixtures/refusal.ts'
 import { startHarness } from '../fixtures/harness.ts'
-import { until } from '../fixtures/polling.ts'
+import { pollUntil } from '../fixtures/polling.ts'
 
 const harness = await startHarness()
 type Key = { apiKey: string; keyId: string }
@@ -15,7 +15,7 @@ const listOf = async (key: string) => (await harness.call('GET', '/api/agents/ke
 const keyOf = async (key: string, wanted: readonly string[] = scopes) =>
   (await post('', key, { scopes: wanted })).json as Key
 /** How many statements wait for a lock now. */
-const waiting = async () => {
+const countLockWaiters = async () => {
   const { rowCount } = await harness.owner.query(
     "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
   )
@@ -79,7 +79,7 @@ test('a rotated key works until its overlap ends, its successor from the start',
   assert.equal(await statusOf(apiKey), 200)
   await harness.advance(11_000)
   // A process that has just looked a key up believes it for up to two seconds.
-  await until('the old key ends', async () => (await statusOf(apiKey)) === 401, 10_000)
+  await pollUntil('the old key ends', async () => (await statusOf(apiKey)) === 401, 10_000)
   assertRefusal(await post('/rotate', apiKey), 401, 'invalid_api_key')
   assert.equal(await statusOf(rotated.apiKey), 200)
 })
@@ -88,7 +88,7 @@ test('no request that begins after the end of a key is let in, though the key wa
   const { apiKey } = await harness.register('live')
   const { validUntil } = (await post('/rotate', apiKey, { overlapSeconds: 1 })).json
   let late = 0
-  await until('the key has ended', async () => {
+  await pollUntil('the key has ended', async () => {
     const begunAt = harness.ctx.clock.now().getTime()
     const status = await statusOf(apiKey)
     if (status === 200 && begunAt > Date.parse(validUntil) + 100) late += 1
@@ -146,9 +146,9 @@ test('a look-up that began before a revocation does not keep the key alive after
     // The revocation has changed the key and waits to publish; the look-up still reads the key as good.
     await lock.query('begin; lock table events in access exclusive mode')
     const revoking = post('/revoke', apiKey, { keyId: second.keyId })
-    await until('the revocation waits', async () => (await waiting()) === 1)
+    await pollUntil('the revocation waits', async () => (await countLockWaiters()) === 1)
     const using = statusOf(second.apiKey)
-    await until('the look-up waits', async () => (await waiting()) === 2)
+    await pollUntil('the look-up waits', async () => (await countLockWaiters()) === 2)
     await lock.query('rollback')
     assert.equal((await revoking).status, 200)
     await using

@@ -23,7 +23,7 @@ const statusOf = async (key: string) => (await harness.call('GET', '/api/agents/
 const hour = 3_600_000
 
 /** An agent whose address is confirmed through its mail. */
-const confirmed = async (address: string) => {
+const registerConfirmed = async (address: string) => {
   const agent = await harness.register('live', address)
   await harness.work()
   const { token } = linkOf(mailsTo(address).at(-1))
@@ -138,7 +138,7 @@ const comparable = ({ headers }: { headers: Record<string, unknown> }) =>
   Object.entries(headers).filter(([name]) => !['x-request-id', 'date'].includes(name))
 
 test('recovery answers the same to everybody, and mails only a confirmed address', async () => {
-  await confirmed('known@example.com')
+  await registerConfirmed('known@example.com')
   await harness.register('live', 'unconfirmed@example.com')
   await harness.work()
   const before = mailbox.mails.length
@@ -161,7 +161,7 @@ test('recovery answers the same to everybody, and mails only a confirmed address
 })
 
 test('recovery finds the address whatever the case it is written in', async () => {
-  await confirmed('Mixed.Case@Example.com'.toLowerCase())
+  await registerConfirmed('Mixed.Case@Example.com'.toLowerCase())
   const before = mailsTo('mixed.case@example.com').length
   assert.equal((await recover('MIXED.case@EXAMPLE.com')).status, 200)
   await harness.work()
@@ -169,7 +169,7 @@ test('recovery finds the address whatever the case it is written in', async () =
 })
 
 test('a recovery link ends every old key and gives one new one with every scope, once', async () => {
-  const agent = await confirmed('lost@example.com')
+  const agent = await registerConfirmed('lost@example.com')
   const further = (await post('keys', { scopes: ['keys'] }, agent.apiKey)).json.apiKey as string
   assert.deepEqual([await statusOf(agent.apiKey), await statusOf(further)], [200, 200])
   const token = await recoveryToken('lost@example.com')
@@ -192,7 +192,7 @@ test('a recovery link ends every old key and gives one new one with every scope,
 })
 
 test('twenty completions at once with one token give one key', async () => {
-  const agent = await confirmed('race2@example.com')
+  const agent = await registerConfirmed('race2@example.com')
   const token = await recoveryToken('race2@example.com')
   const answers = await Promise.all(Array.from({ length: 20 }, () => complete(token)))
   const made = answers.filter((answer) => answer.status === 200)
@@ -202,7 +202,7 @@ test('twenty completions at once with one token give one key', async () => {
 })
 
 test('a recovery link lives an hour, and the two kinds of links do not stand in for each other', async () => {
-  const agent = await confirmed('kinds@example.com')
+  const agent = await registerConfirmed('kinds@example.com')
   const token = await recoveryToken('kinds@example.com')
   assertRefusal(await confirm(token), 404, 'not_found')
   const other = await harness.register('live', 'kinds2@example.com')
@@ -215,7 +215,7 @@ test('a recovery link lives an hour, and the two kinds of links do not stand in 
 })
 
 test('an address gets at most three recovery mails an hour, however many ask at once', async () => {
-  await confirmed('flood@example.com')
+  await registerConfirmed('flood@example.com')
   const before = mailsTo('flood@example.com').length
   const answers = await Promise.all(Array.from({ length: 20 }, () => recover('flood@example.com')))
   assert.ok(answers.every((answer) => answer.status === 200))
@@ -228,8 +228,8 @@ test('an address gets at most three recovery mails an hour, however many ask at 
 })
 
 test('an address with several agents gets a link for each, and a link touches only its own', async () => {
-  const one = await confirmed('several@example.com')
-  const two = await confirmed('several@example.com')
+  const one = await registerConfirmed('several@example.com')
+  const two = await registerConfirmed('several@example.com')
   const before = mailsTo('several@example.com').length
   await recover('several@example.com')
   await harness.work()
@@ -241,7 +241,7 @@ test('an address with several agents gets a link for each, and a link touches on
 })
 
 test('a suspended agent gets no recovery mail, and a link mailed before opens nothing', async () => {
-  const agent = await confirmed('suspended@example.com')
+  const agent = await registerConfirmed('suspended@example.com')
   const token = await recoveryToken('suspended@example.com')
   await harness.owner.query('update agents set suspended_at = now() where agent_id = $1', [agent.agentId])
   const before = mailbox.mails.length

@@ -6,12 +6,12 @@ import * as operators from '../../src/operators/index.ts'
 import { workTools } from '../../src/discovery/mcp.ts'
 import { identityTools } from '../../src/discovery/mcp-identity.ts'
 import type { Tool } from '../../src/discovery/tools/tool.ts'
-import { makeAdmission } from '../../src/platform/http/admission.ts'
+import { makeRateLimits } from '../../src/platform/http/admission.ts'
 import type { EndpointId } from '../../src/platform/http/call.ts'
 import { Refusal } from '../../src/platform/http/errors.ts'
-import { buildListener, type Listener } from '../../src/platform/http/http.ts'
+import { buildListener, type ListenerOptions } from '../../src/platform/http/http.ts'
 import * as members from '../../src/members/index.ts'
-import { startHarness, type Answered } from '../fixtures/harness.ts'
+import { startHarness, type TestResponse } from '../fixtures/harness.ts'
 import { makeVisitors, memberFaults } from './member-matrix.ts'
 
 const harness = await startHarness()
@@ -32,7 +32,7 @@ await harness.call('POST', '/api/agents/keys/rotate', { key: rotatedOut.apiKey, 
 const operator = await operators.create(harness.ctx, 'machine', 'Ada')
 
 /** A key of one scope, and the scope it lacks is whichever the operation wants. */
-const narrow = { keys: await createKey(['keys']), webhooks: await createKey(['webhooks']) }
+const singleScopeKeys = { keys: await createKey(['keys']), webhooks: await createKey(['webhooks']) }
 
 type Principal = {
   readonly name: string
@@ -83,7 +83,8 @@ const principals: readonly Principal[] = [
   },
   {
     name: 'wrong scope',
-    key: (endpoint) => (endpoint.scope === 'keys' ? narrow.webhooks.apiKey : narrow.keys.apiKey),
+    key: (endpoint) =>
+      endpoint.scope === 'keys' ? singleScopeKeys.webhooks.apiKey : singleScopeKeys.keys.apiKey,
     expect: (endpoint) =>
       endpoint.auth === 'operator' ? 'malformed_api_key' : endpoint.scope ? 'forbidden' : passes,
   },
@@ -106,11 +107,11 @@ const authCodes = [
   'forbidden',
   'untrusted_agent',
 ]
-const outcome = (answer: Answered): string =>
+const outcome = (answer: TestResponse): string =>
   authCodes.includes(String(answer.json?.error)) ? String(answer.json.error) : passes
 
 /** A body that fails validation: an allowed caller gets past the key and changes nothing. */
-const harmless = { body: ['not an object'] }
+const invalidBody = { body: ['not an object'] }
 
 let cases = 0
 for (const endpoint of [...endpoints, ...operatorEndpoints] as readonly Endpoint[]) {
@@ -121,7 +122,7 @@ for (const endpoint of [...endpoints, ...operatorEndpoints] as readonly Endpoint
       const path = endpoint.path.replaceAll(/\{\w+\}/g, 'none')
       const request = {
         ...(key === undefined ? {} : { key }),
-        ...(endpoint.method === 'GET' || !endpoint.body ? {} : harmless),
+        ...(endpoint.method === 'GET' || !endpoint.body ? {} : invalidBody),
       }
       // Without a body schema there is nothing to fail on, so whoever may pass would act: only refusals are tried.
       if (!endpoint.body && endpoint.method !== 'GET' && expected === passes) continue
@@ -141,7 +142,7 @@ const expectedOfTool = (principal: Principal, row: Endpoint): string => {
 }
 
 /** How a call of a tool ended: at the door by HTTP, in the tool by a result that is an error. */
-const outcomeOfTool = (answer: Answered): string => {
+const outcomeOfTool = (answer: TestResponse): string => {
   if (answer.status !== 200) return outcome(answer)
   const { isError, structuredContent } = answer.json.result
   const code = String(structuredContent.error)
@@ -189,12 +190,13 @@ test('a row for a person lets in who is signed in, before anything of the body i
   assert.deepEqual(await memberFaults(harness.app.api, memberRows, visitors), [])
 })
 
-const real: Listener['authenticate']['member'] = (browser) => members.authenticate(harness.ctx, browser)
+const real: ListenerOptions['authenticate']['member'] = (browser) =>
+  members.authenticate(harness.ctx, browser)
 /** The edge over operations that refuse on their own account: what they see was let in. */
-const edgeOver = (rows: readonly Endpoint[], member: Listener['authenticate']['member']) =>
+const edgeOver = (rows: readonly Endpoint[], member: ListenerOptions['authenticate']['member']) =>
   buildListener({
     ctx: harness.ctx,
-    admission: makeAdmission(harness.ctx),
+    admission: makeRateLimits(harness.ctx),
     endpoints: rows,
     pages: [],
     routes: rows.map(({ id }) => ({

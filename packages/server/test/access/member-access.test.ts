@@ -3,17 +3,17 @@ import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { endpoints, type Endpoint } from '@pohf/protocol'
 import type { ExternalIssuer } from '../../src/members/index.ts'
-import { startHarness, type Answered } from '../fixtures/harness.ts'
-import { enrolPerson, openBrowser, type PersonBrowser } from '../fixtures/people/member.ts'
+import { startHarness, type TestResponse } from '../fixtures/harness.ts'
+import { enrolMember, openBrowser, type PersonBrowser } from '../fixtures/people/member.ts'
 import { createPasskey, makePasskey, usePasskey, type Passkey } from '../fixtures/people/authenticator.ts'
-import { findBytes } from '../architecture/personal-data.ts'
+import { findTablesHolding } from '../architecture/personal-data.ts'
 import { makeWorker } from '../fixtures/people/worker.ts'
 
 /** Vouches for whoever brings a code; `meanwhile` happens while it looks. */
 let meanwhile: () => Promise<unknown> = async () => undefined
 const issuer: ExternalIssuer = {
   name: 'registry',
-  judge: async (proof) => {
+  verify: async (proof) => {
     await meanwhile()
     return String(proof)
   },
@@ -40,14 +40,14 @@ const rowOf = (publicId: string): Endpoint => {
 type Asked = { readonly params?: Readonly<Record<string, string>>; readonly body?: unknown }
 const pathOf = (row: Endpoint, params: Asked['params'] = {}) =>
   row.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => params[name] ?? 'none')
-const ask = (publicId: string, cookie: string, { params, body }: Asked = {}): Promise<Answered> => {
+const ask = (publicId: string, cookie: string, { params, body }: Asked = {}): Promise<TestResponse> => {
   const row = rowOf(publicId)
   return harness.call(row.method, pathOf(row, params), {
     ...(row.method === 'GET' ? {} : { body: body ?? {} }),
     headers: { cookie, origin },
   })
 }
-const outcomeOf = ({ status, json }: Answered): unknown => (status === 200 ? 200 : json.error)
+const outcomeOf = ({ status, json }: TestResponse): unknown => (status === 200 ? 200 : json.error)
 const challengeOf = async (browser: PersonBrowser, purpose: 'create' | 'confirm'): Promise<string> =>
   (await browser.post('passkey-options', { purpose })).json.publicKey.challenge
 const confirmed = async (browser: PersonBrowser, passkey: Passkey) =>
@@ -57,7 +57,7 @@ const created = async (browser: PersonBrowser, passkey: Passkey) =>
 
 /** Somebody who enrolled in their own browser and has a unit of work in hand. */
 const makePerson = async (externalRef: string) => {
-  const person = await enrolPerson(harness, home, { externalRef })
+  const person = await enrolMember(harness, home, { externalRef })
   const cookie = person.browser.cookie() ?? ''
   const { rows } = await harness.owner.query<{ person_id: string }>(
     'select person_id from members where member_id = $1',
@@ -73,7 +73,7 @@ const makePerson = async (externalRef: string) => {
 test("another person's session shows and changes nothing of the first", async () => {
   const first = await makePerson('customer-first')
   await commission(['For whoever comes?'])
-  const second = await enrolPerson(harness, home, { externalRef: 'customer-second' })
+  const second = await enrolMember(harness, home, { externalRef: 'customer-second' })
   const cookie = second.browser.cookie() ?? ''
   const params = { assignmentId: first.assignmentId, sessionId: first.sessionId }
   const work = await makeWorker(harness, home)
@@ -186,14 +186,14 @@ test('nothing is written for a person who was erased after the call was let in',
     const person = await makePerson(`customer-${publicId}`)
     const { cookie, assignmentId, personId } = person
     const body = await bodyOf(person)
-    let erased: Answered | undefined
+    let erased: TestResponse | undefined
     const first = async () => {
       erased = await ask('members.erase', cookie, { body: { confirm: 'delete everything' } })
     }
     const ended = await askLate(publicId, cookie, { params: { assignmentId }, body, first })
     assert.equal(erased?.status, 200, erased?.text)
     assert.equal(ended, ends, publicId)
-    assert.deepEqual(await findBytes(harness.owner, personId), [], publicId)
+    assert.deepEqual(await findTablesHolding(harness.owner, personId), [], publicId)
   }
 })
 
@@ -203,5 +203,5 @@ test('a proof that was judged while its person was erased is kept of nobody', as
   const body = { issuer: 'registry', proof: 'a human who went' }
   assert.equal(outcomeOf(await ask('members.proof-add', cookie, { body })), 'sign_in_required')
   meanwhile = async () => undefined
-  assert.deepEqual(await findBytes(harness.owner, personId), [])
+  assert.deepEqual(await findTablesHolding(harness.owner, personId), [])
 })

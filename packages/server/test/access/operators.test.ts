@@ -14,7 +14,7 @@ const createOnMachine = async (name: string) => {
     DATABASE_URL: databaseUrl,
     DATA_DIR: harness.dataDir,
   })
-  assert.equal(await run.ended, 0, run.errors())
+  assert.equal(await run.exited, 0, run.errors())
   return { made: JSON.parse(run.out()) as { operatorId: string; name: string; operatorKey: string }, run }
 }
 const { made: ada, run: adaRun } = await createOnMachine('Ada')
@@ -57,7 +57,7 @@ test('the first operator is made on the machine, and the key is printed once, al
 
 test('without a name no operator is made', async () => {
   const run = startMain(['operator', 'create'], { DATABASE_URL: databaseUrl, DATA_DIR: harness.dataDir })
-  assert.equal(await run.ended, 2)
+  assert.equal(await run.exited, 2)
   assert.match(run.errors(), /usage:/)
 })
 

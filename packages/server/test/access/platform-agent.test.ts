@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isId, modes } from '@pohf/protocol'
-import { ensureHouseAgents, houseAgentId } from '../../src/agents/index.ts'
+import { ensurePlatformAgents, platformAgentId } from '../../src/agents/index.ts'
 import { startHarness } from '../fixtures/harness.ts'
 
 const harness = await startHarness()
 
 test('each mode has one house agent of a valid form, however often and at once the program starts', async () => {
-  await Promise.all(Array.from({ length: 8 }, () => ensureHouseAgents(harness.ctx)))
+  await Promise.all(Array.from({ length: 8 }, () => ensurePlatformAgents(harness.ctx)))
   for (const mode of modes) {
-    const agentId = houseAgentId(harness.ctx.config, mode)
+    const agentId = platformAgentId(harness.ctx.config, mode)
     assert.ok(isId('agt_', agentId))
     const { rows } = await harness.owner.query('select mode from agents where agent_id = $1', [agentId])
     assert.deepEqual(rows, [{ mode }])

@@ -4,7 +4,7 @@ import { SMTPServer } from 'smtp-server'
 import { freePort } from '../../dev/cluster.ts'
 import * as operators from '../../src/operators/index.ts'
 import { makeKey } from '../../src/platform/ops/keys.ts'
-import { dumpTables, leaksOf } from './secret-leaks.ts'
+import { dumpTables, findLeakedSecrets } from './secret-leaks.ts'
 import { linkOf, startMailbox } from '../fixtures/mailbox.ts'
 import { startHarness } from '../fixtures/harness.ts'
 
@@ -43,7 +43,7 @@ const startQuotingServer = async (): Promise<{ stop: () => Promise<void>; refuse
 }
 
 /** Lives through registration, confirmation, rotation, recovery and suspension, collecting every secret shown. */
-const live = async (): Promise<void> => {
+const runAgentLifecycle = async (): Promise<void> => {
   const quoting = await startQuotingServer()
   const agent = await harness.register('live', 'canary@example.com')
   secrets['registered key'] = agent.apiKey
@@ -92,7 +92,7 @@ const live = async (): Promise<void> => {
 }
 
 /** Provokes every kind of refusal and fault with a secret in each place a caller can put one. */
-const provoke = async (secret: string): Promise<void> => {
+const provokeErrors = async (secret: string): Promise<void> => {
   for (const authorization of [
     `Bearer ${secret}`,
     `Bearer ${secret} x`,
@@ -124,15 +124,15 @@ const provoke = async (secret: string): Promise<void> => {
 }
 
 test('no key or mailed token is ever in the log or at rest, through use, refusals and faults', async (t) => {
-  await live()
+  await runAgentLifecycle()
   secrets['unknown key'] = makeKey('svc_live_', 'aa')
-  for (const secret of Object.values(secrets)) await provoke(secret)
+  for (const secret of Object.values(secrets)) await provokeErrors(secret)
   // The same with a broken database, when error objects with all they know reach the log.
   const before = harness.lines.length
   await harness.owner.query('alter table agents rename to gone; alter table operators rename to also_gone')
   await harness.owner.query('alter table mail_tokens rename column used_at to gone')
   try {
-    for (const secret of Object.values(secrets)) await provoke(secret)
+    for (const secret of Object.values(secrets)) await provokeErrors(secret)
   } finally {
     await harness.owner.query('alter table gone rename to agents; alter table also_gone rename to operators')
     await harness.owner.query('alter table mail_tokens rename column gone to used_at')
@@ -147,8 +147,8 @@ test('no key or mailed token is ever in the log or at rest, through use, refusal
   )
   assert.equal(Object.keys(secrets).length, 9)
   assert.ok(Object.values(secrets).every((secret) => secret.length >= 43))
-  assert.deepEqual(leaksOf(log, secrets), [])
-  for (const text of [...dumps, dump.text]) assert.deepEqual(leaksOf(text, secrets), [])
+  assert.deepEqual(findLeakedSecrets(log, secrets), [])
+  for (const text of [...dumps, dump.text]) assert.deepEqual(findLeakedSecrets(text, secrets), [])
   // What may be read is there, so the scan has looked at the right things.
   assert.match(log, /"endpoint":"agents\.keys-rotate"/)
   assert.match(log, /refused the text of the mail: 550/)
@@ -158,7 +158,7 @@ test('no key or mailed token is ever in the log or at rest, through use, refusal
 
 test('a secret that does get into the log or a table is found, in whichever form', async () => {
   const planted = { planted: makeKey('svc_live_', 'aa') }
-  assert.deepEqual(leaksOf((await dumpTables(harness.owner)).text, planted), [])
+  assert.deepEqual(findLeakedSecrets((await dumpTables(harness.owner)).text, planted), [])
   for (const form of [
     '$1::text',
     "convert_to($1, 'UTF8')",
@@ -169,10 +169,10 @@ test('a secret that does get into the log or a table is found, in whichever form
     await harness.owner.query(
       `create table planted as select ${form.replace('$1', `'${planted.planted}'`)} as v`,
     )
-    assert.deepEqual(leaksOf((await dumpTables(harness.owner)).text, planted), ['planted'], form)
+    assert.deepEqual(findLeakedSecrets((await dumpTables(harness.owner)).text, planted), ['planted'], form)
     await harness.owner.query('drop table planted')
   }
-  assert.deepEqual(leaksOf(`{"note":"${planted.planted}"}`, planted), ['planted'])
+  assert.deepEqual(findLeakedSecrets(`{"note":"${planted.planted}"}`, planted), ['planted'])
 })
 
 test('the log cuts secrets out of fields by name and keys out of any text', () => {

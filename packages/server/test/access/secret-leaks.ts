@@ -14,7 +14,7 @@ export const dumpTables = async (owner: Pool): Promise<{ text: string; tables: n
 }
 
 /** How a secret may be written: as it is, without its prefix, in hex, in base64. */
-const formsOf = (secret: string): string[] => {
+const encodingsOf = (secret: string): string[] => {
   const bytes = Buffer.from(secret)
   // Base64 depends on where the text begins in its surroundings; the middle of each of the three ways shows.
   const base64 = [0, 1, 2].map((offset) =>
@@ -27,7 +27,7 @@ const formsOf = (secret: string): string[] => {
 }
 
 /** Which of the secrets a text holds, in any form. */
-export const leaksOf = (text: string, secrets: Readonly<Record<string, string>>): string[] =>
+export const findLeakedSecrets = (text: string, secrets: Readonly<Record<string, string>>): string[] =>
   Object.entries(secrets)
-    .filter(([, secret]) => formsOf(secret).some((form) => text.includes(form)))
+    .filter(([, secret]) => encodingsOf(secret).some((form) => text.includes(form)))
     .map(([name]) => name)

@@ -4,10 +4,10 @@ import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSy
 import { join } from 'node:path'
 import { test } from 'node:test'
 import {
-  faultsOf,
-  mayImport,
+  sourceFaults,
+  permittedImports,
   ownerFaults,
-  readOwned,
+  readOwnedTables,
   readSources,
   readTables,
   serverRoot,
@@ -18,7 +18,7 @@ const files = readSources()
 test('the sources keep the rules of the house', (t) => {
   assert.ok(files.length >= 50, `saw only ${files.length} files`)
   t.diagnostic(`saw ${files.length} source files`)
-  assert.deepEqual(faultsOf(files), [])
+  assert.deepEqual(sourceFaults(files), [])
 })
 
 test('every module is in the import table and has a README of at most 30 lines', () => {
@@ -26,7 +26,7 @@ test('every module is in the import table and has a README of at most 30 lines',
     (entry) => entry.isDirectory() && entry.name !== 'platform',
   )
   for (const { name } of modules) {
-    assert.ok(mayImport[name], `${name} is not in the import table`)
+    assert.ok(permittedImports[name], `${name} is not in the import table`)
     const readme = readFileSync(join(serverRoot, 'src', name, 'README.md'), 'utf8')
     const lines = readme.trimEnd().split('\n').length
     assert.ok(lines >= 5 && lines <= 30, `the README of ${name} has ${lines} lines`)
@@ -40,17 +40,17 @@ test('every store names only tables that its own module owns, and every table ha
   t.diagnostic(`saw ${stores.length} stores and ${tables.length} tables`)
   assert.ok(stores.length >= 13 && tables.length >= 40)
   assert.deepEqual(
-    stores.flatMap((file) => ownerFaults(file, readOwned(file.path.split('/')[0] ?? ''), tables)),
+    stores.flatMap((file) => ownerFaults(file, readOwnedTables(file.path.split('/')[0] ?? ''), tables)),
     [],
   )
-  const owners = Object.keys(mayImport)
+  const owners = Object.keys(permittedImports)
     .filter((name) => existsSync(join(serverRoot, 'src', name)))
-    .flatMap((name) => readOwned(name).filter((table) => tables.includes(table)))
+    .flatMap((name) => readOwnedTables(name).filter((table) => tables.includes(table)))
   assert.equal(new Set(owners).size, owners.length, 'a table has two owners')
 })
 
 test('a planted violation is seen: a store that reads the table of another module', () => {
-  const owned = readOwned('sessions')
+  const owned = readOwnedTables('sessions')
   assert.ok(owned.includes('sessions'))
   const faultsIn = (text: string) => ownerFaults({ path: 'sessions/store.ts', text }, owned, readTables())
   assert.deepEqual(faultsIn("tx.selectFrom('sessions')"), [])
@@ -124,7 +124,7 @@ const planted: readonly { name: string; path: string; text: string; fault: RegEx
 ]
 for (const violation of planted) {
   test(`a planted violation is seen: ${violation.name}`, () => {
-    const faults = faultsOf([{ path: violation.path, text: violation.text }])
+    const faults = sourceFaults([{ path: violation.path, text: violation.text }])
     assert.ok(
       faults.some((fault) => violation.fault.test(fault)),
       `not seen; got ${JSON.stringify(faults)}`,

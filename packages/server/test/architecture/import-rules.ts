@@ -12,7 +12,7 @@ export const readSources = (root = join(serverRoot, 'src')): SourceFile[] =>
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 
 /** Which modules a module may import, besides platform and protocol. */
-export const mayImport: Readonly<Record<string, readonly string[]>> = {
+export const permittedImports: Readonly<Record<string, readonly string[]>> = {
   agents: [],
   operators: [],
   ledger: [],
@@ -40,7 +40,7 @@ const httpFiles =
 // signing/process and signing/sign speak over a Unix socket of our own, never over a network.
 const networkFiles =
   /^platform\/net\/(outbound|mail)\.ts$|^platform\/db\/(db|migrate)\.ts$|^signing\/signer-(server|client)\.ts$|^main\.ts$|^roles\/(index|supervisor)\.ts$/
-const fixedNames = new Set(['utils', 'helpers', 'lib', 'common'])
+const meaninglessNames = new Set(['utils', 'helpers', 'lib', 'common'])
 
 /** `roles` and `wiring` are the composition root: they may import every module. */
 const moduleOf = (path: string): string => {
@@ -61,12 +61,12 @@ const importFaults = (file: SourceFile): string[] => {
     const [, to = '', rest = ''] = target
     if (to === from || (to === 'platform' && from !== 'platform')) return []
     if (from === 'platform') return [`${file.path}: platform knows no module, yet imports ${to}`]
-    if (!(mayImport[from] ?? []).includes(to)) return [`${file.path}: ${from} may not import ${to}`]
+    if (!(permittedImports[from] ?? []).includes(to)) return [`${file.path}: ${from} may not import ${to}`]
     return rest === 'index.ts' ? [] : [`${file.path} enters ${to} by ${rest}, not by index.ts`]
   })
 }
 
-const powerFaults = (file: SourceFile): string[] => {
+const restrictedCallFaults = (file: SourceFile): string[] => {
   const faults: string[] = []
   const { path, text } = file
   const has = (pattern: RegExp) => pattern.test(text)
@@ -94,15 +94,15 @@ const powerFaults = (file: SourceFile): string[] => {
   )
     faults.push(`${path}: clock or randomness outside platform`)
   if (has(/\btx\?\s*:/)) faults.push(`${path}: tx is optional`)
-  if (path.split('/').some((part) => fixedNames.has(part.replace(/\.ts$/, ''))))
+  if (path.split('/').some((part) => meaninglessNames.has(part.replace(/\.ts$/, ''))))
     faults.push(`${path}: a name that says nothing`)
   if (path.endsWith('/rules.ts') && has(/\basync\b|\bawait\b/)) faults.push(`${path}: rules are pure`)
   return faults
 }
 
 /** Every rule of the house that a reading of the sources can check. */
-export const faultsOf = (files: readonly SourceFile[]): string[] =>
-  files.flatMap((file) => [...importFaults(file), ...powerFaults(file)])
+export const sourceFaults = (files: readonly SourceFile[]): string[] =>
+  files.flatMap((file) => [...importFaults(file), ...restrictedCallFaults(file)])
 
 /** Every table of the database, read off the generated types. */
 export const readTables = (): string[] => {
@@ -112,13 +112,13 @@ export const readTables = (): string[] => {
 }
 
 /** The tables that a module's README says it owns: the names in backticks of that paragraph. */
-export const readOwned = (module: string): string[] => {
+export const readOwnedTables = (module: string): string[] => {
   const readme = readFileSync(join(serverRoot, 'src', module, 'README.md'), 'utf8')
   const [, paragraph = ''] = /\*\*Owns\*\*([\s\S]*?)\n\n/.exec(readme) ?? []
   return [...paragraph.matchAll(/`(\w+)`/g)].map((match) => match[1] ?? '')
 }
 
-const tablesNamed =
+const tableNamePattern =
   /(?:selectFrom|insertInto|updateTable|deleteFrom|[jJ]oin)\(\s*['"](\w+)|\b(?:from|into|update|join)\s+(\w+)/g
 
 /** A table has one owner: a store that names another module's table is a fault. */
@@ -127,7 +127,7 @@ export const ownerFaults = (
   owned: readonly string[],
   tables: readonly string[],
 ): string[] => {
-  const named = [...file.text.matchAll(tablesNamed)].map((match) => match[1] ?? match[2] ?? '')
+  const named = [...file.text.matchAll(tableNamePattern)].map((match) => match[1] ?? match[2] ?? '')
   const foreign = new Set(named.filter((name) => tables.includes(name) && !owned.includes(name)))
   return [...foreign].map((name) => `${file.path}: ${name} is not a table of this module`)
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Pool } from 'pg'
 
 /** What erasure does with what a table holds of a person. */
-type Holds =
+type ErasureEffect =
   /** No column is about a person whom we enrol. */
   | 'nothing'
   /** Rows of the person are deleted. */
@@ -16,7 +16,7 @@ type Holds =
   | 'ages out'
 
 /** Every table, and what it holds of a person. A new table without a line here fails a test. */
-const declarations: Readonly<Record<string, Holds>> = {
+const erasureEffects: Readonly<Record<string, ErasureEffect>> = {
   agents: 'nothing',
   api_key_hashes: 'nothing',
   api_keys: 'nothing',
@@ -108,8 +108,8 @@ const tablesOf = async (owner: Pool): Promise<string[]> => {
   )
   return rows.map(({ name }) => name)
 }
-export const undeclaredTables = async (owner: Pool): Promise<string[]> =>
-  (await tablesOf(owner)).filter((name) => !Object.hasOwn(declarations, name))
+export const tablesWithoutErasureEffect = async (owner: Pool): Promise<string[]> =>
+  (await tablesOf(owner)).filter((name) => !Object.hasOwn(erasureEffects, name))
 
 /** What stands for these bytes inside base64, wherever in it they begin: the letters that their neighbours do not change. */
 const insideBase64 = (bytes: Buffer, encoding: 'base64' | 'base64url'): string[] =>
@@ -121,7 +121,7 @@ const insideBase64 = (bytes: Buffer, encoding: 'base64' | 'base64url'): string[]
   })
 
 /** As text, in hex, and inside base64, as in a token. */
-const formsOf = (bytes: string | Buffer): string[] => {
+const encodingsOf = (bytes: string | Buffer): string[] => {
   const buffer = Buffer.from(bytes)
   return [
     ...(typeof bytes === 'string' ? [bytes] : []),
@@ -132,8 +132,8 @@ const formsOf = (bytes: string | Buffer): string[] => {
 }
 
 /** The tables in which these bytes stand anywhere, in any form: each row is read as a dump writes it. */
-export const findBytes = async (owner: Pool, bytes: string | Buffer): Promise<string[]> => {
-  const forms = formsOf(bytes)
+export const findTablesHolding = async (owner: Pool, bytes: string | Buffer): Promise<string[]> => {
+  const forms = encodingsOf(bytes)
   const found: string[] = []
   for (const table of await tablesOf(owner)) {
     const { rowCount } = await owner.query(
@@ -146,8 +146,8 @@ export const findBytes = async (owner: Pool, bytes: string | Buffer): Promise<st
 }
 
 /** The files below a folder in which these bytes stand, raw or in any form: keys, journals, objects. */
-export const findInFiles = (folder: string, bytes: string | Buffer): string[] => {
-  const forms = [Buffer.from(bytes), ...formsOf(bytes)]
+export const findFilesHolding = (folder: string, bytes: string | Buffer): string[] => {
+  const forms = [Buffer.from(bytes), ...encodingsOf(bytes)]
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { catalogueFaults } from './schema-rules.ts'
+import { schemaFaults } from './schema-rules.ts'
 import { startHarness } from '../fixtures/harness.ts'
 
 const harness = await startHarness()
 
 test('every table keeps the rules of tenancy and growth', async (t) => {
-  const { faults, tables, keys } = await catalogueFaults(harness.owner)
+  const { faults, tables, keys } = await schemaFaults(harness.owner)
   t.diagnostic(`saw ${tables} tables and ${keys} unique keys`)
   assert.ok(tables >= 10 && keys >= 10)
   assert.deepEqual(faults, [])
@@ -53,7 +53,7 @@ for (const violation of planted) {
   test(`a planted violation is seen: ${violation.name}`, async () => {
     await harness.owner.query(violation.sql)
     try {
-      const { faults } = await catalogueFaults(harness.owner)
+      const { faults } = await schemaFaults(harness.owner)
       assert.ok(
         faults.some((fault) => violation.fault.test(fault)),
         `not seen; got ${JSON.stringify(faults)}`,

@@ -83,7 +83,7 @@ const keysOf = async (owner: Pool): Promise<Key[]> => {
 }
 
 /** What in the database breaks the rules of growth and tenancy. */
-export const catalogueFaults = async (
+export const schemaFaults = async (
   owner: Pool,
 ): Promise<{ faults: string[]; tables: number; keys: number }> => {
   const tables = await tablesOf(owner)

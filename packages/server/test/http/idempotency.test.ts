@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { scopes } from '@pohf/protocol'
 import { beginIdempotent } from '../../src/platform/db/idempotency.ts'
 import { assertRefusal } from '../fixtures/refusal.ts'
-import { startHarness, type Answered } from '../fixtures/harness.ts'
+import { startHarness, type TestResponse } from '../fixtures/harness.ts'
 
 const harness = await startHarness()
 const keysPath = '/api/agents/keys'
@@ -21,7 +21,7 @@ const countKeys = async (agentId: string): Promise<number> => {
   ])
   return rows[0].n
 }
-const isReplay = (answer: Answered) => answer.headers['idempotent-replayed'] === 'true'
+const isReplay = (answer: TestResponse) => answer.headers['idempotent-replayed'] === 'true'
 
 test('a repeat gets the same status and body, says so, and acts once', async () => {
   const agent = await harness.register('test')

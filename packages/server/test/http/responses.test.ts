@@ -3,11 +3,11 @@ import { request as httpRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { endpoints, type Endpoint } from '@pohf/protocol'
-import { makeAdmission } from '../../src/platform/http/admission.ts'
+import { makeRateLimits } from '../../src/platform/http/admission.ts'
 import { buildListener } from '../../src/platform/http/http.ts'
 import { assertRefusal } from '../fixtures/refusal.ts'
-import { startHarness, type Answered } from '../fixtures/harness.ts'
-import { until } from '../fixtures/polling.ts'
+import { startHarness, type TestResponse } from '../fixtures/harness.ts'
+import { pollUntil } from '../fixtures/polling.ts'
 
 const harness = await startHarness()
 const live = await harness.register('live')
@@ -17,7 +17,7 @@ const listening = harness.app.api.server.address()
 const port = listening !== null && typeof listening === 'object' ? listening.port : 0
 
 /** A request over a real socket, its path sent as it is. */
-const overSocket = (method: string, path: string, body?: string): Promise<Answered> =>
+const overSocket = (method: string, path: string, body?: string): Promise<TestResponse> =>
   new Promise((resolve, reject) => {
     const request = httpRequest({ host: '127.0.0.1', port, method, path, agent: false }, (response) => {
       let text = ''
@@ -217,7 +217,7 @@ test('a path with another method is 405 and names those it takes', async () => {
 
 test('a fault of ours is 500 without a word of detail; the log has it under the same id', async () => {
   await harness.owner.query('alter table agents rename to agents_gone')
-  let answer: Answered
+  let answer: TestResponse
   try {
     answer = await register({ name: 'Test', contactEmail: 'a@example.com' })
   } finally {
@@ -240,7 +240,7 @@ test('an answer that does not fit its own schema is our fault, and nothing of it
   assert.ok(row)
   const listener = buildListener({
     ctx: harness.ctx,
-    admission: makeAdmission(harness.ctx),
+    admission: makeRateLimits(harness.ctx),
     endpoints: [row],
     pages: [],
     routes: [{ id: 'agents.register', handler: async () => ({ apiKey: 'svc_planted', agentId: 5 }) }],
@@ -357,7 +357,7 @@ test('a row that browsers of any site may call answers their preflight and echoe
   const rows: Endpoint[] = [{ ...row, cors: 'echo' }]
   const listener = buildListener({
     ctx: harness.ctx,
-    admission: makeAdmission(harness.ctx),
+    admission: makeRateLimits(harness.ctx),
     endpoints: rows,
     pages: [],
     routes: [{ id: 'agents.register', handler: async () => assert.fail() }],
@@ -425,9 +425,9 @@ test('a request that arrives while the listener closes is refused in our shape, 
   // Half a request keeps the connection from being closed as idle.
   socket.write('GET /api/agents/me HTTP/1.1\r\nhost: x\r\n')
   const peer = await taken.promise
-  await until('the first half has come', async () => peer.bytesRead > 0)
+  await pollUntil('the first half has come', async () => peer.bytesRead > 0)
   const closed = closing.app.api.close()
-  await until('it takes no more', async () => !closing.app.api.server.listening)
+  await pollUntil('it takes no more', async () => !closing.app.api.server.listening)
   socket.write('\r\n')
   const [lines = '', text = ''] = (await received).split('\r\n\r\n')
   const [status, ...fields] = lines.split('\r\n')

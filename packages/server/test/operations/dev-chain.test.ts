@@ -24,9 +24,9 @@ test('the chain of npm run dev fits the settings, knows the server’s key, and 
       const keysFile = chain.settings['X402_GAS_KEYS_FILE'] ?? ''
       assert.equal(statSync(keysFile).mode & 0o777, 0o600)
       assert.match(readFileSync(keysFile, 'utf8'), /^(0x[0-9a-f]{64}\n){4}$/)
-      said.push((await chain.introduce(serverUrl)).replace(/127\.0\.0\.1:\d+/, 'here'))
+      said.push((await chain.registerKeys(serverUrl)).replace(/127\.0\.0\.1:\d+/, 'here'))
       // A key that it knows already is no fault.
-      await chain.introduce(serverUrl)
+      await chain.registerKeys(serverUrl)
     } finally {
       await chain.stop()
     }

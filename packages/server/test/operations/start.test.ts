@@ -7,14 +7,14 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { Client } from 'pg'
 import { freePort } from '../../dev/cluster.ts'
-import { childrenOf, isAlive, startMain, type Running } from '../fixtures/processes/child-processes.ts'
+import { childrenOf, isAlive, startMain, type RunningProcess } from '../fixtures/processes/child-processes.ts'
 import { makeDatabase } from '../fixtures/harness.ts'
-import { until } from '../fixtures/polling.ts'
+import { pollUntil } from '../fixtures/polling.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pohf-start-'))
-const endings: (() => Promise<void>)[] = []
+const cleanups: (() => Promise<void>)[] = []
 after(async () => {
-  for (const end of endings) await end()
+  for (const end of cleanups) await end()
   rmSync(folder, { recursive: true, force: true })
 })
 
@@ -37,7 +37,7 @@ test('a start names every fault of its settings, before it touches the database 
   const role = startMain(['operator', 'create', 'Ada'], { ...faulty, DATABASE_URL: canaryUrl })
   const homeless = startMain([], faulty)
   for (const run of [whole, role, homeless]) {
-    assert.equal(await run.ended, 1)
+    assert.equal(await run.exited, 1)
     assert.match(run.errors(), /^The configuration has \d faults:\n/)
     for (const name of ['PORT', 'LOG_LEVEL']) assert.match(run.errors(), new RegExp(`^ {2}- ${name} `, 'm'))
     assert.doesNotMatch(run.errors(), /HOST|node_modules/)
@@ -50,14 +50,20 @@ test('a start names every fault of its settings, before it touches the database 
 
 test('a database that does not answer ends the start with its reason', async () => {
   const run = startMain([], { DATABASE_URL: canaryUrl, DATA_DIR: join(folder, 'unreached') })
-  assert.equal(await run.ended, 1)
+  assert.equal(await run.exited, 1)
   assert.ok(knocks > 0, 'the canary hears')
   assert.match(run.errors(), /Connection terminated|ECONNRESET/)
 })
 
-type Started = { run: Running; url: string; operatorUrl: string; dataDir: string; databaseUrl: string }
+type StartedServer = {
+  run: RunningProcess
+  url: string
+  operatorUrl: string
+  dataDir: string
+  databaseUrl: string
+}
 /** `npm start` on an empty database, until it is ready. */
-const start = async (): Promise<Started> => {
+const start = async (): Promise<StartedServer> => {
   const { url: databaseUrl, drop } = await makeDatabase('template1')
   const [port, operatorPort] = [await freePort(), await freePort()]
   const dataDir = mkdtempSync(join(folder, 'data-'))
@@ -67,9 +73,9 @@ const start = async (): Promise<Started> => {
     PORT: String(port),
     OPERATOR_PORT: String(operatorPort),
   })
-  endings.push(async () => {
+  cleanups.push(async () => {
     if (run.child.exitCode === null && run.child.signalCode === null) run.child.kill('SIGTERM')
-    await run.ended
+    await run.exited
     await drop()
   })
   const started = {
@@ -79,7 +85,7 @@ const start = async (): Promise<Started> => {
     dataDir,
     databaseUrl,
   }
-  await until('ready', () => isReady(started), 60_000).catch((error: unknown) => {
+  await pollUntil('ready', () => isReady(started), 60_000).catch((error: unknown) => {
     throw new Error(`it said: ${run.out()} ${run.errors()}`, { cause: error })
   })
   return started
@@ -91,10 +97,10 @@ const statusOf = (url: string) =>
     () => 0,
   )
 const isReady = async ({ url }: { url: string }) => (await statusOf(`${url}/readyz`)) === 200
-const pidOf = (started: Started, role: string) =>
+const pidOf = (started: StartedServer, role: string) =>
   childrenOf(started.run.pid).find((child) => child.role === role)?.pid
 
-let server: Started
+let server: StartedServer
 
 test('a start from nothing migrates, makes its secret for the owner alone, and answers on both ports', async () => {
   server = await start()
@@ -105,7 +111,7 @@ test('a start from nothing migrates, makes its secret for the owner alone, and a
   assert.match(server.run.out(), /schema brought up to date/)
   assert.match(server.run.out(), /SMTP_URL is not set/)
   assert.match(server.run.out(), /STRIPE_SECRET_KEY is not set: nothing can be paid by card/)
-  await until(
+  await pollUntil(
     'every role runs',
     async () => pidOf(server, 'api') !== undefined && pidOf(server, 'worker') !== undefined,
   )
@@ -115,11 +121,11 @@ test('the api comes back after it was killed, and the worker is left alone', asy
   const before = { api: pidOf(server, 'api'), worker: pidOf(server, 'worker') }
   assert.ok(before.api !== undefined && before.worker !== undefined)
   process.kill(before.api, 'SIGKILL')
-  await until('a successor', async () => {
+  await pollUntil('a successor', async () => {
     const pid = pidOf(server, 'api')
     return pid !== undefined && pid !== before.api
   })
-  await until('ready again', () => isReady(server))
+  await pollUntil('ready again', () => isReady(server))
   assert.equal(pidOf(server, 'worker'), before.worker)
 })
 
@@ -154,10 +160,10 @@ test('told to stop, it finishes the request in flight, takes no more, and ends w
   const inFlight = await beginRegistration(server.url, busy)
   const stoppedAt = performance.now()
   server.run.child.kill('SIGTERM')
-  await until('it takes no more', async () => (await statusOf(`${server.url}/livez`)) === 0)
+  await pollUntil('it takes no more', async () => (await statusOf(`${server.url}/livez`)) === 0)
   const { status, text } = await inFlight.letGo()
   assert.equal(status, 200, text)
-  assert.equal(await server.run.ended, 0)
+  assert.equal(await server.run.exited, 0)
   assert.ok(performance.now() - stoppedAt < 10_000, `${performance.now() - stoppedAt} ms`)
   for (const pid of pids) assert.equal(isAlive(pid ?? 0), false)
   for (const agent of [idle, busy]) agent.destroy()
@@ -170,10 +176,10 @@ test('told to stop, it finishes the request in flight, takes no more, and ends w
 
 test('children of a supervisor that was killed end by themselves', async (t) => {
   const orphaned = await start()
-  await until('every role runs', async () => childrenOf(orphaned.run.pid).length === 3)
+  await pollUntil('every role runs', async () => childrenOf(orphaned.run.pid).length === 3)
   const pids = childrenOf(orphaned.run.pid).map((child) => child.pid)
   t.after(() => pids.filter(isAlive).forEach((pid) => process.kill(pid, 'SIGKILL')))
   orphaned.run.child.kill('SIGKILL')
-  await until('they have gone', async () => !pids.some(isAlive))
+  await pollUntil('they have gone', async () => !pids.some(isAlive))
   assert.equal(await statusOf(`${orphaned.url}/livez`), 0)
 })

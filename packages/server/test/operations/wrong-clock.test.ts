@@ -3,11 +3,11 @@ import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import { freePort } from '../../dev/cluster.ts'
 import { startMain } from '../fixtures/processes/child-processes.ts'
-import { startHarness, type Answered, type Harness, type Request } from '../fixtures/harness.ts'
-import { enrolPerson, openBrowser, registerPaying } from '../fixtures/people/member.ts'
+import { startHarness, type TestResponse, type Harness, type TestRequest } from '../fixtures/harness.ts'
+import { enrolMember, openBrowser, registerConfirmedAgent } from '../fixtures/people/member.ts'
 import { createPasskey, makePasskey, usePasskey } from '../fixtures/people/authenticator.ts'
 import { assertRefusal } from '../fixtures/refusal.ts'
-import { until } from '../fixtures/polling.ts'
+import { pollUntil } from '../fixtures/polling.ts'
 
 // A node whose machine has a wrong clock works beside one whose clock is right, on the same database. What ends a nonce
 // is the database's time alone.
@@ -18,10 +18,10 @@ const library = /^LD_PRELOAD=(.+)$/m.exec(
 )?.[1]
 const skip = library === undefined ? 'no faketime here: tools/ci/debian-packages.sh' : false
 const harness = await startHarness()
-const agent = await registerPaying(harness, 'live', 'clock@example.com')
+const agent = await registerConfirmedAgent(harness, 'live', 'clock@example.com')
 
 /** A real process of the api with its clock moved, as another harness: the same service by another node. */
-const startWrong = async (move: string) => {
+const startWithClockOffset = async (move: string) => {
   const port = await freePort()
   const { DATABASE_URL, BASE_URL } = harness.ctx.config
   const run = startMain(['api'], {
@@ -35,7 +35,7 @@ const startWrong = async (move: string) => {
     // Timers go by the monotonic clock, which no wrong date changes on a real machine either.
     FAKETIME_DONT_FAKE_MONOTONIC: '1',
   })
-  const call = async (method: string, path: string, request: Request = {}): Promise<Answered> => {
+  const call = async (method: string, path: string, request: TestRequest = {}): Promise<TestResponse> => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, {
       method,
       headers: {
@@ -50,7 +50,7 @@ const startWrong = async (move: string) => {
     const headers = Object.fromEntries(response.headers)
     return { status: response.status, headers, text, json: JSON.parse(text) }
   }
-  await until('the node is there', () =>
+  await pollUntil('the node is there', () =>
     fetch(`http://127.0.0.1:${port}/readyz`).then(
       ({ ok }) => ok,
       () => {
@@ -63,7 +63,7 @@ const startWrong = async (move: string) => {
     node: { ...harness, call } satisfies Harness,
     stop: async () => {
       run.child.kill('SIGTERM')
-      await run.ended
+      await run.exited
     },
   }
 }
@@ -80,18 +80,18 @@ const databaseNow = async (): Promise<number> =>
   (await harness.owner.query<{ now: Date }>('select pohf_now() as now')).rows[0]?.now.getTime() ?? 0
 
 const minuteMs = 60_000
-const moves: readonly (readonly [string, number])[] = [
+const clockOffsets: readonly (readonly [string, number])[] = [
   ['-30d', -43_200 * minuteMs],
   ['-10m', -10 * minuteMs],
   ['+10m', 10 * minuteMs],
   ['+30d', 43_200 * minuteMs],
 ]
-for (const [move, ms] of moves)
+for (const [move, ms] of clockOffsets)
   test(
     `a node whose clock is off by ${move} takes every good nonce and passkey, and none that is over`,
     { skip },
     async () => {
-      const { node, stop } = await startWrong(move)
+      const { node, stop } = await startWithClockOffset(move)
       try {
         const told = await node.call('GET', '/api/agents/me', { key: agent.apiKey })
         const off = Date.parse(told.headers['date'] ?? '') - Date.now()
@@ -108,7 +108,7 @@ for (const [move, ms] of moves)
           assertRefusal(await verifyAt(node, nonce), 409, 'nonce_used')
         }
 
-        const { passkey } = await enrolPerson(harness, agent)
+        const { passkey } = await enrolMember(harness, agent)
         const [here, there] = [openBrowser(harness), openBrowser(node)]
         const asked = async (browser: typeof here) => {
           const { publicKey } = (await browser.post('passkey-options', { purpose: 'sign_in' })).json

@@ -8,11 +8,11 @@ import { verifyCredential, type Fetch } from '@pohf/verify'
 import type { ProbeTruth } from '@pohf/protocol/telemetry'
 import { findChromium, launch, violationsOf } from '../../../web/test/browser.ts'
 import { buildPages } from '../../dev/build-pages.ts'
-import { truthOf } from '../../src/sessions/recording/probes.ts'
+import { expectedAnswerOf } from '../../src/sessions/recording/probes.ts'
 import type { RecordingState } from '../../src/sessions/recording/state.ts'
 import { startHarness } from '../fixtures/harness.ts'
-import { wordsOf, type Words } from '../../src/members/pages/messages.ts'
-import { invite, registerPaying } from '../fixtures/people/member.ts'
+import { messagesOf, type Messages } from '../../src/members/pages/messages.ts'
+import { invite, registerConfirmedAgent } from '../fixtures/people/member.ts'
 
 // Whole ceremonies in a real browser: the page, the passkey of a virtual authenticator, the questions, the credential.
 
@@ -42,7 +42,7 @@ const inProcess: Fetch = async (url) => {
 
 /** Where set, pictures of every state are put there, to be looked at. */
 const picturesFolder = process.env['POHF_PICTURES']
-const lookAt = async (page: Page, name: string): Promise<void> => {
+const saveScreenshot = async (page: Page, name: string): Promise<void> => {
   assert.deepEqual(await violationsOf(page), [], name)
   const isWide = await page.evaluate<boolean>(
     'document.documentElement.scrollWidth > document.documentElement.clientWidth',
@@ -88,12 +88,12 @@ const openPerson = async (view: View, authenticator: Authenticator) => {
   return { context, page }
 }
 
-const truthNow = async (): Promise<ProbeTruth | undefined> => {
+const readOpenProbe = async (): Promise<ProbeTruth | undefined> => {
   const { rows } = await harness.owner.query<{ state: RecordingState }>(
     "select state from session_recorders where status = 'open' order by at desc limit 1",
   )
   const open = rows[0]?.state.schedule.open
-  return open ? truthOf(open.probe) : undefined
+  return open ? expectedAnswerOf(open.probe) : undefined
 }
 
 /** Answers the questions with the keyboard alone, as the page offers it; gives what was asked. */
@@ -105,7 +105,7 @@ const answerByKeyboard = async (page: Page): Promise<string[]> => {
       `(() => { const dialog = document.querySelector('pohf-check')?.shadowRoot.querySelector('dialog'); return dialog ? dialog.className + (dialog.querySelector('.bar.runs') ? ' runs' : '') : 'closed' })()`,
     )
     if (state === 'closed') return asked
-    const truth = state.endsWith(' runs') ? await truthNow() : undefined
+    const truth = state.endsWith(' runs') ? await readOpenProbe() : undefined
     if (truth && !answered.has(truth.id) && truth.kind === 'choose') {
       asked.push((await page.locator('pohf-check dialog h2').textContent()) ?? '')
       await sleep(600)
@@ -120,11 +120,11 @@ const answerByKeyboard = async (page: Page): Promise<string[]> => {
 const enrolInBrowser = async (
   page: Page,
   enrolUrl: string,
-  words: Words,
+  words: Messages,
   name: string,
 ): Promise<string[]> => {
   await page.goto(enrolUrl)
-  await lookAt(page, `${name}-1-consent`)
+  await saveScreenshot(page, `${name}-1-consent`)
   const submit = page.locator('#step-consent button.main')
   await submit.click()
   await page.locator('.result:not(:empty)').waitFor()
@@ -136,17 +136,17 @@ const enrolInBrowser = async (
   await page.keyboard.press('Enter')
   await page.locator('#step-codes').waitFor()
   const codes = ((await page.locator('.codes').textContent()) ?? '').split('\n')
-  await lookAt(page, `${name}-2-codes`)
+  await saveScreenshot(page, `${name}-2-codes`)
   await page.keyboard.press('Tab')
   await page.locator('#step-codes button').focus()
   await page.keyboard.press('Enter')
   await page.locator('#step-check pohf-check').waitFor()
-  await lookAt(page, `${name}-3-check`)
+  await saveScreenshot(page, `${name}-3-check`)
   const check = page.locator('pohf-check')
   assert.equal(await check.locator('.box').getAttribute('lang'), words.language)
   await check.locator('button.btn').focus()
   await page.keyboard.press('Enter')
-  await lookAt(page, `${name}-3-ask`)
+  await saveScreenshot(page, `${name}-3-ask`)
   await page.locator('pohf-check dialog .actions button').nth(1).focus()
   await page.keyboard.press('Enter')
   const asked = await answerByKeyboard(page)
@@ -154,13 +154,13 @@ const enrolInBrowser = async (
   for (const text of asked)
     assert.match(text, words.language === 'de' ? /^Wählen Sie das Wort „/ : /^Choose the word “/)
   await page.locator('#step-done:visible').waitFor({ timeout: 20_000 })
-  await lookAt(page, `${name}-4-done`)
+  await saveScreenshot(page, `${name}-4-done`)
   return codes
 }
 
-const agent = await registerPaying(harness, 'live', 'shop@example.com')
+const agent = await registerConfirmedAgent(harness, 'live', 'shop@example.com')
 
-const scenes: readonly (readonly [string, View, Authenticator])[] = [
+const ceremonyCases: readonly (readonly [string, View, Authenticator])[] = [
   ['phone-light', { width: 320, dark: false }, { transport: 'internal', direct: false }],
   ['desk-dark', { width: 1280, dark: true }, { transport: 'usb', direct: true }],
   [
@@ -172,14 +172,14 @@ const scenes: readonly (readonly [string, View, Authenticator])[] = [
 ]
 
 /** The person looks at the recording of the check, with the keyboard alone. */
-const lookAtRecording = async (page: Page, words: Words, name: string): Promise<void> => {
+const viewRecording = async (page: Page, words: Messages, name: string): Promise<void> => {
   await page.getByRole('link', { name: words.me.replay }).first().focus()
   await page.keyboard.press('Enter')
   const slider = page.getByRole('slider')
   await slider.waitFor()
   assert.equal(await page.locator('html').getAttribute('lang'), words.language)
   await page.emulateMedia({ reducedMotion: 'reduce' })
-  await lookAt(page, `${name}-6-recording`)
+  await saveScreenshot(page, `${name}-6-recording`)
   await slider.focus()
   await page.keyboard.press('Home')
   assert.equal(await slider.inputValue(), '0')
@@ -191,13 +191,13 @@ const lookAtRecording = async (page: Page, words: Words, name: string): Promise<
   await page.goBack()
   await page.getByRole('link', { name: words.me.replay }).first().waitFor()
 }
-for (const [name, view, authenticator] of scenes)
+for (const [name, view, authenticator] of ceremonyCases)
   test(
     `${name}: a person enrols in Chromium (${authenticator.transport}, ${authenticator.direct ? 'direct' : 'none'}), and @pohf/verify believes the credential`,
     { skip },
     async () => {
       const { context, page } = await openPerson(view, authenticator)
-      const words = wordsOf(view.locale?.startsWith('de') ? 'de' : 'en')
+      const words = messagesOf(view.locale?.startsWith('de') ? 'de' : 'en')
       const faults: string[] = []
       page.on('pageerror', (error) => faults.push(error.message))
       const { memberId, enrolUrl } = await invite(harness, agent.apiKey)
@@ -233,14 +233,14 @@ for (const [name, view, authenticator] of scenes)
       )
       await page.getByRole('link', { name: words.seeData }).click()
       await page.getByText(memberId).waitFor()
-      await lookAt(page, `${name}-5-me`)
-      await lookAtRecording(page, words, name)
+      await saveScreenshot(page, `${name}-5-me`)
+      await viewRecording(page, words, name)
       await page.getByRole('button', { name: words.me.renewCodes }).focus()
       await page.keyboard.press('Enter')
       await page.getByText(words.me.renewed).waitFor()
       const renewed = ((await page.locator('.codes').textContent()) ?? '').split('\n')
       assert.deepEqual([renewed.length, renewed.some((code) => codes.includes(code))], [8, false])
-      await lookAt(page, `${name}-5-new-codes`)
+      await saveScreenshot(page, `${name}-5-new-codes`)
       await page.getByRole('button', { name: words.codesKept }).click()
       await page.locator('#new-codes').waitFor({ state: 'hidden' })
       const download = page.waitForEvent('download')
@@ -248,7 +248,7 @@ for (const [name, view, authenticator] of scenes)
       assert.equal((await download).suggestedFilename(), 'pohf-my-data.json')
       await page.getByRole('button', { name: words.me.signOut }).click()
       await page.getByRole('button', { name: words.me.signIn }).waitFor()
-      await lookAt(page, `${name}-7-sign-in`)
+      await saveScreenshot(page, `${name}-7-sign-in`)
       await page.getByRole('button', { name: words.me.signIn }).click()
       await page.getByRole('button', { name: words.me.withdraw }).click()
       await page.locator('.chip.stop').waitFor()
@@ -257,7 +257,7 @@ for (const [name, view, authenticator] of scenes)
       await page.getByRole('checkbox').check()
       await page.getByRole('button', { name: words.me.erase }).click()
       await page.getByText(words.me.erased).waitFor()
-      await lookAt(page, `${name}-8-erased`)
+      await saveScreenshot(page, `${name}-8-erased`)
       const gone = await harness.call('GET', `/api/agents/members/${memberId}`, { key: agent.apiKey })
       assert.equal(gone.status, 404)
       assert.deepEqual(faults, [])
@@ -273,11 +273,11 @@ test('the page speaks the language of the browser, and the switch decides', { sk
   const { enrolUrl } = await invite(harness, agent.apiKey)
   await page.goto(enrolUrl)
   assert.equal(await page.locator('html').getAttribute('lang'), 'de')
-  await lookAt(page, 'german-phone-dark')
+  await saveScreenshot(page, 'german-phone-dark')
   await page.getByRole('link', { name: 'English' }).click()
   assert.equal(await page.locator('html').getAttribute('lang'), 'en')
   assert.match((await page.locator('h1').textContent()) ?? '', /person/)
   await page.goto(`${new URL(enrolUrl).origin}/m/none`)
-  await lookAt(page, 'german-link-gone')
+  await saveScreenshot(page, 'german-link-gone')
   await context.close()
 })

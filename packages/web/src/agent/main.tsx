@@ -1,7 +1,7 @@
 import { render } from 'preact'
 import '../shared/design/pohf.css'
 import '../shared/shell/console.css'
-import type { Door } from '../shared/shell/sign-in.tsx'
+import type { SignInOptions } from '../shared/shell/sign-in.tsx'
 import { Frame } from '../shared/shell/frame.tsx'
 import { OrdersPage } from './orders/page.tsx'
 import { PurchasesPage } from './purchases/page.tsx'
@@ -14,14 +14,14 @@ const pages = [
   { path: 'webhooks', name: 'Webhooks', View: WebhooksPage },
 ] as const
 
-const door: Door = {
+const signIn: SignInOptions = {
   name: 'Console',
   heading: 'Which agent are you?',
   lead: 'Paste an API key. It stays in the memory of this tab: no cookie, nothing stored, gone with a reload. The pages speak to the public API only, with this key.',
   label: 'API key',
   placeholder: 'svc_test_…',
   pattern: /^svc_(test|live)_[A-Za-z0-9]{10,80}$/,
-  wrong: 'A key begins with svc_test_ or svc_live_. Paste it whole.',
+  invalidKeyMessage: 'A key begins with svc_test_ or svc_live_. Paste it whole.',
   button: 'Open the console',
   noKey: {
     words: 'One command makes a free test key.',
@@ -36,5 +36,5 @@ const root = document.getElementById('app')
 const issuer = document.querySelector<HTMLMetaElement>('meta[name="pohf-issuer"]')?.content
 if (root && issuer !== undefined) {
   root.replaceChildren()
-  render(<Frame pages={pages} issuer={issuer} door={door} home="/" />, root)
+  render(<Frame pages={pages} issuer={issuer} door={signIn} home="/" />, root)
 }

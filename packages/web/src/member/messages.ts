@@ -35,9 +35,9 @@ const en = {
   offline: 'The service did not answer. Check your connection and load the page again.',
   back: 'Back to what we hold about you',
 }
-export type RecordingWords = typeof en
+export type RecordingMessages = typeof en
 
-const de: RecordingWords = {
+const de: RecordingMessages = {
   title: 'Was aufgezeichnet wurde',
   loading: 'Ihre Aufzeichnung wird geöffnet',
   heading: '{seconds} Sekunden von Ihnen wurden aufgezeichnet.',
@@ -73,4 +73,4 @@ const de: RecordingWords = {
   offline: 'Der Dienst hat nicht geantwortet. Prüfen Sie die Verbindung und laden Sie die Seite neu.',
   back: 'Zurück zu dem, was wir über Sie haben',
 }
-export const recordingWords = { en, de } as const
+export const recordingMessages = { en, de } as const

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 
-type Given = {
+type FieldProps = {
   readonly id: string
   readonly label: ComponentChildren
   readonly hint?: string
@@ -11,7 +11,7 @@ type Given = {
   readonly placeholder?: string
 }
 
-const Label = ({ id, label, hint }: Pick<Given, 'id' | 'label' | 'hint'>) => (
+const Label = ({ id, label, hint }: Pick<FieldProps, 'id' | 'label' | 'hint'>) => (
   <label for={id}>
     {label}
     {hint === undefined ? null : <span class="faint"> {hint}</span>}
@@ -19,7 +19,7 @@ const Label = ({ id, label, hint }: Pick<Given, 'id' | 'label' | 'hint'>) => (
 )
 
 /** A line of text with its name above it. */
-export const TextField = (given: Given & { pattern?: string; readOnly?: boolean }) => (
+export const TextField = (given: FieldProps & { pattern?: string; readOnly?: boolean }) => (
   <div class="field">
     <Label {...given} />
     <input
@@ -37,7 +37,7 @@ export const TextField = (given: Given & { pattern?: string; readOnly?: boolean 
 )
 
 /** Some lines of text. */
-export const AreaField = (given: Given & { rows?: number }) => (
+export const TextAreaField = (given: FieldProps & { rows?: number }) => (
   <div class="field">
     <Label {...given} />
     <textarea
@@ -52,7 +52,7 @@ export const AreaField = (given: Given & { rows?: number }) => (
   </div>
 )
 
-export const NumberField = (given: Given & { min: number; max: number; step?: number }) => (
+export const NumberField = (given: FieldProps & { min: number; max: number; step?: number }) => (
   <div class="field">
     <Label {...given} />
     <input
@@ -69,7 +69,7 @@ export const NumberField = (given: Given & { min: number; max: number; step?: nu
 )
 
 export const SelectField = (
-  given: Omit<Given, 'required' | 'maxLength' | 'placeholder'> & {
+  given: Omit<FieldProps, 'required' | 'maxLength' | 'placeholder'> & {
     options: readonly (readonly [value: string, words: string])[]
   },
 ) => (
@@ -85,7 +85,7 @@ export const SelectField = (
   </div>
 )
 
-export const TickField = (given: {
+export const CheckboxField = (given: {
   id: string
   label: string
   value: boolean

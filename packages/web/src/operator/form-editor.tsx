@@ -1,17 +1,17 @@
 import type { ComponentChildren } from 'preact'
-import { AreaField, NumberField, SelectField, TextField, TickField } from './fields.tsx'
+import { TextAreaField, NumberField, SelectField, TextField, CheckboxField } from './fields.tsx'
 import {
   answerTypes,
   inputTypes,
-  nameOf,
-  replaced,
-  without,
+  keyFromLabel,
+  replaceAt,
+  removeAt,
   type AnswerField,
   type InputField,
 } from './forms.ts'
 
-type Named = { readonly name: string; readonly label: string }
-type ListGiven<T> = {
+type NamedField = { readonly name: string; readonly label: string }
+type FieldListProps<T> = {
   readonly id: string
   readonly fields: readonly T[]
   readonly onFields: (fields: T[]) => void
@@ -22,14 +22,14 @@ type ListGiven<T> = {
 const namePattern = '[a-z][a-z0-9_]{0,39}'
 
 /** Label and key of a field. The key follows the label until somebody writes one. */
-const Naming = <T extends Named>(given: {
+const FieldNameInputs = <T extends NamedField>(given: {
   id: string
   field: T
   inUse: ReadonlySet<string> | undefined
   onField: (field: T) => void
 }) => {
   const { id, field, inUse, onField } = given
-  const follows = field.name === '' || (field.name === nameOf(field.label) && !inUse?.has(field.name))
+  const follows = field.name === '' || (field.name === keyFromLabel(field.label) && !inUse?.has(field.name))
   return (
     <div class="pairs">
       <TextField
@@ -38,7 +38,7 @@ const Naming = <T extends Named>(given: {
         hint="what people read"
         maxLength={200}
         value={field.label}
-        onValue={(label) => onField({ ...field, label, ...(follows ? { name: nameOf(label) } : {}) })}
+        onValue={(label) => onField({ ...field, label, ...(follows ? { name: keyFromLabel(label) } : {}) })}
       />
       <TextField
         id={`${id}-name`}
@@ -68,14 +68,14 @@ const FieldSet = (given: { legend: string; onRemove: () => void; children: Compo
 const typeOptions = (types: Readonly<Record<string, string>>) => Object.entries(types)
 
 /** What a unit shows to the person. */
-export const InputEditor = ({ id, fields, onFields, inUse }: ListGiven<InputField>) => (
+export const InputEditor = ({ id, fields, onFields, inUse }: FieldListProps<InputField>) => (
   <div class="parts">
     {fields.map((field, index) => {
       const own = `${id}-${index}`
-      const set = (next: InputField) => onFields(replaced(fields, index, next))
+      const set = (next: InputField) => onFields(replaceAt(fields, index, next))
       return (
-        <FieldSet key={own} legend={`Shown ${index + 1}`} onRemove={() => onFields(without(fields, index))}>
-          <Naming id={own} field={field} inUse={inUse} onField={set} />
+        <FieldSet key={own} legend={`Shown ${index + 1}`} onRemove={() => onFields(removeAt(fields, index))}>
+          <FieldNameInputs id={own} field={field} inUse={inUse} onField={set} />
           <div class="pairs">
             <SelectField
               id={`${own}-type`}
@@ -84,7 +84,7 @@ export const InputEditor = ({ id, fields, onFields, inUse }: ListGiven<InputFiel
               value={field.type}
               onValue={(type) => set({ ...field, type: type as InputField['type'] })}
             />
-            <TickField
+            <CheckboxField
               id={`${own}-required`}
               label="Every item has it"
               value={field.required}
@@ -108,12 +108,16 @@ export const InputEditor = ({ id, fields, onFields, inUse }: ListGiven<InputFiel
   </div>
 )
 
-const Extras = (given: { id: string; field: AnswerField; onField: (field: AnswerField) => void }) => {
+const FieldTypeOptions = (given: {
+  id: string
+  field: AnswerField
+  onField: (field: AnswerField) => void
+}) => {
   const { id, field, onField } = given
   const [low, high] = field.ends ?? ['', '']
   if (field.type === 'choice' || field.type === 'many')
     return (
-      <AreaField
+      <TextAreaField
         id={`${id}-options`}
         label="Choices"
         hint="one on each line, 2 to 20"
@@ -166,18 +170,18 @@ const Extras = (given: { id: string; field: AnswerField; onField: (field: Answer
 }
 
 /** What the person fills in. */
-export const AnswerEditor = ({ id, fields, onFields, inUse }: ListGiven<AnswerField>) => (
+export const AnswerEditor = ({ id, fields, onFields, inUse }: FieldListProps<AnswerField>) => (
   <div class="parts">
     {fields.map((field, index) => {
       const own = `${id}-${index}`
-      const set = (next: AnswerField) => onFields(replaced(fields, index, next))
+      const set = (next: AnswerField) => onFields(replaceAt(fields, index, next))
       return (
         <FieldSet
           key={own}
           legend={`Question ${index + 1}`}
-          onRemove={() => onFields(without(fields, index))}
+          onRemove={() => onFields(removeAt(fields, index))}
         >
-          <Naming id={own} field={field} inUse={inUse} onField={set} />
+          <FieldNameInputs id={own} field={field} inUse={inUse} onField={set} />
           <div class="pairs">
             <SelectField
               id={`${own}-type`}
@@ -186,14 +190,14 @@ export const AnswerEditor = ({ id, fields, onFields, inUse }: ListGiven<AnswerFi
               value={field.type}
               onValue={(type) => set({ ...field, type: type as AnswerField['type'] })}
             />
-            <TickField
+            <CheckboxField
               id={`${own}-required`}
               label="Must be answered"
               value={field.required}
               onValue={(required) => set({ ...field, required })}
             />
           </div>
-          <Extras id={own} field={field} onField={set} />
+          <FieldTypeOptions id={own} field={field} onField={set} />
           <TextField
             id={`${own}-help`}
             label="Help"

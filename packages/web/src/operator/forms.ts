@@ -18,7 +18,7 @@ export const answerTypes: Readonly<Record<AnswerField['type'], string>> = {
 }
 
 /** The key of a field out of its label, as long as nobody names it otherwise. */
-export const nameOf = (label: string): string =>
+export const keyFromLabel = (label: string): string =>
   label
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '_')
@@ -27,13 +27,13 @@ export const nameOf = (label: string): string =>
     .replace(/_+$/, '')
 
 /** A field as its type allows: what belongs to another type is left out, and what the type needs is there. */
-export const tidy = (field: AnswerField): AnswerField => {
+export const normalizeField = (field: AnswerField): AnswerField => {
   const { name, label, type, required, help } = field
   const plain = { name, label, type, required, ...(help === undefined || help === '' ? {} : { help }) }
   switch (type) {
     case 'choice':
     case 'many':
-      return { ...plain, options: linesOf((field.options ?? []).join('\n')) }
+      return { ...plain, options: nonEmptyLines((field.options ?? []).join('\n')) }
     case 'scale': {
       const ends = field.ends ?? ['', '']
       return {
@@ -52,12 +52,12 @@ export const tidy = (field: AnswerField): AnswerField => {
 }
 
 /** The list with one of its entries another. */
-export const replaced = <T>(list: readonly T[], index: number, value: T): T[] =>
+export const replaceAt = <T>(list: readonly T[], index: number, value: T): T[] =>
   list.map((one, at) => (at === index ? value : one))
-export const without = <T>(list: readonly T[], index: number): T[] => list.filter((_, at) => at !== index)
+export const removeAt = <T>(list: readonly T[], index: number): T[] => list.filter((_, at) => at !== index)
 
 /** Lines of a text, without the empty ones. */
-export const linesOf = (text: string): string[] =>
+export const nonEmptyLines = (text: string): string[] =>
   text
     .split('\n')
     .map((line) => line.trim())

@@ -2,7 +2,7 @@ import { render } from 'preact'
 import '../shared/design/pohf.css'
 import '../shared/shell/console.css'
 import './operator.css'
-import type { Door } from '../shared/shell/sign-in.tsx'
+import type { SignInOptions } from '../shared/shell/sign-in.tsx'
 import { Frame } from '../shared/shell/frame.tsx'
 import { AppealsPage } from './appeals/page.tsx'
 import { OffersPage } from './offers/page.tsx'
@@ -15,14 +15,14 @@ const pages = [
   { path: 'workflows', name: 'Workflows', View: WorkflowsPage },
 ] as const
 
-const door: Door = {
+const signIn: SignInOptions = {
   name: 'Operators',
   heading: 'Which operator are you?',
   lead: 'Paste your operator key. It stays in the memory of this tab: no cookie, nothing stored, gone with a reload. All that you do here stands in the audit log under your name.',
   label: 'Operator key',
   placeholder: 'svc_op_…',
   pattern: /^svc_op_[A-Za-z0-9]{10,80}$/,
-  wrong: 'An operator key begins with svc_op_. Paste it whole.',
+  invalidKeyMessage: 'An operator key begins with svc_op_. Paste it whole.',
   button: 'Open the operators’ pages',
   noKey: {
     words: 'Whoever runs the machine makes the first operator there; operators make further ones.',
@@ -35,5 +35,5 @@ const root = document.getElementById('app')
 const issuer = document.querySelector<HTMLMetaElement>('meta[name="pohf-issuer"]')?.content
 if (root && issuer !== undefined) {
   root.replaceChildren()
-  render(<Frame pages={pages} issuer={issuer} door={door} />, root)
+  render(<Frame pages={pages} issuer={issuer} door={signIn} />, root)
 }

@@ -1,7 +1,7 @@
 import type { Result } from '@pohf/verify'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Seal } from '../shared/design/seal.tsx'
-import { checkHere } from '../shared/credential/check.ts'
+import { verifyInBrowser } from '../shared/credential/check.ts'
 import { outcomeOf } from '../shared/credential/outcome.ts'
 import { ResultView } from './result.tsx'
 
@@ -132,7 +132,7 @@ export const VerifyPage = ({ issuer }: { issuer: string }) => {
       if (mine === run.current) setPhase({ name: 'checking', slow: true })
     }, 300)
     try {
-      const result = await checkHere(text, issuer, challenge)
+      const result = await verifyInBrowser(text, issuer, challenge)
       if (mine !== run.current) return
       setPhase({ name: 'done', jwt: text, result, nowSeconds: Math.floor(Date.now() / 1_000) })
     } catch (error) {

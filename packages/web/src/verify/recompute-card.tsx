@@ -1,7 +1,7 @@
 import type { Claims } from '@pohf/verify'
 import { useState } from 'preact/hooks'
-import { Lines } from '../shared/credential/check-list.tsx'
-import type { Line } from '../shared/credential/outcome.ts'
+import { CheckList } from '../shared/credential/check-list.tsx'
+import type { CheckLine } from '../shared/credential/outcome.ts'
 import { recomputeText } from './recompute.ts'
 
 /** Far above the longest recording there is; a larger file is not one. */
@@ -10,7 +10,7 @@ const bytesMax = 16_000_000
 /** For who was given the opened recording: the same scorer, here, on the same records. */
 export const RecomputeCard = ({ claims }: { claims: Claims }) => {
   const [text, setText] = useState('')
-  const [lines, setLines] = useState<readonly Line[]>([])
+  const [lines, setLines] = useState<readonly CheckLine[]>([])
   const [busy, setBusy] = useState(false)
   const run = async (given: string) => {
     if (given.trim() === '') return
@@ -81,7 +81,7 @@ export const RecomputeCard = ({ claims }: { claims: Claims }) => {
         </p>
       </form>
       <div role="status" aria-busy={busy} id="recomputed">
-        {lines.length === 0 ? null : <Lines lines={lines} />}
+        {lines.length === 0 ? null : <CheckList lines={lines} />}
       </div>
     </section>
   )

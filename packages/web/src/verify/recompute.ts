@@ -1,12 +1,12 @@
 import type { TelemetryRecord } from '@pohf/protocol/telemetry'
-import type { Recomputed } from '@pohf/scorer'
+import type { RecomputeResult } from '@pohf/scorer'
 import { checkChunks, readRecording, type Claims } from '@pohf/verify'
-import type { Line } from '../shared/credential/outcome.ts'
+import type { CheckLine } from '../shared/credential/outcome.ts'
 import { componentNames } from '../shared/credential/messages.ts'
 
-const good = (text: string): Line => ({ sign: '✓', text })
-const bad = (text: string): Line => ({ sign: '✗', text })
-const note = (text: string): Line => ({ sign: '–', text })
+const good = (text: string): CheckLine => ({ sign: '✓', text })
+const bad = (text: string): CheckLine => ({ sign: '✗', text })
+const note = (text: string): CheckLine => ({ sign: '–', text })
 
 const parse = (text: string): unknown => {
   try {
@@ -17,7 +17,7 @@ const parse = (text: string): unknown => {
 }
 
 /** What came out, in lines; the last one is the answer. */
-const linesOf = (result: Recomputed): Line[] => {
+const recomputeLines = (result: RecomputeResult): CheckLine[] => {
   if (result.type === 'unknown') return [bad(`It cannot be scored again: ${result.reason}.`)]
   const { score, assumed, differences } = result
   const parts = Object.entries(score.components).flatMap(([name, value]) =>
@@ -39,7 +39,7 @@ const linesOf = (result: Recomputed): Line[] => {
 }
 
 /** Checks an opened recording against a credential and scores it again. Nothing leaves the page. */
-export const recomputeText = async (text: string, claims: Claims): Promise<Line[]> => {
+export const recomputeText = async (text: string, claims: Claims): Promise<CheckLine[]> => {
   const recording = readRecording(parse(text))
   if (!recording || !claims.telemetry)
     return [bad('This is not an opened session: paste the answer of GET /api/agents/sessions/{id}/chunks')]
@@ -63,6 +63,6 @@ export const recomputeText = async (text: string, claims: Claims): Promise<Line[
     good(
       `All ${claims.telemetry.n} chunks are the ones this credential commits to; chain and signatures hold`,
     ),
-    ...linesOf(recompute(records, recording.opening.kind, claims, inputModel)),
+    ...recomputeLines(recompute(records, recording.opening.kind, claims, inputModel)),
   ]
 }

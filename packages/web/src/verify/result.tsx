@@ -4,13 +4,13 @@ import { useEffect, useRef } from 'preact/hooks'
 import { CopyId } from '../shared/design/copy-id.tsx'
 import { useDigest } from '../shared/design/digest.ts'
 import { Seal } from '../shared/design/seal.tsx'
-import { Lines } from '../shared/credential/check-list.tsx'
-import { allChecks, factsOf, summaryOf, type Outcome } from '../shared/credential/outcome.ts'
+import { CheckList } from '../shared/credential/check-list.tsx'
+import { allChecks, claimFacts, summarizeChecks, type Outcome } from '../shared/credential/outcome.ts'
 import { RecomputeCard } from './recompute-card.tsx'
 import { componentNames, decimals, limitsOf } from '../shared/credential/messages.ts'
 
 type Score = { readonly claims: Claims; readonly quality: number; readonly tone: Outcome['tone'] }
-const Measured = ({ claims, quality, tone }: Score) => {
+const Measurements = ({ claims, quality, tone }: Score) => {
   const measured = Object.entries(claims.components ?? {}).flatMap(([name, value]) =>
     value === null ? [] : [{ name: componentNames[name] ?? name, value }],
   )
@@ -64,7 +64,7 @@ const Facts = ({ claims }: { claims: Claims }) => (
       Claims
     </h2>
     <dl class="facts">
-      {factsOf(claims).map(([label, value, form]) => (
+      {claimFacts(claims).map(([label, value, form]) => (
         <div key={label}>
           <dt>{label}</dt>
           <dd class="num">{form === 'id' ? <CopyId value={value} label={label} /> : value}</dd>
@@ -78,14 +78,14 @@ const Facts = ({ claims }: { claims: Claims }) => (
   </section>
 )
 
-type Shown = {
+type VerificationResult = {
   readonly outcome: Outcome
   readonly result: Result
   readonly nowSeconds: number
   readonly issuer: string
 }
 
-const Hero = ({ shown, onRetry }: { shown: Shown; onRetry: () => void }) => {
+const Hero = ({ shown, onRetry }: { shown: VerificationResult; onRetry: () => void }) => {
   const { outcome } = shown
   const heading = useRef<HTMLHeadingElement>(null)
   const bytes = useDigest(outcome.claims?.jti)
@@ -131,10 +131,14 @@ const Hero = ({ shown, onRetry }: { shown: Shown; onRetry: () => void }) => {
   )
 }
 
-type Given = { readonly shown: Shown; readonly onRetry: () => void; readonly another: ComponentChildren }
+type ResultViewProps = {
+  readonly shown: VerificationResult
+  readonly onRetry: () => void
+  readonly another: ComponentChildren
+}
 
 /** The answer, from the sentence down to the last claim, and the way to the next one. */
-export const ResultView = ({ shown, onRetry, another }: Given) => {
+export const ResultView = ({ shown, onRetry, another }: ResultViewProps) => {
   const { outcome, result, nowSeconds } = shown
   const { claims } = outcome
   const quality = claims?.quality
@@ -143,16 +147,16 @@ export const ResultView = ({ shown, onRetry, another }: Given) => {
       <Hero shown={shown} onRetry={onRetry} />
       <div class="grid">
         {claims && quality !== undefined ? (
-          <Measured claims={claims} quality={quality} tone={outcome.tone} />
+          <Measurements claims={claims} quality={quality} tone={outcome.tone} />
         ) : null}
         <section class="card pad" aria-labelledby="checked">
           <h2 class="h3" id="checked">
             Checked here, in your browser
           </h2>
-          <Lines lines={summaryOf(result.checks, claims, nowSeconds)} />
+          <CheckList lines={summarizeChecks(result.checks, claims, nowSeconds)} />
           <details>
             <summary>Every check, one by one</summary>
-            <Lines lines={allChecks(result.checks)} />
+            <CheckList lines={allChecks(result.checks)} />
           </details>
         </section>
         {claims ? <Facts claims={claims} /> : null}

@@ -1,31 +1,31 @@
 import type { ComponentChildren } from 'preact'
 import type { Values } from './draft.ts'
-import { lengthMaxOf, type Fault } from './fields.ts'
+import { lengthMaxOf, type FieldError } from './fields.ts'
 import type { AnswerField } from './wire.ts'
-import { fill, type Words } from './messages.ts'
+import { fill, type Messages } from './messages.ts'
 
-type Given = {
-  readonly words: Words
+type FieldProps = {
+  readonly words: Messages
   readonly field: AnswerField
   readonly value: unknown
-  readonly fault: Fault | undefined
+  readonly fault: FieldError | undefined
   readonly onValue: (value: unknown) => void
 }
 export const fieldId = (field: AnswerField): string => `f-${field.name}`
 
-const describedBy = ({ field, fault }: Given): string | undefined =>
+const describedBy = ({ field, fault }: FieldProps): string | undefined =>
   [field.help === undefined ? '' : `${fieldId(field)}-help`, fault ? `${fieldId(field)}-fault` : '']
     .filter((id) => id !== '')
     .join(' ') || undefined
 
-const Label = ({ words, field }: Given) => (
+const Label = ({ words, field }: FieldProps) => (
   <>
     {field.label}
     {field.required ? null : <span class="small muted"> ({words.task.optional})</span>}
   </>
 )
 
-const Notes = ({ words, field, fault }: Given) => (
+const Notes = ({ words, field, fault }: FieldProps) => (
   <>
     {field.help === undefined ? null : (
       <p class="small muted" id={`${fieldId(field)}-help`}>
@@ -40,7 +40,15 @@ const Notes = ({ words, field, fault }: Given) => (
   </>
 )
 
-const Group = ({ given, kind, children }: { given: Given; kind: string; children: ComponentChildren }) => (
+const Group = ({
+  given,
+  kind,
+  children,
+}: {
+  given: FieldProps
+  kind: string
+  children: ComponentChildren
+}) => (
   <fieldset
     class="field"
     aria-describedby={describedBy(given)}
@@ -63,7 +71,15 @@ const columnsOf = (count: number) => ({
   '--half': count > 6 ? Math.ceil(count / 2) : count,
 })
 
-const Options = ({ given, options, look }: { given: Given; options: readonly Option[]; look: string }) => {
+const Options = ({
+  given,
+  options,
+  look,
+}: {
+  given: FieldProps
+  options: readonly Option[]
+  look: string
+}) => {
   const { field, value, onValue } = given
   const isMany = field.type === 'many'
   const chosen = (Array.isArray(value) ? value : []) as readonly unknown[]
@@ -90,7 +106,7 @@ const Options = ({ given, options, look }: { given: Given; options: readonly Opt
   )
 }
 
-const Writing = (given: Given) => {
+const TextInput = (given: FieldProps) => {
   const { words, field, value, fault, onValue } = given
   const text = typeof value === 'string' ? value : ''
   const max = lengthMaxOf(field)
@@ -125,9 +141,9 @@ const Writing = (given: Given) => {
   )
 }
 
-const Field = (given: Given) => {
+const Field = (given: FieldProps) => {
   const { words, field } = given
-  if (field.type === 'line' || field.type === 'paragraph') return <Writing {...given} />
+  if (field.type === 'line' || field.type === 'paragraph') return <TextInput {...given} />
   if (field.type === 'yes_no')
     return (
       <Group given={given} kind="yes_no">
@@ -180,10 +196,10 @@ export const AnswerForm = ({
   faults,
   onValues,
 }: {
-  words: Words
+  words: Messages
   form: readonly AnswerField[]
   values: Values
-  faults: ReadonlyMap<string, Fault>
+  faults: ReadonlyMap<string, FieldError>
   onValues: (values: Values) => void
 }) => (
   <section class="card pad answer" aria-labelledby="answer">

@@ -1,5 +1,5 @@
 /** A call that was not answered as asked. */
-export class Failed extends Error {
+export class ApiError extends Error {
   readonly code: string
   readonly requestId: string | undefined
   /** Fields that were refused, by their path. */
@@ -12,7 +12,7 @@ export class Failed extends Error {
   }
 }
 
-type Refused = {
+type ErrorResponse = {
   readonly error?: string
   readonly message?: string
   readonly requestId?: string
@@ -20,8 +20,8 @@ type Refused = {
 }
 
 /** How far the service's clock is ahead of this device's, by the last answer. */
-let aheadMs = 0
-export const serverNow = (): number => Date.now() + aheadMs
+let clockOffsetMs = 0
+export const serverNow = (): number => Date.now() + clockOffsetMs
 
 /** Asks our own service, as the person who is signed in: the browser sends the cookie, no script sees it. */
 export const call = async <T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T> => {
@@ -33,12 +33,12 @@ export const call = async <T>(method: 'GET' | 'POST', path: string, body?: unkno
     cache: 'no-store',
     signal: AbortSignal.timeout(20_000),
   }).catch(() => undefined)
-  const answer = (await response?.json().catch(() => undefined)) as (T & Refused) | undefined
+  const answer = (await response?.json().catch(() => undefined)) as (T & ErrorResponse) | undefined
   const date = Date.parse(response?.headers.get('date') ?? '')
-  if (Number.isFinite(date)) aheadMs = date - Date.now()
+  if (Number.isFinite(date)) clockOffsetMs = date - Date.now()
   if (response?.ok && answer !== undefined) return answer
-  if (!answer) throw new Failed('unreachable', '')
-  throw new Failed(
+  if (!answer) throw new ApiError('unreachable', '')
+  throw new ApiError(
     answer.error ?? 'failed',
     answer.message ?? '',
     answer.requestId,
@@ -46,5 +46,5 @@ export const call = async <T>(method: 'GET' | 'POST', path: string, body?: unkno
   )
 }
 
-export const failedOf = (error: unknown): Failed =>
-  error instanceof Failed ? error : new Failed('failed', error instanceof Error ? error.message : '')
+export const toApiError = (error: unknown): ApiError =>
+  error instanceof ApiError ? error : new ApiError('failed', error instanceof Error ? error.message : '')

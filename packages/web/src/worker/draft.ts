@@ -18,14 +18,14 @@ export const readDraft = (assignmentId: string): Draft => {
   }
   return { values: {} }
 }
-export const keepDraft = (assignmentId: string, draft: Draft): void => {
+export const saveDraft = (assignmentId: string, draft: Draft): void => {
   try {
     sessionStorage.setItem(keyOf(assignmentId), JSON.stringify(draft))
   } catch {
     // As above.
   }
 }
-export const dropDraft = (assignmentId: string): void => {
+export const deleteDraft = (assignmentId: string): void => {
   try {
     sessionStorage.removeItem(keyOf(assignmentId))
   } catch {

@@ -1,24 +1,24 @@
 import { useState } from 'preact/hooks'
-import { call, failedOf, type Failed } from './api.ts'
-import { dateText, momentText, starsText, worthText } from './format.ts'
-import { instead, useLoaded } from './use-query.tsx'
-import { hrefOf, Title, Trouble, type Page } from './parts.tsx'
-import { chipOf, payOf } from './status.ts'
-import type { Book, Earnings, Payout, Summary } from './wire.ts'
-import { fill, type Words } from './messages.ts'
+import { call, toApiError, type ApiError } from './api.ts'
+import { dateText, dateTimeText, starsText, usdText } from './format.ts'
+import { fallbackView, useQuery } from './use-query.tsx'
+import { hrefOf, Title, ErrorNote, type PageContext } from './parts.tsx'
+import { statusTone, payableStars } from './status.ts'
+import type { StarsAccount, Earnings, Payout, AssignmentSummary } from './wire.ts'
+import { fill, type Messages } from './messages.ts'
 
 const PayoutForm = ({
   page: { words },
   book,
   onDone,
 }: {
-  page: Page
-  book: Book
+  page: PageContext
+  book: StarsAccount
   onDone: (payout: Payout) => void
 }) => {
   const [text, setText] = useState(String(book.vestedStars))
   const [busy, setBusy] = useState(false)
-  const [failed, setFailed] = useState<Failed>()
+  const [failed, setFailed] = useState<ApiError>()
   const [wrong, setWrong] = useState(false)
   const stars = /^[1-9]\d{0,8}$/.test(text.trim()) ? Number(text) : undefined
   const fits = stars !== undefined && stars <= book.vestedStars
@@ -31,7 +31,7 @@ const PayoutForm = ({
     try {
       onDone(await call<Payout>('POST', 'payout', { mode: book.mode, stars }))
     } catch (error) {
-      setFailed(failedOf(error))
+      setFailed(toApiError(error))
     }
     setBusy(false)
   }
@@ -39,7 +39,7 @@ const PayoutForm = ({
     <form class="stack payout" onSubmit={(event) => void send(event)} noValidate>
       <h3>{words.earnings.payout}</h3>
       <p class="muted small">{words.earnings.payoutLead}</p>
-      {failed ? <Trouble words={words} failed={failed} /> : null}
+      {failed ? <ErrorNote words={words} failed={failed} /> : null}
       <label for={`stars-${book.mode}`}>{words.earnings.payoutStars}</label>
       <input
         id={`stars-${book.mode}`}
@@ -68,9 +68,17 @@ const PayoutForm = ({
   )
 }
 
-const BookCard = ({ page, book, onPayout }: { page: Page; book: Book; onPayout: () => void }) => {
+const StarsAccountCard = ({
+  page,
+  book,
+  onPayout,
+}: {
+  page: PageContext
+  book: StarsAccount
+  onPayout: () => void
+}) => {
   const { words, locale } = page
-  const [asked, setAsked] = useState<Payout>()
+  const [payoutRequest, setPayoutRequest] = useState<Payout>()
   const isTest = book.mode === 'test'
   const rows = [
     ['vested', book.vestedStars],
@@ -92,7 +100,7 @@ const BookCard = ({ page, book, onPayout }: { page: Page; book: Book; onPayout: 
           <div key={name} class={name}>
             <dt>{words.earnings[name]}</dt>
             <dd class="num">{starsText(words, stars)}</dd>
-            <dd class="num muted small">{isTest ? '' : worthText(stars, locale)}</dd>
+            <dd class="num muted small">{isTest ? '' : usdText(stars, locale)}</dd>
           </div>
         ))}
       </dl>
@@ -100,17 +108,17 @@ const BookCard = ({ page, book, onPayout }: { page: Page; book: Book; onPayout: 
         <p class="muted">{fill(words.earnings.nextVests, { date: dateText(book.nextVestsAt, locale) })}</p>
       )}
       {isTest ? <p class="muted small">{words.earnings.payoutTest}</p> : null}
-      {asked ? (
+      {payoutRequest ? (
         <p class="note ok" role="status">
-          {fill(words.earnings.payoutDone, { id: asked.requestId })}
+          {fill(words.earnings.payoutDone, { id: payoutRequest.requestId })}
         </p>
       ) : null}
-      {!isTest && !asked && book.vestedStars > 0 ? (
+      {!isTest && !payoutRequest && book.vestedStars > 0 ? (
         <PayoutForm
           page={page}
           book={book}
           onDone={(payout) => {
-            setAsked(payout)
+            setPayoutRequest(payout)
             onPayout()
           }}
         />
@@ -119,22 +127,24 @@ const BookCard = ({ page, book, onPayout }: { page: Page; book: Book; onPayout: 
   )
 }
 
-const Line = ({ page: { words, locale }, one }: { page: Page; one: Summary }) => (
+const EarningsRow = ({ page: { words, locale }, one }: { page: PageContext; one: AssignmentSummary }) => (
   <li>
     <a class="row" href={hrefOf(`/work/${encodeURIComponent(one.assignmentId)}`)}>
       <span class="what">
         <b>{one.title}</b>
-        <span class="small muted num">{momentText(one.deliveredAt ?? one.claimedAt, locale)}</span>
+        <span class="small muted num">{dateTimeText(one.deliveredAt ?? one.claimedAt, locale)}</span>
       </span>
       <span class="sum">
-        <span class={`num ${one.status === 'accepted' ? '' : 'muted'}`}>{starsText(words, payOf(one))}</span>
-        <span class={`chip ${chipOf(one.status)}`}>{words.status[one.status]}</span>
+        <span class={`num ${one.status === 'accepted' ? '' : 'muted'}`}>
+          {starsText(words, payableStars(one))}
+        </span>
+        <span class={`chip ${statusTone(one.status)}`}>{words.status[one.status]}</span>
       </span>
     </a>
   </li>
 )
 
-const saidOf = (words: Words, { books, assignments }: Earnings): string => {
+const earningsHeadline = (words: Messages, { books, assignments }: Earnings): string => {
   const { earnings: text } = words
   const book = books.find(({ mode }) => mode === 'live') ?? books[0]
   if (!book || (assignments.length === 0 && book.vestedStars + book.vestingStars + book.paidStars === 0))
@@ -145,19 +155,19 @@ const saidOf = (words: Words, { books, assignments }: Earnings): string => {
     : text.nothingLeft
 }
 
-export const EarningsPage = (page: Page) => {
+export const EarningsPage = (page: PageContext) => {
   const { words } = page
-  const loaded = useLoaded(() => call<Earnings>('GET', 'earnings'))
-  const other = instead(page, loaded)
+  const loaded = useQuery(() => call<Earnings>('GET', 'earnings'))
+  const other = fallbackView(page, loaded)
   if (other || !loaded.value) return other
   const { books, assignments } = loaded.value
-  const said = saidOf(words, loaded.value)
+  const said = earningsHeadline(words, loaded.value)
   return (
     <>
       <Title text={said} />
       <p class="lead">{said === words.earnings.none ? words.earnings.noneLead : words.earnings.lead}</p>
       {books.map((book) => (
-        <BookCard key={book.mode} page={page} book={book} onPayout={loaded.again} />
+        <StarsAccountCard key={book.mode} page={page} book={book} onPayout={loaded.again} />
       ))}
       <section aria-labelledby="mine">
         <h2 class="h3" id="mine">
@@ -166,7 +176,7 @@ export const EarningsPage = (page: Page) => {
         {assignments.length === 0 ? <p class="muted gap">{words.earnings.workNone}</p> : null}
         <ul class="rows">
           {assignments.map((one) => (
-            <Line key={one.assignmentId} page={page} one={one} />
+            <EarningsRow key={one.assignmentId} page={page} one={one} />
           ))}
         </ul>
       </section>

@@ -2,7 +2,7 @@ import type { Values } from './draft.ts'
 import type { AnswerField } from './wire.ts'
 
 /** What is wrong with one field. */
-export type Fault = 'missing' | 'long'
+export type FieldError = 'missing' | 'long'
 
 export const lengthMaxOf = (field: AnswerField): number =>
   field.maxLength ?? (field.type === 'line' ? 200 : 5_000)
@@ -16,7 +16,7 @@ const valueOf = (field: AnswerField, values: Values): unknown => {
 }
 
 /** The answer as it is sent: what was left empty is left out. */
-export const answerOf = (form: readonly AnswerField[], values: Values): Record<string, unknown> =>
+export const answerFromValues = (form: readonly AnswerField[], values: Values): Record<string, unknown> =>
   Object.fromEntries(
     form.flatMap((field) => {
       const value = valueOf(field, values)
@@ -24,7 +24,7 @@ export const answerOf = (form: readonly AnswerField[], values: Values): Record<s
     }),
   )
 
-export const faultOf = (field: AnswerField, values: Values): Fault | undefined => {
+export const validateField = (field: AnswerField, values: Values): FieldError | undefined => {
   const value = valueOf(field, values)
   if (isEmpty(value)) return field.required ? 'missing' : undefined
   if (typeof value === 'string' && value.length > lengthMaxOf(field)) return 'long'

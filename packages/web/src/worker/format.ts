@@ -1,21 +1,21 @@
-import { fill, type Words } from './messages.ts'
+import { fill, type Messages } from './messages.ts'
 
 /** Stars are hundredths of a dollar. */
 const starsPerUsd = 100
 
 const localeOf = (): string => document.documentElement.lang
 
-export const starsText = (words: Words, stars: number): string =>
+export const starsText = (words: Messages, stars: number): string =>
   stars === 1 ? words.starsOne : fill(words.stars, { n: stars.toLocaleString(localeOf()) })
 
-export const worthText = (stars: number, locale: string): string =>
+export const usdText = (stars: number, locale: string): string =>
   `${(stars / starsPerUsd).toLocaleString(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2 })} USD`
 
-export const minutesText = (words: Words, minutes: number): string =>
+export const minutesText = (words: Messages, minutes: number): string =>
   minutes < 1 ? words.minutesLess : fill(words.minutes, { n: Math.round(minutes) })
 
 /** How long that is: whole minutes, and seconds under two of them. */
-export const durationText = ({ duration }: Words, ms: number): string => {
+export const durationText = ({ duration }: Messages, ms: number): string => {
   const seconds = Math.max(0, Math.round(ms / 1_000))
   if (seconds < 120) return fill(duration.seconds, { s: seconds })
   const minutes = Math.floor(seconds / 60)
@@ -29,7 +29,7 @@ export const countText = (n: number, one: string, many: string): string => (n ==
 export const dateText = (instant: string, locale: string): string =>
   new Date(instant).toLocaleDateString(locale, { day: 'numeric', month: 'long', year: 'numeric' })
 
-export const momentText = (instant: string, locale: string): string =>
+export const dateTimeText = (instant: string, locale: string): string =>
   new Date(instant).toLocaleString(locale, {
     day: 'numeric',
     month: 'short',
@@ -38,5 +38,5 @@ export const momentText = (instant: string, locale: string): string =>
   })
 
 /** The two marks that the reading of a quality needs: what counts at all, and what is good. */
-export const qualityName = (quality: number): 'high' | 'good' | 'low' =>
+export const qualityLevel = (quality: number): 'high' | 'good' | 'low' =>
   quality >= 0.75 ? 'high' : quality >= 0.6 ? 'good' : 'low'

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { hrefOf, type Page } from './parts.tsx'
+import { hrefOf, type PageContext } from './parts.tsx'
 
 /** The menu and the page under it. */
 export const Frame = ({
@@ -7,7 +7,7 @@ export const Frame = ({
   place,
   children,
 }: {
-  page: Page
+  page: PageContext
   place: 'list' | 'earnings' | 'task'
   children: ComponentChildren
 }) => (

@@ -1,20 +1,20 @@
 import { useEffect, useState } from 'preact/hooks'
-import { call, failedOf, serverNow, type Failed } from './api.ts'
-import { countText, durationText, minutesText, starsText, worthText } from './format.ts'
-import { instead, useLoaded } from './use-query.tsx'
-import { hrefOf, Title, Trouble, type Page } from './parts.tsx'
-import type { Assignment, Summary, Task, Tasks } from './wire.ts'
-import { fill, type Words } from './messages.ts'
+import { call, toApiError, serverNow, type ApiError } from './api.ts'
+import { countText, durationText, minutesText, starsText, usdText } from './format.ts'
+import { fallbackView, useQuery } from './use-query.tsx'
+import { hrefOf, Title, ErrorNote, type PageContext } from './parts.tsx'
+import type { Assignment, AssignmentSummary, Task, Tasks } from './wire.ts'
+import { fill, type Messages } from './messages.ts'
 
 const refreshMs = 30_000
 /** The service counts no further. */
 const countMax = 100
 
-const waitsText = (n: number): string => (n >= countMax ? `${countMax}+` : String(n))
+const availableText = (n: number): string => (n >= countMax ? `${countMax}+` : String(n))
 
 const taskPath = (assignmentId: string): string => hrefOf(`/work/${encodeURIComponent(assignmentId)}`)
 
-const Current = ({ words, current }: { words: Words; current: Summary }) => (
+const CurrentTask = ({ words, current }: { words: Messages; current: AssignmentSummary }) => (
   <section class="card pad current" aria-labelledby="current">
     <p class="small muted" id="current">
       {words.list.currentTitle}
@@ -29,9 +29,17 @@ const Current = ({ words, current }: { words: Words; current: Summary }) => (
   </section>
 )
 
-const TaskCard = ({ page: { words, locale }, task, barred }: { page: Page; task: Task; barred: boolean }) => {
+const TaskCard = ({
+  page: { words, locale },
+  task,
+  barred,
+}: {
+  page: PageContext
+  task: Task
+  barred: boolean
+}) => {
   const [busy, setBusy] = useState(false)
-  const [failed, setFailed] = useState<Failed>()
+  const [failed, setFailed] = useState<ApiError>()
   const take = async () => {
     setBusy(true)
     setFailed(undefined)
@@ -40,7 +48,7 @@ const TaskCard = ({ page: { words, locale }, task, barred }: { page: Page; task:
       const { assignmentId } = await call<Assignment>('POST', 'claim', { workflowId, mode })
       location.assign(taskPath(assignmentId))
     } catch (error) {
-      setFailed(failedOf(error))
+      setFailed(toApiError(error))
       setBusy(false)
     }
   }
@@ -60,7 +68,7 @@ const TaskCard = ({ page: { words, locale }, task, barred }: { page: Page; task:
           <dd>
             <b class="num">{starsText(words, task.rewardStars)}</b>
             {task.mode === 'live' ? (
-              <span class="small muted num"> {worthText(task.rewardStars, locale)}</span>
+              <span class="small muted num"> {usdText(task.rewardStars, locale)}</span>
             ) : null}
           </dd>
         </div>
@@ -70,10 +78,10 @@ const TaskCard = ({ page: { words, locale }, task, barred }: { page: Page; task:
         </div>
         <div>
           <dt>{words.list.left}</dt>
-          <dd class="num">{waitsText(task.available)}</dd>
+          <dd class="num">{availableText(task.available)}</dd>
         </div>
       </dl>
-      {failed ? <Trouble words={words} failed={failed} /> : null}
+      {failed ? <ErrorNote words={words} failed={failed} /> : null}
       {barred ? null : (
         <button
           type="button"
@@ -89,16 +97,16 @@ const TaskCard = ({ page: { words, locale }, task, barred }: { page: Page; task:
   )
 }
 
-export const ListPage = (page: Page) => {
+export const ListPage = (page: PageContext) => {
   const { words } = page
-  const loaded = useLoaded(() => call<Tasks>('GET', 'tasks'))
+  const loaded = useQuery(() => call<Tasks>('GET', 'tasks'))
   useEffect(() => {
     const timer = setInterval(() => {
       if (document.visibilityState === 'visible') loaded.again()
     }, refreshMs)
     return () => clearInterval(timer)
   }, [])
-  const other = instead(page, loaded)
+  const other = fallbackView(page, loaded)
   if (other || !loaded.value) return other
   const { tasks, current } = loaded.value
   return (
@@ -109,7 +117,7 @@ export const ListPage = (page: Page) => {
         }
       />
       <p class="lead">{tasks.length === 0 ? words.list.noneLead : words.list.lead}</p>
-      {current ? <Current words={words} current={current} /> : null}
+      {current ? <CurrentTask words={words} current={current} /> : null}
       {current && tasks.length > 0 ? <p class="muted small">{words.list.finishFirst}</p> : null}
       <ul class="tasks">
         {tasks.map((task) => (

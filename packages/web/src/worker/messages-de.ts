@@ -1,6 +1,6 @@
-import type { Words } from './messages.ts'
+import type { Messages } from './messages.ts'
 
-export const german: Words = {
+export const german: Messages = {
   menu: { label: 'Ihre Arbeit', list: 'Arbeit', earnings: 'Verdienst', me: 'Ihre Daten' },
   loading: 'Einen Moment …',
   test: 'Test',

@@ -260,7 +260,7 @@ export const english = {
     failed: 'something went wrong.',
   } as Readonly<Record<string, string>>,
 }
-export type Words = typeof english
+export type Messages = typeof english
 
 export const fill = (text: string, values: Readonly<Record<string, string | number>>): string =>
   text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))

@@ -1,9 +1,9 @@
 import { useEffect, useRef } from 'preact/hooks'
-import type { Failed } from './api.ts'
-import { fill, type Words } from './messages.ts'
+import type { ApiError } from './api.ts'
+import { fill, type Messages } from './messages.ts'
 
 /** What every part of a page is given: its texts, and how numbers and dates are written. */
-export type Page = { readonly words: Words; readonly locale: string }
+export type PageContext = { readonly words: Messages; readonly locale: string }
 
 /** An address of ours in the language that was chosen. */
 export const hrefOf = (path: string): string => {
@@ -12,13 +12,13 @@ export const hrefOf = (path: string): string => {
 }
 
 /** What happened, why, what next. */
-export const Trouble = ({
+export const ErrorNote = ({
   words,
   failed,
   onRetry,
 }: {
-  words: Words
-  failed: Failed
+  words: Messages
+  failed: ApiError
   onRetry?: () => void
 }) => (
   <div class="note stop" role="alert">

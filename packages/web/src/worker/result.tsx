@@ -1,15 +1,15 @@
 import { useState } from 'preact/hooks'
-import { call, failedOf, serverNow, type Failed } from './api.ts'
-import { momentText, qualityName, starsText, worthText } from './format.ts'
-import { hrefOf, Title, Trouble, type Page } from './parts.tsx'
-import { chipOf, payOf } from './status.ts'
-import type { Assignment, Summary } from './wire.ts'
-import { fill, type Words } from './messages.ts'
+import { call, toApiError, serverNow, type ApiError } from './api.ts'
+import { dateTimeText, qualityLevel, starsText, usdText } from './format.ts'
+import { hrefOf, Title, ErrorNote, type PageContext } from './parts.tsx'
+import { statusTone, payableStars } from './status.ts'
+import type { Assignment, AssignmentSummary } from './wire.ts'
+import { fill, type Messages } from './messages.ts'
 
-type Said = { readonly title: string; readonly lead: string }
+type ResultText = { readonly title: string; readonly lead: string }
 
-const saidOf = ({ result }: Words, { status }: Assignment, stars: string): Said => {
-  const table: Readonly<Record<Assignment['status'], Said>> = {
+const resultTextOf = ({ result }: Messages, { status }: Assignment, stars: string): ResultText => {
+  const table: Readonly<Record<Assignment['status'], ResultText>> = {
     claimed: { title: '', lead: '' },
     delivered: { title: result.delivered, lead: result.deliveredLead },
     accepted: { title: result.accepted, lead: result.acceptedLead },
@@ -25,9 +25,9 @@ const saidOf = ({ result }: Words, { status }: Assignment, stars: string): Said 
 }
 const signs = { ok: 'ok', warn: 'warn', stop: 'stop', '': 'none' } as const
 const signOf = (assignment: Assignment) =>
-  assignment.status === 'delivered' ? 'ok' : signs[chipOf(assignment.status)]
+  assignment.status === 'delivered' ? 'ok' : signs[statusTone(assignment.status)]
 
-const Reasons = ({ words, reasons }: { words: Words; reasons: readonly string[] }) =>
+const Reasons = ({ words, reasons }: { words: Messages; reasons: readonly string[] }) =>
   reasons.length === 0 ? null : (
     <section class="card pad stack" aria-labelledby="why">
       <h2 class="h3" id="why">
@@ -41,47 +41,47 @@ const Reasons = ({ words, reasons }: { words: Words; reasons: readonly string[] 
     </section>
   )
 
-const Facts = ({ page: { words, locale }, assignment }: { page: Page; assignment: Assignment }) => {
+const Facts = ({ page: { words, locale }, assignment }: { page: PageContext; assignment: Assignment }) => {
   const { quality, deliveredAt, mode, status } = assignment
-  const pay = payOf(assignment)
+  const pay = payableStars(assignment)
   return (
     <dl class="card pad facts">
       <div>
         <dt>{words.result.paid}</dt>
         <dd class="num">
           {starsText(words, pay)}
-          {mode === 'live' ? ` · ${worthText(pay, locale)}` : ''}{' '}
-          <span class={`chip ${chipOf(status)}`}>{words.status[status]}</span>
+          {mode === 'live' ? ` · ${usdText(pay, locale)}` : ''}{' '}
+          <span class={`chip ${statusTone(status)}`}>{words.status[status]}</span>
         </dd>
       </div>
       {quality === null ? null : (
         <div>
           <dt>{words.result.quality}</dt>
-          <dd class={`num meter ${qualityName(quality)}`}>
+          <dd class={`num meter ${qualityLevel(quality)}`}>
             <span class="track" style={{ '--v': `${Math.round(quality * 100)}%` }} aria-hidden="true" />
             {fill(words.result.qualityOf, {
               n: quality.toLocaleString(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2 }),
             })}
-            , {words.result.qualityWords[qualityName(quality)]}
+            , {words.result.qualityWords[qualityLevel(quality)]}
           </dd>
         </div>
       )}
       <div>
         <dt>{deliveredAt === null ? words.result.taken : words.result.handedIn}</dt>
-        <dd class="num">{momentText(deliveredAt ?? assignment.claimedAt, locale)}</dd>
+        <dd class="num">{dateTimeText(deliveredAt ?? assignment.claimedAt, locale)}</dd>
       </div>
     </dl>
   )
 }
 
-const valueText = ({ result }: Words, value: unknown): string => {
+const valueText = ({ result }: Messages, value: unknown): string => {
   if (value === undefined || value === null) return result.empty
   if (typeof value === 'boolean') return value ? result.yes : result.no
   if (Array.isArray(value)) return value.map(String).join(', ')
   return typeof value === 'string' || typeof value === 'number' ? String(value) : JSON.stringify(value)
 }
 
-const YourAnswer = ({ words, assignment }: { words: Words; assignment: Assignment }) => {
+const YourAnswer = ({ words, assignment }: { words: Messages; assignment: Assignment }) => {
   const answer = assignment.answer as Readonly<Record<string, unknown>> | null
   if (answer === null || typeof answer !== 'object') return null
   return (
@@ -99,7 +99,7 @@ const YourAnswer = ({ words, assignment }: { words: Words; assignment: Assignmen
   )
 }
 
-const Rejection = ({ words, assignment: { rejection } }: { words: Words; assignment: Assignment }) =>
+const Rejection = ({ words, assignment: { rejection } }: { words: Messages; assignment: Assignment }) =>
   rejection === null ? null : (
     <section class="card pad stack" aria-labelledby="reason">
       <h2 class="small muted" id="reason">
@@ -122,14 +122,14 @@ const AppealForm = ({
   assignment,
   onAgain,
 }: {
-  page: Page
+  page: PageContext
   assignment: Assignment
   onAgain: () => void
 }) => {
   const [text, setText] = useState('')
   const [busy, setBusy] = useState(false)
   const [empty, setEmpty] = useState(false)
-  const [failed, setFailed] = useState<Failed>()
+  const [failed, setFailed] = useState<ApiError>()
   const { appealUntil } = assignment
   const isRejected = assignment.status === 'rejected'
   if (isRejected && (appealUntil === null || Date.parse(appealUntil) <= serverNow()))
@@ -142,10 +142,10 @@ const AppealForm = ({
     setFailed(undefined)
     try {
       const path = `assignments/${encodeURIComponent(assignment.assignmentId)}/appeal`
-      await call<Summary>('POST', path, { text: text.trim() })
+      await call<AssignmentSummary>('POST', path, { text: text.trim() })
       onAgain()
     } catch (error) {
-      setFailed(failedOf(error))
+      setFailed(toApiError(error))
       setBusy(false)
     }
   }
@@ -155,7 +155,7 @@ const AppealForm = ({
       <p class="muted">
         {appealUntil === null || !isRejected
           ? words.result.appealKnownLead
-          : fill(words.result.appealLead, { until: momentText(appealUntil, locale) })}
+          : fill(words.result.appealLead, { until: dateTimeText(appealUntil, locale) })}
       </p>
       <label for="appeal">{words.result.appealLabel}</label>
       <textarea
@@ -175,7 +175,7 @@ const AppealForm = ({
           {words.result.appealEmpty}
         </p>
       ) : null}
-      {failed ? <Trouble words={words} failed={failed} /> : null}
+      {failed ? <ErrorNote words={words} failed={failed} /> : null}
       <button class="btn main wide" type="submit" disabled={busy}>
         {words.result.appealSend}
       </button>
@@ -183,7 +183,7 @@ const AppealForm = ({
   )
 }
 
-const Appeal = ({ words, assignment: { appeal } }: { words: Words; assignment: Assignment }) =>
+const Appeal = ({ words, assignment: { appeal } }: { words: Messages; assignment: Assignment }) =>
   appeal === null ? null : (
     <section class="card pad stack" aria-labelledby="appealed">
       <h2 class="h3" id="appealed">
@@ -204,7 +204,7 @@ const Appeal = ({ words, assignment: { appeal } }: { words: Words; assignment: A
   )
 
 /** Paid, and held against the person: an item whose right answer was known. */
-const isMissedKnown = ({ status, reasons, appeal }: Assignment): boolean =>
+const hasMissedKnownAnswer = ({ status, reasons, appeal }: Assignment): boolean =>
   status === 'accepted' && appeal === null && reasons.includes('known_answer_missed')
 
 /** What became of a unit: in one sentence, then why, then what next. */
@@ -213,13 +213,13 @@ export const Result = ({
   assignment,
   onAgain,
 }: {
-  page: Page
+  page: PageContext
   assignment: Assignment
   onAgain: () => void
 }) => {
   const { words } = page
   const { status } = assignment
-  const said = saidOf(words, assignment, starsText(words, assignment.rewardStars))
+  const said = resultTextOf(words, assignment, starsText(words, assignment.rewardStars))
   return (
     <>
       <Title text={said.title} sign={signOf(assignment)} />
@@ -229,7 +229,7 @@ export const Result = ({
       </p>
       <Rejection words={words} assignment={assignment} />
       <Appeal words={words} assignment={assignment} />
-      {status === 'rejected' || isMissedKnown(assignment) ? (
+      {status === 'rejected' || hasMissedKnownAnswer(assignment) ? (
         <AppealForm page={page} assignment={assignment} onAgain={onAgain} />
       ) : null}
       <Reasons words={words} reasons={assignment.reasons} />

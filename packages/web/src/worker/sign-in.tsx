@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
-import { hrefOf, Title, type Page } from './parts.tsx'
+import { hrefOf, Title, type PageContext } from './parts.tsx'
 
 /** The one script of the members' pages that speaks with the authenticator. */
-type Passkeys = {
+type PasskeyScript = {
   readonly signInByPasskey: (page: {
     readonly words: { readonly waitDevice: string; readonly failed: Readonly<Record<string, string>> }
     readonly say: (text: string) => void
@@ -10,14 +10,14 @@ type Passkeys = {
 }
 const passkeysPath = '/assets/passkey.js'
 
-export const SignIn = ({ words }: Page) => {
+export const SignIn = ({ words }: PageContext) => {
   const [said, setSaid] = useState('')
   const [busy, setBusy] = useState(false)
   const signIn = async () => {
     setBusy(true)
     setSaid(words.signIn.wait)
     try {
-      const { signInByPasskey } = (await import(/* @vite-ignore */ passkeysPath)) as Passkeys
+      const { signInByPasskey } = (await import(/* @vite-ignore */ passkeysPath)) as PasskeyScript
       await signInByPasskey({
         words: { waitDevice: words.signIn.waitDevice, failed: words.failed },
         say: setSaid,

@@ -2,7 +2,7 @@ import type { Assignment } from './wire.ts'
 
 type Status = Assignment['status']
 
-const chips: Readonly<Record<Status, 'ok' | 'warn' | 'stop' | ''>> = {
+const statusTones: Readonly<Record<Status, 'ok' | 'warn' | 'stop' | ''>> = {
   claimed: 'warn',
   delivered: 'warn',
   accepted: 'ok',
@@ -17,8 +17,8 @@ const chips: Readonly<Record<Status, 'ok' | 'warn' | 'stop' | ''>> = {
 const unpaid: ReadonlySet<Status> = new Set(['refused', 'not_verified', 'returned', 'ran_out'])
 
 /** What it pays, or may still pay. */
-export const payOf = ({ status, rewardStars }: Pick<Assignment, 'status' | 'rewardStars'>): number =>
+export const payableStars = ({ status, rewardStars }: Pick<Assignment, 'status' | 'rewardStars'>): number =>
   unpaid.has(status) ? 0 : rewardStars
 
 /** The colour that stands for a state; the word stands beside it. */
-export const chipOf = (status: Status): (typeof chips)[Status] => chips[status]
+export const statusTone = (status: Status): (typeof statusTones)[Status] => statusTones[status]

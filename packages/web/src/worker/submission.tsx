@@ -1,13 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { call, failedOf, type Failed } from './api.ts'
-import { dropDraft, keepDraft, type Values } from './draft.ts'
-import { Title, Trouble } from './parts.tsx'
+import { call, toApiError, type ApiError } from './api.ts'
+import { deleteDraft, saveDraft, type Values } from './draft.ts'
+import { Title, ErrorNote } from './parts.tsx'
 import type { Assignment } from './wire.ts'
-import type { Words } from './messages.ts'
+import type { Messages } from './messages.ts'
 
 /** Scoring takes a second or two; a busy service is given a minute before the person is asked. */
-const triesMax = 40
-const pauseMs = 1_500
+const attemptsMax = 40
+const retryDelayMs = 1_500
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Asks until the recording has been looked at. */
@@ -16,15 +16,15 @@ const deliver = async (path: string, body: unknown): Promise<Assignment> => {
     try {
       return await call<Assignment>('POST', path, body)
     } catch (error) {
-      const { code } = failedOf(error)
-      if ((code !== 'session_not_ready' && code !== 'rate_limited') || tries >= triesMax) throw error
-      await pause(code === 'rate_limited' ? 4 * pauseMs : pauseMs)
+      const { code } = toApiError(error)
+      if ((code !== 'session_not_ready' && code !== 'rate_limited') || tries >= attemptsMax) throw error
+      await pause(code === 'rate_limited' ? 4 * retryDelayMs : retryDelayMs)
     }
 }
 
 /** From the end of the recording to the service's word on it. */
-export const Handing = (given: {
-  words: Words
+export const Submission = (given: {
+  words: Messages
   assignmentId: string
   /** A recording that was finished before the page was loaded again. */
   sessionId: string | undefined
@@ -38,7 +38,7 @@ export const Handing = (given: {
 }) => {
   const { words, assignmentId, values, answer } = given
   const [step, setStep] = useState(0)
-  const [failed, setFailed] = useState<Failed>()
+  const [failed, setFailed] = useState<ApiError>()
   const sessionId = useRef(given.sessionId)
   const run = async () => {
     setFailed(undefined)
@@ -47,23 +47,23 @@ export const Handing = (given: {
         setStep(0)
         sessionId.current = (await given.finish())?.sessionId
         if (sessionId.current === undefined) return given.onLost(words.failed['failed'] ?? '')
-        keepDraft(assignmentId, { values, sessionId: sessionId.current })
+        saveDraft(assignmentId, { values, sessionId: sessionId.current })
       }
       setStep(1)
       const path = `assignments/${encodeURIComponent(assignmentId)}/deliver`
       const next = await deliver(path, { sessionId: sessionId.current, answer })
       setStep(2)
-      dropDraft(assignmentId)
+      deleteDraft(assignmentId)
       given.onDone(next)
     } catch (error) {
-      const trouble = failedOf(error)
+      const trouble = toApiError(error)
       // The unit has moved on without us: its own page says where to.
       if (trouble.code === 'order_conflict') {
-        dropDraft(assignmentId)
+        deleteDraft(assignmentId)
         given.onAgain()
       }
       if (trouble.code === 'validation_failed') {
-        keepDraft(assignmentId, { values })
+        saveDraft(assignmentId, { values })
         given.onLost(trouble.message)
       }
       setFailed(trouble)
@@ -91,7 +91,7 @@ export const Handing = (given: {
               {words.handing.slow}
             </p>
           ) : (
-            <Trouble words={words} failed={failed} />
+            <ErrorNote words={words} failed={failed} />
           )}
           <div class="act">
             <button type="button" class="btn main wide" onClick={() => void run()}>

@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks'
 import type { Assignment, InputField } from './wire.ts'
-import { fill, type Words } from './messages.ts'
+import { fill, type Messages } from './messages.ts'
 
 /** The address where it is an https one: nothing else is loaded or opened. */
-const addressOf = (value: string): URL | undefined => {
+const parseUrl = (value: string): URL | undefined => {
   const url = URL.parse(value)
   return url?.protocol === 'https:' ? url : undefined
 }
 
-const Picture = ({ words, label, src }: { words: Words; label: string; src: string }) => {
+const InputImage = ({ words, label, src }: { words: Messages; label: string; src: string }) => {
   const [tries, setTries] = useState(0)
   const [failed, setFailed] = useState(false)
   const [large, setLarge] = useState(false)
@@ -48,10 +48,10 @@ const Picture = ({ words, label, src }: { words: Words; label: string; src: stri
   )
 }
 
-const Value = ({ words, field, value }: { words: Words; field: InputField; value: string }) => {
-  const address = field.type === 'text' ? undefined : addressOf(value)
+const InputValue = ({ words, field, value }: { words: Messages; field: InputField; value: string }) => {
+  const address = field.type === 'text' ? undefined : parseUrl(value)
   if (!address) return <p class="text">{value}</p>
-  if (field.type === 'image') return <Picture words={words} label={field.label} src={address.href} />
+  if (field.type === 'image') return <InputImage words={words} label={field.label} src={address.href} />
   const { host } = address
   return (
     <>
@@ -73,7 +73,7 @@ const Value = ({ words, field, value }: { words: Words; field: InputField; value
 }
 
 /** What the buyer sent along for this one unit. */
-export const Given = ({ words, assignment }: { words: Words; assignment: Assignment }) => {
+export const TaskInput = ({ words, assignment }: { words: Messages; assignment: Assignment }) => {
   const values = (assignment.input ?? {}) as Readonly<Record<string, unknown>>
   const shown = assignment.inputForm.filter(({ name }) => {
     const value = values[name]
@@ -88,7 +88,7 @@ export const Given = ({ words, assignment }: { words: Words; assignment: Assignm
       {shown.map((field) => (
         <div key={field.name} class="given">
           <h3 class="small muted">{field.label}</h3>
-          <Value words={words} field={field} value={String(values[field.name])} />
+          <InputValue words={words} field={field} value={String(values[field.name])} />
         </div>
       ))}
     </section>

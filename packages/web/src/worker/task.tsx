@@ -1,23 +1,23 @@
-import { attend, type Attending } from '@pohf/tag/attend'
+import { startAttendedSession, type AttendedSession } from '@pohf/tag/attend'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { AnswerForm, fieldId } from './answer-form.tsx'
-import { call, serverNow, type Failed } from './api.ts'
-import { dropDraft, keepDraft, readDraft, type Values } from './draft.ts'
-import { answerOf, faultOf, type Fault } from './fields.ts'
-import { countText, durationText, minutesText, starsText, worthText } from './format.ts'
-import { Given } from './task-input.tsx'
-import { Handing } from './submission.tsx'
-import { instead, useLoaded } from './use-query.tsx'
-import { Title, Trouble, type Page } from './parts.tsx'
+import { call, serverNow, type ApiError } from './api.ts'
+import { deleteDraft, saveDraft, readDraft, type Values } from './draft.ts'
+import { answerFromValues, validateField, type FieldError } from './fields.ts'
+import { countText, durationText, minutesText, starsText, usdText } from './format.ts'
+import { TaskInput } from './task-input.tsx'
+import { Submission } from './submission.tsx'
+import { fallbackView, useQuery } from './use-query.tsx'
+import { Title, ErrorNote, type PageContext } from './parts.tsx'
 import { Result } from './result.tsx'
-import type { Assignment, Summary } from './wire.ts'
-import { fill, type Words } from './messages.ts'
+import type { Assignment, AssignmentSummary } from './wire.ts'
+import { fill, type Messages } from './messages.ts'
 
 const pathOf = (assignmentId: string, act = ''): string =>
   `assignments/${encodeURIComponent(assignmentId)}${act}`
 
 /** The time that is left, counted by the service's clock. Told aloud twice, shown always. */
-const TimeLeft = ({ words, dueAt, onOver }: { words: Words; dueAt: string; onOver: () => void }) => {
+const TimeLeft = ({ words, dueAt, onOver }: { words: Messages; dueAt: string; onOver: () => void }) => {
   const [left, setLeft] = useState(Date.parse(dueAt) - serverNow())
   const isOver = left <= 0
   useEffect(() => {
@@ -40,33 +40,33 @@ const TimeLeft = ({ words, dueAt, onOver }: { words: Words; dueAt: string; onOve
   )
 }
 
-const GiveBack = ({
+const ReturnTask = ({
   words,
   assignment,
   onGiven,
 }: {
-  words: Words
+  words: Messages
   assignment: Assignment
   onGiven: () => void
 }) => {
-  const [asks, setAsks] = useState(false)
-  const [failed, setFailed] = useState<Failed>()
+  const [isConfirming, setIsConfirming] = useState(false)
+  const [failed, setFailed] = useState<ApiError>()
   const question = useRef<HTMLParagraphElement>(null)
   useEffect(() => {
-    if (asks) question.current?.focus()
-  }, [asks])
-  const give = async () => {
+    if (isConfirming) question.current?.focus()
+  }, [isConfirming])
+  const returnUnit = async () => {
     try {
-      await call<Summary>('POST', pathOf(assignment.assignmentId, '/return'), {})
-      dropDraft(assignment.assignmentId)
+      await call<AssignmentSummary>('POST', pathOf(assignment.assignmentId, '/return'), {})
+      deleteDraft(assignment.assignmentId)
       onGiven()
     } catch (error) {
-      setFailed(error as Failed)
+      setFailed(error as ApiError)
     }
   }
-  if (!asks)
+  if (!isConfirming)
     return (
-      <button type="button" class="btn quiet" onClick={() => setAsks(true)}>
+      <button type="button" class="btn quiet" onClick={() => setIsConfirming(true)}>
         {words.task.giveBack}
       </button>
     )
@@ -75,12 +75,12 @@ const GiveBack = ({
       <p ref={question} tabIndex={-1}>
         {words.task.giveBackSure}
       </p>
-      {failed ? <Trouble words={words} failed={failed} /> : null}
+      {failed ? <ErrorNote words={words} failed={failed} /> : null}
       <p class="actions">
-        <button type="button" class="btn" onClick={() => void give()}>
+        <button type="button" class="btn" onClick={() => void returnUnit()}>
           {words.task.giveBackYes}
         </button>
-        <button type="button" class="btn" onClick={() => setAsks(false)}>
+        <button type="button" class="btn" onClick={() => setIsConfirming(false)}>
           {words.task.giveBackNo}
         </button>
       </p>
@@ -96,7 +96,7 @@ const Steps = ({ assignment }: { assignment: Assignment }) => (
   </ol>
 )
 
-const Instructions = ({ words, assignment }: { words: Words; assignment: Assignment }) =>
+const Instructions = ({ words, assignment }: { words: Messages; assignment: Assignment }) =>
   assignment.instructions === null ? null : (
     <section class="card pad" aria-labelledby="buyer">
       <h2 class="small muted" id="buyer">
@@ -109,7 +109,7 @@ const Instructions = ({ words, assignment }: { words: Words; assignment: Assignm
 type Progress = { readonly done: number; readonly of: number }
 type Phase = 'brief' | 'opening' | 'working' | 'handing'
 
-const Brief = ({
+const TaskBrief = ({
   page: { words, locale },
   assignment,
   busy,
@@ -117,7 +117,7 @@ const Brief = ({
   hasDraft,
   onBegin,
 }: {
-  page: Page
+  page: PageContext
   assignment: Assignment
   busy: boolean
   ended: string | undefined
@@ -137,7 +137,7 @@ const Brief = ({
     ) : null}
     <p class="lead num">
       {starsText(words, assignment.rewardStars)}
-      {assignment.mode === 'live' ? ` (${worthText(assignment.rewardStars, locale)})` : ''},{' '}
+      {assignment.mode === 'live' ? ` (${usdText(assignment.rewardStars, locale)})` : ''},{' '}
       {minutesText(words, assignment.estMinutes)}
       {assignment.mode === 'test' ? <span class="chip test">{words.test}</span> : null}
     </p>
@@ -170,7 +170,7 @@ const Brief = ({
   </>
 )
 
-const Bar = ({
+const SubmitBar = ({
   words,
   assignment,
   progress,
@@ -178,7 +178,7 @@ const Bar = ({
   onHandIn,
   onOver,
 }: {
-  words: Words
+  words: Messages
   assignment: Assignment
   progress: Progress
   said: string
@@ -209,31 +209,31 @@ const Bar = ({
 )
 
 /** One unit from the first look to the hand-over. */
-const Claimed = ({
+const ClaimedTask = ({
   page,
   assignment,
   onChanged,
   onAgain,
 }: {
-  page: Page
+  page: PageContext
   assignment: Assignment
   onChanged: (next: Assignment) => void
   onAgain: () => void
 }) => {
   const { words } = page
   const { assignmentId, answerForm } = assignment
-  const [kept] = useState(() => readDraft(assignmentId))
-  const [values, setValues] = useState<Values>(kept.values)
-  const [phase, setPhase] = useState<Phase>(kept.sessionId === undefined ? 'brief' : 'handing')
+  const [savedDraft] = useState(() => readDraft(assignmentId))
+  const [values, setValues] = useState<Values>(savedDraft.values)
+  const [phase, setPhase] = useState<Phase>(savedDraft.sessionId === undefined ? 'brief' : 'handing')
   const [progress, setProgress] = useState<Progress>({ done: 0, of: 3 })
   const [lost, setLost] = useState(false)
   const [ended, setEnded] = useState<string>()
   const [usesWords, setUsesWords] = useState(false)
-  const [faults, setFaults] = useState<ReadonlyMap<string, Fault>>(new Map())
+  const [faults, setFaults] = useState<ReadonlyMap<string, FieldError>>(new Map())
   const [said, setSaid] = useState('')
   /** Handed in before the last question: it goes by itself after it. */
-  const [waits, setWaits] = useState(false)
-  const attending = useRef<Attending>(undefined)
+  const [submitsWhenDone, setSubmitsWhenDone] = useState(false)
+  const attending = useRef<AttendedSession>(undefined)
 
   const begin = (withWords: boolean) => {
     setPhase('opening')
@@ -242,11 +242,11 @@ const Claimed = ({
     setUsesWords(withWords)
     const onFailed = ({ code }: { code: string }) => {
       attending.current = undefined
-      setWaits(false)
+      setSubmitsWhenDone(false)
       setEnded(words.failed[code] ?? words.failed['failed'] ?? '')
       setPhase('brief')
     }
-    void attend({
+    void startAttendedSession({
       site: assignment.site,
       kind: 'work',
       challenge: assignment.challenge,
@@ -267,13 +267,13 @@ const Claimed = ({
   }
   const change = (next: Values) => {
     setValues(next)
-    keepDraft(assignmentId, { values: next })
+    saveDraft(assignmentId, { values: next })
     setFaults((now) => new Map([...now].filter(([name]) => next[name] === values[name])))
   }
   const handIn = () => {
     const found = new Map(
       answerForm.flatMap((field) => {
-        const fault = faultOf(field, values)
+        const fault = validateField(field, values)
         return fault ? [[field.name, fault] as const] : []
       }),
     )
@@ -286,22 +286,22 @@ const Claimed = ({
     }
     if (progress.done < progress.of) {
       setSaid(words.task.waitsForQuestions)
-      setWaits(true)
+      setSubmitsWhenDone(true)
     } else setPhase('handing')
   }
   useEffect(() => {
-    if (waits && phase === 'working' && progress.done >= progress.of) setPhase('handing')
-  }, [waits, phase, progress])
+    if (submitsWhenDone && phase === 'working' && progress.done >= progress.of) setPhase('handing')
+  }, [submitsWhenDone, phase, progress])
 
   if (phase === 'handing')
     return (
-      <Handing
+      <Submission
         words={words}
         assignmentId={assignmentId}
-        sessionId={kept.sessionId}
+        sessionId={savedDraft.sessionId}
         finish={() => attending.current?.finish()}
         values={values}
-        answer={answerOf(answerForm, values)}
+        answer={answerFromValues(answerForm, values)}
         onDone={onChanged}
         onAgain={onAgain}
         onLost={(why) => {
@@ -310,8 +310,8 @@ const Claimed = ({
         }}
       />
     )
-  const giveBack = (
-    <GiveBack
+  const returnTask = (
+    <ReturnTask
       words={words}
       assignment={assignment}
       onGiven={() => {
@@ -324,7 +324,7 @@ const Claimed = ({
     return (
       <>
         <Title text={assignment.title} />
-        <Brief
+        <TaskBrief
           page={page}
           assignment={assignment}
           busy={phase === 'opening'}
@@ -332,7 +332,7 @@ const Claimed = ({
           hasDraft={Object.keys(values).length > 0}
           onBegin={begin}
         />
-        <div>{giveBack}</div>
+        <div>{returnTask}</div>
         <div class="act">
           <p class="small muted num">
             <TimeLeft words={words} dueAt={assignment.dueAt} onOver={onAgain} />
@@ -362,7 +362,7 @@ const Claimed = ({
         <Steps assignment={assignment} />
       </details>
       <Instructions words={words} assignment={assignment} />
-      <Given words={words} assignment={assignment} />
+      <TaskInput words={words} assignment={assignment} />
       <AnswerForm words={words} form={answerForm} values={values} faults={faults} onValues={change} />
       {progress.done < progress.of ? (
         <div class="small muted">
@@ -373,7 +373,7 @@ const Claimed = ({
               class="btn quiet"
               onClick={() => {
                 setUsesWords(true)
-                attending.current?.takeWords()
+                attending.current?.switchToWords()
               }}
             >
               {words.task.takeWords}
@@ -381,8 +381,8 @@ const Claimed = ({
           )}
         </div>
       ) : null}
-      <div>{giveBack}</div>
-      <Bar
+      <div>{returnTask}</div>
+      <SubmitBar
         words={words}
         assignment={assignment}
         progress={progress}
@@ -394,11 +394,11 @@ const Claimed = ({
   )
 }
 
-export const TaskPage = ({ assignmentId, ...page }: Page & { assignmentId: string }) => {
-  const loaded = useLoaded(() => call<Assignment>('GET', pathOf(assignmentId)))
-  const other = instead(page, loaded)
+export const TaskPage = ({ assignmentId, ...page }: PageContext & { assignmentId: string }) => {
+  const loaded = useQuery(() => call<Assignment>('GET', pathOf(assignmentId)))
+  const other = fallbackView(page, loaded)
   if (other || !loaded.value) return other
   if (loaded.value.status === 'claimed')
-    return <Claimed page={page} assignment={loaded.value} onChanged={loaded.set} onAgain={loaded.again} />
+    return <ClaimedTask page={page} assignment={loaded.value} onChanged={loaded.set} onAgain={loaded.again} />
   return <Result page={page} assignment={loaded.value} onAgain={loaded.again} />
 }

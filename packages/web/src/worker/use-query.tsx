@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
-import { failedOf, type Failed } from './api.ts'
-import { hrefOf, Title, Trouble, type Page } from './parts.tsx'
+import { toApiError, type ApiError } from './api.ts'
+import { hrefOf, Title, ErrorNote, type PageContext } from './parts.tsx'
 import { SignIn } from './sign-in.tsx'
-import type { Words } from './messages.ts'
+import type { Messages } from './messages.ts'
 
-const Bones = ({ words }: { words: Words }) => (
+const Skeleton = ({ words }: { words: Messages }) => (
   <div class="bones" role="status">
     <span class="hidden">{words.loading}</span>
     <div class="bone tall" />
@@ -15,15 +15,15 @@ const Bones = ({ words }: { words: Words }) => (
   </div>
 )
 
-type Loaded<T> = { readonly value?: T; readonly failed?: Failed; readonly slow: boolean }
+type QueryState<T> = { readonly value?: T; readonly failed?: ApiError; readonly slow: boolean }
 
 /** Fetches once, and again when asked; a newer failure does not take away what is there. */
-export const useLoaded = <T,>(fetchIt: () => Promise<T>) => {
-  const [state, setState] = useState<Loaded<T>>({ slow: false })
+export const useQuery = <T,>(fetchIt: () => Promise<T>) => {
+  const [state, setState] = useState<QueryState<T>>({ slow: false })
   const again = (): void => {
     void fetchIt().then(
       (value) => setState({ value, slow: false }),
-      (error: unknown) => setState((now) => ({ ...now, failed: failedOf(error), slow: false })),
+      (error: unknown) => setState((now) => ({ ...now, failed: toApiError(error), slow: false })),
     )
   }
   useEffect(() => {
@@ -34,7 +34,7 @@ export const useLoaded = <T,>(fetchIt: () => Promise<T>) => {
   return { ...state, again, set: (value: T) => setState({ value, slow: false }) }
 }
 
-const NotMember = ({ words }: { words: Words }) => (
+const EnrolmentRequired = ({ words }: { words: Messages }) => (
   <>
     <Title text={words.member.title} />
     <p class="lead">{words.member.lead}</p>
@@ -53,12 +53,12 @@ const NotMember = ({ words }: { words: Words }) => (
 )
 
 /** What stands in place of a page that could not be fetched; undefined where it could. */
-export const instead = (page: Page, loaded: Loaded<unknown> & { again: () => void }) => {
+export const fallbackView = (page: PageContext, loaded: QueryState<unknown> & { again: () => void }) => {
   if (loaded.value !== undefined) return undefined
   const { failed } = loaded
-  if (!failed) return loaded.slow ? <Bones words={page.words} /> : <div class="bones" />
+  if (!failed) return loaded.slow ? <Skeleton words={page.words} /> : <div class="bones" />
   if (failed.code === 'sign_in_required') return <SignIn {...page} />
-  if (failed.code === 'member_not_enrolled') return <NotMember words={page.words} />
+  if (failed.code === 'member_not_enrolled') return <EnrolmentRequired words={page.words} />
   return (
     <>
       <Title
@@ -71,7 +71,7 @@ export const instead = (page: Page, loaded: Loaded<unknown> & { again: () => voi
           </a>
         </p>
       ) : (
-        <Trouble words={page.words} failed={failed} onRetry={loaded.again} />
+        <ErrorNote words={page.words} failed={failed} onRetry={loaded.again} />
       )}
     </>
   )

@@ -8,14 +8,16 @@ import { keysMax } from '../rules.ts'
 import { countUsableKeys } from '../store.ts'
 
 /** Makes a further key. It never has a scope that the calling key lacks. */
-export const keysCreate = async (ctx: Ctx, agent: Agent, wanted: readonly Scope[]) => {
-  const beyond = wanted.filter((scope) => !agent.scopes.includes(scope))
-  if (beyond.length > 0)
-    throw new Refusal('forbidden', { message: `The calling key lacks the scope "${beyond.join('", "')}".` })
+export const keysCreate = async (ctx: Ctx, agent: Agent, requestedScopes: readonly Scope[]) => {
+  const missingScopes = requestedScopes.filter((scope) => !agent.scopes.includes(scope))
+  if (missingScopes.length > 0)
+    throw new Refusal('forbidden', {
+      message: `The calling key lacks the scope "${missingScopes.join('", "')}".`,
+    })
   return inTransaction(ctx, agent.agentId, async (tx) => {
     if ((await countUsableKeys(tx, agent.agentId)) >= keysMax)
       throw new Refusal('forbidden', { message: `An agent holds at most ${keysMax} keys. Revoke one first.` })
-    const unique = [...new Set(wanted)]
+    const unique = [...new Set(requestedScopes)]
     const { apiKey, keyId } = await addKey(tx, {
       agentId: agent.agentId,
       mode: agent.mode,

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { startHarness } from '../../../test/fixtures/harness.ts'
-import { enrolPerson, registerPaying } from '../../../test/fixtures/people/member.ts'
+import { enrolMember, registerConfirmedAgent } from '../../../test/fixtures/people/member.ts'
 
 const harness = await startHarness()
-const live = await registerPaying(harness, 'live', 'agent@example.com')
+const live = await registerConfirmedAgent(harness, 'live', 'agent@example.com')
 const sandbox = await harness.register('test')
-const ada = await enrolPerson(harness, live)
-const ben = await enrolPerson(harness, live)
+const ada = await enrolMember(harness, live)
+const ben = await enrolMember(harness, live)
 const { json: minted } = await harness.call('POST', '/api/agents/verify', {
   key: live.apiKey,
   body: { sessionId: ada.sessionId },
@@ -143,8 +143,8 @@ test('a live payment binds one human of an agent, whoever asks first; a test pay
     assert.equal((await bind(sandbox.apiKey, { ...body, memberId })).status, 200)
     assert.equal((await bind(live.apiKey, { ...body, memberId, test: true })).status, 200)
   }
-  const other = await registerPaying(harness, 'live', 'other@example.com')
-  const cleo = await enrolPerson(harness, other)
+  const other = await registerConfirmedAgent(harness, 'live', 'other@example.com')
+  const cleo = await enrolMember(harness, other)
   assert.equal((await bind(other.apiKey, { ...body, memberId: cleo.memberId })).status, 200, 'per agent')
 })
 

@@ -6,16 +6,16 @@ import { Refusal } from '../../platform/http/errors.ts'
 import { publish } from '../../platform/queue/outbox.ts'
 import { evidenceItem, resolveSession, simulatedAttention } from '../../evidence/index.ts'
 import { resolveMember } from '../../members/index.ts'
-import { mint, repeatOf, type Deps } from '../mint/mint.ts'
+import { mint, replayAnswer, type CredentialsDeps } from '../mint/mint.ts'
 import { lookUpPayment, type FindCardPayment } from './payment-look-up.ts'
 import { parsePaymentRef, publicPurchaseId, type PaymentRef } from './payment-ref.ts'
-import { notSettled, type Settled } from './payment-settled.ts'
-import { frameClaims, pairwiseSubject } from '../rules.ts'
-import { findCredentialSession, findStored, insertPaymentBinding } from '../store.ts'
+import { notSettled, type PaymentSettlement } from './payment-settled.ts'
+import { commonClaims, pairwiseSubject } from '../rules.ts'
+import { findCredentialSession, findMintedCredential, insertPaymentBinding } from '../store.ts'
 import { requireEnrolled } from '../verify-personhood.ts'
 import { requireVerified } from '../verify.ts'
 
-export type BindDeps = Deps & { readonly findCardPayment: FindCardPayment }
+export type BindDeps = CredentialsDeps & { readonly findCardPayment: FindCardPayment }
 
 type Input = {
   readonly paymentRef?: string | undefined
@@ -26,16 +26,16 @@ type Input = {
   readonly test?: boolean | undefined
 }
 
-type Human = {
+type HumanAnchor = {
   readonly by: 'session' | 'member' | 'work'
   readonly ref: string
   readonly person: string
   readonly quality: number
   readonly simulated: boolean
 }
-type Work = Awaited<ReturnType<Deps['findWorkRef']>>
+type Work = Awaited<ReturnType<CredentialsDeps['findWorkRef']>>
 
-const sessionHuman = async (tx: Tx, agent: Agent, sessionId: string): Promise<Human> => {
+const sessionAnchor = async (tx: Tx, agent: Agent, sessionId: string): Promise<HumanAnchor> => {
   const session = requireVerified(await resolveSession(tx, agent, sessionId))
   return {
     by: 'session',
@@ -46,7 +46,7 @@ const sessionHuman = async (tx: Tx, agent: Agent, sessionId: string): Promise<Hu
   }
 }
 
-const memberHuman = async (tx: Tx, agent: Agent, memberId: string): Promise<Human> => {
+const memberAnchor = async (tx: Tx, agent: Agent, memberId: string): Promise<HumanAnchor> => {
   const member = requireEnrolled(await resolveMember(tx, agent, memberId))
   return {
     by: 'member',
@@ -58,11 +58,16 @@ const memberHuman = async (tx: Tx, agent: Agent, memberId: string): Promise<Huma
 }
 
 /** Whoever did this work: the one of the session that its credential was minted for, or the one that `work` names. */
-const workHuman = async (tx: Tx, agent: Agent, workRef: string, work: Work): Promise<Human | undefined> => {
+const workAnchor = async (
+  tx: Tx,
+  agent: Agent,
+  workRef: string,
+  work: Work,
+): Promise<HumanAnchor | undefined> => {
   const key = { agentId: agent.agentId, mode: agent.mode, credentialId: workRef }
   const sessionId = workRef.startsWith('crd_') ? await findCredentialSession(tx, key) : undefined
   if (sessionId !== undefined)
-    return { ...(await sessionHuman(tx, agent, sessionId)), by: 'work', ref: workRef }
+    return { ...(await sessionAnchor(tx, agent, sessionId)), by: 'work', ref: workRef }
   const simulated = agent.mode === 'test'
   const person = work?.humanRef ?? (simulated ? workRef : undefined)
   if (person !== undefined) {
@@ -74,19 +79,19 @@ const workHuman = async (tx: Tx, agent: Agent, workRef: string, work: Work): Pro
 }
 
 /** Every human that the anchors name. In the sandbox each is simulated and they always agree. */
-const humansOf = async (tx: Tx, agent: Agent, input: Input, work: Work): Promise<Human[]> => {
+const listHumanAnchors = async (tx: Tx, agent: Agent, input: Input, work: Work): Promise<HumanAnchor[]> => {
   const { sessionId, memberId, workRef } = input
   const humans = [
-    sessionId === undefined ? undefined : await sessionHuman(tx, agent, sessionId),
-    memberId === undefined ? undefined : await memberHuman(tx, agent, memberId),
-    workRef === undefined ? undefined : await workHuman(tx, agent, workRef, work),
+    sessionId === undefined ? undefined : await sessionAnchor(tx, agent, sessionId),
+    memberId === undefined ? undefined : await memberAnchor(tx, agent, memberId),
+    workRef === undefined ? undefined : await workAnchor(tx, agent, workRef, work),
   ].filter((human) => human !== undefined)
   if (humans.length === 0)
     throw new Refusal('missing_human_anchor', { message: 'No human has delivered this work yet.' })
   return humans
 }
 
-const requireOneHuman = (humans: readonly Human[]): Human => {
+const requireOneAnchor = (humans: readonly HumanAnchor[]): HumanAnchor => {
   const [first] = humans
   if (!first) throw new Refusal('missing_human_anchor')
   const agree = humans.every((human) => human.simulated || human.person === first.person)
@@ -105,7 +110,7 @@ const paymentOf = (input: Input, work: Work): PaymentRef => {
 }
 
 /** Names the act: the same anchors are the same binding. */
-const referenceOf = (paymentRef: string, input: Input): string =>
+const bindingReference = (paymentRef: string, input: Input): string =>
   createHash('sha256')
     .update(
       JSON.stringify([
@@ -138,51 +143,51 @@ const requireAnchors = (input: Input): void => {
 }
 
 /** What is known of our own order or purchase without asking anybody else. */
-const ownSettled = async (
+const findOwnSettlement = async (
   tx: Tx,
-  deps: Deps,
+  deps: CredentialsDeps,
   agent: Agent,
   { ref, target }: PaymentRef,
-): Promise<Settled | undefined> => {
+): Promise<PaymentSettlement | undefined> => {
   if (target.kind !== 'own' || agent.mode === 'test') return undefined
   const work = await deps.findWorkRef(tx, { agentId: agent.agentId, mode: agent.mode, ref: target.id })
   if (!work?.paid) throw notSettled('unpaid', 'nothing of this name was paid for here')
   return { identity: ref }
 }
 
-type Bound = {
-  readonly human: Human
+type BindingInput = {
+  readonly human: HumanAnchor
   readonly payment: PaymentRef
-  readonly settled: Settled | undefined
+  readonly settled: PaymentSettlement | undefined
   readonly at: Date
 }
 
 /** Ties a verified human to a payment reference. Spends no credit. */
-export const bindTransaction = async (deps: BindDeps, caller: Agent, given: Input) => {
+export const bindTransaction = async (deps: BindDeps, caller: Agent, request: Input) => {
   const input: Input =
-    given.workRef === undefined ? given : { ...given, workRef: publicPurchaseId(given.workRef) }
+    request.workRef === undefined ? request : { ...request, workRef: publicPurchaseId(request.workRef) }
   // The one exception to "mode comes from the key": `test: true` writes this binding, and only it, as test.
   const agent: Agent = input.test === true ? { ...caller, mode: 'test' } : caller
   requireAnchors(input)
-  const looked = await inTransaction(deps.ctx, agent.agentId, async (tx) => {
+  const lookup = await inTransaction(deps.ctx, agent.agentId, async (tx) => {
     const { workRef } = input
-    const book = { agentId: agent.agentId, mode: agent.mode }
-    const work = workRef === undefined ? undefined : await deps.findWorkRef(tx, { ...book, ref: workRef })
+    const tenant = { agentId: agent.agentId, mode: agent.mode }
+    const work = workRef === undefined ? undefined : await deps.findWorkRef(tx, { ...tenant, ref: workRef })
     const payment = paymentOf(input, work)
-    const key = { ...book, act: 'binding', reference: referenceOf(payment.ref, input) } as const
-    const stored = await findStored(tx, key)
+    const key = { ...tenant, act: 'binding', reference: bindingReference(payment.ref, input) } as const
+    const stored = await findMintedCredential(tx, key)
     if (stored && (!stored.expired || stored.state === 'revoked'))
-      return { repeat: repeatOf<Answered>(stored) }
+      return { repeat: replayAnswer<BindingAnswer>(stored) }
     // The human first: who has none makes us ask no chain and no provider.
-    const human = requireOneHuman(await humansOf(tx, agent, input, work))
-    const own = await ownSettled(tx, deps, agent, payment)
+    const human = requireOneAnchor(await listHumanAnchors(tx, agent, input, work))
+    const own = await findOwnSettlement(tx, deps, agent, payment)
     return { key, human, payment, own, at: await readNow(tx), replaces: stored?.credentialId }
   })
-  if (looked.repeat) return looked.repeat
-  const { key, human, payment, own, replaces } = looked
+  if (lookup.repeat) return lookup.repeat
+  const { key, human, payment, own, replaces } = lookup
   const found = agent.mode === 'live' && !own ? await lookUpPayment(deps, payment, input.payee) : undefined
-  const at = found ? await inTransaction(deps.ctx, agent.agentId, readNow) : looked.at
-  const draft = draftOf(deps, agent, { human, payment, settled: own ?? found, at })
+  const at = found ? await inTransaction(deps.ctx, agent.agentId, readNow) : lookup.at
+  const draft = draftBinding(deps, agent, { human, payment, settled: own ?? found, at })
   const full = {
     key,
     ...draft,
@@ -205,7 +210,11 @@ export const bindTransaction = async (deps: BindDeps, caller: Agent, given: Inpu
 }
 
 /** A live payment binds one human per agent, under every name that it has. */
-const claimPayment = async (tx: Tx, agent: Agent, { human, payment, settled }: Bound): Promise<void> => {
+const claimPayment = async (
+  tx: Tx,
+  agent: Agent,
+  { human, payment, settled }: BindingInput,
+): Promise<void> => {
   if (agent.mode === 'test') return
   const names = new Set([payment.ref, ...(settled ? [settled.identity] : [])])
   // Always in the same order, so that two of them wait for each other and never in a circle.
@@ -215,25 +224,25 @@ const claimPayment = async (tx: Tx, agent: Agent, { human, payment, settled }: B
   }
 }
 
-type Answered = ReturnType<typeof draftOf>['answer']
+type BindingAnswer = ReturnType<typeof draftBinding>['answer']
 
-const draftOf = (deps: Deps, agent: Agent, { human, payment, settled, at }: Bound) => {
+const draftBinding = (deps: CredentialsDeps, agent: Agent, { human, payment, settled, at }: BindingInput) => {
   const { ref: paymentRef, rail } = payment
-  const frame = frameClaims({ baseUrl: deps.ctx.config.BASE_URL, mode: agent.mode, kind: 'binding', at })
+  const frame = commonClaims({ baseUrl: deps.ctx.config.BASE_URL, mode: agent.mode, kind: 'binding', at })
   const credentialId = deps.ctx.ids.make('crd_')
   const salt = Buffer.from(deps.ctx.ids.token(), 'base64url')
-  const looked = settled && {
+  const lookup = settled && {
     checked_at: frame.iat,
     ...(settled.amount === undefined ? {} : { amount: settled.amount }),
     ...(settled.currency === undefined ? {} : { currency: settled.currency }),
     ...(settled.payee === undefined ? {} : { payee: settled.payee }),
   }
   // Where nobody looked, the reference is what the agent says it is.
-  const assurance = agent.mode === 'test' ? 'test' : looked ? 'verified' : 'asserted'
+  const assurance = agent.mode === 'test' ? 'test' : lookup ? 'verified' : 'asserted'
   const sub = pairwiseSubject(deps.ctx.secrets.derive('pairwise'), agent.agentId, human.person)
   // A signed document cannot be changed: it names a member by the code from which nothing leads back after erasure.
   const humanRef = human.by === 'member' ? sub : human.ref
-  const document = { paymentRef, human: humanRef, ...looked }
+  const document = { paymentRef, human: humanRef, ...lookup }
   const claims: Omit<CredentialClaims, 'status'> = {
     ...frame,
     jti: credentialId,
@@ -248,7 +257,7 @@ const draftOf = (deps: Deps, agent: Agent, { human, payment, settled, at }: Boun
         type: human.simulated ? 'simulated' : 'payment',
       },
     ],
-    binding: { payment_ref: paymentRef, rail, assurance, human: human.by, human_ref: humanRef, ...looked },
+    binding: { payment_ref: paymentRef, rail, assurance, human: human.by, human_ref: humanRef, ...lookup },
   }
   return {
     claims,

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { startCardHarness } from '../../../test/fixtures/payments/card.ts'
-import { enrolPerson, registerPaying } from '../../../test/fixtures/people/member.ts'
+import { enrolMember, registerConfirmedAgent } from '../../../test/fixtures/people/member.ts'
 import { makeCardProvider, makePayments } from '../../payments/index.ts'
 
 const card = await startCardHarness()
-const { harness, standIn } = card
-const live = await registerPaying(harness, 'live', 'agent@example.com')
-const ada = await enrolPerson(harness, live)
-const ben = await enrolPerson(harness, live)
+const { harness, simulator } = card
+const live = await registerConfirmedAgent(harness, 'live', 'agent@example.com')
+const ada = await enrolMember(harness, live)
+const ben = await enrolMember(harness, live)
 const bind = (body: object, memberId = ada.memberId) =>
   harness.call('POST', '/api/agents/bind-transaction', { key: live.apiKey, body: { memberId, ...body } })
 const bindingOf = (jwt: string) => decodeJwt(jwt)['binding'] as Record<string, unknown>
@@ -18,9 +18,9 @@ const refusal = async (paymentRef: string, memberId?: string) => {
   return [status, json.error, json.details?.[0]?.code]
 }
 const paid = async () => {
-  const { sessionId } = await card.open(await card.liveAgent())
+  const { sessionId } = await card.openCheckout(await card.liveAgent())
   const paymentId = await card.pay(sessionId)
-  const { payments } = await standIn.control<{ payments: { id: string; chargeId: string }[] }>('state')
+  const { payments } = await simulator.control<{ payments: { id: string; chargeId: string }[] }>('state')
   return { sessionId, paymentId, chargeId: payments.find(({ id }) => id === paymentId)?.chargeId ?? '' }
 }
 
@@ -44,20 +44,20 @@ test('a payment of the operator’s account is looked up by any of its names, an
 })
 
 test('an open, a slow, a refunded and a disputed payment are not settled', async () => {
-  const open = await card.open(await card.liveAgent())
+  const open = await card.openCheckout(await card.liveAgent())
   assert.deepEqual(await refusal(open.sessionId), [422, 'payment_not_settled', 'unpaid'])
-  await standIn.control(`sessions/${open.sessionId}/pay-slowly`)
+  await simulator.control(`sessions/${open.sessionId}/pay-slowly`)
   assert.deepEqual(await refusal(open.sessionId), [422, 'payment_not_settled', 'unpaid'])
   const { sessions } = await card.state()
   const slow = String(sessions.find(({ id }) => id === open.sessionId)?.paymentId)
   assert.deepEqual(await refusal(slow), [422, 'payment_not_settled', 'unpaid'])
-  await standIn.control(`sessions/${open.sessionId}/settle`, { succeeded: true })
+  await simulator.control(`sessions/${open.sessionId}/settle`, { succeeded: true })
   assert.equal((await bind({ paymentRef: slow })).json.binding.assurance, 'verified')
 
   const refunded = await paid()
-  await standIn.control(`payments/${refunded.paymentId}/refund`, { amount: 1 })
+  await simulator.control(`payments/${refunded.paymentId}/refund`, { amount: 1 })
   const disputed = await paid()
-  await standIn.control(`payments/${disputed.paymentId}/dispute`)
+  await simulator.control(`payments/${disputed.paymentId}/dispute`)
   for (const [one, code] of [
     [refunded, 'refunded'],
     [disputed, 'disputed'],
@@ -70,7 +70,7 @@ test('an id of another account is what the agent says; a provider that is away i
   for (const paymentRef of ['pi_of_somebody_else', 'cs_of_somebody_else', 'card:stripe:ch_of_somebody_else'])
     assert.equal((await bind({ paymentRef })).json.binding.assurance, 'asserted', paymentRef)
   const { paymentId } = await paid()
-  await standIn.control('misbehave', { kind: 'error', calls: 1 })
+  await simulator.control('misbehave', { kind: 'error', calls: 1 })
   assert.deepEqual(await refusal(paymentId), [503, 'card_provider_unreachable', undefined])
   assert.equal((await bind({ paymentRef: paymentId })).json.binding.assurance, 'verified')
 })
@@ -78,11 +78,11 @@ test('an id of another account is what the agent says; a provider that is away i
 test('with a test key of the provider on a public address nothing is verified', async () => {
   const { paymentId } = await paid()
   const { ctx } = harness
-  const standing = (loopback: boolean) =>
+  const statusWith = (loopback: boolean) =>
     makePayments({ ...ctx, config: { ...ctx.config, loopback } }, makeCardProvider(ctx)).findCardPayment(
       paymentId,
     )
-  assert.deepEqual(await standing(true), { settled: true, paymentId, usdCents: 4_900n })
-  assert.equal(await standing(false), 'foreign')
+  assert.deepEqual(await statusWith(true), { settled: true, paymentId, usdCents: 4_900n })
+  assert.equal(await statusWith(false), 'foreign')
   assert.equal(await makePayments(ctx, undefined).findCardPayment(paymentId), 'foreign')
 })

@@ -6,7 +6,7 @@ import { compile, startChain, TestDollar, usdcAddress } from '@pohf/chain'
 import { decodeJwt } from 'jose'
 import { encodeFunctionData, type Address, type Hex } from 'viem'
 import { startHarness } from '../../../test/fixtures/harness.ts'
-import { enrolPerson, registerPaying } from '../../../test/fixtures/people/member.ts'
+import { enrolMember, registerConfirmedAgent } from '../../../test/fixtures/people/member.ts'
 
 /** Stands where a node should be; each test sets what it answers. */
 const behaviour: { answer: () => { status: number; body: string } | undefined } = { answer: () => undefined }
@@ -32,15 +32,15 @@ const harness = await startHarness({
   BINDING_TOKENS: `usdc:84532=${token},ousd:84532=0x${'0d'.repeat(20)},usdc:7=${token},usdc:8=${token},usdc:10=${token}`,
   BINDING_CONFIRMATIONS: String(confirmations),
 })
-const live = await registerPaying(harness, 'live', 'agent@example.com')
-const ada = await enrolPerson(harness, live)
-const ben = await enrolPerson(harness, live)
+const live = await registerConfirmedAgent(harness, 'live', 'agent@example.com')
+const ada = await enrolMember(harness, live)
+const ben = await enrolMember(harness, live)
 const bind = (body: object, memberId = ada.memberId) =>
   harness.call('POST', '/api/agents/bind-transaction', { key: live.apiKey, body: { memberId, ...body } })
 const bindingOf = (jwt: string) => decodeJwt(jwt)['binding'] as Record<string, unknown>
 
 /** What a test does with the chain; skipped where anvil cannot run. */
-const onChain = (name: string, run: (on: NonNullable<typeof chain>) => Promise<void>): void => {
+const testOnChain = (name: string, run: (on: NonNullable<typeof chain>) => Promise<void>): void => {
   void test(name, { skip: chain ? false : 'anvil is not built for this system' }, async () => {
     if (chain) await run(chain)
   })
@@ -60,12 +60,12 @@ const refusal = async (body: object, memberId?: string) => {
   return [status, json.error, json.details?.[0]?.code]
 }
 const notSettled = (code: string) => [422, 'payment_not_settled', code]
-const shop: Address = `0x${'5e'.repeat(20)}`
+const merchant: Address = `0x${'5e'.repeat(20)}`
 
-onChain(
+testOnChain(
   'a settled transfer is verified: amount, currency, payee and time are in the credential',
   async () => {
-    const hash = await pay(shop, 2_500_000n)
+    const hash = await pay(merchant, 2_500_000n)
     await mine(confirmations)
     const { status, json, text } = await bind({ paymentRef: refOf(hash) })
     assert.equal(status, 200, text)
@@ -79,15 +79,15 @@ onChain(
       human_ref: decodeJwt(json.pohf_jwt).sub,
       amount: '2.5',
       currency: 'USDC',
-      payee: shop,
+      payee: merchant,
     })
     assert.equal(checkedAt, decodeJwt(json.pohf_jwt).iat)
     assert.equal((await bind({ paymentRef: refOf(hash) })).json.pohf_jwt, json.pohf_jwt)
   },
 )
 
-onChain('one payment binds one human under every name that it has', async (on) => {
-  const hash = await pay(shop, 1_000_000n)
+testOnChain('one payment binds one human under every name that it has', async (on) => {
+  const hash = await pay(merchant, 1_000_000n)
   await mine(confirmations)
   const receipt = (await on.rpc('eth_getTransactionReceipt', [hash])) as { logs: { logIndex: Hex }[] }
   const log = Number(receipt.logs[0]?.logIndex)
@@ -108,23 +108,26 @@ onChain('one payment binds one human under every name that it has', async (on) =
   }
 })
 
-onChain('too few blocks: refused, and verified as soon as there are enough, not one earlier', async () => {
-  const hash = await pay(shop, 1_000_000n)
-  for (let blocks = 1; blocks < confirmations; blocks++) {
-    assert.deepEqual(await refusal({ paymentRef: refOf(hash) }), notSettled('unconfirmed'), `${blocks}`)
-    await mine(1)
-  }
-  assert.equal((await bind({ paymentRef: refOf(hash) })).json.binding?.assurance, 'verified')
-})
+testOnChain(
+  'too few blocks: refused, and verified as soon as there are enough, not one earlier',
+  async () => {
+    const hash = await pay(merchant, 1_000_000n)
+    for (let blocks = 1; blocks < confirmations; blocks++) {
+      assert.deepEqual(await refusal({ paymentRef: refOf(hash) }), notSettled('unconfirmed'), `${blocks}`)
+      await mine(1)
+    }
+    assert.equal((await bind({ paymentRef: refOf(hash) })).json.binding?.assurance, 'verified')
+  },
+)
 
-onChain('pending, reverted and unknown transactions are not settled', async (on) => {
+testOnChain('pending, reverted and unknown transactions are not settled', async (on) => {
   await on.rpc('evm_setAutomine', [false])
-  const waits = await pay(shop, 1_000_000n)
+  const waits = await pay(merchant, 1_000_000n)
   assert.deepEqual(await refusal({ paymentRef: refOf(waits) }), notSettled('pending'))
   await on.rpc('evm_setAutomine', [true])
   await mine(confirmations)
   assert.equal((await bind({ paymentRef: refOf(waits) })).json.binding?.assurance, 'verified')
-  const reverted = await pay(shop, 10n ** 30n)
+  const reverted = await pay(merchant, 10n ** 30n)
   await mine(confirmations)
   assert.deepEqual(await refusal({ paymentRef: refOf(reverted) }), notSettled('reverted'))
   assert.deepEqual(await refusal({ paymentRef: refOf(`0x${'9'.repeat(64)}`) }), notSettled('unknown'))
@@ -145,13 +148,13 @@ contract Imitation {
   function transfer(address to, uint256 value) external returns (bool) { emit Transfer(msg.sender, to, value); return true; }
 }`)
 
-onChain('another token, nothing at all, or no money in it: wrong token', async (on) => {
+testOnChain('another token, nothing at all, or no money in it: wrong token', async (on) => {
   assert.ok(Imitation)
   const { address } = await on.deploy(Imitation.bytecode)
-  const fake = await pay(shop, 5_000_000n, address)
-  const plain = await send({ to: shop, data: '0x' })
-  const empty = await pay(shop, 0n)
-  const real = await pay(shop, 3n)
+  const fake = await pay(merchant, 5_000_000n, address)
+  const plain = await send({ to: merchant, data: '0x' })
+  const empty = await pay(merchant, 0n)
+  const real = await pay(merchant, 3n)
   await mine(confirmations)
   for (const hash of [fake, plain, empty])
     assert.deepEqual(await refusal({ paymentRef: refOf(hash) }), notSettled('wrong_token'))
@@ -162,7 +165,7 @@ onChain('another token, nothing at all, or no money in it: wrong token', async (
   )
 })
 
-onChain('two transfers in one transaction: the log must be named, or the payee', async (on) => {
+testOnChain('two transfers in one transaction: the log must be named, or the payee', async (on) => {
   assert.ok(Splitter)
   const { address } = await on.deploy(Splitter.bytecode)
   await send({
@@ -175,7 +178,7 @@ onChain('two transfers in one transaction: the log must be named, or the payee',
     data: encodeFunctionData({
       abi: Splitter.abi,
       functionName: 'split',
-      args: [usdcAddress, shop, other, 1_500_000n],
+      args: [usdcAddress, merchant, other, 1_500_000n],
     }),
   })
   await mine(confirmations)
@@ -191,7 +194,7 @@ onChain('two transfers in one transaction: the log must be named, or the payee',
   assert.match(several.json.details[0].message, new RegExp(`/log:${logs[0]} to /log:${logs[1]}`))
   assert.deepEqual(await refusal({ paymentRef: `${refOf(hash)}/log:999999` }), notSettled('wrong_log'))
   const first = await bind({ paymentRef: `${refOf(hash)}/log:${logs[0]}` })
-  assert.equal(bindingOf(first.json.pohf_jwt)['payee'], shop)
+  assert.equal(bindingOf(first.json.pohf_jwt)['payee'], merchant)
   // The other transfer is another payment: of somebody else, if need be.
   const second = await bind(
     { paymentRef: refOf(hash), payee: other.toUpperCase().replace('0X', '0x') },
@@ -201,15 +204,15 @@ onChain('two transfers in one transaction: the log must be named, or the payee',
   assert.equal(bindingOf(second.json.pohf_jwt)['payee'], other)
 })
 
-onChain('a payee that was not paid is refused', async () => {
-  const hash = await pay(shop, 1_000_000n)
+testOnChain('a payee that was not paid is refused', async () => {
+  const hash = await pay(merchant, 1_000_000n)
   await mine(confirmations)
   const payee = `0x${'99'.repeat(20)}`
   assert.deepEqual(await refusal({ paymentRef: refOf(hash), payee }), notSettled('wrong_payee'))
-  assert.equal((await bind({ paymentRef: refOf(hash), payee: shop })).json.binding?.assurance, 'verified')
+  assert.equal((await bind({ paymentRef: refOf(hash), payee: merchant })).json.binding?.assurance, 'verified')
 })
 
-onChain('a test key and test:true ask no chain', async () => {
+testOnChain('a test key and test:true ask no chain', async () => {
   const paymentRef = refOf(`0x${'8'.repeat(64)}`)
   assert.equal((await bind({ paymentRef, test: true })).json.binding.assurance, 'test')
   const sandbox = await harness.register('test')
@@ -260,7 +263,7 @@ test('a chain without a node or without a token is asserted; one that does not a
   assert.ok(!harness.lines.join('').includes(faultyUrl), 'the address of a node is never logged')
 })
 
-onChain('a node of another chain under this id is 503', async () => {
+testOnChain('a node of another chain under this id is 503', async () => {
   const { status, json } = await bind({ paymentRef: `usdc:eip155:10/tx:0x${'a2'.repeat(32)}` })
   assert.deepEqual([status, json.error], [503, 'chain_unreachable'])
 })

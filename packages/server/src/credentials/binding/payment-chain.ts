@@ -2,10 +2,10 @@ import { z } from 'zod'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { send } from '../../platform/net/outbound.ts'
-import { notSettled, type Settled } from './payment-settled.ts'
+import { notSettled, type PaymentSettlement } from './payment-settled.ts'
 
 type Token = { readonly symbol: string; readonly address: string; readonly decimals: number }
-type Question = {
+type TransferQuery = {
   readonly chainId: number
   readonly hash: string
   readonly log?: number
@@ -21,26 +21,26 @@ const answerBytesMax = 2_097_152
 const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
 const quantity = z.string().regex(/^0x[0-9a-f]{1,64}$/i)
-const word = z.string().regex(/^0x[0-9a-f]{64}$/i)
+const bytes32 = z.string().regex(/^0x[0-9a-f]{64}$/i)
 const logEntry = z.looseObject({
   address: z.string().regex(/^0x[0-9a-f]{40}$/i),
-  topics: z.array(word).max(4),
+  topics: z.array(bytes32).max(4),
   data: z.string().max(answerBytesMax),
   logIndex: quantity,
   removed: z.boolean().optional(),
 })
-const receiptForm = z.looseObject({
+const receiptSchema = z.looseObject({
   status: quantity,
   blockNumber: quantity,
-  transactionHash: word,
+  transactionHash: bytes32,
   logs: z.array(logEntry).max(10_000),
 })
-type Receipt = z.infer<typeof receiptForm>
+type Receipt = z.infer<typeof receiptSchema>
 const reply = z.looseObject({ id: z.int(), result: z.unknown().optional(), error: z.unknown().optional() })
 const replies = z.array(reply).length(4)
 
 /** One POST with four questions: which chain this is, the receipt, whether the transaction waits, the newest block. */
-const ask = async (url: string, hash: string) => {
+const queryNode = async (url: string, hash: string) => {
   const calls = [
     { method: 'eth_chainId', params: [] },
     { method: 'eth_getTransactionReceipt', params: [hash] },
@@ -61,12 +61,13 @@ const ask = async (url: string, hash: string) => {
     .parse(JSON.parse(body))
     .toSorted((a, b) => a.id - b.id)
     .map((one) => {
-      if (one.error !== undefined && one.error !== null) throw new Error('the node did not answer a question')
+      if (one.error !== undefined && one.error !== null)
+        throw new Error('EVM RPC node answered with an error')
       return one.result
     })
   return {
     chainId: Number(quantity.parse(chain)),
-    receipt: receipt === null ? undefined : receiptForm.parse(receipt),
+    receipt: receipt === null ? undefined : receiptSchema.parse(receipt),
     waits: transaction !== null,
     head: BigInt(quantity.parse(head)),
   }
@@ -93,7 +94,7 @@ const transfersOf = (receipt: Receipt, tokens: readonly Token[]): Transfer[] =>
   })
 
 /** The one transfer that is meant; refuses where there is none, or where it cannot be told which. */
-const chosenOf = (receipt: Receipt, question: Question): Transfer => {
+const selectTransfer = (receipt: Receipt, question: TransferQuery): Transfer => {
   const all = transfersOf(receipt, question.tokens)
   if (all.length === 0)
     throw notSettled('wrong_token', 'it moves none of the tokens that count on this chain')
@@ -117,7 +118,7 @@ const chosenOf = (receipt: Receipt, question: Question): Transfer => {
 }
 
 /** An amount in the token's own units as a decimal number, with nothing rounded. */
-export const writeAmount = (amount: bigint, decimals: number): string => {
+export const formatAmount = (amount: bigint, decimals: number): string => {
   const digits = amount.toString().padStart(decimals + 1, '0')
   const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
   const whole = digits.slice(0, digits.length - decimals)
@@ -128,19 +129,19 @@ export const writeAmount = (amount: bigint, decimals: number): string => {
 export const lookUpTransfer = async (
   ctx: Pick<Ctx, 'log' | 'config'>,
   url: string,
-  question: Question,
-): Promise<Settled> => {
+  question: TransferQuery,
+): Promise<PaymentSettlement> => {
   const { chainId, hash } = question
-  const found = await ask(url, hash).catch((error: unknown) => {
+  const found = await queryNode(url, hash).catch((error: unknown) => {
     // The address may hold the key of a node provider, so only the kind of fault is logged.
     ctx.log.warn(
       { chainId, fault: error instanceof Error ? error.name : 'unknown' },
-      'a chain was not reached',
+      'EVM RPC node not reachable',
     )
     throw unreachable()
   })
   if (found.chainId !== chainId) {
-    ctx.log.error({ chainId }, 'EVM_RPC_URLS has the node of another chain under this id')
+    ctx.log.error({ chainId }, 'EVM_RPC_URLS names a node of another chain for this chain id')
     throw unreachable()
   }
   const { receipt, head } = found
@@ -157,10 +158,10 @@ export const lookUpTransfer = async (
       'unconfirmed',
       `${needed} blocks must have it, and ${confirmations > 0n ? confirmations : 0n} have`,
     )
-  const { log, payee, amount, token } = chosenOf(receipt, question)
+  const { log, payee, amount, token } = selectTransfer(receipt, question)
   return {
     identity: `eip155:${chainId}/tx:${hash}/log:${log}`,
-    amount: writeAmount(amount, token.decimals),
+    amount: formatAmount(amount, token.decimals),
     currency: token.symbol.toUpperCase(),
     payee,
   }

@@ -1,20 +1,20 @@
 import { networkOf } from '../../payments/index.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
-import { writeAmount, lookUpTransfer } from './payment-chain.ts'
+import { formatAmount, lookUpTransfer } from './payment-chain.ts'
 import type { PaymentRef } from './payment-ref.ts'
-import { notSettled, type Settled } from './payment-settled.ts'
+import { notSettled, type PaymentSettlement } from './payment-settled.ts'
 
 /** How a payment stands at the card provider; `foreign` where its account has none of this name, or there is none. */
-type CardStanding =
+type CardPaymentStatus =
   | 'foreign'
   | { readonly settled: true; readonly paymentId: string; readonly usdCents: bigint | undefined }
   | { readonly settled: false; readonly code: string; readonly why: string }
-export type FindCardPayment = (id: string) => Promise<CardStanding>
+export type FindCardPayment = (id: string) => Promise<CardPaymentStatus>
 
-type Parts = { readonly ctx: Ctx; readonly findCardPayment: FindCardPayment }
+type LookupDeps = { readonly ctx: Ctx; readonly findCardPayment: FindCardPayment }
 
 /** The node that is asked about a chain: the one set for it, else the one that purchases are settled on. */
-const nodeOf = ({ config }: Ctx, chainId: number): string | undefined =>
+const rpcUrlOf = ({ config }: Ctx, chainId: number): string | undefined =>
   config.EVM_RPC_URLS.get(chainId) ??
   (networkOf(config).chainId === chainId ? config.X402_CHAIN_RPC : undefined)
 
@@ -24,26 +24,26 @@ const tokensOf = ({ config }: Ctx, { rail }: PaymentRef, chainId: number) =>
     ({ symbol }) => (rail !== 'usdc' && rail !== 'ousd') || symbol === rail,
   )
 
-const lookUpCard = async (find: FindCardPayment, id: string): Promise<Settled | undefined> => {
+const lookUpCard = async (find: FindCardPayment, id: string): Promise<PaymentSettlement | undefined> => {
   const found = await find(id)
   if (found === 'foreign') return undefined
   if (!found.settled) throw notSettled(found.code, found.why)
   const identity = `card:stripe:${found.paymentId}`
   return found.usdCents === undefined
     ? { identity }
-    : { identity, amount: writeAmount(found.usdCents, 2), currency: 'USD' }
+    : { identity, amount: formatAmount(found.usdCents, 2), currency: 'USD' }
 }
 
 /** Looks a payment up where this deployment can; undefined where it cannot. May call the network. */
 export const lookUpPayment = async (
-  { ctx, findCardPayment }: Parts,
+  { ctx, findCardPayment }: LookupDeps,
   payment: PaymentRef,
   payee: string | undefined,
-): Promise<Settled | undefined> => {
+): Promise<PaymentSettlement | undefined> => {
   const { target } = payment
   if (target.kind === 'card') return lookUpCard(findCardPayment, target.id)
   if (target.kind !== 'transfer') return undefined
-  const url = nodeOf(ctx, target.chainId)
+  const url = rpcUrlOf(ctx, target.chainId)
   const tokens = tokensOf(ctx, payment, target.chainId)
   if (url === undefined || tokens.length === 0) return undefined
   return lookUpTransfer(ctx, url, { ...target, payee, tokens })

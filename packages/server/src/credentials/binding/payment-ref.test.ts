@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { rails } from '@pohf/protocol'
-import { writeAmount } from './payment-chain.ts'
+import { formatAmount } from './payment-chain.ts'
 import { parsePaymentRef } from './payment-ref.ts'
 
 const hash = `0x${'0123456789abcdef'.repeat(4)}`
@@ -135,13 +135,13 @@ test('two writings of one transaction are one reference, two transactions never'
 })
 
 test('amounts are written whole, with nothing rounded', () => {
-  assert.equal(writeAmount(1n, 6), '0.000001')
-  assert.equal(writeAmount(2_500_000n, 6), '2.5')
-  assert.equal(writeAmount(7n, 0), '7')
-  assert.equal(writeAmount(200n, 2), '2')
+  assert.equal(formatAmount(1n, 6), '0.000001')
+  assert.equal(formatAmount(2_500_000n, 6), '2.5')
+  assert.equal(formatAmount(7n, 0), '7')
+  assert.equal(formatAmount(200n, 2), '2')
   fc.assert(
     fc.property(fc.bigInt({ min: 1n, max: 2n ** 256n - 1n }), fc.nat(36), (amount, decimals) => {
-      const [whole = '', fraction = ''] = writeAmount(amount, decimals).split('.')
+      const [whole = '', fraction = ''] = formatAmount(amount, decimals).split('.')
       assert.equal(BigInt(`${whole}${fraction.padEnd(decimals, '0')}`), amount)
     }),
   )

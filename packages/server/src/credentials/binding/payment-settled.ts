@@ -1,7 +1,7 @@
 import { Refusal } from '../../platform/http/errors.ts'
 
 /** What a look-up says of a payment that is settled. */
-export type Settled = {
+export type PaymentSettlement = {
   /** The payment itself, however it was referred to: two references to it bind one human. */
   readonly identity: string
   readonly amount?: string

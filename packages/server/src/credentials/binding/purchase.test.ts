@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encode } from '../../../test/fixtures/payments/payer.ts'
-import { startShop } from '../../../test/fixtures/payments/purchases.ts'
+import { startPurchaseHarness } from '../../../test/fixtures/payments/purchases.ts'
 
-const shop = await startShop()
+const shop = await startPurchaseHarness()
 
 test(
   'a purchase of an agent is its payment, and the secret part of its id is written nowhere',
@@ -15,11 +15,11 @@ test(
     const other = await harness.register('test')
     const bind = (key: string, body: object) =>
       harness.call('POST', '/api/agents/bind-transaction', { key, body })
-    const { v2, purchaseId } = await shop.ask()
+    const { v2, purchaseId } = await shop.requestChallenge()
     const publicId = purchaseId.split('.')[0] ?? ''
     assert.notEqual(publicId, purchaseId)
     assert.equal((await bind(agent.apiKey, { workRef: publicId })).json.error, 'missing_payment_anchor')
-    const payer = await shop.fund()
+    const payer = await shop.makeFundedPayer()
     const bought = await harness.call('POST', '/api/agent/tasks/wf_test_ok/buy', {
       key: agent.apiKey,
       headers: { 'payment-signature': encode(await shop.signV2(payer, v2)), 'x-purchase-id': purchaseId },

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Mode } from '@pohf/protocol'
 import { startHarness } from '../../../test/fixtures/harness.ts'
-import { enrolPerson, registerPaying } from '../../../test/fixtures/people/member.ts'
+import { enrolMember, registerConfirmedAgent } from '../../../test/fixtures/people/member.ts'
 import { createPasskey, makePasskey } from '../../../test/fixtures/people/authenticator.ts'
-import { play } from '../../../test/fixtures/people/play-session.ts'
+import { playSession } from '../../../test/fixtures/people/play-session.ts'
 
 const harness = await startHarness()
-const live = await registerPaying(harness, 'live', 'agent@example.com')
+const live = await registerConfirmedAgent(harness, 'live', 'agent@example.com')
 const origin = new URL(harness.ctx.config.BASE_URL).origin
 
 const post = (path: string, body: unknown) => harness.call('POST', path, { key: live.apiKey, body })
@@ -35,7 +35,7 @@ const makeHardware = (subjectRef: string, mode: Mode = 'live') =>
 test('a device that proved itself for a session is in its credential; only hardware raises the assurance', async () => {
   const levels: Record<string, unknown> = {}
   for (const level of ['none', 'software', 'hardware']) {
-    const { sessionId } = await play(harness, { site: live.agentId })
+    const { sessionId } = await playSession(harness, { site: live.agentId })
     if (level === 'software') await attest(sessionId)
     if (level === 'hardware') await makeHardware(sessionId)
     const { json, text } = await post('/api/agents/verify', { sessionId })
@@ -69,7 +69,7 @@ test('live presence counts where an enrolled member or a device of hardware vouc
     'session_rejected',
   )
 
-  const { memberId } = await enrolPerson(harness, live)
+  const { memberId } = await enrolMember(harness, live)
   const member = (await submit(memberId)).json
   assert.deepEqual([member.verified, member.assurance, member.components.device], [true, 'substantial', 0.8])
   assert.ok(member.quality <= 0.55)
@@ -82,7 +82,7 @@ test('live presence counts where an enrolled member or a device of hardware vouc
 })
 
 test('personhood is high with hardware and three good checks, and not before', async () => {
-  const { memberId } = await enrolPerson(harness, live)
+  const { memberId } = await enrolMember(harness, live)
   await makeHardware(memberId)
   const first = await post('/api/agents/verify-personhood', { memberId })
   assert.equal(first.json.assurance, 'substantial')
@@ -99,8 +99,8 @@ test('personhood is high with hardware and three good checks, and not before', a
 })
 
 test('a task whose page names a member is no act of that member', async () => {
-  const { memberId } = await enrolPerson(harness, live)
-  const { sessionId } = await play(harness, { site: live.agentId, kind: 'task' })
+  const { memberId } = await enrolMember(harness, live)
+  const { sessionId } = await playSession(harness, { site: live.agentId, kind: 'task' })
   await harness.owner.query('update sessions set member_ref = $1 where session_id = $2', [
     memberId,
     sessionId,

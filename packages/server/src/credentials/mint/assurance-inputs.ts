@@ -16,18 +16,18 @@ import { deviceClaim } from '../rules.ts'
 
 const noHistory = { good: 0, bad: 0 }
 
-export type Enrolled = Extract<Member, { status: 'enrolled' }>
-type Subject = { readonly agent: Agent; readonly memberId: string; readonly member: Enrolled }
+export type EnrolledMember = Extract<Member, { status: 'enrolled' }>
+type Subject = { readonly agent: Agent; readonly memberId: string; readonly member: EnrolledMember }
 
 /** What stands behind a member: in the sandbox a played check, else passkey, device and the last attention check. */
-export const memberStanding = async (
+export const memberAssuranceInputs = async (
   tx: Tx,
   { agent, memberId, member }: Subject,
   at: Date,
   salt: Buffer,
 ) => {
   const { agentId, mode } = agent
-  const shown = await findDevice(tx, { agentId, mode, subjects: [memberId] })
+  const attestedDevice = await findDevice(tx, { agentId, mode, subjects: [memberId] })
   if (member.simulated) {
     const { quality, scoring } = simulatedAttention()
     return {
@@ -35,18 +35,21 @@ export const memberStanding = async (
       scoring,
       assurance: assuranceOf({
         member: false,
-        device: shown?.assurance,
+        device: attestedDevice?.assurance,
         history: noHistory,
         external: false,
       }),
       checkedAt: at,
       evidence: [evidenceItem(salt, 'simulated', { member: memberId })],
-      claim: deviceClaim(shown),
+      claim: deviceClaim(attestedDevice),
     }
   }
   const { attention, passkey, history, uniqueness } = member
   const own = { method: 'webauthn', assurance: passkey.assurance, attestedAt: passkey.at }
-  const device = shown && (isHardware(shown.assurance) || !isHardware(own.assurance)) ? shown : own
+  const device =
+    attestedDevice && (isHardware(attestedDevice.assurance) || !isHardware(own.assurance))
+      ? attestedDevice
+      : own
   const external = uniqueness === 'external'
   return {
     quality: attention.quality,
@@ -62,17 +65,20 @@ export const memberStanding = async (
 const memberOf = (session: Session): string | undefined =>
   session.memberRef === null || session.kind === 'task' ? undefined : session.memberRef
 
-export type SessionStanding = {
+export type SessionAssuranceInputs = {
   readonly assurance: Assurance
   readonly claim: ReturnType<typeof deviceClaim>
 }
-type Act = { readonly agent: Pick<Agent, 'mode'> & { readonly agentId: string }; readonly session: Session }
+type AgentSession = {
+  readonly agent: Pick<Agent, 'mode'> & { readonly agentId: string }
+  readonly session: Session
+}
 
-const standingOf = async (
+const assuranceInputsOf = async (
   tx: Tx,
-  { agent, session }: Act,
+  { agent, session }: AgentSession,
   device: Device | undefined,
-): Promise<SessionStanding> => {
+): Promise<SessionAssuranceInputs> => {
   const memberId = memberOf(session)
   const member = memberId === undefined ? undefined : await resolveMember(tx, agent, memberId)
   const real = member?.status === 'enrolled' && !member.simulated ? member : undefined
@@ -88,16 +94,20 @@ const standingOf = async (
 }
 
 /** What stands behind sessions besides themselves: devices, in one look for all, and members, for the few that have one. */
-export const sessionStandings = async (tx: Tx, acts: readonly Act[]): Promise<SessionStanding[]> => {
+export const sessionAssuranceInputs = async (
+  tx: Tx,
+  agentSessions: readonly AgentSession[],
+): Promise<SessionAssuranceInputs[]> => {
   const devices = await findDevices(
     tx,
-    acts.map(({ agent, session }) => {
+    agentSessions.map(({ agent, session }) => {
       const memberId = memberOf(session)
       const subjects = [session.sessionId, ...(memberId === undefined ? [] : [memberId])]
       return { agentId: agent.agentId, mode: agent.mode, subjects }
     }),
   )
-  const standings: SessionStanding[] = []
-  for (const [index, act] of acts.entries()) standings.push(await standingOf(tx, act, devices[index]))
-  return standings
+  const inputs: SessionAssuranceInputs[] = []
+  for (const [index, act] of agentSessions.entries())
+    inputs.push(await assuranceInputsOf(tx, act, devices[index]))
+  return inputs
 }

@@ -1,6 +1,6 @@
 import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../../platform/db/db.ts'
-import { listCharged, listUnknownCredentials } from '../store.ts'
+import { listChargedCredentials, listUnknownCredentials } from '../store.ts'
 
 type Span = { readonly from: Date; readonly to: Date }
 type Key = { readonly agentId: string; readonly mode: Mode; readonly reference: string }
@@ -13,7 +13,7 @@ type Drift = {
 }
 
 /** What app.ts hands down from the ledger. */
-export type Spends = {
+export type SpendLedger = {
   readonly listPosted: (tx: Tx, kind: string, span: Span) => Promise<readonly Key[]>
   readonly listUnposted: (tx: Tx, kind: string, keys: readonly Key[]) => Promise<readonly Key[]>
 }
@@ -30,10 +30,10 @@ const driftOf = (key: Key, detail: string): Drift => ({
 })
 
 /** Compares credentials that cost something with the entries that paid for them: each has the other. */
-export const debitComparison = (spends: Spends) => ({
+export const debitReconciliation = (spends: SpendLedger) => ({
   name,
   find: async (tx: Tx, span: Span): Promise<Drift[]> => {
-    const unpaid = await spends.listUnposted(tx, kind, await listCharged(tx, span))
+    const unpaid = await spends.listUnposted(tx, kind, await listChargedCredentials(tx, span))
     const empty = await listUnknownCredentials(tx, await spends.listPosted(tx, kind, span))
     return [
       ...unpaid.map((key) => driftOf(key, 'a credential was minted and nothing was spent for it')),

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { faultsOfBooks, giveCredits } from '../../../test/fixtures/payments/ledger.ts'
+import { ledgerFaults, grantCredits } from '../../../test/fixtures/payments/ledger.ts'
 import { startHarness, type Harness } from '../../../test/fixtures/harness.ts'
-import { makeView } from '../../../test/fixtures/scored-session.ts'
+import { makeScoredSession } from '../../../test/fixtures/scored-session.ts'
 import { readJournal } from '../../signing/index.ts'
 
 const harness = await startHarness()
@@ -13,7 +13,7 @@ const verify = (agent: Agent, sessionId: string, on = harness) =>
   on.call('POST', '/api/agents/verify', { key: agent.apiKey, body: { sessionId } })
 const makeSessions = async (agent: Agent, count: number, on = harness): Promise<string[]> => {
   const made: string[] = []
-  for (let n = 0; n < count; n++) made.push((await makeView(on, agent)).sessionId)
+  for (let n = 0; n < count; n++) made.push((await makeScoredSession(on, agent)).sessionId)
   return made
 }
 const balanceOf = async (agent: Agent, on = harness): Promise<number> =>
@@ -25,7 +25,12 @@ const credentialsOf = (agent: Agent, on = harness) =>
 const signed = () => readJournal(join(harness.ctx.config.KEYS_DIR, 'journal')).length
 
 /** So many clients, each taking the next session as soon as it has its answer. */
-const rush = async (agent: Agent, sessions: readonly string[], clients: number, on = harness) => {
+const verifyConcurrently = async (
+  agent: Agent,
+  sessions: readonly string[],
+  clients: number,
+  on = harness,
+) => {
   const answers: Awaited<ReturnType<typeof verify>>[] = []
   let next = 0
   const client = async () => {
@@ -38,9 +43,9 @@ const rush = async (agent: Agent, sessions: readonly string[], clients: number, 
 
 test('64 clients, 50 credits, 500 live sessions: 50 are minted, 450 are told where to buy, the books are even', async () => {
   const agent = await harness.register('live')
-  await giveCredits(harness, agent, 50n)
+  await grantCredits(harness, agent, 50n)
   const sessions = await makeSessions(agent, 500)
-  const answers = await rush(agent, sessions, 64)
+  const answers = await verifyConcurrently(agent, sessions, 64)
   const minted = answers.filter((answer) => answer.status === 200)
   const refused = answers.filter((answer) => answer.status === 402)
   assert.equal(minted.length, 50)
@@ -58,7 +63,7 @@ test('64 clients, 50 credits, 500 live sessions: 50 are minted, 450 are told whe
     ]),
     50,
   )
-  assert.deepEqual(await faultsOfBooks(harness), [])
+  assert.deepEqual(await ledgerFaults(harness), [])
   const { rows } = await harness.owner.query<{ type: string }>(
     "select type from events where agent_id = $1 and type like 'credits.%' order by type",
     [agent.agentId],
@@ -71,7 +76,7 @@ test('64 clients, 50 credits, 500 live sessions: 50 are minted, 450 are told whe
 
 test('one session 100 times at once is one credential and one debit, byte for byte, and so it stays in the next month', async () => {
   const agent = await harness.register('live')
-  await giveCredits(harness, agent, 5n)
+  await grantCredits(harness, agent, 5n)
   const [sessionId = ''] = await makeSessions(agent, 1)
   const hundred = () => Promise.all(Array.from({ length: 100 }, () => verify(agent, sessionId)))
   const answers = await hundred()
@@ -90,7 +95,7 @@ test('one session 100 times at once is one credential and one debit, byte for by
 
 test('a session that was scored in one month is minted once in the next, however often it is asked for', async () => {
   const agent = await harness.register('live')
-  await giveCredits(harness, agent, 5n)
+  await grantCredits(harness, agent, 5n)
   const [sessionId = ''] = await makeSessions(agent, 1)
   await harness.advance(32 * 86_400_000)
   const answers = await Promise.all(Array.from({ length: 100 }, () => verify(agent, sessionId)))
@@ -102,7 +107,7 @@ test('a session that was scored in one month is minted once in the next, however
 
 test('a stored credential is repeated at balance 0; without credits nothing is told about a session', async () => {
   const agent = await harness.register('live')
-  await giveCredits(harness, agent, 1n)
+  await grantCredits(harness, agent, 1n)
   const [sessionId = '', other = ''] = await makeSessions(agent, 2)
   const first = await verify(agent, sessionId)
   assert.equal(first.status, 200)
@@ -117,7 +122,7 @@ test('a stored credential is repeated at balance 0; without credits nothing is t
 
 test('what an agent cannot pay for is not signed', async () => {
   const agent = await harness.register('live')
-  await giveCredits(harness, agent, 2n)
+  await grantCredits(harness, agent, 2n)
   const sessions = await makeSessions(agent, 60)
   const before = signed()
   await Promise.all(sessions.map((sessionId) => verify(agent, sessionId)))
@@ -130,8 +135,8 @@ test('what an agent cannot pay for is not signed', async () => {
 
 test('of two agents in one batch, each sees its own sessions alone and pays alone', async () => {
   const [one, other] = [await harness.register('live'), await harness.register('live')]
-  await giveCredits(harness, one, 20n)
-  await giveCredits(harness, other, 20n)
+  await grantCredits(harness, one, 20n)
+  await grantCredits(harness, other, 20n)
   const sessions = await makeSessions(one, 10)
   const answers = await Promise.all(sessions.flatMap((id) => [verify(one, id), verify(other, id)]))
   assert.deepEqual(
@@ -143,7 +148,7 @@ test('of two agents in one batch, each sees its own sessions alone and pays alon
 
 test('64 calls at once cost a handful of statements, and one call alone is answered at once', async () => {
   const agent = await harness.register('live')
-  await giveCredits(harness, agent, 100n)
+  await grantCredits(harness, agent, 100n)
   const sessions = await makeSessions(agent, 65)
   assert.equal((await verify(agent, sessions.pop() ?? '')).status, 200)
   const before = harness.ctx.db.statements()
@@ -155,10 +160,10 @@ test('64 calls at once cost a handful of statements, and one call alone is answe
 
 test('a poison row fails alone: everybody else in its batch gets a credential', async () => {
   const [victim, culprit] = [await harness.register('live'), await harness.register('live')]
-  await giveCredits(harness, victim, 100n)
-  await giveCredits(harness, culprit, 100n)
+  await grantCredits(harness, victim, 100n)
+  await grantCredits(harness, culprit, 100n)
   const good = await makeSessions(victim, 30)
-  const { sessionId: poison } = await makeView(harness, culprit, { sessionId: 'poison' })
+  const { sessionId: poison } = await makeScoredSession(harness, culprit, { sessionId: 'poison' })
   await harness.owner.query(`
     create function poisoned() returns trigger language plpgsql as $$
     begin
@@ -182,12 +187,12 @@ test('a poison row fails alone: everybody else in its batch gets a credential', 
     await harness.owner.query('drop function poisoned cascade')
   }
   assert.equal((await verify(culprit, poison)).status, 200)
-  assert.deepEqual(await faultsOfBooks(harness), [])
+  assert.deepEqual(await ledgerFaults(harness), [])
 })
 
 test('a signer that is away fails the calls with 503 and spends nothing; then they succeed', async () => {
   const agent = await harness.register('live')
-  await giveCredits(harness, agent, 10n)
+  await grantCredits(harness, agent, 10n)
   const sessions = await makeSessions(agent, 10)
   await harness.stopSigner()
   const answers = await Promise.all(sessions.map((sessionId) => verify(agent, sessionId)))
@@ -233,10 +238,10 @@ test('a mint that reads the balance and writes it later, without a lock, is foun
   await broken.owner.query(definition.replace(/for update of held;/, '; perform pg_sleep(0.05);'))
   await broken.owner.query('alter table ledger_accounts drop constraint ledger_balance_side')
   const agent = await broken.register('live')
-  await giveCredits(broken, agent, 50n)
+  await grantCredits(broken, agent, 50n)
   const sessions = await makeSessions(agent, 200, broken)
-  const answers = await rush(agent, sessions, 64, broken)
+  const answers = await verifyConcurrently(agent, sessions, 64, broken)
   const minted = answers.filter((answer) => answer.status === 200).length
   assert.ok(minted > 50, `only ${minted} were minted`)
-  assert.ok((await faultsOfBooks(broken)).includes('an account is on the wrong side of zero'))
+  assert.ok((await ledgerFaults(broken)).includes('an account is on the wrong side of zero'))
 })

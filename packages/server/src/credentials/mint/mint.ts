@@ -1,27 +1,27 @@
 import type { CredentialClaims, Mode } from '@pohf/protocol'
 import type { Credits } from '../../credits/index.ts'
-import { Answer, type Agent } from '../../platform/http/call.ts'
+import { ApiResponse, type Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import { lint, type Signer } from '../../signing/index.ts'
-import type { StatusIndexes, StatusPlace } from '../status/indexes.ts'
+import { validateClaims, type Signer } from '../../signing/index.ts'
+import type { StatusIndexes, StatusIndex } from '../status/indexes.ts'
 import {
-  findStored,
-  insertMinted,
+  findMintedCredential,
+  insertMintedCredentials,
   type ActKey,
   type MintOutcome,
   type MintRow,
-  type Stored,
+  type MintedCredential,
 } from '../store.ts'
 
 /** `quality`: how attentive whoever did the work was, where that was measured. */
 type WorkRef = { readonly humanRef: string | null; readonly paid: boolean; readonly quality?: number }
-export type Deps = {
+export type CredentialsDeps = {
   readonly ctx: Ctx
   readonly signer: Signer
   readonly statusIndexes: StatusIndexes
-  readonly credits: Pick<Credits, 'hasAllowance' | 'seeAllowances' | 'countSpendable'>
+  readonly credits: Pick<Credits, 'hasAllowance' | 'readAllowanceSnapshots' | 'countSpendable'>
   /** Work sits above this module, so app.ts hands its look-up down. */
   readonly findWorkRef: (
     tx: Tx,
@@ -33,7 +33,7 @@ export const insufficientCredits = (ctx: Pick<Ctx, 'config'>): Refusal =>
   new Refusal('insufficient_credits', { buy: `${ctx.config.BASE_URL}/buy` })
 
 /** Refuses a caller who cannot pay, before it learns anything about sessions or members. */
-export const requireAllowance = async (tx: Tx, deps: Deps, agent: Agent): Promise<void> => {
+export const requireAllowance = async (tx: Tx, deps: CredentialsDeps, agent: Agent): Promise<void> => {
   if (await deps.credits.hasAllowance(tx, agent)) return
   throw insufficientCredits(deps.ctx)
 }
@@ -55,25 +55,25 @@ export type Draft<T> = {
 export type WithToken<T> = T & { readonly pohf_jwt: string; readonly statusUri?: string }
 
 /** The answer to a repeat: the same bytes, nothing spent. */
-export const repeatOf = <T>(stored: Stored): Answer<WithToken<T>> => {
+export const replayAnswer = <T>(stored: MintedCredential): ApiResponse<WithToken<T>> => {
   if (stored.state === 'revoked') throw new Refusal('credential_revoked')
-  return new Answer(
+  return new ApiResponse(
     { ...(stored.answer as T), pohf_jwt: stored.jwt },
     { headers: { 'idempotent-replayed': 'true' } },
   )
 }
 
 /** A signed credential that nobody has been given yet: the row to be written, and the answer if it is. */
-export type Signed<T> = { readonly row: MintRow; readonly answer: Answer<WithToken<T>> }
+export type SignedCredential<T> = { readonly row: MintRow; readonly answer: ApiResponse<WithToken<T>> }
 
-const signedOf = <T extends object>(
+const signedCredentialOf = <T extends object>(
   ctx: Ctx,
   draft: Draft<T>,
-  place: StatusPlace,
+  statusIndex: StatusIndex,
   jwt: string,
-): Signed<T> => {
+): SignedCredential<T> => {
   const { key, claims } = draft
-  const answer = { ...draft.answer, statusUri: place.uri }
+  const answer = { ...draft.answer, statusUri: statusIndex.uri }
   return {
     row: {
       key,
@@ -86,7 +86,7 @@ const signedOf = <T extends object>(
       jwt,
       answer,
       salt: draft.salt,
-      place,
+      statusIndex: statusIndex,
       // Only the session's own credential seals it; a binding names it and leaves it as it is.
       seals: key.act === 'session' ? draft.sessionId : null,
       event: {
@@ -97,7 +97,7 @@ const signedOf = <T extends object>(
       },
       ids: { entry: ctx.ids.make('ent_'), event: ctx.ids.make('evt_'), notice: ctx.ids.make('evt_') },
     },
-    answer: new Answer(
+    answer: new ApiResponse(
       { ...answer, pohf_jwt: jwt },
       draft.simulated ? { headers: { 'x-sandbox': 'simulated' } } : {},
     ),
@@ -106,20 +106,24 @@ const signedOf = <T extends object>(
 
 /** Checks and signs, outside any transaction: one call to the signer for the whole batch. */
 export const signDrafts = async <T extends object>(
-  deps: Pick<Deps, 'ctx' | 'signer' | 'statusIndexes'>,
+  deps: Pick<CredentialsDeps, 'ctx' | 'signer' | 'statusIndexes'>,
   drafts: readonly Draft<T>[],
-): Promise<Signed<T>[]> => {
-  const placed: { draft: Draft<T>; place: StatusPlace }[] = []
-  for (const draft of drafts) placed.push({ draft, place: await deps.statusIndexes.next(draft.key.mode) })
+): Promise<SignedCredential<T>[]> => {
+  const indexedDrafts: { draft: Draft<T>; place: StatusIndex }[] = []
+  for (const draft of drafts)
+    indexedDrafts.push({ draft, place: await deps.statusIndexes.next(draft.key.mode) })
   const jwts = await deps.signer.sign(
-    placed.map(({ draft, place }) =>
-      lint({ ...draft.claims, status: { status_list: { idx: place.idx, uri: place.uri } } }),
+    indexedDrafts.map(({ draft, place: statusIndex }) =>
+      validateClaims({
+        ...draft.claims,
+        status: { status_list: { idx: statusIndex.idx, uri: statusIndex.uri } },
+      }),
     ),
   )
-  return placed.map(({ draft, place }, index) => {
+  return indexedDrafts.map(({ draft, place: statusIndex }, index) => {
     const jwt = jwts[index]
-    if (jwt === undefined) throw new Error('the signer gave no signature')
-    return signedOf(deps.ctx, draft, place, jwt)
+    if (jwt === undefined) throw new Error('signer returned fewer signatures than drafts')
+    return signedCredentialOf(deps.ctx, draft, statusIndex, jwt)
   })
 }
 
@@ -138,18 +142,18 @@ export const refusalOf = (ctx: Ctx, outcome: Exclude<MintOutcome, 'granted' | 'l
  * The one row goes the same way as the rows of a batch.
  */
 export const mint = async <T extends object>(
-  deps: Deps,
+  deps: CredentialsDeps,
   draft: Draft<T>,
   within: (tx: Tx) => Promise<void>,
-): Promise<Answer<WithToken<T>>> => {
+): Promise<ApiResponse<WithToken<T>>> => {
   const [signed] = await signDrafts(deps, [draft])
-  if (!signed) throw new Error('nothing was signed')
+  if (!signed) throw new Error('signer returned no credential')
   return inTransaction(deps.ctx, draft.key.agentId as `agt_${string}`, async (tx) => {
-    const [outcome = 'lost'] = await insertMinted(tx, [signed.row])
+    const [outcome = 'lost'] = await insertMintedCredentials(tx, [signed.row])
     if (outcome === 'lost') {
-      const first = await findStored(tx, draft.key)
-      if (!first) throw new Error('a claimed act has no credential')
-      return repeatOf<T>(first)
+      const first = await findMintedCredential(tx, draft.key)
+      if (!first) throw new Error('credential of a claimed act not found')
+      return replayAnswer<T>(first)
     }
     if (outcome !== 'granted') throw refusalOf(deps.ctx, outcome)
     await within(tx)

@@ -2,13 +2,13 @@ import type { CredentialClaims, Mode } from '@pohf/protocol'
 import { evidenceItem, simulatedAttention } from '../../evidence/index.ts'
 import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import { findSession, type Session } from '../../sessions/index.ts'
-import { refusalOf, signDrafts, type Deps, type Signed, type WithToken } from './mint.ts'
-import { frameClaims, pairwiseSubject } from '../rules.ts'
-import { sessionStandings } from './assurance-inputs.ts'
-import { insertMinted, type ActKey } from '../store.ts'
+import { refusalOf, signDrafts, type CredentialsDeps, type SignedCredential, type WithToken } from './mint.ts'
+import { commonClaims, pairwiseSubject } from '../rules.ts'
+import { sessionAssuranceInputs } from './assurance-inputs.ts'
+import { insertMintedCredentials, type ActKey } from '../store.ts'
 
 /** A unit of work that was paid for: who bought it, with what, and in which session a person did it. */
-type Sale = {
+type PurchasedWork = {
   readonly agentId: `agt_${string}`
   readonly mode: Mode
   readonly purchaseId: string
@@ -21,22 +21,26 @@ type Sale = {
 }
 
 /** The work that was paid for cannot be shown any more, so no credential can say that somebody did it. */
-export class WorkGone extends Error {}
+export class WorkEvidenceMissing extends Error {}
 
-type Done = { readonly session: Session; readonly assurance: CredentialClaims['assurance'] }
+type CompletedWork = { readonly session: Session; readonly assurance: CredentialClaims['assurance'] }
 
 /** The session and what stands behind it. Both belong to whoever had the work made. */
-const findDone = async (tx: Tx, { mode, session: place }: Sale): Promise<Done | undefined> => {
-  if (place === null) return undefined
-  const { agentId, sessionId } = place
+const findCompletedWork = async (
+  tx: Tx,
+  { mode, session: location }: PurchasedWork,
+): Promise<CompletedWork | undefined> => {
+  if (location === null) return undefined
+  const { agentId, sessionId } = location
   const session = await findSession(tx, { agentId, mode, sessionId })
-  if (!session || session.verified !== true) throw new WorkGone('the session of a sold unit is gone')
+  if (!session || session.verified !== true)
+    throw new WorkEvidenceMissing('session of the purchased work not found or not verified')
   const agent = { agentId, mode, keyId: '', scopes: [], ratePerMinute: null }
-  const [standing] = await sessionStandings(tx, [{ agent, session }])
+  const [standing] = await sessionAssuranceInputs(tx, [{ agent, session }])
   return { session, assurance: standing?.assurance ?? 'low' }
 }
 
-const measured = (done: Done | undefined) => {
+const measurementClaims = (done: CompletedWork | undefined) => {
   if (!done) {
     const { quality, scoring } = simulatedAttention()
     return { quality, scoring }
@@ -51,7 +55,11 @@ const measured = (done: Done | undefined) => {
 }
 
 /** The answer and the payment by salted hashes, beside what the session itself left. */
-const evidenceOf = (salt: Buffer, sale: Sale, done: Done | undefined): CredentialClaims['evidence'] => {
+const evidenceOf = (
+  salt: Buffer,
+  sale: PurchasedWork,
+  done: CompletedWork | undefined,
+): CredentialClaims['evidence'] => {
   const { purchaseId, transaction, payer, answer } = sale
   const payment = {
     ...evidenceItem(salt, 'answer', { purchaseId, transaction, payer }),
@@ -65,10 +73,10 @@ const evidenceOf = (salt: Buffer, sale: Sale, done: Done | undefined): Credentia
   ].slice(-16)
 }
 
-const draftOf = async (tx: Tx, deps: MintDeps, sale: Sale) => {
+const draftPurchaseCredential = async (tx: Tx, deps: MintDeps, sale: PurchasedWork) => {
   const { agentId, mode, purchaseId, workflowId, payer, transaction } = sale
-  const done = await findDone(tx, sale)
-  const frame = frameClaims({
+  const done = await findCompletedWork(tx, sale)
+  const frame = commonClaims({
     baseUrl: deps.ctx.config.BASE_URL,
     mode,
     kind: 'purchase',
@@ -79,7 +87,7 @@ const draftOf = async (tx: Tx, deps: MintDeps, sale: Sale) => {
   const person = done
     ? (done.session.memberRef ?? done.session.jkt ?? done.session.sessionId)
     : `simulated ${purchaseId}`
-  const facts = measured(done)
+  const facts = measurementClaims(done)
   const claims: Omit<CredentialClaims, 'status'> = {
     ...frame,
     jti: credentialId,
@@ -107,12 +115,12 @@ const draftOf = async (tx: Tx, deps: MintDeps, sale: Sale) => {
   }
 }
 
-type MintDeps = Pick<Deps, 'ctx' | 'signer' | 'statusIndexes'>
-type Answered = Awaited<ReturnType<typeof draftOf>>['answer']
-export type PurchaseCredential = WithToken<Answered>
+type MintDeps = Pick<CredentialsDeps, 'ctx' | 'signer' | 'statusIndexes'>
+type PurchaseAnswer = Awaited<ReturnType<typeof draftPurchaseCredential>>['answer']
+export type PurchaseCredential = WithToken<PurchaseAnswer>
 
 /** A signed credential that is nobody's yet. It names the transaction that pays for it. */
-export type SignedSale = Signed<Answered>
+export type SignedPurchaseCredential = SignedCredential<PurchaseAnswer>
 
 export type PurchaseMint = {
   /** Fails where a credential could not be signed now: then nothing is charged. */
@@ -121,45 +129,45 @@ export type PurchaseMint = {
    * Signs the credential of a purchase and writes nothing. Nobody has it until `write` has written it, so it may be
    * signed before the payment is proven, and is forgotten if it never is. Throws WorkGone where nothing can be shown.
    */
-  readonly sign: (sale: Sale) => Promise<SignedSale>
+  readonly sign: (sale: PurchasedWork) => Promise<SignedPurchaseCredential>
   /**
    * Writes a signed credential, once, in one transaction with what else makes its purchase delivered. It costs no credit:
    * it was paid for on the chain. False where another did it meanwhile.
    */
   readonly write: (
-    signed: SignedSale,
+    signed: SignedPurchaseCredential,
     within: (tx: Tx, credential: PurchaseCredential) => Promise<void>,
   ) => Promise<boolean>
 }
 
 /** A signer that was well a second ago is taken to be well: what it cannot sign then is delivered later. */
-const wellMs = 1_000
+const selfTestCacheMs = 1_000
 
-const readyOnce = ({ ctx, signer }: MintDeps): (() => Promise<void>) => {
-  let wellAt = Number.NEGATIVE_INFINITY
+const makeCachedSelfTest = ({ ctx, signer }: MintDeps): (() => Promise<void>) => {
+  let passedAt = Number.NEGATIVE_INFINITY
   return async () => {
     const now = ctx.clock.now().getTime()
-    if (Math.abs(now - wellAt) < wellMs) return
+    if (Math.abs(now - passedAt) < selfTestCacheMs) return
     await signer.selfTest()
-    wellAt = now
+    passedAt = now
   }
 }
 
 export const makePurchaseMint = (deps: MintDeps): PurchaseMint => ({
-  ready: readyOnce(deps),
+  ready: makeCachedSelfTest(deps),
   sign: async (sale) => {
     const { agentId, mode, purchaseId } = sale
     const key: ActKey = { agentId, mode, act: 'purchase', reference: purchaseId }
-    const draft = await inTransaction(deps.ctx, 'system', (tx) => draftOf(tx, deps, sale))
+    const draft = await inTransaction(deps.ctx, 'system', (tx) => draftPurchaseCredential(tx, deps, sale))
     const full = { key, ...draft, replaces: undefined, sessionId: null, charged: false }
     const [signed] = await signDrafts(deps, [full])
-    if (!signed) throw new Error('nothing was signed')
+    if (!signed) throw new Error('signer returned no credential')
     return signed
   },
   // As the system: the unit is the house's, and the purchase may be another agent's.
   write: (signed, within) =>
     inTransaction(deps.ctx, 'system', async (tx) => {
-      const [outcome = 'lost'] = await insertMinted(tx, [signed.row])
+      const [outcome = 'lost'] = await insertMintedCredentials(tx, [signed.row])
       if (outcome === 'lost') return false
       if (outcome !== 'granted') throw refusalOf(deps.ctx, outcome)
       await within(tx, signed.answer.body)

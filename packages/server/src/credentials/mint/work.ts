@@ -2,13 +2,13 @@ import type { Mode } from '@pohf/protocol'
 import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import type { Session } from '../../sessions/index.ts'
-import { refusalOf, signDrafts, type Deps } from './mint.ts'
-import { sessionStandings } from './assurance-inputs.ts'
-import { findStored, insertMinted, type ActKey } from '../store.ts'
-import { draftOf } from '../verify.ts'
+import { refusalOf, signDrafts, type CredentialsDeps } from './mint.ts'
+import { sessionAssuranceInputs } from './assurance-inputs.ts'
+import { findMintedCredential, insertMintedCredentials, type ActKey } from '../store.ts'
+import { draftSessionCredential } from '../verify.ts'
 
 /** A unit of work that somebody did: the recorded session of the buyer, and who stands behind it. */
-type WorkDone = {
+type CompletedWork = {
   readonly agentId: string
   readonly mode: Mode
   /** Verified, and named after the person as this buyer sees them. */
@@ -16,7 +16,10 @@ type WorkDone = {
   /** The membership by which the person works; it may be at another agent. */
   readonly member: { readonly agentId: string; readonly mode: Mode; readonly memberId: string }
 }
-export type WorkMint = <R>(work: WorkDone, within: (tx: Tx, credentialId: string) => Promise<R>) => Promise<R>
+export type WorkMint = <R>(
+  work: CompletedWork,
+  within: (tx: Tx, credentialId: string) => Promise<R>,
+) => Promise<R>
 
 /**
  * Mints the credential of a unit of work for its buyer, who pays by the unit and spends no credit, with all else that
@@ -24,22 +27,31 @@ export type WorkMint = <R>(work: WorkDone, within: (tx: Tx, credentialId: string
  * before has it already.
  */
 export const makeWorkMint =
-  (deps: Deps): WorkMint =>
+  (deps: CredentialsDeps): WorkMint =>
   async ({ agentId, mode, session, member }, within) => {
     const key: ActKey = { agentId, mode, act: 'session', reference: session.sessionId }
-    const { standing, at, stored } = await inTransaction(deps.ctx, 'system', async (tx) => {
-      const [found] = await sessionStandings(tx, [
+    const {
+      standing: assuranceInputs,
+      at,
+      stored,
+    } = await inTransaction(deps.ctx, 'system', async (tx) => {
+      const [found] = await sessionAssuranceInputs(tx, [
         { agent: member, session: { ...session, memberRef: member.memberId } },
       ])
-      if (!found) throw new Error('a session without what stands behind it')
-      return { standing: found, at: await readNow(tx), stored: await findStored(tx, key) }
+      if (!found) throw new Error('assurance inputs of the session not found')
+      return { standing: found, at: await readNow(tx), stored: await findMintedCredential(tx, key) }
     })
     const [signed] = stored
       ? []
       : await signDrafts(deps, [
           {
             key,
-            ...draftOf(deps, { agent: { agentId, mode }, session, standing, at }),
+            ...draftSessionCredential(deps, {
+              agent: { agentId, mode },
+              session,
+              assuranceInputs: assuranceInputs,
+              at,
+            }),
             sessionId: session.sessionId,
             charged: false,
             replaces: undefined,
@@ -47,12 +59,12 @@ export const makeWorkMint =
         ])
     return inTransaction(deps.ctx, 'system', async (tx) => {
       if (signed) {
-        const [outcome = 'lost'] = await insertMinted(tx, [signed.row])
+        const [outcome = 'lost'] = await insertMintedCredentials(tx, [signed.row])
         if (outcome === 'granted') return within(tx, signed.row.credentialId)
         if (outcome !== 'lost') throw refusalOf(deps.ctx, outcome)
       }
-      const first = await findStored(tx, key)
-      if (!first) throw new Error('a claimed act has no credential')
+      const first = await findMintedCredential(tx, key)
+      if (!first) throw new Error('credential of a claimed act not found')
       if (first.state === 'revoked') throw new Refusal('credential_revoked')
       return within(tx, first.credentialId)
     })

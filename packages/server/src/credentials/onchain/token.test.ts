@@ -11,7 +11,7 @@ import { encodeAbiParameters, type Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { serverRoot } from '../../../test/architecture/import-rules.ts'
 import { startHarness } from '../../../test/fixtures/harness.ts'
-import { enrolPerson, registerPaying } from '../../../test/fixtures/people/member.ts'
+import { enrolMember, registerConfirmedAgent } from '../../../test/fixtures/people/member.ts'
 import * as operators from '../../operators/index.ts'
 import { connectSigner, readJournal } from '../../signing/index.ts'
 
@@ -25,8 +25,8 @@ const chains = await Promise.all(forks.map(async ({ options }) => startChain(opt
 after(() => Promise.all(chains.map(async (chain) => chain?.stop())))
 const harness = await startHarness(chains[0] ? { EVM_RPC_URLS: `84532=${chains[0].url}` } : {})
 const operator = (await operators.create(harness.ctx, 'machine', 'Ada')).operatorKey
-const live = await registerPaying(harness, 'live', 'agent@example.com')
-const other = await registerPaying(harness, 'live', 'agent@other.example')
+const live = await registerConfirmedAgent(harness, 'live', 'agent@example.com')
+const other = await registerConfirmedAgent(harness, 'live', 'agent@other.example')
 const sandbox = await harness.register('test')
 
 type Wallet = ReturnType<typeof privateKeyToAccount>
@@ -68,7 +68,7 @@ const makeRegistry = async (chain: Chain) => {
   await chain.send({ to: registry.address, data: key.addKey })
   return { registry, key }
 }
-const person = await enrolPerson(harness, live)
+const person = await enrolMember(harness, live)
 
 for (const [index, { name }] of forks.entries()) {
   const chain = chains[index]
@@ -95,7 +95,7 @@ for (const [index, { name }] of forks.entries()) {
 
   onChain('a second wallet of the same human takes the place of the first', async (here) => {
     const { registry } = await makeRegistry(here)
-    const human = await enrolPerson(harness, live)
+    const human = await enrolMember(harness, live)
     const [first, second] = [newWallet(), newWallet()]
     const one = await mint(live.apiKey, human.memberId, first)
     assert.equal(typeof (await registry.bind(one.onchain)), 'number')
@@ -107,7 +107,7 @@ for (const [index, { name }] of forks.entries()) {
       [await registry.isVerifiedHuman(first.address), await registry.isVerifiedHuman(second.address)],
       [false, true],
     )
-    const stranger = await enrolPerson(harness, live)
+    const stranger = await enrolMember(harness, live)
     const three = await mint(live.apiKey, stranger.memberId, newWallet())
     assert.notEqual(nulOf(three.onchain), nulOf(one.onchain))
     assert.equal(typeof (await registry.bind(three.onchain)), 'number')
@@ -133,7 +133,7 @@ for (const [index, { name }] of forks.entries()) {
     async (here) => {
       const { registry } = await makeRegistry(here)
       const wallet = newWallet()
-      const someone = await enrolPerson(harness, live)
+      const someone = await enrolMember(harness, live)
       const { onchain, credentialId } = await mint(live.apiKey, someone.memberId, wallet)
       assert.equal(typeof (await registry.bind(onchain)), 'number')
       const { json } = await harness.operate('POST', `/operator/credentials/${credentialId}/revoke`, {
@@ -149,7 +149,7 @@ for (const [index, { name }] of forks.entries()) {
 }
 
 const [first] = chains
-const onFirst = (title: string, body: (here: Chain) => Promise<void>): void =>
+const testOnFirstChain = (title: string, body: (here: Chain) => Promise<void>): void =>
   void test(title, { skip: first ? false : 'npm has no anvil for this system' }, async () => {
     assert.ok(first)
     await body(first)
@@ -157,8 +157,8 @@ const onFirst = (title: string, body: (here: Chain) => Promise<void>): void =>
 
 test('two agents who ask for different wallets at the same moment: one of them gets a token', async () => {
   for (let round = 0; round < 10; round += 1) {
-    const human = await enrolPerson(harness, live)
-    const again = await enrolPerson(harness, other, { browser: human.browser })
+    const human = await enrolMember(harness, live)
+    const again = await enrolMember(harness, other, { browser: human.browser })
     const proofs = [
       [live.apiKey, await proofFor(live.apiKey, human.memberId, newWallet())],
       [other.apiKey, await proofFor(other.apiKey, again.memberId, newWallet())],
@@ -238,7 +238,7 @@ test('the signer journals the token before it exists, as it does everything', as
 })
 
 test('without a wallet there is no token; a repeat of a call gets the same one; a signer that is away costs nothing', async () => {
-  const someone = await enrolPerson(harness, live)
+  const someone = await enrolMember(harness, live)
   const plain = await mintWith(live.apiKey, { memberId: someone.memberId })
   assert.equal(plain.onchain, undefined)
   const body = await proofFor(live.apiKey, someone.memberId, newWallet())
@@ -260,7 +260,7 @@ test('without a wallet there is no token; a repeat of a call gets the same one; 
   assert.equal(used.json.error, 'nonce_used')
 })
 
-onFirst('the wallet of a contract carries its chain, and binds there alone', async (here) => {
+testOnFirstChain('the wallet of a contract carries its chain, and binds there alone', async (here) => {
   const { registry } = await makeRegistry(here)
   const holder = newWallet()
   const code = compile(`pragma solidity ^0.8.0; contract Owned {
@@ -285,7 +285,7 @@ onFirst('the wallet of a contract carries its chain, and binds there alone', asy
   assert.equal(await registry.isVerifiedHuman(address), true)
 })
 
-onFirst('the example of docs/onchain.md runs as it stands', async (here) => {
+testOnFirstChain('the example of docs/onchain.md runs as it stands', async (here) => {
   const page = readFileSync(join(serverRoot, '../../docs/onchain.md'), 'utf8')
   const example = /```js\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
   await harness.app.api.listen({ host: '127.0.0.1', port: 0 })
@@ -312,7 +312,7 @@ onFirst('the example of docs/onchain.md runs as it stands', async (here) => {
 })
 
 // Last: it takes the key of the deployment and a quarter of a year away.
-onFirst(
+testOnFirstChain(
   'a record ends with its credential, is renewed by the next, and a revoked key takes it along',
   async (here) => {
     const { registry, key } = await makeRegistry(here)
@@ -361,8 +361,8 @@ onFirst(
 // The last one: it moves the service's time far ahead of the chains'.
 test('a human has one wallet on chains, whichever agents ask, and a code of its own at each', async () => {
   const wallet = newWallet()
-  const human = await enrolPerson(harness, live)
-  const again = await enrolPerson(harness, other, { browser: human.browser })
+  const human = await enrolMember(harness, live)
+  const again = await enrolMember(harness, other, { browser: human.browser })
   const here = await mint(live.apiKey, human.memberId, wallet)
   const refused = await ask(other.apiKey, again.memberId, newWallet())
   assert.equal(refused.onchain, undefined)

@@ -2,16 +2,16 @@ import { createHmac } from 'node:crypto'
 import type { Mode, OnchainClaims } from '@pohf/protocol'
 import { encodeFunctionData, parseAbi, type Hex } from 'viem'
 import { z } from 'zod'
-import type { BoundWallet } from '../../evidence/index.ts'
+import type { ProvenWallet } from '../../evidence/index.ts'
 import type { Agent } from '../../platform/http/call.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { headerOf, onchainTyp, type Signer } from '../../signing/index.ts'
-import type { Deps } from '../mint/mint.ts'
-import { claimWallet, listStoredCredentials } from '../store.ts'
+import type { CredentialsDeps } from '../mint/mint.ts'
+import { claimWallet, listIssuedCredentials } from '../store.ts'
 
-type Beside = {
+type OnchainTokenInput = {
   readonly claims: Pick<OnchainClaims, 'iss' | 'iat' | 'exp'>
-  readonly wallet: BoundWallet
+  readonly wallet: ProvenWallet
   /** The code of the human in a registry: another one at each agent, so that agents cannot compare. */
   readonly nul: Buffer
 }
@@ -22,7 +22,7 @@ const hexOf = (bytes: Buffer): Hex => `0x${bytes.toString('hex')}`
  * Signs what a registry contract takes, beside a personhood credential and with its lifetime. It goes to a public place,
  * so it says nothing but the wallet, the code of its human, and how long.
  */
-const signOnchain = async (signer: Signer, mode: Mode, { claims, wallet, nul }: Beside) => {
+const signOnchainToken = async (signer: Signer, mode: Mode, { claims, wallet, nul }: OnchainTokenInput) => {
   const { iss, iat, exp } = claims
   const payload: OnchainClaims = {
     ...(mode === 'test' ? { test: true as const } : {}),
@@ -49,12 +49,12 @@ const signOnchain = async (signer: Signer, mode: Mode, { claims, wallet, nul }: 
  * The token for chains beside a credential, or why there is none: a human has one wallet on chains at a time, whichever
  * agents asked. `human` is the same at every agent and never leaves.
  */
-export const onchainOf = async (
-  { ctx, signer }: Pick<Deps, 'ctx' | 'signer'>,
+export const issueOnchainToken = async (
+  { ctx, signer }: Pick<CredentialsDeps, 'ctx' | 'signer'>,
   { agentId, mode }: Agent,
-  beside: Beside & { readonly human: Buffer },
+  input: OnchainTokenInput & { readonly human: Buffer },
 ) => {
-  const { claims, wallet, human } = beside
+  const { claims, wallet, human } = input
   const key = ctx.secrets.derive('onchain-wallet')
   const claim = {
     human,
@@ -65,21 +65,21 @@ export const onchainOf = async (
   // No registry takes a test token, so there is nothing to keep single.
   const granted = mode === 'test' || (await inTransaction(ctx, 'system', (tx) => claimWallet(tx, claim)))
   return granted
-    ? { onchain: await signOnchain(signer, mode, beside) }
+    ? { onchain: await signOnchainToken(signer, mode, input) }
     : { onchainRefused: 'another_wallet' as const }
 }
 
 const abi = parseAbi(['function revoke(bytes32 nullifier)'])
 const hex32 = z.string().regex(/^0x[0-9a-f]{64}$/)
-const token = z.looseObject({ payload: z.string(), r: hex32, s: hex32, keyId: hex32 })
-const stored = z.looseObject({ onchain: token })
+const onchainToken = z.looseObject({ payload: z.string(), r: hex32, s: hex32, keyId: hex32 })
+const storedAnswer = z.looseObject({ onchain: onchainToken })
 
 /**
  * What the owner of a registry sends to put the human of a credential out there too; undefined where the credential
  * came without a token for chains, or with one that no registry takes.
  */
 export const registryRevocation = (answer: unknown): { nullifier: Hex; revoke: Hex } | undefined => {
-  const { data } = stored.safeParse(answer)
+  const { data } = storedAnswer.safeParse(answer)
   if (!data) return undefined
   const text = Buffer.from(data.onchain.payload, 'base64url').toString('utf8')
   const { nul, test } = JSON.parse(text) as OnchainClaims
@@ -89,7 +89,7 @@ export const registryRevocation = (answer: unknown): { nullifier: Hex; revoke: H
 }
 
 const bytesOf = (hex: string): Buffer => Buffer.from(hex.slice(2), 'hex')
-const jwtOf = ({ payload, r, s, keyId }: z.infer<typeof token>): string => {
+const jwtOf = ({ payload, r, s, keyId }: z.infer<typeof onchainToken>): string => {
   const header = headerOf(onchainTyp, bytesOf(keyId).toString('base64url'))
   return `${header}.${payload}.${Buffer.concat([bytesOf(r), bytesOf(s)]).toString('base64url')}`
 }
@@ -100,6 +100,8 @@ export const listSigned = async (
   span: { readonly from: Date; readonly to: Date },
   limit: number,
 ): Promise<{ readonly credentialId: string; readonly jwt: string; readonly at: Date }[]> =>
-  (await listStoredCredentials(tx, span, limit)).flatMap(({ onchain, ...credential }) =>
-    onchain === null ? [credential] : [credential, { ...credential, jwt: jwtOf(token.parse(onchain)) }],
+  (await listIssuedCredentials(tx, span, limit)).flatMap(({ onchain, ...credential }) =>
+    onchain === null
+      ? [credential]
+      : [credential, { ...credential, jwt: jwtOf(onchainToken.parse(onchain)) }],
   )

@@ -147,18 +147,18 @@ contract Chatty { function isValidSignature(bytes32, bytes calldata) external pu
 contract Misplaced { function isValidSignature(bytes32, bytes calldata) external pure returns (uint) { return 0x1626ba7e; } }`
 
 const contracts = compile(source)
-type Here = NonNullable<typeof chain>
-const deploy = async (here: Here, name: string, of?: Address): Promise<Address> => {
+type TestChain = NonNullable<typeof chain>
+const deploy = async (here: TestChain, name: string, of?: Address): Promise<Address> => {
   const parameters = of === undefined ? '0x' : encodeAbiParameters([{ type: 'address' }], [of])
   return (await here.deploy(contracts[name]?.bytecode ?? '0x', parameters)).address
 }
-const onChain = (name: string, body: (here: Here) => Promise<void>): void =>
+const testOnChain = (name: string, body: (here: TestChain) => Promise<void>): void =>
   void test(name, { skip: chain ? false : 'npm has no anvil for this system' }, async () => {
     assert.ok(chain)
     await body(chain)
   })
 
-onChain(
+testOnChain(
   'a contract speaks for its wallet: yes binds; no, a revert, a burner and every odd answer do not',
   async (here) => {
     const sign = async (wallet: string, by = owner) => {
@@ -193,7 +193,7 @@ onChain(
   },
 )
 
-onChain(
+testOnChain(
   'a contract is asked only on the chain that the signed text names, and only a node of that chain is believed',
   async (here) => {
     const own = await deploy(here, 'Owned', owner.address)
@@ -213,7 +213,7 @@ onChain(
   },
 )
 
-onChain('who could not pay makes us ask no chain', async (here) => {
+testOnChain('who could not pay makes us ask no chain', async (here) => {
   const own = await deploy(here, 'Owned', owner.address)
   const poor = await harness.register('live')
   const { json } = await harness.call('POST', '/api/agents/wallet/challenge', {

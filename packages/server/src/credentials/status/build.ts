@@ -4,7 +4,7 @@ import { deflate } from 'node:zlib'
 import { decodeProtectedHeader } from 'jose'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
-import type { Duty } from '../../platform/queue/worker.ts'
+import type { Job } from '../../platform/queue/worker.ts'
 import type { Signer } from '../../signing/index.ts'
 import { issuerOf } from '../rules.ts'
 import { listPayload, listUri, packStatuses } from './rules.ts'
@@ -18,7 +18,7 @@ const compress = promisify(deflate)
  */
 export const buildList = async (ctx: Ctx, signer: Signer, listId: string): Promise<boolean> => {
   const list = await inTransaction(ctx, 'system', (tx) => findSnapshot(tx, listId))
-  if (!list) throw new Error('no such status list')
+  if (!list) throw new Error('status list not found while building it')
   const { BASE_URL: baseUrl } = ctx.config
   const compressed = await compress(packStatuses(list.entries, list.words), { level: 9 })
   const payload = listPayload({
@@ -43,15 +43,15 @@ export const buildList = async (ctx: Ctx, signer: Signer, listId: string): Promi
  * A change is published at most gap + look = 25 s later; with the minute that verifiers keep a list, it is seen
  * everywhere within 90 s. The gap keeps a stream of changes from building without pause.
  */
-const lookMs = 10_000
-const pace = { gapSeconds: 15, refreshSeconds: 12 * 3_600, leaseSeconds: 30, limit: 8 }
+const checkIntervalMs = 10_000
+const buildPolicy = { gapSeconds: 15, refreshSeconds: 12 * 3_600, leaseSeconds: 30, limit: 8 }
 
-export const statusDuty = (ctx: Ctx, signer: Signer): Duty => ({
+export const statusListJob = (ctx: Ctx, signer: Signer): Job => ({
   name: 'status lists',
-  everyMs: lookMs,
+  everyMs: checkIntervalMs,
   run: async () => {
     const kids = (await signer.publicKeys()).map((key) => key.kid)
-    const due = await inTransaction(ctx, 'system', (tx) => updateListsClaimed(tx, { ...pace, kids }))
+    const due = await inTransaction(ctx, 'system', (tx) => updateListsClaimed(tx, { ...buildPolicy, kids }))
     for (const listId of due) await buildList(ctx, signer, listId)
     return due.length
   },

@@ -6,13 +6,13 @@ import { publish } from '../../platform/queue/outbox.ts'
 import { registryRevocation } from '../onchain/token.ts'
 import { listUri, statusValues, type CredentialState } from './rules.ts'
 import { updateEntry } from './store.ts'
-import { findCredentialLocked, findState, insertState } from '../store.ts'
+import { findCredentialLocked, findCredentialState, insertCredentialState } from '../store.ts'
 
 /** What an operator act needs. */
-export type Act = { readonly ctx: Ctx; readonly audit: Audit }
-export type Input = { readonly credentialId: string; readonly reason: string }
+export type OperatorActionDeps = { readonly ctx: Ctx; readonly audit: Audit }
+export type StateChange = { readonly credentialId: string; readonly reason: string }
 
-const acts = {
+const transitions = {
   issued: { action: 'credential.reinstate', type: 'credential.reinstated' },
   suspended: { action: 'credential.suspend', type: 'credential.suspended' },
   revoked: { action: 'credential.revoke', type: 'credential.revoked' },
@@ -23,9 +23,9 @@ const acts = {
  * the state that it has is a repeat and changes nothing; from revoked there is no way.
  */
 export const changeState = async (
-  { ctx, audit }: Act,
+  { ctx, audit }: OperatorActionDeps,
   operator: Operator,
-  { credentialId, reason }: Input,
+  { credentialId, reason }: StateChange,
   to: CredentialState,
 ) =>
   inTransaction(ctx, 'system', async (tx) => {
@@ -33,7 +33,7 @@ export const changeState = async (
     if (!credential) throw new Refusal('not_found', { message: 'No such credential.' })
     const { agentId, mode, statusList, statusIdx } = credential
     const registry = to === 'issued' ? undefined : registryRevocation(credential.answer)
-    const { seq, state } = await findState(tx, agentId, credentialId)
+    const { seq, state } = await findCredentialState(tx, agentId, credentialId)
     const answer = {
       credentialId,
       agentId,
@@ -44,10 +44,10 @@ export const changeState = async (
     }
     if (state === to) return answer
     if (state === 'revoked') throw new Refusal('credential_revoked')
-    await insertState(tx, { agentId, credentialId, seq: seq + 1, state: to, reason })
+    await insertCredentialState(tx, { agentId, credentialId, seq: seq + 1, state: to, reason })
     if (statusList !== null && statusIdx !== null)
       await updateEntry(tx, { listId: statusList, idx: statusIdx, value: statusValues[to] })
-    const { action, type } = acts[to]
+    const { action, type } = transitions[to]
     await publish(tx, { agentId, mode, type, subject: credentialId, data: { credentialId, reason } })
     await audit(tx, {
       operatorId: operator.operatorId,

@@ -14,14 +14,15 @@ const { apiKey: key, agentId } = await harness.register('test')
 const { operatorKey } = await operators.create(ctx, 'machine', 'Ada')
 const signer = connectSigner(ctx.config.SIGNER_SOCKET)
 
-type Place = { idx: number; uri: string }
-const placeOf = (jwt: string): Place => (decodeJwt(jwt)['status'] as { status_list: Place }).status_list
+type StatusReference = { idx: number; uri: string }
+const statusReferenceOf = (jwt: string): StatusReference =>
+  (decodeJwt(jwt)['status'] as { status_list: StatusReference }).status_list
 const mint = async (sessionId: string) => {
   const { json } = await harness.call('POST', '/api/agents/verify', { key, body: { sessionId } })
   return {
     credentialId: String(json.credentialId),
     jwt: String(json.pohf_jwt),
-    ...placeOf(json.pohf_jwt),
+    ...statusReferenceOf(json.pohf_jwt),
     statusUri: json.statusUri,
   }
 }
@@ -30,7 +31,7 @@ const listIdOf = (uri: string) => pathOf(uri).slice('/status/'.length)
 const fetchList = (uri: string, headers: Record<string, string> = {}) =>
   harness.call('GET', pathOf(uri), { headers })
 /** What somebody else's implementation reads at a place of the published list. */
-const read = async ({ uri, idx }: Place): Promise<number> =>
+const read = async ({ uri, idx }: StatusReference): Promise<number> =>
   getListFromStatusListJWT((await fetchList(uri)).text).getStatus(idx)
 const change = (credentialId: string, step: string, reason = 'reported') =>
   harness.operate('POST', `/operator/credentials/${credentialId}/${step}`, {
@@ -38,7 +39,7 @@ const change = (credentialId: string, step: string, reason = 'reported') =>
     body: { reason },
   })
 /** As long as a change may take until it is published. */
-const later = async () => {
+const advanceToNextBuild = async () => {
   await harness.advance(25_000)
   await harness.work()
 }
@@ -53,7 +54,7 @@ test('every kind of credential names its place, and the address answers from the
     key,
     body: { paymentRef: 'pi_12345678', sessionId: 'first' },
   })
-  const places = [view, placeOf(personhood.json.pohf_jwt), placeOf(binding.json.pohf_jwt)]
+  const places = [view, statusReferenceOf(personhood.json.pohf_jwt), statusReferenceOf(binding.json.pohf_jwt)]
   assert.equal(new Set(places.map((place) => place.idx)).size, 3)
   for (const [n, uri] of [view.statusUri, personhood.json.statusUri, binding.json.statusUri].entries()) {
     assert.equal(uri, places[n]?.uri)
@@ -99,7 +100,7 @@ test('an unknown list is 404, whatever it is called', async () => {
 
 test('a revocation is seen by a verifier within 90 seconds, also by one that fetched just before', async () => {
   const [bad, good] = [await mint('bad'), await mint('good')]
-  await later()
+  await advanceToNextBuild()
   const cached = await fetchList(bad.uri)
   const revokedAt = ctx.clock.now().getTime() / 1_000
   const answer = await change(bad.credentialId, 'revoke')
@@ -112,7 +113,7 @@ test('a revocation is seen by a verifier within 90 seconds, also by one that fet
     statusUri: bad.uri,
   })
   assert.equal(getListFromStatusListJWT(cached.text).getStatus(bad.idx), 0)
-  await later()
+  await advanceToNextBuild()
   const published = decodeJwt((await fetchList(bad.uri)).text)
   // Whoever fetched in the last moment before keeps that copy for its ttl.
   const seenAfter = (published.iat ?? Infinity) - revokedAt + Number(decodeJwt(cached.text)['ttl'])
@@ -127,15 +128,15 @@ test('a revocation is seen by a verifier within 90 seconds, also by one that fet
 test('a suspended credential reads 2, is repeated as it is, and after reinstatement reads 0', async () => {
   const held = await mint('held')
   await change(held.credentialId, 'suspend')
-  await later()
+  await advanceToNextBuild()
   assert.equal(await read(held), 2)
   assert.equal((await mint('held')).jwt, held.jwt)
   await change(held.credentialId, 'reinstate')
-  await later()
+  await advanceToNextBuild()
   assert.equal(await read(held), 0)
   await change(held.credentialId, 'suspend')
   await change(held.credentialId, 'revoke')
-  await later()
+  await advanceToNextBuild()
   assert.equal(await read(held), 1)
 })
 
@@ -273,7 +274,7 @@ test('a revocation that comes while the list is built is in the next one', async
   assert.equal(await buildList(ctx, slow, listIdOf(late.uri)), true)
   assert.equal(await read(early), 1)
   assert.equal(await read(late), 0)
-  await later()
+  await advanceToNextBuild()
   assert.equal(await read(late), 1)
 })
 
@@ -301,14 +302,14 @@ test('60 revocations among rebuilds at once: none is lost', async () => {
   await Promise.all(all.map(({ credentialId }) => change(credentialId, 'revoke')))
   revoked.abort()
   await Promise.all(builders)
-  await later()
+  await advanceToNextBuild()
   const list = getListFromStatusListJWT((await fetchList(all[0]?.uri ?? '')).text)
   for (const { idx } of all) assert.equal(list.getStatus(idx), 1)
 })
 
 test('a list without changes is not built again for 12 hours, and never runs out', async () => {
   const place = await mint('quiet')
-  await later()
+  await advanceToNextBuild()
   const before = await fetchList(place.uri)
   await harness.advance(11 * 3_600_000)
   await harness.work()

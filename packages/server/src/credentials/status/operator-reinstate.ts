@@ -1,6 +1,6 @@
 import type { Operator } from '../../platform/http/call.ts'
-import { changeState, type Act, type Input } from './change-state.ts'
+import { changeState, type OperatorActionDeps, type StateChange } from './change-state.ts'
 
 /** Lifts a suspension. */
-export const operatorReinstate = async (act: Act, operator: Operator, input: Input) =>
+export const operatorReinstate = async (act: OperatorActionDeps, operator: Operator, input: StateChange) =>
   changeState(act, operator, input, 'issued')

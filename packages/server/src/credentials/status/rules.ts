@@ -1,9 +1,9 @@
 import type { Mode } from '@pohf/protocol'
 
 /** How a new list is laid out: so many places, handed to processes in blocks. */
-export type Shape = { readonly entries: number; readonly blockSize: number }
+export type ListLayout = { readonly entries: number; readonly blockSize: number }
 /** With 2 % revoked this is 25 kB compressed, in a third of a second; ten million places would take seconds. */
-export const standardShape: Shape = { entries: 2 ** 20, blockSize: 1_024 }
+export const defaultListLayout: ListLayout = { entries: 2 ** 20, blockSize: 1_024 }
 
 export type CredentialState = 'issued' | 'suspended' | 'revoked'
 /** What a list says of each state. */
@@ -43,17 +43,22 @@ export const shuffledRange = (first: number, count: number, fraction: () => numb
 
 /** A verifier keeps a list for a minute; the signature holds a day, so that half a day of silence breaks nothing. */
 const ttlSeconds = 60
-const lifeSeconds = 86_400
+const validitySeconds = 86_400
 
-type List = { readonly issuer: string; readonly uri: string; readonly at: Date; readonly compressed: Buffer }
+type ListTokenInput = {
+  readonly issuer: string
+  readonly uri: string
+  readonly at: Date
+  readonly compressed: Buffer
+}
 /** What is signed: the claims of a status list token. */
-export const listPayload = ({ issuer, uri, at, compressed }: List) => {
+export const listPayload = ({ issuer, uri, at, compressed }: ListTokenInput) => {
   const iat = Math.floor(at.getTime() / 1_000)
   return {
     iss: issuer,
     sub: uri,
     iat,
-    exp: iat + lifeSeconds,
+    exp: iat + validitySeconds,
     ttl: ttlSeconds,
     status_list: { bits: 2, lst: compressed.toString('base64url') },
   }

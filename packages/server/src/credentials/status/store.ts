@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../../platform/db/db.ts'
-import { listName, type Shape } from './rules.ts'
+import { listName, type ListLayout } from './rules.ts'
 
 /** One process at a time opens lists and takes blocks of a mode; the lock lasts until the commit. */
 export const lockLists = async (tx: Tx, mode: Mode): Promise<void> => {
@@ -11,7 +11,7 @@ export const lockLists = async (tx: Tx, mode: Mode): Promise<void> => {
 export type Block = { readonly listId: string; readonly first: number; readonly size: number }
 
 /** Takes a random free block of the first list that has one and is published; undefined where none has. */
-export const updateBlockTaken = async (tx: Tx, mode: Mode): Promise<Block | undefined> => {
+export const updateBlockClaimed = async (tx: Tx, mode: Mode): Promise<Block | undefined> => {
   const { rows } = await sql<{ list_id: string; block: number; block_size: number }>`
     update status_blocks taken set taken_at = pohf_now()
     from (
@@ -25,7 +25,7 @@ export const updateBlockTaken = async (tx: Tx, mode: Mode): Promise<Block | unde
 }
 
 /** A list that was opened and not yet published. */
-export const findUnbuilt = async (tx: Tx, mode: Mode): Promise<string | undefined> => {
+export const findUnpublishedList = async (tx: Tx, mode: Mode): Promise<string | undefined> => {
   const row = await tx
     .selectFrom('status_lists')
     .select('list_id')
@@ -38,7 +38,7 @@ export const findUnbuilt = async (tx: Tx, mode: Mode): Promise<string | undefine
 }
 
 /** Opens the next list of a mode with all its blocks free. */
-export const insertList = async (tx: Tx, cell: string, mode: Mode, shape: Shape): Promise<string> => {
+export const insertList = async (tx: Tx, cell: string, mode: Mode, shape: ListLayout): Promise<string> => {
   const last = await tx
     .selectFrom('status_lists')
     .select('number')
@@ -80,7 +80,7 @@ export const findSnapshot = async (tx: Tx, listId: string): Promise<Snapshot | u
   return rows[0]
 }
 
-export type Built = {
+export type BuiltList = {
   readonly listId: string
   readonly version: bigint
   readonly at: Date
@@ -90,7 +90,7 @@ export type Built = {
 }
 
 /** Publishes what was built, unless something newer stands; says whether it did. */
-export const updateListBuilt = async (tx: Tx, built: Built): Promise<boolean> => {
+export const updateListBuilt = async (tx: Tx, built: BuiltList): Promise<boolean> => {
   const result = await tx
     .updateTable('status_lists')
     .set({
@@ -107,7 +107,7 @@ export const updateListBuilt = async (tx: Tx, built: Built): Promise<boolean> =>
   return result.numUpdatedRows === 1n
 }
 
-type Due = {
+type BuildCriteria = {
   /** The keys that verifiers can find: a list under any other is worth nothing. */
   readonly kids: readonly string[]
   readonly gapSeconds: number
@@ -117,7 +117,7 @@ type Due = {
 }
 
 /** Claims lists that must be built: changed, old, under a key that is gone, or never built. */
-export const updateListsClaimed = async (tx: Tx, due: Due): Promise<string[]> => {
+export const updateListsClaimed = async (tx: Tx, due: BuildCriteria): Promise<string[]> => {
   const { rows } = await sql<{ list_id: string }>`
     update status_lists set lease_until = pohf_now() + make_interval(secs => ${due.leaseSeconds})
     where list_id in (
@@ -132,9 +132,9 @@ export const updateListsClaimed = async (tx: Tx, due: Due): Promise<string[]> =>
   return rows.map((row) => row.list_id)
 }
 
-export type Published = { readonly jwt: string; readonly etag: string }
+export type PublishedList = { readonly jwt: string; readonly etag: string }
 
-export const findPublished = async (tx: Tx, listId: string): Promise<Published | undefined> => {
+export const findPublishedList = async (tx: Tx, listId: string): Promise<PublishedList | undefined> => {
   const row = await tx
     .selectFrom('status_lists')
     .select(['jwt', 'etag'])
@@ -143,10 +143,10 @@ export const findPublished = async (tx: Tx, listId: string): Promise<Published |
   return row && row.jwt !== null && row.etag !== null ? { jwt: row.jwt, etag: row.etag } : undefined
 }
 
-export type Entry = { readonly listId: string; readonly idx: number; readonly value: 0 | 1 | 2 }
+export type StatusEntry = { readonly listId: string; readonly idx: number; readonly value: 0 | 1 | 2 }
 
 /** Sets a place of a list and marks the list as changed. */
-export const updateEntry = async (tx: Tx, entry: Entry): Promise<void> => {
+export const updateEntry = async (tx: Tx, entry: StatusEntry): Promise<void> => {
   if (entry.value === 0)
     await tx
       .deleteFrom('status_entries')

@@ -9,5 +9,5 @@ export const commissionWork: Tool = {
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   needs: ['work.orders.create'],
   input: z.object(fieldsOf('work.orders.create', 'body', ['taskType', 'quantity', 'maxPriceUsd'])),
-  run: async (call) => resultFrom(call, await call.ask('work.orders.create', { body: call.input })),
+  run: async (call) => resultFrom(call, await call.dispatch('work.orders.create', { body: call.input })),
 }

@@ -9,5 +9,5 @@ export const fundOrder: Tool = {
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   needs: ['work.orders.fund'],
   input: z.object(fieldsOf('work.orders.fund', 'body', ['orderId'])),
-  run: async (call) => resultFrom(call, await call.ask('work.orders.fund', { body: call.input })),
+  run: async (call) => resultFrom(call, await call.dispatch('work.orders.fund', { body: call.input })),
 }

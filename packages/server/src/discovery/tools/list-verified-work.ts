@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { cap, isRecord, resultFrom, type Json, type Tool } from './tool.ts'
+import { truncate, isRecord, resultFrom, type Json, type Tool } from './tool.ts'
 
 /** Enough to choose from; about 30,000 characters where every text is at its limit. */
 const shownMax = 25
@@ -12,9 +12,9 @@ const shorten = (workflow: unknown): unknown => {
   const steps = Array.isArray(workflow['steps']) ? workflow['steps'].slice(0, stepsMax) : []
   return {
     ...workflow,
-    title: cap(workflow['title'], shortTextMax),
-    description: cap(workflow['description'], longTextMax),
-    steps: cap(steps, shortTextMax),
+    title: truncate(workflow['title'], shortTextMax),
+    description: truncate(workflow['description'], longTextMax),
+    steps: truncate(steps, shortTextMax),
   }
 }
 
@@ -38,5 +38,5 @@ export const listVerifiedWork: Tool = {
   needs: ['work.workflows.available'],
   input: z.object({}),
   run: async (call) =>
-    resultFrom(call, await call.ask('work.workflows.available', {}), page(call.ctx.config.BASE_URL)),
+    resultFrom(call, await call.dispatch('work.workflows.available', {}), page(call.ctx.config.BASE_URL)),
 }

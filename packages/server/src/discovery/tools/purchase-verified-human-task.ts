@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Dispatched } from '../../platform/http/dispatch.ts'
-import { cap, fieldOf, isRecord, resultFrom, type Json, type Tool, type ToolResult } from './tool.ts'
+import type { DispatchResult } from '../../platform/http/dispatch.ts'
+import { truncate, fieldOf, isRecord, resultFrom, type Json, type Tool, type ToolResult } from './tool.ts'
 
 const answerTextMax = 4_000
 
@@ -12,7 +12,7 @@ const paymentHeader = (payment: unknown): Record<string, string> => {
 }
 
 /** The receipt of the settlement, if the operation gave one. */
-const receiptOf = ({ headers }: Dispatched): unknown => {
+const receiptOf = ({ headers }: DispatchResult): unknown => {
   const value = headers['x-payment-response'] ?? headers['payment-response']
   if (value === undefined) return undefined
   try {
@@ -23,7 +23,7 @@ const receiptOf = ({ headers }: Dispatched): unknown => {
 }
 
 /** What x402 over MCP adds to a result: the challenge as an error, the receipt with the delivery. */
-const withPayment = (result: ToolResult, answer: Dispatched): ToolResult => {
+const withPayment = (result: ToolResult, answer: DispatchResult): ToolResult => {
   if (answer.status === 402 && isRecord(answer.body) && Array.isArray(answer.body['accepts']))
     return { ...result, _meta: { 'x402/error': answer.body } }
   const receipt = receiptOf(answer)
@@ -32,7 +32,7 @@ const withPayment = (result: ToolResult, answer: Dispatched): ToolResult => {
 
 const shorten = (body: Json): Json => ({
   ...body,
-  ...('answer' in body ? { answer: cap(body['answer'], answerTextMax) } : {}),
+  ...('answer' in body ? { answer: truncate(body['answer'], answerTextMax) } : {}),
 })
 
 export const purchaseVerifiedHumanTask: Tool = {
@@ -48,7 +48,7 @@ export const purchaseVerifiedHumanTask: Tool = {
   }),
   run: async (call) => {
     const { workflowId, purchaseId } = call.input
-    const answer = await call.ask('purchases.buy', {
+    const answer = await call.dispatch('purchases.buy', {
       params: { workflowId },
       query: purchaseId === undefined ? {} : { purchase_id: purchaseId },
       headers: {

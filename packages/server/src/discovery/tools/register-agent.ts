@@ -9,5 +9,5 @@ export const registerAgent: Tool = {
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   needs: ['agents.register'],
   input: z.object(fieldsOf('agents.register', 'body', ['name', 'contactEmail', 'mode'])),
-  run: async (call) => resultFrom(call, await call.ask('agents.register', { body: call.input })),
+  run: async (call) => resultFrom(call, await call.dispatch('agents.register', { body: call.input })),
 }

@@ -2,7 +2,7 @@ import { endpoints } from '@pohf/protocol'
 import { z } from 'zod'
 import type { Agent, EndpointId } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
-import type { Dispatched, InnerCall } from '../../platform/http/dispatch.ts'
+import type { DispatchResult, InternalCall } from '../../platform/http/dispatch.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 export const isRecord = (value: unknown): value is Json =>
@@ -15,10 +15,10 @@ export type ToolCall = {
   /** The arguments, cut down to the fields of the tool; their form is judged by the operation. */
   readonly input: Json
   readonly meta: Json
-  readonly ask: (
+  readonly dispatch: (
     id: EndpointId,
-    parts: Pick<InnerCall, 'body' | 'params' | 'query' | 'headers'>,
-  ) => Promise<Dispatched>
+    parts: Pick<InternalCall, 'body' | 'params' | 'query' | 'headers'>,
+  ) => Promise<DispatchResult>
 }
 
 export type ToolResult = {
@@ -88,7 +88,7 @@ const keyHelp = (baseUrl: string): Json => ({
 /** What an operation answered, as the result of a tool; a refusal is a result that the model can read. */
 export const resultFrom = (
   call: ToolCall,
-  answer: Dispatched,
+  answer: DispatchResult,
   change = (body: Json): Json => body,
 ): ToolResult => {
   const body = isRecord(answer.body) ? answer.body : { value: answer.body }
@@ -97,16 +97,16 @@ export const resultFrom = (
 }
 
 /** Cuts text that third parties wrote: a tool's answer must not be taken over by one of its fields. */
-export const cap = (value: unknown, charactersMax: number): unknown => {
+export const truncate = (value: unknown, charactersMax: number): unknown => {
   if (typeof value === 'string')
     return value.length <= charactersMax
       ? value
       : `${value.slice(0, charactersMax).toWellFormed()}… (cut; ${value.length} characters)`
-  if (Array.isArray(value)) return value.slice(0, 100).map((item) => cap(item, charactersMax))
+  if (Array.isArray(value)) return value.slice(0, 100).map((item) => truncate(item, charactersMax))
   if (!isRecord(value)) return value
   return Object.fromEntries(
     Object.entries(value)
       .slice(0, 100)
-      .map(([key, inner]) => [key.slice(0, 200), cap(inner, charactersMax)]),
+      .map(([key, inner]) => [key.slice(0, 200), truncate(inner, charactersMax)]),
   )
 }

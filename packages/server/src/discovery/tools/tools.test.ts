@@ -5,12 +5,12 @@ import { z } from 'zod'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import * as agents from '../../agents/index.ts'
 import type { Agent } from '../../platform/http/call.ts'
-import { makeAdmission } from '../../platform/http/admission.ts'
+import { makeRateLimits } from '../../platform/http/admission.ts'
 import { makeDispatcher } from '../../platform/http/dispatch.ts'
 import * as signing from '../../signing/index.ts'
 import { makeSurface, type McpCall } from '../messages.ts'
-import { serve } from '../surface.ts'
-import { cap, fieldsOf, resultFrom, type Tool } from './tool.ts'
+import { serveSurface } from '../surface.ts'
+import { truncate, fieldsOf, resultFrom, type Tool } from './tool.ts'
 import { verifyCredential } from './verify-credential.ts'
 
 const harness = await startHarness()
@@ -21,7 +21,7 @@ const dispatcher = makeDispatcher({
   ctx,
   endpoints,
   routes: [...agents.routes(ctx, authenticator), ...signing.routes(signer)],
-  admission: makeAdmission(ctx),
+  admission: makeRateLimits(ctx),
 })
 
 /** A tool over a keyed operation, so that the rules for keys show here. */
@@ -32,7 +32,7 @@ const whoami: Tool = {
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   needs: ['agents.profile'],
   input: z.object({}),
-  run: async (call) => resultFrom(call, await call.ask('agents.profile', {})),
+  run: async (call) => resultFrom(call, await call.dispatch('agents.profile', {})),
 }
 /** A tool that offers one of the two fields of its operation. */
 const rename: Tool = {
@@ -40,7 +40,7 @@ const rename: Tool = {
   name: 'rename',
   needs: ['agents.profile-update'],
   input: z.object(fieldsOf('agents.profile-update', 'body', ['name'])),
-  run: async (call) => resultFrom(call, await call.ask('agents.profile-update', { body: call.input })),
+  run: async (call) => resultFrom(call, await call.dispatch('agents.profile-update', { body: call.input })),
 }
 const parts = { ctx, dispatcher, name: 'probe', title: 'Probe', instructions: '' }
 const surface = makeSurface({ ...parts, tools: [whoami, rename, verifyCredential] })
@@ -54,7 +54,7 @@ const call = async (name: string, input: object, agent?: Agent) => {
     idempotencyKey: undefined,
     header: () => undefined,
   }
-  const { raw } = (await serve(surface, request)).options
+  const { raw } = (await serveSurface(surface, request)).options
   return JSON.parse(raw?.text ?? '').result
 }
 
@@ -110,7 +110,7 @@ const claims = (iat: number): CredentialClaims => ({
   test: true,
 })
 const sign = async (iat: number): Promise<string> =>
-  (await signer.sign([signing.lint(claims(iat))]))[0] ?? assert.fail()
+  (await signer.sign([signing.validateClaims(claims(iat))]))[0] ?? assert.fail()
 
 test('verify_credential without input is the JWKS', async () => {
   const { structuredContent } = await call('verify_credential', {})
@@ -168,12 +168,12 @@ test('verify_credential refuses what is no text, or too long', async () => {
 })
 
 test('text of third parties is cut at every depth, and a cut never leaves half a character', () => {
-  const shortened = cap({ a: ['x'.repeat(50)], b: { c: `${'y'.repeat(9)}😀z` }, d: 7, e: 'fine' }, 10)
+  const shortened = truncate({ a: ['x'.repeat(50)], b: { c: `${'y'.repeat(9)}😀z` }, d: 7, e: 'fine' }, 10)
   assert.deepEqual(shortened, {
     a: ['xxxxxxxxxx… (cut; 50 characters)'],
     b: { c: 'yyyyyyyyy\ufffd… (cut; 12 characters)' },
     d: 7,
     e: 'fine',
   })
-  assert.equal((cap(Array(500).fill(1), 10) as unknown[]).length, 100)
+  assert.equal((truncate(Array(500).fill(1), 10) as unknown[]).length, 100)
 })

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { Refusal } from '../../platform/http/errors.ts'
 import { isRecord, resultFrom, resultOf, type Json, type Tool } from './tool.ts'
 
-type Verdict = {
+type VerificationResult = {
   readonly valid: boolean
   readonly reason?: string
   readonly test?: boolean
@@ -18,10 +18,13 @@ const reasons: Readonly<Record<string, string>> = {
   ERR_JWT_CLAIM_VALIDATION_FAILED: 'wrong_claims',
 }
 
-type Checking = { readonly baseUrl: string; readonly now: Date; readonly jwks: JSONWebKeySet }
+type VerificationContext = { readonly baseUrl: string; readonly now: Date; readonly jwks: JSONWebKeySet }
 
 /** Checks a credential of this service against its public keys. Claims are shown only where the signature holds. */
-const checkCredential = async (credential: string, against: Checking): Promise<Verdict> => {
+const checkCredential = async (
+  credential: string,
+  against: VerificationContext,
+): Promise<VerificationResult> => {
   try {
     const { payload } = await jwtVerify(credential, createLocalJWKSet(against.jwks), {
       algorithms: ['ES256'],
@@ -59,7 +62,7 @@ export const verifyCredential: Tool = {
       throw new Refusal('validation_failed', {
         message: 'credential must be text of at most 16384 characters.',
       })
-    const answer = await call.ask('signing.jwks', {})
+    const answer = await call.dispatch('signing.jwks', {})
     const { credential } = parsed.data
     if (credential === undefined || !isKeySet(answer.body)) return resultFrom(call, answer)
     const baseUrl = call.ctx.config.BASE_URL

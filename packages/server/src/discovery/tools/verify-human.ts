@@ -27,8 +27,8 @@ export const verifyHuman: Tool = {
     return resultFrom(
       call,
       personhood['memberId'] === undefined || both
-        ? await call.ask('credentials.verify', { body: { sessionId } })
-        : await call.ask('credentials.verify-personhood', { body: personhood }),
+        ? await call.dispatch('credentials.verify', { body: { sessionId } })
+        : await call.dispatch('credentials.verify-personhood', { body: personhood }),
     )
   },
 }

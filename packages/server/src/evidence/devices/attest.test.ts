@@ -5,8 +5,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { CompactSign } from 'jose'
-import { assertApp, attestApp, makeAppDevice, makeAuthority, pemOf, sha256 } from '../../../test/fixtures/people/device-attestation.ts'
-import { createPasskey, makeBatch, makePasskey, usePasskey, type Vouching } from '../../../test/fixtures/people/authenticator.ts'
+import {
+  makeAppAssertion,
+  makeAppAttestation,
+  makeAppDevice,
+  makeAuthority,
+  pemOf,
+  sha256,
+} from '../../../test/fixtures/people/device-attestation.ts'
+import {
+  createPasskey,
+  makeAttestationCertificate,
+  makePasskey,
+  usePasskey,
+  type AttestationFormat,
+} from '../../../test/fixtures/people/authenticator.ts'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 
 // One maker signs the metadata, the models' certificates and the app keys.
@@ -95,32 +108,45 @@ const verify = async (body: Verify, by = key) =>
 
 const origin = 'https://app.example'
 const batches = {
-  one: await makeBatch(root, models.one),
-  two: await makeBatch(root, models.two),
-  broken: await makeBatch(root, models.broken),
-  foreign: await makeBatch(stranger, models.two),
-  unknown: await makeBatch(stranger, models.unknown),
+  one: await makeAttestationCertificate(root, models.one),
+  two: await makeAttestationCertificate(root, models.two),
+  broken: await makeAttestationCertificate(root, models.broken),
+  foreign: await makeAttestationCertificate(stranger, models.two),
+  unknown: await makeAttestationCertificate(stranger, models.unknown),
 }
-const attestPasskey = async (aaguid: string, vouching: Vouching, flags = 5, subjectRef = 'person-1') => {
+const attestPasskey = async (
+  aaguid: string,
+  vouching: AttestationFormat,
+  flags = 5,
+  subjectRef = 'person-1',
+) => {
   const nonce = await challenge()
   const credential = createPasskey(makePasskey(), { challenge: nonce, origin, aaguid, flags }, vouching)
   return (await verify({ nonce, subjectRef, evidence: { credential } })).json as Record<string, unknown>
 }
-const packed = (batch: keyof typeof batches): Vouching => ({ fmt: 'packed', batch: batches[batch] })
+const packed = (batch: keyof typeof batches): AttestationFormat => ({ fmt: 'packed', batch: batches[batch] })
 
-const worth = async (...parameters: Parameters<typeof attestPasskey>) =>
+const attestedAssurance = async (...parameters: Parameters<typeof attestPasskey>) =>
   (await attestPasskey(...parameters))['assurance']
 
 test('a passkey is worth what trusted metadata says of its model, and software where it says nothing', async () => {
-  assert.equal(await worth(models.two, packed('two')), 'hardware_strong')
-  assert.equal(await worth(models.two, packed('two'), 1), 'hardware', 'without user verification')
-  assert.equal(await worth(models.one, packed('one')), 'hardware')
-  assert.equal(await worth(models.unknown, packed('unknown')), 'software', 'an unknown model')
-  assert.equal(await worth(models.broken, packed('broken')), 'software', 'a compromised model')
-  assert.equal(await worth(models.two, { fmt: 'packed' }), 'software', 'speaks for itself')
-  assert.equal(await worth(models.two, { fmt: 'none' }), 'software')
-  assert.equal(await worth(models.two, packed('two'), 5 | 8), 'software', 'may be copied to other devices')
-  assert.equal(await worth(models.two, packed('foreign')), 'none', 'a model’s name under a stranger’s root')
+  assert.equal(await attestedAssurance(models.two, packed('two')), 'hardware_strong')
+  assert.equal(await attestedAssurance(models.two, packed('two'), 1), 'hardware', 'without user verification')
+  assert.equal(await attestedAssurance(models.one, packed('one')), 'hardware')
+  assert.equal(await attestedAssurance(models.unknown, packed('unknown')), 'software', 'an unknown model')
+  assert.equal(await attestedAssurance(models.broken, packed('broken')), 'software', 'a compromised model')
+  assert.equal(await attestedAssurance(models.two, { fmt: 'packed' }), 'software', 'speaks for itself')
+  assert.equal(await attestedAssurance(models.two, { fmt: 'none' }), 'software')
+  assert.equal(
+    await attestedAssurance(models.two, packed('two'), 5 | 8),
+    'software',
+    'may be copied to other devices',
+  )
+  assert.equal(
+    await attestedAssurance(models.two, packed('foreign')),
+    'none',
+    'a model’s name under a stranger’s root',
+  )
 })
 
 test('a passkey that does not fit is refused', async () => {
@@ -172,7 +198,12 @@ test('an app key is attested, signs again, and belongs to one subject', async ()
   const keyId = device.keyId.toString('base64')
   const attest = async (subjectRef: string) => {
     const nonce = await challenge()
-    const object = await attestApp(device, { root, intermediate, appId, clientDataHash: sha256(nonce) })
+    const object = await makeAppAttestation(device, {
+      root,
+      intermediate,
+      appId,
+      clientDataHash: sha256(nonce),
+    })
     const evidence = { keyId, attestationObject: object.toString('base64') }
     return (await verify({ nonce, method: 'app_attest', subjectRef, evidence })).json as Record<
       string,
@@ -184,7 +215,7 @@ test('an app key is attested, signs again, and belongs to one subject', async ()
   const signed = async (counter: number) => {
     const nonce = await challenge()
     const clientData = Buffer.from(JSON.stringify({ challenge: nonce }))
-    const assertion = await assertApp(device, { appId, clientData, counter, category: 4 })
+    const assertion = await makeAppAssertion(device, { appId, clientData, counter, category: 4 })
     const evidence = {
       keyId,
       assertion: assertion.toString('base64'),

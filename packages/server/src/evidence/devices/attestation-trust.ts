@@ -6,12 +6,12 @@ import { z } from 'zod'
 import type { Config } from '../../platform/ops/config.ts'
 import { chainFault } from './certificates.ts'
 import type { PlayKeys } from './play-integrity.ts'
-import type { LevelOf } from './webauthn.ts'
+import type { FindCertificationLevel } from './webauthn.ts'
 
 /** Whom we believe about devices, loaded once at the start. */
 export type DeviceTrust = {
   readonly appleRoots: readonly X509Certificate[]
-  readonly levelOf: LevelOf
+  readonly findCertificationLevel: FindCertificationLevel
   readonly playKeysOf: (packageName: string) => PlayKeys | undefined
   /** Roots of the operator's own, not allowed to count in full: everything they vouch for is software. */
   readonly capped: boolean
@@ -34,10 +34,10 @@ oyFraWVIyd/dganmrduC1bmTBGwD
 -----END CERTIFICATE-----`
 
 const pemPattern = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
-const certificatesIn = (pem: string): X509Certificate[] =>
+const parseCertificates = (pem: string): X509Certificate[] =>
   (pem.match(pemPattern) ?? []).slice(0, 32).map((one) => new X509Certificate(one))
 
-const withdrawn: ReadonlySet<string> = new Set([
+const revokedStatuses: ReadonlySet<string> = new Set([
   'REVOKED',
   'USER_VERIFICATION_BYPASS',
   'ATTESTATION_KEY_COMPROMISE',
@@ -68,16 +68,18 @@ const readMetadata = async (text: string, roots: readonly X509Certificate[], at:
   return metadata.parse(JSON.parse(new TextDecoder().decode(payload)))
 }
 
-const levelIn = (reports: readonly { readonly status: string }[]): number =>
+const certificationLevelOf = (reports: readonly { readonly status: string }[]): number =>
   Math.max(0, ...reports.map(({ status }) => Number(/^FIDO_CERTIFIED_L([123])/.exec(status)?.[1] ?? 0)))
 
 const loadLevels = async (file: string | undefined, roots: readonly X509Certificate[], at: Date) => {
   const entries =
     file === undefined ? [] : (await readMetadata(readFileSync(file, 'utf8'), roots, at)).entries
   const good = entries.flatMap(({ aaguid, metadataStatement, statusReports }) =>
-    aaguid === undefined || !metadataStatement || statusReports.some(({ status }) => withdrawn.has(status))
+    aaguid === undefined ||
+    !metadataStatement ||
+    statusReports.some(({ status }) => revokedStatuses.has(status))
       ? []
-      : [{ aaguid, statement: metadataStatement, level: levelIn(statusReports) }],
+      : [{ aaguid, statement: metadataStatement, level: certificationLevelOf(statusReports) }],
   )
   // The library keeps one list per process and holds chains against it. Unknown models pass there, as software.
   await MetadataService.initialize({
@@ -111,14 +113,15 @@ export const loadDeviceTrust = async (config: Config, at: Date): Promise<DeviceT
   const own =
     config.ATTEST_ROOTS_FILE === undefined
       ? undefined
-      : certificatesIn(readFileSync(config.ATTEST_ROOTS_FILE, 'utf8'))
+      : parseCertificates(readFileSync(config.ATTEST_ROOTS_FILE, 'utf8'))
   if (own?.length === 0) throw new Error('ATTEST_ROOTS_FILE holds no certificate.')
-  const fidoRoots = own ?? SettingsService.getRootCertificates({ identifier: 'mds' }).flatMap(certificatesIn)
+  const fidoRoots =
+    own ?? SettingsService.getRootCertificates({ identifier: 'mds' }).flatMap(parseCertificates)
   const levels = await loadLevels(config.ATTEST_FIDO_METADATA_FILE, fidoRoots, at)
   const playKeys = loadPlayKeys(config.ATTEST_PLAY_KEYS_FILE)
   return {
-    appleRoots: own ?? certificatesIn(appleRootPem),
-    levelOf: (aaguid) => levels.get(aaguid),
+    appleRoots: own ?? parseCertificates(appleRootPem),
+    findCertificationLevel: (aaguid) => levels.get(aaguid),
     playKeysOf: (packageName) => playKeys.get(packageName),
     capped: own !== undefined && config.ATTEST_ALLOW_CUSTOM_ROOTS === 'off',
   }

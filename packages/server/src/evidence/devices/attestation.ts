@@ -12,7 +12,7 @@ export type DeviceKey = {
 }
 
 /** What evidence is worth. `reason` is a stable word for programs. */
-export type Attested =
+export type AttestationResult =
   | {
       readonly attested: true
       readonly assurance: DeviceAssurance
@@ -23,7 +23,7 @@ export type Attested =
   | { readonly attested: false; readonly reason: string }
 
 /** Evidence that does not hold, with the one reason; a verifier throws it, its caller answers with it. */
-export class EvidenceRefused extends Error {
+export class EvidenceError extends Error {
   readonly reason: string
   constructor(reason: string) {
     super(reason)
@@ -32,15 +32,17 @@ export class EvidenceRefused extends Error {
 }
 
 /** Throws unless it holds. */
-export const demand = (holds: boolean, reason: string): void => {
-  if (!holds) throw new EvidenceRefused(reason)
+export const assertEvidence = (holds: boolean, reason: string): void => {
+  if (!holds) throw new EvidenceError(reason)
 }
 
 /** Runs a verifier. Whatever it throws is evidence that does not hold: foreign bytes never become a 500. */
-export const judgeEvidence = async (verify: () => Promise<Attested> | Attested): Promise<Attested> => {
+export const verifyEvidence = async (
+  verify: () => Promise<AttestationResult> | AttestationResult,
+): Promise<AttestationResult> => {
   try {
     return await verify()
   } catch (error) {
-    return { attested: false, reason: error instanceof EvidenceRefused ? error.reason : 'evidence_malformed' }
+    return { attested: false, reason: error instanceof EvidenceError ? error.reason : 'evidence_malformed' }
   }
 }

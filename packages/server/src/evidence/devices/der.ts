@@ -44,10 +44,10 @@ export const extensionOf = (certificate: Buffer, oid: string): Buffer | undefine
   const [signed] = children(readElement(certificate, 0).content)
   const [list] = signed ? children(signed.content).filter(({ tag }) => tag === extensionsTag) : []
   if (!list) return undefined
-  const wanted = oidBytes(oid)
+  const encodedOid = oidBytes(oid)
   const matching = children(readElement(list.content, 0).content)
     .map(({ content }) => children(content))
-    .filter(([id]) => id?.content.equals(wanted))
+    .filter(([id]) => id?.content.equals(encodedOid))
   return matching.length === 1 ? matching[0]?.at(-1)?.content : undefined
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync, randomBytes, type KeyObject } from 'node:crypto'
 import { test } from 'node:test'
 import { CompactEncrypt, CompactSign } from 'jose'
-import { judgeEvidence } from './attestation.ts'
+import { verifyEvidence } from './attestation.ts'
 import { verifyPlayIntegrity, type PlayTrust } from './play-integrity.ts'
 
 const makeKeys = () => {
@@ -34,7 +34,7 @@ const app = { appRecognitionVerdict: 'PLAY_RECOGNIZED', packageName: name, certi
 const device = (...labels: string[]) => ({ deviceRecognitionVerdict: labels })
 const strong = device('MEETS_BASIC_INTEGRITY', 'MEETS_DEVICE_INTEGRITY', 'MEETS_STRONG_INTEGRITY')
 const licensed = { appLicensingVerdict: 'LICENSED' }
-const whole = {
+const validPayload = {
   requestDetails: request,
   appIntegrity: app,
   deviceIntegrity: strong,
@@ -42,17 +42,17 @@ const whole = {
 }
 
 const make = async (token: Token): Promise<string> => {
-  const signed = await new CompactSign(Buffer.from(JSON.stringify({ ...whole, ...token.payload })))
+  const signed = await new CompactSign(Buffer.from(JSON.stringify({ ...validPayload, ...token.payload })))
     .setProtectedHeader({ alg: token.alg ?? 'ES256' })
     .sign(token.by ?? keys.privateKey)
   return new CompactEncrypt(Buffer.from(signed))
     .setProtectedHeader({ alg: token.keyAlg ?? 'A256KW', enc: token.enc ?? 'A256GCM' })
     .encrypt(token.under ?? keys.aes)
 }
-type Asked = Partial<Parameters<typeof verifyPlayIntegrity>[0]>
-const judge = async (token: Token, asked: Asked = {}, changed: Partial<PlayTrust> = {}) => {
+type EvidenceOverrides = Partial<Parameters<typeof verifyPlayIntegrity>[0]>
+const verifyToken = async (token: Token, asked: EvidenceOverrides = {}, changed: Partial<PlayTrust> = {}) => {
   const integrityToken = asked.integrityToken ?? (await make(token))
-  return judgeEvidence(() =>
+  return verifyEvidence(() =>
     verifyPlayIntegrity(
       { packageName: name, requestType: 'classic', challenge, ...asked, integrityToken },
       { ...trust, ...changed },
@@ -64,86 +64,94 @@ const withRequest = (change: object): Token => ({ payload: { requestDetails: { .
 const withApp = (change: object): Token => ({ payload: { appIntegrity: { ...app, ...change } } })
 
 test('the label decides what a device is worth', async () => {
-  assert.deepEqual(await judge({}), { attested: true, assurance: 'hardware_strong' })
-  const middle = await judge(withDevice('MEETS_BASIC_INTEGRITY', 'MEETS_DEVICE_INTEGRITY'))
+  assert.deepEqual(await verifyToken({}), { attested: true, assurance: 'hardware_strong' })
+  const middle = await verifyToken(withDevice('MEETS_BASIC_INTEGRITY', 'MEETS_DEVICE_INTEGRITY'))
   assert.deepEqual(middle, { attested: true, assurance: 'hardware' })
-  const basic = await judge(withDevice('MEETS_BASIC_INTEGRITY'))
+  const basic = await verifyToken(withDevice('MEETS_BASIC_INTEGRITY'))
   assert.deepEqual(basic, { attested: true, assurance: 'software' })
-  const standard = await judge(withRequest({ nonce: undefined, requestHash: challenge }), {
+  const standard = await verifyToken(withRequest({ nonce: undefined, requestHash: challenge }), {
     requestType: 'standard',
   })
   assert.deepEqual(standard, { attested: true, assurance: 'hardware_strong' })
 })
 
 const signature = generateKeyPairSync('ed25519').privateKey
-const mutations: readonly (readonly [string, string, () => ReturnType<typeof judge>])[] = [
-  ['signed by another', 'token_unreadable', () => judge({ by: other.privateKey })],
-  ['encrypted under another key', 'token_unreadable', () => judge({ under: other.aes })],
-  ['another signature algorithm', 'token_unreadable', () => judge({ by: signature, alg: 'EdDSA' })],
-  ['another content encryption', 'token_unreadable', () => judge({ enc: 'A128CBC-HS256' })],
-  ['a key used directly', 'token_unreadable', () => judge({ keyAlg: 'dir' })],
-  ['no token', 'token_unreadable', () => judge({}, { integrityToken: 'x' })],
-  ['no encryption', 'token_unreadable', () => judge({}, { integrityToken: 'eyJhbGciOiJub25lIn0.e30.' })],
-  ['no verdict inside', 'token_unreadable', () => judge({ payload: { requestDetails: null } })],
-  ['a package that is not listed', 'app_unknown', () => judge({}, { packageName: 'com.example.other' })],
-  ['a package without keys', 'app_unknown', () => judge({}, {}, { keysOf: () => undefined })],
+const mutations: readonly (readonly [string, string, () => ReturnType<typeof verifyToken>])[] = [
+  ['signed by another', 'token_unreadable', () => verifyToken({ by: other.privateKey })],
+  ['encrypted under another key', 'token_unreadable', () => verifyToken({ under: other.aes })],
+  ['another signature algorithm', 'token_unreadable', () => verifyToken({ by: signature, alg: 'EdDSA' })],
+  ['another content encryption', 'token_unreadable', () => verifyToken({ enc: 'A128CBC-HS256' })],
+  ['a key used directly', 'token_unreadable', () => verifyToken({ keyAlg: 'dir' })],
+  ['no token', 'token_unreadable', () => verifyToken({}, { integrityToken: 'x' })],
+  [
+    'no encryption',
+    'token_unreadable',
+    () => verifyToken({}, { integrityToken: 'eyJhbGciOiJub25lIn0.e30.' }),
+  ],
+  ['no verdict inside', 'token_unreadable', () => verifyToken({ payload: { requestDetails: null } })],
+  [
+    'a package that is not listed',
+    'app_unknown',
+    () => verifyToken({}, { packageName: 'com.example.other' }),
+  ],
+  ['a package without keys', 'app_unknown', () => verifyToken({}, {}, { keysOf: () => undefined })],
   [
     'a request of another package',
     'app_unknown',
-    () => judge(withRequest({ requestPackageName: 'com.evil' })),
+    () => verifyToken(withRequest({ requestPackageName: 'com.evil' })),
   ],
-  ['an app of another package', 'app_unknown', () => judge(withApp({ packageName: 'com.evil' }))],
-  ['another nonce', 'challenge_mismatch', () => judge(withRequest({ nonce: 'old' }))],
-  ['no nonce', 'challenge_mismatch', () => judge(withRequest({ nonce: undefined }))],
+  ['an app of another package', 'app_unknown', () => verifyToken(withApp({ packageName: 'com.evil' }))],
+  ['another nonce', 'challenge_mismatch', () => verifyToken(withRequest({ nonce: 'old' }))],
+  ['no nonce', 'challenge_mismatch', () => verifyToken(withRequest({ nonce: undefined }))],
   [
     'a hash where a nonce belongs',
     'challenge_mismatch',
-    () => judge(withRequest({ nonce: undefined, requestHash: challenge })),
+    () => verifyToken(withRequest({ nonce: undefined, requestHash: challenge })),
   ],
-  ['a nonce where a hash belongs', 'challenge_mismatch', () => judge({}, { requestType: 'standard' })],
+  ['a nonce where a hash belongs', 'challenge_mismatch', () => verifyToken({}, { requestType: 'standard' })],
   [
     'six minutes old',
     'token_stale',
-    () => judge(withRequest({ timestampMillis: String(at.getTime() - 360_000) })),
+    () => verifyToken(withRequest({ timestampMillis: String(at.getTime() - 360_000) })),
   ],
   [
     'from the future',
     'token_stale',
-    () => judge(withRequest({ timestampMillis: String(at.getTime() + 120_000) })),
+    () => verifyToken(withRequest({ timestampMillis: String(at.getTime() + 120_000) })),
   ],
   [
     'an app not from the store',
     'app_not_from_store',
-    () => judge(withApp({ appRecognitionVerdict: 'UNRECOGNIZED_VERSION' })),
+    () => verifyToken(withApp({ appRecognitionVerdict: 'UNRECOGNIZED_VERSION' })),
   ],
   [
     'an unevaluated app',
     'app_not_from_store',
-    () => judge(withApp({ appRecognitionVerdict: 'UNEVALUATED' })),
+    () => verifyToken(withApp({ appRecognitionVerdict: 'UNEVALUATED' })),
   ],
   [
     'another signer of the app',
     'app_signer_unknown',
-    () => judge(withApp({ certificateSha256Digest: ['x'] })),
+    () => verifyToken(withApp({ certificateSha256Digest: ['x'] })),
   ],
   [
     'a second, unknown signer',
     'app_signer_unknown',
-    () => judge(withApp({ certificateSha256Digest: [digest, 'x'] })),
+    () => verifyToken(withApp({ certificateSha256Digest: [digest, 'x'] })),
   ],
-  ['no signer', 'app_signer_unknown', () => judge(withApp({ certificateSha256Digest: [] }))],
+  ['no signer', 'app_signer_unknown', () => verifyToken(withApp({ certificateSha256Digest: [] }))],
   [
     'an unlicensed copy',
     'app_unlicensed',
-    () => judge({ payload: { accountDetails: { appLicensingVerdict: 'UNLICENSED' } } }),
+    () => verifyToken({ payload: { accountDetails: { appLicensingVerdict: 'UNLICENSED' } } }),
   ],
   [
     'an emulator',
     'device_virtual',
-    () => judge(withDevice('MEETS_VIRTUAL_INTEGRITY', 'MEETS_BASIC_INTEGRITY')),
+    () => verifyToken(withDevice('MEETS_VIRTUAL_INTEGRITY', 'MEETS_BASIC_INTEGRITY')),
   ],
-  ['no label', 'device_unrecognised', () => judge(withDevice())],
-  ['an unknown label', 'device_unrecognised', () => judge(withDevice('MEETS_MY_INTEGRITY'))],
+  ['no label', 'device_unrecognised', () => verifyToken(withDevice())],
+  ['an unknown label', 'device_unrecognised', () => verifyToken(withDevice('MEETS_MY_INTEGRITY'))],
 ]
 for (const [name, reason, run] of mutations)
   test(`refused: ${name}`, async () => assert.deepEqual(await run(), { attested: false, reason }))

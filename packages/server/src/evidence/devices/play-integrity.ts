@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto'
 import { compactDecrypt, compactVerify } from 'jose'
 import { z } from 'zod'
-import { demand, type Attested, type DeviceAssurance } from './attestation.ts'
+import { assertEvidence, type AttestationResult, type DeviceAssurance } from './attestation.ts'
 
 export type PlayKeys = {
   /** AES key of 32 bytes. */
@@ -44,7 +44,7 @@ const ageMsMax = 5 * 60_000
 /** A phone's clock may be a little ahead of ours. */
 const aheadMsMax = 60_000
 
-const open = async (token: string, keys: PlayKeys) => {
+const decryptToken = async (token: string, keys: PlayKeys) => {
   const { plaintext } = await compactDecrypt(token, keys.decryptionKey, {
     keyManagementAlgorithms: ['A256KW'],
     contentEncryptionAlgorithms: ['A256GCM'],
@@ -54,36 +54,39 @@ const open = async (token: string, keys: PlayKeys) => {
   return verdict.parse(JSON.parse(new TextDecoder().decode(payload)))
 }
 
-const levels: readonly (readonly [label: string, assurance: DeviceAssurance])[] = [
+const assuranceByLabel: readonly (readonly [label: string, assurance: DeviceAssurance])[] = [
   ['MEETS_STRONG_INTEGRITY', 'hardware_strong'],
   ['MEETS_DEVICE_INTEGRITY', 'hardware'],
   ['MEETS_BASIC_INTEGRITY', 'software'],
 ]
 
 /** An app on an Android device, vouched for by Google Play in a token that only the app's owner can open. */
-export const verifyPlayIntegrity = async (evidence: Evidence, trust: PlayTrust): Promise<Attested> => {
+export const verifyPlayIntegrity = async (
+  evidence: Evidence,
+  trust: PlayTrust,
+): Promise<AttestationResult> => {
   const app = trust.packages.find(({ name }) => name === evidence.packageName)
   const keys = trust.keysOf(evidence.packageName)
   if (!app || !keys) return { attested: false, reason: 'app_unknown' }
-  const token = await open(evidence.integrityToken, keys).catch(() => undefined)
+  const token = await decryptToken(evidence.integrityToken, keys).catch(() => undefined)
   if (!token) return { attested: false, reason: 'token_unreadable' }
   const { requestDetails: request, appIntegrity, deviceIntegrity, accountDetails } = token
-  demand(request.requestPackageName === app.name, 'app_unknown')
+  assertEvidence(request.requestPackageName === app.name, 'app_unknown')
   const bound = evidence.requestType === 'classic' ? request.nonce : request.requestHash
-  demand(bound === evidence.challenge, 'challenge_mismatch')
+  assertEvidence(bound === evidence.challenge, 'challenge_mismatch')
   const ageMs = trust.at.getTime() - Number(request.timestampMillis)
-  demand(ageMs <= ageMsMax && ageMs >= -aheadMsMax, 'token_stale')
-  demand(appIntegrity.appRecognitionVerdict === 'PLAY_RECOGNIZED', 'app_not_from_store')
-  demand(appIntegrity.packageName === app.name, 'app_unknown')
+  assertEvidence(ageMs <= ageMsMax && ageMs >= -aheadMsMax, 'token_stale')
+  assertEvidence(appIntegrity.appRecognitionVerdict === 'PLAY_RECOGNIZED', 'app_not_from_store')
+  assertEvidence(appIntegrity.packageName === app.name, 'app_unknown')
   const digests = appIntegrity.certificateSha256Digest ?? []
-  demand(
+  assertEvidence(
     digests.length > 0 && digests.every((digest) => app.certificateDigests.includes(digest)),
     'app_signer_unknown',
   )
-  demand(accountDetails?.appLicensingVerdict !== 'UNLICENSED', 'app_unlicensed')
+  assertEvidence(accountDetails?.appLicensingVerdict !== 'UNLICENSED', 'app_unlicensed')
   const labels = deviceIntegrity.deviceRecognitionVerdict
-  demand(!labels.includes('MEETS_VIRTUAL_INTEGRITY'), 'device_virtual')
-  const level = levels.find(([label]) => labels.includes(label))
+  assertEvidence(!labels.includes('MEETS_VIRTUAL_INTEGRITY'), 'device_virtual')
+  const level = assuranceByLabel.find(([label]) => labels.includes(label))
   if (!level) return { attested: false, reason: 'device_unrecognised' }
   return { attested: true, assurance: level[1] }
 }

@@ -5,16 +5,21 @@ import {
   type RegistrationResponseJSON,
 } from '@simplewebauthn/server'
 import { decodeAttestationObject } from '@simplewebauthn/server/helpers'
-import { demand, type Attested, type DeviceAssurance, type DeviceKey } from './attestation.ts'
+import {
+  assertEvidence,
+  type AttestationResult,
+  type DeviceAssurance,
+  type DeviceKey,
+} from './attestation.ts'
 
-export type Relying = {
+export type RelyingParty = {
   readonly origins: readonly string[]
   readonly rpIds: readonly string[]
   /** Whether a finger, a face or a PIN must stand behind it, and not only a touch. */
-  readonly verifiesUser: boolean
+  readonly requiresUserVerification: boolean
 }
 /** The certification of a model by its AAGUID; undefined where no trusted statement names it. */
-export type LevelOf = (aaguid: string) => number | undefined
+export type FindCertificationLevel = (aaguid: string) => number | undefined
 
 type Info = {
   readonly aaguid: string
@@ -26,7 +31,7 @@ type Info = {
  * Only a device-bound key of a model that the metadata names is more than software. The library holds a certificate
  * chain against the model's roots; a statement without one is the key speaking for itself, under any AAGUID it likes.
  */
-const assuranceOf = (info: Info, levelOf: LevelOf): DeviceAssurance => {
+const assuranceOf = (info: Info, levelOf: FindCertificationLevel): DeviceAssurance => {
   const chain: unknown = decodeAttestationObject(info.attestationObject).get('attStmt').get('x5c')
   const vouched = Array.isArray(chain) && chain.length > 0 && info.credentialDeviceType === 'singleDevice'
   const level = vouched ? levelOf(info.aaguid) : undefined
@@ -34,20 +39,20 @@ const assuranceOf = (info: Info, levelOf: LevelOf): DeviceAssurance => {
   return level >= 2 && info.userVerified ? 'hardware_strong' : 'hardware'
 }
 
-type Created = { readonly credential: RegistrationResponseJSON; readonly challenge: string }
+type PasskeyRegistration = { readonly credential: RegistrationResponseJSON; readonly challenge: string }
 
 /** A new passkey or security key. Its attestation counts only against trusted metadata. */
 export const verifyNewPasskey = async (
-  { credential, challenge }: Created,
-  relying: Relying,
-  levelOf: LevelOf,
-): Promise<Attested> => {
+  { credential, challenge }: PasskeyRegistration,
+  relying: RelyingParty,
+  levelOf: FindCertificationLevel,
+): Promise<AttestationResult> => {
   const result = await verifyRegistrationResponse({
     response: credential,
     expectedChallenge: challenge,
     expectedOrigin: [...relying.origins],
     expectedRPID: [...relying.rpIds],
-    requireUserVerification: relying.verifiesUser,
+    requireUserVerification: relying.requiresUserVerification,
   }).catch(() => undefined)
   if (!result?.verified) return { attested: false, reason: 'passkey_refused' }
   const info = result.registrationInfo
@@ -61,23 +66,23 @@ export const verifyNewPasskey = async (
   return { attested: true, assurance, key, synced: info.credentialDeviceType === 'multiDevice' }
 }
 
-type Used = { readonly credential: AuthenticationResponseJSON; readonly challenge: string }
+type PasskeyAssertion = { readonly credential: AuthenticationResponseJSON; readonly challenge: string }
 
 /** A signature by a passkey that is known. A counter that stands still is a copied key, unless it never counted. */
 export const verifyKnownPasskey = async (
-  { credential, challenge }: Used,
+  { credential, challenge }: PasskeyAssertion,
   known: DeviceKey,
-  relying: Relying,
-): Promise<Attested> => {
+  relying: RelyingParty,
+): Promise<AttestationResult> => {
   const result = await verifyAuthenticationResponse({
     response: credential,
     expectedChallenge: challenge,
     expectedOrigin: [...relying.origins],
     expectedRPID: [...relying.rpIds],
     credential: { id: known.keyId, publicKey: new Uint8Array(known.publicKey), counter: known.counter },
-    requireUserVerification: relying.verifiesUser,
+    requireUserVerification: relying.requiresUserVerification,
   }).catch(() => undefined)
-  demand(result?.verified === true, 'passkey_refused')
+  assertEvidence(result?.verified === true, 'passkey_refused')
   const counter = result?.authenticationInfo.newCounter ?? known.counter
   return { attested: true, assurance: known.assurance, key: { ...known, counter } }
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { deviceScores, historyScore, judgePresence, rulesVersion, type FlagName } from '@pohf/scorer'
+import { deviceScores, historyScore, evaluatePresence, rulesVersion, type FlagName } from '@pohf/scorer'
 import type { Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
@@ -7,8 +7,8 @@ import { Refusal } from '../../platform/http/errors.ts'
 import { resolveMember } from '../../members/index.ts'
 import { insertScoredSession } from '../../sessions/index.ts'
 import { evidenceItem } from '../proof.ts'
-import { publishScored } from '../scoring/publish-scored.ts'
-import { assuranceOf, isHardware, isPlausibleMove, photoKey } from '../rules.ts'
+import { publishSessionScore } from '../scoring/publish-scored.ts'
+import { assuranceOf, isHardware, isPlausibleMove, canonicalPhotoHash } from '../rules.ts'
 import { findDevice, findPresence, insertPhotoHash, insertPresence, updatePresence } from '../store.ts'
 
 type Submission = {
@@ -20,7 +20,7 @@ type Submission = {
 }
 
 /** Compares the place with the member's last one. A leap is flagged, and never becomes the place to measure from. */
-const placeFlags = async (tx: Tx, agent: Agent, input: Submission): Promise<FlagName[]> => {
+const geoFlags = async (tx: Tx, agent: Agent, input: Submission): Promise<FlagName[]> => {
   if (input.lat === undefined || input.lng === undefined) return []
   const key = { agentId: agent.agentId, mode: agent.mode, memberRef: input.memberId }
   const here = { lat: input.lat, lng: input.lng, at: await readNow(tx) }
@@ -36,28 +36,28 @@ export const kineticSubmit = async (ctx: Ctx, agent: Agent, input: Submission) =
   inTransaction(ctx, agent.agentId, async (tx) => {
     const sessionId = ctx.ids.make('ses_')
     if (input.photoHash !== undefined) {
-      const hash = createHash('sha256').update(photoKey(input.photoHash)).digest()
+      const hash = createHash('sha256').update(canonicalPhotoHash(input.photoHash)).digest()
       if (!(await insertPhotoHash(tx, { agentId: agent.agentId, mode: agent.mode, hash, sessionId })))
         throw new Refusal('photo_hash_used')
     }
     const member = await resolveMember(tx, agent, input.memberId)
-    const shown = await findDevice(tx, {
+    const attestedDevice = await findDevice(tx, {
       agentId: agent.agentId,
       mode: agent.mode,
       subjects: [input.memberId],
     })
     const enrolled = member?.status === 'enrolled' ? member : undefined
     const real = enrolled?.simulated === false ? enrolled : undefined
-    const attested = isHardware(shown?.assurance)
+    const attested = isHardware(attestedDevice?.assurance)
     const vouched = enrolled !== undefined || attested
     const history = real?.history ?? { good: 0, bad: 0 }
     const assurance = assuranceOf({
       member: real !== undefined,
-      device: shown?.assurance,
+      device: attestedDevice?.assurance,
       history,
       external: real?.uniqueness === 'external',
     })
-    const flags = await placeFlags(tx, agent, input)
+    const flags = await geoFlags(tx, agent, input)
     const device = attested ? deviceScores.attested : enrolled ? deviceScores.passkey : deviceScores.none
     const components = {
       focus: null,
@@ -70,7 +70,7 @@ export const kineticSubmit = async (ctx: Ctx, agent: Agent, input: Submission) =
     const simulated = agent.mode === 'test'
     const hasPlace = input.lat !== undefined && input.lng !== undefined
     const evidenced = simulated || hasPlace || input.photoHash !== undefined
-    const verdict = judgePresence({ components, flags, vouched, attested, evidenced })
+    const verdict = evaluatePresence({ components, flags, vouched, attested, evidenced })
     const salt = Buffer.from(ctx.ids.token(), 'base64url')
     await insertScoredSession(
       tx,
@@ -96,7 +96,7 @@ export const kineticSubmit = async (ctx: Ctx, agent: Agent, input: Submission) =
         salt,
       },
     )
-    await publishScored(tx, { agentId: agent.agentId, mode: agent.mode, sessionId }, verdict)
+    await publishSessionScore(tx, { agentId: agent.agentId, mode: agent.mode, sessionId }, verdict)
     return {
       sessionId,
       status: 'scored',

@@ -3,12 +3,12 @@ import type { Verdict } from '@pohf/scorer'
 import type { Tx } from '../../platform/db/db.ts'
 import { publish } from '../../platform/queue/outbox.ts'
 
-export type ScoredKey = { readonly agentId: string; readonly mode: Mode; readonly sessionId: string }
+export type ScoredSessionKey = { readonly agentId: string; readonly mode: Mode; readonly sessionId: string }
 
 /** Tells the agent how a session was scored. */
-export const publishScored = async (
+export const publishSessionScore = async (
   tx: Tx,
-  key: ScoredKey,
+  key: ScoredSessionKey,
   { quality, verified, reasons }: Verdict,
 ): Promise<void> => {
   const subject = { agentId: key.agentId, mode: key.mode, subject: key.sessionId }

@@ -14,9 +14,9 @@ import type { Tx } from '../../platform/db/db.ts'
 import { insertSketches, listSketchesNear } from '../store.ts'
 
 /** About ten minutes of steady motion; what comes after is not kept. */
-const storedMax = 256
+const sketchesStoredMax = 256
 /** Looked for, spread evenly over the session. With three million stored strokes each is compared with a thousand. */
-const askedMax = 24
+const sketchesComparedMax = 24
 
 type SketchKey = { readonly agentId: string; readonly mode: Mode; readonly sessionId: string }
 
@@ -27,7 +27,7 @@ const scopeOf = ({ agentId, mode }: SketchKey): string => (mode === 'live' ? 'li
 export const sketchesOf = (points: readonly MotionPoint[]): ReplayDescriptor[] =>
   toRuns(points)
     .flatMap((run) => describeStroke(run, replayModel) ?? [])
-    .slice(0, storedMax)
+    .slice(0, sketchesStoredMax)
 
 /** Keeps the sketches of a session; a second time changes nothing. */
 export const storeSketches = async (
@@ -44,8 +44,8 @@ export const storeSketches = async (
     })),
   )
 
-const spread = (sketches: readonly ReplayDescriptor[]): ReplayDescriptor[] => {
-  const step = Math.max(1, sketches.length / askedMax)
+const sampleEvenly = (sketches: readonly ReplayDescriptor[]): ReplayDescriptor[] => {
+  const step = Math.max(1, sketches.length / sketchesComparedMax)
   return sketches.filter((_, index) => Math.floor(index / step) !== Math.floor((index - 1) / step))
 }
 
@@ -61,16 +61,16 @@ export const isKnownReplay = async (
   key: SketchKey,
   sketches: readonly ReplayDescriptor[],
 ): Promise<boolean> => {
-  const asked = spread(sketches)
-  const near = asked.map((sketch) => new Set(replayCellsNear(sketch, replayModel)))
+  const sample = sampleEvenly(sketches)
+  const near = sample.map((sketch) => new Set(replayCellsNear(sketch, replayModel)))
   const stored = await listSketchesNear(tx, { ...key, scope: scopeOf(key) }, [
     ...new Set(near.flatMap((cells) => [...cells])),
   ])
   const others = stored.map(({ cell, bytes }) => ({ cell, sketch: readSketch(bytes) }))
-  const matched = asked.filter((sketch, index) =>
+  const matched = sample.filter((sketch, index) =>
     others.some(
       (other) => near[index]?.has(other.cell) && strokeDistance(sketch, other.sketch) <= replayModel.radius,
     ),
   )
-  return isReplay({ informative: asked.length, matched: matched.length })
+  return isReplay({ informative: sample.length, matched: matched.length })
 }

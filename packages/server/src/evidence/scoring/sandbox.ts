@@ -1,8 +1,13 @@
 import type { Agent } from '../../platform/http/call.ts'
 import type { Tx } from '../../platform/db/db.ts'
-import { findSession, insertScoredSession, insertUnscoredSession, type Session } from '../../sessions/index.ts'
+import {
+  findSession,
+  insertScoredSession,
+  insertUnscoredSession,
+  type Session,
+} from '../../sessions/index.ts'
 import { evidenceItem, singleChunkTelemetry } from '../proof.ts'
-import { publishScored, type ScoredKey } from './publish-scored.ts'
+import { publishSessionScore, type ScoredSessionKey } from './publish-scored.ts'
 import { scoreProfile, type Profile } from './simulated.ts'
 
 /** What a named id stands for; every other text is an attentive person. */
@@ -19,16 +24,16 @@ const namedStates = new Map<string, 'open' | 'expired'>([
 /** What the scorer says of the attentive person: the sandbox's answer where only a member is named. */
 export const simulatedAttention = () => scoreProfile('human')
 
-type Simulated = {
+type SimulatedSession = {
   readonly profile: Profile
   readonly kind?: 'view' | 'work'
   readonly challenge?: string | undefined
 }
 /** Stores a simulated act, scored, unless its id was used before. */
-export const storeSimulated = async (
+export const insertSimulatedSession = async (
   tx: Tx,
-  key: ScoredKey,
-  { profile, kind = 'view', challenge }: Simulated,
+  key: ScoredSessionKey,
+  { profile, kind = 'view', challenge }: SimulatedSession,
 ): Promise<void> => {
   const { quality, verified, reasons, assurance, scoring, components, flags } = scoreProfile(profile)
   const salt = Buffer.from(tx.ids.token(), 'base64url')
@@ -47,7 +52,7 @@ export const storeSimulated = async (
     evidence: [evidenceItem(salt, 'simulated', { session: key.sessionId })],
     salt,
   })
-  if (stored) await publishScored(tx, key, { quality, verified, reasons })
+  if (stored) await publishSessionScore(tx, key, { quality, verified, reasons })
 }
 
 /** The session behind an id. To a test key an unknown id is a simulated act, stored as it is first asked for. */
@@ -62,6 +67,6 @@ export const resolveSession = async (
   if (found || agent.mode === 'live' || sessionId === 'ses_test_unknown') return found
   const status = namedStates.get(sessionId)
   if (status) await insertUnscoredSession(tx, key, { kind: 'view', status, simulated: true })
-  else await storeSimulated(tx, key, { profile: namedProfiles.get(sessionId) ?? 'human', challenge })
+  else await insertSimulatedSession(tx, key, { profile: namedProfiles.get(sessionId) ?? 'human', challenge })
   return findSession(tx, key)
 }

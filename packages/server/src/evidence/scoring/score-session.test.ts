@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inTransaction } from '../../platform/db/db.ts'
-import { listClosed } from '../../sessions/index.ts'
+import { listClosedSessions } from '../../sessions/index.ts'
 import { startHarness } from '../../../test/fixtures/harness.ts'
-import { play, strokesOf } from '../../../test/fixtures/people/play-session.ts'
+import { playSession, makeStrokes } from '../../../test/fixtures/people/play-session.ts'
 import { makeScoring } from './score-session.ts'
 import { deleteSketches } from '../store.ts'
 
@@ -15,7 +15,7 @@ const verify = (sessionId: string, by = key) =>
   harness.call('POST', '/api/agents/verify', { key: by, body: { sessionId } })
 
 test('an attentive person at a keyboard: recorded, scored at the end, minted, with the same numbers', async () => {
-  const { sessionId, status } = await play(harness, { site })
+  const { sessionId, status } = await playSession(harness, { site })
   assert.equal(status, 'scored')
   const session = await read(sessionId)
   assert.deepEqual([session.verified, session.flags, session.reasons], [true, [], []])
@@ -35,7 +35,11 @@ test('an attentive person at a keyboard: recorded, scored at the end, minted, wi
   assert.equal(minted.headers['x-sandbox'], undefined, 'nobody simulated this session')
 })
 
-const refused: readonly (readonly [string, Omit<Parameters<typeof play>[1], 'site'>, readonly string[]])[] = [
+const refused: readonly (readonly [
+  string,
+  Omit<Parameters<typeof playSession>[1], 'site'>,
+  readonly string[],
+])[] = [
   ['webdriver', { webdriver: true }, ['automation_env']],
   ['untrusted events', { trusted: 0 }, ['untrusted_events']],
   ['a hidden page', { visible: 0 }, ['background']],
@@ -48,7 +52,7 @@ const refused: readonly (readonly [string, Omit<Parameters<typeof play>[1], 'sit
 ]
 for (const [name, how, flags] of refused) {
   test(`${name}: scored, refused, and the event tells why`, async () => {
-    const { sessionId, status } = await play(harness, { site, ...how })
+    const { sessionId, status } = await playSession(harness, { site, ...how })
     assert.equal(status, 'scored')
     const session = await read(sessionId)
     assert.deepEqual(session.flags, flags)
@@ -65,16 +69,16 @@ for (const [name, how, flags] of refused) {
 
 test('strokes that were recorded before are known again, shaken by a pixel and under another agent', async () => {
   const [one, two] = [await harness.register('live'), await harness.register('live')]
-  const first = await play(harness, { site: one.agentId, strokes: strokesOf(1) })
+  const first = await playSession(harness, { site: one.agentId, strokes: makeStrokes(1) })
   const { rows } = await harness.owner.query(
     'select count(*)::int as n from stroke_sketches where session_id = $1',
     [first.sessionId],
   )
   assert.ok(rows[0].n >= 4, `only ${rows[0].n} strokes can be known again`)
   assert.deepEqual((await read(first.sessionId, one.apiKey)).flags, [])
-  const other = await play(harness, { site: two.agentId, strokes: strokesOf(2) })
+  const other = await playSession(harness, { site: two.agentId, strokes: makeStrokes(2) })
   assert.deepEqual((await read(other.sessionId, two.apiKey)).flags, [], 'other strokes are other strokes')
-  const again = await play(harness, { site: two.agentId, strokes: strokesOf(1, 1) })
+  const again = await playSession(harness, { site: two.agentId, strokes: makeStrokes(1, 1) })
   const replayed = await read(again.sessionId, two.apiKey)
   assert.deepEqual([replayed.flags, replayed.verified], [['replay_match'], false])
 })
@@ -93,7 +97,7 @@ test('two copies that are scored at the same moment: at least one is known for a
   const { agentId, apiKey } = await harness.register('live')
   const ids: string[] = []
   for (const _ of ['first', 'second'])
-    ids.push((await play(harness, { site: agentId, strokes: strokesOf(3) })).sessionId)
+    ids.push((await playSession(harness, { site: agentId, strokes: makeStrokes(3) })).sessionId)
   const { onClosed } = makeScoring(harness.ctx)
   for (let round = 0; round < 8; round += 1) {
     await unscore(...ids)
@@ -106,7 +110,7 @@ test('two copies that are scored at the same moment: at least one is known for a
 
 test('sketches go when the recordings go', async () => {
   const { agentId } = await harness.register('live')
-  const { sessionId } = await play(harness, { site: agentId, strokes: strokesOf(4) })
+  const { sessionId } = await playSession(harness, { site: agentId, strokes: makeStrokes(4) })
   const count = async () =>
     (await harness.owner.query('select from stroke_sketches where session_id = $1', [sessionId])).rowCount
   assert.ok(await count())
@@ -120,7 +124,7 @@ test('sketches go when the recordings go', async () => {
 
 test('an erased session takes its sketches with it', async () => {
   const { agentId } = await harness.register('live')
-  const { sessionId } = await play(harness, { site: agentId, strokes: strokesOf(5) })
+  const { sessionId } = await playSession(harness, { site: agentId, strokes: makeStrokes(5) })
   const count = async () =>
     (await harness.owner.query('select from stroke_sketches where session_id = $1', [sessionId])).rowCount
   assert.ok(await count())
@@ -132,16 +136,16 @@ test('an erased session takes its sketches with it', async () => {
 })
 
 test('what closed and was not scored is scored by the worker, once', async () => {
-  const { sessionId } = await play(harness, { site })
+  const { sessionId } = await playSession(harness, { site })
   await unscore(sessionId)
   assert.equal((await verify(sessionId)).json.error, 'session_not_ready')
   await harness.work()
   assert.equal((await read(sessionId)).status, 'scored')
-  assert.deepEqual(await inTransaction(harness.ctx, 'system', (tx) => listClosed(tx, 10)), [])
+  assert.deepEqual(await inTransaction(harness.ctx, 'system', (tx) => listClosedSessions(tx, 10)), [])
 })
 
 test('a session whose records are gone is refused and does not wait for ever', async () => {
-  const { sessionId } = await play(harness, { site })
+  const { sessionId } = await playSession(harness, { site })
   await unscore(sessionId)
   await harness.owner.query('delete from session_keys where session_id = $1', [sessionId])
   await harness.work()

@@ -1,7 +1,7 @@
 import {
   deviceScores,
   historyScore,
-  mouseMotionOf,
+  readMouseMotion,
   scoreSession,
   type FlagName,
   type ReplayDescriptor,
@@ -10,25 +10,25 @@ import {
 import { inputModel } from '@pohf/scorer/input-model'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
-import type { Duty } from '../../platform/queue/worker.ts'
+import type { Job } from '../../platform/queue/worker.ts'
 import {
-  listClosed,
+  listClosedSessions,
   readRecords,
   updateSessionScored,
-  type OpenedSession,
+  type DecryptedSession,
   type SessionKey,
 } from '../../sessions/index.ts'
 import { makeFindCalibration, type FindCalibration } from './calibrations.ts'
 import { evidenceItem } from '../proof.ts'
-import { publishScored } from './publish-scored.ts'
+import { publishSessionScore } from './publish-scored.ts'
 import { isKnownReplay, sketchesOf, storeSketches } from './replay.ts'
 import { dropOldSketches } from '../store.ts'
 
 /** Where nothing can be said of a session, it is refused with the reason, so that it does not wait for ever. */
 type Unscorable = { readonly unscorable: 'records_gone' | 'scoring_failed' }
-type Ready = { readonly opened: OpenedSession; readonly sketches: readonly ReplayDescriptor[] }
+type LoadedRecording = { readonly opened: DecryptedSession; readonly sketches: readonly ReplayDescriptor[] }
 
-const unscored = {
+const unscorableScore = {
   quality: 0,
   verified: false,
   assurance: 'low',
@@ -36,15 +36,19 @@ const unscored = {
   flags: ['insufficient_evidence'],
 } as const
 
-const open = async (tx: Tx, ctx: Ctx, key: SessionKey): Promise<Ready | Unscorable> => {
+const loadRecording = async (tx: Tx, ctx: Ctx, key: SessionKey): Promise<LoadedRecording | Unscorable> => {
   const opened = await readRecords(tx, ctx, key)
   if (!opened) return { unscorable: 'records_gone' }
-  return { opened, sketches: sketchesOf(mouseMotionOf(opened.records)) }
+  return { opened, sketches: sketchesOf(readMouseMotion(opened.records)) }
 }
 
-const score = (opened: OpenedSession, replayed: boolean, findCalibration: FindCalibration): SessionScore => {
+const scoreRecording = (
+  opened: DecryptedSession,
+  replayed: boolean,
+  findCalibration: FindCalibration,
+): SessionScore => {
   const { session, client, records } = opened
-  if (session.kind === 'presence') throw new Error('presence is not recorded')
+  if (session.kind === 'presence') throw new Error('a presence session has no recording to score')
   const known: FlagName[] = [
     ...opened.flags,
     ...(client.automated ? (['automation_env'] as const) : []),
@@ -62,19 +66,19 @@ const score = (opened: OpenedSession, replayed: boolean, findCalibration: FindCa
   return scoreSession(records, context, inputModel)
 }
 
-const settle = async (tx: Tx, key: SessionKey, scored: SessionScore | Unscorable): Promise<boolean> => {
+const storeScore = async (tx: Tx, key: SessionKey, scored: SessionScore | Unscorable): Promise<boolean> => {
   const salt = Buffer.from(tx.ids.token(), 'base64url')
   if ('unscorable' in scored) {
-    const verdict = { ...unscored, reasons: [scored.unscorable] }
+    const verdict = { ...unscorableScore, reasons: [scored.unscorable] }
     const result = { ...verdict, scoring: inputModel.version, evidence: [], counted: null, salt }
     if (!(await updateSessionScored(tx, key, result))) return false
-    await publishScored(tx, key, verdict)
+    await publishSessionScore(tx, key, verdict)
     return true
   }
   const counted = { ...scored.evidence, observations: [...scored.observations] }
   const evidence = [evidenceItem(salt, 'telemetry', { session: key.sessionId, counted })]
   if (!(await updateSessionScored(tx, key, { ...scored, evidence, counted, salt }))) return false
-  await publishScored(tx, key, scored)
+  await publishSessionScore(tx, key, scored)
   return true
 }
 
@@ -84,22 +88,22 @@ const settle = async (tx: Tx, key: SessionKey, scored: SessionScore | Unscorable
  */
 const scoreClosed = async (ctx: Ctx, findCalibration: FindCalibration, key: SessionKey): Promise<boolean> => {
   const ready = await inTransaction(ctx, 'system', async (tx) => {
-    const found = await open(tx, ctx, key)
+    const found = await loadRecording(tx, ctx, key)
     if ('sketches' in found) await storeSketches(tx, key, found.sketches)
     return found
   })
   return inTransaction(ctx, 'system', async (tx) => {
-    if ('unscorable' in ready) return settle(tx, key, ready)
+    if ('unscorable' in ready) return storeScore(tx, key, ready)
     const { opened, sketches } = ready
     const replayed = await isKnownReplay(tx, key, sketches)
     let scored: SessionScore | Unscorable
     try {
-      scored = score(opened, replayed, findCalibration)
+      scored = scoreRecording(opened, replayed, findCalibration)
     } catch (error) {
-      ctx.log.error({ err: error, sessionId: key.sessionId }, 'a session could not be scored')
+      ctx.log.error({ err: error, sessionId: key.sessionId }, 'session scoring failed')
       scored = { unscorable: 'scoring_failed' }
     }
-    return settle(tx, key, scored)
+    return storeScore(tx, key, scored)
   })
 }
 
@@ -109,12 +113,12 @@ const batchMax = 50
 export const makeScoring = (ctx: Ctx) => {
   const findCalibration = makeFindCalibration(ctx.config.CALIBRATIONS_FILE)
   const scoreWaiting = async (): Promise<number> => {
-    const waiting = await inTransaction(ctx, 'system', (tx) => listClosed(tx, batchMax))
-    let taken = 0
-    for (const key of waiting) if (await scoreClosed(ctx, findCalibration, key)) taken += 1
-    return taken
+    const closedKeys = await inTransaction(ctx, 'system', (tx) => listClosedSessions(tx, batchMax))
+    let scoredCount = 0
+    for (const key of closedKeys) if (await scoreClosed(ctx, findCalibration, key)) scoredCount += 1
+    return scoredCount
   }
-  const duties: Duty[] = [
+  const jobs: Job[] = [
     // Those that closed and were not scored: a process ended in between, or the database was away.
     { name: 'session scores', everyMs: 2_000, run: scoreWaiting },
     {
@@ -127,13 +131,13 @@ export const makeScoring = (ctx: Ctx) => {
     },
   ]
   return {
-    duties,
+    jobs: jobs,
     /** The session is closed for good, so a failure here is no failure of the call: the duty comes back to it. */
     onClosed: async (key: SessionKey): Promise<void> => {
       try {
         await scoreClosed(ctx, findCalibration, key)
       } catch (error) {
-        ctx.log.warn({ err: error, sessionId: key.sessionId }, 'a session waits for its score')
+        ctx.log.warn({ err: error, sessionId: key.sessionId }, 'session scoring deferred to the worker')
       }
     },
   }

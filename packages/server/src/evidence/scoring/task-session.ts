@@ -2,7 +2,7 @@ import type { Mode } from '@pohf/protocol'
 import {
   deviceScores,
   historyScore,
-  judgeAttention,
+  evaluateAttention,
   rulesVersion,
   type Components,
   type FlagName,
@@ -10,10 +10,10 @@ import {
 import type { Tx } from '../../platform/db/db.ts'
 import { findSession, insertScoredSession, type Session, type Telemetry } from '../../sessions/index.ts'
 import { evidenceItem } from '../proof.ts'
-import { publishScored } from './publish-scored.ts'
+import { publishSessionScore } from './publish-scored.ts'
 import { insertAttentionClaim } from '../store.ts'
 
-type TaskAct = {
+type TaskCompletion = {
   readonly agentId: string
   readonly mode: Mode
   readonly taskId: string
@@ -23,9 +23,9 @@ type TaskAct = {
   /** Null where the task has no known answer. */
   readonly correct: boolean | null
   /** The session in which the visitor's attention was recorded. */
-  readonly recordedId?: string | undefined
+  readonly recordedSessionId?: string | undefined
   /** When the task was handed out: attention from before says nothing about it. */
-  readonly givenAt: Date
+  readonly assignedAt: Date
 }
 
 /** What is known of the visitor's attention. */
@@ -37,9 +37,9 @@ type Attention = {
   readonly telemetry?: Telemetry | undefined
   readonly recordedId?: string
 }
-type Missing = { readonly missing: string }
+type MissingAttention = { readonly missing: string }
 
-const nothing: Attention = {
+const noAttention: Attention = {
   components: {
     focus: 0,
     probe: null,
@@ -52,26 +52,36 @@ const nothing: Attention = {
   probesOffered: 0,
   scoring: rulesVersion,
 }
-const simulated: Attention = { ...nothing, components: { ...nothing.components, focus: 0.97 } }
+const sandboxAttention: Attention = { ...noAttention, components: { ...noAttention.components, focus: 0.97 } }
 
 /** Why a recorded session does not stand behind this answer, in the order of its life. */
-const faultOf = (session: Session | undefined, act: TaskAct): string | undefined => {
+const attentionFaultOf = (session: Session | undefined, completion: TaskCompletion): string | undefined => {
   if (!session) return 'session_unknown'
   if (session.kind !== 'task') return 'session_of_another_kind'
-  if (session.workflowId !== null && session.workflowId !== act.taskId) return 'session_of_another_task'
+  if (session.workflowId !== null && session.workflowId !== completion.taskId)
+    return 'session_of_another_task'
   if (session.status === 'sealed') return 'session_used'
   if (session.status !== 'scored' || !session.components || !session.counted) return 'session_not_ready'
-  if (!session.endedAt || session.endedAt < act.givenAt) return 'session_before_task'
+  if (!session.endedAt || session.endedAt < completion.assignedAt) return 'session_before_task'
   return undefined
 }
 
-const attentionOf = async (tx: Tx, act: TaskAct, completionOf: string): Promise<Attention | Missing> => {
-  const key = { agentId: act.agentId, mode: act.mode, sessionId: act.recordedId ?? '' }
-  const session = act.recordedId === undefined ? undefined : await findSession(tx, key)
+const findAttention = async (
+  tx: Tx,
+  completion: TaskCompletion,
+  completionOf: string,
+): Promise<Attention | MissingAttention> => {
+  const key = {
+    agentId: completion.agentId,
+    mode: completion.mode,
+    sessionId: completion.recordedSessionId ?? '',
+  }
+  const session = completion.recordedSessionId === undefined ? undefined : await findSession(tx, key)
   // On a test site an answer counts as attended, whatever id came with it, unless a page did record a session.
-  if (act.mode === 'test' && !session?.jkt) return act.answered ? simulated : { missing: 'answer_missing' }
-  if (act.recordedId === undefined) return { missing: 'attention_missing' }
-  const fault = faultOf(session, act)
+  if (completion.mode === 'test' && !session?.jkt)
+    return completion.answered ? sandboxAttention : { missing: 'answer_missing' }
+  if (completion.recordedSessionId === undefined) return { missing: 'attention_missing' }
+  const fault = attentionFaultOf(session, completion)
   if (fault !== undefined || !session?.components || !session.counted)
     return { missing: fault ?? 'session_not_ready' }
   if (!(await insertAttentionClaim(tx, key, completionOf))) return { missing: 'session_used' }
@@ -86,35 +96,36 @@ const attentionOf = async (tx: Tx, act: TaskAct, completionOf: string): Promise<
 }
 
 /** In the sandbox an attended answer is a right one: who tries the flow does not know our gold answers. */
-const correctOf = (act: TaskAct, attention: Attention): boolean | null => {
-  if (!act.answered) return false
-  return attention === simulated ? true : act.correct
+const isAnswerCorrect = (completion: TaskCompletion, attention: Attention): boolean | null => {
+  if (!completion.answered) return false
+  return attention === sandboxAttention ? true : completion.correct
 }
 
 /** Scores a micro-task into a session of kind task: the attention that a page recorded, and the answer. */
 export const recordTaskSession = async (
   tx: Tx,
-  act: TaskAct,
+  completion: TaskCompletion,
 ): Promise<{ sessionId: string; verified: boolean; attended: boolean; reasons: string[] }> => {
   const sessionId = tx.ids.make('ses_')
-  const key = { agentId: act.agentId, mode: act.mode, sessionId }
-  const found = await attentionOf(tx, act, sessionId)
-  const attention = 'missing' in found ? nothing : found
+  const key = { agentId: completion.agentId, mode: completion.mode, sessionId }
+  const found = await findAttention(tx, completion, sessionId)
+  const attention = 'missing' in found ? noAttention : found
   const { components, flags, probesOffered, scoring, telemetry, recordedId } = attention
-  const judged = judgeAttention({
+  const evaluated = evaluateAttention({
     components,
     flags,
     probesOffered,
-    answerCorrect: correctOf(act, attention),
+    answerCorrect: isAnswerCorrect(completion, attention),
   })
-  const verdict = 'missing' in found ? { ...judged, reasons: [found.missing, ...judged.reasons] } : judged
+  const verdict =
+    'missing' in found ? { ...evaluated, reasons: [found.missing, ...evaluated.reasons] } : evaluated
   const salt = Buffer.from(tx.ids.token(), 'base64url')
-  const isSimulated = act.mode === 'test' && recordedId === undefined
+  const isSimulated = completion.mode === 'test' && recordedId === undefined
   await insertScoredSession(tx, key, {
     kind: 'task',
     simulated: isSimulated,
-    memberRef: act.memberRef,
-    workflowId: act.taskId,
+    memberRef: completion.memberRef,
+    workflowId: completion.taskId,
     ...verdict,
     assurance: 'low',
     scoring,
@@ -122,13 +133,13 @@ export const recordTaskSession = async (
     flags,
     telemetry,
     evidence: [
-      evidenceItem(salt, 'answer', { task: act.taskId, answer: act.answer ?? null }),
+      evidenceItem(salt, 'answer', { task: completion.taskId, answer: completion.answer ?? null }),
       ...(recordedId === undefined ? [] : [evidenceItem(salt, 'telemetry', { session: recordedId })]),
       ...(isSimulated ? [evidenceItem(salt, 'simulated', { session: sessionId })] : []),
     ],
     salt,
   })
-  await publishScored(tx, key, verdict)
+  await publishSessionScore(tx, key, verdict)
   return {
     sessionId,
     verified: verdict.verified,

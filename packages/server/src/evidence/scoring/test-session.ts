@@ -1,8 +1,8 @@
-import { Answer, type Agent } from '../../platform/http/call.ts'
+import { ApiResponse, type Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import { storeSimulated } from './sandbox.ts'
+import { insertSimulatedSession } from './sandbox.ts'
 import { scoreProfile, type Profile } from './simulated.ts'
 
 type Input = {
@@ -23,7 +23,11 @@ export const testSession = async (
     })
   const sessionId = ctx.ids.make('ses_')
   await inTransaction(ctx, agent.agentId, (tx) =>
-    storeSimulated(tx, { agentId: agent.agentId, mode: agent.mode, sessionId }, { profile, kind, challenge }),
+    insertSimulatedSession(
+      tx,
+      { agentId: agent.agentId, mode: agent.mode, sessionId },
+      { profile, kind, challenge },
+    ),
   )
   const { quality, verified, assurance, scoring, flags, reasons, components } = scoreProfile(profile)
   const verdict = {
@@ -35,7 +39,7 @@ export const testSession = async (
     reasons: [...reasons],
     components,
   }
-  return new Answer(
+  return new ApiResponse(
     { sessionId, profile, status: 'scored', ...verdict },
     { headers: { 'x-sandbox': 'simulated' } },
   )

@@ -5,23 +5,23 @@ import { inTransaction, readNow } from '../../platform/db/db.ts'
 import { nonceMinutes, walletMessage } from '../rules.ts'
 import { insertNonce } from '../store.ts'
 
-type Wish = {
+type WalletChallengeRequest = {
   readonly wallet?: string | undefined
   readonly chainId?: number | undefined
   readonly memberId?: string | undefined
 }
 
 /** Makes the message that a wallet signs. The server keeps it: nobody can bring a text of their own. */
-export const walletChallenge = async (ctx: Ctx, agent: Agent, wish: Wish) =>
+export const walletChallenge = async (ctx: Ctx, agent: Agent, request: WalletChallengeRequest) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
     // EIP-4361 nonces are alphanumeric.
     const nonce = ctx.ids.token().replaceAll(/[^A-Za-z0-9]/g, 'x')
     const issuedAt = await readNow(tx)
     const expiresAt = new Date(issuedAt.getTime() + nonceMinutes * 60_000)
     const message = walletMessage({
-      ...wish,
+      ...request,
       // EIP-4361 asks for the checksum; wallets warn where it is missing.
-      wallet: wish.wallet === undefined ? undefined : getAddress(wish.wallet),
+      wallet: request.wallet === undefined ? undefined : getAddress(request.wallet),
       baseUrl: ctx.config.BASE_URL,
       nonce,
       issuedAt,
@@ -34,9 +34,9 @@ export const walletChallenge = async (ctx: Ctx, agent: Agent, wish: Wish) =>
       nonce,
       expiresAt,
       message,
-      wallet: wish.wallet,
-      memberRef: wish.memberId,
-      chainId: wish.chainId,
+      wallet: request.wallet,
+      memberRef: request.memberId,
+      chainId: request.chainId,
     })
     return { nonce, message, expiresAt: expiresAt.toISOString() }
   })

@@ -3,9 +3,9 @@ import { z } from 'zod'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { send } from '../../platform/net/outbound.ts'
-import { isContractNo } from '../rules.ts'
+import { isContractRejection } from '../rules.ts'
 
-type Question = {
+type SignatureQuery = {
   readonly url: string
   readonly chainId: number
   readonly wallet: string
@@ -18,7 +18,7 @@ const timeoutMs = 2_000
 const answerBytesMax = 262_144
 /** EIP-1271 has no limit of its own; multi-signature wallets need some hundred thousand. */
 const gasMax = 5_000_000
-const magic = '0x1626ba7e'
+const eip1271MagicValue = '0x1626ba7e'
 const abi = parseAbi(['function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)'])
 
 const reply = z.looseObject({
@@ -33,7 +33,7 @@ const replies = z.array(reply).length(3)
 const unreachable = () => new Refusal('chain_unreachable', { headers: { 'retry-after': '5' } })
 
 /** One POST with three questions: which chain this is, what code the wallet has, and what the code says. */
-const ask = async (question: Question): Promise<z.infer<typeof replies>> => {
+const queryNode = async (question: SignatureQuery): Promise<z.infer<typeof replies>> => {
   const to = question.wallet as Address
   const data = encodeFunctionData({
     abi,
@@ -62,26 +62,29 @@ const ask = async (question: Question): Promise<z.infer<typeof replies>> => {
  * Whether the wallet is a contract that calls the signature its own (EIP-1271). False is its clear no, or that
  * there is no contract. Whatever is not clear is refused as unreachable: nothing is bound on a guess.
  */
-export const askContract = async (ctx: Pick<Ctx, 'log'>, question: Question): Promise<boolean> => {
+export const isContractSignature = async (
+  ctx: Pick<Ctx, 'log'>,
+  question: SignatureQuery,
+): Promise<boolean> => {
   if (!/^0x([0-9a-fA-F]{2})+$/.test(question.signature)) return false
   const { chainId } = question
-  const answers = await ask(question).catch((error: unknown) => {
+  const answers = await queryNode(question).catch((error: unknown) => {
     // The address may hold the key of a node provider, so only the kind of fault is logged.
     ctx.log.warn(
       { chainId, fault: error instanceof Error ? error.name : 'unknown' },
-      'a chain was not reached',
+      'EVM RPC node not reachable',
     )
     throw unreachable()
   })
   const [chain, code, call] = answers
   if (Number(chain?.result) !== chainId) {
-    ctx.log.error({ chainId }, 'EVM_RPC_URLS has the node of another chain under this id')
+    ctx.log.error({ chainId }, 'EVM_RPC_URLS names a node of another chain for this chain id')
     throw unreachable()
   }
   if (code?.result === undefined) throw unreachable()
   // A wallet without code is held by a key, and its key has not signed.
   if (code.result === '0x') return false
-  if (call?.result !== undefined) return call.result.toLowerCase() === magic.padEnd(66, '0')
-  if (call?.error && isContractNo(call.error)) return false
+  if (call?.result !== undefined) return call.result.toLowerCase() === eip1271MagicValue.padEnd(66, '0')
+  if (call?.error && isContractRejection(call.error)) return false
   throw unreachable()
 }

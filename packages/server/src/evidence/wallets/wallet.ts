@@ -2,7 +2,7 @@ import { getAddress, recoverMessageAddress, type Hex } from 'viem'
 import type { Ctx } from '../../platform/ops/context.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import { askContract } from './contract.ts'
+import { isContractSignature } from './contract.ts'
 import { findNonce, updateNonceUsed } from '../store.ts'
 
 export type WalletProof = {
@@ -11,20 +11,20 @@ export type WalletProof = {
   readonly walletNonce: string
 }
 /** A wallet that was proven: by its own key, or by a contract that spoke for it on a chain. */
-export type BoundWallet = {
+export type ProvenWallet = {
   readonly wallet: string
   readonly type: 'eoa' | 'contract'
   /** The chain that the challenge named; null where it named none. */
   readonly chainId: number | null
 }
-type Challenge = {
+type WalletChallenge = {
   readonly message: string
   readonly chainId: number | null
   /** The chain on which a contract may speak: the one in the signed text. A text without a wallet names none. */
   readonly contractChain: number | undefined
 }
 
-const recovered = async (message: string, signature: string): Promise<string | undefined> => {
+const recoverSigner = async (message: string, signature: string): Promise<string | undefined> => {
   try {
     return await recoverMessageAddress({ message, signature: signature as Hex })
   } catch {
@@ -38,13 +38,13 @@ export const findWalletChallenge = async (
   agentId: string,
   proof: WalletProof,
   memberId: string,
-): Promise<Challenge> => {
+): Promise<WalletChallenge> => {
   const nonce = await findNonce(tx, { agentId, purpose: 'wallet', nonce: proof.walletNonce })
   if (nonce?.used_at) throw new Refusal('nonce_used')
   if (!nonce || nonce.expired || nonce.message === null) throw new Refusal('nonce_expired')
-  const asked = nonce.wallet === null || nonce.wallet.toLowerCase() === proof.wallet.toLowerCase()
+  const isSameWallet = nonce.wallet === null || nonce.wallet.toLowerCase() === proof.wallet.toLowerCase()
   const meant = nonce.member_ref === null || nonce.member_ref === memberId
-  if (!asked || !meant) throw new Refusal('wallet_signature_invalid')
+  if (!isSameWallet || !meant) throw new Refusal('wallet_signature_invalid')
   const chainId = nonce.chain_id === null ? null : Number(nonce.chain_id)
   return {
     message: nonce.message,
@@ -55,10 +55,10 @@ export const findWalletChallenge = async (
 
 /** The wallet where its own key signed exactly the stored message; needs no chain. */
 export const proveByKey = async (
-  challenge: Challenge,
+  challenge: WalletChallenge,
   proof: WalletProof,
-): Promise<BoundWallet | undefined> => {
-  const signer = await recovered(challenge.message, proof.walletSig)
+): Promise<ProvenWallet | undefined> => {
+  const signer = await recoverSigner(challenge.message, proof.walletSig)
   return signer?.toLowerCase() === proof.wallet.toLowerCase()
     ? { wallet: getAddress(proof.wallet), type: 'eoa', chainId: challenge.chainId }
     : undefined
@@ -67,9 +67,9 @@ export const proveByKey = async (
 /** Asks the wallet's contract whether the signature is its own. Refuses a no, and whatever is not a clear yes. */
 export const proveByContract = async (
   ctx: Pick<Ctx, 'config' | 'log'>,
-  { message, contractChain }: Challenge,
+  { message, contractChain }: WalletChallenge,
   proof: WalletProof,
-): Promise<BoundWallet> => {
+): Promise<ProvenWallet> => {
   const url = contractChain === undefined ? undefined : ctx.config.EVM_RPC_URLS.get(contractChain)
   if (contractChain === undefined || url === undefined)
     throw new Refusal('wallet_signature_invalid', {
@@ -79,7 +79,7 @@ export const proveByContract = async (
           : `The signature is not by this wallet. If the wallet is a contract: chain ${contractChain} cannot be asked here.`,
     })
   const { wallet, walletSig: signature } = proof
-  if (!(await askContract(ctx, { url, chainId: contractChain, wallet, message, signature })))
+  if (!(await isContractSignature(ctx, { url, chainId: contractChain, wallet, message, signature })))
     throw new Refusal('wallet_signature_invalid')
   return { wallet: getAddress(wallet), type: 'contract', chainId: contractChain }
 }

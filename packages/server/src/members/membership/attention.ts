@@ -6,7 +6,12 @@ import { publish } from '../../platform/queue/outbox.ts'
 import { findSession, updateSessionMember, type Session } from '../../sessions/index.ts'
 import { requireInvited } from './invitation.ts'
 import { attentionChallenge } from '../rules.ts'
-import { insertAttention, updateMemberAttended, updateMemberFailed, type MemberRow } from '../store.ts'
+import {
+  insertAttentionCheck,
+  updateMemberCheckPassed,
+  updateMemberCheckFailed,
+  type MemberRow,
+} from '../store.ts'
 
 type Input = { readonly token: string; readonly sessionId: string }
 
@@ -28,20 +33,20 @@ const requireOwnCheck = (session: Session | undefined, challenge: string): Sessi
   return session
 }
 
-const keep = async (tx: Tx, member: MemberRow, session: Session): Promise<Detail[] | undefined> => {
+const recordCheck = async (tx: Tx, member: MemberRow, session: Session): Promise<Detail[] | undefined> => {
   const key = { agentId: member.agentId, mode: member.mode, sessionId: session.sessionId }
-  if (!(await insertAttention(tx, member, session.sessionId)))
+  if (!(await insertAttentionCheck(tx, member, session.sessionId)))
     return [{ path: 'body.sessionId', code: 'session_used', message: 'this check was counted before' }]
   await updateSessionMember(tx, { ...key, at: session.at }, member.memberId)
   if (session.verified !== true) {
-    await updateMemberFailed(tx, member)
+    await updateMemberCheckFailed(tx, member)
     return session.reasons.map((reason) => ({
       path: 'session',
       code: reason,
       message: reason.replaceAll('_', ' '),
     }))
   }
-  await updateMemberAttended(tx, member, {
+  await updateMemberCheckPassed(tx, member, {
     sessionId: session.sessionId,
     quality: session.quality ?? 0,
     scoring: session.scoring ?? '',
@@ -68,7 +73,7 @@ export const attention = async (ctx: Ctx, { personId }: Person, input: Input) =>
       await findSession(tx, key),
       attentionChallenge(ctx.secrets.derive('attention'), found),
     )
-    return { member: found, session: check, faults: await keep(tx, found, check) }
+    return { member: found, session: check, faults: await recordCheck(tx, found, check) }
   })
   if (faults) throw new Refusal('session_rejected', { details: faults })
   return { status: 'enrolled' as const, quality: session.quality ?? 0, uniqueness: member.uniqueness }

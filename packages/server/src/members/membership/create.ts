@@ -3,7 +3,7 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { hashKey } from '../../platform/ops/keys.ts'
 import { linkDays, originOf } from '../rules.ts'
-import { insertLink, insertMember } from '../store.ts'
+import { insertEnrolmentLink, insertMember } from '../store.ts'
 
 /** Invites a person. The same reference is the same member, with a new link. */
 export const create = async (ctx: Ctx, agent: Agent, input: { readonly externalRef?: string | undefined }) =>
@@ -11,7 +11,7 @@ export const create = async (ctx: Ctx, agent: Agent, input: { readonly externalR
     const made = { agentId: agent.agentId, mode: agent.mode, memberId: ctx.ids.make('mem_') }
     const member = await insertMember(tx, made, input.externalRef)
     const token = ctx.ids.token()
-    const expiresAt = await insertLink(tx, member, { hash: hashKey(token), days: linkDays })
+    const expiresAt = await insertEnrolmentLink(tx, member, { hash: hashKey(token), days: linkDays })
     return {
       memberId: member.memberId,
       enrolUrl: `${originOf(ctx.config).origin}/m/${token}`,

@@ -1,8 +1,8 @@
-import { Answer } from '../../platform/http/call.ts'
+import { ApiResponse } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import type { Erasure, Worked } from '../people/erase-person.ts'
+import type { Erasure, CompletedWork } from '../people/erase-person.ts'
 import type { ExternalIssuer } from '../people/external.ts'
 import { requireInvited } from './invitation.ts'
 import {
@@ -11,12 +11,12 @@ import {
   requirePerson,
   requireSignedIn,
   signPersonIn,
-  type FromPage,
+  type PageRequest,
 } from '../people/login.ts'
 import { boundToOf } from '../people/passkey-options.ts'
-import { challengeIn, type Passkey, type PasskeyJudge } from '../people/passkeys.ts'
+import { readChallenge, type Passkey, type PasskeyVerifier } from '../people/passkeys.ts'
 import { makeRecoveryCodes } from '../people/recovery-codes.ts'
-import { attentionChallenge, bestOf, consentVersion, originOf, uniquenessOf } from '../rules.ts'
+import { attentionChallenge, bestAssurance, consentVersion, originOf, uniquenessOf } from '../rules.ts'
 import {
   insertConsent,
   insertPasskey,
@@ -24,25 +24,25 @@ import {
   listMemberships,
   listPasskeys,
   listProofs,
-  takeChallenge,
+  consumeChallenge,
   updateMemberConsented,
-  updateStanding,
+  updateMemberAssurance,
   type MemberKey,
   type MemberRow,
 } from '../store.ts'
 
 export type MembersDeps = {
   readonly ctx: Ctx
-  readonly judge: PasskeyJudge
+  readonly passkeyVerifier: PasskeyVerifier
   /** Handed down by app.ts: what an agent calls itself, undefined where it may not act. */
   readonly findName: (tx: Tx, agentId: string) => Promise<string | undefined>
   readonly issuers: readonly ExternalIssuer[]
   /** Handed down by app.ts: what the modules above hold of a member, for the person's file. */
-  readonly tell: (tx: Tx, member: MemberKey) => Promise<object>
+  readonly exportMember: (tx: Tx, member: MemberKey) => Promise<object>
   /** Handed down by app.ts: what the modules above delete of a member. */
-  readonly forget: Erasure['forget']
+  readonly erasers: Erasure['erasers']
   /** Handed down by app.ts: what a person did for buyers of work. */
-  readonly worked: Worked
+  readonly completedWork: CompletedWork
 }
 type Input = {
   readonly token: string
@@ -52,7 +52,7 @@ type Input = {
 }
 
 /** Who was shown other words has agreed to something else. */
-const requireVersion = (version: string): void => {
+const requireConsentVersion = (version: string): void => {
   if (version === consentVersion) return
   throw new Refusal('validation_failed', {
     details: [{ path: 'body.consentVersion', code: 'outdated', message: 'load the page again and read it' }],
@@ -60,28 +60,32 @@ const requireVersion = (version: string): void => {
 }
 
 /** The new passkey, checked outside any transaction; its challenge is used up whatever comes of it. */
-export const judgeNew = async (
-  { ctx, judge }: MembersDeps,
+export const verifyNewPasskey = async (
+  { ctx, passkeyVerifier: judge }: MembersDeps,
   credential: unknown,
   boundTo: string,
 ): Promise<Passkey> => {
-  const challenge = challengeIn(credential)
+  const challenge = readChallenge(credential)
   const taken =
     challenge !== undefined &&
-    (await inTransaction(ctx, 'system', (tx) => takeChallenge(tx, { challenge, purpose: 'create', boundTo })))
-  const passkey = taken ? await judge.created(credential, { challenge, ...originOf(ctx.config) }) : undefined
+    (await inTransaction(ctx, 'system', (tx) =>
+      consumeChallenge(tx, { challenge, purpose: 'create', boundTo }),
+    ))
+  const passkey = taken
+    ? await judge.verifyNew(credential, { challenge, ...originOf(ctx.config) })
+    : undefined
   if (!passkey) throw new Refusal('passkey_refused')
   return passkey
 }
 
 /** Tells every agent that knows the person what its passkeys are worth now. */
-export const refreshStanding = async (tx: Tx, personId: string): Promise<void> => {
-  const worth = (await listPasskeys(tx, personId)).map(({ assurance }) => assurance)
+export const refreshAssurance = async (tx: Tx, personId: string): Promise<void> => {
+  const assurances = (await listPasskeys(tx, personId)).map(({ assurance }) => assurance)
   const issuers = (await listProofs(tx, personId)).map(({ issuer }) => issuer)
-  await updateStanding(tx, personId, {
-    uniqueness: uniquenessOf(worth, issuers),
+  await updateMemberAssurance(tx, personId, {
+    uniqueness: uniquenessOf(assurances, issuers),
     methods: ['passkey', 'attention', ...issuers.map((issuer) => `external:${issuer}`)],
-    passkeyAssurance: bestOf(worth) ?? null,
+    passkeyAssurance: bestAssurance(assurances) ?? null,
   })
 }
 
@@ -101,7 +105,7 @@ const makePerson = async (tx: Tx, passkey: Passkey) => {
 }
 
 /** One person is one member of an agent, and a membership is one person's. */
-const requireFree = async (tx: Tx, member: MemberRow, personId: string): Promise<void> => {
+const requireUnclaimed = async (tx: Tx, member: MemberRow, personId: string): Promise<void> => {
   await requirePerson(tx, personId)
   const taken = member.personId !== null && member.personId !== personId
   const other = (await listMemberships(tx, personId)).some(
@@ -117,38 +121,39 @@ const requireFree = async (tx: Tx, member: MemberRow, personId: string): Promise
 }
 
 /** The invited person agrees. What is recorded afterwards rests on this. */
-export const enrol = async (deps: MembersDeps, page: FromPage, input: Input) => {
+export const enrol = async (deps: MembersDeps, page: PageRequest, input: Input) => {
   const { ctx } = deps
   requireOwnPage(ctx, page)
-  requireVersion(input.consentVersion)
+  requireConsentVersion(input.consentVersion)
   const { signedIn } = await inTransaction(ctx, 'system', async (tx) => {
     await requireInvited(tx, input.token)
     if (input.credential === undefined) return { signedIn: await requireSignedIn(tx, page) }
     return { signedIn: await findSignedIn(tx, page) }
   })
   const boundTo = boundToOf(signedIn === undefined ? { token: input.token } : { personId: signedIn })
-  const passkey = input.credential === undefined ? undefined : await judgeNew(deps, input.credential, boundTo)
+  const passkey =
+    input.credential === undefined ? undefined : await verifyNewPasskey(deps, input.credential, boundTo)
   return inTransaction(ctx, 'system', async (tx) => {
     const member = await requireInvited(tx, input.token)
-    const made = passkey && signedIn === undefined ? await makePerson(tx, passkey) : undefined
-    const personId = made?.personId ?? signedIn
+    const newPerson = passkey && signedIn === undefined ? await makePerson(tx, passkey) : undefined
+    const personId = newPerson?.personId ?? signedIn
     if (personId === undefined) throw new Refusal('sign_in_required')
-    await requireFree(tx, member, personId)
-    if (passkey && !made) await addPasskey(tx, personId, passkey)
+    await requireUnclaimed(tx, member, personId)
+    if (passkey && !newPerson) await addPasskey(tx, personId, passkey)
     const consentRef = member.consentRef ?? tx.ids.token()
     const { language } = input
     await insertConsent(tx, consentRef, { act: 'given', version: consentVersion, language })
     const status = member.attention === null ? ('consented' as const) : ('enrolled' as const)
     await updateMemberConsented(tx, member, { personId, consentRef, status })
-    await refreshStanding(tx, personId)
-    return new Answer(
+    await refreshAssurance(tx, personId)
+    return new ApiResponse(
       {
         status,
         site: member.agentId,
         challenge: attentionChallenge(ctx.secrets.derive('attention'), member),
-        ...(made ? { recoveryCodes: made.codes } : {}),
+        ...(newPerson ? { recoveryCodes: newPerson.codes } : {}),
       },
-      made ? { headers: made.headers } : {},
+      newPerson ? { headers: newPerson.headers } : {},
     )
   })
 }

@@ -4,15 +4,20 @@ import type { Tx } from '../../platform/db/db.ts'
 import { nullifierOf } from '../rules.ts'
 import { findMember } from '../store.ts'
 
-type Who = { readonly agentId: string; readonly mode: Mode; readonly memberId: string }
+type MemberReference = { readonly agentId: string; readonly mode: Mode; readonly memberId: string }
 
 /**
  * The code of the human behind a member, for one scope: the same at every agent, so that one human counts once there, and
  * without a link to what any agent knows them by.
  */
-export const humanCode = async (tx: Tx, secrets: Secrets, scope: string, who: Who): Promise<Buffer> => {
+export const humanCode = async (
+  tx: Tx,
+  secrets: Secrets,
+  scope: string,
+  who: MemberReference,
+): Promise<Buffer> => {
   const known = await findMember(tx, who)
-  if (known?.personId === null) throw new Error('a member without a person has no code')
+  if (known?.personId === null) throw new Error('member has no person to derive a code from')
   const human = known ? ['person', known.personId] : ['simulated', who.agentId, who.memberId]
   return nullifierOf(secrets.derive('human-code'), [scope, who.mode, ...human])
 }

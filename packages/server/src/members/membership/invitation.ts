@@ -1,11 +1,11 @@
 import type { Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { hashKey } from '../../platform/ops/keys.ts'
-import { findLink, findMember, type MemberRow } from '../store.ts'
+import { findEnrolmentLink, findMember, type MemberRow } from '../store.ts'
 
 /** The member whom a link invites. */
 export const requireInvited = async (tx: Tx, token: string): Promise<MemberRow> => {
-  const key = await findLink(tx, hashKey(token))
+  const key = await findEnrolmentLink(tx, hashKey(token))
   const member = key && (await findMember(tx, key))
   if (!member)
     throw new Refusal('not_found', {

@@ -1,7 +1,7 @@
 import type { Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
-import { shownToAgent } from './read.ts'
+import { describeMember } from './read.ts'
 import { listMembers } from '../store.ts'
 
 type Page = { readonly after?: string | undefined; readonly limit?: number | undefined }
@@ -11,7 +11,7 @@ export const list = async (ctx: Ctx, agent: Agent, { after, limit = 50 }: Page) 
     const rows = await listMembers(tx, { agentId: agent.agentId, mode: agent.mode, after, limit: limit + 1 })
     const shown = rows.slice(0, limit)
     return {
-      members: shown.map(shownToAgent),
+      members: shown.map(describeMember),
       nextCursor: rows.length > limit ? (shown.at(-1)?.memberId ?? null) : null,
     }
   })

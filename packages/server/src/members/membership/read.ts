@@ -5,7 +5,7 @@ import { Refusal } from '../../platform/http/errors.ts'
 import { findMember, type MemberRow } from '../store.ts'
 
 /** What an agent is shown: nothing that another agent is shown too. */
-export const shownToAgent = (member: MemberRow) => ({
+export const describeMember = (member: MemberRow) => ({
   memberId: member.memberId,
   externalRef: member.externalRef,
   status: member.status,
@@ -20,5 +20,5 @@ export const read = async (ctx: Ctx, agent: Agent, memberId: string) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
     const member = await findMember(tx, { agentId: agent.agentId, mode: agent.mode, memberId })
     if (!member) throw new Refusal('not_found', { message: 'No such member.' })
-    return shownToAgent(member)
+    return describeMember(member)
   })

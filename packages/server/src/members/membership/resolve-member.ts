@@ -13,7 +13,8 @@ export const resolveMember = async (
   if (!found) return agent.mode === 'test' ? simulatedMember(memberId) : undefined
   if (found.status !== 'enrolled') return { status: 'refused', reason: found.status }
   const { attention, passkeyAssurance, consentedAt } = found
-  if (!attention || !passkeyAssurance || !consentedAt) throw new Error('an enrolled member without proofs')
+  if (!attention || !passkeyAssurance || !consentedAt)
+    throw new Error('enrolled member lacks an attention check, a passkey or consent')
   const ageMs = (await readNow(tx)).getTime() - attention.at.getTime()
   if (ageMs > attentionDaysMax * 86_400_000) return { status: 'refused', reason: 'attention_too_old' }
   return {

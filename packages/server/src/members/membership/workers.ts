@@ -3,7 +3,7 @@ import { resolveMember } from './resolve-member.ts'
 import { listMemberships, type MemberKey } from '../store.ts'
 
 /** The memberships by which a person may work: enrolled, and attentive not too long ago. */
-export const listWorkable = async (tx: Tx, personId: string): Promise<MemberKey[]> => {
+export const listEligibleMemberships = async (tx: Tx, personId: string): Promise<MemberKey[]> => {
   const workable: MemberKey[] = []
   for (const { agentId, mode, memberId, status } of await listMemberships(tx, personId)) {
     if (status !== 'enrolled') continue

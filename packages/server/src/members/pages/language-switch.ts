@@ -1,14 +1,14 @@
 import { html, type Html } from '../../platform/http/html.ts'
-import { languages, wordsOf, type Language } from './messages.ts'
+import { languages, messagesOf, type Language } from './messages.ts'
 
 /** The page in the other languages, at the same address. */
 export const languageSwitch = (here: Language): Html =>
   html`<nav class="languages" aria-label="Language / Sprache">
     ${languages.map((language) =>
       language === here
-        ? html`<span aria-current="true" lang="${language}">${wordsOf(language).name}</span>`
+        ? html`<span aria-current="true" lang="${language}">${messagesOf(language).name}</span>`
         : html`<a href="?lang=${language}" lang="${language}" hreflang="${language}"
-            >${wordsOf(language).name}</a
+            >${messagesOf(language).name}</a
           >`,
     )}
   </nav>`

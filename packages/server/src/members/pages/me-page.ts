@@ -1,12 +1,12 @@
-import type { PageAnswer } from '../../platform/http/call.ts'
-import { html, pageOf, type Html } from '../../platform/http/html.ts'
-import { ofMemberMax } from '../../sessions/index.ts'
+import type { PageResponse } from '../../platform/http/call.ts'
+import { html, renderPage, type Html } from '../../platform/http/html.ts'
+import { memberSessionsMax } from '../../sessions/index.ts'
 import { languageSwitch } from './language-switch.ts'
-import type { Held } from '../people/me.ts'
-import { fill, type Language, type Words } from './messages.ts'
+import type { PersonData } from '../people/me.ts'
+import { fillPlaceholders, type Language, type Messages } from './messages.ts'
 
-type Membership = Held['memberships'][number]
-type Act = Membership['sessions'][number]
+type Membership = PersonData['memberships'][number]
+type SessionSummary = Membership['sessions'][number]
 
 /** Minutes in UTC: the same for everybody, and no script is needed to read it. */
 const timeOf = (instant: string): Html =>
@@ -14,94 +14,95 @@ const timeOf = (instant: string): Html =>
     ><span>${instant.slice(0, 10)}</span> <span>${instant.slice(11, 16)} UTC</span></time
   >`
 
-const scriptWords = (words: Words): string => {
-  const { wait, waitDevice, failed, me } = words
+const scriptMessages = (messages: Messages): string => {
+  const { wait, waitDevice, failed, me } = messages
   return JSON.stringify({ wait, waitDevice, failed, sureFirst: me.sureFirst, erased: me.erased })
 }
 
-const frame = (words: Words, language: Language, content: Html): PageAnswer =>
-  pageOf(
-    words.me.title,
+const frame = (messages: Messages, language: Language, content: Html): PageResponse =>
+  renderPage(
+    messages.me.title,
     html`${languageSwitch(language)}
-      <h1>${words.me.title}</h1>
-      <div id="me" class="flow" data-language="${language}" data-words="${scriptWords(words)}">
+      <h1>${messages.me.title}</h1>
+      <div id="me" class="flow" data-language="${language}" data-words="${scriptMessages(messages)}">
         ${content}
         <p class="result" role="status" tabindex="-1"></p>
       </div>
-      <noscript><p>${words.needsScript}</p></noscript>
+      <noscript><p>${messages.needsScript}</p></noscript>
       <script src="/assets/me.js" type="module"></script>`,
     200,
     language,
   )
 
-export const signInPage = (words: Words, language: Language): PageAnswer =>
+export const signInPage = (messages: Messages, language: Language): PageResponse =>
   frame(
-    words,
+    messages,
     language,
-    html`<p class="muted">${words.me.signInLead}</p>
-      <form data-act="sign-in"><button class="btn main" type="submit">${words.me.signIn}</button></form>
-      <h2>${words.me.lostTitle}</h2>
+    html`<p class="muted">${messages.me.signInLead}</p>
+      <form data-act="sign-in"><button class="btn main" type="submit">${messages.me.signIn}</button></form>
+      <h2>${messages.me.lostTitle}</h2>
       <form data-act="recover" class="paste">
-        <label for="code">${words.me.code}</label>
+        <label for="code">${messages.me.code}</label>
         <input id="code" name="code" autocomplete="off" maxlength="64" required />
-        <p><button class="btn" type="submit">${words.me.recover}</button></p>
+        <p><button class="btn" type="submit">${messages.me.recover}</button></p>
       </form>`,
   )
 
 /** Two digits, as the language writes them. */
-const figureOf = ({ language }: Words, figure: number): string =>
+const figureOf = ({ language }: Messages, figure: number): string =>
   figure.toLocaleString(language, { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 
-const outcomeOf = (words: Words, act: Act): Html => {
-  if (act.verified === null) return html`${words.me.open}`
-  const quality = act.quality === null ? '' : figureOf(words, act.quality)
-  return html`${act.verified ? words.me.human : words.me.notHuman} <span class="num">${quality}</span>`
+const outcomeOf = (messages: Messages, session: SessionSummary): Html => {
+  if (session.verified === null) return html`${messages.me.open}`
+  const quality = session.quality === null ? '' : figureOf(messages, session.quality)
+  return html`${session.verified ? messages.me.human : messages.me.notHuman}
+    <span class="num">${quality}</span>`
 }
 
 /** What was recorded in a browser and to its end can be looked at. */
-const isRecorded = ({ kind, status }: Act): boolean =>
+const isRecorded = ({ kind, status }: SessionSummary): boolean =>
   kind !== 'presence' && status !== 'open' && status !== 'expired'
 
-const replayLink = ({ me, language }: Words, act: Act): Html =>
-  html`<a href="/me/recording?id=${act.sessionId}&lang=${language}"
+const replayLink = ({ me, language }: Messages, session: SessionSummary): Html =>
+  html`<a href="/me/recording?id=${session.sessionId}&lang=${language}"
     >${me.replay}<span class="hidden"
-      >: ${fill(me.replayOf, { when: act.at.slice(0, 16).replace('T', ' ') })}</span
+      >: ${fillPlaceholders(me.replayOf, { when: session.at.slice(0, 16).replace('T', ' ') })}</span
     ></a
   >`
 
-const actsOf = (words: Words, acts: readonly Act[]): Html =>
+const sessionTable = (messages: Messages, acts: readonly SessionSummary[]): Html =>
   acts.length === 0
-    ? html`<p>${words.me.noActs}</p>`
+    ? html`<p>${messages.me.noActs}</p>`
     : html`<table>
         <thead>
           <tr>
-            <th scope="col">${words.me.when}</th>
-            <th scope="col">${words.me.what}</th>
-            <th scope="col">${words.me.outcome}</th>
+            <th scope="col">${messages.me.when}</th>
+            <th scope="col">${messages.me.what}</th>
+            <th scope="col">${messages.me.outcome}</th>
             <td></td>
           </tr>
         </thead>
         <tbody>
           ${acts.map(
-            (act) =>
+            (session) =>
               html`<tr>
-                <td>${timeOf(act.at)}</td>
-                <td>${words.me.kinds[act.kind]}</td>
-                <td>${outcomeOf(words, act)}</td>
-                <td>${isRecorded(act) ? replayLink(words, act) : ''}</td>
+                <td>${timeOf(session.at)}</td>
+                <td>${messages.me.kinds[session.kind]}</td>
+                <td>${outcomeOf(messages, session)}</td>
+                <td>${isRecorded(session) ? replayLink(messages, session) : ''}</td>
               </tr>`,
           )}
         </tbody>
       </table>`
 
-const chips = { enrolled: 'ok', consented: 'warn', invited: 'warn', withdrawn: 'stop' } as const
+const statusClasses = { enrolled: 'ok', consented: 'warn', invited: 'warn', withdrawn: 'stop' } as const
 
-const membershipCard = (words: Words, member: Membership): Html => {
-  const { me } = words
+const membershipCard = (messages: Messages, member: Membership): Html => {
+  const { me } = messages
   return html`<article class="card pad flow">
     <h3>
       ${member.agentName ?? member.agentId}
-      <span class="chip ${chips[member.status]}">${me.status[member.status]}</span>
+      <span class="chip ${statusClasses[member.status]}">${me.status[member.status]}</span>
       ${member.mode === 'test' ? html`<span class="chip test">${me.testMode}</span>` : ''}
     </h3>
     <dl class="facts">
@@ -122,7 +123,7 @@ const membershipCard = (words: Words, member: Membership): Html => {
           ? ''
           : html`<div>
               <dt>${me.checked}</dt>
-              <dd>${timeOf(member.checkedAt)}, ${me.quality} ${figureOf(words, member.quality ?? 0)}</dd>
+              <dd>${timeOf(member.checkedAt)}, ${me.quality} ${figureOf(messages, member.quality ?? 0)}</dd>
             </div>`
       }
       ${member.consents.map(
@@ -136,8 +137,8 @@ const membershipCard = (words: Words, member: Membership): Html => {
       )}
     </dl>
     <h4>${me.acts}</h4>
-    ${actsOf(words, member.sessions)}
-    ${member.sessions.length < ofMemberMax ? '' : html`<p class="muted">${me.olderActs}</p>`}
+    ${sessionTable(messages, member.sessions)}
+    ${member.sessions.length < memberSessionsMax ? '' : html`<p class="muted">${me.olderActs}</p>`}
     ${
       member.status === 'withdrawn'
         ? ''
@@ -148,10 +149,10 @@ const membershipCard = (words: Words, member: Membership): Html => {
   </article>`
 }
 
-const passkeysPart = (words: Words, held: Held): Html => {
-  const { me } = words
+const passkeysPart = (messages: Messages, person: PersonData): Html => {
+  const { me } = messages
   return html`<h2>${me.passkeys}</h2>
-    ${held.passkeys.map(
+    ${person.passkeys.map(
       (passkey) =>
         html`<dl class="card pad facts">
           <div>
@@ -170,17 +171,17 @@ const passkeysPart = (words: Words, held: Held): Html => {
     )}
     <form data-act="add-passkey"><button class="btn" type="submit">${me.addPasskey}</button></form>
     <h2>${me.codes}</h2>
-    <p>${fill(me.codesLeft, { count: String(held.recoveryCodesLeft) })}</p>
+    <p>${fillPlaceholders(me.codesLeft, { count: String(person.recoveryCodesLeft) })}</p>
     <form data-act="renew-codes"><button class="btn" type="submit">${me.renewCodes}</button></form>
     <section id="new-codes" class="card pad flow" hidden>
-      <h3 tabindex="-1">${words.codesTitle}</h3>
-      <p>${me.renewed} ${words.codesLead}</p>
+      <h3 tabindex="-1">${messages.codesTitle}</h3>
+      <p>${me.renewed} ${messages.codesLead}</p>
       <pre class="codes"></pre>
-      <p><button class="btn main" type="button">${words.codesKept}</button></p>
+      <p><button class="btn main" type="button">${messages.codesKept}</button></p>
     </section>`
 }
 
-const erasePart = ({ me }: Words): Html =>
+const erasePart = ({ me }: Messages): Html =>
   html`<h2>${me.eraseTitle}</h2>
     <p>${me.goes}</p>
     <p>${me.stays}</p>
@@ -190,22 +191,22 @@ const erasePart = ({ me }: Words): Html =>
       <p><button class="btn stop" type="submit">${me.erase}</button></p>
     </form>`
 
-const leadOf = ({ me }: Words, count: number): string => {
+const leadOf = ({ me }: Messages, count: number): string => {
   if (count === 0) return me.leadNone
-  return count === 1 ? me.leadOne : fill(me.lead, { count: String(count) })
+  return count === 1 ? me.leadOne : fillPlaceholders(me.lead, { count: String(count) })
 }
 
-export const mePage = (words: Words, language: Language, held: Held): PageAnswer =>
+export const mePage = (messages: Messages, language: Language, person: PersonData): PageResponse =>
   frame(
-    words,
+    messages,
     language,
-    html`<p class="muted">${leadOf(words, held.memberships.length)}</p>
+    html`<p class="muted">${leadOf(messages, person.memberships.length)}</p>
       <div class="actions">
-        <a class="btn main" href="/api/members/me/export" download>${words.me.download}</a>
-        <a class="btn" href="/work">${words.toWork}</a>
-        <form data-act="sign-out"><button class="btn" type="submit">${words.me.signOut}</button></form>
+        <a class="btn main" href="/api/members/me/export" download>${messages.me.download}</a>
+        <a class="btn" href="/work">${messages.toWork}</a>
+        <form data-act="sign-out"><button class="btn" type="submit">${messages.me.signOut}</button></form>
       </div>
-      <h2>${words.me.applications}</h2>
-      ${held.memberships.map((member) => membershipCard(words, member))} ${passkeysPart(words, held)}
-      ${erasePart(words)}`,
+      <h2>${messages.me.applications}</h2>
+      ${person.memberships.map((member) => membershipCard(messages, member))}
+      ${passkeysPart(messages, person)} ${erasePart(messages)}`,
   )

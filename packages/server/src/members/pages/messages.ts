@@ -118,9 +118,9 @@ const en = {
   },
   needsScript: 'This page needs JavaScript: without it your browser cannot make a passkey.',
 }
-export type Words = typeof en
+export type Messages = typeof en
 
-const de: Words = {
+const de: Messages = {
   language: 'de',
   name: 'Deutsch',
   enrolTitle: 'Zeigen Sie einmal, dass Sie ein Mensch sind',
@@ -239,12 +239,12 @@ const de: Words = {
   needsScript: 'Diese Seite braucht JavaScript: Ohne das kann Ihr Browser keinen Passkey anlegen.',
 }
 
-const tables: Readonly<Record<Language, Words>> = { en, de }
-export const wordsOf = (language: Language): Words => tables[language]
+const messagesByLanguage: Readonly<Record<Language, Messages>> = { en, de }
+export const messagesOf = (language: Language): Messages => messagesByLanguage[language]
 
 /** The switch decides, else what the browser asks for first among those that we have. */
 export const languageOf = (chosen: string | undefined, accepted: string | undefined): Language => {
-  const wanted = (accepted ?? '')
+  const acceptedTags = (accepted ?? '')
     .slice(0, 512)
     .split(',')
     .map((part) => {
@@ -257,8 +257,8 @@ export const languageOf = (chosen: string | undefined, accepted: string | undefi
     .filter(({ weight }) => weight > 0)
     .toSorted((a, b) => b.weight - a.weight)
     .map(({ tag }) => tag)
-  return [chosen ?? '', ...wanted].flatMap((tag) => languages.filter((one) => one === tag))[0] ?? 'en'
+  return [chosen ?? '', ...acceptedTags].flatMap((tag) => languages.filter((one) => one === tag))[0] ?? 'en'
 }
 
-export const fill = (text: string, values: Readonly<Record<string, string>>): string =>
+export const fillPlaceholders = (text: string, values: Readonly<Record<string, string>>): string =>
   text.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '')

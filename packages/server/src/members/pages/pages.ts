@@ -1,7 +1,7 @@
-import type { Page, PageAnswer } from '../../platform/http/call.ts'
+import type { Page, PageResponse } from '../../platform/http/call.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import { html, pageOf, type Html } from '../../platform/http/html.ts'
+import { html, renderPage, type Html } from '../../platform/http/html.ts'
 import type { MembersDeps } from '../membership/enrol.ts'
 import { requireInvited } from '../membership/invitation.ts'
 import { languageSwitch } from './language-switch.ts'
@@ -9,83 +9,83 @@ import { findSignedIn } from '../people/login.ts'
 import { readPerson } from '../people/me.ts'
 import { mePage, signInPage } from './me-page.ts'
 import { consentVersion } from '../rules.ts'
-import { fill, languageOf, wordsOf, type Language, type Words } from './messages.ts'
+import { fillPlaceholders, languageOf, messagesOf, type Language, type Messages } from './messages.ts'
 
 /** What the words leave open: who asks, and how long recordings are kept. */
 type Facts = { readonly agent: string; readonly days: string }
 
 const listOf = (texts: readonly string[], facts: Facts): Html[] =>
-  texts.map((text) => html`<li>${fill(text, facts)}</li>`)
+  texts.map((text) => html`<li>${fillPlaceholders(text, facts)}</li>`)
 
-const consentPart = (words: Words, facts: Facts): Html =>
+const consentPart = (messages: Messages, facts: Facts): Html =>
   html`<section id="step-consent" class="flow">
-    <p class="muted">${fill(words.enrolLead, facts)}</p>
-    <h2>${words.stepsTitle}</h2>
+    <p class="muted">${fillPlaceholders(messages.enrolLead, facts)}</p>
+    <h2>${messages.stepsTitle}</h2>
     <ol class="plain">
-      ${listOf(words.steps, facts)}
+      ${listOf(messages.steps, facts)}
     </ol>
-    <h2>${words.recordedTitle}</h2>
+    <h2>${messages.recordedTitle}</h2>
     <ul class="plain">
-      ${listOf(words.recorded, facts)}
+      ${listOf(messages.recorded, facts)}
     </ul>
-    <h2>${words.limitsTitle}</h2>
-    <p>${words.limits}</p>
+    <h2>${messages.limitsTitle}</h2>
+    <p>${messages.limits}</p>
     <form class="card pad flow">
-      <label class="agree"><input type="checkbox" name="agree" /><span>${words.agree}</span></label>
+      <label class="agree"><input type="checkbox" name="agree" /><span>${messages.agree}</span></label>
       <p class="actions">
-        <button class="btn main" type="submit" value="create">${words.makePasskey}</button>
-        <button class="btn" type="submit" value="sign_in">${words.usePasskey}</button>
+        <button class="btn main" type="submit" value="create">${messages.makePasskey}</button>
+        <button class="btn" type="submit" value="sign_in">${messages.usePasskey}</button>
       </p>
     </form>
   </section>`
 
-const laterParts = (words: Words, facts: Facts): Html =>
+const laterSteps = (messages: Messages, facts: Facts): Html =>
   html`<section id="step-codes" class="flow" hidden>
-      <h2 tabindex="-1">${words.codesTitle}</h2>
-      <p>${words.codesLead}</p>
+      <h2 tabindex="-1">${messages.codesTitle}</h2>
+      <p>${messages.codesLead}</p>
       <pre class="codes"></pre>
-      <p><button class="btn main" type="button">${words.codesKept}</button></p>
+      <p><button class="btn main" type="button">${messages.codesKept}</button></p>
     </section>
     <section id="step-check" class="flow" hidden>
-      <h2 tabindex="-1">${words.checkTitle}</h2>
-      <p>${words.checkLead}</p>
+      <h2 tabindex="-1">${messages.checkTitle}</h2>
+      <p>${messages.checkLead}</p>
     </section>
     <section id="step-done" class="flow" hidden>
-      <h2 tabindex="-1">${words.doneTitle}</h2>
-      <p>${fill(words.doneLead, facts)}</p>
-      <p><a class="btn" href="/work?lang=${words.language}">${words.toWork}</a></p>
-      <p><a href="/me?lang=${words.language}">${words.seeData}</a></p>
+      <h2 tabindex="-1">${messages.doneTitle}</h2>
+      <p>${fillPlaceholders(messages.doneLead, facts)}</p>
+      <p><a class="btn" href="/work?lang=${messages.language}">${messages.toWork}</a></p>
+      <p><a href="/me?lang=${messages.language}">${messages.seeData}</a></p>
     </section>`
 
-const enrolPage = (words: Words, language: Language, facts: Facts, token: string): PageAnswer =>
-  pageOf(
-    words.enrolTitle,
+const enrolPage = (messages: Messages, language: Language, facts: Facts, token: string): PageResponse =>
+  renderPage(
+    messages.enrolTitle,
     html`${languageSwitch(language)}
-      <h1>${words.enrolTitle}</h1>
+      <h1>${messages.enrolTitle}</h1>
       <div
         id="enrol"
         class="flow"
         data-token="${token}"
         data-version="${consentVersion}"
         data-language="${language}"
-        data-words="${JSON.stringify({ wait: words.wait, waitDevice: words.waitDevice, agreeFirst: words.agreeFirst, failed: words.failed })}"
+        data-words="${JSON.stringify({ wait: messages.wait, waitDevice: messages.waitDevice, agreeFirst: messages.agreeFirst, failed: messages.failed })}"
       >
-        ${consentPart(words, facts)} ${laterParts(words, facts)}
+        ${consentPart(messages, facts)} ${laterSteps(messages, facts)}
         <p class="result" role="status" aria-live="polite"></p>
       </div>
-      <noscript><p>${words.needsScript}</p></noscript>
+      <noscript><p>${messages.needsScript}</p></noscript>
       <script src="/check.js" defer></script>
       <script src="/assets/enrol.js" type="module"></script>`,
     200,
     language,
   )
 
-const gonePage = (words: Words, language: Language): PageAnswer =>
-  pageOf(
-    words.linkGone,
+const expiredLinkPage = (messages: Messages, language: Language): PageResponse =>
+  renderPage(
+    messages.linkGone,
     html`${languageSwitch(language)}
-      <h1>${words.linkGone}</h1>
-      <p class="muted">${words.linkGoneLead}</p>`,
+      <h1>${messages.linkGone}</h1>
+      <p class="muted">${messages.linkGoneLead}</p>`,
     404,
     language,
   )
@@ -108,12 +108,12 @@ export const pages = (deps: MembersDeps): Page[] => [
     handler: async (request) => {
       const { params, query } = request
       const language = languageOf(query['lang'], request.header('accept-language'))
-      const words = wordsOf(language)
+      const messages = messagesOf(language)
       const token = params['token'] ?? ''
       const agent = await inviterOf(deps, token)
       return agent === undefined
-        ? gonePage(words, language)
-        : enrolPage(words, language, { agent, days: String(deps.ctx.config.TELEMETRY_KEEP_DAYS) }, token)
+        ? expiredLinkPage(messages, language)
+        : enrolPage(messages, language, { agent, days: String(deps.ctx.config.TELEMETRY_KEEP_DAYS) }, token)
     },
   },
   {
@@ -121,13 +121,13 @@ export const pages = (deps: MembersDeps): Page[] => [
     handler: async (request) => {
       const { query } = request
       const language = languageOf(query['lang'], request.header('accept-language'))
-      const words = wordsOf(language)
+      const messages = messagesOf(language)
       const page = { origin: undefined, cookie: request.header('cookie') }
-      const held = await inTransaction(deps.ctx, 'system', async (tx) => {
+      const person = await inTransaction(deps.ctx, 'system', async (tx) => {
         const personId = await findSignedIn(tx, page)
         return personId === undefined ? undefined : readPerson(tx, deps, personId)
       })
-      return held === undefined ? signInPage(words, language) : mePage(words, language, held)
+      return person === undefined ? signInPage(messages, language) : mePage(messages, language, person)
     },
   },
 ]

@@ -4,18 +4,27 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { verifyCredential, type Fetch } from '@pohf/verify'
 import * as operators from '../../operators/index.ts'
 import { startHarness } from '../../../test/fixtures/harness.ts'
-import { enrolPerson, invite, openBrowser, registerPaying } from '../../../test/fixtures/people/member.ts'
-import { findBytes, findInFiles, undeclaredTables } from '../../../test/architecture/personal-data.ts'
+import {
+  enrolMember,
+  invite,
+  openBrowser,
+  registerConfirmedAgent,
+} from '../../../test/fixtures/people/member.ts'
+import {
+  findTablesHolding,
+  findFilesHolding,
+  tablesWithoutErasureEffect,
+} from '../../../test/architecture/personal-data.ts'
 import { createPasskey, makePasskey } from '../../../test/fixtures/people/authenticator.ts'
-import { strokesOf } from '../../../test/fixtures/people/play-session.ts'
+import { makeStrokes } from '../../../test/fixtures/people/play-session.ts'
 import { startReceiver } from '../../../test/fixtures/webhook-receiver.ts'
 import { assertRefusal } from '../../../test/fixtures/refusal.ts'
 import { subscribe } from '../../../test/fixtures/webhooks.ts'
 
 const harness = await startHarness()
 const receiver = await startReceiver()
-const live = await registerPaying(harness, 'live', 'first@example.com')
-const other = await registerPaying(harness, 'live', 'second@example.com')
+const live = await registerConfirmedAgent(harness, 'live', 'first@example.com')
+const other = await registerConfirmedAgent(harness, 'live', 'second@example.com')
 await subscribe(harness, live, receiver.url)
 const otherReceiver = await startReceiver()
 await subscribe(harness, other, otherReceiver.url)
@@ -46,12 +55,12 @@ let invoices = 0
 const claimsOf = (jwt: string) => JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString())
 
 /** A person who did all that leaves a trace: two agents, a check, a presence with a place, a device, credentials, a payment. */
-const liveAPerson = async (externalRef: string, lat = 12.34) => {
-  const strokes = strokesOf(100 + invoices)
-  const first = await enrolPerson(harness, live, { externalRef, strokes })
+const createPersonWithHistory = async (externalRef: string, lat = 12.34) => {
+  const strokes = makeStrokes(100 + invoices)
+  const first = await enrolMember(harness, live, { externalRef, strokes })
   // In life minutes lie between two acts; here they are moved apart, so that no second is shared by chance.
   await harness.advance(60_000)
-  const second = await enrolPerson(harness, other, { browser: first.browser })
+  const second = await enrolMember(harness, other, { browser: first.browser })
   const { memberId } = first
   await harness.advance(60_000)
   const { nonce, challengeB64url } = (await post('/api/agents/attest/challenge', {})).json
@@ -110,24 +119,26 @@ const liveAPerson = async (externalRef: string, lat = 12.34) => {
 }
 
 test('every table says what it holds of a person', async () => {
-  assert.deepEqual(await undeclaredTables(harness.owner), [])
+  assert.deepEqual(await tablesWithoutErasureEffect(harness.owner), [])
   await harness.owner.query('create table planted (id int)')
-  assert.deepEqual(await undeclaredTables(harness.owner), ['planted'])
+  assert.deepEqual(await tablesWithoutErasureEffect(harness.owner), ['planted'])
   await harness.owner.query('drop table planted')
 })
 
 test('after a person has deleted everything, a search of the whole database finds nothing, and every credential verifies', async () => {
-  const { first, jwts, traces, memberIds } = await liveAPerson('customer-erased-by-self', 34.56)
+  const { first, jwts, traces, memberIds } = await createPersonWithHistory('customer-erased-by-self', 34.56)
   for (const [name, trace] of Object.entries(traces))
     if (name !== 'cookie')
       assert.notDeepEqual(
-        await findBytes(harness.owner, trace),
+        await findTablesHolding(harness.owner, trace),
         [],
         `${name} is not found before: a blind search`,
       )
   const [ownId = ''] = memberIds
   assert.deepEqual(
-    (await findBytes(harness.owner, ownId)).filter((table) => /^(members|events|webhook_)/.test(table)),
+    (await findTablesHolding(harness.owner, ownId)).filter((table) =>
+      /^(members|events|webhook_)/.test(table),
+    ),
     ['events', 'members', 'webhook_deliveries'],
   )
   assert.ok(
@@ -138,11 +149,14 @@ test('after a person has deleted everything, a search of the whole database find
   const claims = jwts.map(claimsOf)
   const binding = claims.find(({ kind }) => kind === 'binding')
   for (const known of [binding.sub, binding.binding.payment_ref])
-    assert.ok((await findBytes(harness.owner, known)).includes('credentials'), `${known} is not found`)
-  assert.notDeepEqual(findInFiles(harness.dataDir, binding.jti), [])
+    assert.ok(
+      (await findTablesHolding(harness.owner, known)).includes('credentials'),
+      `${known} is not found`,
+    )
+  assert.notDeepEqual(findFilesHolding(harness.dataDir, binding.jti), [])
   // A binding names the member by the code of its agent, never by the id that is erased.
   assert.deepEqual([binding.binding.human, binding.binding.human_ref], ['member', claims[0].sub])
-  assert.ok(!(await findBytes(harness.owner, ownId)).includes('credentials'))
+  assert.ok(!(await findTablesHolding(harness.owner, ownId)).includes('credentials'))
   const before = await Promise.all(jwts.map(verifies))
   assert.deepEqual(
     before,
@@ -156,16 +170,16 @@ test('after a person has deleted everything, a search of the whole database find
   await harness.work()
 
   for (const [name, trace] of Object.entries(traces)) {
-    assert.deepEqual(await findBytes(harness.owner, trace), [], name)
-    assert.deepEqual(findInFiles(harness.dataDir, trace), [], name)
+    assert.deepEqual(await findTablesHolding(harness.owner, trace), [], name)
+    assert.deepEqual(findFilesHolding(harness.dataDir, trace), [], name)
   }
   for (const memberId of memberIds) {
-    assert.deepEqual(findInFiles(harness.dataDir, memberId), [])
+    assert.deepEqual(findFilesHolding(harness.dataDir, memberId), [])
     assert.ok(!harness.lines.some((line) => line.includes(memberId)), 'the log names a member')
   }
   // The agents are told whom to forget, by the id that each of them gave. Those notices age out.
   for (const memberId of memberIds) {
-    assert.deepEqual(await findBytes(harness.owner, memberId), ['events', 'webhook_deliveries'])
+    assert.deepEqual(await findTablesHolding(harness.owner, memberId), ['events', 'webhook_deliveries'])
     const { rows: notices } = await harness.owner.query(
       "select body::jsonb ->> 'type' as type, state from webhook_deliveries where body like '%' || $1 || '%'",
       [memberId],
@@ -183,11 +197,11 @@ test('after a person has deleted everything, a search of the whole database find
   await harness.advance(150 * 86_400_000)
   await harness.owner.query('select pohf_maintain_partitions()')
   await harness.work()
-  for (const memberId of memberIds) assert.deepEqual(await findBytes(harness.owner, memberId), [])
+  for (const memberId of memberIds) assert.deepEqual(await findTablesHolding(harness.owner, memberId), [])
 })
 
 test('an operator erases the person behind a member; the audit log names nobody', async () => {
-  const { traces, memberIds, jwts } = await liveAPerson('customer-erased-by-operator', 23.45)
+  const { traces, memberIds, jwts } = await createPersonWithHistory('customer-erased-by-operator', 23.45)
   const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
   const path = `/operator/agents/${live.agentId}/members/${memberIds[0]}/erase`
   const body = { mode: 'live', reason: 'asked by letter' }
@@ -195,7 +209,7 @@ test('an operator erases the person behind a member; the audit log names nobody'
   assert.deepEqual([done.status, done.json], [200, { erased: true, memberships: 2 }])
   assertRefusal(await harness.operate('POST', path, { key: operatorKey, body }), 404, 'not_found')
   for (const [name, trace] of Object.entries(traces))
-    assert.deepEqual(await findBytes(harness.owner, trace), [], name)
+    assert.deepEqual(await findTablesHolding(harness.owner, trace), [], name)
   assert.deepEqual(
     await Promise.all(jwts.map(verifies)),
     jwts.map(() => true),
@@ -209,8 +223,8 @@ test('an operator erases the person behind a member; the audit log names nobody'
 })
 
 test('a person sees and takes along all that is held, and nothing of others', async () => {
-  const stranger = await enrolPerson(harness, live, { externalRef: 'somebody else' })
-  const { first, second, memberIds } = await liveAPerson('customer-export')
+  const stranger = await enrolMember(harness, live, { externalRef: 'somebody else' })
+  const { first, second, memberIds } = await createPersonWithHistory('customer-export')
   const { json } = await first.browser.get('me')
   assert.deepEqual(
     json.memberships.map((one: { memberId: string }) => one.memberId).toSorted(),
@@ -233,7 +247,7 @@ test('a person sees and takes along all that is held, and nothing of others', as
 })
 
 test('consent is withdrawn from one agent alone, is never rewritten, and can be given again', async () => {
-  const { first, second } = await liveAPerson('customer-withdraws')
+  const { first, second } = await createPersonWithHistory('customer-withdraws')
   const body = { memberId: first.memberId, language: 'de' }
   assert.equal((await first.browser.post('me/withdraw', body)).json.status, 'withdrawn')
   assert.equal((await first.browser.post('me/withdraw', body)).json.status, 'withdrawn')
@@ -260,7 +274,7 @@ test('consent is withdrawn from one agent alone, is never rewritten, and can be 
 })
 
 test('a second passkey opens the same person', async () => {
-  const { browser, memberId } = await enrolPerson(harness, live)
+  const { browser, memberId } = await enrolMember(harness, live)
   const spare = makePasskey()
   const { challenge } = (await browser.post('passkey-options', { purpose: 'create' })).json.publicKey
   const credential = createPasskey(spare, { challenge, origin: browser.origin }, { fmt: 'none' })
@@ -279,13 +293,13 @@ const valuesOf = (value: unknown): string[] => {
 // What thousands share: words of the vocabulary, the issuer and its status list, figures of a few digits.
 const common =
   /^(personhood|substantial|enrolled|device|passkey|attention|webauthn|software|sha-256|telemetry|eoa|eip155:1|[a-z]+\.[a-z_.]+|[\d.]{1,5}|rules-[\w.+-]+|https?:.*)$/
-const telling = (a: readonly string[], b: readonly string[]) => [
+const sharedValues = (a: readonly string[], b: readonly string[]) => [
   ...new Set(a.filter((value) => b.includes(value) && !common.test(value))),
 ]
 
 test('two agents cannot tell that they have the same person, until the person shows both the same wallet', async () => {
   const heard = { live: receiver.received.length, other: otherReceiver.received.length }
-  const { first, second } = await liveAPerson('customer-two-agents')
+  const { first, second } = await createPersonWithHistory('customer-two-agents')
   const parties = [
     { agent: live, memberId: first.memberId, hooks: () => receiver.received.slice(heard.live) },
     { agent: other, memberId: second.memberId, hooks: () => otherReceiver.received.slice(heard.other) },
@@ -311,8 +325,8 @@ test('two agents cannot tell that they have the same person, until the person sh
   }
   const [one, two] = [await seenBy(parties[0]), await seenBy(parties[1])]
   assert.ok(one.length > 40 && two.length > 40, 'saw nothing to compare')
-  assert.deepEqual(telling(one, two), [])
-  assert.deepEqual(telling([...one, 'psu_planted'], [...two, 'psu_planted']), ['psu_planted'])
+  assert.deepEqual(sharedValues(one, two), [])
+  assert.deepEqual(sharedValues([...one, 'psu_planted'], [...two, 'psu_planted']), ['psu_planted'])
 
   const wallet = privateKeyToAccount(generatePrivateKey())
   const shown: string[][] = []
@@ -325,7 +339,7 @@ test('two agents cannot tell that they have the same person, until the person sh
     const walletSig = await wallet.signMessage({ message })
     shown.push(await seenBy(party, { wallet: wallet.address, walletSig, walletNonce: nonce }))
   }
-  const shared = new Set(telling(shown[0] ?? [], shown[1] ?? []).map((value) => value.toLowerCase()))
+  const shared = new Set(sharedValues(shown[0] ?? [], shown[1] ?? []).map((value) => value.toLowerCase()))
   assert.ok(shared.delete(wallet.address.toLowerCase()))
   // The code for a chain is looked at too: it is another one at each agent (decision 0147).
   assert.deepEqual([...shared], [])

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from '../../../test/fixtures/harness.ts'
-import { enrolPerson, openBrowser, registerPaying } from '../../../test/fixtures/people/member.ts'
-import { play } from '../../../test/fixtures/people/play-session.ts'
+import { enrolMember, openBrowser, registerConfirmedAgent } from '../../../test/fixtures/people/member.ts'
+import { playSession } from '../../../test/fixtures/people/play-session.ts'
 import { assertRefusal } from '../../../test/fixtures/refusal.ts'
 
 const harness = await startHarness()
-const live = await registerPaying(harness, 'live', 'one@example.com')
+const live = await registerConfirmedAgent(harness, 'live', 'one@example.com')
 
 const ids = (list: readonly { sessionId: string }[]) => list.map((one) => one.sessionId)
 
 /** Acts that were not recorded, as many as are asked for, at times of their own and some at the same. */
-const plantActs = (memberId: string, count: number) =>
+const insertSessions = (memberId: string, count: number) =>
   harness.owner.query(
     `with made as (
        insert into session_claims (agent_id, mode, session_id, at)
@@ -23,17 +23,17 @@ const plantActs = (memberId: string, count: number) =>
   )
 
 test('a file holds every act and every recording, however many there are, and comes in pieces', async () => {
-  const { browser, memberId, sessionId } = await enrolPerson(harness, live)
+  const { browser, memberId, sessionId } = await enrolMember(harness, live)
   const played = [sessionId]
   for (let n = 0; n < 50; n += 1) {
-    const one = await play(harness, { site: live.agentId })
+    const one = await playSession(harness, { site: live.agentId })
     played.push(one.sessionId)
   }
   await harness.owner.query('update sessions set member_ref = $1 where session_id = any($2)', [
     memberId,
     played,
   ])
-  await plantActs(memberId, 1_203)
+  await insertSessions(memberId, 1_203)
   const file = await browser.get('me/export')
   assert.equal(file.status, 200)
   assert.equal(file.headers['content-length'], undefined, 'it was all made before it was sent')

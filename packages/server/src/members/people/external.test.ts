@@ -2,34 +2,34 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { startHarness } from '../../../test/fixtures/harness.ts'
-import { enrolPerson, registerPaying } from '../../../test/fixtures/people/member.ts'
-import { findBytes } from '../../../test/architecture/personal-data.ts'
+import { enrolMember, registerConfirmedAgent } from '../../../test/fixtures/people/member.ts'
+import { findTablesHolding } from '../../../test/architecture/personal-data.ts'
 import { assertRefusal } from '../../../test/fixtures/refusal.ts'
 import type { ExternalIssuer } from '../index.ts'
 
 /** An issuer for the test: whoever knows its key can say that a signal belongs to a human of that number. */
 const issuerKey = 'held by the issuer alone'
-const sealOf = (human: string, signal: string) =>
+const proofOf = (human: string, signal: string) =>
   createHmac('sha256', issuerKey).update(`${human} ${signal}`).digest('base64url')
-const office: ExternalIssuer = {
+const testIssuer: ExternalIssuer = {
   name: 'office',
-  judge: async (proof, signal) => {
+  verify: async (proof, signal) => {
     const { human, seal } = proof as { human: string; seal: string }
-    return seal === sealOf(human, signal) ? human : undefined
+    return seal === proofOf(human, signal) ? human : undefined
   },
 }
 
-const harness = await startHarness({}, [office])
-const live = await registerPaying(harness, 'live', 'external@example.com')
+const harness = await startHarness({}, [testIssuer])
+const live = await registerConfirmedAgent(harness, 'live', 'external@example.com')
 const personhood = async (memberId: string) =>
   (await harness.call('POST', '/api/agents/verify-personhood', { key: live.apiKey, body: { memberId } })).json
 
 test('an issuer outside makes a person unique across devices: one human there is one person here', async () => {
-  const one = await enrolPerson(harness, live)
-  const two = await enrolPerson(harness, live)
+  const one = await enrolMember(harness, live)
+  const two = await enrolMember(harness, live)
   const signalOf = async ({ browser }: typeof one) => (await browser.get('me')).json.signal as string
   const human = 'citizen-0815'
-  const good = { human, seal: sealOf(human, await signalOf(one)) }
+  const good = { human, seal: proofOf(human, await signalOf(one)) }
 
   const show = (who: typeof one, proof: unknown, issuer = 'office') =>
     who.browser.post('me/proofs', { issuer, proof })
@@ -38,7 +38,7 @@ test('an issuer outside makes a person unique across devices: one human there is
   assertRefusal(await show(two, good), 400, 'proof_refused')
   assert.equal((await show(one, good)).status, 200)
   assert.equal((await show(one, good)).status, 200, 'again is no harm')
-  const twice = await show(two, { human, seal: sealOf(human, await signalOf(two)) })
+  const twice = await show(two, { human, seal: proofOf(human, await signalOf(two)) })
   assertRefusal(twice, 409, 'member_not_enrolled')
   assert.equal(twice.json.details[0].code, 'duplicate')
 
@@ -49,7 +49,7 @@ test('an issuer outside makes a person unique across devices: one human there is
   )
   assert.equal((await personhood(two.memberId)).uniqueness, 'device')
   assert.deepEqual(
-    await findBytes(harness.owner, human),
+    await findTablesHolding(harness.owner, human),
     [],
     'the code of the issuer is kept as a keyed hash',
   )

@@ -6,5 +6,5 @@ export type ExternalIssuer = {
    * The issuer's code for this human, the same at every proof; undefined where the proof does not hold. The proof must
    * cover `signal`, which is this person's alone, or a stolen one could be shown by somebody else.
    */
-  readonly judge: (proof: unknown, signal: string) => Promise<string | undefined>
+  readonly verify: (proof: unknown, signal: string) => Promise<string | undefined>
 }

@@ -7,21 +7,21 @@ import { loginCookie, loginHours, originOf, readCookie } from '../rules.ts'
 import { findLogin, insertLogin, lockPerson } from '../store.ts'
 
 /** What a page of ours sends along: where it was, and who is signed in. */
-export type FromPage = { readonly origin: string | undefined; readonly cookie: string | undefined }
+export type PageRequest = { readonly origin: string | undefined; readonly cookie: string | undefined }
 
 /** Refuses a write that another site's page sent with our cookie. */
-export const requireOwnPage = (ctx: Ctx, page: FromPage): void => {
+export const requireOwnPage = (ctx: Ctx, page: PageRequest): void => {
   if (page.origin === originOf(ctx.config).origin) return
   throw new Refusal('forbidden', { message: 'Only our own pages may do this.' })
 }
 
 /** The person who is signed in; undefined where nobody is. */
-export const findSignedIn = async (tx: Tx, page: FromPage): Promise<string | undefined> => {
+export const findSignedIn = async (tx: Tx, page: PageRequest): Promise<string | undefined> => {
   const token = readCookie(page.cookie)
   return token === undefined ? undefined : findLogin(tx, hashKey(token))
 }
 
-export const requireSignedIn = async (tx: Tx, page: FromPage): Promise<string> => {
+export const requireSignedIn = async (tx: Tx, page: PageRequest): Promise<string> => {
   const personId = await findSignedIn(tx, page)
   if (personId === undefined) throw new Refusal('sign_in_required')
   return personId

@@ -12,7 +12,7 @@ import {
   type MemberRow,
 } from '../store.ts'
 
-export const shownSession = (session: Session) => ({
+export const describeSession = (session: Session) => ({
   sessionId: session.sessionId,
   kind: session.kind,
   at: session.at.toISOString(),
@@ -23,7 +23,7 @@ export const shownSession = (session: Session) => ({
   credentialId: session.credentialId,
 })
 
-export const shownMembership = async (tx: Tx, deps: Pick<MembersDeps, 'findName'>, member: MemberRow) => ({
+export const describeMembership = async (tx: Tx, deps: Pick<MembersDeps, 'findName'>, member: MemberRow) => ({
   agentId: member.agentId,
   agentName: (await deps.findName(tx, member.agentId)) ?? null,
   mode: member.mode,
@@ -48,7 +48,7 @@ export const shownMembership = async (tx: Tx, deps: Pick<MembersDeps, 'findName'
 })
 
 /** What is held of a person, besides memberships and what was recorded in them. */
-export const readBasics = async (tx: Tx, personId: string) => ({
+export const readAccount = async (tx: Tx, personId: string) => ({
   passkeys: (await listPasskeys(tx, personId)).map((passkey) => ({
     id: passkey.credentialId,
     createdAt: passkey.createdAt.toISOString(),
@@ -65,12 +65,12 @@ export const readPerson = async (tx: Tx, deps: Pick<MembersDeps, 'findName'>, pe
   const memberships = []
   for (const member of await listMemberships(tx, personId))
     memberships.push({
-      ...(await shownMembership(tx, deps, member)),
-      sessions: (await listSessionsOfMember(tx, member)).map(shownSession),
+      ...(await describeMembership(tx, deps, member)),
+      sessions: (await listSessionsOfMember(tx, member)).map(describeSession),
     })
-  return { ...(await readBasics(tx, personId)), memberships }
+  return { ...(await readAccount(tx, personId)), memberships }
 }
-export type Held = Awaited<ReturnType<typeof readPerson>>
+export type PersonData = Awaited<ReturnType<typeof readPerson>>
 
 export const me = async (deps: MembersDeps, { personId }: Person) =>
   inTransaction(deps.ctx, 'system', async (tx) => {

@@ -11,17 +11,17 @@ type Input = {
   readonly mode: 'live' | 'test'
   readonly reason: string
 }
-export type Erasing = Erasure & { readonly ctx: Ctx; readonly audit: Audit }
+export type OperatorEraseDeps = Erasure & { readonly ctx: Ctx; readonly audit: Audit }
 
 /** Deletes the person behind a member, who asked for it by other ways than the page. The audit log names nobody. */
-export const operatorErase = async (erasing: Erasing, operator: Operator, input: Input) =>
-  inTransaction(erasing.ctx, 'system', async (tx) => {
+export const operatorErase = async (deps: OperatorEraseDeps, operator: Operator, input: Input) =>
+  inTransaction(deps.ctx, 'system', async (tx) => {
     const { agentId, mode, memberId, reason } = input
     const member = await findMember(tx, { agentId, mode, memberId })
     if (!member) throw new Refusal('not_found', { message: 'No such member.' })
     if (member.personId === null) await deleteMember(tx, member)
-    const memberships = member.personId === null ? 1 : await erasePerson(tx, erasing, member.personId)
-    await erasing.audit(tx, {
+    const memberships = member.personId === null ? 1 : await erasePerson(tx, deps, member.personId)
+    await deps.audit(tx, {
       operatorId: operator.operatorId,
       action: 'member.erase',
       target: agentId,

@@ -1,16 +1,16 @@
 import type { Person } from '../../platform/http/call.ts'
 import { inTransaction } from '../../platform/db/db.ts'
-import { addPasskey, judgeNew, refreshStanding, type MembersDeps } from '../membership/enrol.ts'
+import { addPasskey, verifyNewPasskey, refreshAssurance, type MembersDeps } from '../membership/enrol.ts'
 import { requirePerson } from './login.ts'
 import { boundToOf } from './passkey-options.ts'
 
 /** A further passkey: the best way back in when one is lost. */
 export const passkeyAdd = async (deps: MembersDeps, { personId }: Person, credential: unknown) => {
-  const passkey = await judgeNew(deps, credential, boundToOf({ personId }))
+  const passkey = await verifyNewPasskey(deps, credential, boundToOf({ personId }))
   return inTransaction(deps.ctx, 'system', async (tx) => {
     await requirePerson(tx, personId)
     await addPasskey(tx, personId, passkey)
-    await refreshStanding(tx, personId)
+    await refreshAssurance(tx, personId)
     return { added: true as const }
   })
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { requireInvited } from '../membership/invitation.ts'
-import { findSignedIn, requireOwnPage, requireSignedIn, type FromPage } from './login.ts'
+import { findSignedIn, requireOwnPage, requireSignedIn, type PageRequest } from './login.ts'
 import { challengeMinutes, originOf } from '../rules.ts'
 import { insertChallenge, listPasskeys } from '../store.ts'
 
@@ -12,13 +12,13 @@ type Input = {
 }
 
 /** Whose new passkey a challenge is for: an invited person's first, or a further one of whoever is signed in. */
-export const boundToOf = (whose: { readonly personId: string } | { readonly token: string }): string =>
-  'personId' in whose
-    ? `person ${whose.personId}`
-    : `link ${createHash('sha256').update(whose.token).digest('base64url')}`
-export const boundToNobody = 'anybody'
+export const boundToOf = (subject: { readonly personId: string } | { readonly token: string }): string =>
+  'personId' in subject
+    ? `person ${subject.personId}`
+    : `link ${createHash('sha256').update(subject.token).digest('base64url')}`
+export const boundToAnyone = 'anybody'
 
-const whoseOf = async (tx: Tx, page: FromPage, token: string | undefined) => {
+const findChallengeSubject = async (tx: Tx, page: PageRequest, token: string | undefined) => {
   const signedIn = await findSignedIn(tx, page)
   if (signedIn !== undefined) return { personId: signedIn }
   if (token === undefined) return { personId: await requireSignedIn(tx, page) }
@@ -26,33 +26,33 @@ const whoseOf = async (tx: Tx, page: FromPage, token: string | undefined) => {
   return { token }
 }
 
-const listOf = (passkeys: readonly { readonly credentialId: string }[]) =>
+const credentialDescriptors = (passkeys: readonly { readonly credentialId: string }[]) =>
   passkeys.map(({ credentialId }) => ({ type: 'public-key', id: credentialId }))
 
 /** ES256, EdDSA and RS256: what authenticators of today speak. */
 const algorithms = [-7, -8, -257]
 
 /** What the browser is asked for. User verification is required: a finger, a face or a PIN of the person. */
-export const passkeyOptions = async (ctx: Ctx, page: FromPage, input: Input) => {
+export const passkeyOptions = async (ctx: Ctx, page: PageRequest, input: Input) => {
   requireOwnPage(ctx, page)
   const { rpId } = originOf(ctx.config)
   const challenge = ctx.ids.token()
   const timeout = challengeMinutes * 60_000
   return inTransaction(ctx, 'system', async (tx) => {
     if (input.purpose === 'sign_in') {
-      await insertChallenge(tx, { challenge, purpose: 'sign_in', boundTo: boundToNobody }, challengeMinutes)
+      await insertChallenge(tx, { challenge, purpose: 'sign_in', boundTo: boundToAnyone }, challengeMinutes)
       return { publicKey: { challenge, rpId, timeout, userVerification: 'required', allowCredentials: [] } }
     }
     if (input.purpose === 'confirm') {
       const personId = await requireSignedIn(tx, page)
-      const allowCredentials = listOf(await listPasskeys(tx, personId))
+      const allowCredentials = credentialDescriptors(await listPasskeys(tx, personId))
       const boundTo = boundToOf({ personId })
       await insertChallenge(tx, { challenge, purpose: 'confirm', boundTo }, challengeMinutes)
       return { publicKey: { challenge, rpId, timeout, userVerification: 'required', allowCredentials } }
     }
-    const whose = await whoseOf(tx, page, input.token)
-    const known = 'personId' in whose ? await listPasskeys(tx, whose.personId) : []
-    await insertChallenge(tx, { challenge, purpose: 'create', boundTo: boundToOf(whose) }, challengeMinutes)
+    const subject = await findChallengeSubject(tx, page, input.token)
+    const known = 'personId' in subject ? await listPasskeys(tx, subject.personId) : []
+    await insertChallenge(tx, { challenge, purpose: 'create', boundTo: boundToOf(subject) }, challengeMinutes)
     return {
       publicKey: {
         challenge,
@@ -61,7 +61,7 @@ export const passkeyOptions = async (ctx: Ctx, page: FromPage, input: Input) => 
         // The handle is new each time and stored nowhere: it must not tell who the person is.
         user: { id: ctx.ids.token(), name: 'PoHF', displayName: 'PoHF' },
         pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
-        excludeCredentials: listOf(known),
+        excludeCredentials: credentialDescriptors(known),
         authenticatorSelection: {
           residentKey: 'required',
           requireResidentKey: true,

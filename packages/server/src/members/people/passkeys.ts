@@ -7,17 +7,21 @@ export type Passkey = {
   readonly assurance: PasskeyAssurance
   readonly synced: boolean
 }
-type Asked = { readonly challenge: string; readonly origin: string; readonly rpId: string }
+type PasskeyExpectation = { readonly challenge: string; readonly origin: string; readonly rpId: string }
 
 /** Handed down by app.ts: evidence knows whom to trust about devices. Undefined where it does not hold. */
-export type PasskeyJudge = {
-  readonly created: (credential: unknown, asked: Asked) => Promise<Passkey | undefined>
+export type PasskeyVerifier = {
+  readonly verifyNew: (credential: unknown, expected: PasskeyExpectation) => Promise<Passkey | undefined>
   /** The new count of a passkey that signed. */
-  readonly used: (credential: unknown, known: Passkey, asked: Asked) => Promise<number | undefined>
+  readonly verifyKnown: (
+    credential: unknown,
+    known: Passkey,
+    expected: PasskeyExpectation,
+  ) => Promise<number | undefined>
 }
 
 /** The challenge that a passkey says it signed; whether it did is the judge's to say. */
-export const challengeIn = (credential: unknown): string | undefined => {
+export const readChallenge = (credential: unknown): string | undefined => {
   try {
     const { response } = credential as { response: { clientDataJSON: string } }
     const client: unknown = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString('utf8'))

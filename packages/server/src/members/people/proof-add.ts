@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { Person } from '../../platform/http/call.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import { refreshStanding, type MembersDeps } from '../membership/enrol.ts'
+import { refreshAssurance, type MembersDeps } from '../membership/enrol.ts'
 import { requirePerson } from './login.ts'
 import { signalOf } from '../rules.ts'
 import { insertProof } from '../store.ts'
@@ -14,7 +14,7 @@ export const proofAdd = async (deps: MembersDeps, { personId }: Person, input: I
   const { ctx } = deps
   const issuer = deps.issuers.find(({ name }) => name === input.issuer)
   if (!issuer) throw new Refusal('not_found', { message: 'This service trusts no such issuer.' })
-  const code = await issuer.judge(input.proof, signalOf(ctx.secrets.derive('external'), personId))
+  const code = await issuer.verify(input.proof, signalOf(ctx.secrets.derive('external'), personId))
   if (code === undefined) throw new Refusal('proof_refused')
   const hash = createHmac('sha256', ctx.secrets.derive('external-codes')).update(code).digest()
   return inTransaction(ctx, 'system', async (tx) => {
@@ -24,7 +24,7 @@ export const proofAdd = async (deps: MembersDeps, { personId }: Person, input: I
         message: 'This proof belongs to somebody who is enrolled already.',
         details: [{ path: 'body.proof', code: 'duplicate', message: 'one human is one person' }],
       })
-    await refreshStanding(tx, personId)
+    await refreshAssurance(tx, personId)
     return { added: true as const }
   })
 }

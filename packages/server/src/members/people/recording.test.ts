@@ -2,17 +2,22 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkChunks } from '@pohf/verify'
 import { startHarness } from '../../../test/fixtures/harness.ts'
-import { enrolPerson, invite, openBrowser, registerPaying } from '../../../test/fixtures/people/member.ts'
+import {
+  enrolMember,
+  invite,
+  openBrowser,
+  registerConfirmedAgent,
+} from '../../../test/fixtures/people/member.ts'
 import { makePasskey } from '../../../test/fixtures/people/authenticator.ts'
 import { openRecorder } from '../../../test/fixtures/people/recorder.ts'
 import { assertRefusal } from '../../../test/fixtures/refusal.ts'
 
 const harness = await startHarness()
-const live = await registerPaying(harness, 'live', 'one@example.com')
+const live = await registerConfirmedAgent(harness, 'live', 'one@example.com')
 const chunksOf = (sessionId: string, query = '') => `me/sessions/${sessionId}/chunks${query}`
 
 test('a person opens a recording of their own, page by page, and it holds', async () => {
-  const { browser, sessionId } = await enrolPerson(harness, live)
+  const { browser, sessionId } = await enrolMember(harness, live)
   const first = await browser.get(chunksOf(sessionId, '?limit=2'))
   assert.equal(first.status, 200, first.text)
   assert.deepEqual(
@@ -31,8 +36,8 @@ test('a person opens a recording of their own, page by page, and it holds', asyn
 })
 
 test('a recording of somebody else is unknown, and nobody who is not signed in sees any', async () => {
-  const owner = await enrolPerson(harness, live)
-  const stranger = await enrolPerson(harness, live)
+  const owner = await enrolMember(harness, live)
+  const stranger = await enrolMember(harness, live)
   assertRefusal(await stranger.browser.get(chunksOf(owner.sessionId)), 404, 'not_found')
   assertRefusal(await stranger.browser.get(chunksOf('ses_none')), 404, 'not_found')
   assertRefusal(await openBrowser(harness).get(chunksOf(owner.sessionId)), 401, 'sign_in_required')
@@ -54,7 +59,7 @@ test('an unfinished recording opens to nobody: its questions are not answered ye
 })
 
 test('when its time is over the recording is gone; the rest of it stays to be seen', async () => {
-  const { browser, sessionId, passkey } = await enrolPerson(harness, live)
+  const { browser, sessionId, passkey } = await enrolMember(harness, live)
   await harness.advance(31 * 86_400_000)
   await harness.work()
   await browser.signIn(passkey)

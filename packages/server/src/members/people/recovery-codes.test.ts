@@ -1,12 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from '../../../test/fixtures/harness.ts'
-import { enrolPerson, openBrowser, registerPaying, type PersonBrowser } from '../../../test/fixtures/people/member.ts'
-import { createPasskey, makePasskey, usePasskey, type Passkey } from '../../../test/fixtures/people/authenticator.ts'
+import {
+  enrolMember,
+  openBrowser,
+  registerConfirmedAgent,
+  type PersonBrowser,
+} from '../../../test/fixtures/people/member.ts'
+import {
+  createPasskey,
+  makePasskey,
+  usePasskey,
+  type Passkey,
+} from '../../../test/fixtures/people/authenticator.ts'
 import { assertRefusal } from '../../../test/fixtures/refusal.ts'
 
 const harness = await startHarness()
-const live = await registerPaying(harness, 'live', 'one@example.com')
+const live = await registerConfirmedAgent(harness, 'live', 'one@example.com')
 
 const confirmBy = async (browser: PersonBrowser, passkey: Passkey) => {
   const { challenge } = (await browser.post('passkey-options', { purpose: 'confirm' })).json.publicKey
@@ -16,7 +26,7 @@ const renew = async (browser: PersonBrowser, passkey: Passkey) =>
   browser.post('me/recovery-codes', { credential: await confirmBy(browser, passkey) })
 
 test('new recovery codes replace the old ones, which stop working at once', async () => {
-  const { browser, passkey, recoveryCodes } = await enrolPerson(harness, live)
+  const { browser, passkey, recoveryCodes } = await enrolMember(harness, live)
   const renewed = await renew(browser, passkey)
   assert.equal(renewed.status, 200, renewed.text)
   const codes: string[] = renewed.json.recoveryCodes
@@ -30,8 +40,8 @@ test('new recovery codes replace the old ones, which stop working at once', asyn
 })
 
 test('a login is not enough for new codes: the passkey of this very person confirms, now and once', async () => {
-  const { browser, passkey } = await enrolPerson(harness, live)
-  const stranger = await enrolPerson(harness, live)
+  const { browser, passkey } = await enrolMember(harness, live)
+  const stranger = await enrolMember(harness, live)
   const refused = async (credential: unknown) =>
     assertRefusal(await browser.post('me/recovery-codes', { credential }), 400, 'passkey_refused')
   await refused({})
@@ -58,7 +68,7 @@ test('a login is not enough for new codes: the passkey of this very person confi
 })
 
 test('who came back by a code makes a passkey first, and then new codes', async () => {
-  const { recoveryCodes } = await enrolPerson(harness, live)
+  const { recoveryCodes } = await enrolMember(harness, live)
   const phone = openBrowser(harness)
   await phone.post('sign-in', { recoveryCode: recoveryCodes[0] })
   const spare = makePasskey()

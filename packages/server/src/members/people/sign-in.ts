@@ -1,33 +1,33 @@
-import { Answer } from '../../platform/http/call.ts'
+import { ApiResponse } from '../../platform/http/call.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { hashKey } from '../../platform/ops/keys.ts'
 import type { MembersDeps } from '../membership/enrol.ts'
-import { requireOwnPage, signPersonIn, type FromPage } from './login.ts'
-import { boundToNobody } from './passkey-options.ts'
+import { requireOwnPage, signPersonIn, type PageRequest } from './login.ts'
+import { boundToAnyone } from './passkey-options.ts'
 import { normaliseCode } from '../rules.ts'
-import { takeRecoveryCode } from '../store.ts'
+import { consumeRecoveryCode } from '../store.ts'
 import { withPasskey } from './use-passkey.ts'
 
 type Input = { readonly credential?: unknown; readonly recoveryCode?: string | undefined }
 
 const byPasskey = (deps: MembersDeps, credential: unknown) =>
-  withPasskey(deps, { credential, purpose: 'sign_in', boundTo: boundToNobody }, signPersonIn)
+  withPasskey(deps, { credential, purpose: 'sign_in', boundTo: boundToAnyone }, signPersonIn)
 
 const byCode = async ({ ctx }: MembersDeps, code: string) =>
   inTransaction(ctx, 'system', async (tx) => {
-    const personId = await takeRecoveryCode(tx, hashKey(normaliseCode(code)))
+    const personId = await consumeRecoveryCode(tx, hashKey(normaliseCode(code)))
     if (personId === undefined)
       throw new Refusal('passkey_refused', { message: 'This recovery code is unknown or was used before.' })
     return signPersonIn(tx, personId)
   })
 
 /** Signs a person in by a passkey, or by a recovery code, which works once. */
-export const signIn = async (deps: MembersDeps, page: FromPage, input: Input) => {
+export const signIn = async (deps: MembersDeps, page: PageRequest, input: Input) => {
   requireOwnPage(deps.ctx, page)
   const headers =
     input.recoveryCode === undefined
       ? await byPasskey(deps, input.credential)
       : await byCode(deps, input.recoveryCode)
-  return new Answer({ signedIn: true as const }, { headers })
+  return new ApiResponse({ signedIn: true as const }, { headers })
 }

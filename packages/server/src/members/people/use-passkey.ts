@@ -1,11 +1,11 @@
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import type { MembersDeps } from '../membership/enrol.ts'
-import { challengeIn } from './passkeys.ts'
+import { readChallenge } from './passkeys.ts'
 import { originOf } from '../rules.ts'
-import { findPasskey, takeChallenge, updatePasskeyUsed } from '../store.ts'
+import { findPasskey, consumeChallenge, updatePasskeyUsed } from '../store.ts'
 
-type Used = {
+type PasskeyUse = {
   readonly credential: unknown
   readonly purpose: 'sign_in' | 'confirm'
   readonly boundTo: string
@@ -18,17 +18,18 @@ const idOf = (credential: unknown): string => {
 
 /** Checks a passkey that was used just now, and does the work for its person in the transaction that counts the use. */
 export const withPasskey = async <T>(
-  { ctx, judge }: MembersDeps,
-  { credential, purpose, boundTo }: Used,
+  { ctx, passkeyVerifier: judge }: MembersDeps,
+  { credential, purpose, boundTo }: PasskeyUse,
   work: (tx: Tx, personId: string) => Promise<T>,
 ): Promise<T> => {
-  const challenge = challengeIn(credential)
+  const challenge = readChallenge(credential)
   if (challenge === undefined) throw new Refusal('passkey_refused')
   const known = await inTransaction(ctx, 'system', async (tx) => {
-    const taken = await takeChallenge(tx, { challenge, purpose, boundTo })
+    const taken = await consumeChallenge(tx, { challenge, purpose, boundTo })
     return taken ? findPasskey(tx, idOf(credential)) : undefined
   })
-  const counter = known && (await judge.used(credential, known, { challenge, ...originOf(ctx.config) }))
+  const counter =
+    known && (await judge.verifyKnown(credential, known, { challenge, ...originOf(ctx.config) }))
   if (!known || counter === undefined) throw new Refusal('passkey_refused')
   return inTransaction(ctx, 'system', async (tx) => {
     if (!(await updatePasskeyUsed(tx, known.credentialId, counter))) throw new Refusal('passkey_refused')

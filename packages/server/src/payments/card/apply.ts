@@ -1,25 +1,31 @@
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import type { Mode } from '@pohf/protocol'
-import { refundedOf, takenOf, type CardFact, type CardMessage, type SessionFact } from './facts.ts'
+import {
+  refundedUsdCentsOf,
+  reversedUsdCentsOf,
+  type CardFact,
+  type CardEvent,
+  type SessionFact,
+} from './facts.ts'
 import type { RefundStateFact } from '../refunds/rules.ts'
 import {
   findRefundOfFact,
   listRefundFacts,
-  sumRefundsAsked,
+  sumRefundsRequested,
   updateRefundByFact,
   upsertRefundFact,
 } from '../refunds/store.ts'
 import type { CheckoutState } from '../rules.ts'
 import {
-  findCardEvent,
+  hasCardEvent,
   findCheckoutForUpdate,
   findCheckoutOfPaymentForUpdate,
   insertCardEvent,
   listDisputes,
   updateCheckoutPaid,
   updateCheckoutState,
-  updateTaken,
+  updateReversed,
   upsertDispute,
   upsertPayment,
   type CheckoutRow,
@@ -34,27 +40,27 @@ export type PaidCheckout = {
   readonly amountUsdCents: bigint
 }
 /** How much of it is taken back in all: before, and now. It falls where a dispute is won. */
-export type TakenChange = {
+export type ReversalChange = {
   readonly beforeUsdCents: bigint
   readonly afterUsdCents: bigint
   /** How much of the growth answers refunds that we asked for ourselves (`requestRefund`). */
-  readonly ownUsdCents: bigint
+  readonly ownRefundsUsdCents: bigint
   /** Names this change for ever. */
   readonly reference: string
 }
 /** What the module behind a purpose does about money; app.ts hands it down. All join the transaction. */
 export type Settler = {
-  readonly paid: (tx: Tx, checkout: PaidCheckout) => Promise<void>
-  readonly taken: (tx: Tx, checkout: PaidCheckout, change: TakenChange) => Promise<void>
+  readonly applyPayment: (tx: Tx, checkout: PaidCheckout) => Promise<void>
+  readonly applyReversal: (tx: Tx, checkout: PaidCheckout, change: ReversalChange) => Promise<void>
   /** How much of this agent's money an operator may give back by hand: nothing stands on it. */
-  readonly spare: (tx: Tx, checkout: PaidCheckout) => Promise<bigint>
+  readonly findRefundable: (tx: Tx, checkout: PaidCheckout) => Promise<bigint>
 }
 export type Settlers = Readonly<Record<'credits' | 'order', Settler>>
 
 /** `waiting`: true, but its payment is not known yet. `unmatched`: speaks of a checkout that it does not fit. */
-export type Outcome = 'applied' | 'known' | 'waiting' | 'unmatched' | 'ignored'
+export type CardEventOutcome = 'applied' | 'known' | 'waiting' | 'unmatched' | 'ignored'
 
-export const paidOf = (row: CheckoutRow): PaidCheckout => ({
+export const paidCheckoutOf = (row: CheckoutRow): PaidCheckout => ({
   agentId: row.agentId,
   mode: row.mode,
   checkoutId: row.checkoutId,
@@ -62,85 +68,86 @@ export const paidOf = (row: CheckoutRow): PaidCheckout => ({
   amountUsdCents: row.amountUsdCents,
 })
 
-const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)
+const minOf = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 
 /** Posts that so much is taken back in all; what we asked for ourselves is told apart. */
-export const postTaken = async (
+export const postReversal = async (
   tx: Tx,
   settler: Settler,
   row: CheckoutRow,
   afterUsdCents: bigint,
 ): Promise<void> => {
-  const growth = afterUsdCents - row.takenUsdCents
-  const asked = await sumRefundsAsked(tx, row)
-  const unanswered = asked > row.givenUsdCents ? asked - row.givenUsdCents : 0n
-  const ownUsdCents = growth > 0n ? least(growth, unanswered) : 0n
-  await settler.taken(tx, paidOf(row), {
-    beforeUsdCents: row.takenUsdCents,
+  const growth = afterUsdCents - row.reversedUsdCents
+  const asked = await sumRefundsRequested(tx, row)
+  const unanswered = asked > row.ownRefundsUsdCents ? asked - row.ownRefundsUsdCents : 0n
+  const ownUsdCents = growth > 0n ? minOf(growth, unanswered) : 0n
+  await settler.applyReversal(tx, paidCheckoutOf(row), {
+    beforeUsdCents: row.reversedUsdCents,
     afterUsdCents,
-    ownUsdCents,
-    reference: `${row.checkoutId} ${row.takenRevision + 1}`,
+    ownRefundsUsdCents: ownUsdCents,
+    reference: `${row.checkoutId} ${row.reversalRevision + 1}`,
   })
-  await updateTaken(tx, row, {
+  await updateReversed(tx, row, {
     takenUsdCents: afterUsdCents,
-    givenUsdCents: least(row.givenUsdCents + ownUsdCents, asked),
+    givenUsdCents: minOf(row.ownRefundsUsdCents + ownUsdCents, asked),
   })
 }
 
 /** Brings what is posted to what the facts say is left of the payment. */
-const settleTaken = async (
+const applyReversals = async (
   tx: Tx,
   settlers: Settlers,
   row: CheckoutRow,
   payment: { readonly paymentId: string; readonly refundedUsdCents: bigint },
-): Promise<Outcome> => {
+): Promise<CardEventOutcome> => {
   const disputes = await listDisputes(tx, payment.paymentId)
   const refunds = await listRefundFacts(tx, payment.paymentId)
-  const refundedUsdCents = refundedOf(payment.refundedUsdCents, refunds)
-  const after = takenOf({ refundedUsdCents, amountUsdCents: row.amountUsdCents }, disputes)
-  if (after === row.takenUsdCents) return 'known'
-  await postTaken(tx, settlers[row.purpose], row, after)
+  const refundedUsdCents = refundedUsdCentsOf(payment.refundedUsdCents, refunds)
+  const after = reversedUsdCentsOf({ refundedUsdCents, amountUsdCents: row.amountUsdCents }, disputes)
+  if (after === row.reversedUsdCents) return 'known'
+  await postReversal(tx, settlers[row.purpose], row, after)
   return 'applied'
 }
 
-const fits = (row: CheckoutRow, fact: SessionFact): boolean =>
+const matchesSession = (row: CheckoutRow, fact: SessionFact): boolean =>
   row.mode === 'live' && (row.providerSessionId === null || row.providerSessionId === fact.sessionId)
 
-const settlePaid = async (tx: Tx, settlers: Settlers, fact: SessionFact): Promise<Outcome> => {
+const applyPaidSession = async (tx: Tx, settlers: Settlers, fact: SessionFact): Promise<CardEventOutcome> => {
   const { checkoutId, paymentId } = fact
   if (checkoutId === undefined || paymentId === undefined) return 'ignored'
   // The payment's row first, always: it is the lock that refunds and disputes of this payment take as well.
   const payment = await upsertPayment(tx, paymentId, 0n)
   const row = await findCheckoutForUpdate(tx, checkoutId)
-  if (!row || !fits(row, fact) || fact.amountUsdCents !== row.amountUsdCents) return 'unmatched'
+  if (!row || !matchesSession(row, fact) || fact.amountUsdCents !== row.amountUsdCents) return 'unmatched'
   if (row.state === 'completed') return row.paymentId === paymentId ? 'known' : 'unmatched'
   await updateCheckoutPaid(tx, row, { sessionId: fact.sessionId, paymentId })
-  await settlers[row.purpose].paid(tx, paidOf(row))
-  await settleTaken(tx, settlers, row, payment)
+  await settlers[row.purpose].applyPayment(tx, paidCheckoutOf(row))
+  await applyReversals(tx, settlers, row, payment)
   return 'applied'
 }
 
 /** Which states a session that is not paid may still change. */
-const leaves: Readonly<Record<'processing' | 'failed' | 'expired', readonly CheckoutState[]>> = {
+const allowedFromStates: Readonly<Record<'processing' | 'failed' | 'expired', readonly CheckoutState[]>> = {
   processing: ['created'],
   failed: ['created', 'processing'],
   expired: ['created'],
 }
 
-const settleUnpaid = async (tx: Tx, fact: SessionFact): Promise<Outcome> => {
+const applyUnpaidSession = async (tx: Tx, fact: SessionFact): Promise<CardEventOutcome> => {
   if (fact.checkoutId === undefined) return 'ignored'
   const row = await findCheckoutForUpdate(tx, fact.checkoutId)
-  if (!row || !fits(row, fact)) return 'unmatched'
-  const { standing } = fact
+  if (!row || !matchesSession(row, fact)) return 'unmatched'
+  const { state: standing } = fact
   // A session that nobody was given the address of may run out beside the one that counts.
   if (row.providerSessionId === null) return 'ignored'
-  if (standing === 'open' || standing === 'paid' || !leaves[standing].includes(row.state)) return 'known'
+  if (standing === 'open' || standing === 'paid' || !allowedFromStates[standing].includes(row.state))
+    return 'known'
   await updateCheckoutState(tx, row, standing, row.state)
   return 'applied'
 }
 
 /** Keeps how a refund stands; one of our own goes on by it. Says whether anything was new. */
-const noteRefund = async (tx: Tx, fact: RefundStateFact): Promise<boolean> => {
+const recordRefundState = async (tx: Tx, fact: RefundStateFact): Promise<boolean> => {
   const { state, isNew } = await upsertRefundFact(tx, fact)
   const own = await findRefundOfFact(tx, fact)
   if (!own || own.mode !== 'live') return isNew
@@ -148,26 +155,26 @@ const noteRefund = async (tx: Tx, fact: RefundStateFact): Promise<boolean> => {
 }
 
 /** Makes one fact count, whatever came before it and however often it is said. */
-export const applyFact = async (tx: Tx, settlers: Settlers, fact: CardFact): Promise<Outcome> => {
+export const applyFact = async (tx: Tx, settlers: Settlers, fact: CardFact): Promise<CardEventOutcome> => {
   if (fact.kind === 'session')
-    return fact.standing === 'paid' ? settlePaid(tx, settlers, fact) : settleUnpaid(tx, fact)
+    return fact.state === 'paid' ? applyPaidSession(tx, settlers, fact) : applyUnpaidSession(tx, fact)
   const payment = await upsertPayment(tx, fact.paymentId, fact.kind === 'refund' ? fact.refundedUsdCents : 0n)
   if (fact.kind === 'dispute') await upsertDispute(tx, fact)
-  const isNew = fact.kind === 'refund_state' && (await noteRefund(tx, fact))
+  const isNew = fact.kind === 'refund_state' && (await recordRefundState(tx, fact))
   const row = await findCheckoutOfPaymentForUpdate(tx, fact.paymentId)
   if (!row) return 'waiting'
-  const outcome = await settleTaken(tx, settlers, row, payment)
+  const outcome = await applyReversals(tx, settlers, row, payment)
   return isNew ? 'applied' : outcome
 }
 
 /** Takes in one message of the provider, once, and keeps what came of it. */
-export const applyMessage = async (
+export const applyCardEvent = async (
   ctx: Ctx,
   settlers: Settlers,
-  { fact, ...message }: CardMessage,
-): Promise<Outcome> => {
+  { fact, ...message }: CardEvent,
+): Promise<CardEventOutcome> => {
   const outcome = await inTransaction(ctx, 'system', async (tx) => {
-    if (await findCardEvent(tx, message.eventId)) return 'known'
+    if (await hasCardEvent(tx, message.eventId)) return 'known'
     const came = await applyFact(tx, settlers, fact)
     const subject = fact.kind === 'session' ? fact.sessionId : fact.paymentId
     await insertCardEvent(tx, { ...message, subject, outcome: came })
@@ -176,7 +183,7 @@ export const applyMessage = async (
   if (outcome === 'unmatched')
     ctx.log.error(
       { eventId: message.eventId, type: message.type },
-      'a message of the card provider fits no checkout: look at it by hand',
+      'card event matches no checkout: review it by hand',
     )
   return outcome
 }

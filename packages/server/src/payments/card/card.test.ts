@@ -6,7 +6,7 @@ import { startCardHarness } from '../../../test/fixtures/payments/card.ts'
 import * as operators from '../../operators/index.ts'
 
 const card = await startCardHarness()
-const { harness, standIn } = card
+const { harness, simulator } = card
 const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
 const check = async () =>
   (await harness.operate('GET', '/operator/credits/check', { key: operatorKey })).json as {
@@ -27,22 +27,22 @@ const spendAll = async (agent: { apiKey: string; agentId: string }, count: numbe
 const verify = (agent: { apiKey: string }) =>
   harness.call('POST', '/api/agents/verify', { key: agent.apiKey, body: { sessionId: 'any' } })
 /** Messages wait until a test sends them. */
-const holding = async <T>(work: () => Promise<T>): Promise<T> => {
-  await standIn.control('manner', { hold: true })
+const withHeldEvents = async <T>(work: () => Promise<T>): Promise<T> => {
+  await simulator.control('manner', { hold: true })
   try {
     return await work()
   } finally {
-    await standIn.control('manner', { hold: false })
+    await simulator.control('manner', { hold: false })
   }
 }
 
 test('a live pack is paid at the provider and posted once', async () => {
   const agent = await card.liveAgent()
-  const { sessionId, checkoutId, checkoutUrl } = await card.open(agent)
-  assert.ok(checkoutUrl.startsWith(`${standIn.url}/pay/cs_test_`))
+  const { sessionId, checkoutId, checkoutUrl } = await card.openCheckout(agent)
+  assert.ok(checkoutUrl.startsWith(`${simulator.url}/pay/cs_test_`))
   assert.equal((await card.balance(agent)).balance, 0)
   await card.pay(sessionId)
-  await card.reaches(checkoutId, 'completed')
+  await card.waitForState(checkoutId, 'completed')
   assert.deepEqual(
     await card.balance(agent).then(({ balance, lifetimePurchased }) => [balance, lifetimePurchased]),
     [100, 100],
@@ -52,7 +52,11 @@ test('a live pack is paid at the provider and posted once', async () => {
   ])
   const page = await harness.call('GET', `/checkout/${checkoutId}?returned=paid`)
   assert.match(page.text, /The credits are posted/)
-  assert.notEqual((await card.open(agent)).checkoutId, checkoutId, 'the next pack is another checkout')
+  assert.notEqual(
+    (await card.openCheckout(agent)).checkoutId,
+    checkoutId,
+    'the next pack is another checkout',
+  )
 })
 
 test('asking again gives the same checkout, with or without an Idempotency-Key', async () => {
@@ -76,11 +80,11 @@ for (const parallel of [2, 20, 100])
 
 test('the storm: five times, late, the refund first, and once with a wrong signature', async () => {
   const agent = await card.liveAgent()
-  const { sessionId, checkoutId } = await card.open(agent)
-  const ids = await holding(async () => {
+  const { sessionId, checkoutId } = await card.openCheckout(agent)
+  const ids = await withHeldEvents(async () => {
     const payment = await card.pay(sessionId)
-    await standIn.control(`payments/${payment}/refund`, { amount: 2_450 })
-    return card.held(['checkout.session.completed', 'charge.refunded'])
+    await simulator.control(`payments/${payment}/refund`, { amount: 2_450 })
+    return card.heldEvents(['checkout.session.completed', 'charge.refunded'])
   })
   const [completed = '', refunded = ''] = ids
   assert.deepEqual(await card.deliver([completed], { signed: 'wrong' }), [400])
@@ -100,12 +104,12 @@ test('the storm: five times, late, the refund first, and once with a wrong signa
 for (const parallel of [2, 20, 100])
   test(`${parallel} messages of one payment at once, of three kinds, count once each`, async () => {
     const agent = await card.liveAgent()
-    const { sessionId, checkoutId } = await card.open(agent)
-    const ids = await holding(async () => {
+    const { sessionId, checkoutId } = await card.openCheckout(agent)
+    const ids = await withHeldEvents(async () => {
       const payment = await card.pay(sessionId)
-      await standIn.control(`payments/${payment}/refund`, { amount: 490 })
-      await standIn.control(`payments/${payment}/dispute`, { amount: 980 })
-      return card.held(['charge.dispute.created', 'charge.refunded', 'checkout.session.completed'])
+      await simulator.control(`payments/${payment}/refund`, { amount: 490 })
+      await simulator.control(`payments/${payment}/dispute`, { amount: 980 })
+      return card.heldEvents(['charge.dispute.created', 'charge.refunded', 'checkout.session.completed'])
     })
     const storm = Array.from({ length: parallel }, (_, index) => ids[index % 3] ?? '')
     // Of two messages one of the kinds is missing: it comes afterwards.
@@ -122,7 +126,7 @@ for (const parallel of [2, 20, 100])
     )
   })
 
-const waitTaken = async (checkoutId: string, taken: number) => {
+const waitForReversal = async (checkoutId: string, taken: number) => {
   for (let look = 0; look < 500; look++) {
     if ((await card.checkoutOf(checkoutId)).taken === taken) return
     await new Promise((resolve) => setTimeout(resolve, 20))
@@ -132,12 +136,12 @@ const waitTaken = async (checkoutId: string, taken: number) => {
 
 test('a dispute after spending leaves a debt: verify answers 409, and the next pack settles it first', async () => {
   const agent = await card.liveAgent()
-  const { sessionId, checkoutId } = await card.open(agent)
+  const { sessionId, checkoutId } = await card.openCheckout(agent)
   const payment = await card.pay(sessionId)
-  await card.reaches(checkoutId, 'completed')
+  await card.waitForState(checkoutId, 'completed')
   await spendAll(agent, 70)
-  const { dispute } = await standIn.control<{ dispute: string }>(`payments/${payment}/dispute`)
-  await waitTaken(checkoutId, 4_900)
+  const { dispute } = await simulator.control<{ dispute: string }>(`payments/${payment}/dispute`)
+  await waitForReversal(checkoutId, 4_900)
   assert.equal((await card.balance(agent)).balance, 0)
   assert.equal(await card.owed(agent.agentId), 70)
   const refused = await verify(agent)
@@ -147,34 +151,34 @@ test('a dispute after spending leaves a debt: verify answers 409, and the next p
     type: 'credits.reversed',
     data: { balance: 0, owed: 70, credits: 100, checkoutId },
   })
-  const next = await card.open(agent)
+  const next = await card.openCheckout(agent)
   await card.pay(next.sessionId)
-  await card.reaches(next.checkoutId, 'completed')
+  await card.waitForState(next.checkoutId, 'completed')
   assert.equal((await card.balance(agent)).balance, 30)
   assert.equal(await card.owed(agent.agentId), 0)
   assert.notEqual((await verify(agent)).json.error, 'account_in_debt')
   // Won in the end: what was taken comes back.
-  await standIn.control(`disputes/${dispute}/close`, { how: 'won' })
-  await waitTaken(checkoutId, 0)
+  await simulator.control(`disputes/${dispute}/close`, { how: 'won' })
+  await waitForReversal(checkoutId, 0)
   assert.equal((await card.balance(agent)).balance, 130)
   assert.equal((await card.eventsOf(agent.agentId)).at(-1)?.type, 'credits.restored')
 })
 
 test('a dispute that is closed before it is opened counts as closed; an inquiry takes nothing', async () => {
   const agent = await card.liveAgent()
-  const { sessionId, checkoutId } = await card.open(agent)
+  const { sessionId, checkoutId } = await card.openCheckout(agent)
   const payment = await card.pay(sessionId)
-  await card.reaches(checkoutId, 'completed')
-  const ids = await holding(async () => {
-    const { dispute } = await standIn.control<{ dispute: string }>(`payments/${payment}/dispute`)
-    await standIn.control(`disputes/${dispute}/close`, { how: 'won' })
-    return card.held(['charge.dispute.closed', 'charge.dispute.created'])
+  await card.waitForState(checkoutId, 'completed')
+  const ids = await withHeldEvents(async () => {
+    const { dispute } = await simulator.control<{ dispute: string }>(`payments/${payment}/dispute`)
+    await simulator.control(`disputes/${dispute}/close`, { how: 'won' })
+    return card.heldEvents(['charge.dispute.closed', 'charge.dispute.created'])
   })
   assert.deepEqual(await card.deliver(ids), [200, 200])
   assert.equal((await card.balance(agent)).balance, 100)
-  const inquiry = await holding(async () => {
-    await standIn.control(`payments/${payment}/dispute`, { inquiry: true })
-    return card.held(['charge.dispute.created'])
+  const inquiry = await withHeldEvents(async () => {
+    await simulator.control(`payments/${payment}/dispute`, { inquiry: true })
+    return card.heldEvents(['charge.dispute.created'])
   })
   await card.deliver(inquiry)
   assert.equal((await card.balance(agent)).balance, 100)
@@ -183,13 +187,13 @@ test('a dispute that is closed before it is opened counts as closed; an inquiry 
 test('a slow payment posts nothing until it has arrived, and nothing where it fails', async () => {
   for (const succeeded of [true, false]) {
     const agent = await card.liveAgent()
-    const { sessionId, checkoutId } = await card.open(agent)
-    await standIn.control(`sessions/${sessionId}/pay-slowly`)
-    await card.reaches(checkoutId, 'processing')
+    const { sessionId, checkoutId } = await card.openCheckout(agent)
+    await simulator.control(`sessions/${sessionId}/pay-slowly`)
+    await card.waitForState(checkoutId, 'processing')
     assert.equal((await card.balance(agent)).balance, 0)
     assert.match((await harness.call('GET', `/checkout/${checkoutId}`)).text, /Under way/)
-    await standIn.control(`sessions/${sessionId}/settle`, { succeeded })
-    await card.reaches(checkoutId, succeeded ? 'completed' : 'failed')
+    await simulator.control(`sessions/${sessionId}/settle`, { succeeded })
+    await card.waitForState(checkoutId, succeeded ? 'completed' : 'failed')
     assert.equal((await card.balance(agent)).balance, succeeded ? 100 : 0)
   }
 })
@@ -197,11 +201,11 @@ test('a slow payment posts nothing until it has arrived, and nothing where it fa
 test('failure heard before completion stays a failure; success heard before it stays a success', async () => {
   for (const succeeded of [true, false]) {
     const agent = await card.liveAgent()
-    const { sessionId, checkoutId } = await card.open(agent)
-    const ids = await holding(async () => {
-      await standIn.control(`sessions/${sessionId}/pay-slowly`)
-      await standIn.control(`sessions/${sessionId}/settle`, { succeeded })
-      return card.held([
+    const { sessionId, checkoutId } = await card.openCheckout(agent)
+    const ids = await withHeldEvents(async () => {
+      await simulator.control(`sessions/${sessionId}/pay-slowly`)
+      await simulator.control(`sessions/${sessionId}/settle`, { succeeded })
+      return card.heldEvents([
         `checkout.session.async_payment_${succeeded ? 'succeeded' : 'failed'}`,
         'checkout.session.completed',
       ])
@@ -214,23 +218,23 @@ test('failure heard before completion stays a failure; success heard before it s
 
 test('a session that runs out closes its checkout, and the next call opens another', async () => {
   const agent = await card.liveAgent()
-  const { sessionId, checkoutId } = await card.open(agent)
-  await standIn.control(`sessions/${sessionId}/expire`)
-  await card.reaches(checkoutId, 'expired')
-  assert.notEqual((await card.open(agent)).sessionId, sessionId)
+  const { sessionId, checkoutId } = await card.openCheckout(agent)
+  await simulator.control(`sessions/${sessionId}/expire`)
+  await card.waitForState(checkoutId, 'expired')
+  assert.notEqual((await card.openCheckout(agent)).sessionId, sessionId)
 })
 
 test('only a right and fresh signature over these very bytes is heard', async () => {
   const agent = await card.liveAgent()
-  const { sessionId } = await card.open(agent)
-  const [eventId = ''] = await holding(async () => {
+  const { sessionId } = await card.openCheckout(agent)
+  const [eventId = ''] = await withHeldEvents(async () => {
     await card.pay(sessionId)
-    return card.held(['checkout.session.completed'])
+    return card.heldEvents(['checkout.session.completed'])
   })
   const { createHmac } = await import('node:crypto')
-  const secret = standIn.settings.STRIPE_WEBHOOK_SECRET
-  const { STRIPE_SECRET_KEY: key } = standIn.settings
-  const listed = await fetch(`${standIn.url}/v1/events?limit=100`, {
+  const secret = simulator.settings.STRIPE_WEBHOOK_SECRET
+  const { STRIPE_SECRET_KEY: key } = simulator.settings
+  const listed = await fetch(`${simulator.url}/v1/events?limit=100`, {
     headers: { authorization: `Bearer ${key}` },
   })
   const { data } = (await listed.json()) as { data: { id: string }[] }
@@ -298,15 +302,15 @@ test('only a right and fresh signature over these very bytes is heard', async ()
 
 test('a paid session that fits no checkout posts nothing and is shown to operators', async () => {
   const agent = await card.liveAgent()
-  const { sessionId, checkoutId } = await card.open(agent)
+  const { sessionId, checkoutId } = await card.openCheckout(agent)
   await harness.owner.query('alter table checkouts disable trigger state_change')
   await harness.owner.query('update checkouts set amount_usd_cents = 5000 where checkout_id = $1', [
     checkoutId,
   ])
   await harness.owner.query('alter table checkouts enable trigger state_change')
-  const ids = await holding(async () => {
+  const ids = await withHeldEvents(async () => {
     await card.pay(sessionId)
-    return card.held(['checkout.session.completed'])
+    return card.heldEvents(['checkout.session.completed'])
   })
   assert.deepEqual(await card.deliver(ids), [200])
   assert.equal((await card.balance(agent)).balance, 0)
@@ -321,7 +325,7 @@ test('the provider is down at buy: a documented error, nothing lost, and the ret
     const agent = await card.liveAgent()
     const before = (await card.state()).sessions.length
     // The SDK tries a cut line once more; a fault of the provider's own is final for its key.
-    await standIn.control('misbehave', { kind, calls: kind === 'cut' ? 2 : 1 })
+    await simulator.control('misbehave', { kind, calls: kind === 'cut' ? 2 : 1 })
     const failed = await card.buy(agent, 'starter', { 'idempotency-key': `down-${kind}` })
     assert.equal(failed.status, 503, failed.text)
     assert.equal(failed.json.error, 'card_provider_unreachable')
@@ -333,55 +337,55 @@ test('the provider is down at buy: a documented error, nothing lost, and the ret
     )
     assert.equal(rows.length, 1)
     assert.equal(rows[0].provider_session_id, null)
-    const { checkoutId, sessionId } = await card.open(agent)
+    const { checkoutId, sessionId } = await card.openCheckout(agent)
     assert.equal(checkoutId, rows[0].checkout_id, 'the same checkout')
     assert.equal((await card.state()).sessions.length, before + 1, `${kind}: one session`)
     await card.pay(sessionId)
-    await card.reaches(checkoutId, 'completed')
+    await card.waitForState(checkoutId, 'completed')
     assert.equal((await card.balance(agent)).balance, 100)
   }
 })
 
 test('messages that were lost are found in the list of what the provider said', async () => {
   const refunded = await card.liveAgent()
-  const { sessionId, checkoutId } = await card.open(refunded)
+  const { sessionId, checkoutId } = await card.openCheckout(refunded)
   const payment = await card.pay(sessionId)
-  await card.reaches(checkoutId, 'completed')
-  await holding(async () => {
-    await standIn.control(`payments/${payment}/refund`)
+  await card.waitForState(checkoutId, 'completed')
+  await withHeldEvents(async () => {
+    await simulator.control(`payments/${payment}/refund`)
     assert.equal((await card.balance(refunded)).balance, 100)
     await harness.work()
     assert.equal((await card.balance(refunded)).balance, 0)
   })
 })
 
-let movedMs = 0
+let clockOffsetMs = 0
 /** Both clocks go on together: a signature is good for five minutes. */
-const moveBy = async (ms: number) => {
-  movedMs += ms
+const advanceClock = async (ms: number) => {
+  clockOffsetMs += ms
   await harness.advance(ms)
-  await standIn.control('clock', { offsetMs: movedMs })
+  await simulator.control('clock', { offsetMs: clockOffsetMs })
 }
 
 test('a checkout that stays open is asked about, and a page past its time is closed before it counts as over', async () => {
   const paid = await card.liveAgent()
   const left = await card.liveAgent()
-  const one = await card.open(paid)
-  const two = await card.open(left)
-  await holding(async () => {
+  const one = await card.openCheckout(paid)
+  const two = await card.openCheckout(left)
+  await withHeldEvents(async () => {
     await card.pay(one.sessionId)
-    await standIn.control('forget')
+    await simulator.control('forget')
     await harness.work()
     assert.equal((await card.balance(paid)).balance, 0, 'nobody has said anything yet')
-    await moveBy(660_000)
+    await advanceClock(660_000)
     // The provider is away: nothing breaks, and the next look asks again.
-    await standIn.control('misbehave', { kind: 'error', calls: 2 })
+    await simulator.control('misbehave', { kind: 'error', calls: 2 })
     await harness.work()
-    await moveBy(660_000)
+    await advanceClock(660_000)
     await harness.work()
     assert.equal((await card.balance(paid)).balance, 100)
     assert.equal((await card.checkoutOf(two.checkoutId)).state, 'created')
-    await moveBy(24 * 3_600_000)
+    await advanceClock(24 * 3_600_000)
     await harness.work()
     assert.equal((await card.checkoutOf(two.checkoutId)).state, 'expired')
     const { sessions } = await card.state()
@@ -394,16 +398,16 @@ const statusOf = async (orderId: string) =>
 
 test('a session that the provider does not know closes its checkout, so that a new one can be opened', async () => {
   const agent = await card.liveAgent()
-  const { checkoutId } = await card.open(agent)
+  const { checkoutId } = await card.openCheckout(agent)
   await harness.owner.query('alter table checkouts disable trigger state_change')
   await harness.owner.query("update checkouts set provider_session_id = 'cs_gone' where checkout_id = $1", [
     checkoutId,
   ])
   await harness.owner.query('alter table checkouts enable trigger state_change')
-  await moveBy(660_000)
+  await advanceClock(660_000)
   await harness.work()
   assert.equal((await card.checkoutOf(checkoutId)).state, 'expired')
-  assert.notEqual((await card.open(agent)).checkoutId, checkoutId)
+  assert.notEqual((await card.openCheckout(agent)).checkoutId, checkoutId)
 })
 
 test('an order is funded by the same checkout, once, and ends where its money is taken back', async () => {
@@ -423,9 +427,9 @@ test('an order is funded by the same checkout, once, and ends where its money is
   const { json } = await fund(orderId)
   assert.equal((await fund(orderId)).json.checkoutUrl, json.checkoutUrl)
   const sessionId = new URL(json.checkoutUrl).pathname.split('/').at(-1) ?? ''
-  const { payment, ids } = await holding(async () => ({
+  const { payment, ids } = await withHeldEvents(async () => ({
     payment: await card.pay(sessionId),
-    ids: await card.held(['checkout.session.completed']),
+    ids: await card.heldEvents(['checkout.session.completed']),
   }))
   await card.deliver([...ids, ...ids, ...ids], { together: true })
   assert.equal(await statusOf(orderId), 'funded')
@@ -439,7 +443,7 @@ test('an order is funded by the same checkout, once, and ends where its money is
   assert.deepEqual(await accounts(), { [`escrow:${orderId}`]: 200, 'world:card': -200 })
   assert.equal((await card.eventsOf(agent.agentId, 'order.funded')).length, 1)
   assert.match((await fund(orderId)).json.message, /funded/)
-  await standIn.control(`payments/${payment}/refund`)
+  await simulator.control(`payments/${payment}/refund`)
   for (let look = 0; look < 500 && (await statusOf(orderId)) !== 'refunded'; look++)
     await new Promise((resolve) => setTimeout(resolve, 20))
   assert.equal(await statusOf(orderId), 'refunded')
@@ -470,28 +474,31 @@ test('any order of payments, refunds, disputes, repeats and spends leaves what a
       fc.array(fc.nat(), { minLength: 12, maxLength: 12 }),
       async (steps, lots) => {
         const agent = await card.liveAgent()
-        const { sessionId, checkoutId } = await card.open(agent)
+        const { sessionId, checkoutId } = await card.openCheckout(agent)
         const before = new Set((await card.state()).events.map(({ id }) => id))
         let refunded = 0
         let wanted = 0
         const disputes: { id: string; cents: number; end: 'open' | 'won' | 'lost' }[] = []
-        await holding(async () => {
+        await withHeldEvents(async () => {
           const payment = await card.pay(sessionId)
           for (const one of steps) {
             if (one.kind === 'refund' && refunded + one.cents <= 4_900) {
-              await standIn.control(`payments/${payment}/refund`, { amount: one.cents })
+              await simulator.control(`payments/${payment}/refund`, { amount: one.cents })
               refunded += one.cents
             }
             if (one.kind === 'dispute') {
-              const { dispute } = await standIn.control<{ dispute: string }>(`payments/${payment}/dispute`, {
-                amount: one.cents,
-              })
+              const { dispute } = await simulator.control<{ dispute: string }>(
+                `payments/${payment}/dispute`,
+                {
+                  amount: one.cents,
+                },
+              )
               disputes.push({ id: dispute, cents: one.cents, end: 'open' })
             }
             const open = disputes.find(({ end }) => end === 'open')
             if (one.kind === 'close' && open) {
               open.end = one.won ? 'won' : 'lost'
-              await standIn.control(`disputes/${open.id}/close`, { how: open.end })
+              await simulator.control(`disputes/${open.id}/close`, { how: open.end })
             }
             if (one.kind === 'spend') wanted += one.count
           }
@@ -527,9 +534,9 @@ test('afterwards money and credits agree, and a planted difference is seen', asy
   assert.deepEqual(report.unmatched, [])
   assert.ok(report.ok && report.checkouts > 40 && report.postings === report.checkouts)
   const agent = await card.liveAgent()
-  const { sessionId, checkoutId } = await card.open(agent)
+  const { sessionId, checkoutId } = await card.openCheckout(agent)
   await card.pay(sessionId)
-  await card.reaches(checkoutId, 'completed')
+  await card.waitForState(checkoutId, 'completed')
   await harness.owner.query('update checkouts set taken_usd_cents = 4900 where checkout_id = $1', [
     checkoutId,
   ])

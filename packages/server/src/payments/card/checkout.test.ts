@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { makePayments } from '../index.ts'
-import { checkoutWords, writeUsd } from '../rules.ts'
+import { checkoutTextOf, formatUsd } from '../rules.ts'
 
 const harness = await startHarness()
 const live = await harness.register('live')
@@ -100,20 +100,20 @@ void test('the words fit the state', () => {
     mode: 'live',
     state: 'created',
     purpose: 'credits',
-    outlived: false,
+    isPastExpiry: false,
     payable: true,
     returned: false,
     amountUsdCents: 4_900n,
-    takenUsdCents: 0n,
+    reversedUsdCents: 0n,
   } as const
-  assert.equal(writeUsd(5n), '0.05 USD')
-  assert.match(checkoutWords({ ...shown, state: 'failed' }).title, /failed/)
-  assert.match(checkoutWords({ ...shown, mode: 'test', payable: false }).title, /test checkout/)
-  assert.match(checkoutWords({ ...shown, payable: false, outlived: true }).label, /Expired/)
-  assert.equal(checkoutWords(shown).next, 'pay')
-  assert.equal(checkoutWords({ ...shown, returned: true }).next, 'wait')
-  assert.match(checkoutWords({ ...shown, state: 'processing' }).label, /Under way/)
-  assert.match(checkoutWords({ ...shown, state: 'completed' }).label, /Paid/)
-  assert.match(checkoutWords({ ...shown, state: 'completed', takenUsdCents: 100n }).text, /1\.00 USD/)
-  assert.match(checkoutWords({ ...shown, state: 'completed', takenUsdCents: 4_900n }).text, /^All of it/)
+  assert.equal(formatUsd(5n), '0.05 USD')
+  assert.match(checkoutTextOf({ ...shown, state: 'failed' }).title, /failed/)
+  assert.match(checkoutTextOf({ ...shown, mode: 'test', payable: false }).title, /test checkout/)
+  assert.match(checkoutTextOf({ ...shown, payable: false, isPastExpiry: true }).label, /Expired/)
+  assert.equal(checkoutTextOf(shown).next, 'pay')
+  assert.equal(checkoutTextOf({ ...shown, returned: true }).next, 'wait')
+  assert.match(checkoutTextOf({ ...shown, state: 'processing' }).label, /Under way/)
+  assert.match(checkoutTextOf({ ...shown, state: 'completed' }).label, /Paid/)
+  assert.match(checkoutTextOf({ ...shown, state: 'completed', reversedUsdCents: 100n }).text, /1\.00 USD/)
+  assert.match(checkoutTextOf({ ...shown, state: 'completed', reversedUsdCents: 4_900n }).text, /^All of it/)
 })

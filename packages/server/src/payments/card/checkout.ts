@@ -2,8 +2,8 @@ import { setTimeout } from 'node:timers/promises'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tenant, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import type { CardStanding } from './facts.ts'
-import { ProviderFault, type CardProvider } from './provider.ts'
+import type { CardPaymentStatus } from './facts.ts'
+import { CardProviderError, type CardProvider } from './provider.ts'
 import { cardUsdCentsMin, type NewCheckout } from '../rules.ts'
 import {
   findOpenCheckout,
@@ -17,21 +17,25 @@ import {
 /** The open one can be closed between our two looks at it; three times in a row it is not. */
 const attemptsMax = 3
 /** Another process asks the provider at this moment: its answer is a second away. */
-const busyLooksMax = 10
-const busyWaitMs = 300
+const busyPollsMax = 10
+const busyPollMs = 300
 
-export type Opened = { readonly checkoutId: string; readonly checkoutUrl: string; readonly expiresAt: Date }
+export type OpenedCheckout = {
+  readonly checkoutId: string
+  readonly checkoutUrl: string
+  readonly expiresAt: Date
+}
 type Row = NonNullable<Awaited<ReturnType<typeof findOpenCheckout>>>
 
 /** The row of the one open checkout for this reference, made where there is none. */
-const openRow = async (tx: Tx, checkout: NewCheckout): Promise<Row> => {
+const findOrInsertCheckout = async (tx: Tx, checkout: NewCheckout): Promise<Row> => {
   await updateStaleExpired(tx, checkout)
   for (let tries = 0; tries < attemptsMax; tries++) {
     const row =
       (await insertCheckout(tx, tx.ids.make('chk_'), checkout)) ?? (await findOpenCheckout(tx, checkout))
     if (row) return row
   }
-  throw new Error('no checkout could be opened')
+  throw new Error('no open checkout found or inserted after 3 attempts')
 }
 
 const tooSmall = () =>
@@ -41,15 +45,19 @@ const tooSmall = () =>
 
 /** What other modules may ask of payments. */
 export const makePayments = (ctx: Ctx, provider: CardProvider | undefined) => {
-  const own = (row: Row): Opened => ({
+  const checkoutOf = (row: Row): OpenedCheckout => ({
     checkoutId: row.checkoutId,
     checkoutUrl: `${ctx.config.BASE_URL}/checkout/${row.checkoutId}`,
     expiresAt: row.expiresAt,
   })
   /** One question per checkout and process at a time; who comes meanwhile shares the answer. */
-  const asking = new Map<string, Promise<string>>()
+  const sessionRequests = new Map<string, Promise<string>>()
 
-  const askProvider = async (cards: CardProvider, checkout: NewCheckout, row: Row): Promise<string> => {
+  const createProviderSession = async (
+    cards: CardProvider,
+    checkout: NewCheckout,
+    row: Row,
+  ): Promise<string> => {
     const key = { agentId: checkout.agentId, checkoutId: row.checkoutId }
     const tenant = checkout.agentId as Tenant
     try {
@@ -59,12 +67,12 @@ export const makePayments = (ctx: Ctx, provider: CardProvider | undefined) => {
       await inTransaction(ctx, tenant, (tx) => updateProviderSession(tx, key, session))
       return session.url
     } catch (error) {
-      if (!(error instanceof ProviderFault)) throw error
+      if (!(error instanceof CardProviderError)) throw error
       // The provider repeats its own fault under the same key. Nobody has seen a page of that attempt.
-      if (error.answered)
+      if (error.isServerError)
         await inTransaction(ctx, tenant, (tx) => updateProviderAttempt(tx, key, row.providerAttempt))
-      for (let look = 0; error.busy && look < busyLooksMax; look++) {
-        await setTimeout(busyWaitMs)
+      for (let look = 0; error.isInProgress && look < busyPollsMax; look++) {
+        await setTimeout(busyPollMs)
         const now = await inTransaction(ctx, tenant, (tx) => findOpenCheckout(tx, checkout))
         if (now?.providerUrl) return now.providerUrl
       }
@@ -74,39 +82,44 @@ export const makePayments = (ctx: Ctx, provider: CardProvider | undefined) => {
 
   return {
     /** How a payment stands at the provider, by any name that the provider gives it. */
-    findCardPayment: async (id: string): Promise<CardStanding> => {
+    findCardPayment: async (id: string): Promise<CardPaymentStatus> => {
       // Where cards are only played with, nothing is proven to the world.
       if (!provider || !(provider.livemode || ctx.config.loopback)) return 'foreign'
       try {
         return await provider.findPayment(id)
       } catch (error) {
-        if (!(error instanceof ProviderFault)) throw error
+        if (!(error instanceof CardProviderError)) throw error
         throw new Refusal('card_provider_unreachable', { headers: { 'retry-after': '5' } })
       }
     },
-    takesCards: provider !== undefined,
+    acceptsCards: provider !== undefined,
     /** Opens a checkout that a person completes, or gives the open one: intent, call, settle. */
-    openCheckout: async (checkout: NewCheckout): Promise<Opened> => {
+    openCheckout: async (checkout: NewCheckout): Promise<OpenedCheckout> => {
       const pays = checkout.mode === 'live' && provider !== undefined
       if (pays && checkout.amountUsdCents < cardUsdCentsMin) throw tooSmall()
-      const row = await inTransaction(ctx, checkout.agentId as Tenant, (tx) => openRow(tx, checkout))
+      const row = await inTransaction(ctx, checkout.agentId as Tenant, (tx) =>
+        findOrInsertCheckout(tx, checkout),
+      )
       // A slow payment is under way: our page says so, and the provider's would take a second one.
-      if (!pays || row.state === 'processing') return own(row)
-      if (row.providerUrl) return { ...own(row), checkoutUrl: row.providerUrl }
-      const underWay = asking.get(row.checkoutId) ?? askProvider(provider, checkout, row)
-      asking.set(row.checkoutId, underWay)
+      if (!pays || row.state === 'processing') return checkoutOf(row)
+      if (row.providerUrl) return { ...checkoutOf(row), checkoutUrl: row.providerUrl }
+      const underWay = sessionRequests.get(row.checkoutId) ?? createProviderSession(provider, checkout, row)
+      sessionRequests.set(row.checkoutId, underWay)
       try {
-        return { ...own(row), checkoutUrl: await underWay }
+        return { ...checkoutOf(row), checkoutUrl: await underWay }
       } finally {
-        asking.delete(row.checkoutId)
+        sessionRequests.delete(row.checkoutId)
       }
     },
     /** Opens a sandbox checkout and completes it: what it buys is posted in the same transaction. */
-    openTestCheckout: async (tx: Tx, checkout: NewCheckout & { readonly mode: 'test' }): Promise<Opened> => {
-      const row = await openRow(tx, checkout)
+    openTestCheckout: async (
+      tx: Tx,
+      checkout: NewCheckout & { readonly mode: 'test' },
+    ): Promise<OpenedCheckout> => {
+      const row = await findOrInsertCheckout(tx, checkout)
       if (!(await updateTestCompleted(tx, checkout.agentId, row.checkoutId)))
         throw new Error('not an open test checkout')
-      return own(row)
+      return checkoutOf(row)
     },
   }
 }

@@ -19,7 +19,7 @@ class OutboundResponse extends Stripe.HttpClientResponse {
     return {}
   }
   override toStream(): never {
-    throw new Error('answers of the card provider are read whole')
+    throw new Error('card provider responses cannot be streamed')
   }
   override toJSON(): Promise<unknown> {
     return Promise.resolve().then(() => this._parseResponseBody(this.#answer.body) as unknown)
@@ -27,7 +27,7 @@ class OutboundResponse extends Stripe.HttpClientResponse {
 }
 
 /** Headers by which the SDK tells the provider about this machine. It needs none of them. */
-const untold: ReadonlySet<string> = new Set([
+const omittedHeaders: ReadonlySet<string> = new Set([
   'user-agent',
   'x-stripe-client-user-agent',
   'x-stripe-client-telemetry',
@@ -43,12 +43,12 @@ class OutboundClient extends Stripe.HttpClient {
     ...[host, port, path, method, headers, data, protocol]: Parameters<Stripe.HttpClient['makeRequest']>
   ): Promise<OutboundResponse> {
     if (method !== 'GET' && method !== 'POST') throw new Error(`${method} is not used`)
-    const told = Object.entries(headers).filter(([name]) => !untold.has(name.toLowerCase()))
+    const sentHeaders = Object.entries(headers).filter(([name]) => !omittedHeaders.has(name.toLowerCase()))
     const answer = await send({
       url: `${protocol}://${host}:${port}${path}`,
       method,
       headers: {
-        ...Object.fromEntries(told.map(([name, value]) => [name, String(value)])),
+        ...Object.fromEntries(sentHeaders.map(([name, value]) => [name, String(value)])),
         'User-Agent': 'pohf',
       },
       ...(method === 'POST' ? { body: data } : {}),
@@ -65,7 +65,10 @@ class OutboundClient extends Stripe.HttpClient {
 }
 
 /** The provider's SDK on our own way out. */
-export const makeClient = (options: { readonly secretKey: string; readonly apiBase: string }): Stripe => {
+export const makeStripeClient = (options: {
+  readonly secretKey: string
+  readonly apiBase: string
+}): Stripe => {
   const url = new URL(options.apiBase)
   const https = url.protocol === 'https:'
   return new Stripe(options.secretKey, {

@@ -24,10 +24,10 @@ export type SessionFact = {
   readonly checkoutId: string | undefined
   readonly paymentId: string | undefined
   readonly amountUsdCents: bigint | undefined
-  readonly standing: 'open' | 'paid' | 'processing' | 'failed' | 'expired'
+  readonly state: 'open' | 'paid' | 'processing' | 'failed' | 'expired'
 }
 /** How much of a payment was refunded in all. It only grows. */
-type RefundFact = {
+type RefundedTotalFact = {
   readonly kind: 'refund'
   readonly paymentId: string
   readonly refundedUsdCents: bigint
@@ -40,11 +40,11 @@ type DisputeFact = {
   readonly amountUsdCents: bigint
   readonly state: DisputeState
 }
-export type CardFact = SessionFact | RefundFact | RefundStateFact | DisputeFact
-export type CardMessage = {
+export type CardFact = SessionFact | RefundedTotalFact | RefundStateFact | DisputeFact
+export type CardEvent = {
   readonly eventId: string
   readonly type: CardEventType
-  readonly saidAt: Date
+  readonly occurredAt: Date
   readonly fact: CardFact
 }
 
@@ -79,7 +79,7 @@ const dispute = z.looseObject({
   currency: z.string(),
   status: z.string(),
 })
-const message = z.looseObject({
+const eventSchema = z.looseObject({
   id,
   type: z.enum(cardEventTypes),
   created: z.int().min(0),
@@ -88,14 +88,15 @@ const message = z.looseObject({
 })
 
 /** A slow payment that came to nothing shows only on the payment itself. */
-const endedUnpaid = new Set(['requires_payment_method', 'canceled'])
+const failedPaymentStatuses = new Set(['requires_payment_method', 'canceled'])
 
-const standingOf = (given: z.infer<typeof session>): SessionFact['standing'] => {
+const sessionStateOf = (given: z.infer<typeof session>): SessionFact['state'] => {
   if (given.payment_status === 'paid') return 'paid'
   if (given.status === 'expired') return 'expired'
   if (given.status !== 'complete') return 'open'
   const payment = given.payment_intent
-  const failed = typeof payment === 'object' && payment !== null && endedUnpaid.has(payment.status ?? '')
+  const failed =
+    typeof payment === 'object' && payment !== null && failedPaymentStatuses.has(payment.status ?? '')
   return failed ? 'failed' : 'processing'
 }
 
@@ -112,7 +113,7 @@ export const readSession = (object: unknown): SessionFact | undefined => {
       data.currency === 'usd' && typeof data.amount_total === 'number'
         ? BigInt(data.amount_total)
         : undefined,
-    standing: standingOf(data),
+    state: sessionStateOf(data),
   }
 }
 
@@ -165,27 +166,27 @@ const factOf = (type: CardEventType, object: unknown): CardFact | undefined => {
   }
   const fact = readSession(object)
   // The name of the event says that it failed; the session in it only says that it is not paid.
-  return fact && type === 'checkout.session.async_payment_failed' && fact.standing !== 'paid'
-    ? { ...fact, standing: 'failed' }
+  return fact && type === 'checkout.session.async_payment_failed' && fact.state !== 'paid'
+    ? { ...fact, state: 'failed' }
     : fact
 }
 
 /** Reads a message, or undefined where it is of no kind of ours, of another mode, or about other money. */
-export const readMessage = (event: unknown, livemode: boolean): CardMessage | undefined => {
-  const { data } = message.safeParse(event)
+export const readCardEvent = (event: unknown, livemode: boolean): CardEvent | undefined => {
+  const { data } = eventSchema.safeParse(event)
   if (!data || data.livemode !== livemode) return undefined
   const fact = factOf(data.type, data.data.object)
-  return fact && { eventId: data.id, type: data.type, saidAt: new Date(data.created * 1_000), fact }
+  return fact && { eventId: data.id, type: data.type, occurredAt: new Date(data.created * 1_000), fact }
 }
 
 /** How a payment stands, for whoever wants to rely on it. */
-export type CardStanding =
+export type CardPaymentStatus =
   /** None of this account, or of another kind. */
   | 'foreign'
   | { readonly settled: true; readonly paymentId: string; readonly usdCents: bigint | undefined }
   | { readonly settled: false; readonly code: string; readonly why: string }
 
-const chargeStanding = z.looseObject({
+const chargeStatusSchema = z.looseObject({
   amount_refunded: cents,
   disputed: z.boolean(),
   status: z.string(),
@@ -193,22 +194,22 @@ const chargeStanding = z.looseObject({
   amount: cents,
   currency: z.string(),
 })
-const paymentStanding = z.looseObject({
+const paymentStatusSchema = z.looseObject({
   id,
   status: z.string(),
   amount_received: cents,
   currency: z.string(),
-  latest_charge: chargeStanding.nullish(),
+  latest_charge: chargeStatusSchema.nullish(),
 })
-const sessionStanding = z.looseObject({
+const sessionStatusSchema = z.looseObject({
   payment_status: z.string(),
-  payment_intent: paymentStanding.nullish(),
+  payment_intent: paymentStatusSchema.nullish(),
 })
 const unsettled = (code: string, why: string) => ({ settled: false, code, why }) as const
 const usdOf = (amount: number, currency: string) => (currency === 'usd' ? BigInt(amount) : undefined)
 
-const readChargeStanding = (object: unknown): CardStanding => {
-  const given = chargeStanding.parse(object)
+const readChargeStatus = (object: unknown): CardPaymentStatus => {
+  const given = chargeStatusSchema.parse(object)
   if (given.amount_refunded > 0) return unsettled('refunded', 'it was refunded, at least in part')
   if (given.disputed) return unsettled('disputed', 'it is disputed, or was')
   if (given.status !== 'succeeded') return unsettled('unpaid', 'the money has not arrived')
@@ -219,30 +220,30 @@ const readChargeStanding = (object: unknown): CardStanding => {
     usdCents: usdOf(given.amount, given.currency),
   }
 }
-const readPaymentStanding = (object: unknown): CardStanding => {
-  const given = paymentStanding.parse(object)
+const readPaymentStatus = (object: unknown): CardPaymentStatus => {
+  const given = paymentStatusSchema.parse(object)
   if (given.status !== 'succeeded' || given.amount_received === 0 || !given.latest_charge)
     return unsettled('unpaid', 'the money has not arrived')
-  const charge = readChargeStanding({ ...given.latest_charge, payment_intent: given.id })
+  const charge = readChargeStatus({ ...given.latest_charge, payment_intent: given.id })
   return typeof charge === 'object' && charge.settled
     ? { ...charge, usdCents: usdOf(given.amount_received, given.currency) }
     : charge
 }
 /** Reads how an object of the provider stands, read with its payment and charge; `kind` is the beginning of its id. */
-export const readStanding = (kind: string, object: unknown): CardStanding => {
-  if (kind === 'pi') return readPaymentStanding(object)
-  if (kind !== 'cs') return readChargeStanding(object)
-  const given = sessionStanding.parse(object)
+export const readCardPaymentStatus = (kind: string, object: unknown): CardPaymentStatus => {
+  if (kind === 'pi') return readPaymentStatus(object)
+  if (kind !== 'cs') return readChargeStatus(object)
+  const given = sessionStatusSchema.parse(object)
   if (given.payment_status !== 'paid' || !given.payment_intent)
     return unsettled('unpaid', 'the money has not arrived')
-  return readPaymentStanding(given.payment_intent)
+  return readPaymentStatus(given.payment_intent)
 }
 
 /**
  * What was refunded and stays refunded: the largest sum that was named, less what the bank sent back. Whether the
  * provider lowers its sum then is not said anywhere, so the refunds that are known to stand are counted beside it.
  */
-export const refundedOf = (
+export const refundedUsdCentsOf = (
   refundedUsdCents: bigint,
   refunds: readonly { readonly state: RefundState; readonly amountUsdCents: bigint }[],
 ): bigint => {
@@ -255,11 +256,11 @@ export const refundedOf = (
   return left > standing ? left : standing
 }
 
-type Taken = { readonly amountUsdCents: bigint; readonly refundedUsdCents: bigint }
+type PaymentAmounts = { readonly amountUsdCents: bigint; readonly refundedUsdCents: bigint }
 
 /** How much of a payment is gone: what was refunded, and what disputes hold back or have lost. Never more than all. */
-export const takenOf = (
-  { amountUsdCents, refundedUsdCents }: Taken,
+export const reversedUsdCentsOf = (
+  { amountUsdCents, refundedUsdCents }: PaymentAmounts,
   disputes: readonly { readonly state: DisputeState; readonly amountUsdCents: bigint }[],
 ): bigint => {
   const gone = disputes

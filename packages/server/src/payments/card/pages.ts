@@ -2,12 +2,12 @@ import { isId } from '@pohf/protocol'
 import type { Page } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
-import { html, pageOf, type Html } from '../../platform/http/html.ts'
-import { checkoutWords, writeUsd, type CheckoutState } from '../rules.ts'
+import { html, renderPage, type Html } from '../../platform/http/html.ts'
+import { checkoutTextOf, formatUsd, type CheckoutState } from '../rules.ts'
 import { findCheckout } from '../store.ts'
 
 const unknown = () =>
-  pageOf(
+  renderPage(
     'Unknown checkout',
     html`<h1>There is no such checkout.</h1>
       <p>Its address may be cut or mistyped. <a href="/buy">Packs and prices</a></p>`,
@@ -36,30 +36,30 @@ export const pages = (ctx: Ctx): Page[] => [
       const row = await inTransaction(ctx, 'system', (tx) => findCheckout(tx, checkoutId))
       if (!row) return unknown()
       const state = row.state as CheckoutState
-      const words = checkoutWords({
+      const text = checkoutTextOf({
         mode: row.mode === 'live' ? 'live' : 'test',
         state,
         purpose: row.purpose === 'order' ? 'order' : 'credits',
-        outlived: row.outlived,
+        isPastExpiry: row.outlived,
         payable: row.provider_url !== null,
         returned: query['returned'] === 'paid',
         amountUsdCents: row.amount_usd_cents,
-        takenUsdCents: row.taken_usd_cents,
+        reversedUsdCents: row.taken_usd_cents,
       })
       const open = state === 'created' && !row.outlived
-      return pageOf(
+      return renderPage(
         'Checkout',
         html`<div class="checkout" data-state="${state}" role="status" aria-live="polite">
-            <p><span class="chip ${words.chip}">${words.label}</span></p>
-            <h1>${words.title}</h1>
-            <p>${words.text}</p>
+            <p><span class="chip ${text.chip}">${text.label}</span></p>
+            <h1>${text.title}</h1>
+            <p>${text.text}</p>
             <dl class="facts">
-              ${fact('For', row.description)} ${fact('Amount', writeUsd(row.amount_usd_cents))}
+              ${fact('For', row.description)} ${fact('Amount', formatUsd(row.amount_usd_cents))}
               ${open ? fact('Open until', `${row.expires_at.toISOString().slice(0, 16).replace('T', ' ')} UTC`) : html``}
               ${fact('Checkout', html`<span class="id">${checkoutId}</span>`)}
             </dl>
           </div>
-          ${nextStep(words.next, row.provider_url)}
+          ${nextStep(text.next, row.provider_url)}
           <p class="muted small"><a href="/buy">Packs and prices</a></p>`,
       )
     },

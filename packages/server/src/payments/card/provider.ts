@@ -1,33 +1,33 @@
 import { Stripe } from 'stripe'
 import type { Ctx } from '../../platform/ops/context.ts'
-import { makeClient } from './client.ts'
+import { makeStripeClient } from './client.ts'
 import {
   cardEventTypes,
-  readMessage,
+  readCardEvent,
   readRefund,
   readSession,
-  readStanding,
-  type CardMessage,
-  type CardStanding,
+  readCardPaymentStatus,
+  type CardEvent,
+  type CardPaymentStatus,
   type SessionFact,
 } from './facts.ts'
 import type { RefundStateFact } from '../refunds/rules.ts'
 
 /** The provider did not do what was asked. `answered` where it said so itself, with a fault of its own. */
-export class ProviderFault extends Error {
-  readonly answered: boolean
-  readonly busy: boolean
+export class CardProviderError extends Error {
+  readonly isServerError: boolean
+  readonly isInProgress: boolean
   /** Its own word for a no that stays a no: the same question gets the same answer. */
   readonly refusal: string | undefined
   constructor(status: number, code: string | undefined) {
-    super('the card provider did not do what was asked')
-    this.answered = status >= 500
-    this.busy = status === 409
+    super('card provider request failed')
+    this.isServerError = status >= 500
+    this.isInProgress = status === 409
     this.refusal = [400, 402, 404].includes(status) ? (code ?? 'refused').slice(0, 100) : undefined
   }
 }
 
-type Wish = {
+type SessionRequest = {
   readonly checkoutId: string
   readonly amountUsdCents: bigint
   readonly description: string
@@ -40,18 +40,18 @@ const pageSize = 100
 const pagesMax = 50
 
 /** What may be said of a fault in the log: never what was sent, for the key is in it. */
-const wordsOf = (error: unknown) =>
+const errorFieldsOf = (error: unknown) =>
   error instanceof Stripe.errors.StripeError
     ? { type: error.type, code: error.code, status: error.statusCode, providerRequestId: error.requestId }
     : { type: error instanceof Error ? error.name : 'unknown' }
 
-type RefundWish = {
+type ProviderRefundRequest = {
   readonly refundId: string
   readonly paymentId: string
   readonly amountUsdCents: bigint
   readonly idempotencyKey: string
 }
-const refundOf = (object: unknown): RefundStateFact => {
+const requireRefund = (object: unknown): RefundStateFact => {
   const fact = readRefund(object)
   if (!fact) throw new Error('the refund cannot be read')
   return fact
@@ -61,25 +61,25 @@ const refundOf = (object: unknown): RefundStateFact => {
 export const makeCardProvider = (ctx: Pick<Ctx, 'config' | 'log' | 'clock'>) => {
   const { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: webhookSecret } = ctx.config
   if (secretKey === undefined || webhookSecret === undefined) return undefined
-  const client = makeClient({ secretKey, apiBase: ctx.config.STRIPE_API_BASE })
+  const client = makeStripeClient({ secretKey, apiBase: ctx.config.STRIPE_API_BASE })
   const livemode = /^[sr]k_live_/.test(secretKey)
 
-  const asked = async <T>(what: string, call: () => Promise<T>): Promise<T> => {
+  const callProvider = async <T>(what: string, call: () => Promise<T>): Promise<T> => {
     try {
       return await call()
     } catch (error) {
-      ctx.log.warn({ what, ...wordsOf(error) }, 'the card provider did not do what was asked')
+      ctx.log.warn({ what, ...errorFieldsOf(error) }, 'card provider request failed')
       const status = error instanceof Stripe.errors.StripeError ? (error.statusCode ?? 0) : 0
-      throw new ProviderFault(status, error instanceof Stripe.errors.StripeError ? error.code : undefined)
+      throw new CardProviderError(status, error instanceof Stripe.errors.StripeError ? error.code : undefined)
     }
   }
-  const back = (checkoutId: string, how: string) =>
+  const returnUrlOf = (checkoutId: string, how: string) =>
     `${ctx.config.BASE_URL}/checkout/${checkoutId}?returned=${how}`
 
   return {
     livemode,
-    createSession: ({ checkoutId, amountUsdCents, description, idempotencyKey }: Wish) =>
-      asked('create a session', async () => {
+    createSession: ({ checkoutId, amountUsdCents, description, idempotencyKey }: SessionRequest) =>
+      callProvider('create a session', async () => {
         const session = await client.checkout.sessions.create(
           {
             mode: 'payment',
@@ -96,8 +96,8 @@ export const makeCardProvider = (ctx: Pick<Ctx, 'config' | 'log' | 'clock'>) => 
             ],
             metadata: { checkout_id: checkoutId },
             payment_intent_data: { metadata: { checkout_id: checkoutId } },
-            success_url: back(checkoutId, 'paid'),
-            cancel_url: back(checkoutId, 'cancelled'),
+            success_url: returnUrlOf(checkoutId, 'paid'),
+            cancel_url: returnUrlOf(checkoutId, 'cancelled'),
           },
           { idempotencyKey },
         )
@@ -106,7 +106,7 @@ export const makeCardProvider = (ctx: Pick<Ctx, 'config' | 'log' | 'clock'>) => 
       }),
     /** How a session stands; `unknown` where the provider has none of this name, so that nobody can pay it. */
     findSession: (sessionId: string): Promise<SessionFact | 'unknown' | undefined> =>
-      asked('read a session', async () => {
+      callProvider('read a session', async () => {
         try {
           return readSession(
             await client.checkout.sessions.retrieve(sessionId, { expand: ['payment_intent'] }),
@@ -118,8 +118,8 @@ export const makeCardProvider = (ctx: Pick<Ctx, 'config' | 'log' | 'clock'>) => 
         }
       }),
     /** How a payment stands, by the id of itself (`pi_`), its session (`cs_`) or its charge (`ch_`, `py_`). */
-    findPayment: (paymentRef: string): Promise<CardStanding> =>
-      asked('look a payment up', async () => {
+    findPayment: (paymentRef: string): Promise<CardPaymentStatus> =>
+      callProvider('look a payment up', async () => {
         const kind = paymentRef.slice(0, 2)
         try {
           const object =
@@ -130,7 +130,7 @@ export const makeCardProvider = (ctx: Pick<Ctx, 'config' | 'log' | 'clock'>) => 
                     expand: ['payment_intent', 'payment_intent.latest_charge'],
                   })
                 : await client.charges.retrieve(paymentRef)
-          return readStanding(kind, object)
+          return readCardPaymentStatus(kind, object)
         } catch (error) {
           if (error instanceof Stripe.errors.StripeError && error.code === 'resource_missing')
             return 'foreign'
@@ -138,10 +138,12 @@ export const makeCardProvider = (ctx: Pick<Ctx, 'config' | 'log' | 'clock'>) => 
         }
       }),
     expireSession: (sessionId: string): Promise<SessionFact | undefined> =>
-      asked('end a session', async () => readSession(await client.checkout.sessions.expire(sessionId))),
-    createRefund: ({ refundId, paymentId, amountUsdCents, idempotencyKey }: RefundWish) =>
-      asked('refund', async () =>
-        refundOf(
+      callProvider('end a session', async () =>
+        readSession(await client.checkout.sessions.expire(sessionId)),
+      ),
+    createRefund: ({ refundId, paymentId, amountUsdCents, idempotencyKey }: ProviderRefundRequest) =>
+      callProvider('refund', async () =>
+        requireRefund(
           await client.refunds.create(
             {
               payment_intent: paymentId,
@@ -155,18 +157,20 @@ export const makeCardProvider = (ctx: Pick<Ctx, 'config' | 'log' | 'clock'>) => 
       ),
     /** The refund that carries our name, where an earlier question made it and its answer was lost. */
     findOwnRefund: (paymentId: string, refundId: string): Promise<RefundStateFact | undefined> =>
-      asked('look for a refund', async () => {
+      callProvider('look for a refund', async () => {
         const { data } = await client.refunds.list({ payment_intent: paymentId, limit: pageSize })
         return data
           .flatMap((one) => readRefund(one) ?? [])
           .find((one) => one.refundId === refundId && one.state !== 'failed')
       }),
     findRefund: (providerRefundId: string): Promise<RefundStateFact> =>
-      asked('read a refund', async () => refundOf(await client.refunds.retrieve(providerRefundId))),
+      callProvider('read a refund', async () =>
+        requireRefund(await client.refunds.retrieve(providerRefundId)),
+      ),
     /** What the provider has said since then, oldest first, whether or not we heard it. */
-    listMessages: (since: Date): Promise<CardMessage[]> =>
-      asked('list what was said', async () => {
-        const messages: CardMessage[] = []
+    listCardEvents: (since: Date): Promise<CardEvent[]> =>
+      callProvider('list what was said', async () => {
+        const messages: CardEvent[] = []
         let after: string | undefined
         for (let page = 0; page < pagesMax; page++) {
           const { data, has_more: more } = await client.events.list({
@@ -175,18 +179,15 @@ export const makeCardProvider = (ctx: Pick<Ctx, 'config' | 'log' | 'clock'>) => 
             limit: pageSize,
             ...(after === undefined ? {} : { starting_after: after }),
           })
-          messages.push(...data.flatMap((event) => readMessage(event, livemode) ?? []))
+          messages.push(...data.flatMap((event) => readCardEvent(event, livemode) ?? []))
           after = data.at(-1)?.id
           if (!more || after === undefined) return messages.toReversed()
         }
-        ctx.log.error(
-          { messages: messages.length },
-          'the card provider has more messages than one look can hold',
-        )
+        ctx.log.error({ messages: messages.length }, 'card event page limit reached')
         return messages.toReversed()
       }),
     /** A message whose signature fits, or undefined. */
-    readSigned: (text: string, header: string | undefined): CardMessage | 'not ours' | undefined => {
+    readSignedEvent: (text: string, header: string | undefined): CardEvent | 'not ours' | undefined => {
       try {
         const event = client.webhooks.constructEvent(
           text,
@@ -196,7 +197,7 @@ export const makeCardProvider = (ctx: Pick<Ctx, 'config' | 'log' | 'clock'>) => 
           undefined,
           ctx.clock.now().getTime(),
         )
-        return readMessage(event, livemode) ?? 'not ours'
+        return readCardEvent(event, livemode) ?? 'not ours'
       } catch {
         return undefined
       }

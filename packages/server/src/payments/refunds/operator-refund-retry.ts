@@ -3,8 +3,8 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import type { Settlers } from '../card/apply.ts'
-import { findRefundForUpdate, updateRefundWantedAgain } from './store.ts'
-import { readSpare } from './refundable.ts'
+import { findRefundForUpdate, updateRefundRetried } from './store.ts'
+import { readRefundable } from './refundable.ts'
 import { findCheckoutForUpdate } from '../store.ts'
 
 /** Has a failed refund tried again. One that was made after all is found by its name first: nothing is given twice. */
@@ -22,9 +22,9 @@ export const operatorRefundRetry = async (
         message: `Only a failed refund is tried again. This one is ${row.state}.`,
       })
     const checkout = await findCheckoutForUpdate(tx, row.checkoutId)
-    if (!checkout || (await readSpare(tx, parts.settlers, checkout)) < row.amountUsdCents)
+    if (!checkout || (await readRefundable(tx, parts.settlers, checkout)) < row.amountUsdCents)
       throw new Refusal('forbidden', { message: 'The money of this refund is no longer here.' })
-    await updateRefundWantedAgain(tx, row)
+    await updateRefundRetried(tx, row)
     await parts.audit(tx, {
       operatorId: operator.operatorId,
       action: 'refund.retried',

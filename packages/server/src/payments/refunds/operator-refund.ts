@@ -4,7 +4,7 @@ import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import type { Settlers } from '../card/apply.ts'
 import { requestRefund } from './request-refund.ts'
-import { readSpare } from './refundable.ts'
+import { readRefundable } from './refundable.ts'
 import { findCheckoutForUpdate } from '../store.ts'
 
 type Input = {
@@ -22,11 +22,11 @@ export const operatorRefund = async (
   inTransaction(ctx, 'system', async (tx) => {
     const row = await findCheckoutForUpdate(tx, input.checkoutId)
     if (!row || row.state !== 'completed') throw new Refusal('not_found')
-    const spare = await readSpare(tx, parts.settlers, row)
-    const amountUsdCents = input.amountUsdCents === undefined ? spare : BigInt(input.amountUsdCents)
-    if (spare === 0n || amountUsdCents > spare)
+    const refundable = await readRefundable(tx, parts.settlers, row)
+    const amountUsdCents = input.amountUsdCents === undefined ? refundable : BigInt(input.amountUsdCents)
+    if (refundable === 0n || amountUsdCents > refundable)
       throw new Refusal('forbidden', {
-        message: `${Number(spare) / 100} USD of this checkout can be given back now. The rest is in use, on its way back, or gone.`,
+        message: `${Number(refundable) / 100} USD of this checkout can be given back now. The rest is in use, on its way back, or gone.`,
       })
     const made = await requestRefund(
       tx,

@@ -2,26 +2,29 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import * as fc from 'fast-check'
-import type { State } from '@pohf/checkout-simulator'
-import { faultsOfBooks } from '../../../test/fixtures/payments/ledger.ts'
+import type { SimulatorState } from '@pohf/checkout-simulator'
+import { ledgerFaults } from '../../../test/fixtures/payments/ledger.ts'
 import { startCardHarness } from '../../../test/fixtures/payments/card.ts'
-import { until } from '../../../test/fixtures/polling.ts'
+import { pollUntil } from '../../../test/fixtures/polling.ts'
 import * as ledger from '../../ledger/index.ts'
 import * as operators from '../../operators/index.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { cardSettler as creditsSettler } from '../../credits/index.ts'
 import { makeCardSettler } from '../../work/index.ts'
-import { refundedOf } from '../card/facts.ts'
+import { refundedUsdCentsOf } from '../card/facts.ts'
 import { makeCardProvider, makePayments, requestRefund } from '../index.ts'
 import { sendRefunds } from './send-refunds.ts'
 
 const card = await startCardHarness()
-const { harness, standIn } = card
+const { harness, simulator } = card
 const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
 const operate = (method: 'GET' | 'POST', path: string, body?: object) =>
   harness.operate(method, path, { key: operatorKey, ...(body ? { body } : {}) })
 
-const cardSettler = makeCardSettler({ houseOf: () => 'agt_house', starsAccountOf: () => 'stars:user' })
+const cardSettler = makeCardSettler({
+  platformAgentOf: () => 'agt_house',
+  starsAccountOf: () => 'stars:user',
+})
 const settlers = { order: cardSettler, credits: creditsSettler }
 const provider = makeCardProvider(harness.ctx)
 assert.ok(provider)
@@ -45,7 +48,7 @@ const refundsOf = async ({ agentId }: Pick<Agent, 'agentId'>) => {
   )
   return rows
 }
-const made = async (payment: string) =>
+const providerRefundsOf = async (payment: string) =>
   (await card.state()).refunds.filter(({ paymentId }) => paymentId === payment)
 
 /** An order over two dollars, paid, of a new agent. */
@@ -62,15 +65,15 @@ const paidOrder = async () => {
   })
   const sessionId = new URL(json.checkoutUrl).pathname.split('/').at(-1) ?? ''
   const payment = await card.pay(sessionId)
-  await until('funded', async () => (await statusOf(orderId)) === 'funded')
+  await pollUntil('funded', async () => (await statusOf(orderId)) === 'funded')
   const { rows } = await harness.owner.query('select checkout_id from checkouts where agent_id = $1', [
     agent.agentId,
   ])
   return { agent, orderId, payment, checkoutId: String(rows[0].checkout_id) }
 }
-type Paid = Awaited<ReturnType<typeof paidOrder>>
+type PaidOrder = Awaited<ReturnType<typeof paidOrder>>
 /** What the owner of orders does: the money leaves escrow and is wanted back, in one transaction. */
-const giveBack = ({ agent, orderId, checkoutId }: Paid, amount: bigint, reference: string) =>
+const requestOrderRefund = ({ agent, orderId, checkoutId }: PaidOrder, amount: bigint, reference: string) =>
   inTransaction(harness.ctx, agent.agentId, async (tx) => {
     const book = { agentId: agent.agentId, mode: 'live' } as const
     const { repeated } = await ledger.post(tx, {
@@ -99,37 +102,39 @@ const giveBack = ({ agent, orderId, checkoutId }: Paid, amount: bigint, referenc
       cardSettler,
     )
   })
-const reaches = (agent: Agent, state: string) =>
-  until(state, async () => (await refundsOf(agent)).every((row) => row.state === state))
-const holding = async <T>(work: () => Promise<T>): Promise<T> => {
-  await standIn.control('manner', { hold: true })
+const waitForRefundState = (agent: Agent, state: string) =>
+  pollUntil(state, async () => (await refundsOf(agent)).every((row) => row.state === state))
+const withHeldEvents = async <T>(work: () => Promise<T>): Promise<T> => {
+  await simulator.control('manner', { hold: true })
   try {
     return await work()
   } finally {
-    await standIn.control('manner', { hold: false })
+    await simulator.control('manner', { hold: false })
   }
 }
-const freshIds = (before: State, after: State) => {
+const newEventIds = (before: SimulatorState, after: SimulatorState) => {
   const known = new Set(before.events.map(({ id }) => id))
   return after.events.filter(({ id }) => !known.has(id)).map(({ id }) => id)
 }
 
 test('a part goes back once, however often it is asked for, and escrow keeps the rest', async () => {
   const paid = await paidOrder()
-  const [first, ...rest] = await Promise.all(Array.from({ length: 10 }, () => giveBack(paid, 50n, 'unit 1')))
+  const [first, ...rest] = await Promise.all(
+    Array.from({ length: 10 }, () => requestOrderRefund(paid, 50n, 'unit 1')),
+  )
   assert.ok(first && rest.every(({ refundId }) => refundId === first.refundId))
   assert.deepEqual(await accountsOf(paid.agent), { escrow: 150, 'unused:card': 50, 'world:card': -200 })
   await harness.work()
-  await reaches(paid.agent, 'done')
+  await waitForRefundState(paid.agent, 'done')
   assert.deepEqual(
-    (await made(paid.payment)).map(({ amount, status }) => [amount, status]),
+    (await providerRefundsOf(paid.payment)).map(({ amount, status }) => [amount, status]),
     [[50, 'succeeded']],
   )
   assert.deepEqual(await accountsOf(paid.agent), { escrow: 150, 'world:card': -150 })
   assert.equal(await statusOf(paid.orderId), 'funded')
-  await giveBack(paid, 50n, 'unit 1')
+  await requestOrderRefund(paid, 50n, 'unit 1')
   await harness.work()
-  assert.equal((await made(paid.payment)).length, 1)
+  assert.equal((await providerRefundsOf(paid.payment)).length, 1)
   assert.deepEqual(await accountsOf(paid.agent), { escrow: 150, 'world:card': -150 })
 })
 
@@ -158,37 +163,37 @@ test('the same reference in other words is refused, and so is more than was paid
   await harness.work()
 })
 
-let movedMs = 0
+let clockOffsetMs = 0
 /** Both clocks go on together: a signature is good for five minutes. */
-const moveBy = async (ms: number) => {
-  movedMs += ms
+const advanceClock = async (ms: number) => {
+  clockOffsetMs += ms
   await harness.advance(ms)
-  await standIn.control('clock', { offsetMs: movedMs })
+  await simulator.control('clock', { offsetMs: clockOffsetMs })
 }
 test('where the answer is lost, nothing is given twice: by the key within a day, by its name after that', async () => {
   for (const later of [false, true]) {
     const paid = await paidOrder()
-    await holding(async () => {
-      await giveBack(paid, 200n, 'all')
+    await withHeldEvents(async () => {
+      await requestOrderRefund(paid, 200n, 'all')
       // The SDK asks again by itself once; both answers are cut off after the provider has acted.
-      await standIn.control('misbehave', { kind: 'cut', calls: 2 })
+      await simulator.control('misbehave', { kind: 'cut', calls: 2 })
       await send()
-      assert.equal((await made(paid.payment)).length, 1)
+      assert.equal((await providerRefundsOf(paid.payment)).length, 1)
       assert.deepEqual(
         (await refundsOf(paid.agent)).map(({ state, fault }) => [state, fault]),
         [['wanted', 'not_reached']],
       )
-      await moveBy(15_000)
-      if (later) await standIn.control('forget', { keys: true })
+      await advanceClock(15_000)
+      if (later) await simulator.control('forget', { keys: true })
       await send()
-      assert.equal((await made(paid.payment)).length, 1)
-      await reaches(paid.agent, 'sent')
+      assert.equal((await providerRefundsOf(paid.payment)).length, 1)
+      await waitForRefundState(paid.agent, 'sent')
     })
     assert.deepEqual(await accountsOf(paid.agent), { 'unused:card': 200, 'world:card': -200 })
     // No message ever comes: it is looked at after a while, and counts then.
-    await moveBy(660_000)
+    await advanceClock(660_000)
     await send()
-    await reaches(paid.agent, 'done')
+    await waitForRefundState(paid.agent, 'done')
     assert.deepEqual(await accountsOf(paid.agent), {})
     assert.equal(await statusOf(paid.orderId), 'refunded')
   }
@@ -196,32 +201,32 @@ test('where the answer is lost, nothing is given twice: by the key within a day,
 
 test('a message that is faster than the answer counts, and the answer changes nothing', async () => {
   const paid = await paidOrder()
-  await giveBack(paid, 200n, 'all')
-  await standIn.control('misbehave', { kind: 'cut', calls: 2 })
+  await requestOrderRefund(paid, 200n, 'all')
+  await simulator.control('misbehave', { kind: 'cut', calls: 2 })
   await harness.work()
-  await reaches(paid.agent, 'done')
+  await waitForRefundState(paid.agent, 'done')
   assert.deepEqual(await accountsOf(paid.agent), {})
-  await moveBy(60_000)
+  await advanceClock(60_000)
   await harness.work()
-  assert.equal((await made(paid.payment)).length, 1)
+  assert.equal((await providerRefundsOf(paid.payment)).length, 1)
 })
 
 test('faults of the provider are tried again under another key; its no is final, is alarmed, and an operator goes on', async () => {
   const paid = await paidOrder()
-  await giveBack(paid, 100n, 'half')
-  await standIn.control('misbehave', { kind: 'error', calls: 1 })
+  await requestOrderRefund(paid, 100n, 'half')
+  await simulator.control('misbehave', { kind: 'error', calls: 1 })
   await harness.work()
   assert.equal((await refundsOf(paid.agent))[0]?.state, 'wanted')
-  await moveBy(15_000)
+  await advanceClock(15_000)
   await harness.work()
-  await reaches(paid.agent, 'done')
-  assert.equal((await made(paid.payment)).length, 1)
+  await waitForRefundState(paid.agent, 'done')
+  assert.equal((await providerRefundsOf(paid.payment)).length, 1)
   // Somebody gave the rest back in the dashboard, and we want it too.
-  await giveBack(paid, 100n, 'other half')
-  const refunded = await holding(async () => {
+  await requestOrderRefund(paid, 100n, 'other half')
+  const refunded = await withHeldEvents(async () => {
     const before = await card.state()
-    await standIn.control(`payments/${paid.payment}/refund`)
-    const ids = freshIds(before, await card.state())
+    await simulator.control(`payments/${paid.payment}/refund`)
+    const ids = newEventIds(before, await card.state())
     const at = harness.lines.length
     await send()
     assert.match(harness.lines.slice(at).join(''), /could not be given back/)
@@ -246,10 +251,10 @@ test('faults of the provider are tried again under another key; its no is final,
 
 test('a refund that never gets through is given up with an alarm after a bounded number of tries', async () => {
   const paid = await paidOrder()
-  await giveBack(paid, 200n, 'all')
+  await requestOrderRefund(paid, 200n, 'all')
   await harness.owner.query('update card_refunds set attempts = 23 where agent_id = $1', [paid.agent.agentId])
   const at = harness.lines.length
-  await standIn.control('misbehave', { kind: 'error', calls: 2 })
+  await simulator.control('misbehave', { kind: 'error', calls: 2 })
   await harness.work()
   assert.deepEqual(
     (await refundsOf(paid.agent)).map(({ state, fault }) => [state, fault]),
@@ -261,7 +266,7 @@ test('a refund that never gets through is given up with an alarm after a bounded
   assert.equal((await operate('POST', `/operator/refunds/${row?.id}/retry`)).json.state, 'wanted')
   assert.equal((await operate('POST', `/operator/refunds/${row?.id}/retry`)).status, 403)
   await harness.work()
-  await reaches(paid.agent, 'done')
+  await waitForRefundState(paid.agent, 'done')
   assert.deepEqual(await accountsOf(paid.agent), {})
 })
 
@@ -269,16 +274,16 @@ test('the bank sends it back: the money is here again, in any order of messages,
   for (const reversed of [false, true]) {
     const paid = await paidOrder()
     const before = await card.state()
-    const ids = await holding(async () => {
-      await standIn.control('manner', { slowRefunds: true })
-      await giveBack(paid, 200n, 'all')
+    const ids = await withHeldEvents(async () => {
+      await simulator.control('manner', { slowRefunds: true })
+      await requestOrderRefund(paid, 200n, 'all')
       await send()
-      const [refund] = await made(paid.payment)
+      const [refund] = await providerRefundsOf(paid.payment)
       assert.equal(refund?.status, 'pending')
-      await standIn.control(`refunds/${refund?.id}/end`, { succeeded: true })
-      await standIn.control(`refunds/${refund?.id}/end`, { succeeded: false })
-      await standIn.control('manner', { slowRefunds: false })
-      return freshIds(before, await card.state())
+      await simulator.control(`refunds/${refund?.id}/end`, { succeeded: true })
+      await simulator.control(`refunds/${refund?.id}/end`, { succeeded: false })
+      await simulator.control('manner', { slowRefunds: false })
+      return newEventIds(before, await card.state())
     })
     assert.equal((await refundsOf(paid.agent))[0]?.state, 'sent')
     assert.ok(ids.length >= 5)
@@ -292,7 +297,7 @@ test('the bank sends it back: the money is here again, in any order of messages,
     const [row] = await refundsOf(paid.agent)
     assert.equal((await operate('POST', `/operator/refunds/${row?.id}/retry`)).status, 200)
     await harness.work()
-    await reaches(paid.agent, 'done')
+    await waitForRefundState(paid.agent, 'done')
     await card.deliver(ids)
     assert.equal((await refundsOf(paid.agent))[0]?.state, 'done', 'what was said of the first is old')
     assert.deepEqual(await accountsOf(paid.agent), {})
@@ -301,20 +306,20 @@ test('the bank sends it back: the money is here again, in any order of messages,
 
 test('a pack whose refund the bank sends back is given back too', async () => {
   const agent = await card.liveAgent()
-  const { sessionId, checkoutId } = await card.open(agent)
+  const { sessionId, checkoutId } = await card.openCheckout(agent)
   const payment = await card.pay(sessionId)
-  await card.reaches(checkoutId, 'completed')
+  await card.waitForState(checkoutId, 'completed')
   const given = await operate('POST', '/operator/refunds', { checkoutId, reason: 'asked by mail' })
   assert.deepEqual([given.status, given.json.state, given.json.amountUsd], [200, 'wanted', 49])
   const twice = await operate('POST', '/operator/refunds', { checkoutId, reason: 'asked by mail' })
   assert.equal(twice.status, 403)
   await harness.work()
-  await reaches(agent, 'done')
+  await waitForRefundState(agent, 'done')
   assert.equal((await card.balance(agent)).balance, 0)
-  const [refund] = await made(payment)
-  await standIn.control(`refunds/${refund?.id}/end`, { succeeded: false })
-  await reaches(agent, 'failed')
-  await until('credits', async () => (await card.balance(agent)).balance === 100)
+  const [refund] = await providerRefundsOf(payment)
+  await simulator.control(`refunds/${refund?.id}/end`, { succeeded: false })
+  await waitForRefundState(agent, 'failed')
+  await pollUntil('credits', async () => (await card.balance(agent)).balance === 100)
 })
 
 test('money for an order that no longer waits goes back by itself', async () => {
@@ -329,10 +334,10 @@ test('money for an order that no longer waits goes back by itself', async () => 
   })
   await harness.owner.query("update orders set status = 'cancelled' where order_id = $1", [order.orderId])
   const payment = await card.pay(new URL(json.checkoutUrl).pathname.split('/').at(-1) ?? '')
-  await until('unused', async () => (await accountsOf(agent))['unused:card'] === 200)
+  await pollUntil('unused', async () => (await accountsOf(agent))['unused:card'] === 200)
   await harness.work()
-  await reaches(agent, 'done')
-  assert.equal((await made(payment)).length, 1)
+  await waitForRefundState(agent, 'done')
+  assert.equal((await providerRefundsOf(payment)).length, 1)
   assert.deepEqual(await accountsOf(agent), {})
 })
 
@@ -341,21 +346,21 @@ test('an operator gives back what is unused, and no more', async () => {
   const { checkoutId } = paid
   const give = (body: object) => operate('POST', '/operator/refunds', { checkoutId, reason: 'test', ...body })
   assert.equal((await give({})).status, 403, 'it is in escrow')
-  await standIn.control(`payments/${paid.payment}/dispute`, { amount: 80 })
+  await simulator.control(`payments/${paid.payment}/dispute`, { amount: 80 })
   // A dispute of a part stops the order: what is left of its money waits for an operator.
-  await until('disputed', async () => (await accountsOf(paid.agent))['unused:card'] === 120)
+  await pollUntil('disputed', async () => (await accountsOf(paid.agent))['unused:card'] === 120)
   const { rows } = await harness.owner.query('select dispute_id from card_disputes where payment_id = $1', [
     paid.payment,
   ])
-  await standIn.control(`disputes/${rows[0].dispute_id}/close`, { how: 'won' })
-  await until('won', async () => (await accountsOf(paid.agent))['unused:card'] === 200)
+  await simulator.control(`disputes/${rows[0].dispute_id}/close`, { how: 'won' })
+  await pollUntil('won', async () => (await accountsOf(paid.agent))['unused:card'] === 200)
   assert.equal((await give({ amountUsdCents: 201 })).status, 403)
   assert.equal((await give({ amountUsdCents: 30 })).json.amountUsd, 0.3)
   assert.equal((await give({})).json.amountUsd, 1.7)
   assert.equal((await give({})).status, 403)
   assert.equal((await operate('POST', '/operator/refunds', { checkoutId: 'chk_x', reason: 'x' })).status, 404)
   await harness.work()
-  await reaches(paid.agent, 'done')
+  await waitForRefundState(paid.agent, 'done')
   assert.deepEqual(await accountsOf(paid.agent), {})
   const { rows: logged } = await harness.owner.query(
     "select count(*)::int as n from operator_audit where action = 'refund.wanted' and details->>'agentId' = $1",
@@ -399,7 +404,7 @@ test('a sandbox checkout has no provider: it is given back in the books at once'
 
 test('the database refuses every other step of a refund', async () => {
   const { agent, ...paid } = await paidOrder()
-  const { refundId } = await giveBack({ agent, ...paid }, 10n, 'one')
+  const { refundId } = await requestOrderRefund({ agent, ...paid }, 10n, 'one')
   const set = (what: string) =>
     harness.owner.query(`update card_refunds set ${what} where refund_id = $1`, [refundId])
   await assert.rejects(set("state = 'done', provider_refund_id = 're_x'"), /cannot go from wanted to done/)
@@ -426,14 +431,14 @@ test('what stands of refunds is right whether or not the provider lowers its sum
         if (one.state === 'failed') sum -= lowers ? one.amountUsdCents : 0n
         else stands += one.amountUsdCents
       }
-      assert.equal(refundedOf(heard, refunds), stands)
+      assert.equal(refundedUsdCentsOf(heard, refunds), stands)
     }),
     { numRuns: 500 },
   )
 })
 
 test('afterwards the books are whole and agree with the card', async () => {
-  assert.deepEqual(await faultsOfBooks(harness), [])
+  assert.deepEqual(await ledgerFaults(harness), [])
   const { json } = await operate('GET', '/operator/credits/check')
   assert.deepEqual(json.faults, [])
   assert.deepEqual(json.unmatched, [])

@@ -1,16 +1,16 @@
 import type { Tx } from '../../platform/db/db.ts'
-import { postTaken, type Settler } from '../card/apply.ts'
+import { postReversal, type Settler } from '../card/apply.ts'
 import {
   findRefundByReference,
   insertRefund,
   updateTestRefundDone,
   type RefundRow,
-  type RefundWish,
+  type RefundRequest,
 } from './store.ts'
 import { findCheckoutForUpdate } from '../store.ts'
 
-const isSame = (row: RefundRow, wish: RefundWish): boolean =>
-  row.checkoutId === wish.checkoutId && row.amountUsdCents === wish.amountUsdCents
+const isSameRequest = (row: RefundRow, request: RefundRequest): boolean =>
+  row.checkoutId === request.checkoutId && row.amountUsdCents === request.amountUsdCents
 
 /**
  * Wants a part of a paid checkout given back to the card, once per reference. Nothing is posted here: the caller has
@@ -19,21 +19,22 @@ const isSame = (row: RefundRow, wish: RefundWish): boolean =>
  */
 export const requestRefund = async (
   tx: Tx,
-  wish: RefundWish,
+  request: RefundRequest,
   settler: Settler,
 ): Promise<Pick<RefundRow, 'refundId' | 'state'>> => {
-  const made = (await findRefundByReference(tx, wish))
+  const made = (await findRefundByReference(tx, request))
     ? undefined
-    : await insertRefund(tx, tx.ids.make('rfd_'), wish)
+    : await insertRefund(tx, tx.ids.make('rfd_'), request)
   if (!made) {
-    const known = await findRefundByReference(tx, wish)
-    if (!known || !isSame(known, wish)) throw new Error('this refund was asked for in other words')
+    const known = await findRefundByReference(tx, request)
+    if (!known || !isSameRequest(known, request))
+      throw new Error('refund reference reused with a different checkout or amount')
     return { refundId: known.refundId, state: known.state }
   }
-  if (wish.mode === 'live') return { refundId: made.refundId, state: made.state }
-  const row = await findCheckoutForUpdate(tx, wish.checkoutId)
+  if (request.mode === 'live') return { refundId: made.refundId, state: made.state }
+  const row = await findCheckoutForUpdate(tx, request.checkoutId)
   if (!row) throw new Error('a refund of no checkout')
   await updateTestRefundDone(tx, made)
-  await postTaken(tx, settler, row, row.takenUsdCents + wish.amountUsdCents)
+  await postReversal(tx, settler, row, row.reversedUsdCents + request.amountUsdCents)
   return { refundId: made.refundId, state: 'done' }
 }

@@ -1,13 +1,13 @@
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { applyFact, type Settlers } from '../card/apply.ts'
-import { ProviderFault, type CardProvider } from '../card/provider.ts'
+import { CardProviderError, type CardProvider } from '../card/provider.ts'
 import {
   claimDueRefunds,
   findRefundForUpdate,
   updateRefundByFact,
   updateRefundFailed,
-  updateRefundTried,
+  updateRefundAttemptFailed,
   type RefundRow,
 } from './store.ts'
 import type { RefundStateFact } from './rules.ts'
@@ -16,14 +16,14 @@ const batchMax = 20
 
 type Parts = { readonly provider: CardProvider; readonly settlers: Settlers }
 
-const alarm = (ctx: Ctx, { refundId, agentId, checkoutId }: RefundRow, fault: string): void =>
+const logRefundFailure = (ctx: Ctx, { refundId, agentId, checkoutId }: RefundRow, fault: string): void =>
   ctx.log.error(
     { refundId, agentId, checkoutId, fault },
-    'card money could not be given back and is still here: pohf refunds list --state failed',
+    'card refund failed, money not returned: see pohf refunds list --state failed',
   )
 
 /** What an earlier question made, where its answer was lost; else a new one. The provider keeps a key for a day only. */
-const ask = async (
+const findOrCreateRefund = async (
   provider: CardProvider,
   refund: RefundRow,
   paymentId: string,
@@ -35,44 +35,44 @@ const ask = async (
   return earlier ?? provider.createRefund({ refundId, paymentId, amountUsdCents, idempotencyKey })
 }
 
-const sendOne = async (ctx: Ctx, provider: CardProvider, refund: RefundRow, paymentId: string) => {
+const sendRefund = async (ctx: Ctx, provider: CardProvider, refund: RefundRow, paymentId: string) => {
   try {
-    const { providerRefundId } = await ask(provider, refund, paymentId)
+    const { providerRefundId } = await findOrCreateRefund(provider, refund, paymentId)
     // Only that it is under way: what it did to the money, the provider's message says.
     await inTransaction(ctx, 'system', async (tx) => {
       const row = await findRefundForUpdate(tx, refund.refundId)
       if (row?.state === 'wanted') await updateRefundByFact(tx, row, { providerRefundId, state: 'pending' })
     })
   } catch (error) {
-    if (!(error instanceof ProviderFault)) throw error
+    if (!(error instanceof CardProviderError)) throw error
     const { refusal } = error
     const came = await inTransaction(ctx, 'system', async (tx) => {
       const row = await findRefundForUpdate(tx, refund.refundId)
       // A message may have been faster than the answer.
       if (row?.state !== 'wanted') return 'again'
       if (refusal === undefined)
-        return updateRefundTried(tx, row, { fault: 'not_reached', newKey: error.answered })
+        return updateRefundAttemptFailed(tx, row, { fault: 'not_reached', newKey: error.isServerError })
       await updateRefundFailed(tx, row, refusal)
       return 'given up'
     })
-    if (came === 'given up') alarm(ctx, refund, refusal ?? 'given_up')
+    if (came === 'given up') logRefundFailure(ctx, refund, refusal ?? 'given_up')
   }
 }
 
-const lookAt = async (ctx: Ctx, { provider, settlers }: Parts, refund: RefundRow): Promise<void> => {
+const pollRefund = async (ctx: Ctx, { provider, settlers }: Parts, refund: RefundRow): Promise<void> => {
   const fact = await provider.findRefund(refund.providerRefundId ?? '')
   await inTransaction(ctx, 'system', (tx) => applyFact(tx, settlers, fact))
-  if (fact.state === 'failed') alarm(ctx, refund, 'sent_back')
+  if (fact.state === 'failed') logRefundFailure(ctx, refund, 'sent_back')
 }
 
 /** Asks the provider for refunds that are wanted, and how those stand that have been under way for a while. */
 export const sendRefunds = async (ctx: Ctx, parts: Parts): Promise<number> => {
   const due = await inTransaction(ctx, 'system', (tx) => claimDueRefunds(tx, batchMax))
   for (const { refund, paymentId } of due) {
-    if (refund.state === 'wanted') await sendOne(ctx, parts.provider, refund, paymentId)
+    if (refund.state === 'wanted') await sendRefund(ctx, parts.provider, refund, paymentId)
     else
-      await lookAt(ctx, parts, refund).catch((error: unknown) => {
-        if (!(error instanceof ProviderFault)) throw error
+      await pollRefund(ctx, parts, refund).catch((error: unknown) => {
+        if (!(error instanceof CardProviderError)) throw error
       })
   }
   return due.length

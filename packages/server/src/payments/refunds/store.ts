@@ -2,18 +2,18 @@ import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { now, type Tx } from '../../platform/db/db.ts'
 import {
-  laterState,
+  mergeRefundState,
   nextOwnState,
   refundAttemptsMax,
-  refundLookSeconds,
-  refundWaitSeconds,
+  refundPollSeconds,
+  refundRetryDelaySeconds,
   type OwnRefundState,
   type RefundState,
   type RefundStateFact,
 } from './rules.ts'
 
 /** What a module wants given back. */
-export type RefundWish = {
+export type RefundRequest = {
   readonly agentId: string
   readonly mode: Mode
   readonly checkoutId: string
@@ -22,7 +22,7 @@ export type RefundWish = {
   readonly reference: string
   readonly reason: string
 }
-export type RefundRow = RefundWish & {
+export type RefundRow = RefundRequest & {
   readonly refundId: string
   readonly state: OwnRefundState
   readonly providerRefundId: string | null
@@ -73,18 +73,18 @@ const rowOf = (row: Selected): RefundRow => ({
 export const insertRefund = async (
   tx: Tx,
   refundId: string,
-  wish: RefundWish,
+  request: RefundRequest,
 ): Promise<RefundRow | undefined> => {
   const row = await tx
     .insertInto('card_refunds')
     .values({
-      agent_id: wish.agentId,
+      agent_id: request.agentId,
       refund_id: refundId,
-      mode: wish.mode,
-      checkout_id: wish.checkoutId,
-      reference: wish.reference,
-      amount_usd_cents: wish.amountUsdCents,
-      reason: wish.reason,
+      mode: request.mode,
+      checkout_id: request.checkoutId,
+      reference: request.reference,
+      amount_usd_cents: request.amountUsdCents,
+      reason: request.reason,
     })
     .onConflict((conflict) => conflict.columns(['agent_id', 'mode', 'reference']).doNothing())
     .returning(columns)
@@ -94,7 +94,7 @@ export const insertRefund = async (
 
 export const findRefundByReference = async (
   tx: Tx,
-  key: Pick<RefundWish, 'agentId' | 'mode' | 'reference'>,
+  key: Pick<RefundRequest, 'agentId' | 'mode' | 'reference'>,
 ): Promise<RefundRow | undefined> => {
   const row = await query(tx)
     .where('agent_id', '=', key.agentId)
@@ -165,7 +165,7 @@ export const updateRefundByFact = async (
     await setState(tx, own, 'sent', { provider_refund_id: fact.providerRefundId, fault: null })
     await tx
       .updateTable('card_refunds')
-      .set({ next_at: sql<Date>`pohf_now() + make_interval(secs => ${refundLookSeconds})` })
+      .set({ next_at: sql<Date>`pohf_now() + make_interval(secs => ${refundPollSeconds})` })
       .where('agent_id', '=', own.agentId)
       .where('refund_id', '=', own.refundId)
       .execute()
@@ -175,7 +175,7 @@ export const updateRefundByFact = async (
 }
 
 /** Tries a failed one again from the beginning, under a key that the provider does not know. */
-export const updateRefundWantedAgain = async (tx: Tx, row: RefundRow): Promise<void> => {
+export const updateRefundRetried = async (tx: Tx, row: RefundRow): Promise<void> => {
   await tx
     .updateTable('card_refunds')
     .set({
@@ -199,8 +199,8 @@ export const claimDueRefunds = async (tx: Tx, limit: number) => {
     update card_refunds set
       attempts = case state when 'wanted' then least(attempts + 1, 1000) else attempts end,
       next_at = pohf_now() + make_interval(secs => case state when 'wanted'
-        then least(${refundWaitSeconds(Number.MAX_SAFE_INTEGER)}::float8, ${refundWaitSeconds(0)} * power(2, least(attempts, 12)))
-        else ${refundLookSeconds} end)
+        then least(${refundRetryDelaySeconds(Number.MAX_SAFE_INTEGER)}::float8, ${refundRetryDelaySeconds(0)} * power(2, least(attempts, 12)))
+        else ${refundPollSeconds} end)
     where (agent_id, refund_id) in (
       select agent_id, refund_id from card_refunds
       where next_at <= pohf_now() and mode = 'live'
@@ -226,14 +226,14 @@ export const claimDueRefunds = async (tx: Tx, limit: number) => {
 }
 
 /** The last try came to nothing: the next question may need another key, or it was the last. Says whether it was. */
-export const updateRefundTried = async (
+export const updateRefundAttemptFailed = async (
   tx: Tx,
   row: RefundRow,
-  tried: { readonly fault: string; readonly newKey: boolean },
+  attempt: { readonly fault: string; readonly newKey: boolean },
 ): Promise<'again' | 'given up'> => {
   await tx
     .updateTable('card_refunds')
-    .set({ fault: tried.fault, provider_key: Math.min(1_000, row.providerKey + (tried.newKey ? 1 : 0)) })
+    .set({ fault: attempt.fault, provider_key: Math.min(1_000, row.providerKey + (attempt.newKey ? 1 : 0)) })
     .where('agent_id', '=', row.agentId)
     .where('refund_id', '=', row.refundId)
     .where('state', '=', 'wanted')
@@ -250,7 +250,7 @@ export const updateRefundTried = async (
 }
 
 /** What we asked to be given back of a checkout and did not fail. */
-export const sumRefundsAsked = async (
+export const sumRefundsRequested = async (
   tx: Tx,
   key: { readonly agentId: string; readonly checkoutId: string },
 ): Promise<bigint> => {
@@ -261,12 +261,12 @@ export const sumRefundsAsked = async (
 }
 
 /** Two operators must not give the same money back by two checkouts of one agent. */
-export const lockSpare = async (tx: Tx, agentId: string): Promise<void> => {
+export const lockRefundable = async (tx: Tx, agentId: string): Promise<void> => {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`card_spare ${agentId}`}, 0))`.execute(tx)
 }
 
 /** What an agent is still to be given back: asked for, and not yet heard of by a message that moved money. */
-export const sumRefundsOpen = async (
+export const sumRefundsOutstanding = async (
   tx: Tx,
   key: { readonly agentId: string; readonly mode: Mode },
 ): Promise<bigint> => {
@@ -289,7 +289,7 @@ export const upsertRefundFact = async (
     .select('state')
     .where('provider_refund_id', '=', fact.providerRefundId)
     .executeTakeFirst()
-  const state = laterState(known?.state as RefundState | undefined, fact.state)
+  const state = mergeRefundState(known?.state as RefundState | undefined, fact.state)
   if (known?.state === state) return { state, isNew: false }
   const { providerRefundId, paymentId, amountUsdCents } = fact
   await tx

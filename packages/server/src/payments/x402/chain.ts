@@ -1,47 +1,51 @@
 import type { Hex } from 'viem'
 import { z } from 'zod'
 import type { Clock } from '../../platform/ops/clock.ts'
-import { isRevert, RpcFault, type Rpc } from './rpc.ts'
+import { isRevert, RpcError, type Rpc } from './rpc.ts'
 import {
   addressTopic,
   block,
   canceledTopic,
-  hasMoved,
+  hasTransferred,
   log,
   receipt,
   stateData,
   usedTopic,
   type Block,
-  type Movement,
+  type Transfer,
   type Receipt,
 } from './token.ts'
 
 /** How long the last block that was seen is good enough for fees and for where a look-up begins. */
-const headMs = 4_000
+const headAgeMsMax = 4_000
 const toHex = (value: bigint): Hex => `0x${value.toString(16)}`
 
 /** Where a payment is in the chain. */
-export type Proof = { readonly transactionHash: Hex; readonly blockNumber: bigint }
+export type SettlementProof = { readonly transactionHash: Hex; readonly blockNumber: bigint }
 /** What the token has written about an authorization. */
-export type Use =
-  | { readonly kind: 'paid'; readonly proof: Proof }
+export type AuthorizationUse =
+  | { readonly kind: 'paid'; readonly proof: SettlementProof }
   | { readonly kind: 'canceled'; readonly blockNumber: bigint }
   | { readonly kind: 'elsewhere' }
   | { readonly kind: 'none' }
 
 /** What can be asked of the chain. Every answer is checked; one that makes no sense is a fault of the node. */
 export const makeChain = (rpc: Rpc, clock: Clock, asset: Hex) => {
-  let seen: { readonly head: Block; readonly at: number } | undefined
-  const parsed = async <T>(schema: z.ZodType<T>, method: string, params: readonly unknown[]): Promise<T> => {
+  let cachedHead: { readonly head: Block; readonly at: number } | undefined
+  const callNode = async <T>(
+    schema: z.ZodType<T>,
+    method: string,
+    params: readonly unknown[],
+  ): Promise<T> => {
     const result = schema.safeParse(await rpc(method, params))
-    if (!result.success) throw new RpcFault(`the node answered ${method} with something else`)
+    if (!result.success) throw new RpcError(`the node answered ${method} with something else`)
     return result.data
   }
   const blockAt = (tag: 'latest' | 'safe' | 'finalized') =>
-    parsed(block, 'eth_getBlockByNumber', [tag, false])
+    callNode(block, 'eth_getBlockByNumber', [tag, false])
 
   const findReceipt = async (hash: Hex): Promise<Receipt | undefined> =>
-    (await parsed(receipt.nullable(), 'eth_getTransactionReceipt', [hash])) ?? undefined
+    (await callNode(receipt.nullable(), 'eth_getTransactionReceipt', [hash])) ?? undefined
 
   return {
     blockAt,
@@ -49,9 +53,9 @@ export const makeChain = (rpc: Rpc, clock: Clock, asset: Hex) => {
     /** The newest block, at most four seconds old. */
     head: async (): Promise<Block> => {
       const now = clock.now().getTime()
-      if (seen && Math.abs(now - seen.at) < headMs) return seen.head
+      if (cachedHead && Math.abs(now - cachedHead.at) < headAgeMsMax) return cachedHead.head
       const head = await blockAt('latest')
-      seen = { head, at: now }
+      cachedHead = { head, at: now }
       return head
     },
     /** Tries a call without sending it: undefined where it would work, else what the contract said. */
@@ -67,12 +71,15 @@ export const makeChain = (rpc: Rpc, clock: Clock, asset: Hex) => {
     /** Whether the authorization was used or cancelled, as of this block. */
     isSpent: async (payer: Hex, nonce: Hex, at: bigint): Promise<boolean> => {
       const word = z.string().regex(/^0x[0-9a-f]{64}$/)
-      const result = await parsed(word, 'eth_call', [{ to: asset, data: stateData(payer, nonce) }, toHex(at)])
+      const result = await callNode(word, 'eth_call', [
+        { to: asset, data: stateData(payer, nonce) },
+        toHex(at),
+      ])
       return BigInt(result) !== 0n
     },
     /** What became of the authorization in anybody's transaction since a block, by the token's own log. */
-    findUse: async (paid: Movement, fromBlock: bigint): Promise<Use> => {
-      const logs = await parsed(z.array(log).max(100), 'eth_getLogs', [
+    findUse: async (paid: Transfer, fromBlock: bigint): Promise<AuthorizationUse> => {
+      const logs = await callNode(z.array(log).max(100), 'eth_getLogs', [
         {
           address: asset,
           fromBlock: toHex(fromBlock),
@@ -86,7 +93,7 @@ export const makeChain = (rpc: Rpc, clock: Clock, asset: Hex) => {
       const its = await findReceipt(found.transactionHash)
       // The node knows the log and not its transaction: it is behind itself. Ask again later.
       if (!its) return { kind: 'none' }
-      return hasMoved(its, paid)
+      return hasTransferred(its, paid)
         ? { kind: 'paid', proof: { transactionHash: its.transactionHash, blockNumber: its.blockNumber } }
         : { kind: 'elsewhere' }
     },

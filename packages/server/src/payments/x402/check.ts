@@ -3,12 +3,12 @@ import type { Network } from './network.ts'
 import type { Payment } from './parse.ts'
 
 /** What a payment must fit. */
-export type Terms = {
+export type PaymentTerms = {
   readonly network: Network
   readonly amountUsdcMicro: bigint
   readonly at: Date
   /** Whether there is a chain to ask about payers that are contracts. */
-  readonly asksContracts: boolean
+  readonly acceptsContractWallets: boolean
 }
 
 /** A payment whose terms fit; the form says who vouches for its signature. */
@@ -17,13 +17,13 @@ export type SignedPayment = {
   readonly signature: Payment['signature']
   readonly form: 'key' | 'contract'
 }
-export type Checked =
+export type PaymentCheckResult =
   { readonly fault: string } | { readonly fault: undefined; readonly signed: SignedPayment }
 
 /** A settlement started later than this before the end could miss it. */
-const settleSeconds = 20n
+const settleSecondsMin = 20n
 /** Until an authorization ends its settlement can be in doubt, and what it buys is held. */
-const aheadSecondsMax = 3_600n
+const validitySecondsMax = 3_600n
 /** Far above all dollars there are, and below what the books can hold. */
 const valueMax = 2n ** 62n
 
@@ -41,7 +41,7 @@ const types = {
 const same = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase()
 
 /** The first thing about the terms that does not fit, in words for the payer. */
-const termsFault = (payment: Payment, { network, amountUsdcMicro, at }: Terms): string | undefined => {
+const termsFault = (payment: Payment, { network, amountUsdcMicro, at }: PaymentTerms): string | undefined => {
   const { accepted, authorization } = payment
   const nowSeconds = BigInt(Math.floor(at.getTime() / 1_000))
   if (payment.scheme !== 'exact') return 'Only the scheme "exact" is taken.'
@@ -55,10 +55,10 @@ const termsFault = (payment: Payment, { network, amountUsdcMicro, at }: Terms): 
     return `The amount is too small; the price is ${amountUsdcMicro} millionths.`
   if (authorization.value > valueMax) return 'The amount is larger than all the money there is.'
   if (authorization.validAfter > nowSeconds) return 'The authorization is not valid yet.'
-  if (authorization.validBefore < nowSeconds + settleSeconds)
-    return `The authorization has ended or ends within ${settleSeconds} seconds.`
-  if (authorization.validBefore > nowSeconds + aheadSecondsMax)
-    return `The authorization is valid for too long; at most ${aheadSecondsMax} seconds are taken.`
+  if (authorization.validBefore < nowSeconds + settleSecondsMin)
+    return `The authorization has ended or ends within ${settleSecondsMin} seconds.`
+  if (authorization.validBefore > nowSeconds + validitySecondsMax)
+    return `The authorization is valid for too long; at most ${validitySecondsMax} seconds are taken.`
   return undefined
 }
 
@@ -66,9 +66,9 @@ const termsFault = (payment: Payment, { network, amountUsdcMicro, at }: Terms): 
 const lowSMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 
 /** ERC-6492: a wallet that is not there yet. To check it would mean to run code that the payer chose. */
-const notThereYet = '6492'.repeat(16)
+const undeployedWalletSuffix = '6492'.repeat(16)
 
-const recovers = async ({ signature, authorization }: Payment, network: Network): Promise<boolean> => {
+const isSignedByPayer = async ({ signature, authorization }: Payment, network: Network): Promise<boolean> => {
   try {
     const signer = await recoverTypedDataAddress({
       domain: {
@@ -90,13 +90,16 @@ const recovers = async ({ signature, authorization }: Payment, network: Network)
 }
 
 /** The payer's own key, or else a contract that only the chain can ask. */
-const checkSignature = async (payment: Payment, { network, asksContracts }: Terms): Promise<Checked> => {
+const checkSignature = async (
+  payment: Payment,
+  { network, acceptsContractWallets: asksContracts }: PaymentTerms,
+): Promise<PaymentCheckResult> => {
   const { signature, authorization } = payment
   const isPlain = signature.length === 2 + 65 * 2
   const isLow = isPlain && BigInt(`0x${signature.slice(66, 130)}`) <= lowSMax
-  if (isLow && (await recovers(payment, network)))
+  if (isLow && (await isSignedByPayer(payment, network)))
     return { fault: undefined, signed: { authorization, signature, form: 'key' } }
-  if (signature.endsWith(notThereYet))
+  if (signature.endsWith(undeployedWalletSuffix))
     return { fault: 'Contract wallets that are not deployed yet (ERC-6492) are not taken.' }
   if (asksContracts && (!isPlain || isLow))
     return { fault: undefined, signed: { authorization, signature, form: 'contract' } }
@@ -112,7 +115,7 @@ const checkSignature = async (payment: Payment, { network, asksContracts }: Term
 }
 
 /** Why a payment is refused, or what can be settled. About 4 ms, nearly all of it the curve, so terms come first. */
-export const checkPayment = async (payment: Payment, terms: Terms): Promise<Checked> => {
+export const checkPayment = async (payment: Payment, terms: PaymentTerms): Promise<PaymentCheckResult> => {
   const fault = termsFault(payment, terms)
   return fault === undefined ? checkSignature(payment, terms) : { fault }
 }

@@ -4,15 +4,15 @@ import { send } from '../../platform/net/outbound.ts'
 import type { SignedPayment } from './check.ts'
 import type { Network } from './network.ts'
 import type { Chain } from './chain.ts'
-import { RpcFault } from './rpc.ts'
+import { RpcError } from './rpc.ts'
 import type { Submitter } from './submitter.ts'
 
 const timeoutMs = 15_000
 const answerBytesMax = 262_144
 const version = 2
 
-const verified = z.looseObject({ isValid: z.boolean(), invalidReason: z.string().max(200).optional() })
-const settled = z.looseObject({
+const verifyResponse = z.looseObject({ isValid: z.boolean(), invalidReason: z.string().max(200).optional() })
+const settleResponse = z.looseObject({
   success: z.boolean(),
   transaction: z.string().max(200).optional(),
   errorReason: z.string().max(200).optional(),
@@ -56,7 +56,7 @@ export const makeFacilitator = ({ url, network, chain, marginBlocks }: Parts): S
       paymentRequirements: requirement,
     })
   }
-  const ask = async <T>(
+  const callFacilitator = async <T>(
     schema: z.ZodType<T>,
     act: 'verify' | 'settle',
     payment: Parameters<typeof bodyOf>[0],
@@ -73,24 +73,24 @@ export const makeFacilitator = ({ url, network, chain, marginBlocks }: Parts): S
       })
       return schema.parse(JSON.parse(body))
     } catch (error) {
-      throw new RpcFault(
+      throw new RpcError(
         `the facilitator was not reached: ${error instanceof Error ? error.name : 'unknown'}`,
       )
     }
   }
   const settle = async (payment: Parameters<typeof bodyOf>[0]) => {
-    const { success, transaction } = await ask(settled, 'settle', payment)
+    const { success, transaction } = await callFacilitator(settleResponse, 'settle', payment)
     return success && transaction !== undefined && /^0x[0-9a-fA-F]{64}$/.test(transaction)
       ? await chain.findReceipt(transaction.toLowerCase() as Hex)
       : undefined
   }
   return {
-    ready: async () => {
+    readInputs: async () => {
       const { number } = await chain.head()
       return { fromBlock: number > marginBlocks ? number - marginBlocks : 0n, fees: undefined }
     },
     check: async (payment) => {
-      const { isValid, invalidReason } = await ask(verified, 'verify', payment)
+      const { isValid, invalidReason } = await callFacilitator(verifyResponse, 'verify', payment)
       return isValid ? undefined : (invalidReason ?? 'the facilitator refuses it')
     },
     prepare: async () => undefined,

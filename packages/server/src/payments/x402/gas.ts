@@ -4,15 +4,15 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import type { Chain } from './chain.ts'
-import { RpcFault, type Rpc } from './rpc.ts'
+import { RpcError, type Rpc } from './rpc.ts'
 import {
   findGasKeyLocked,
   insertGasKey,
   insertGasTransaction,
   insertNextGasTransaction,
   listGasKeys,
-  listSent,
-  listUnmined,
+  listSentTransactions,
+  listUnminedTransactions,
   updateGasKeyBalance,
   updateGasKeyMined,
   type GasTransaction,
@@ -22,30 +22,31 @@ import { receipt, transferData, type Authorization, type Receipt, type Signature
 /** A transfer by authorization takes 68,000 to 90,000; a contract wallet runs code of its own before it. */
 const gasLimits: Readonly<Record<SignatureForm, bigint>> = { key: 150_000n, contract: 500_000n }
 /** More than so many in a row of one account, and a node may drop the rest. */
-const underWayMax = 256
+const pendingMax = 256
 const feeAttemptsMax = 20
 /** How long a caller waits for the block before it is told to come back. Blocks of rollups come every two seconds. */
 const syncWaitMs = 8_000
 const pollMs = 250
-const careMax = 32
+const resendMax = 32
 const tipWei = 1_000_000n
 /** An account with gas for fewer settlements than this is not used any more. */
 const lowSettlements = 20n
 
 export type Fees = { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
 /** What is transferred, and for what. */
-export type Order = {
+export type TransferOrder = {
   readonly authorization: Authorization
   readonly signature: Hex
   readonly form: SignatureForm
   readonly reference: string
 }
 
-const noMethod = -32_601
+const methodNotFoundCode = -32_601
 const isUnknownMethod = (error: unknown) =>
-  error instanceof RpcFault &&
-  (error.answered?.code === noMethod || /method not found|not supported/i.test(error.message))
-const says = (error: unknown, words: RegExp) => error instanceof RpcFault && words.test(error.message)
+  error instanceof RpcError &&
+  (error.nodeError?.code === methodNotFoundCode || /method not found|not supported/i.test(error.message))
+const messageMatches = (error: unknown, words: RegExp) =>
+  error instanceof RpcError && words.test(error.message)
 
 const unreachable = () => new Refusal('chain_unreachable', { headers: { 'retry-after': '5' } })
 
@@ -68,21 +69,21 @@ export const makeGasPool = ({ ctx, rpc, chain, chainId, asset, keys }: Parts) =>
   )
   const addresses = [...accounts.keys()]
   const maxFeeWei = BigInt(ctx.config.X402_MAX_FEE_GWEI) * 1_000_000_000n
-  let known = false
+  let accountsKnown = false
   let hasSync = true
 
   const countOf = async (address: Hex, tag: 'latest' | 'pending') =>
     BigInt(String(await rpc('eth_getTransactionCount', [address, tag])))
 
   /** Every account has its row, from the chain's own count. */
-  const ensure = async (): Promise<void> => {
-    if (known) return
+  const ensureAccounts = async (): Promise<void> => {
+    if (accountsKnown) return
     const rows = await inTransaction(ctx, 'system', (tx) => listGasKeys(tx, chainId, addresses))
     for (const address of addresses.filter((one) => !rows.some((row) => row.address === one))) {
       const nonce = await countOf(address, 'pending')
       await inTransaction(ctx, 'system', (tx) => insertGasKey(tx, { chainId, address, nonce }))
     }
-    known = true
+    accountsKnown = true
   }
 
   /** Twice the base fee outlasts six full blocks in a row; nobody pays more than the setting allows. */
@@ -91,9 +92,13 @@ export const makeGasPool = ({ ctx, rpc, chain, chainId, asset, keys }: Parts) =>
     return { maxFeePerGas: wanted < maxFeeWei ? wanted : maxFeeWei, maxPriorityFeePerGas: tipWei }
   }
 
-  const sign = async (order: Order, at: { address: Hex; nonce: bigint; attempt: number }, fee: Fees) => {
+  const sign = async (
+    order: TransferOrder,
+    at: { address: Hex; nonce: bigint; attempt: number },
+    fee: Fees,
+  ) => {
     const account = accounts.get(at.address)
-    if (!account) throw new Error('a gas account without its key')
+    if (!account) throw new Error('no private key for the gas account')
     const raw = await account.signTransaction({
       type: 'eip1559',
       chainId,
@@ -114,10 +119,10 @@ export const makeGasPool = ({ ctx, rpc, chain, chainId, asset, keys }: Parts) =>
   }
 
   /** Takes an account and its next number, signs, and writes down what will be sent, in the caller's transaction. */
-  const prepare = async (tx: Tx, order: Order, fee: Fees): Promise<GasTransaction> => {
-    const key = await findGasKeyLocked(tx, chainId, addresses, underWayMax)
+  const prepare = async (tx: Tx, order: TransferOrder, fee: Fees): Promise<GasTransaction> => {
+    const key = await findGasKeyLocked(tx, chainId, addresses, pendingMax)
     if (!key) {
-      ctx.log.error('no gas account can be used: fill one up, or add one')
+      ctx.log.error('no usable gas account: fund one or add one')
       throw unreachable()
     }
     const signed = await sign(order, { address: key.address, nonce: key.nextNonce, attempt: 1 }, fee)
@@ -151,15 +156,15 @@ export const makeGasPool = ({ ctx, rpc, chain, chainId, asset, keys }: Parts) =>
         return send({ raw, hash })
       }
       // Its number is in a block: with this very transaction, or with one that somebody else sent by this account.
-      if (says(error, /nonce too low/i)) return chain.findReceipt(hash)
+      if (messageMatches(error, /nonce too low/i)) return chain.findReceipt(hash)
       // It was sent before, by this process or by the one before it. Or the node gave up waiting for the block.
-      if (!says(error, /already known|already imported|timeout|timed out/i)) throw error
+      if (!messageMatches(error, /already known|already imported|timeout|timed out/i)) throw error
     }
     return poll(hash, until)
   }
 
   /** Signs the same number once more at a higher fee, where the old one was not taken for half a minute. */
-  const bump = async (stuck: GasTransaction, order: Order): Promise<GasTransaction | undefined> => {
+  const bump = async (stuck: GasTransaction, order: TransferOrder): Promise<GasTransaction | undefined> => {
     const current = await fees()
     const raised = stuck.maxFeeWei + stuck.maxFeeWei / 4n + 1n
     const maxFeePerGas = raised > current.maxFeePerGas ? raised : current.maxFeePerGas
@@ -175,8 +180,8 @@ export const makeGasPool = ({ ctx, rpc, chain, chainId, asset, keys }: Parts) =>
    * Brings a payment's transaction on: sends it again, at a higher fee where it is stuck. A number that somebody else's
    * transaction took is replaced by the next one.
    */
-  const nudge = async (order: Order): Promise<Receipt | undefined> => {
-    const [newest] = await inTransaction(ctx, 'system', (tx) => listSent(tx, order.reference))
+  const resubmit = async (order: TransferOrder): Promise<Receipt | undefined> => {
+    const [newest] = await inTransaction(ctx, 'system', (tx) => listSentTransactions(tx, order.reference))
     const taken = newest && (await countOf(newest.address, 'latest')) > newest.nonce
     if (!newest || taken) {
       // Our number is in a block with another transaction, or nothing was ever signed: a new one is due.
@@ -189,13 +194,13 @@ export const makeGasPool = ({ ctx, rpc, chain, chainId, asset, keys }: Parts) =>
     }
     const next = newest.isOld ? await bump(newest, order) : undefined
     await rpc('eth_sendRawTransaction', [(next ?? newest).raw]).catch((error: unknown) => {
-      if (!says(error, /already known|nonce too low|already imported|underpriced/i)) throw error
+      if (!messageMatches(error, /already known|nonce too low|already imported|underpriced/i)) throw error
     })
     return undefined
   }
 
   /** Looks after one account: what is missing among its numbers is sent again, and little gas is an alarm. */
-  const careFor = async (address: Hex): Promise<void> => {
+  const maintainAccount = async (address: Hex): Promise<void> => {
     const minedNonce = await countOf(address, 'latest')
     const balanceWei = BigInt(String(await rpc('eth_getBalance', [address, 'latest'])))
     const { maxFeePerGas } = await fees()
@@ -203,32 +208,32 @@ export const makeGasPool = ({ ctx, rpc, chain, chainId, asset, keys }: Parts) =>
     const unmined = await inTransaction(ctx, 'system', async (tx) => {
       await updateGasKeyMined(tx, { chainId, address }, minedNonce)
       await updateGasKeyBalance(tx, { chainId, address }, { balanceWei, low })
-      return listUnmined(tx, { chainId, address }, minedNonce, careMax)
+      return listUnminedTransactions(tx, { chainId, address }, minedNonce, resendMax)
     })
     ctx.metrics.gasBalance.set({ address }, Number(balanceWei / 1_000_000_000n))
     if (low)
       ctx.log.error(
         { address, balanceWei: balanceWei.toString() },
-        'a gas account is nearly empty and is not used any more: send it coins',
+        'gas account balance is low, account no longer used: fund it',
       )
     for (const { raw, isOld } of unmined) {
       if (!isOld) continue
       await rpc('eth_sendRawTransaction', [raw]).catch((error: unknown) => {
-        if (!(error instanceof RpcFault) || !error.answered) throw error
+        if (!(error instanceof RpcError) || !error.nodeError) throw error
       })
     }
   }
 
   return {
     addresses,
-    ensure,
+    ensureAccounts: ensureAccounts,
     fees,
     prepare,
     send,
-    nudge,
-    care: async (): Promise<void> => {
-      await ensure()
-      for (const address of addresses) await careFor(address)
+    resubmit: resubmit,
+    maintain: async (): Promise<void> => {
+      await ensureAccounts()
+      for (const address of addresses) await maintainAccount(address)
     },
   }
 }

@@ -15,9 +15,9 @@ export type Network = {
 }
 
 /** Nobody holds a key of it. A default that could be paid out would one day be somebody's mistake. */
-const nobody = '0x000000000000000000000000000000000000dEaD'
+const burnAddress = '0x000000000000000000000000000000000000dEaD'
 
-const known = {
+const networks = {
   'base-sepolia': {
     chainId: 84_532,
     isTest: true,
@@ -34,7 +34,7 @@ const known = {
 
 export const networkOf = (config: Config): Network => {
   const name = config.X402_NETWORK
-  const { chainId, isTest, asset, assetName } = known[name]
+  const { chainId, isTest, asset, assetName } = networks[name]
   return {
     name,
     caip2: `eip155:${chainId}`,
@@ -43,9 +43,9 @@ export const networkOf = (config: Config): Network => {
     asset: config.X402_ASSET ?? asset,
     assetName: config.X402_ASSET_NAME ?? assetName,
     assetVersion: config.X402_ASSET_VERSION,
-    payTo: config.X402_PAY_TO ?? nobody,
+    payTo: config.X402_PAY_TO ?? burnAddress,
   }
 }
 
 /** Millionths of a USDC for cents. */
-export const usdcOf = (usdCents: bigint): bigint => usdCents * 10_000n
+export const usdcMicroOf = (usdCents: bigint): bigint => usdCents * 10_000n

@@ -6,7 +6,7 @@ const answerBytesMax = 1_048_576
 /** Many at once on a busy machine wait for their turn, and that is no outage. */
 const timeoutMsDefault = 10_000
 
-const reply = z.looseObject({
+const responseSchema = z.looseObject({
   result: z.unknown().optional(),
   error: z
     .looseObject({ code: z.number(), message: z.string().max(100_000), data: z.unknown().optional() })
@@ -17,11 +17,11 @@ const reply = z.looseObject({
  * A node that did not do what it was asked. `answered` is its own word about the call; anything else is a fault of the
  * way to it, and says nothing about the payment.
  */
-export class RpcFault extends Error {
-  readonly answered: { readonly code: number; readonly data: unknown } | undefined
-  constructor(message: string, answered?: RpcFault['answered']) {
+export class RpcError extends Error {
+  readonly nodeError: { readonly code: number; readonly data: unknown } | undefined
+  constructor(message: string, answered?: RpcError['nodeError']) {
     super(message)
-    this.answered = answered
+    this.nodeError = answered
   }
 }
 
@@ -40,25 +40,25 @@ export const makeRpc =
       responseBytesMax: answerBytesMax,
       trust: 'operator',
       // A question changes nothing, and a transaction counts once however often it is sent.
-      repeatable: true,
+      idempotent: true,
     }).catch((error: unknown) => {
       const fault = error instanceof Error ? error.name : 'unknown'
-      ctx.log.warn({ method, fault }, 'the node of the payment chain was not reached')
-      throw new RpcFault(`the node was not reached: ${fault}`)
+      ctx.log.warn({ method, fault }, 'payment chain node unreachable')
+      throw new RpcError(`the node was not reached: ${fault}`)
     })
-    let body: z.infer<typeof reply>
+    let body: z.infer<typeof responseSchema>
     try {
-      body = reply.parse(JSON.parse(answer.body))
+      body = responseSchema.parse(JSON.parse(answer.body))
     } catch {
-      throw new RpcFault(`the node answered ${answer.status} and no JSON-RPC`)
+      throw new RpcError(`the node answered ${answer.status} and no JSON-RPC`)
     }
     const { error } = body
-    if (error) throw new RpcFault(error.message, { code: error.code, data: error.data })
+    if (error) throw new RpcError(error.message, { code: error.code, data: error.data })
     return body.result
   }
 
 /** Whether the contract itself said no. A node that is out of order must never be taken for that. */
-export const isRevert = (error: unknown): error is RpcFault =>
-  error instanceof RpcFault &&
-  error.answered !== undefined &&
-  (error.answered.code === 3 || /revert|invalid opcode|out of gas/i.test(error.message))
+export const isRevert = (error: unknown): error is RpcError =>
+  error instanceof RpcError &&
+  error.nodeError !== undefined &&
+  (error.nodeError.code === 3 || /revert|invalid opcode|out of gas/i.test(error.message))

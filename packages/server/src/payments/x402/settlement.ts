@@ -4,33 +4,33 @@ import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import type { SignedPayment } from './check.ts'
 import { networkOf, type Network } from './network.ts'
-import { makeChain, type Proof } from './chain.ts'
+import { makeChain, type SettlementProof } from './chain.ts'
 import { makeFacilitator } from './facilitator.ts'
 import { makeGasPool } from './gas.ts'
 import { readGasKeys } from './gas-keys.ts'
-import { makeRpc, RpcFault } from './rpc.ts'
+import { makeRpc, RpcError } from './rpc.ts'
 import {
   findPayment,
-  findPaymentOf,
+  findPaymentByReference,
   insertPayment,
-  listSent,
+  listSentTransactions,
   updateGasMined,
   type ClaimedPayment,
   type NewPayment,
   type PaymentKey,
 } from './store.ts'
-import { makeSubmitter, type Prepared, type Submitter } from './submitter.ts'
-import { hasMoved, movedTo, type Movement, type Receipt } from './token.ts'
+import { makeSubmitter, type SubmissionInputs, type Submitter } from './submitter.ts'
+import { hasTransferred, transferredTo, type Transfer, type Receipt } from './token.ts'
 
 /** What the chain would do with a payment. `spent`: it is in a block already, so its signature is no secret any more. */
-export type Verdict =
-  | { readonly kind: 'good'; readonly prepared: Prepared }
-  | { readonly kind: 'spent'; readonly proof: Proof; readonly prepared: Prepared }
+export type SimulationResult =
+  | { readonly kind: 'good'; readonly prepared: SubmissionInputs }
+  | { readonly kind: 'spent'; readonly proof: SettlementProof; readonly prepared: SubmissionInputs }
   | { readonly kind: 'refused'; readonly reason: string }
 
 /** How a payment stands. `pending` is not known yet, and is never called a failure. */
-export type Standing =
-  | { readonly kind: 'settled'; readonly proof: Proof }
+export type SettlementStatus =
+  | { readonly kind: 'settled'; readonly proof: SettlementProof }
   | { readonly kind: 'void'; readonly reason: string }
   | { readonly kind: 'pending'; readonly sent: boolean }
 
@@ -45,7 +45,7 @@ const keyOf = (network: Network, { authorization }: Pick<SignedPayment, 'authori
   payer: authorization.from,
   nonce: authorization.nonce,
 })
-const movementOf = (payment: Pick<ClaimedPayment, 'asset' | 'authorization'>): Movement => ({
+const movementOf = (payment: Pick<ClaimedPayment, 'asset' | 'authorization'>): Transfer => ({
   asset: payment.asset,
   payer: payment.authorization.from,
   nonce: payment.authorization.nonce,
@@ -54,16 +54,16 @@ const movementOf = (payment: Pick<ClaimedPayment, 'asset' | 'authorization'>): M
 })
 
 /** Faults of the node are ours to answer for: 503, nothing charged, and never a word about the signature. */
-const reachable = async <T>(work: () => Promise<T>): Promise<T> => {
+const refuseIfUnreachable = async <T>(work: () => Promise<T>): Promise<T> => {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof RpcFault) throw new Refusal('chain_unreachable', { headers: { 'retry-after': '5' } })
+    if (error instanceof RpcError) throw new Refusal('chain_unreachable', { headers: { 'retry-after': '5' } })
     throw error
   }
 }
 
-type Pieces = {
+type SettlementParts = {
   readonly ctx: Ctx
   readonly network: Network
   readonly chain: ReturnType<typeof makeChain>
@@ -74,7 +74,7 @@ type Pieces = {
  * Whether the chain proves that an authorization will never be used: cancelled for good, or past its end in a block that
  * stays, and not used by then. Nothing less lets go of what was reserved.
  */
-const findVoid = async ({ chain }: Pieces, payment: NewPayment): Promise<string | undefined> => {
+const findVoid = async ({ chain }: SettlementParts, payment: NewPayment): Promise<string | undefined> => {
   const safe = await chain.blockAt('safe')
   const use = await chain.findUse(movementOf(payment), payment.fromBlock)
   if (use.kind === 'canceled')
@@ -85,21 +85,21 @@ const findVoid = async ({ chain }: Pieces, payment: NewPayment): Promise<string 
     : 'the authorization ended without being used'
 }
 
-const proofIn = (receipt: Receipt | undefined, payment: NewPayment): Proof | undefined =>
-  receipt && hasMoved(receipt, movementOf(payment))
+const proofOf = (receipt: Receipt | undefined, payment: NewPayment): SettlementProof | undefined =>
+  receipt && hasTransferred(receipt, movementOf(payment))
     ? { transactionHash: receipt.transactionHash, blockNumber: receipt.blockNumber }
     : undefined
 
 /** Looks for a payment everywhere it could be: our transactions first, then anybody's. */
 const findProof = async (
-  { ctx, chain }: Pieces,
+  { ctx, chain }: SettlementParts,
   payment: NewPayment,
-): Promise<{ readonly proof: Proof | undefined; readonly mined: boolean }> => {
-  const sent = await inTransaction(ctx, 'system', (tx) => listSent(tx, payment.reference))
+): Promise<{ readonly proof: SettlementProof | undefined; readonly mined: boolean }> => {
+  const sent = await inTransaction(ctx, 'system', (tx) => listSentTransactions(tx, payment.reference))
   let mined = false
   for (const { hash } of sent) {
     const receipt = await chain.findReceipt(hash)
-    const proof = proofIn(receipt, payment)
+    const proof = proofOf(receipt, payment)
     if (proof) return { proof, mined: true }
     mined ||= receipt !== undefined
   }
@@ -107,27 +107,27 @@ const findProof = async (
   if (use.kind === 'elsewhere')
     ctx.log.error(
       { reference: payment.reference },
-      'the token says that an authorization was used, and paid somebody else or nobody: look at it by hand',
+      'authorization used without a transfer to us: review it by hand',
     )
   return { proof: use.kind === 'paid' ? use.proof : undefined, mined }
 }
 
-const lookAt = async (pieces: Pieces, payment: NewPayment): Promise<Standing> => {
-  const { proof, mined } = await findProof(pieces, payment)
+const findStatus = async (parts: SettlementParts, payment: NewPayment): Promise<SettlementStatus> => {
+  const { proof, mined } = await findProof(parts, payment)
   if (proof) return { kind: 'settled', proof }
-  const reason = await findVoid(pieces, payment)
+  const reason = await findVoid(parts, payment)
   if (reason !== undefined) return { kind: 'void', reason }
   // A transaction that is in a block and paid nothing was the one try; who else holds the authorization may still use it.
-  if (mined || payment.authorization.validBefore <= (await pieces.chain.head()).timestamp)
+  if (mined || payment.authorization.validBefore <= (await parts.chain.head()).timestamp)
     return { kind: 'pending', sent: true }
-  const again = proofIn(await pieces.submitter.resubmit(payment), payment)
+  const again = proofOf(await parts.submitter.resubmit(payment), payment)
   return again ? { kind: 'settled', proof: again } : { kind: 'pending', sent: true }
 }
 
-const verify = async (pieces: Pieces, payment: SignedPayment): Promise<Verdict> => {
-  const { chain, network, submitter } = pieces
+const verify = async (parts: SettlementParts, payment: SignedPayment): Promise<SimulationResult> => {
+  const { chain, network, submitter } = parts
   const key = keyOf(network, payment)
-  const prepared = await submitter.ready(payment)
+  const prepared = await submitter.readInputs(payment)
   const reason = await submitter.check(payment)
   if (reason === undefined) return { kind: 'good', prepared }
   // Anybody who has seen the authorization may have sent it. Then the payer has paid, and must not be told no.
@@ -149,24 +149,25 @@ export const makeSettlement = (ctx: Ctx) => {
   const chain = makeChain(rpc, ctx.clock, asset)
   const pool = makeGasPool({ ctx, rpc, chain, chainId: network.chainId, asset, keys })
   if (pool.addresses.includes(network.payTo.toLowerCase() as Hex))
-    throw new Error('X402_PAY_TO is one of the gas accounts: what is paid must not lie where gas is spent')
+    throw new Error('X402_PAY_TO is one of the gas accounts: payments must go to another account')
   const submitter =
     facilitatorUrl === undefined
       ? makeSubmitter({ chain, pool, marginBlocks })
       : makeFacilitator({ url: facilitatorUrl, network, chain, marginBlocks })
-  const pieces: Pieces = { ctx, network, chain, submitter }
+  const parts: SettlementParts = { ctx, network, chain, submitter }
 
   return {
     network,
     /** Asks the chain whether a payment would go through now. Sends and writes nothing. */
-    verify: (payment: SignedPayment): Promise<Verdict> => reachable(() => verify(pieces, payment)),
+    verify: (payment: SignedPayment): Promise<SimulationResult> =>
+      refuseIfUnreachable(() => verify(parts, payment)),
     /** The payment that this authorization already is, whoever showed it first. */
     find: (tx: Tx, payment: Pick<SignedPayment, 'authorization'>) => findPayment(tx, keyOf(network, payment)),
     /** Claims the authorization for one reference and writes down what will be sent; false where it is taken. */
     claim: async (
       tx: Tx,
       payment: SignedPayment,
-      { prepared, reference }: { readonly prepared: Prepared; readonly reference: string },
+      { prepared, reference }: { readonly prepared: SubmissionInputs; readonly reference: string },
     ): Promise<boolean> =>
       insertPayment(tx, {
         ...keyOf(network, payment),
@@ -177,15 +178,15 @@ export const makeSettlement = (ctx: Ctx) => {
         fromBlock: prepared.fromBlock,
       }),
     /** Writes down what will be sent, last in the transaction that claims: it holds the account that pays the gas. */
-    prepare: (tx: Tx, payment: SignedPayment, reference: string, prepared: Prepared) =>
+    prepare: (tx: Tx, payment: SignedPayment, reference: string, prepared: SubmissionInputs) =>
       submitter.prepare(tx, { ...payment, reference }, prepared),
     /** Sends a claimed payment and says how it stands. Never throws for what the chain does. */
     submit: async (given: {
       readonly payment: SignedPayment
       readonly reference: string
-      readonly prepared: Prepared
+      readonly prepared: SubmissionInputs
       readonly submission: Awaited<ReturnType<Submitter['prepare']>>
-    }): Promise<Standing> => {
+    }): Promise<SettlementStatus> => {
       const { reference, submission } = given
       const payment = {
         ...keyOf(network, given.payment),
@@ -195,39 +196,39 @@ export const makeSettlement = (ctx: Ctx) => {
       }
       try {
         const receipt = await submitter.submit(payment, submission)
-        const proof = proofIn(receipt, payment)
+        const proof = proofOf(receipt, payment)
         if (proof) return { kind: 'settled', proof }
         // Our transaction was too late, or did not move the money, or lost its number: perhaps somebody else's did.
-        return await lookAt(pieces, payment)
+        return await findStatus(parts, payment)
       } catch (error) {
-        if (!(error instanceof RpcFault)) throw error
-        ctx.log.warn({ reference, fault: error.message.slice(0, 200) }, 'a settlement is in doubt')
+        if (!(error instanceof RpcError)) throw error
+        ctx.log.warn({ reference, fault: error.message.slice(0, 200) }, 'settlement outcome unknown')
         return { kind: 'pending', sent: false }
       }
     },
     /** How a claimed payment stands, found out by the chain alone; what got lost on the way is sent again. */
-    look: async (reference: string): Promise<Standing> => {
-      const payment = await inTransaction(ctx, 'system', (tx) => findPaymentOf(tx, reference))
+    findStatus: async (reference: string): Promise<SettlementStatus> => {
+      const payment = await inTransaction(ctx, 'system', (tx) => findPaymentByReference(tx, reference))
       if (!payment) throw new Error('a payment that nobody claimed')
-      return reachable(() => lookAt(pieces, payment))
+      return refuseIfUnreachable(() => findStatus(parts, payment))
     },
     /** Whether a settled payment is still in the chain, and so deep that it stays. */
     recheck: (payment: ClaimedPayment) =>
-      reachable(async (): Promise<Standing & { readonly final: boolean }> => {
+      refuseIfUnreachable(async (): Promise<SettlementStatus & { readonly final: boolean }> => {
         const finalized = await chain.blockAt('finalized')
-        const standing = await lookAt(pieces, payment)
-        const final = standing.kind === 'settled' && standing.proof.blockNumber <= finalized.number
-        return { ...standing, final }
+        const status = await findStatus(parts, payment)
+        const final = status.kind === 'settled' && status.proof.blockNumber <= finalized.number
+        return { ...status, final }
       }),
     /** What a transaction gave to an address in our token: the proof of a refund. */
-    movedTo: (hash: Hex, address: Hex): Promise<bigint> =>
-      reachable(async () => {
+    transferredTo: (hash: Hex, address: Hex): Promise<bigint> =>
+      refuseIfUnreachable(async () => {
         const receipt = await chain.findReceipt(hash)
-        return receipt ? movedTo(receipt, { asset, address }) : 0n
+        return receipt ? transferredTo(receipt, { asset, address }) : 0n
       }),
     /** One account of the pool has one transaction less under way. */
     releaseGas: updateGasMined,
-    care: () => reachable(() => pool.care()),
+    maintainGasAccounts: () => refuseIfUnreachable(() => pool.maintain()),
   }
 }
 export type Settlement = NonNullable<ReturnType<typeof makeSettlement>>

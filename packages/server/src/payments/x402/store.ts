@@ -98,7 +98,10 @@ export const findPayment = async (tx: Tx, key: PaymentKey): Promise<ClaimedPayme
   return row && paymentOf(row)
 }
 
-export const findPaymentOf = async (tx: Tx, reference: string): Promise<ClaimedPayment | undefined> => {
+export const findPaymentByReference = async (
+  tx: Tx,
+  reference: string,
+): Promise<ClaimedPayment | undefined> => {
   const row = await paymentsQuery(tx).where('reference', '=', reference).executeTakeFirst()
   return row && paymentOf(row)
 }
@@ -127,7 +130,7 @@ export const updateVoid = async (tx: Tx, reference: string): Promise<void> => {
 }
 
 /** Settled payments that a reorganisation could still undo, those first that were not looked at for longest. */
-export const listUnfinal = async (tx: Tx, limit: number): Promise<ClaimedPayment[]> => {
+export const listUnfinalized = async (tx: Tx, limit: number): Promise<ClaimedPayment[]> => {
   const rows = await paymentsQuery(tx)
     .where('state', '=', 'settled')
     .where('finalized_at', 'is', null)
@@ -138,7 +141,7 @@ export const listUnfinal = async (tx: Tx, limit: number): Promise<ClaimedPayment
   return rows.map(paymentOf)
 }
 
-export const updateLooked = async (tx: Tx, reference: string, final: boolean): Promise<void> => {
+export const updateChecked = async (tx: Tx, reference: string, final: boolean): Promise<void> => {
   await tx
     .updateTable('x402_payments')
     .set({ looked_at: now(), ...(final ? { finalized_at: now() } : {}) })
@@ -281,13 +284,13 @@ export const insertNextGasTransaction = async (tx: Tx, sent: GasTransaction): Pr
   await executePrepared(tx, 'gas_transactions_next', query)
 }
 
-const sentQuery = (tx: Tx) =>
+const transactionsQuery = (tx: Tx) =>
   tx
     .selectFrom('gas_transactions')
     .select(['chain_id', 'address', 'nonce', 'attempt', 'reference', 'hash', 'raw', 'max_fee_wei'])
     .select(sql<boolean>`created_at < pohf_now() - interval '30 seconds'`.as('is_old'))
-const sentOf = (
-  row: Awaited<ReturnType<ReturnType<typeof sentQuery>['executeTakeFirstOrThrow']>>,
+const transactionOf = (
+  row: Awaited<ReturnType<ReturnType<typeof transactionsQuery>['executeTakeFirstOrThrow']>>,
 ): GasTransaction & { readonly isOld: boolean } => ({
   chainId: Number(row.chain_id),
   address: row.address as Hex,
@@ -301,20 +304,20 @@ const sentOf = (
 })
 
 /** Everything that was signed for a payment, the newest first. */
-export const listSent = async (tx: Tx, reference: string) =>
+export const listSentTransactions = async (tx: Tx, reference: string) =>
   (
-    await sentQuery(tx)
+    await transactionsQuery(tx)
       .where('reference', '=', reference)
       .orderBy('created_at', 'desc')
       .orderBy('attempt', 'desc')
       .limit(100)
       .execute()
-  ).map(sentOf)
+  ).map(transactionOf)
 
 /** The newest form of each number that no block has yet, in order: what is missing among them holds the rest up. */
-export const listUnmined = async (tx: Tx, key: GasKeyId, minedNonce: bigint, limit: number) =>
+export const listUnminedTransactions = async (tx: Tx, key: GasKeyId, minedNonce: bigint, limit: number) =>
   (
-    await sentQuery(tx)
+    await transactionsQuery(tx)
       .distinctOn('nonce')
       .where('chain_id', '=', BigInt(key.chainId))
       .where('address', '=', key.address)
@@ -323,4 +326,4 @@ export const listUnmined = async (tx: Tx, key: GasKeyId, minedNonce: bigint, lim
       .orderBy('attempt', 'desc')
       .limit(limit)
       .execute()
-  ).map(sentOf)
+  ).map(transactionOf)

@@ -6,19 +6,19 @@ import type { NewPayment, GasTransaction } from './store.ts'
 import { transferData, type Receipt } from './token.ts'
 
 /** What was learned before the transaction in which a payment is claimed: no network is asked inside it. */
-export type Prepared = { readonly fromBlock: bigint; readonly fees: Fees | undefined }
+export type SubmissionInputs = { readonly fromBlock: bigint; readonly fees: Fees | undefined }
 /** What was written down to be sent; nothing where somebody else signs and pays the gas. */
 type Submission = Pick<GasTransaction, 'raw' | 'hash'> | undefined
 
 /** Who brings payments to the chain: our own gas accounts, or a facilitator. Neither is believed; the logs are. */
 export type Submitter = {
-  readonly ready: (payment: SignedPayment) => Promise<Prepared>
+  readonly readInputs: (payment: SignedPayment) => Promise<SubmissionInputs>
   /** Why the payment would not go through, or undefined. */
   readonly check: (payment: SignedPayment) => Promise<string | undefined>
   readonly prepare: (
     tx: Tx,
     order: SignedPayment & { readonly reference: string },
-    prepared: Prepared,
+    prepared: SubmissionInputs,
   ) => Promise<Submission>
   /** The receipt, or undefined while there is none. Throws where it is not known whether anything was sent. */
   readonly submit: (payment: NewPayment, submission: Submission) => Promise<Receipt | undefined>
@@ -29,8 +29,8 @@ type Parts = { readonly chain: Chain; readonly pool: GasPool; readonly marginBlo
 
 /** Our own accounts: two questions to the node for a purchase, one call that tries and one that sends and waits. */
 export const makeSubmitter = ({ chain, pool, marginBlocks }: Parts): Submitter => ({
-  ready: async () => {
-    await pool.ensure()
+  readInputs: async () => {
+    await pool.ensureAccounts()
     const { number } = await chain.head()
     return { fromBlock: number > marginBlocks ? number - marginBlocks : 0n, fees: await pool.fees() }
   },
@@ -44,5 +44,5 @@ export const makeSubmitter = ({ chain, pool, marginBlocks }: Parts): Submitter =
     if (!submission) throw new Error('nothing was written down to be sent')
     return pool.send(submission)
   },
-  resubmit: (payment) => pool.nudge(payment),
+  resubmit: (payment) => pool.resubmit(payment),
 })

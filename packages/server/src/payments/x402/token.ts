@@ -13,13 +13,13 @@ export type Authorization = {
 /** key: the payer's own signature. contract: the token asks the payer's contract (EIP-1271). */
 export type SignatureForm = 'key' | 'contract'
 
-const byKey = parseAbi([
+const keySignatureAbi = parseAbi([
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
 ])
-const byContract = parseAbi([
+const contractSignatureAbi = parseAbi([
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',
 ])
-const stateOf = parseAbi([
+const authorizationStateAbi = parseAbi([
   'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
 ])
 
@@ -27,20 +27,20 @@ export const transferData = (one: Authorization, signature: Hex, form: Signature
   const terms = [one.from, one.to, one.value, one.validAfter, one.validBefore, one.nonce] as const
   if (form === 'contract')
     return encodeFunctionData({
-      abi: byContract,
+      abi: contractSignatureAbi,
       functionName: 'transferWithAuthorization',
       args: [...terms, signature],
     })
   const { r, s, yParity } = parseSignature(signature)
   return encodeFunctionData({
-    abi: byKey,
+    abi: keySignatureAbi,
     functionName: 'transferWithAuthorization',
     args: [...terms, 27 + yParity, r, s],
   })
 }
 
 export const stateData = (payer: Hex, nonce: Hex): Hex =>
-  encodeFunctionData({ abi: stateOf, functionName: 'authorizationState', args: [payer, nonce] })
+  encodeFunctionData({ abi: authorizationStateAbi, functionName: 'authorizationState', args: [payer, nonce] })
 
 export const usedTopic = toEventSelector('AuthorizationUsed(address,bytes32)')
 export const canceledTopic = toEventSelector('AuthorizationCanceled(address,bytes32)')
@@ -81,7 +81,7 @@ export type Block = z.infer<typeof block>
 export const addressTopic = (address: Hex): Hex => pad(address, { size: 32 })
 
 /** What a payment moves: of which token, from whom, to whom. */
-export type Movement = {
+export type Transfer = {
   readonly asset: Hex
   readonly payer: Hex
   readonly nonce: Hex
@@ -93,7 +93,7 @@ export type Movement = {
  * Whether a transaction, ours or anybody's, moved this payment: the token says that the authorization was used, and the
  * very next thing that it says is the transfer. "Used" alone is no payment, and neither is a call that did not fail.
  */
-export const hasMoved = ({ status, logs }: Receipt, paid: Movement): boolean => {
+export const hasTransferred = ({ status, logs }: Receipt, paid: Transfer): boolean => {
   if (status !== 1n) return false
   const used = logs.find(
     ({ address, topics }) =>
@@ -115,7 +115,7 @@ export const hasMoved = ({ status, logs }: Receipt, paid: Movement): boolean => 
 }
 
 /** The transfers of a token to one address in a transaction, summed: what a refund gave back. */
-export const movedTo = (
+export const transferredTo = (
   { status, logs }: Receipt,
   to: { readonly asset: Hex; readonly address: Hex },
 ): bigint =>

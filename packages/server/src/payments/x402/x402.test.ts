@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { encode, makePayer } from '../../../test/fixtures/payments/payer.ts'
 import { ConfigFaults, readConfig } from '../../platform/ops/config.ts'
-import { checkPayment, networkOf, parsePayment, usdcOf } from '../index.ts'
+import { checkPayment, networkOf, parsePayment, usdcMicroOf } from '../index.ts'
 
 const environment = { DATABASE_URL: 'postgres://nowhere/x' }
 const network = networkOf(readConfig(environment))
@@ -17,7 +17,7 @@ const entry = {
 }
 const at = new Date('2026-05-01T12:00:00Z')
 const atSeconds = at.getTime() / 1_000
-const terms = { network, amountUsdcMicro: 10_000n, at, asksContracts: false }
+const terms = { network, amountUsdcMicro: 10_000n, at, acceptsContractWallets: false }
 const faultOf = async (payment: Parameters<typeof checkPayment>[0]) =>
   (await checkPayment(payment, terms)).fault
 const payer = makePayer()
@@ -178,6 +178,6 @@ test('real money needs a real recipient: base, or a chain, without X402_PAY_TO d
 })
 
 test('cents become millionths of the token exactly', () => {
-  assert.equal(usdcOf(1n), 10_000n)
-  assert.equal(usdcOf(123_456_789_012_345n), 1_234_567_890_123_450_000n)
+  assert.equal(usdcMicroOf(1n), 10_000n)
+  assert.equal(usdcMicroOf(123_456_789_012_345n), 1_234_567_890_123_450_000n)
 })

@@ -11,9 +11,9 @@ types.setTypeParser(types.builtins.INT8, BigInt)
 /** Whose rows a transaction may see: one agent's, or everybody's for work that no agent asked for. */
 export type Tenant = `agt_${string}` | 'system'
 
-declare const made: unique symbol
+declare const transactionBrand: unique symbol
 /** A transaction in progress. Only `inTransaction` makes one; a function that takes `tx` first joins it. */
-export type Tx = Kysely<DB> & { readonly ids: Ids; readonly [made]: true }
+export type Tx = Kysely<DB> & { readonly ids: Ids; readonly [transactionBrand]: true }
 
 export type Database = {
   readonly pool: Pool
@@ -28,9 +28,9 @@ export type WithDatabase = { readonly db: Database }
 const applicationRole = 'pohf_app'
 const attemptsMax = 3
 
-type Counter = { statements: number }
-const handles = new WeakMap<PoolClient, Kysely<DB> & { ids: Ids }>()
-const clients = new WeakMap<Kysely<DB>, PoolClient>()
+type StatementCounter = { statements: number }
+const kyselyByClient = new WeakMap<PoolClient, Kysely<DB> & { ids: Ids }>()
+const clientByKysely = new WeakMap<Kysely<DB>, PoolClient>()
 
 export const openDatabase = (options: {
   url: string
@@ -52,8 +52,8 @@ export const openDatabase = (options: {
     options: `-c role=${applicationRole} -c timezone=UTC`,
   })
   // A lost idle connection is replaced by the pool; without a listener it would end the process.
-  pool.on('error', (error) => options.log.warn({ err: error }, 'an idle database connection was lost'))
-  const counter: Counter = { statements: 0 }
+  pool.on('error', (error) => options.log.warn({ err: error }, 'idle database connection lost'))
+  const counter: StatementCounter = { statements: 0 }
   pool.on('connect', (client) => {
     // The pool listens while a connection is idle only. One that dies in use fails its statement, not the process.
     client.on('error', () => undefined)
@@ -69,8 +69,8 @@ export const openDatabase = (options: {
 }
 
 /** One Kysely per pooled connection, made once: building it costs more than a statement. */
-const handleOf = (client: PoolClient, ids: Ids) => {
-  const known = handles.get(client)
+const kyselyFor = (client: PoolClient, ids: Ids) => {
+  const known = kyselyByClient.get(client)
   if (known) return known
   const single: PostgresPoolClient = {
     query: client.query.bind(client),
@@ -80,8 +80,8 @@ const handleOf = (client: PoolClient, ids: Ids) => {
     pool: { options: {}, connect: async () => single, end: async () => undefined },
   })
   const handle = Object.assign(new Kysely<DB>({ dialect }), { ids })
-  handles.set(client, handle)
-  clients.set(handle, client)
+  kyselyByClient.set(client, handle)
+  clientByKysely.set(handle, client)
   return handle
 }
 
@@ -128,7 +128,7 @@ const connect = async (db: Database): Promise<PoolClient> => {
   }
 }
 
-const attempt = async <T>(
+const runInTransaction = async <T>(
   client: PoolClient,
   tenant: Tenant | undefined,
   work: () => Promise<T>,
@@ -154,14 +154,14 @@ const withClient = async <T>(
   tenant: Tenant | undefined,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> => {
-  for (let tries = 1; ; tries++) {
+  for (let attemptNumber = 1; ; attemptNumber++) {
     const client = await connect(ctx.db)
     let broken = false
     try {
-      return await attempt(client, tenant, () => work(handleOf(client, ctx.db.ids) as Tx))
+      return await runInTransaction(client, tenant, () => work(kyselyFor(client, ctx.db.ids) as Tx))
     } catch (error) {
       broken = isUnavailable(error)
-      if (tries < attemptsMax && isRetryable(error)) continue
+      if (attemptNumber < attemptsMax && isRetryable(error)) continue
       throw asRefusal(error)
     } finally {
       client.release(broken)
@@ -186,7 +186,7 @@ export const inTransaction = async <T>(
  * One statement that is its own transaction: one way to the database and back, and its locks end without waiting for
  * this process. It has no tenant, so it sees no row; it can only call a function that knows what it does.
  */
-export const inStatement = <T>(ctx: WithDatabase, work: (tx: Tx) => Promise<T>): Promise<T> =>
+export const inSingleStatement = <T>(ctx: WithDatabase, work: (tx: Tx) => Promise<T>): Promise<T> =>
   withClient(ctx, undefined, work)
 
 type Preparable<Row> = { readonly compile: (tx: Tx) => CompiledQuery<Row> }
@@ -195,8 +195,8 @@ type Preparable<Row> = { readonly compile: (tx: Tx) => CompiledQuery<Row> }
  * tables cut by month, planning one costs more than running it. Its text must always be the same.
  */
 export const executePrepared = async <Row>(tx: Tx, name: string, query: Preparable<Row>): Promise<Row[]> => {
-  const client = clients.get(tx)
-  if (!client) throw new Error('not a transaction')
+  const client = clientByKysely.get(tx)
+  if (!client) throw new Error('executePrepared was called without a transaction of inTransaction')
   const { sql: text, parameters } = query.compile(tx)
   const { rows } = await client.query<Row & object>({ name, text, values: [...parameters] })
   return rows
@@ -209,7 +209,7 @@ export const now = () => sql<Date>`pohf_now()`
 export const readNow = async (tx: Tx): Promise<Date> => {
   const { rows } = await sql<{ now: Date }>`select pohf_now() as now`.execute(tx)
   const row = rows[0]
-  if (!row) throw new Error('the database gave no time')
+  if (!row) throw new Error('select pohf_now() returned no row')
   return row.now
 }
 

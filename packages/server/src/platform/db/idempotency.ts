@@ -6,17 +6,17 @@ import { Refusal } from '../http/errors.ts'
 import { openFor, sealFor } from '../ops/secrets.ts'
 
 /** What names a stored answer: the caller, the operation and the caller's own key. */
-export type Slot = {
+export type IdempotencyScope = {
   readonly agentId: Tenant
   readonly method: string
   readonly path: string
   readonly key: string
 }
-export type StoredAnswer = { readonly status: number; readonly body: string }
+export type StoredResponse = { readonly status: number; readonly body: string }
 
 /** A call that died without an answer frees its key after this time. */
 const leaseSeconds = 60
-const keepHours = 24
+const retentionHours = 24
 
 /** 1 to 255 printable characters, bare or as a quoted string; undefined where none was sent. */
 export const readIdempotencyKey = (header: string | undefined): string | undefined => {
@@ -43,12 +43,12 @@ type Row = {
   stale: boolean
 }
 
-const findRow = async (tx: Tx, slot: Slot): Promise<Row | undefined> =>
+const findRow = async (tx: Tx, slot: IdempotencyScope): Promise<Row | undefined> =>
   tx
     .selectFrom('idempotency_keys')
     .select(['fingerprint', 'status', 'body', 'sealed'])
     .select(
-      sql<boolean>`created_at < pohf_now() - make_interval(hours => ${keepHours}) or (status is null and lease_until < pohf_now())`.as(
+      sql<boolean>`created_at < pohf_now() - make_interval(hours => ${retentionHours}) or (status is null and lease_until < pohf_now())`.as(
         'stale',
       ),
     )
@@ -60,19 +60,19 @@ const findRow = async (tx: Tx, slot: Slot): Promise<Row | undefined> =>
     .executeTakeFirst()
 
 /** Takes the slot: true where this call is the first, or the first after a dead or outlived one. */
-const takeSlot = async (tx: Tx, slot: Slot, fingerprint: Buffer): Promise<boolean> => {
+const claimIdempotencyKey = async (tx: Tx, slot: IdempotencyScope, fingerprint: Buffer): Promise<boolean> => {
   const { rows } = await sql`
     insert into idempotency_keys as stored (agent_id, method, path, key, fingerprint, lease_until)
     values (${slot.agentId}, ${slot.method}, ${slot.path}, ${slot.key}, ${fingerprint}, pohf_now() + make_interval(secs => ${leaseSeconds}))
     on conflict (agent_id, method, path, key) do update
       set fingerprint = excluded.fingerprint, lease_until = excluded.lease_until, created_at = pohf_now(), status = null, body = null, sealed = false
-      where stored.created_at < pohf_now() - make_interval(hours => ${keepHours})
+      where stored.created_at < pohf_now() - make_interval(hours => ${retentionHours})
          or (stored.status is null and stored.lease_until < pohf_now())
     returning 1`.execute(tx)
   return rows.length === 1
 }
 
-const storedAnswer = (row: Row, secret: string): StoredAnswer => {
+const storedResponseOf = (row: Row, secret: string): StoredResponse => {
   if (row.status === null || row.body === null)
     throw new Refusal('idempotency_in_progress', { headers: { 'retry-after': '1' } })
   if (!row.sealed) return { status: row.status, body: row.body }
@@ -88,23 +88,23 @@ const storedAnswer = (row: Row, secret: string): StoredAnswer => {
 /** Begins a call: undefined means go ahead, an answer means repeat it. Refuses while the first is under way. */
 export const beginIdempotent = async (
   ctx: Ctx,
-  slot: Slot,
+  slot: IdempotencyScope,
   request: { body: unknown; secret: string },
-): Promise<StoredAnswer | undefined> =>
+): Promise<StoredResponse | undefined> =>
   inTransaction(ctx, slot.agentId, async (tx) => {
     const fingerprint = fingerprintOf(request.body)
-    if (await takeSlot(tx, slot, fingerprint)) return undefined
+    if (await claimIdempotencyKey(tx, slot, fingerprint)) return undefined
     const row = await findRow(tx, slot)
     if (!row) throw new Refusal('idempotency_in_progress', { headers: { 'retry-after': '1' } })
     if (!row.fingerprint.equals(fingerprint)) throw new Refusal('idempotency_key_reused')
-    return storedAnswer(row, request.secret)
+    return storedResponseOf(row, request.secret)
   })
 
 /** Keeps the answer for a day; one that shows a secret is sealed for the caller alone. */
 export const completeIdempotent = async (
   ctx: Ctx,
-  slot: Slot,
-  answer: StoredAnswer & { readonly sealWith?: string },
+  slot: IdempotencyScope,
+  answer: StoredResponse & { readonly sealWith?: string },
 ): Promise<void> =>
   inTransaction(ctx, slot.agentId, async (tx) => {
     const sealed = answer.sealWith !== undefined
@@ -120,7 +120,7 @@ export const completeIdempotent = async (
   })
 
 /** Frees the slot after an answer that is not kept: 401, 429, validation faults and our own faults. */
-export const releaseIdempotent = async (ctx: Ctx, slot: Slot): Promise<void> =>
+export const releaseIdempotent = async (ctx: Ctx, slot: IdempotencyScope): Promise<void> =>
   inTransaction(ctx, slot.agentId, async (tx) => {
     await tx
       .deleteFrom('idempotency_keys')
@@ -133,8 +133,8 @@ export const releaseIdempotent = async (ctx: Ctx, slot: Slot): Promise<void> =>
   })
 
 /** Drops what is older than a day; the maintenance job calls it. */
-export const dropOldIdempotencyKeys = async (tx: Tx): Promise<void> => {
-  await sql`delete from idempotency_keys where created_at < pohf_now() - make_interval(hours => ${keepHours})`.execute(
+export const deleteExpiredIdempotencyKeys = async (tx: Tx): Promise<void> => {
+  await sql`delete from idempotency_keys where created_at < pohf_now() - make_interval(hours => ${retentionHours})`.execute(
     tx,
   )
 }

@@ -8,7 +8,7 @@ import { Client } from 'pg'
 import { startNode } from '../../../test/fixtures/processes/child-processes.ts'
 import { makeDatabase } from '../../../test/fixtures/harness.ts'
 import { dumpSchema } from '../../../test/architecture/schema-dump.ts'
-import { until } from '../../../test/fixtures/polling.ts'
+import { pollUntil } from '../../../test/fixtures/polling.ts'
 import { migrate, readMigrations } from './migrate.ts'
 
 const ours = readMigrations()
@@ -76,7 +76,7 @@ test('eight migrations at once, in as many processes, make one schema', async (t
   const program = `import { migrate } from ${JSON.stringify(new URL('migrate.ts', import.meta.url).href)}
     await migrate(${JSON.stringify(url)})`
   const runs = Array.from({ length: 8 }, () => startNode(['--input-type=module', '-e', program], {}))
-  for (const run of runs) assert.equal(await run.ended, 0, run.errors())
+  for (const run of runs) assert.equal(await run.exited, 0, run.errors())
   assert.deepEqual(await dumpSchema(url), reference)
 })
 
@@ -95,7 +95,7 @@ test('a process killed in the middle of a migration leaves nothing of it, and th
   const program = `import { migrate, readMigrations } from ${JSON.stringify(new URL('migrate.ts', import.meta.url).href)}
     await migrate(${JSON.stringify(url)}, readMigrations(new URL(${JSON.stringify(folder.href)})))`
   const run = startNode(['--input-type=module', '-e', program], {})
-  await until('the slow migration runs', async () => {
+  await pollUntil('the slow migration runs', async () => {
     const rows = await query(
       url,
       "select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'",
@@ -103,7 +103,7 @@ test('a process killed in the middle of a migration leaves nothing of it, and th
     return rows.length === 1
   })
   run.child.kill('SIGKILL')
-  assert.equal(await run.ended, 'SIGKILL')
+  assert.equal(await run.exited, 'SIGKILL')
   assert.equal(await hasTable(url, 'slow_a'), false)
   assert.deepEqual((await appliedIn(url)).length, lastNumber)
 

@@ -1,9 +1,9 @@
 import type { Endpoint } from '@pohf/protocol'
 import type { Agent } from './call.ts'
 import type { Ctx } from '../ops/context.ts'
-import { addressKey, makeLimiter, type Limit, type Verdict } from './limits.ts'
+import { networkPrefixOf, makeRateLimiter, type RateLimit, type RateLimitResult } from './limits.ts'
 
-const addressLimits = (ctx: Ctx): Record<NonNullable<Endpoint['limit']>, Limit> => ({
+const addressLimits = (ctx: Ctx): Record<NonNullable<Endpoint['limit']>, RateLimit> => ({
   register: { name: 'register', quota: ctx.config.REGISTER_LIMIT_PER_HOUR, windowSeconds: 3_600 },
   beacon: { name: 'beacon', quota: 300, windowSeconds: 60 },
   tasks: { name: 'tasks', quota: 60, windowSeconds: 60 },
@@ -15,19 +15,19 @@ const addressLimits = (ctx: Ctx): Record<NonNullable<Endpoint['limit']>, Limit> 
 })
 
 /** Counts calls against their limits. Every way into an operation shares one, or the second way would be free. */
-export const makeAdmission = (ctx: Ctx) => {
-  const limiter = makeLimiter(ctx.clock)
+export const makeRateLimits = (ctx: Ctx) => {
+  const limiter = makeRateLimiter(ctx.clock)
   const limits = addressLimits(ctx)
   return {
-    byAddress: (endpoint: Endpoint, address: string): Verdict | undefined =>
+    byAddress: (endpoint: Endpoint, address: string): RateLimitResult | undefined =>
       endpoint.limit && ctx.config.addressLimits
-        ? limiter.take(limits[endpoint.limit], addressKey(address))
+        ? limiter.take(limits[endpoint.limit], networkPrefixOf(address))
         : undefined,
-    byAgent: (agent: Agent): Verdict =>
+    byAgent: (agent: Agent): RateLimitResult =>
       limiter.take(
         { name: 'key', quota: agent.ratePerMinute ?? ctx.config.KEY_LIMIT_PER_MINUTE, windowSeconds: 60 },
         agent.agentId,
       ),
   }
 }
-export type Admission = ReturnType<typeof makeAdmission>
+export type RateLimits = ReturnType<typeof makeRateLimits>

@@ -62,13 +62,13 @@ export type Call<Id extends EndpointId> = {
 export type ResultOf<Id extends EndpointId> = z.input<RowOf<Id>['response']>
 
 /** The bodies of answers besides 200 that are no errors, such as the payment challenge. */
-type AlsoOf<Id extends EndpointId> =
+type AlternateBodyOf<Id extends EndpointId> =
   RowOf<Id> extends { also: infer Schemas extends Record<number, z.ZodType> }
     ? z.input<Schemas[keyof Schemas]>
     : never
 
 /** An answer that is more than a 200 with a JSON body. */
-export class Answer<T> {
+export class ApiResponse<T> {
   readonly body: T
   readonly options: {
     readonly status?: number
@@ -78,7 +78,7 @@ export class Answer<T> {
     /** The same in pieces, for what is too large to be held: each is made when the one before was taken. */
     readonly stream?: { readonly mediaType: string; readonly pieces: AsyncIterable<string> }
   }
-  constructor(body: T, options: Answer<T>['options'] = {}) {
+  constructor(body: T, options: ApiResponse<T>['options'] = {}) {
     this.body = body
     this.options = options
   }
@@ -92,7 +92,9 @@ export const route = <Id extends EndpointId>(
   id: Id,
   handler: (
     call: Call<Id>,
-  ) => Promise<ResultOf<Id> | Answer<ResultOf<Id>> | Answer<AlsoOf<Id>> | Answer<undefined>>,
+  ) => Promise<
+    ResultOf<Id> | ApiResponse<ResultOf<Id>> | ApiResponse<AlternateBodyOf<Id>> | ApiResponse<undefined>
+  >,
 ): Route => ({ id, handler: handler as unknown as Handler })
 
 /** A page for people: a path outside the API that answers text. */
@@ -102,9 +104,9 @@ export type Page = {
     readonly params: Record<string, string>
     readonly query: Record<string, string>
     header(name: string): string | undefined
-  }) => Promise<PageAnswer>
+  }) => Promise<PageResponse>
 }
-export type PageAnswer = {
+export type PageResponse = {
   readonly status?: number
   readonly mediaType: string
   readonly text: string

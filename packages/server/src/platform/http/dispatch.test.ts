@@ -3,17 +3,17 @@ import { test } from 'node:test'
 import { endpoints } from '@pohf/protocol'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import * as agents from '../../agents/index.ts'
-import { makeAdmission } from './admission.ts'
+import { makeRateLimits } from './admission.ts'
 import type { Agent } from './call.ts'
-import { makeDispatcher, type InnerCall } from './dispatch.ts'
+import { makeDispatcher, type InternalCall } from './dispatch.ts'
 
 const harness = await startHarness({ KEY_LIMIT_PER_MINUTE: '30' })
 const { ctx } = harness
 const authenticator = agents.makeAuthenticator(ctx)
 const routes = agents.routes(ctx, authenticator)
-const { dispatch, has } = makeDispatcher({ ctx, endpoints, routes, admission: makeAdmission(ctx) })
+const { dispatch, has } = makeDispatcher({ ctx, endpoints, routes, admission: makeRateLimits(ctx) })
 
-const from = (agent?: Agent, parts: Partial<InnerCall> = {}): InnerCall => ({
+const from = (agent?: Agent, parts: Partial<InternalCall> = {}): InternalCall => ({
   agent,
   address: '127.0.0.1',
   requestId: 'req_inner_0001',
@@ -32,7 +32,7 @@ test('the answer is that of HTTP', async () => {
   assert.deepEqual(inner.body, over.json)
 })
 
-const codeOf = async (call: InnerCall) => {
+const codeOf = async (call: InternalCall) => {
   const { status, body } = await dispatch('agents.profile-update', call)
   return [status, (body as { error: string }).error]
 }
@@ -80,7 +80,7 @@ test('calls count against the limit of the key', async () => {
 
 test('what is not mounted, is for a person, or shows a secret to a key is never dispatched', async () => {
   const { agent } = await newAgent()
-  const empty = makeDispatcher({ ctx, endpoints, routes: [], admission: makeAdmission(ctx) })
+  const empty = makeDispatcher({ ctx, endpoints, routes: [], admission: makeRateLimits(ctx) })
   assert.equal(has('agents.profile'), true)
   assert.equal(empty.has('agents.profile'), false)
   await assert.rejects(empty.dispatch('agents.profile', from(agent)), /not mounted/)
@@ -88,7 +88,7 @@ test('what is not mounted, is for a person, or shows a secret to a key is never 
     ctx,
     endpoints,
     routes: [{ id: 'members.people.me', handler: async () => assert.fail() }],
-    admission: makeAdmission(ctx),
+    admission: makeRateLimits(ctx),
   })
   await assert.rejects(person.dispatch('members.people.me', from(agent)), /person in a browser/)
   await assert.rejects(dispatch('agents.keys.create', from(agent, { body: { scopes: ['work'] } })), /secret/)
@@ -102,7 +102,7 @@ test('a fault shows nothing of itself, and the log has it under the same request
     routes: [
       { id: 'agents.profile', handler: async () => Promise.reject(new Error('the cellar is flooded')) },
     ],
-    admission: makeAdmission(ctx),
+    admission: makeRateLimits(ctx),
   })
   const { status, body } = await broken.dispatch('agents.profile', from(agent))
   assert.equal(status, 500)

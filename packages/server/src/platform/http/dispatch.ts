@@ -1,14 +1,14 @@
 import { operationNameOf, type Endpoint } from '@pohf/protocol'
-import type { Admission } from './admission.ts'
+import type { RateLimits } from './admission.ts'
 import type { Agent, EndpointId, Handler, Route } from './call.ts'
 import type { Ctx } from '../ops/context.ts'
 import { Refusal } from './errors.ts'
-import { callOf, checkCaller, type Incoming } from './http-input.ts'
-import { runOnce, writeAnswer, writeFailure, type Written } from './http-output.ts'
-import type { Verdict } from './limits.ts'
+import { parseCall, authorizeCaller, type IncomingRequest } from './http-input.ts'
+import { runIdempotent, serializeResponse, serializeError, type SerializedResponse } from './http-output.ts'
+import type { RateLimitResult } from './limits.ts'
 
 /** A call from inside the process. Its caller was authenticated before; header names are in lower case. */
-export type InnerCall = {
+export type InternalCall = {
   readonly agent: Agent | undefined
   readonly address: string
   readonly requestId: string
@@ -17,7 +17,7 @@ export type InnerCall = {
   readonly query?: Readonly<Record<string, unknown>>
   readonly headers?: Readonly<Record<string, string>>
 }
-export type Dispatched = {
+export type DispatchResult = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: unknown
@@ -25,20 +25,20 @@ export type Dispatched = {
 
 /** The second way into the operations of the table: what HTTP checks is checked here by the same functions. */
 export type Dispatcher = {
-  readonly dispatch: (id: EndpointId, call: InnerCall) => Promise<Dispatched>
+  readonly dispatch: (id: EndpointId, call: InternalCall) => Promise<DispatchResult>
   readonly has: (id: EndpointId) => boolean
 }
 
-const admit = (verdict: Verdict | undefined): void => {
+const enforceRateLimit = (verdict: RateLimitResult | undefined): void => {
   if (verdict && !verdict.allowed) throw new Refusal('rate_limited', { headers: verdict.headers })
 }
 
-const pathFor = (endpoint: Endpoint, params: InnerCall['params'] = {}): string =>
+const pathFor = (endpoint: Endpoint, params: InternalCall['params'] = {}): string =>
   endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(String(params[name]).toWellFormed()),
   )
 
-const incomingOf = (endpoint: Endpoint, call: InnerCall): Incoming => ({
+const internalRequestOf = (endpoint: Endpoint, call: InternalCall): IncomingRequest => ({
   id: call.requestId,
   ip: call.address,
   url: pathFor(endpoint, call.params),
@@ -53,28 +53,34 @@ const incomingOf = (endpoint: Endpoint, call: InnerCall): Incoming => ({
   keyText: '',
 })
 
-type Parts = {
+type DispatcherOptions = {
   readonly ctx: Ctx
   readonly endpoints: readonly Endpoint[]
   readonly routes: readonly Route[]
-  readonly admission: Admission
+  readonly admission: RateLimits
 }
 
 /** Makes the dispatcher over the rows and their routes. */
-export const makeDispatcher = ({ ctx, endpoints, routes, admission }: Parts): Dispatcher => {
+export const makeDispatcher = ({ ctx, endpoints, routes, admission }: DispatcherOptions): Dispatcher => {
   const find = (id: EndpointId): { endpoint: Endpoint; handler: Handler } | undefined => {
     const endpoint = endpoints.find((row) => row.id === id)
     const route = routes.find((candidate) => candidate.id === id)
     return endpoint && route ? { endpoint, handler: route.handler } : undefined
   }
 
-  const answer = async (endpoint: Endpoint, handler: Handler, call: InnerCall): Promise<Written> => {
-    const request = incomingOf(endpoint, call)
-    admit(admission.byAddress(endpoint, request.ip))
-    checkCaller(endpoint, request.agent)
-    if (request.agent) admit(admission.byAgent(request.agent))
-    const parsed = callOf(endpoint, request)
-    return runOnce({ ctx, endpoint, request }, async () => writeAnswer(endpoint, await handler(parsed)))
+  const execute = async (
+    endpoint: Endpoint,
+    handler: Handler,
+    call: InternalCall,
+  ): Promise<SerializedResponse> => {
+    const request = internalRequestOf(endpoint, call)
+    enforceRateLimit(admission.byAddress(endpoint, request.ip))
+    authorizeCaller(endpoint, request.agent)
+    if (request.agent) enforceRateLimit(admission.byAgent(request.agent))
+    const parsed = parseCall(endpoint, request)
+    return runIdempotent({ ctx, endpoint, request }, async () =>
+      serializeResponse(endpoint, await handler(parsed)),
+    )
   }
 
   return {
@@ -87,8 +93,8 @@ export const makeDispatcher = ({ ctx, endpoints, routes, admission }: Parts): Di
       // A stored answer that shows a secret is sealed by the key's own text, which does not come this way.
       if (endpoint.showsSecret && endpoint.auth !== 'public') throw new Error(`${id} shows a secret`)
       const startedAt = performance.now()
-      const written = await answer(endpoint, handler, call).catch((error: unknown) =>
-        writeFailure(ctx, error, { id: call.requestId, endpoint: operationNameOf(endpoint) }),
+      const written = await execute(endpoint, handler, call).catch((error: unknown) =>
+        serializeError(ctx, error, { id: call.requestId, endpoint: operationNameOf(endpoint) }),
       )
       ctx.metrics.requests.observe(
         { endpoint: operationNameOf(endpoint), status: written.status },

@@ -1,4 +1,4 @@
-import type { PageAnswer } from './call.ts'
+import type { PageResponse } from './call.ts'
 
 /** Text that is safe inside HTML, made only by `html` and `raw`. */
 export class Html {
@@ -29,23 +29,25 @@ export const html = (strings: TemplateStringsArray, ...values: readonly Part[]):
   return new Html(strings.map((text, index) => text + (written[index] ?? '')).join(''))
 }
 
-const policyOf = (images: string): string =>
+const contentSecurityPolicyOf = (images: string): string =>
   `default-src 'none'; style-src 'self'; script-src 'self'; img-src ${images}; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`
 
 /** Scripts, styles and requests only from and to ourselves, nothing inline, in nobody's frame. */
-export const pageHeaders = { 'content-security-policy': policyOf("'self' data:") }
+export const pageHeaders = { 'content-security-policy': contentSecurityPolicyOf("'self' data:") }
 
 /** The same for a page that shows pictures of others: any host, for they are not known before, and only by https. */
-export const picturePageHeaders = { 'content-security-policy': policyOf("'self' data: https:") }
+export const externalImagePageHeaders = {
+  'content-security-policy': contentSecurityPolicyOf("'self' data: https:"),
+}
 
 /** A page that was built beforehand, with places for values and headers of its own. */
 export type Template = (
   values: Readonly<Record<string, string | Html>>,
   headers: Readonly<Record<string, string>>,
-) => PageAnswer
+) => PageResponse
 
 /** A whole page in the house's look. Scripts come only from our own files, so the policy stays strict. */
-export const pageOf = (title: string, body: Html, status = 200, lang = 'en'): PageAnswer => ({
+export const renderPage = (title: string, body: Html, status = 200, lang = 'en'): PageResponse => ({
   status,
   mediaType: 'text/html; charset=utf-8',
   text: html`<!doctype html>

@@ -14,7 +14,7 @@ export type Authenticate = {
 }
 
 /** What of a request an operation may depend on; dispatch makes one without a connection. */
-export type Incoming = Pick<
+export type IncomingRequest = Pick<
   FastifyRequest,
   'id' | 'ip' | 'url' | 'headers' | 'body' | 'query' | 'params' | 'agent' | 'operator' | 'person' | 'keyText'
 >
@@ -25,7 +25,7 @@ const bearerOf = (request: FastifyRequest): string | undefined => {
   return /^bearer +([^ ]+) *$/i.exec(header)?.[1] ?? ''
 }
 
-const missingCode = {
+const missingKeyCodes = {
   bearer: 'missing_api_key',
   operator: 'missing_api_key',
   licensed: 'license_required',
@@ -34,18 +34,18 @@ const missingCode = {
 } as const
 
 /** Refuses who may not call: nobody where a key is needed, or a key that lacks the scope. */
-export const checkCaller = (endpoint: Endpoint, agent: Agent | undefined): void => {
+export const authorizeCaller = (endpoint: Endpoint, agent: Agent | undefined): void => {
   if (endpoint.auth === 'public') return
   if (!agent) {
     if (endpoint.auth === 'optional') return
-    throw new Refusal(missingCode[endpoint.auth])
+    throw new Refusal(missingKeyCodes[endpoint.auth])
   }
   if (endpoint.scope && !agent.scopes.includes(endpoint.scope))
     throw new Refusal('forbidden', { message: `This key lacks the scope "${endpoint.scope}".` })
 }
 
 /** Whether the licensed tier is asked for, so that a missing or bad key is 403 and not 401. */
-const asksLicensed = (endpoint: Endpoint, request: FastifyRequest): boolean => {
+const requestsLicensedTier = (endpoint: Endpoint, request: FastifyRequest): boolean => {
   const query = request.query as Record<string, unknown>
   return (
     endpoint.auth === 'licensed' ||
@@ -68,11 +68,11 @@ export const authenticateRequest = async (
     })
     return
   }
-  const licensed = asksLicensed(endpoint, request)
+  const licensed = requestsLicensedTier(endpoint, request)
   const key = bearerOf(request)
   if (key === undefined) {
     if (licensed) throw new Refusal('license_required')
-    return checkCaller(endpoint, undefined)
+    return authorizeCaller(endpoint, undefined)
   }
   request.keyText = key
   if (endpoint.auth === 'operator') {
@@ -86,7 +86,7 @@ export const authenticateRequest = async (
       error instanceof Refusal && (error.code === 'malformed_api_key' || error.code === 'invalid_api_key')
     throw licensed && badKey ? new Refusal('license_required', { message: error.message }) : error
   }
-  checkCaller(endpoint, request.agent)
+  authorizeCaller(endpoint, request.agent)
 }
 
 const detailsOf = (error: z.ZodError, place: string): Detail[] =>
@@ -113,13 +113,13 @@ export const unknownFields = (endpoint: Endpoint, body: unknown): string[] => {
 }
 
 /** The caller's own key for a call that acts; reading needs none, and on public calls it means nothing. */
-export const idempotencyKeyOf = (endpoint: Endpoint, request: Incoming): string | undefined =>
+export const idempotencyKeyOf = (endpoint: Endpoint, request: IncomingRequest): string | undefined =>
   request.agent && endpoint.method !== 'GET'
     ? readIdempotencyKey(headerOf(request, 'idempotency-key'))
     : undefined
 
 /** The request as an operation sees it: every part parsed by its schema, nothing converted. */
-export const callOf = (endpoint: Endpoint, request: Incoming): Call<EndpointId> =>
+export const parseCall = (endpoint: Endpoint, request: IncomingRequest): Call<EndpointId> =>
   ({
     body: parsePart(endpoint.body, request.body ?? {}, 'body'),
     query: parsePart(endpoint.query, request.query, 'query'),
@@ -135,7 +135,7 @@ export const callOf = (endpoint: Endpoint, request: Incoming): Call<EndpointId> 
   }) as Call<EndpointId>
 
 /** What pages of any site send: as text/plain a browser asks no leave first. */
-const fromPages: ReadonlySet<string> = new Set(['beacon', 'sessions', 'telemetry'])
+const browserLimitGroups: ReadonlySet<string> = new Set(['beacon', 'sessions', 'telemetry'])
 
 /** Anything is read as JSON if it says so, says nothing, or comes from pages; an empty body is {}. Signed text stays text. */
 export const addBodyParser = (app: FastifyInstance): void => {
@@ -146,7 +146,7 @@ export const addBodyParser = (app: FastifyInstance): void => {
     if (request.routeOptions.config.endpoint?.textBody) return done(null, text)
     if (text.trim() === '') return done(null, {})
     const type = headerOf(request, 'content-type')?.split(';')[0]?.trim().toLowerCase() ?? ''
-    const isFromPage = fromPages.has(request.routeOptions.config.endpoint?.limit ?? '')
+    const isFromPage = browserLimitGroups.has(request.routeOptions.config.endpoint?.limit ?? '')
     if (type !== '' && type !== 'application/json' && !type.endsWith('+json') && !isFromPage) {
       return done(new Refusal('unsupported_media_type'))
     }

@@ -1,28 +1,33 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { operationNameOf, type Endpoint } from '@pohf/protocol'
-import { Answer } from './call.ts'
+import { ApiResponse } from './call.ts'
 import type { Ctx } from '../ops/context.ts'
 import { Refusal, errorBodyOf, statusOf } from './errors.ts'
 import { pathOf, securityHeaders, type PathMatcher } from './http-headers.ts'
-import { idempotencyKeyOf, type Incoming } from './http-input.ts'
-import { beginIdempotent, completeIdempotent, releaseIdempotent, type Slot } from '../db/idempotency.ts'
+import { idempotencyKeyOf, type IncomingRequest } from './http-input.ts'
+import {
+  beginIdempotent,
+  completeIdempotent,
+  releaseIdempotent,
+  type IdempotencyScope,
+} from '../db/idempotency.ts'
 
 /** An answer in full, before it is put on a connection. */
-export type Written = {
+export type SerializedResponse = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly mediaType: string
 } & (
   { readonly json: true; readonly body: string } | { readonly json: false; readonly body: string | Readable }
 )
-export type Exchange = { readonly ctx: Ctx; readonly endpoint: Endpoint; readonly request: Incoming }
+export type Exchange = { readonly ctx: Ctx; readonly endpoint: Endpoint; readonly request: IncomingRequest }
 
 const jsonType = 'application/json; charset=utf-8'
 
 /** Writes a result, stripped to its schema: a field that the table does not know never leaves. */
-export const writeAnswer = (endpoint: Endpoint, result: unknown): Written => {
-  const answer = result instanceof Answer ? result : new Answer(result)
+export const serializeResponse = (endpoint: Endpoint, result: unknown): SerializedResponse => {
+  const answer = result instanceof ApiResponse ? result : new ApiResponse(result)
   const { status = 200, headers = {}, raw, stream } = answer.options
   if (raw) return { status, headers, mediaType: raw.mediaType, body: raw.text, json: false }
   if (stream)
@@ -32,7 +37,7 @@ export const writeAnswer = (endpoint: Endpoint, result: unknown): Written => {
   return { status, headers, mediaType: jsonType, body: JSON.stringify(schema.parse(answer.body)), json: true }
 }
 
-const writeRefusal = (ctx: Ctx, requestId: string, refusal: Refusal): Written => {
+const serializeRefusal = (ctx: Ctx, requestId: string, refusal: Refusal): SerializedResponse => {
   const status = statusOf(refusal)
   ctx.metrics.refusals.inc({ code: refusal.code })
   return {
@@ -45,11 +50,11 @@ const writeRefusal = (ctx: Ctx, requestId: string, refusal: Refusal): Written =>
 }
 
 /** Puts an answer on the connection. */
-export const sendWritten = (reply: FastifyReply, written: Written): FastifyReply =>
+export const sendResponse = (reply: FastifyReply, written: SerializedResponse): FastifyReply =>
   reply.code(written.status).headers(written.headers).type(written.mediaType).send(written.body)
 
 /** Never stored: faults of the call itself and of ours. The same key may be used again with the mended call. */
-const passing: ReadonlySet<Refusal['code']> = new Set([
+const unstoredCodes: ReadonlySet<Refusal['code']> = new Set([
   'validation_failed',
   'invalid_json',
   'rate_limited',
@@ -64,30 +69,38 @@ const passing: ReadonlySet<Refusal['code']> = new Set([
 ])
 
 /** Runs the operation once for its Idempotency-Key: a repeat gets the stored answer. */
-export const runOnce = async (exchange: Exchange, run: () => Promise<Written>): Promise<Written> => {
+export const runIdempotent = async (
+  exchange: Exchange,
+  run: () => Promise<SerializedResponse>,
+): Promise<SerializedResponse> => {
   const { ctx, endpoint, request } = exchange
   const { agent } = request
   const key = idempotencyKeyOf(endpoint, request)
   if (!agent || key === undefined) return run()
-  const slot: Slot = { agentId: agent.agentId, method: endpoint.method, path: pathOf(request), key }
+  const slot: IdempotencyScope = {
+    agentId: agent.agentId,
+    method: endpoint.method,
+    path: pathOf(request),
+    key,
+  }
   const stored = await beginIdempotent(ctx, slot, { body: request.body, secret: request.keyText })
   if (stored)
     return { ...stored, headers: { 'idempotent-replayed': 'true' }, mediaType: jsonType, json: true }
-  let answer: Written
+  let answer: SerializedResponse
   try {
     answer = await run()
   } catch (error) {
-    if (!(error instanceof Refusal) || passing.has(error.code)) {
+    if (!(error instanceof Refusal) || unstoredCodes.has(error.code)) {
       await releaseIdempotent(ctx, slot)
       throw error
     }
-    answer = writeRefusal(ctx, request.id, error)
+    answer = serializeRefusal(ctx, request.id, error)
   }
   // A challenge or a pending state asks for the next call, which may carry the same key.
-  const isPassing = answer.status === 202 || (answer.status === 402 && endpoint.also?.[402] !== undefined)
+  const isUnstored = answer.status === 202 || (answer.status === 402 && endpoint.also?.[402] !== undefined)
   const sealWith = endpoint.showsSecret && answer.status === 200 ? { sealWith: request.keyText } : {}
   // The act is done: where its answer cannot be kept, the slot stays taken, so that a repeat at once does not act again.
-  if (answer.json && !isPassing) await completeIdempotent(ctx, slot, { ...answer, ...sealWith })
+  if (answer.json && !isUnstored) await completeIdempotent(ctx, slot, { ...answer, ...sealWith })
   else await releaseIdempotent(ctx, slot)
   return answer
 }
@@ -112,31 +125,35 @@ const asRefusal = (error: unknown): Refusal => {
 }
 
 /** The one place where a code becomes a response; a fault of ours is logged and shows nothing of itself. */
-export const writeFailure = (ctx: Ctx, error: unknown, where: { id: string; endpoint?: string }): Written => {
+export const serializeError = (
+  ctx: Ctx,
+  error: unknown,
+  where: { id: string; endpoint?: string },
+): SerializedResponse => {
   const refusal = asRefusal(error)
   if (refusal.code === 'internal_error') {
     ctx.log.error({ err: error, requestId: where.id, endpoint: where.endpoint }, 'request failed')
   }
-  return writeRefusal(ctx, where.id, refusal)
+  return serializeRefusal(ctx, where.id, refusal)
 }
 
 /** What the router refuses before any hook runs, such as a path that cannot be decoded: the headers come from here. */
-export const writeRouterError = (
+export const sendRouterError = (
   ctx: Ctx,
   error: Error,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void => {
   reply.headers({ ...securityHeaders(ctx), 'x-request-id': request.id })
-  void sendWritten(reply, writeFailure(ctx, error, { id: request.id }))
+  void sendResponse(reply, serializeError(ctx, error, { id: request.id }))
 }
 
-export const addErrors = (app: FastifyInstance, ctx: Ctx, matchers: readonly PathMatcher[]): void => {
+export const addErrorHandlers = (app: FastifyInstance, ctx: Ctx, matchers: readonly PathMatcher[]): void => {
   app.setErrorHandler(async (error, request, reply) => {
     const row = request.routeOptions.config.endpoint
     const endpoint = row && operationNameOf(row)
     const where = { id: request.id, ...(endpoint === undefined ? {} : { endpoint }) }
-    return sendWritten(reply, writeFailure(ctx, error, where))
+    return sendResponse(reply, serializeError(ctx, error, where))
   })
   app.setNotFoundHandler(async (request, reply) => {
     const path = pathOf(request)
@@ -146,6 +163,6 @@ export const addErrors = (app: FastifyInstance, ctx: Ctx, matchers: readonly Pat
     const allow = [...new Set(methods)].join(', ')
     const refusal =
       allow === '' ? new Refusal('not_found') : new Refusal('method_not_allowed', { headers: { allow } })
-    return sendWritten(reply, writeRefusal(ctx, request.id, refusal))
+    return sendResponse(reply, serializeRefusal(ctx, request.id, refusal))
   })
 }

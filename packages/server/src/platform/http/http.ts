@@ -1,14 +1,26 @@
 import { randomBytes } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { operationNameOf, type Endpoint } from '@pohf/protocol'
-import type { Admission } from './admission.ts'
+import type { RateLimits } from './admission.ts'
 import type { Agent, Handler, Operator, Page, Person, Route } from './call.ts'
 import type { Ctx } from '../ops/context.ts'
 import { Refusal } from './errors.ts'
 import { addHeaders, headerOf, matchersOf } from './http-headers.ts'
-import { addBodyParser, authenticateRequest, callOf, unknownFields, type Authenticate } from './http-input.ts'
-import { addErrors, runOnce, sendWritten, writeAnswer, writeRouterError } from './http-output.ts'
-import type { Verdict } from './limits.ts'
+import {
+  addBodyParser,
+  authenticateRequest,
+  parseCall,
+  unknownFields,
+  type Authenticate,
+} from './http-input.ts'
+import {
+  addErrorHandlers,
+  runIdempotent,
+  sendResponse,
+  serializeResponse,
+  sendRouterError,
+} from './http-output.ts'
+import type { RateLimitResult } from './limits.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -25,25 +37,30 @@ declare module 'fastify' {
 }
 
 /** What one listener serves. */
-export type Listener = {
+export type ListenerOptions = {
   readonly ctx: Ctx
   readonly endpoints: readonly Endpoint[]
   readonly routes: readonly Route[]
   readonly pages: readonly Page[]
   readonly authenticate: Authenticate
-  readonly admission: Admission
+  readonly admission: RateLimits
 }
 
 const bodyLimitBytes = 262_144
 const requestIdPattern = /^[A-Za-z0-9_-]{8,64}$/
 
-const admit = (reply: FastifyReply, verdict: Verdict | undefined): void => {
+const enforceRateLimit = (reply: FastifyReply, verdict: RateLimitResult | undefined): void => {
   if (!verdict) return
   reply.headers(verdict.headers)
   if (!verdict.allowed) throw new Refusal('rate_limited')
 }
 
-const mount = (app: FastifyInstance, listener: Listener, endpoint: Endpoint, handler: Handler): void => {
+const mount = (
+  app: FastifyInstance,
+  listener: ListenerOptions,
+  endpoint: Endpoint,
+  handler: Handler,
+): void => {
   const { ctx, admission } = listener
   app.route({
     method: endpoint.method,
@@ -51,24 +68,24 @@ const mount = (app: FastifyInstance, listener: Listener, endpoint: Endpoint, han
     bodyLimit: endpoint.bodyLimitBytes ?? bodyLimitBytes,
     config: { endpoint },
     onRequest: async (request, reply) => {
-      admit(reply, admission.byAddress(endpoint, request.ip))
+      enforceRateLimit(reply, admission.byAddress(endpoint, request.ip))
       await authenticateRequest(listener.authenticate, endpoint, request)
-      if (request.agent) admit(reply, admission.byAgent(request.agent))
+      if (request.agent) enforceRateLimit(reply, admission.byAgent(request.agent))
     },
     handler: async (request, reply) => {
       const exchange = { ctx, endpoint, request }
-      const call = callOf(endpoint, request)
+      const call = parseCall(endpoint, request)
       const unknown = request.agent?.mode === 'test' ? unknownFields(endpoint, request.body) : []
       if (unknown.length > 0) reply.header('x-unknown-fields', unknown.join(', '))
-      return sendWritten(
+      return sendResponse(
         reply,
-        await runOnce(exchange, async () => writeAnswer(endpoint, await handler(call))),
+        await runIdempotent(exchange, async () => serializeResponse(endpoint, await handler(call))),
       )
     },
   })
 }
 
-const isKnown = (ifNoneMatch: string | undefined, etag: string | undefined): boolean =>
+const matchesEtag = (ifNoneMatch: string | undefined, etag: string | undefined): boolean =>
   etag !== undefined &&
   (ifNoneMatch ?? '').split(',').some((known) => known.trim().replace(/^W\//, '') === etag)
 
@@ -80,7 +97,7 @@ export const mountPage = (app: FastifyInstance, page: Page): void => {
       header: (name) => headerOf(request, name),
     })
     reply.headers(answer.headers ?? {})
-    if (isKnown(request.headers['if-none-match'], answer.headers?.['etag'])) return reply.code(304).send()
+    if (matchesEtag(request.headers['if-none-match'], answer.headers?.['etag'])) return reply.code(304).send()
     return reply
       .code(answer.status ?? 200)
       .type(answer.mediaType)
@@ -89,7 +106,7 @@ export const mountPage = (app: FastifyInstance, page: Page): void => {
 }
 
 /** While the listener closes it finishes what it has begun and takes no more. */
-const addClosing = (app: FastifyInstance): void => {
+const addGracefulShutdown = (app: FastifyInstance): void => {
   let closing = false
   app.addHook('preClose', async () => {
     closing = true
@@ -115,7 +132,7 @@ const addLogging = (app: FastifyInstance, ctx: Ctx): void => {
   })
 }
 
-const mountAll = (app: FastifyInstance, listener: Listener): void => {
+const mountAll = (app: FastifyInstance, listener: ListenerOptions): void => {
   for (const endpoint of listener.endpoints) {
     const found = listener.routes.find((candidate) => candidate.id === endpoint.id)
     if (!found) throw new Error(`the table has ${endpoint.id}, but no module mounts it`)
@@ -129,7 +146,7 @@ const mountAll = (app: FastifyInstance, listener: Listener): void => {
 }
 
 /** Builds one listener: every row of the table mounted once, the pages, and nothing else. */
-export const buildListener = (listener: Listener): FastifyInstance => {
+export const buildListener = (listener: ListenerOptions): FastifyInstance => {
   const { ctx } = listener
   const app = Fastify({
     logger: false,
@@ -142,11 +159,11 @@ export const buildListener = (listener: Listener): FastifyInstance => {
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
     // We say it ourselves, in our shape.
     return503OnClosing: false,
-    frameworkErrors: (error, request, reply) => writeRouterError(ctx, error, request, reply),
+    frameworkErrors: (error, request, reply) => sendRouterError(ctx, error, request, reply),
     genReqId: (request) => {
-      const given = request.headers['x-request-id']
-      return typeof given === 'string' && requestIdPattern.test(given)
-        ? given
+      const requestedId = request.headers['x-request-id']
+      return typeof requestedId === 'string' && requestIdPattern.test(requestedId)
+        ? requestedId
         : `req_${randomBytes(12).toString('base64url')}`
     },
   })
@@ -158,8 +175,8 @@ export const buildListener = (listener: Listener): FastifyInstance => {
   const matchers = matchersOf(listener.endpoints)
   addBodyParser(app)
   addHeaders(app, ctx, matchers)
-  addErrors(app, ctx, matchers)
-  addClosing(app)
+  addErrorHandlers(app, ctx, matchers)
+  addGracefulShutdown(app)
   addLogging(app, ctx)
   mountAll(app, listener)
   return app

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addressKey, makeLimiter } from './limits.ts'
+import { networkPrefixOf, makeRateLimiter } from './limits.ts'
 
 const minute = { name: 'key', quota: 3, windowSeconds: 60 }
 const start = () => {
   let ms = Date.UTC(2026, 6)
   return {
-    limiter: makeLimiter({ now: () => new Date(ms) }),
+    limiter: makeRateLimiter({ now: () => new Date(ms) }),
     advance: (by: number) => {
       ms += by
     },
@@ -84,16 +84,16 @@ test('one IPv6 /64 is one client, however its addresses are written', () => {
     '2001:db8:1:2::1%eth0',
     '2001:db8:1:2::192.0.2.1',
   ]
-  for (const address of same) assert.equal(addressKey(address), '2001:db8:1:2::/64', address)
+  for (const address of same) assert.equal(networkPrefixOf(address), '2001:db8:1:2::/64', address)
   for (const other of ['2001:db8:1:3::1', '2001:db8::1:2', '2001:db8:1::2', '::1', 'fe80::1'])
-    assert.notEqual(addressKey(other), '2001:db8:1:2::/64', other)
-  assert.equal(addressKey('::1'), '0:0:0:0::/64')
-  assert.equal(addressKey('1::'), '1:0:0:0::/64')
+    assert.notEqual(networkPrefixOf(other), '2001:db8:1:2::/64', other)
+  assert.equal(networkPrefixOf('::1'), '0:0:0:0::/64')
+  assert.equal(networkPrefixOf('1::'), '1:0:0:0::/64')
 })
 
 test('an IPv4 client is itself, also where a dual-stack socket writes it as IPv6', () => {
-  assert.equal(addressKey('192.0.2.7'), '192.0.2.7')
+  assert.equal(networkPrefixOf('192.0.2.7'), '192.0.2.7')
   for (const mapped of ['::ffff:192.0.2.7', '::FFFF:192.0.2.7', '0:0:0:0:0:ffff:c000:207', '::ffff:c000:207'])
-    assert.equal(addressKey(mapped), '192.0.2.7', mapped)
-  assert.notEqual(addressKey('::ffff:192.0.2.8'), addressKey('::ffff:192.0.2.7'))
+    assert.equal(networkPrefixOf(mapped), '192.0.2.7', mapped)
+  assert.notEqual(networkPrefixOf('::ffff:192.0.2.8'), networkPrefixOf('::ffff:192.0.2.7'))
 })

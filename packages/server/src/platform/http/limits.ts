@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net'
 import type { Clock } from '../ops/clock.ts'
 
-export type Limit = { readonly name: string; readonly quota: number; readonly windowSeconds: number }
-export type Verdict = { readonly allowed: boolean; readonly headers: Record<string, string> }
+export type RateLimit = { readonly name: string; readonly quota: number; readonly windowSeconds: number }
+export type RateLimitResult = { readonly allowed: boolean; readonly headers: Record<string, string> }
 
 /** Windows held at once per process; the oldest goes first, so that a flood of addresses cannot fill memory. */
 const windowsMax = 100_000
@@ -10,7 +10,7 @@ const windowsMax = 100_000
 type Window = { startedAt: number; used: number }
 
 /** One /64 is one subscriber: single IPv6 addresses cost nothing. IPv4 stays itself, also as a dual-stack socket writes it. */
-export const addressKey = (address: string): string => {
+export const networkPrefixOf = (address: string): string => {
   if (!isIPv6(address)) return address
   // URL parsing writes every form of an address in one way.
   const written = new URL(`http://[${address.split('%')[0]}]`).hostname.slice(1, -1)
@@ -27,7 +27,7 @@ export const addressKey = (address: string): string => {
 }
 
 /** Counts requests in fixed windows, in this process. */
-export const makeLimiter = (clock: Clock) => {
+export const makeRateLimiter = (clock: Clock) => {
   const windows = new Map<string, Window>()
 
   const current = (key: string, now: number, windowMs: number): Window => {
@@ -44,7 +44,7 @@ export const makeLimiter = (clock: Clock) => {
   }
 
   return {
-    take: (limit: Limit, key: string): Verdict => {
+    take: (limit: RateLimit, key: string): RateLimitResult => {
       const now = clock.now().getTime()
       const window = current(`${limit.name}:${key}`, now, limit.windowSeconds * 1_000)
       const allowed = window.used < limit.quota
@@ -66,4 +66,4 @@ export const makeLimiter = (clock: Clock) => {
     size: () => windows.size,
   }
 }
-export type Limiter = ReturnType<typeof makeLimiter>
+export type RateLimiter = ReturnType<typeof makeRateLimiter>

@@ -26,7 +26,7 @@ const readMail = (ctx: Ctx, row: OutboxRow): Mail => {
 }
 
 /** The library waits up to ten minutes, but a mail must be sent or given up before its lease of one ends. */
-const patience = {
+const smtpTimeouts = {
   dnsTimeout: 10_000,
   connectionTimeout: 10_000,
   greetingTimeout: 10_000,
@@ -34,7 +34,7 @@ const patience = {
 }
 
 /** A refusal after the text was sent may quote it, and with it a link that is a secret: only its number is kept. */
-const withoutText = (error: unknown): unknown =>
+const redactMailText = (error: unknown): unknown =>
   error instanceof Error && 'command' in error && error.command === 'DATA'
     ? new Error(
         `the mail server refused the text of the mail: ${'responseCode' in error ? String(error.responseCode) : error.name}`,
@@ -45,12 +45,12 @@ const withoutText = (error: unknown): unknown =>
 export const makeMailSender = (ctx: Ctx): ((row: OutboxRow) => Promise<void>) | undefined => {
   const url = ctx.config.SMTP_URL
   if (url === undefined) return undefined
-  const transport = createTransport({ url, ...patience }, { from: ctx.config.MAIL_FROM })
+  const transport = createTransport({ url, ...smtpTimeouts }, { from: ctx.config.MAIL_FROM })
   return async (row) => {
     const mail = readMail(ctx, row)
     // The id makes a second delivery after a crash recognisable.
     await transport.sendMail({ ...mail, messageId: `<${row.outboxId}@pohf>` }).catch((error: unknown) => {
-      throw withoutText(error)
+      throw redactMailText(error)
     })
   }
 }

@@ -6,8 +6,8 @@ import { OutboundRefused, isPublicAddress, send, type OutboundRequest } from './
 
 /** A listener on every address of this machine: whatever the guard lets through arrives here and is counted. */
 type Reply = (request: IncomingMessage, response: ServerResponse) => void
-const hello: Reply = (_, response) => void response.end('hello')
-const canary = { hits: [] as string[], reply: hello }
+const helloReply: Reply = (_, response) => void response.end('hello')
+const canary = { hits: [] as string[], reply: helloReply }
 const server = createServer((request, response) => {
   canary.hits.push(request.url ?? '')
   canary.reply(request, response)
@@ -233,7 +233,7 @@ const withReply = async <T>(reply: Reply, work: () => Promise<T>): Promise<T> =>
   try {
     return await work()
   } finally {
-    canary.reply = hello
+    canary.reply = helloReply
   }
 }
 
@@ -331,13 +331,13 @@ test('what may arrive twice uses its connection again, and is sent once more whe
     for (let n = 0; n < 3; n++) assert.equal((await ask(options)).body, 'hello')
     return new Set(ports).size
   }
-  assert.equal(await connectionsOf({ trust: 'operator', repeatable: true }), 1)
+  assert.equal(await connectionsOf({ trust: 'operator', idempotent: true }), 1)
   assert.equal(await connectionsOf({ trust: 'operator' }), 3)
-  assert.equal(await connectionsOf({ repeatable: true, allowLoopback: true }), 3)
+  assert.equal(await connectionsOf({ idempotent: true, allowLoopback: true }), 3)
 
   ports.length = 0
   closeNext = true
-  assert.equal((await ask({ trust: 'operator', repeatable: true })).body, 'hello')
+  assert.equal((await ask({ trust: 'operator', idempotent: true })).body, 'hello')
   assert.equal(new Set(ports).size, 2)
   // A connection of its own that is closed is a failure, and so is what must not arrive twice.
   closeNext = true

@@ -3,7 +3,7 @@ import http from 'node:http'
 import https from 'node:https'
 import { BlockList, isIP } from 'node:net'
 
-const blocked = new BlockList()
+const nonPublicRanges = new BlockList()
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -23,14 +23,14 @@ for (const [network, prefix] of [
   ['203.0.113.0', 24],
   ['224.0.0.0', 3],
 ] as const)
-  blocked.addSubnet(network, prefix, 'ipv4')
+  nonPublicRanges.addSubnet(network, prefix, 'ipv4')
 for (const [network, prefix] of [
   ['2001::', 23],
   ['2001:db8::', 32],
   ['2002::', 16],
   ['3fff::', 20],
 ] as const)
-  blocked.addSubnet(network, prefix, 'ipv6')
+  nonPublicRanges.addSubnet(network, prefix, 'ipv6')
 /** Everything outside 2000::/3 is special: mapped, NAT64, unique local, link-local, multicast. */
 const globalUnicast = new BlockList()
 globalUnicast.addSubnet('2000::', 3, 'ipv6')
@@ -38,8 +38,8 @@ globalUnicast.addSubnet('2000::', 3, 'ipv6')
 /** Whether an address is on the public internet. */
 export const isPublicAddress = (address: string): boolean => {
   const version = isIP(address)
-  if (version === 4) return !blocked.check(address, 'ipv4')
-  return version === 6 && globalUnicast.check(address, 'ipv6') && !blocked.check(address, 'ipv6')
+  if (version === 4) return !nonPublicRanges.check(address, 'ipv4')
+  return version === 6 && globalUnicast.check(address, 'ipv6') && !nonPublicRanges.check(address, 'ipv6')
 }
 
 export class OutboundRefused extends Error {}
@@ -59,7 +59,7 @@ export type OutboundRequest = {
    * Uses a connection again that an earlier request left open. The other side may close it at that very moment, and then
    * the request is sent once more: only for what may arrive twice.
    */
-  readonly repeatable?: boolean
+  readonly idempotent?: boolean
 }
 export type OutboundResponse = {
   readonly status: number
@@ -77,7 +77,7 @@ export type Lookup = (host: string) => Promise<readonly { readonly address: stri
 const systemLookup: Lookup = (host) => lookup(host, { all: true, verbatim: true })
 
 /** Resolves once and checks every answer, literals included: URL parsing has already normalised odd forms. */
-const resolveChecked = async (find: Lookup, url: URL, request: OutboundRequest): Promise<string> => {
+const resolveAllowedAddress = async (find: Lookup, url: URL, request: OutboundRequest): Promise<string> => {
   const host = hostOf(url)
   const answers = isIP(host) ? [{ address: host }] : await find(host)
   const first = answers[0]
@@ -91,15 +91,16 @@ const resolveChecked = async (find: Lookup, url: URL, request: OutboundRequest):
 }
 
 /** Idle connections are few and go after a while; those that are in use are bounded by their requests. */
-const kept = { keepAlive: true, maxFreeSockets: 16, timeout: 15_000 }
-const httpKept = new http.Agent(kept)
-const httpsKept = new https.Agent(kept)
+const keepAliveOptions = { keepAlive: true, maxFreeSockets: 16, timeout: 15_000 }
+const httpKeepAliveAgent = new http.Agent(keepAliveOptions)
+const httpsKeepAliveAgent = new https.Agent(keepAliveOptions)
 const agentFor = (url: URL, request: OutboundRequest) => {
   // What users point at is reached by a connection of its own, whose peer is checked.
-  if (request.repeatable !== true || request.trust !== 'operator') return false
-  return url.protocol === 'https:' ? httpsKept : httpKept
+  if (request.idempotent !== true || request.trust !== 'operator') return false
+  return url.protocol === 'https:' ? httpsKeepAliveAgent : httpKeepAliveAgent
 }
-const isClosed = (error: Error) => 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
+const isConnectionClosed = (error: Error) =>
+  'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
 
 /** A sender of single requests: to the checked address only, no redirects, bounded in time and size. */
 export const makeSend =
@@ -111,19 +112,19 @@ export const makeSend =
     if (request.trust === 'user' && (url.username || url.password))
       throw new OutboundRefused('credentials in the address')
     const signal = AbortSignal.timeout(request.timeoutMs)
-    const late = Promise.withResolvers<never>()
-    const fail = () => late.reject(signal.reason)
+    const timedOut = Promise.withResolvers<never>()
+    const fail = () => timedOut.reject(signal.reason)
     signal.addEventListener('abort', fail, { once: true })
     // The system's resolver takes no signal, and a dead name server must not outlast the timeout.
-    const address = await Promise.race([resolveChecked(find, url, request), late.promise])
+    const address = await Promise.race([resolveAllowedAddress(find, url, request), timedOut.promise])
     signal.removeEventListener('abort', fail)
     const client = url.protocol === 'https:' ? https : http
-    const exchange = (
+    const sendOnce = (
       agent: http.Agent | false,
       resolve: (response: OutboundResponse) => void,
       reject: (reason: unknown) => void,
     ) => {
-      let answered = false
+      let responseStarted = false
       const outgoing = client.request(
         {
           host: address,
@@ -140,7 +141,7 @@ export const makeSend =
           agent,
         },
         (response) => {
-          answered = true
+          responseStarted = true
           const peer = response.socket.remoteAddress ?? ''
           if (
             request.trust === 'user' &&
@@ -170,12 +171,13 @@ export const makeSend =
       )
       outgoing.on('error', (error) => {
         // Closed while it was idle, so nobody read the request: once more, on a connection of its own.
-        if (outgoing.reusedSocket && !answered && isClosed(error)) exchange(false, resolve, reject)
+        if (outgoing.reusedSocket && !responseStarted && isConnectionClosed(error))
+          sendOnce(false, resolve, reject)
         else reject(error)
       })
       outgoing.end(request.body)
     }
-    return new Promise((resolve, reject) => exchange(agentFor(url, request), resolve, reject))
+    return new Promise((resolve, reject) => sendOnce(agentFor(url, request), resolve, reject))
   }
 
 /** Sends by the machine's own resolver. */

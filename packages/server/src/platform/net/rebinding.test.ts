@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
-import { startNameServer } from '../../../test/fixtures/dns-server.ts'
+import { startDnsServer } from '../../../test/fixtures/dns-server.ts'
 import { OutboundRefused, makeSend, type OutboundRequest } from './outbound.ts'
 
 /** Two places of this machine at one port: where a name leads when it is checked, and where it leads afterwards. */
@@ -42,7 +42,7 @@ const mixtures: Readonly<Record<string, readonly string[]>> = {
   'only-zero.example': ['0.0.0.0'],
   'nothing.example': [],
 }
-const names = await startNameServer(({ name, turn }) => {
+const names = await startDnsServer(({ name, turn }) => {
   // The attack: a good answer to the check, another to whoever asks again.
   if (name === 'rebinds.example') return turn === 1 ? ['127.0.0.1'] : ['127.0.0.2']
   return mixtures[name] ?? []
@@ -61,7 +61,7 @@ const get = (host: string, options: Partial<OutboundRequest> = {}) =>
 test('a name that changes its answer after the check is reached where it was checked, and asked only once', async () => {
   assert.equal((await get('rebinds.example', { allowLoopback: true })).status, 200)
   assert.deepEqual(hits, { checked: 1, canary: 0 })
-  assert.deepEqual(names.asked.toSorted(), ['A rebinds.example', 'AAAA rebinds.example'])
+  assert.deepEqual(names.queries.toSorted(), ['A rebinds.example', 'AAAA rebinds.example'])
   // The name does change: whoever checks and then connects by name, as most clients do, is sent to the canary.
   const [second] = await names.lookup('rebinds.example')
   assert.equal(second?.address, '127.0.0.2')

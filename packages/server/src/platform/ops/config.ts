@@ -30,13 +30,13 @@ const evmAddress = (description: string) =>
     .meta({ description })
 
 /** A host as it stands in an address: IPv6 in brackets. */
-const inUrl = (name: string) => (name.includes(':') ? `[${name}]` : name)
+const bracketIpv6 = (name: string) => (name.includes(':') ? `[${name}]` : name)
 
 const host = (description: string) =>
   z
     .string()
     .refine(
-      (name) => /^[0-9A-Za-z.:_-]+$/.test(name) && URL.canParse(`http://${inUrl(name)}`),
+      (name) => /^[0-9A-Za-z.:_-]+$/.test(name) && URL.canParse(`http://${bracketIpv6(name)}`),
       'must be a host name or address',
     )
     .default('127.0.0.1')
@@ -378,19 +378,19 @@ export const isLoopbackHost = (hostname: string): boolean =>
   /^127(\.\d{1,3}){3}$/.test(hostname)
 
 /** A Unix socket's path has room for about 100 characters; a deep folder gets a short name elsewhere. */
-const socketIn = (dataDir: string): string => {
+const defaultSocketPath = (dataDir: string): string => {
   const path = join(dataDir, 'signer.sock')
   return path.length <= 100
     ? path
     : join(tmpdir(), `pohf-${createHash('sha256').update(path).digest('hex').slice(0, 16)}.sock`)
 }
 
-const signerPlaces = (value: Pick<Settings, 'DATA_DIR' | 'KEYS_DIR' | 'SIGNER_SOCKET'>) => {
+const signerPaths = (value: Pick<Settings, 'DATA_DIR' | 'KEYS_DIR' | 'SIGNER_SOCKET'>) => {
   const dataDir = resolve(value.DATA_DIR)
   return {
     DATA_DIR: dataDir,
     KEYS_DIR: resolve(value.KEYS_DIR ?? join(dataDir, 'keys')),
-    SIGNER_SOCKET: value.SIGNER_SOCKET ?? socketIn(dataDir),
+    SIGNER_SOCKET: value.SIGNER_SOCKET ?? defaultSocketPath(dataDir),
   }
 }
 
@@ -401,15 +401,15 @@ const chainUrlOf = (item: string): [number, string] => {
 
 const withDefaults = (value: Settings): Config => {
   const portNumber = value.PORT ?? 3_000
-  const shownHost = ['0.0.0.0', '::', '127.0.0.1'].includes(value.HOST) ? '127.0.0.1' : value.HOST
-  const baseUrl = (value.BASE_URL ?? `http://${inUrl(shownHost)}:${portNumber}`).replace(/\/+$/, '')
+  const publicHost = ['0.0.0.0', '::', '127.0.0.1'].includes(value.HOST) ? '127.0.0.1' : value.HOST
+  const baseUrl = (value.BASE_URL ?? `http://${bracketIpv6(publicHost)}:${portNumber}`).replace(/\/+$/, '')
   const loopback = isLoopbackHost(new URL(baseUrl).hostname)
   return {
     ...value,
     PORT: portNumber,
     BASE_URL: baseUrl,
     OPERATOR_PORT: value.OPERATOR_PORT ?? (portNumber === 0 ? 0 : portNumber + 1),
-    ...signerPlaces(value),
+    ...signerPaths(value),
     EVM_RPC_URLS: new Map(value.EVM_RPC_URLS.map(chainUrlOf)),
     BINDING_TOKENS: Map.groupBy(value.BINDING_TOKENS.map(tokenOf), ({ chainId }) => chainId),
     loopback,
@@ -460,11 +460,11 @@ const tokenFaults = (given: Record<string, string | undefined>): string[] =>
         .map((name) => `${name} is required where SIGNER_BACKEND is pkcs11`)
     : []
 
-type Faults = (given: Record<string, string | undefined>) => string[]
-const read = <T extends z.ZodObject>(
+type SettingsCheck = (given: Record<string, string | undefined>) => string[]
+const parseSettings = <T extends z.ZodObject>(
   schema: T,
   environment: NodeJS.ProcessEnv,
-  moreFaults: Faults,
+  checkCombination: SettingsCheck,
 ): z.output<T> => {
   // An empty variable counts as unset.
   const given = Object.fromEntries(
@@ -475,7 +475,7 @@ const read = <T extends z.ZodObject>(
     const name = String(issue.path[0])
     return given[name] === undefined ? `${name} is required` : `${name} ${issue.message}`
   })
-  const faults = [...single, ...moreFaults(given)]
+  const faults = [...single, ...checkCombination(given)]
   if (!parsed.success || faults.length > 0) throw new ConfigFaults(faults)
   return parsed.data
 }
@@ -483,7 +483,7 @@ const read = <T extends z.ZodObject>(
 /** Reads and checks the settings. */
 export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config =>
   withDefaults(
-    read(settings, environment, (given) => [
+    parseSettings(settings, environment, (given) => [
       ...portFaults(given),
       ...payToFaults(given),
       ...settlementFaults(given),
@@ -505,7 +505,7 @@ const signerSettings = settings.pick({
 
 /** The signer knows no database: it asks for nothing but its own settings. */
 export const readSignerConfig = (environment: NodeJS.ProcessEnv = process.env) => {
-  const value = read(signerSettings, environment, tokenFaults)
-  return { ...value, ...signerPlaces(value) }
+  const value = parseSettings(signerSettings, environment, tokenFaults)
+  return { ...value, ...signerPaths(value) }
 }
 export type SignerConfig = ReturnType<typeof readSignerConfig>

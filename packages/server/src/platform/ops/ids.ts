@@ -11,17 +11,17 @@ const encodeTime = (ms: number): string => {
 }
 
 /** Random bytes are drawn from the system in stock: one call for each id would cost more than the id. */
-const stock = Buffer.alloc(8_192)
-let used = stock.length
+const randomPool = Buffer.alloc(8_192)
+let poolOffset = randomPool.length
 const randomText = (length: number): string => {
-  if (used + length > stock.length) {
-    randomFillSync(stock)
-    used = 0
+  if (poolOffset + length > randomPool.length) {
+    randomFillSync(randomPool)
+    poolOffset = 0
   }
   let text = ''
-  for (const end = used + length; used < end; used++) {
-    text += base32Alphabet[stock.readUInt8(used) & 31]
-    stock[used] = 0
+  for (const end = poolOffset + length; poolOffset < end; poolOffset++) {
+    text += base32Alphabet[randomPool.readUInt8(poolOffset) & 31]
+    randomPool[poolOffset] = 0
   }
   return text
 }
@@ -32,7 +32,7 @@ export type Ids = {
   /** 256 random bits as base64url: nonces, tokens, secrets. */
   token(): string
   /** Evenly from 0 up to 1: spreads waits, so that many do not come at once. */
-  fraction(): number
+  randomFraction(): number
 }
 
 export const makeIds = (cell: string, clock: Clock): Ids => ({
@@ -41,5 +41,5 @@ export const makeIds = (cell: string, clock: Clock): Ids => ({
     return `${prefix}${cell}${time}${randomText(idPrefixes[prefix].long ? 26 : 16)}`
   },
   token: () => randomBytes(32).toString('base64url'),
-  fraction: () => randomInt(2 ** 32) / 2 ** 32,
+  randomFraction: () => randomInt(2 ** 32) / 2 ** 32,
 })

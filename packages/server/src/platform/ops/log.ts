@@ -16,18 +16,18 @@ const secretFields = [
   'connectionString',
 ]
 
-const everywhere = secretFields.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`])
+const redactedPaths = secretFields.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`])
 
 /** Keys and secrets that reach a line inside a longer text, such as a library's error message. */
 const keyPattern = /(svc_(?:live|test|op)_|[sr]k_(?:live|test)_|whsec_)[0-9A-Za-z_+/=-]+/g
 
 export type { Logger }
 
-export const makeLog = (level: string, destination?: DestinationStream): Logger => {
+export const makeLogger = (level: string, destination?: DestinationStream): Logger => {
   const options = {
     level,
     base: null,
-    redact: { paths: everywhere, censor: '[secret]' },
+    redact: { paths: redactedPaths, censor: '[secret]' },
     hooks: { streamWrite: (line: string) => line.replace(keyPattern, '$1[secret]') },
   }
   return destination ? pino(options, destination) : pino(options)

@@ -32,7 +32,7 @@ test('eight processes that start at once make one secret, whole and readable by 
   )
   writeFileSync(go, '')
   assert.deepEqual(
-    await Promise.all(runs.map((run) => run.ended)),
+    await Promise.all(runs.map((run) => run.exited)),
     runs.map(() => 0),
   )
   const derived = runs.map((run) => run.out().replace('ready ', ''))

@@ -60,7 +60,7 @@ const masterBytes = 32
  * Reads a file that holds a secret, or makes it once, mode 0600. Several processes may start at the same time:
  * the file appears whole by link(2), and whoever comes second reads the first one's.
  */
-export const readOrMake = (folder: string, name: string, make: () => string): string => {
+export const readOrCreateSecretFile = (folder: string, name: string, make: () => string): string => {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const path = join(folder, name)
   try {
@@ -68,21 +68,21 @@ export const readOrMake = (folder: string, name: string, make: () => string): st
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw error
   }
-  const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
-  writeFileSync(draft, make(), { mode: 0o600, flush: true })
+  const temporaryPath = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
+  writeFileSync(temporaryPath, make(), { mode: 0o600, flush: true })
   try {
-    linkSync(draft, path)
+    linkSync(temporaryPath, path)
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error
   } finally {
-    unlinkSync(draft)
+    unlinkSync(temporaryPath)
   }
   return readFileSync(path, 'utf8')
 }
 
 /** The master secret of this deployment, made at the first start. */
 export const loadSecrets = (dataDir: string): Secrets => {
-  const master = readOrMake(
+  const master = readOrCreateSecretFile(
     dataDir,
     'master.key',
     () => `${randomBytes(masterBytes).toString('base64url')}\n`,

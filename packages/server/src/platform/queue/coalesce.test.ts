@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { makeCoalescer, runBisected, type Outcome } from './coalesce.ts'
 
 /** A run that is held up until it is let go, and remembers what it was given. */
-const heldUp = () => {
+const deferredRun = () => {
   const batches: number[][] = []
   const gates: (() => void)[] = []
   const run = async (items: readonly number[]): Promise<Outcome<number>[]> => {
@@ -13,43 +13,43 @@ const heldUp = () => {
   }
   return { batches, run, letGo: () => gates.shift()?.() }
 }
-const turn = () => new Promise((resolve) => setImmediate(resolve))
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 const full = () => new Error('full')
 
 test('one call alone leaves at once; what comes while two batches are under way leaves together', async () => {
-  const { batches, run, letGo } = heldUp()
-  const add = makeCoalescer({ run, batchMax: 3, inFlightMax: 2, waitingMax: 100, full })
+  const { batches, run, letGo } = deferredRun()
+  const add = makeCoalescer({ run, batchMax: 3, inFlightMax: 2, waitingMax: 100, fullError: full })
   const first = add(1)
-  await turn()
+  await nextTurn()
   const second = add(2)
-  await turn()
+  await nextTurn()
   assert.deepEqual(batches, [[1], [2]])
   const rest = [3, 4, 5, 6].map(add)
-  await turn()
+  await nextTurn()
   assert.deepEqual(batches, [[1], [2]], 'no third batch while two are under way')
   letGo()
   assert.equal(await first, 2)
-  await turn()
+  await nextTurn()
   assert.deepEqual(batches, [[1], [2], [3, 4, 5]])
   for (let n = 0; n < 3; n++) {
     letGo()
-    await turn()
+    await nextTurn()
   }
   assert.equal(await second, 4)
   assert.deepEqual(await Promise.all(rest), [6, 8, 10, 12])
 })
 
 test('who comes when too many wait is refused at once', async () => {
-  const { run, letGo } = heldUp()
-  const add = makeCoalescer({ run, batchMax: 1, inFlightMax: 1, waitingMax: 2, full })
+  const { run, letGo } = deferredRun()
+  const add = makeCoalescer({ run, batchMax: 1, inFlightMax: 1, waitingMax: 2, fullError: full })
   const one = add(1)
-  await turn()
+  await nextTurn()
   const waiting = [add(2), add(3)]
   await assert.rejects(add(4), /full/)
   for (let n = 0; n < 3; n++) {
     letGo()
-    await turn()
-    await turn()
+    await nextTurn()
+    await nextTurn()
   }
   assert.deepEqual(await Promise.all([one, ...waiting]), [2, 4, 6])
 })
@@ -63,7 +63,7 @@ test('each call gets its own outcome, and a run that throws fails its batch and 
     batchMax: 2,
     inFlightMax: 1,
     waitingMax: 10,
-    full,
+    fullError: full,
   })
   const results = await Promise.allSettled([1, -1, 13, 4, 5].map(add))
   assert.deepEqual(

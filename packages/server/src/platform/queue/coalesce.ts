@@ -8,19 +8,19 @@ type Options<In, Out> = {
   readonly inFlightMax: number
   /** Whoever comes when so many wait is refused by `full`. */
   readonly waitingMax: number
-  readonly full: () => Error
+  readonly fullError: () => Error
 }
-type Waiting<In, Out> = {
+type PendingItem<In, Out> = {
   readonly item: In
   readonly resolve: (value: Out) => void
   readonly reject: (reason: unknown) => void
 }
 
-const settle = <In, Out>(batch: readonly Waiting<In, Out>[], outcomes: readonly Outcome<Out>[]): void => {
+const settle = <In, Out>(batch: readonly PendingItem<In, Out>[], outcomes: readonly Outcome<Out>[]): void => {
   for (const [index, { resolve, reject }] of batch.entries()) {
     const outcome = outcomes[index]
     if (outcome && 'value' in outcome) resolve(outcome.value)
-    else reject(outcome ? outcome.error : new Error('a batch gave no answer for an item'))
+    else reject(outcome ? outcome.error : new Error('the batch returned no outcome for an item'))
   }
 }
 
@@ -29,7 +29,7 @@ const settle = <In, Out>(batch: readonly Waiting<In, Out>[], outcomes: readonly 
  * way, so one call alone waits for nobody, and batches grow as the load does.
  */
 export const makeCoalescer = <In, Out>(options: Options<In, Out>): ((item: In) => Promise<Out>) => {
-  const waiting: Waiting<In, Out>[] = []
+  const waiting: PendingItem<In, Out>[] = []
   let inFlight = 0
   let scheduled = false
 
@@ -54,7 +54,7 @@ export const makeCoalescer = <In, Out>(options: Options<In, Out>): ((item: In) =
   }
 
   return (item) => {
-    if (waiting.length >= options.waitingMax) return Promise.reject(options.full())
+    if (waiting.length >= options.waitingMax) return Promise.reject(options.fullError())
     return new Promise((resolve, reject) => {
       waiting.push({ item, resolve, reject })
       if (scheduled || inFlight >= options.inFlightMax) return
@@ -72,14 +72,14 @@ export const makeCoalescer = <In, Out>(options: Options<In, Out>): ((item: In) =
 export const runBisected = async <In, Out>(
   items: readonly In[],
   run: (items: readonly In[]) => Promise<readonly Outcome<Out>[]>,
-  spares: (error: unknown) => boolean,
+  failsWholeBatch: (error: unknown) => boolean,
 ): Promise<readonly Outcome<Out>[]> => {
   try {
     return await run(items)
   } catch (error) {
-    if (items.length <= 1 || spares(error)) return items.map(() => ({ error }))
+    if (items.length <= 1 || failsWholeBatch(error)) return items.map(() => ({ error }))
     const middle = Math.ceil(items.length / 2)
-    const first = await runBisected(items.slice(0, middle), run, spares)
-    return [...first, ...(await runBisected(items.slice(middle), run, spares))]
+    const first = await runBisected(items.slice(0, middle), run, failsWholeBatch)
+    return [...first, ...(await runBisected(items.slice(middle), run, failsWholeBatch))]
   }
 }

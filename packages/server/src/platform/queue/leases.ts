@@ -6,7 +6,7 @@ type Queue = {
   readonly table: string
   readonly id: string
   /** A further condition, such as the topic. */
-  readonly only?: RawBuilder<unknown>
+  readonly condition?: RawBuilder<unknown>
   readonly limit: number
   readonly leaseSeconds: number
 }
@@ -19,7 +19,7 @@ type Queue = {
 export const claimDue = async <Row>(tx: Tx, queue: Queue): Promise<Row[]> => {
   const table = sql.table(queue.table)
   const id = sql.ref(queue.id)
-  const only = queue.only ?? sql`true`
+  const only = queue.condition ?? sql`true`
   const { rows } = await sql<Row>`
     update ${table} set due_at = pohf_now() + make_interval(secs => ${queue.leaseSeconds}), attempts = attempts + 1
     where (agent_id, ${id}) in (
@@ -34,7 +34,7 @@ export const claimDue = async <Row>(tx: Tx, queue: Queue): Promise<Row[]> => {
  * The look-up of each key stands by itself: a queue's figures are always out of date, and joined as a whole PostgreSQL
  * reads all that waits once for every key: finding 100 keys among 1,600 took 270 ms, and takes 1 to 3 like this.
  */
-export const claimGiven = async <Row>(
+export const claimByKeys = async <Row>(
   tx: Tx,
   queue: Omit<Queue, 'limit'>,
   keys: readonly { readonly agentId: string; readonly id: string }[],
@@ -49,7 +49,7 @@ export const claimGiven = async <Row>(
       lateral (
         select due.agent_id, due.${id} as id from ${table} due
         where due.agent_id = given.agent_id and due.${id} = given.id and due.due_at <= pohf_now()
-          and ${queue.only ?? sql`true`}
+          and ${queue.condition ?? sql`true`}
         limit 1 for update skip locked) found) claimed
     where queue.agent_id = claimed.agent_id and queue.${id} = claimed.id
     returning queue.*`.execute(tx)

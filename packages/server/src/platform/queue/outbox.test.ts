@@ -28,7 +28,7 @@ const rowsLeft = async () => {
 }
 const clear = () => harness.owner.query('delete from outbox')
 const failing: OutboxHandler = {
-  before: async () => {
+  beforeTransaction: async () => {
     throw new Error('the server is away')
   },
 }
@@ -37,11 +37,11 @@ await clear()
 test('a row is done once and gone', async () => {
   await add(3)
   const done: unknown[] = []
-  const taken = await drain({ before: async (row) => void done.push(row.payload) })
+  const taken = await drain({ beforeTransaction: async (row) => void done.push(row.payload) })
   assert.equal(taken, 3)
   assert.equal(done.length, 3)
   assert.deepEqual(await rowsLeft(), [])
-  assert.equal(await drain({ before: async () => assert.fail() }), 0)
+  assert.equal(await drain({ beforeTransaction: async () => assert.fail() }), 0)
 })
 
 test('a row that fails is tried again, after a wait that grows up to half an hour, and never lost', async () => {
@@ -53,7 +53,7 @@ test('a row that fails is tried again, after a wait that grows up to half an hou
     assert.equal(row?.attempts, attempt)
     assert.equal(row.last_error, 'the server is away')
     waits.push(Math.round(row.wait))
-    assert.equal(await drain({ before: async () => assert.fail('too early') }), 0)
+    assert.equal(await drain({ beforeTransaction: async () => assert.fail('too early') }), 0)
     await harness.advance(row.wait * 1_000 + 100)
   }
   assert.deepEqual(waits, [5, 25, 125, 625, 1_800, 1_800, 1_800, 1_800])
@@ -65,7 +65,7 @@ test('one row that fails holds up no other', async () => {
   await add(5)
   const done: unknown[] = []
   await drain({
-    before: async (row) => {
+    beforeTransaction: async (row) => {
       if ((row.payload as { n: number }).n === 2) throw new Error('only this one')
       done.push(row.payload)
     },
@@ -75,7 +75,7 @@ test('one row that fails holds up no other', async () => {
   await clear()
 })
 
-const insert: NonNullable<OutboxHandler['within']> = async (tx) => {
+const insert: NonNullable<OutboxHandler['withinTransaction']> = async (tx) => {
   await tx.insertInto('platform_partitioned').values({ table_name: 'within', keep_months: 1 }).execute()
 }
 
@@ -85,7 +85,7 @@ test('what a row does within its transaction happens with its removal, or not at
     (await harness.owner.query("select from platform_partitioned where table_name = 'within'")).rowCount
   await harness.owner.query('grant insert on platform_partitioned to pohf_app')
   await drain({
-    within: async (tx, row) => {
+    withinTransaction: async (tx, row) => {
       await insert(tx, row)
       throw new Error('after the insert')
     },
@@ -93,7 +93,7 @@ test('what a row does within its transaction happens with its removal, or not at
   assert.equal(await seen(), 0)
   assert.equal((await rowsLeft()).length, 1)
   await harness.advance(6_000)
-  await drain({ within: insert })
+  await drain({ withinTransaction: insert })
   assert.equal(await seen(), 1)
   assert.deepEqual(await rowsLeft(), [])
   await harness.owner.query("delete from platform_partitioned where table_name = 'within'")
@@ -122,7 +122,7 @@ test('four workers at once do each of 300 rows exactly once', async () => {
   await add(300)
   const done = new Map<string, number>()
   const handler: OutboxHandler = {
-    before: async (row) => void done.set(row.outboxId, (done.get(row.outboxId) ?? 0) + 1),
+    beforeTransaction: async (row) => void done.set(row.outboxId, (done.get(row.outboxId) ?? 0) + 1),
   }
   const worker = async (ctx: typeof other) => {
     while ((await drain(handler, ctx)) > 0);
@@ -139,12 +139,12 @@ const stuckWorker = async (finish: (row: OutboxRow) => Promise<void> = async () 
   const release = Promise.withResolvers<void>()
   const effects: string[] = []
   const run = drain({
-    before: async (row) => {
+    beforeTransaction: async (row) => {
       claimed.resolve()
       await release.promise
       await finish(row)
     },
-    within: async () => void effects.push('stuck'),
+    withinTransaction: async () => void effects.push('stuck'),
   })
   await claimed.promise
   return { effects, letGo: () => (release.resolve(), run) }
@@ -154,10 +154,10 @@ test('a row of a worker that died waits for its lease and goes to another', asyn
   await add(1)
   const dead = await stuckWorker()
   await harness.advance(59_000)
-  assert.equal(await drain({ before: async () => assert.fail('its lease still runs') }, other), 0)
+  assert.equal(await drain({ beforeTransaction: async () => assert.fail('its lease still runs') }, other), 0)
   await harness.advance(2_000)
   const taken: number[] = []
-  assert.equal(await drain({ before: async (row) => void taken.push(row.attempts) }, other), 1)
+  assert.equal(await drain({ beforeTransaction: async (row) => void taken.push(row.attempts) }, other), 1)
   assert.deepEqual(taken, [2])
   assert.deepEqual(await rowsLeft(), [])
   await dead.letGo()
@@ -197,12 +197,12 @@ test('a batch that takes longer than its lease leaves the rest to the next claim
   const sent: unknown[] = []
   let byOther = 0
   await drain({
-    before: async (row) => {
+    beforeTransaction: async (row) => {
       sent.push(row.outboxId)
       // The first mail of the batch takes a minute; meanwhile another worker claims all that is due.
       if (sent.length > 1) return
       await harness.advance(61_000)
-      byOther = await drain({ before: async (taken) => void sent.push(taken.outboxId) }, other)
+      byOther = await drain({ beforeTransaction: async (taken) => void sent.push(taken.outboxId) }, other)
     },
   })
   assert.equal(byOther, 3)
@@ -221,7 +221,7 @@ test('an event and its work appear together, with the same envelope', async () =
   ])
   assert.deepEqual(events, [{ type: 'agent.registered', data: { agentId } }])
   const seen: OutboxRow[] = []
-  await drainOutbox(harness.ctx, 'event', { within: async (_tx, rows) => void seen.push(...rows) })
+  await drainOutbox(harness.ctx, 'event', { withinTransaction: async (_tx, rows) => void seen.push(...rows) })
   assert.equal(seen.length, 1)
   const [{ payload } = { payload: undefined }] = seen
   const { envelope } = payload as { envelope: Record<string, unknown> }

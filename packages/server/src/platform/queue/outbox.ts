@@ -120,7 +120,7 @@ export const enqueue = async (
 const batchMax = 100
 const leaseSeconds = 60
 /** 5 s, 25 s, 2 min, 10 min, then every 30 min: a mail server may be away for days. */
-const waitSeconds = (attempts: number) => Math.min(1_800, 5 ** Math.min(attempts, 5))
+const retryDelaySeconds = (attempts: number) => Math.min(1_800, 5 ** Math.min(attempts, 5))
 
 const claim = async (ctx: Ctx, topic: Topic): Promise<OutboxRow[]> =>
   inTransaction(ctx, 'system', async (tx) => {
@@ -129,7 +129,7 @@ const claim = async (ctx: Ctx, topic: Topic): Promise<OutboxRow[]> =>
       {
         table: 'outbox',
         id: 'outbox_id',
-        only: sql`topic = ${topic}`,
+        condition: sql`topic = ${topic}`,
         limit: batchMax,
         leaseSeconds,
       },
@@ -143,7 +143,7 @@ const claim = async (ctx: Ctx, topic: Topic): Promise<OutboxRow[]> =>
   })
 
 /** Removes rows that are done and returns them, without those whose lease ran out and that another worker has now. */
-const finish = async (tx: Tx, rows: readonly OutboxRow[]): Promise<OutboxRow[]> => {
+const deleteClaimed = async (tx: Tx, rows: readonly OutboxRow[]): Promise<OutboxRow[]> => {
   const { rows: removed } = await sql<{ outbox_id: string }>`
     delete from outbox where (agent_id, outbox_id, attempts) in (
       select * from unnest(${rows.map((row) => row.agentId)}::text[], ${rows.map((row) => row.outboxId)}::text[],
@@ -153,11 +153,11 @@ const finish = async (tx: Tx, rows: readonly OutboxRow[]): Promise<OutboxRow[]> 
   return rows.filter((row) => ids.has(row.outboxId))
 }
 
-const postpone = async (tx: Tx, row: OutboxRow, reason: string): Promise<void> => {
+const scheduleRetry = async (tx: Tx, row: OutboxRow, reason: string): Promise<void> => {
   await tx
     .updateTable('outbox')
     .set({
-      due_at: sql<Date>`${now()} + make_interval(secs => ${waitSeconds(row.attempts)})`,
+      due_at: sql<Date>`${now()} + make_interval(secs => ${retryDelaySeconds(row.attempts)})`,
       last_error: reason.slice(0, 500),
     })
     .where('agent_id', '=', row.agentId)
@@ -171,18 +171,18 @@ const postpone = async (tx: Tx, row: OutboxRow, reason: string): Promise<void> =
  * Without `before` a batch goes in one transaction.
  */
 export type OutboxHandler = {
-  readonly before?: (row: OutboxRow) => Promise<void>
-  readonly within?: (tx: Tx, rows: readonly OutboxRow[]) => Promise<void>
+  readonly beforeTransaction?: (row: OutboxRow) => Promise<void>
+  readonly withinTransaction?: (tx: Tx, rows: readonly OutboxRow[]) => Promise<void>
 }
 
 /** Removes and handles rows in one transaction; those whose lease ran out are left to who has them now. */
-const finishTogether = async (
+const completeBatch = async (
   ctx: Ctx,
   rows: readonly OutboxRow[],
-  within: OutboxHandler['within'],
+  within: OutboxHandler['withinTransaction'],
 ): Promise<void> =>
   inTransaction(ctx, 'system', async (tx) => {
-    const removed = await finish(tx, rows)
+    const removed = await deleteClaimed(tx, rows)
     if (removed.length > 0) await within?.(tx, removed)
   })
 
@@ -190,28 +190,28 @@ const finishTogether = async (
 export const drainOutbox = async (ctx: Ctx, topic: Topic, handler: OutboxHandler): Promise<number> => {
   const claimedAt = ctx.clock.now().getTime()
   const rows = await claim(ctx, topic)
-  if (!handler.before && rows.length > 1) {
+  if (!handler.beforeTransaction && rows.length > 1) {
     try {
-      await finishTogether(ctx, rows, handler.within)
+      await completeBatch(ctx, rows, handler.withinTransaction)
       return rows.length
     } catch (error) {
       // One bad row must not hold up the others: each is tried by itself below.
-      ctx.log.warn({ topic, err: error }, 'a batch of the outbox failed; its rows are taken one by one')
+      ctx.log.warn({ topic, err: error }, 'outbox batch failed; its rows are retried one by one')
     }
   }
   for (const row of rows) {
     // The rest of a slow batch is left to its next claim: half-way through the lease another worker is near.
     if (ctx.clock.now().getTime() - claimedAt > leaseSeconds * 500) break
     try {
-      await handler.before?.(row)
-      await finishTogether(ctx, [row], handler.within)
+      await handler.beforeTransaction?.(row)
+      await completeBatch(ctx, [row], handler.withinTransaction)
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       ctx.log.warn(
         { topic, outboxId: row.outboxId, attempts: row.attempts, reason },
-        'outbox row failed; it will be tried again',
+        'outbox row failed; it will be retried',
       )
-      await inTransaction(ctx, 'system', (tx) => postpone(tx, row, reason))
+      await inTransaction(ctx, 'system', (tx) => scheduleRetry(tx, row, reason))
     }
   }
   return rows.length
@@ -233,7 +233,7 @@ export const measureOutbox = async (ctx: Ctx): Promise<void> => {
 }
 
 /** Erasure: what was told about a subject is emptied; that something was told stays. Names the events. */
-export const forgetEvents = async (tx: Tx, agentId: string, subject: string): Promise<string[]> => {
+export const eraseEvents = async (tx: Tx, agentId: string, subject: string): Promise<string[]> => {
   const rows = await tx
     .updateTable('events')
     .set({ subject: 'erased', data: '{}' })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from '../../../test/fixtures/harness.ts'
-import { until } from '../../../test/fixtures/polling.ts'
+import { pollUntil } from '../../../test/fixtures/polling.ts'
 import { startWorker } from './worker.ts'
 
 const harness = await startHarness()
@@ -12,7 +12,7 @@ test('a duty runs again at once while there is work, and rests when there is non
   const worker = startWorker(harness.ctx, [
     { name: 'busy', everyMs: 3_600_000, run: async () => (runs++, backlog.shift() ?? 0) },
   ])
-  await until('the backlog is done', async () => runs === 4)
+  await pollUntil('the backlog is done', async () => runs === 4)
   await worker.stop()
   assert.equal(runs, 4, 'after nothing was left it rested')
 })
@@ -31,9 +31,9 @@ test('a duty that fails is logged, goes on after a while, and takes no other wit
     },
     { name: 'sound', everyMs: 10, run: async () => (ran.sound++, 0) },
   ])
-  await until('the sound one goes on', async () => ran.sound >= 5)
+  await pollUntil('the sound one goes on', async () => ran.sound >= 5)
   assert.equal(ran.broken, 1)
-  await until('the broken one goes on', async () => ran.broken >= 2)
+  await pollUntil('the broken one goes on', async () => ran.broken >= 2)
   await worker.stop()
   assert.ok(harness.lines.some((line) => line.includes('planted fault') && line.includes('"duty":"broken"')))
 })

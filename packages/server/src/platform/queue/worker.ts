@@ -1,7 +1,7 @@
 import type { Ctx } from '../ops/context.ts'
 
 /** One kind of background work: does a batch and says how many items it took. */
-export type Duty = {
+export type Job = {
   readonly name: string
   readonly everyMs: number
   readonly run: () => Promise<number>
@@ -11,13 +11,13 @@ export type Duty = {
 
 export type Worker = { readonly stop: () => Promise<void> }
 
-const errorWaitMs = 2_000
+const errorBackoffMs = 2_000
 
 /**
  * Runs every duty in a loop of its own until stopped: at once again while there is work, else after `everyMs`.
  * A duty that throws waits and goes on; it never takes the others with it.
  */
-export const startWorker = (ctx: Ctx, duties: readonly Duty[]): Worker => {
+export const startWorker = (ctx: Ctx, duties: readonly Job[]): Worker => {
   const stopping = new AbortController()
   const pause = (ms: number) =>
     new Promise<void>((resolve) => {
@@ -29,14 +29,14 @@ export const startWorker = (ctx: Ctx, duties: readonly Duty[]): Worker => {
         resolve()
       }
     })
-  const loop = async (duty: Duty) => {
+  const loop = async (duty: Job) => {
     while (!stopping.signal.aborted) {
       try {
-        const taken = await duty.run()
-        if (taken === 0) await pause(duty.everyMs)
+        const processed = await duty.run()
+        if (processed === 0) await pause(duty.everyMs)
       } catch (error) {
-        ctx.log.error({ err: error, duty: duty.name }, 'a background duty failed; it goes on')
-        await pause(errorWaitMs)
+        ctx.log.error({ err: error, duty: duty.name }, 'background job failed')
+        await pause(errorBackoffMs)
       }
     }
   }

@@ -2,20 +2,24 @@ import type { TelemetryRecord } from '@pohf/protocol/telemetry'
 import type { Ctx } from '../../platform/ops/context.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import type { Rule, SignedChunk } from './chain.ts'
-import { stepRecording, type Recording } from './state.ts'
+import type { ChunkRule, SignedChunk } from './chain.ts'
+import { advanceRecording, type Recording } from './state.ts'
 import { leafOf, openSubjectKey, recordKey, sealRecord } from './records.ts'
 import { lockRecordings, updateRecordings, type LockedRecording } from '../store.ts'
 
-export type Taking = { readonly sessionId: string; readonly signed: SignedChunk; readonly isEnd: boolean }
+export type ChunkSubmission = {
+  readonly sessionId: string
+  readonly signed: SignedChunk
+  readonly isEnd: boolean
+}
 
 /** What became of a chunk. A refusal is a value here: what it left behind must be committed first. */
-export type Taken =
+export type ChunkResult =
   | { readonly type: 'taken' | 'repeated'; readonly recording: LockedRecording }
   | { readonly type: 'refused'; readonly refusal: unknown }
 
 /** What to say to each rule, for the person who writes a client. */
-const messages: Readonly<Record<Rule, string>> = {
+const messages: Readonly<Record<ChunkRule, string>> = {
   shape: 'is no chunk of telemetry v1; env belongs in chunk 1 and only there',
   limit: 'is more than a chunk or a session may hold',
   ended: 'comes after the session was finished',
@@ -26,14 +30,14 @@ const messages: Readonly<Record<Rule, string>> = {
   clock: 'does not begin where the last one ended, or runs ahead of the server’s clock',
   end: 'and its `last` do not fit: only finish takes it, with the number of chunks and the whole time',
 }
-const refusalOf = (rule: Rule): Refusal =>
+const refusalOf = (rule: ChunkRule): Refusal =>
   new Refusal('telemetry_refused', {
     details: [{ path: 'body.chunk', code: rule, message: messages[rule] }],
   })
 
-const refuse = (refusal: unknown): Taken => ({ type: 'refused', refusal })
+const refuse = (refusal: unknown): ChunkResult => ({ type: 'refused', refusal })
 
-const sealed = (ctx: Ctx, recording: LockedRecording, record: TelemetryRecord) => {
+const sealChunk = (ctx: Ctx, recording: LockedRecording, record: TelemetryRecord) => {
   const subjectKey = openSubjectKey(ctx.secrets, recording.sealedKey)
   const ciphertext = sealRecord(recordKey(subjectKey, recording.sessionId, record.seq), record)
   const { agentId, sessionId, now } = recording
@@ -41,32 +45,36 @@ const sealed = (ctx: Ctx, recording: LockedRecording, record: TelemetryRecord) =
 }
 
 /** Takes chunks of any sessions in the caller's transaction: one read with locks, one write. */
-export const takeChunks = async (tx: Tx, ctx: Ctx, takings: readonly Taking[]): Promise<Taken[]> => {
-  const sessionIds = [...new Set(takings.map(({ sessionId }) => sessionId))]
+export const appendChunks = async (
+  tx: Tx,
+  ctx: Ctx,
+  submissions: readonly ChunkSubmission[],
+): Promise<ChunkResult[]> => {
+  const sessionIds = [...new Set(submissions.map(({ sessionId }) => sessionId))]
   const recordings = new Map(
     (await lockRecordings(tx, sessionIds)).map((recording) => [recording.sessionId, recording]),
   )
   const changed = new Map<string, Recording>()
-  const chunks: ReturnType<typeof sealed>[] = []
-  const takeOne = ({ sessionId, signed, isEnd }: Taking): Taken => {
+  const chunks: ReturnType<typeof sealChunk>[] = []
+  const takeOne = ({ sessionId, signed, isEnd }: ChunkSubmission): ChunkResult => {
     const recording = recordings.get(sessionId)
     if (!recording) return refuse(new Refusal('not_found', { message: 'No such session.' }))
     const { now, status, expiresAt } = recording
     if (status === 'expired' || (status === 'open' && expiresAt <= now))
       return refuse(new Refusal('session_expired'))
-    const chance = { token: ctx.ids.token(), draw: ctx.ids.fraction(), seed: ctx.ids.token() }
-    const step = stepRecording(recording, { signed, isEnd, now: now.getTime() }, chance)
+    const randomness = { token: ctx.ids.token(), draw: ctx.ids.randomFraction(), seed: ctx.ids.token() }
+    const step = advanceRecording(recording, { signed, isEnd, now: now.getTime() }, randomness)
     if (step.type === 'repeated') return { type: 'repeated', recording }
     const next = { ...recording, state: step.state }
-    if (step.type === 'taken') chunks.push(sealed(ctx, next, step.record))
+    if (step.type === 'taken') chunks.push(sealChunk(ctx, next, step.record))
     recordings.set(sessionId, next)
     if (next.state !== recording.state) changed.set(sessionId, next)
     if (step.type === 'refused') return refuse(refusalOf(step.rule))
     return { type: 'taken', recording: next }
   }
-  const results = takings.map((taking): Taken => {
+  const results = submissions.map((submission): ChunkResult => {
     try {
-      return takeOne(taking)
+      return takeOne(submission)
     } catch (error) {
       // A session that cannot be read is its own fault, not that of those it shares a batch with.
       return refuse(error)

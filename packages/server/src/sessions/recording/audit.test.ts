@@ -10,7 +10,7 @@ import { proofOf, rootOf } from './tree.ts'
 const harness = await startHarness()
 const { apiKey, agentId } = await harness.register('test')
 
-const recorded = async (chunks: number) => {
+const recordSession = async (chunks: number) => {
   const recorder = await openRecorder({
     send: harness.call,
     site: agentId,
@@ -31,11 +31,11 @@ const recorded = async (chunks: number) => {
     jkt: thumbprintOf(recorder.key.jwk),
   }
 }
-type Recorded = Awaited<ReturnType<typeof recorded>>
+type AuditInput = Awaited<ReturnType<typeof recordSession>>
 
 test('an auditor opens one chunk and sees that it is the one committed to', async () => {
   for (const n of [1, 2, 3, 7, 8]) {
-    const { telemetry, chunks } = await recorded(n)
+    const { telemetry, chunks } = await recordSession(n)
     assert.equal(chunks.length, n)
     for (const chunk of chunks) {
       const opened = await openChunk(telemetry, chunk)
@@ -46,7 +46,7 @@ test('an auditor opens one chunk and sees that it is the one committed to', asyn
 })
 
 test('with all chunks the chain, every signature and the end are checked; with the first ones, as far as they go', async () => {
-  const all = await recorded(5)
+  const all = await recordSession(5)
   const checked = await checkChunks(all)
   assert.ok(checked.ok && checked.complete && checked.records.length === 5, JSON.stringify(checked))
   const some = await checkChunks({ ...all, chunks: all.chunks.slice(0, 3) })
@@ -55,30 +55,30 @@ test('with all chunks the chain, every signature and the end are checked; with t
 
 const flip = (text: string, at: number): string =>
   `${text.slice(0, at)}${text[at] === 'A' ? 'B' : 'A'}${text.slice(at + 1)}`
-const replaced = (all: Recorded, index: number, change: Partial<SealedChunk>): Recorded => ({
+const replaceChunk = (all: AuditInput, index: number, change: Partial<SealedChunk>): AuditInput => ({
   ...all,
   chunks: all.chunks.map((chunk, at) => (at === index ? { ...chunk, ...change } : chunk)),
 })
-const at = (all: Recorded, index: number): SealedChunk => {
+const at = (all: AuditInput, index: number): SealedChunk => {
   const chunk = all.chunks[index]
   assert.ok(chunk)
   return chunk
 }
 
-const lies: readonly [string, TelemetryReason, (all: Recorded, other: Recorded) => Recorded][] = [
+const tamperings: readonly [string, TelemetryReason, (all: AuditInput, other: AuditInput) => AuditInput][] = [
   [
     'a byte of a record is changed',
     'not_included',
-    (all) => replaced(all, 2, { ciphertext: flip(at(all, 2).ciphertext, 40) }),
+    (all) => replaceChunk(all, 2, { ciphertext: flip(at(all, 2).ciphertext, 40) }),
   ],
-  ['the key of another record', 'cannot_decrypt', (all) => replaced(all, 2, { key: at(all, 1).key })],
+  ['the key of another record', 'cannot_decrypt', (all) => replaceChunk(all, 2, { key: at(all, 1).key })],
   [
     'a proof without its end',
     'not_included',
-    (all) => replaced(all, 2, { proof: at(all, 2).proof.slice(1) }),
+    (all) => replaceChunk(all, 2, { proof: at(all, 2).proof.slice(1) }),
   ],
-  ['two chunks change places', 'not_included', (all) => replaced(all, 2, { ...at(all, 1), seq: 3 })],
-  ['a chunk of another session', 'not_included', (all, other) => replaced(all, 2, at(other, 2))],
+  ['two chunks change places', 'not_included', (all) => replaceChunk(all, 2, { ...at(all, 1), seq: 3 })],
+  ['a chunk of another session', 'not_included', (all, other) => replaceChunk(all, 2, at(other, 2))],
   ['a chunk is left out', 'out_of_order', (all) => ({ ...all, chunks: all.chunks.toSpliced(2, 1) })],
   ['the first is left out', 'out_of_order', (all) => ({ ...all, chunks: all.chunks.slice(1) })],
   ['another session id', 'broken_chain', (all, other) => ({ ...all, sessionId: other.sessionId })],
@@ -114,12 +114,12 @@ const lies: readonly [string, TelemetryReason, (all: Recorded, other: Recorded) 
   ],
   ['fewer chunks than were', 'not_included', (all) => ({ ...all, telemetry: { ...all.telemetry, n: 4 } })],
   ['another alg', 'unknown_alg', (all) => ({ ...all, telemetry: { ...all.telemetry, alg: 'md5' } })],
-  ['no base64url', 'malformed', (all) => replaced(all, 0, { key: '!' })],
-  ['number 0', 'out_of_order', (all) => replaced(all, 0, { seq: 0 })],
+  ['no base64url', 'malformed', (all) => replaceChunk(all, 0, { key: '!' })],
+  ['number 0', 'out_of_order', (all) => replaceChunk(all, 0, { seq: 0 })],
 ]
 test('every lie to an auditor is found, each by its reason', async () => {
-  const [all, other] = [await recorded(5), await recorded(5)]
-  for (const [name, reason, lie] of lies) {
+  const [all, other] = [await recordSession(5), await recordSession(5)]
+  for (const [name, reason, lie] of tamperings) {
     const checked = await checkChunks(lie(all, other))
     assert.ok(!checked.ok, `${name}: believed`)
     assert.equal(checked.reason, reason, name)
@@ -131,7 +131,7 @@ test('every lie to an auditor is found, each by its reason', async () => {
 })
 
 test('proofs of trees of every small size are taken, and fit no other place', async () => {
-  const recording = await recorded(1)
+  const recording = await recordSession(1)
   const [only] = recording.chunks
   assert.ok(only)
   const ciphertext = Buffer.from(only.ciphertext, 'base64url')
@@ -153,9 +153,9 @@ test('proofs of trees of every small size are taken, and fit no other place', as
 })
 
 /** A recording of one chunk, committed to rightly, whatever the chunk says. */
-const careless = async (over: Record<string, unknown>) => {
+const openCarelessServer = async (over: Record<string, unknown>) => {
   const recorder = await openRecorder({ send: harness.call, site: agentId })
-  const made = await recorder.makeLast({ t1: 100, over })
+  const made = await recorder.makeLast({ t1: 100, overrides: over })
   const { receipt } = recorder.now()
   const ciphertext = sealRecord(recordKey(Buffer.alloc(32), recorder.sessionId, 1), {
     v: 1,
@@ -187,7 +187,7 @@ const careless = async (over: Record<string, unknown>) => {
 }
 
 const reasonOf = async (over: Record<string, unknown>) => {
-  const checked = await careless(over)
+  const checked = await openCarelessServer(over)
   return checked.ok ? 'believed' : checked.reason
 }
 

@@ -44,8 +44,8 @@ const unpackKey = (bytes: Buffer): PublicJwk => ({
   y: bytes.subarray(32).toString('base64url'),
 })
 
-type Opening = { readonly sessionId: string; readonly nonce: string; readonly jkt: string }
-export const firstLinkOf = (opening: Opening, action: Action): string =>
+type ChainOpening = { readonly sessionId: string; readonly nonce: string; readonly jkt: string }
+export const firstLinkOf = (opening: ChainOpening, action: Action): string =>
   sha256(
     firstLinkBytes({
       nonce: Buffer.from(opening.nonce, 'base64url'),
@@ -81,10 +81,10 @@ export const chainFrom = (link: string): Chain => ({
 export type SignedChunk = { readonly chunk: string; readonly signature: string }
 
 /** Why a chunk is refused; docs/telemetry.md has a row for each. */
-export type Rule =
+export type ChunkRule =
   'shape' | 'limit' | 'ended' | 'sequence' | 'signature' | 'fork' | 'receipt' | 'clock' | 'end'
 
-export type Situation = {
+export type ChunkContext = {
   readonly chain: Chain
   /** The token of the last receipt. */
   readonly token: string
@@ -96,34 +96,34 @@ export type Situation = {
   readonly isEnd: boolean
 }
 
-export type Judgement =
-  | { readonly type: 'refused'; readonly rule: Rule; readonly signed: boolean }
+export type ChunkVerdict =
+  | { readonly type: 'refused'; readonly rule: ChunkRule; readonly signed: boolean }
   | { readonly type: 'repeated' }
   | { readonly type: 'taken'; readonly chunk: TelemetryChunk; readonly chain: Chain }
 
 const sameText = (a: string, b: string): boolean =>
   a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
 
-const isAhead = (t1: number, elapsedMs: number): boolean =>
+const isClockAhead = (t1: number, elapsedMs: number): boolean =>
   t1 > elapsedMs + telemetryLimits.aheadMs + elapsedMs / 10
 
-const isEndRight = (chunk: TelemetryChunk, isEnd: boolean): boolean => {
+const isEndConsistent = (chunk: TelemetryChunk, isEnd: boolean): boolean => {
   if (chunk.last === null) return !isEnd
   return isEnd && chunk.last.n === chunk.seq && chunk.last.ms === chunk.t1
 }
 
-type SignedRule = readonly [Rule, (chunk: TelemetryChunk, situation: Situation) => boolean]
+type SignedRule = readonly [ChunkRule, (chunk: TelemetryChunk, context: ChunkContext) => boolean]
 /** What a chunk that the session key signed must fulfil besides. Whoever breaks one is the holder of the key. */
 export const signedRules: readonly SignedRule[] = [
   ['receipt', (chunk, { token }) => sameText(chunk.receipt, token)],
   [
     'clock',
-    (chunk, { chain, now, startedAt }) => chunk.t0 === chain.t1 && !isAhead(chunk.t1, now - startedAt),
+    (chunk, { chain, now, startedAt }) => chunk.t0 === chain.t1 && !isClockAhead(chunk.t1, now - startedAt),
   ],
-  ['end', (chunk, { isEnd }) => isEndRight(chunk, isEnd)],
+  ['end', (chunk, { isEnd }) => isEndConsistent(chunk, isEnd)],
 ]
 
-const refused = (rule: Rule, signed = false): Judgement => ({ type: 'refused', rule, signed })
+const refused = (rule: ChunkRule, signed = false): ChunkVerdict => ({ type: 'refused', rule, signed })
 
 const isSigned = (publicKey: Buffer, link: Buffer, signature: string): boolean => {
   const key = readKey(unpackKey(publicKey))
@@ -134,13 +134,13 @@ const isSigned = (publicKey: Buffer, link: Buffer, signature: string): boolean =
 }
 
 /** A chunk of the number that came last: the same bytes again are a retry, other bytes are a fork. */
-const judgeAgain = (
+const verifyRepeatedChunk = (
   signed: SignedChunk,
   chunk: TelemetryChunk,
   hash: Buffer,
-  situation: Situation,
-): Judgement => {
-  const { chain, publicKey, isClosed, isEnd } = situation
+  context: ChunkContext,
+): ChunkVerdict => {
+  const { chain, publicKey, isClosed, isEnd } = context
   const isSame = hash.toString('base64url') === chain.chunkHash
   const link = isSame ? Buffer.from(chain.link, 'base64url') : nextLink(chain.previousLink, chain.seq, hash)
   if (!isSigned(publicKey, link, signed.signature)) return refused('signature')
@@ -150,22 +150,22 @@ const judgeAgain = (
 }
 
 /** Judges by these rules for signed chunks; the program has one set, `signedRules`. */
-export const makeJudge =
+export const makeChunkVerifier =
   (rules: readonly SignedRule[]) =>
-  (signed: SignedChunk, situation: Situation): Judgement => {
-    const { chain } = situation
+  (signed: SignedChunk, context: ChunkContext): ChunkVerdict => {
+    const { chain } = context
     const bytes = Buffer.byteLength(signed.chunk)
     if (bytes > telemetryLimits.chunkBytes) return refused('limit')
     const chunk = readChunk(signed.chunk)
     if (!chunk || (chunk.environment === null) === (chunk.seq === 1)) return refused('shape')
     const hash = sha256(signed.chunk)
-    if (chunk.seq === chain.seq) return judgeAgain(signed, chunk, hash, situation)
-    if (situation.isClosed) return refused('ended')
+    if (chunk.seq === chain.seq) return verifyRepeatedChunk(signed, chunk, hash, context)
+    if (context.isClosed) return refused('ended')
     if (chunk.seq !== chain.seq + 1) return refused('sequence')
     if (chain.bytes + bytes > telemetryLimits.bytesPerSession) return refused('limit')
     const link = nextLink(chain.link, chunk.seq, hash)
-    if (!isSigned(situation.publicKey, link, signed.signature)) return refused('signature')
-    const broken = rules.find(([, holds]) => !holds(chunk, situation))
+    if (!isSigned(context.publicKey, link, signed.signature)) return refused('signature')
+    const broken = rules.find(([, holds]) => !holds(chunk, context))
     if (broken) return refused(broken[0], true)
     return {
       type: 'taken',
@@ -181,4 +181,4 @@ export const makeJudge =
     }
   }
 
-export const judgeChunk = makeJudge(signedRules)
+export const verifyChunk = makeChunkVerifier(signedRules)

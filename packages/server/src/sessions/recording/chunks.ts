@@ -3,7 +3,7 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { openSubjectKey, recordKey } from './records.ts'
-import { findRecorded, listStored, type SessionKey } from '../store.ts'
+import { findRecordedSession, listChunks, type SessionKey } from '../store.ts'
 import { proofOf } from './tree.ts'
 
 type Page = { readonly from?: number | undefined; readonly limit?: number | undefined }
@@ -11,13 +11,13 @@ const limitDefault = 20
 
 /** Recorded chunks of a session that has ended, each with its key and its proof; none once the raw data is gone. */
 export const readChunks = async (tx: Tx, ctx: Ctx, key: SessionKey, page: Page) => {
-  const recorded = await findRecorded(tx, key)
+  const recorded = await findRecordedSession(tx, key)
   if (!recorded)
     throw new Refusal('not_found', { message: 'No such session, or it was not recorded to its end.' })
   const { session, telemetry, sealedKey, leaves } = recorded
   const slice = { from: page.from ?? 1, limit: page.limit ?? limitDefault }
   const subjectKey = sealedKey === null ? undefined : openSubjectKey(ctx.secrets, sealedKey)
-  const stored = subjectKey ? await listStored(tx, { ...key, at: session.at }, slice) : []
+  const stored = subjectKey ? await listChunks(tx, { ...key, at: session.at }, slice) : []
   const opened = subjectKey
     ? stored.map(({ seq, ciphertext }) => ({
         seq,

@@ -3,11 +3,11 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import type { PublicJwk } from './chain.ts'
 import { openRecord, openSubjectKey, recordKey } from './records.ts'
-import { flagsOfFaults, type Client, type Session } from '../rules.ts'
-import { findRecorded, listStored, type SessionKey } from '../store.ts'
+import { faultFlags, type Client, type Session } from '../rules.ts'
+import { findRecordedSession, listChunks, type SessionKey } from '../store.ts'
 
 /** A recorded session, opened: what the scorer works on. */
-export type OpenedSession = {
+export type DecryptedSession = {
   readonly session: Session
   readonly opening: { readonly nonce: string; readonly key: PublicJwk }
   readonly client: Client
@@ -17,17 +17,21 @@ export type OpenedSession = {
 }
 
 /** Opens all records of a session that has ended; undefined where it is none, was erased, or its records are gone. */
-export const readRecords = async (tx: Tx, ctx: Ctx, key: SessionKey): Promise<OpenedSession | undefined> => {
-  const recorded = await findRecorded(tx, key)
+export const readRecords = async (
+  tx: Tx,
+  ctx: Ctx,
+  key: SessionKey,
+): Promise<DecryptedSession | undefined> => {
+  const recorded = await findRecordedSession(tx, key)
   if (!recorded || recorded.sealedKey === null) return undefined
   const subjectKey = openSubjectKey(ctx.secrets, recorded.sealedKey)
-  const place = { ...key, at: recorded.session.at }
-  const stored = await listStored(tx, place, { from: 1, limit: telemetryLimits.chunksPerSession })
+  const rowKey = { ...key, at: recorded.session.at }
+  const stored = await listChunks(tx, rowKey, { from: 1, limit: telemetryLimits.chunksPerSession })
   if (stored.length !== recorded.leaves.length) return undefined
   const records = stored.map(({ seq, ciphertext }) =>
     openRecord(recordKey(subjectKey, key.sessionId, seq), ciphertext),
   )
   const { session, nonce, key: publicKey, client } = recorded
-  const flags = flagsOfFaults(recorded.faults)
+  const flags = faultFlags(recorded.faults)
   return { session, opening: { nonce, key: publicKey }, client, records, flags }
 }

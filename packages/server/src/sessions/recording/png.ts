@@ -10,7 +10,7 @@ type Picture = {
   readonly pixels: Uint8Array
 }
 
-const part = (name: string, body: Uint8Array): Buffer => {
+const pngChunk = (name: string, body: Uint8Array): Buffer => {
   const named = Buffer.concat([Buffer.from(name, 'latin1'), body])
   const frame = Buffer.alloc(named.length + 8)
   frame.writeUInt32BE(body.length)
@@ -45,10 +45,10 @@ export const encodePng = ({ width, height, palette, pixels }: Picture): Buffer =
   }
   return Buffer.concat([
     signature,
-    part('IHDR', head),
-    part('PLTE', Uint8Array.from(palette.flat())),
+    pngChunk('IHDR', head),
+    pngChunk('PLTE', Uint8Array.from(palette.flat())),
     // Runs are all there is to find in noise; looking for more costs three times as much and saves nothing.
-    part('IDAT', deflateSync(rows, { strategy: constants.Z_RLE })),
-    part('IEND', new Uint8Array()),
+    pngChunk('IDAT', deflateSync(rows, { strategy: constants.Z_RLE })),
+    pngChunk('IEND', new Uint8Array()),
   ])
 }

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { inflateSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import type { ReadRecord, TelemetryEvent } from '@pohf/protocol/telemetry'
-import { drawPoint, languageOf, showProbe, truthOf } from './probes.ts'
-import { followRecord, nextMsOf, scheduleFrom, type Schedule } from './schedule.ts'
+import { renderPointProbe, probeLanguageOf, renderProbe, expectedAnswerOf } from './probes.ts'
+import { advanceSchedule, nextChunkDelayMs, newSchedule, type Schedule } from './schedule.ts'
 
 const [width, height] = [320, 200]
 const seeds = Array.from({ length: 40 }, (_, n) => `seed ${n}`)
@@ -42,16 +42,16 @@ const shareOfInk = (pixels: Uint8Array, x: number, y: number): number => {
 }
 
 /** Where whole rings and the ring with a gap are, found by looking at the pixels alone. */
-const ringsSeen = (pixels: Uint8Array): { x: number; y: number; share: number }[] =>
+const detectRings = (pixels: Uint8Array): { x: number; y: number; share: number }[] =>
   Array.from({ length: 15 }, (_, cell) => ({ x: (cell % 5) * 64 + 32, y: Math.floor(cell / 5) * 66.7 + 33 }))
     .map(({ x, y }) => ({ x, y, share: shareOfInk(pixels, x, y) }))
     .filter(({ share }) => share > 0.3)
 
 test('one ring of seven has a gap, and it is where the truth says', () => {
   for (const seed of seeds) {
-    const truth = truthOf({ kind: 'point', seed })
+    const truth = expectedAnswerOf({ kind: 'point', seed })
     assert.ok(truth.kind === 'point')
-    const rings = ringsSeen(pixelsOf(drawPoint(seed)))
+    const rings = detectRings(pixelsOf(renderPointProbe(seed)))
     assert.equal(rings.length, 7, seed)
     const open = rings.filter(({ share }) => share < 0.9)
     assert.equal(open.length, 1, `${seed}: ${rings.map(({ share }) => share.toFixed(2)).join(' ')}`)
@@ -62,12 +62,12 @@ test('one ring of seven has a gap, and it is where the truth says', () => {
 
 test('a target can be hit with a thumb, lies whole in the picture, and fits the limits', () => {
   for (const seed of seeds) {
-    const truth = truthOf({ kind: 'point', seed })
+    const truth = expectedAnswerOf({ kind: 'point', seed })
     assert.ok(truth.kind === 'point')
     assert.ok(truth.radius >= 22 && truth.radius <= 30)
     assert.ok(truth.x >= 22 && truth.x <= width - 22 && truth.y >= 22 && truth.y <= height - 22)
     assert.deepEqual([truth.fromMs, truth.toMs], [250, 2_500])
-    const probe = showProbe({ kind: 'point', seed })
+    const probe = renderProbe({ kind: 'point', seed })
     assert.ok(probe.kind === 'point' && probe.image.length < 12_288)
     assert.equal(probe.id, truth.id)
   }
@@ -75,18 +75,18 @@ test('a target can be hit with a thumb, lies whole in the picture, and fits the 
 
 test('pixels differ each time, everywhere; the same seed gives the same bytes', () => {
   const [one = '', two = ''] = seeds
-  assert.deepEqual(drawPoint(one), drawPoint(one))
-  const [a, b] = [pixelsOf(drawPoint(one)), pixelsOf(drawPoint(two))]
+  assert.deepEqual(renderPointProbe(one), renderPointProbe(one))
+  const [a, b] = [pixelsOf(renderPointProbe(one)), pixelsOf(renderPointProbe(two))]
   const differ = a.filter((level, at) => level !== b[at]).length / a.length
   assert.ok(differ > 0.5, `${differ} of the pixels differ`)
-  const places = new Set(seeds.map((seed) => JSON.stringify(truthOf({ kind: 'point', seed }))))
+  const places = new Set(seeds.map((seed) => JSON.stringify(expectedAnswerOf({ kind: 'point', seed }))))
   assert.equal(places.size, seeds.length)
 })
 
 test('targets lie in every part of the picture', () => {
   const cells = new Map<number, number>()
   for (let n = 0; n < 1_500; n++) {
-    const truth = truthOf({ kind: 'point', seed: `spread ${n}` })
+    const truth = expectedAnswerOf({ kind: 'point', seed: `spread ${n}` })
     assert.ok(truth.kind === 'point')
     const cell = Math.floor(truth.x / 64) + 5 * Math.floor(truth.y / 66.7)
     cells.set(cell, (cells.get(cell) ?? 0) + 1)
@@ -99,7 +99,7 @@ test('targets lie in every part of the picture', () => {
 test('a choosing probe says one of its four words', () => {
   const choices = new Set<number>()
   for (const seed of seeds) {
-    const [probe, truth] = [showProbe({ kind: 'choose', seed }), truthOf({ kind: 'choose', seed })]
+    const [probe, truth] = [renderProbe({ kind: 'choose', seed }), expectedAnswerOf({ kind: 'choose', seed })]
     assert.ok(probe.kind === 'choose' && truth.kind === 'choose')
     assert.equal(new Set(probe.choices).size, 4)
     const named = probe.choices.filter((word) => probe.say.includes(`“${word}”`))
@@ -113,8 +113,11 @@ test('a choosing probe in German asks for the same place, in German', () => {
   const vocabulary = new Set<string>()
   for (let n = 0; n < 300; n++) {
     const probe = { kind: 'choose', seed: `german ${n}` } as const
-    const [german, english] = [showProbe(probe, languageOf('de-AT')), showProbe(probe, languageOf('fr'))]
-    const truth = truthOf(probe)
+    const [german, english] = [
+      renderProbe(probe, probeLanguageOf('de-AT')),
+      renderProbe(probe, probeLanguageOf('fr')),
+    ]
+    const truth = expectedAnswerOf(probe)
     assert.ok(german.kind === 'choose' && english.kind === 'choose' && truth.kind === 'choose')
     assert.equal(german.say, `Wählen Sie das Wort „${german.choices[truth.choice]}“.`)
     assert.equal(new Set(german.choices).size, 4)
@@ -134,7 +137,11 @@ const recordAt = (
 ): ReadRecord => ({
   chunk: { seq: 1, receipt: '', t0: since, t1: at, environment: null, events, last: null },
   receivedAt: at,
-  after: { at: since, token: '', probe: asked === null ? null : truthOf({ kind: 'point', seed: asked }) },
+  after: {
+    at: since,
+    token: '',
+    probe: asked === null ? null : expectedAnswerOf({ kind: 'point', seed: asked }),
+  },
 })
 
 test('whatever chance brings: one probe at a time, two seconds apart, three at least, six at most', () => {
@@ -143,17 +150,17 @@ test('whatever chance brings: one probe at a time, two seconds apart, three at l
       fc.array(fc.double({ min: 0, max: 0.999_999, noNaN: true }), { minLength: 80, maxLength: 80 }),
       fc.array(fc.constantFrom('hit', 'wrong', 'silent'), { minLength: 80, maxLength: 80 }),
       (draws, answers) => {
-        let schedule: Schedule = scheduleFrom(0, draws[0] ?? 0)
+        let schedule: Schedule = newSchedule(0, draws[0] ?? 0)
         let now = 0
         let given: { seed: string; at: number } | null = null
         const askedAt: number[] = []
         for (let step = 1; step < 80; step++) {
           const before = now
-          const wait = nextMsOf(schedule, now)
+          const wait = nextChunkDelayMs(schedule, now)
           assert.ok(wait >= 200 && wait <= 2_500)
           now += wait
           const answer = answers[askedAt.length] ?? 'silent'
-          const truth = given && truthOf({ kind: 'point', seed: given.seed })
+          const truth = given && expectedAnswerOf({ kind: 'point', seed: given.seed })
           const events: TelemetryEvent[] = []
           if (truth?.kind === 'point') {
             events.push({ type: 'shown', t: before + 20, probe: truth.id })
@@ -171,7 +178,7 @@ test('whatever chance brings: one probe at a time, two seconds apart, three at l
             }
           }
           const wasOpen: boolean = schedule.open !== null
-          const followed: ReturnType<typeof followRecord> = followRecord(
+          const followed: ReturnType<typeof advanceSchedule> = advanceSchedule(
             schedule,
             recordAt(now, given?.seed ?? null, events, before),
             { draw: draws[step] ?? 0, seed: `s${step}` },
@@ -199,7 +206,7 @@ const share = (list: readonly number[], over: number) =>
   list.filter((wait) => wait > over).length / list.length
 
 test('when the next probe comes is exponential: having waited says nothing', () => {
-  const waits = Array.from({ length: 4_000 }, (_, n) => scheduleFrom(0, (n + 0.5) / 4_000).dueAt - 1_000)
+  const waits = Array.from({ length: 4_000 }, (_, n) => newSchedule(0, (n + 0.5) / 4_000).dueAt - 1_000)
   const mean = waits.reduce((sum, wait) => sum + wait, 0) / waits.length
   assert.ok(mean > 1_900 && mean < 2_100, `${mean}`)
   // Of those that wait two seconds, as many wait two more as waited the first two.

@@ -20,15 +20,15 @@ const grainMax = 2
 const levels = 16
 
 /** Bytes out of a seed, always the same ones. `use` keeps two uses apart. */
-const bytesOf = (seed: string, use: string, length: number): Buffer =>
+const seededBytes = (seed: string, use: string, length: number): Buffer =>
   createCipheriv('aes-256-ctr', sha256(`${use} ${seed}`), Buffer.alloc(16)).update(Buffer.alloc(length))
 
 /** Numbers from 0 up to 1 out of a seed. */
-const drawsOf = (seed: string, use: string, count: number): (() => number) => {
-  const bytes = bytesOf(seed, use, 4 * count)
+const seededRandom = (seed: string, use: string, count: number): (() => number) => {
+  const bytes = seededBytes(seed, use, 4 * count)
   let at = 0
   return () => {
-    if (at >= bytes.length) throw new Error('more was drawn than made')
+    if (at >= bytes.length) throw new Error('seeded random stream exhausted')
     at += 4
     return bytes.readUInt32BE(at - 4) / 2 ** 32
   }
@@ -60,7 +60,7 @@ type Ring = {
 
 /** The target is the first. */
 const ringsOf = (seed: string): Ring[] => {
-  const draw = drawsOf(seed, 'rings', 256)
+  const draw = seededRandom(seed, 'rings', 256)
   const cells = Array.from({ length: grid.columns * grid.rows }, (_, n) => n)
   const [cellWidth, cellHeight] = [width / grid.columns, height / grid.rows]
   return shuffled(cells, draw)
@@ -81,9 +81,9 @@ const ringsOf = (seed: string): Ring[] => {
 const hitMargin = 4
 const radiusMin = 22
 
-const truthOfPoint = (id: string, seed: string): ProbeTruth => {
+const expectedPointOf = (id: string, seed: string): ProbeTruth => {
   const [target] = ringsOf(seed)
-  if (!target) throw new Error('a probe without a target')
+  if (!target) throw new Error('probe seed produced no target')
   return {
     id,
     kind: 'point',
@@ -144,9 +144,9 @@ const paintLines = (pixels: Uint8Array, draw: () => number): void => {
 }
 
 /** Paper with its grain. */
-const paperOf = (seed: string): Uint8Array => {
+const backgroundOf = (seed: string): Uint8Array => {
   const columns = width / block
-  const grain = bytesOf(seed, 'grain', columns * (height / block))
+  const grain = seededBytes(seed, 'grain', columns * (height / block))
   const pixels = new Uint8Array(width * height)
   for (let y = 0; y < height; y++) {
     const row = (y >> 1) * columns
@@ -168,10 +168,10 @@ const paletteOf = (draw: () => number): Colour[] => {
   })
 }
 
-export const drawPoint = (seed: string): Buffer => {
-  const draw = drawsOf(seed, 'paint', 256)
+export const renderPointProbe = (seed: string): Buffer => {
+  const draw = seededRandom(seed, 'paint', 256)
   const palette = paletteOf(draw)
-  const pixels = paperOf(seed)
+  const pixels = backgroundOf(seed)
   paintLines(pixels, draw)
   for (const ring of ringsOf(seed)) paintRing(pixels, ring)
   return encodePng({ width, height, palette, pixels })
@@ -195,12 +195,12 @@ const wordCount = vocabularies.en.words.split(' ').length
 const choiceCount = 4
 
 /** The language of questions in words: the one asked for where we have it, else English. */
-export const languageOf = (tag: string | undefined): Language =>
+export const probeLanguageOf = (tag: string | undefined): Language =>
   tag?.slice(0, 2).toLowerCase() === 'de' ? 'de' : 'en'
 
 /** Which words, by their number, and which of them is right: the same in every language. */
 const choiceOf = (seed: string) => {
-  const draw = drawsOf(seed, 'words', 64)
+  const draw = seededRandom(seed, 'words', 64)
   const numbers = shuffled(
     Array.from({ length: wordCount }, (_, n) => n),
     draw,
@@ -209,23 +209,23 @@ const choiceOf = (seed: string) => {
 }
 
 /** Tells nothing about the seed. */
-const idOf = (seed: string): string => sha256(`id ${seed}`).toString('base64url').slice(0, 16)
+const probeIdOf = (seed: string): string => sha256(`id ${seed}`).toString('base64url').slice(0, 16)
 
 /** What is right. Never part of an answer before the person has answered. */
-export const truthOf = ({ kind, seed }: ProbeSeed): ProbeTruth =>
+export const expectedAnswerOf = ({ kind, seed }: ProbeSeed): ProbeTruth =>
   kind === 'point'
-    ? truthOfPoint(idOf(seed), seed)
-    : { id: idOf(seed), kind, choice: choiceOf(seed).choice, ...probeWindows.choose }
+    ? expectedPointOf(probeIdOf(seed), seed)
+    : { id: probeIdOf(seed), kind, choice: choiceOf(seed).choice, ...probeWindows.choose }
 
 /** What the page is given. */
-export const showProbe = ({ kind, seed }: ProbeSeed, language: Language = 'en'): Probe => {
-  const id = idOf(seed)
+export const renderProbe = ({ kind, seed }: ProbeSeed, language: Language = 'en'): Probe => {
+  const id = probeIdOf(seed)
   if (kind === 'choose') {
     const { ask, words } = vocabularies[language]
     const { numbers, choice } = choiceOf(seed)
     const choices = numbers.map((n) => words.split(' ')[n] ?? '')
     return { id, kind, say: ask(choices[choice] ?? ''), choices, windowMs: probeWindows.choose.toMs }
   }
-  const image = `data:image/png;base64,${drawPoint(seed).toString('base64')}`
+  const image = `data:image/png;base64,${renderPointProbe(seed).toString('base64')}`
   return { id, kind, image, width, height, windowMs: probeWindows.point.toMs }
 }

@@ -1,12 +1,12 @@
 import type { Mode, Receipt } from '@pohf/protocol'
 import type { TelemetryRecord } from '@pohf/protocol/telemetry'
-import { chainFrom, judgeChunk, type Chain, type Rule, type SignedChunk } from './chain.ts'
-import { showProbe, truthOf, type Language } from './probes.ts'
+import { chainFrom, verifyChunk, type Chain, type ChunkRule, type SignedChunk } from './chain.ts'
+import { renderProbe, expectedAnswerOf, type Language } from './probes.ts'
 import type { RecordedKind } from '../rules.ts'
-import { followRecord, nextMsOf, scheduleFrom, type ProbeSeed, type Schedule } from './schedule.ts'
+import { advanceSchedule, nextChunkDelayMs, newSchedule, type ProbeSeed, type Schedule } from './schedule.ts'
 
 /** The last receipt, as far as it does not follow from the rest. */
-type Given = {
+type LastReceipt = {
   readonly at: number
   readonly token: string
   readonly nextMs: number
@@ -16,10 +16,10 @@ type Given = {
 /** Where a recording stands: all that changes with each chunk. */
 export type RecordingState = {
   readonly chain: Chain
-  readonly given: Given
+  readonly given: LastReceipt
   readonly schedule: Schedule
   /** Rules broken in signed chunks, each named once. */
-  readonly faults: readonly Rule[]
+  readonly faults: readonly ChunkRule[]
   /** Of questions in words. A recording that an older version began has none: English. */
   readonly language?: Language
 }
@@ -37,7 +37,7 @@ export type Recording = {
 }
 
 /** Fresh randomness for one receipt. */
-export type Chance = { readonly token: string; readonly draw: number; readonly seed: string }
+export type ReceiptRandomness = { readonly token: string; readonly draw: number; readonly seed: string }
 
 /** 128 bits, as receipts carry them, out of a token of 256. */
 const shortToken = (token: string): string =>
@@ -46,12 +46,12 @@ const shortToken = (token: string): string =>
 export const beginRecording = (
   link: string,
   at: number,
-  { chance, language }: { readonly chance: Chance; readonly language: Language },
+  { chance: randomness, language }: { readonly chance: ReceiptRandomness; readonly language: Language },
 ): RecordingState => {
-  const schedule = scheduleFrom(at, chance.draw)
+  const schedule = newSchedule(at, randomness.draw)
   return {
     chain: chainFrom(link),
-    given: { at, token: shortToken(chance.token), nextMs: nextMsOf(schedule, at), probe: null },
+    given: { at, token: shortToken(randomness.token), nextMs: nextChunkDelayMs(schedule, at), probe: null },
     schedule,
     faults: [],
     language,
@@ -65,22 +65,22 @@ export const receiptOf = ({ chain, given, schedule, language }: RecordingState):
   token: given.token,
   nextMs: given.nextMs,
   progress: { done: schedule.done, of: schedule.of },
-  probe: given.probe && showProbe(given.probe, language),
+  probe: given.probe && renderProbe(given.probe, language),
 })
 
-type Step =
+type RecordingStep =
   | { readonly type: 'taken'; readonly state: RecordingState; readonly record: TelemetryRecord }
   | { readonly type: 'repeated' }
-  | { readonly type: 'refused'; readonly rule: Rule; readonly state: RecordingState }
+  | { readonly type: 'refused'; readonly rule: ChunkRule; readonly state: RecordingState }
 
 /** One chunk further, or why not. What the key holder did against the rules is remembered; garbage changes nothing. */
-export const stepRecording = (
+export const advanceRecording = (
   recording: Recording,
   call: { readonly signed: SignedChunk; readonly isEnd: boolean; readonly now: number },
-  chance: Chance,
-): Step => {
+  randomness: ReceiptRandomness,
+): RecordingStep => {
   const { state } = recording
-  const judged = judgeChunk(call.signed, {
+  const verdict = verifyChunk(call.signed, {
     chain: state.chain,
     token: state.given.token,
     publicKey: recording.publicKey,
@@ -89,31 +89,31 @@ export const stepRecording = (
     isClosed: recording.status === 'closed',
     isEnd: call.isEnd,
   })
-  if (judged.type === 'repeated') return judged
-  if (judged.type === 'refused') {
-    const isNew = judged.signed && recording.status === 'open' && !state.faults.includes(judged.rule)
-    const faults = isNew ? [...state.faults, judged.rule] : state.faults
-    return { type: 'refused', rule: judged.rule, state: isNew ? { ...state, faults } : state }
+  if (verdict.type === 'repeated') return verdict
+  if (verdict.type === 'refused') {
+    const isNew = verdict.signed && recording.status === 'open' && !state.faults.includes(verdict.rule)
+    const faults = isNew ? [...state.faults, verdict.rule] : state.faults
+    return { type: 'refused', rule: verdict.rule, state: isNew ? { ...state, faults } : state }
   }
   const record: TelemetryRecord = {
     v: 1,
-    seq: judged.chunk.seq,
+    seq: verdict.chunk.seq,
     chunk: call.signed.chunk,
     signature: call.signed.signature,
     receivedAt: call.now,
     after: {
       at: state.given.at,
       token: state.given.token,
-      probe: state.given.probe && truthOf(state.given.probe),
+      probe: state.given.probe && expectedAnswerOf(state.given.probe),
     },
   }
-  const read = { chunk: judged.chunk, receivedAt: call.now, after: record.after }
-  const { schedule, asked } = followRecord(state.schedule, read, chance)
+  const read = { chunk: verdict.chunk, receivedAt: call.now, after: record.after }
+  const { schedule, asked } = advanceSchedule(state.schedule, read, randomness)
   const given = {
     at: call.now,
-    token: shortToken(chance.token),
-    nextMs: nextMsOf(schedule, call.now),
+    token: shortToken(randomness.token),
+    nextMs: nextChunkDelayMs(schedule, call.now),
     probe: asked,
   }
-  return { type: 'taken', state: { ...state, chain: judged.chain, given, schedule }, record }
+  return { type: 'taken', state: { ...state, chain: verdict.chain, given, schedule }, record }
 }

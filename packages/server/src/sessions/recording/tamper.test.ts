@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inTransaction } from '../../platform/db/db.ts'
-import { startHarness, type Answered } from '../../../test/fixtures/harness.ts'
+import { startHarness, type TestResponse } from '../../../test/fixtures/harness.ts'
 import {
-  environment,
+  browserEnvironment,
   makeSessionKey,
   openRecorder,
-  type MadeChunk,
+  type SignedChunk,
   type Recorder,
 } from '../../../test/fixtures/people/recorder.ts'
-import { makeJudge, packKey, signedRules, type Rule, type Situation } from './chain.ts'
+import { makeChunkVerifier, packKey, signedRules, type ChunkRule, type ChunkContext } from './chain.ts'
 import { readRecords } from '../index.ts'
 
 const harness = await startHarness()
@@ -18,14 +18,14 @@ const key = await makeSessionKey()
 const open = () => openRecorder({ send: harness.call, site: agentId, key })
 
 /** A session with two honest chunks. */
-const begun = async (): Promise<Recorder> => {
+const openWithFirstChunk = async (): Promise<Recorder> => {
   const recorder = await open()
   await recorder.chunk({ t1: 100, events: [['s', 5, 10]] })
   await recorder.chunk({ t1: 200, events: [['s', 5, 20]] })
   return recorder
 }
 
-const ruleOf = (answer: Answered): string => {
+const ruleOf = (answer: TestResponse): string => {
   assert.equal(answer.status, 409, answer.text)
   assert.equal(answer.json.error, 'telemetry_refused')
   assert.equal(answer.json.details.length, 1)
@@ -41,12 +41,12 @@ const flagsOf = async (sessionId: string) => {
 }
 
 /** Signed like `make` does it, but with the text as it is given. */
-const resigned = async (
+const resignChunk = async (
   recorder: Recorder,
-  made: MadeChunk,
+  made: SignedChunk,
   chunk: string,
   by = key,
-): Promise<MadeChunk> => ({
+): Promise<SignedChunk> => ({
   ...made,
   chunk,
   ...(await recorder.sign(chunk, made.seq, recorder.now().link, by)),
@@ -54,10 +54,10 @@ const resigned = async (
 
 type Case = {
   readonly name: string
-  readonly rule: Rule
+  readonly rule: ChunkRule
   /** What the session is flagged with when it is finished honestly afterwards; none where the key holder did not do it. */
   readonly flags: readonly string[]
-  readonly attack: (recorder: Recorder) => Promise<Answered>
+  readonly attack: (recorder: Recorder) => Promise<TestResponse>
 }
 
 const cases: readonly Case[] = [
@@ -133,7 +133,7 @@ const cases: readonly Case[] = [
     rule: 'signature',
     flags: [],
     attack: async (recorder) => {
-      const elsewhere = await begun()
+      const elsewhere = await openWithFirstChunk()
       const made = await elsewhere.make({ t1: 300 })
       assert.equal((await elsewhere.post(made)).status, 200)
       return recorder.post(made)
@@ -144,8 +144,8 @@ const cases: readonly Case[] = [
     rule: 'signature',
     flags: [],
     attack: async (recorder) => {
-      const elsewhere = await begun()
-      const made = await elsewhere.make({ t1: 300, over: { receipt: recorder.now().receipt.token } })
+      const elsewhere = await openWithFirstChunk()
+      const made = await elsewhere.make({ t1: 300, overrides: { receipt: recorder.now().receipt.token } })
       return recorder.post(made)
     },
   },
@@ -154,7 +154,7 @@ const cases: readonly Case[] = [
     rule: 'receipt',
     flags: ['chain_broken'],
     attack: async (recorder) =>
-      recorder.post(await recorder.make({ t1: 300, over: { receipt: 'A'.repeat(22) } })),
+      recorder.post(await recorder.make({ t1: 300, overrides: { receipt: 'A'.repeat(22) } })),
   },
   {
     name: 'pre-compute: names the receipt before the last',
@@ -162,7 +162,10 @@ const cases: readonly Case[] = [
     flags: ['chain_broken'],
     attack: async (recorder) =>
       recorder.post(
-        await recorder.make({ t1: 300, over: { receipt: recorder.created.json.receipt.token as string } }),
+        await recorder.make({
+          t1: 300,
+          overrides: { receipt: recorder.created.json.receipt.token as string },
+        }),
       ),
   },
   {
@@ -175,13 +178,13 @@ const cases: readonly Case[] = [
     name: 'clock: a second is left out between two chunks',
     rule: 'clock',
     flags: ['clock_skew'],
-    attack: async (recorder) => recorder.post(await recorder.make({ t1: 1_300, over: { t0: 1_200 } })),
+    attack: async (recorder) => recorder.post(await recorder.make({ t1: 1_300, overrides: { t0: 1_200 } })),
   },
   {
     name: 'clock: time runs back',
     rule: 'clock',
     flags: ['clock_skew'],
-    attack: async (recorder) => recorder.post(await recorder.make({ t1: 190, over: { t0: 150 } })),
+    attack: async (recorder) => recorder.post(await recorder.make({ t1: 190, overrides: { t0: 150 } })),
   },
   {
     name: 'key swap: another key signs',
@@ -189,7 +192,7 @@ const cases: readonly Case[] = [
     flags: [],
     attack: async (recorder) => {
       const made = await recorder.make({ t1: 300 })
-      return recorder.post(await resigned(recorder, made, made.chunk, await makeSessionKey()))
+      return recorder.post(await resignChunk(recorder, made, made.chunk, await makeSessionKey()))
     },
   },
   {
@@ -209,7 +212,7 @@ const cases: readonly Case[] = [
     flags: [],
     attack: async (recorder) => {
       const one = await recorder.make({ t1: 300, events: [['s', 5, 30]] })
-      const two = await resigned(recorder, one, one.chunk.replace('30]', '31]'), await makeSessionKey())
+      const two = await resignChunk(recorder, one, one.chunk.replace('30]', '31]'), await makeSessionKey())
       recorder.take(one, await recorder.post(one))
       return recorder.post(two)
     },
@@ -219,14 +222,17 @@ const cases: readonly Case[] = [
     rule: 'end',
     flags: ['chain_broken'],
     attack: async (recorder) =>
-      recorder.post(await recorder.makeLast({ t1: 300, over: { last: { n: 2, ms: 300 } } }), 'finish'),
+      recorder.post(await recorder.makeLast({ t1: 300, overrides: { last: { n: 2, ms: 300 } } }), 'finish'),
   },
   {
     name: 'wrong end: a longer time than passed',
     rule: 'end',
     flags: ['chain_broken'],
     attack: async (recorder) =>
-      recorder.post(await recorder.makeLast({ t1: 300, over: { last: { n: 3, ms: 90_000 } } }), 'finish'),
+      recorder.post(
+        await recorder.makeLast({ t1: 300, overrides: { last: { n: 3, ms: 90_000 } } }),
+        'finish',
+      ),
   },
   {
     name: 'wrong end: finish without an end',
@@ -254,7 +260,7 @@ const cases: readonly Case[] = [
       recorder.post(
         await recorder.make({
           t1: 300,
-          over: { env: environment },
+          overrides: { env: browserEnvironment },
         }),
       ),
   },
@@ -269,13 +275,13 @@ const cases: readonly Case[] = [
     rule: 'limit',
     flags: [],
     attack: async (recorder) =>
-      recorder.post(await recorder.make({ t1: 300, over: { pad: 'é'.repeat(40_000) } })),
+      recorder.post(await recorder.make({ t1: 300, overrides: { pad: 'é'.repeat(40_000) } })),
   },
 ]
 
 for (const { name, rule, flags, attack } of cases)
   test(`${name}: refused by ${rule}, and ${flags.length > 0 ? 'remembered' : 'nothing is changed'}`, async () => {
-    const recorder = await begun()
+    const recorder = await openWithFirstChunk()
     const before = recorder.now()
     assert.equal(ruleOf(await attack(recorder)), rule)
     // Whatever was refused, the honest page goes on as if nothing had been.
@@ -286,7 +292,7 @@ for (const { name, rule, flags, attack } of cases)
   })
 
 test('truncate: a session without its last chunk runs out, and nothing verifies it', async () => {
-  const recorder = await begun()
+  const recorder = await openWithFirstChunk()
   await harness.advance(15 * 60_000)
   // Before the worker has come by, too.
   const late = await recorder.post(await recorder.makeLast())
@@ -302,7 +308,7 @@ test('truncate: a session without its last chunk runs out, and nothing verifies 
 })
 
 test('after its end a session takes nothing; the same last chunk is answered as before', async () => {
-  const recorder = await begun()
+  const recorder = await openWithFirstChunk()
   const last = await recorder.makeLast({ t1: 300 })
   const first = await recorder.post(last, 'finish')
   assert.equal(first.status, 200, first.text)
@@ -316,7 +322,7 @@ test('after its end a session takes nothing; the same last chunk is answered as 
 })
 
 test('a session holds so many bytes, and what is over is refused', async () => {
-  const recorder = await begun()
+  const recorder = await openWithFirstChunk()
   await harness.owner.query(
     "update session_recorders set state = jsonb_set(state, '{chain,bytes}', '4194300') where session_id = $1",
     [recorder.sessionId],
@@ -326,7 +332,7 @@ test('a session holds so many bytes, and what is over is refused', async () => {
 
 test('planted: with a rule left out, the very chunk that it is for would be taken', async () => {
   const recorder = await open()
-  const situation: Situation = {
+  const situation: ChunkContext = {
     chain: {
       seq: 0,
       link: recorder.now().link.toString('base64url'),
@@ -342,14 +348,14 @@ test('planted: with a rule left out, the very chunk that it is for would be take
     isClosed: false,
     isEnd: false,
   }
-  const bad: readonly [Rule, MadeChunk][] = [
-    ['receipt', await recorder.make({ over: { receipt: 'B'.repeat(22) } })],
+  const bad: readonly [ChunkRule, SignedChunk][] = [
+    ['receipt', await recorder.make({ overrides: { receipt: 'B'.repeat(22) } })],
     ['clock', await recorder.make({ t1: 3_101 })],
     ['end', await recorder.makeLast()],
   ]
   for (const [rule, made] of bad) {
-    assert.deepEqual(makeJudge(signedRules)(made, situation), { type: 'refused', rule, signed: true })
-    const careless = makeJudge(signedRules.filter(([name]) => name !== rule))
+    assert.deepEqual(makeChunkVerifier(signedRules)(made, situation), { type: 'refused', rule, signed: true })
+    const careless = makeChunkVerifier(signedRules.filter(([name]) => name !== rule))
     assert.equal(
       careless(made, situation).type,
       'taken',
@@ -357,5 +363,5 @@ test('planted: with a rule left out, the very chunk that it is for would be take
     )
   }
   // Two seconds and a tenth ahead are allowed, and not a millisecond more.
-  assert.equal(makeJudge(signedRules)(await recorder.make({ t1: 3_100 }), situation).type, 'taken')
+  assert.equal(makeChunkVerifier(signedRules)(await recorder.make({ t1: 3_100 }), situation).type, 'taken')
 })

@@ -2,7 +2,7 @@ import { nodeBytes } from '@pohf/protocol/telemetry'
 import { sha256 } from './chain.ts'
 
 /** The largest power of two below n: where RFC 6962 cuts a list of n leaves. */
-const cutOf = (n: number): number => {
+const splitPointOf = (n: number): number => {
   let cut = 1
   while (cut * 2 < n) cut *= 2
   return cut
@@ -13,14 +13,14 @@ export const rootOf = (leaves: readonly Buffer[]): Buffer => {
   const [first] = leaves
   if (!first) return sha256('')
   if (leaves.length === 1) return first
-  const cut = cutOf(leaves.length)
+  const cut = splitPointOf(leaves.length)
   return sha256(nodeBytes(rootOf(leaves.slice(0, cut)), rootOf(leaves.slice(cut))))
 }
 
 /** RFC 6962 audit path of the leaf at `index`, from the bottom up. */
 export const proofOf = (leaves: readonly Buffer[], index: number): Buffer[] => {
   if (leaves.length <= 1) return []
-  const cut = cutOf(leaves.length)
+  const cut = splitPointOf(leaves.length)
   return index < cut
     ? [...proofOf(leaves.slice(0, cut), index), rootOf(leaves.slice(cut))]
     : [...proofOf(leaves.slice(cut), index - cut), rootOf(leaves.slice(0, cut))]

@@ -1,7 +1,7 @@
-import type { Settled } from './store.ts'
+import type { SettledAttempt } from './store.ts'
 
-export type TakenBook = { readonly write: (settled: Settled) => Promise<void> }
-type Entry = PromiseWithResolvers<void> & { readonly settled: Settled }
+export type AcknowledgementWriter = { readonly write: (settled: SettledAttempt) => Promise<void> }
+type PendingWrite = PromiseWithResolvers<void> & { readonly settled: SettledAttempt }
 
 /** Rows of one transaction: enough that its round trips hardly count. */
 const batchMax = 128
@@ -10,8 +10,10 @@ const batchMax = 128
  * Writes taken deliveries down together. Nobody waits for a timer: the first goes at once by itself, and what ends
  * while it is being written makes the next batch.
  */
-export const makeTakenBook = (writeBatch: (taken: readonly Settled[]) => Promise<void>): TakenBook => {
-  const waiting: Entry[] = []
+export const makeAcknowledgementWriter = (
+  writeBatch: (taken: readonly SettledAttempt[]) => Promise<void>,
+): AcknowledgementWriter => {
+  const waiting: PendingWrite[] = []
   let writing = false
   const work = async (): Promise<void> => {
     writing = true

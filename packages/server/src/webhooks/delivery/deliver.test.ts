@@ -3,16 +3,16 @@ import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { eventEnvelope } from '@pohf/protocol'
 import { startHarness } from '../../../test/fixtures/harness.ts'
-import { answer, startReceiver } from '../../../test/fixtures/webhook-receiver.ts'
+import { respondWith, startReceiver } from '../../../test/fixtures/webhook-receiver.ts'
 import {
   attemptsOf,
   dayMs,
   endpointOf,
-  happen,
-  headersFor,
+  publishEvent,
+  signatureHeaders,
   hourMs,
   isSigned,
-  newAgent,
+  registerIdleAgent,
   secondMs,
   statesOf,
   subscribe,
@@ -24,9 +24,9 @@ import { fanOut } from './fan-out.ts'
 test('a delivery carries the event, signed so that our own code and standardwebhooks both accept it', async () => {
   const harness = await startHarness()
   const receiver = await startReceiver()
-  const agent = await newAgent(harness)
+  const agent = await registerIdleAgent(harness)
   const { signingSecret } = await subscribe(harness, agent, `${receiver.url}?tag=ü`)
-  const eventId = await happen(harness, agent, 'key_ünïcode')
+  const eventId = await publishEvent(harness, agent, 'key_ünïcode')
   await harness.work()
 
   assert.equal(receiver.received.length, 1)
@@ -61,27 +61,30 @@ test('a delivery carries the event, signed so that our own code and standardwebh
 
   assert.equal(isSigned(signingSecret, received), true)
   const oracle = new Webhook(signingSecret)
-  assert.deepEqual(oracle.verify(received.body, headersFor(received)), JSON.parse(received.body))
+  assert.deepEqual(oracle.verify(received.body, signatureHeaders(received)), JSON.parse(received.body))
   const renamed = {
-    ...headersFor(received),
+    ...signatureHeaders(received),
     'webhook-signature': String(received.headers['x-service-signature']),
   }
   oracle.verify(received.body, renamed)
   // Both checks can fail: a changed byte, another secret.
   const changed = { ...received, body: received.body.replace('key_', 'kay_') }
   assert.equal(isSigned(signingSecret, changed), false)
-  assert.throws(() => oracle.verify(changed.body, headersFor(changed)))
+  assert.throws(() => oracle.verify(changed.body, signatureHeaders(changed)))
   assert.throws(() =>
-    new Webhook(`whsec_${Buffer.alloc(32).toString('base64')}`).verify(received.body, headersFor(received)),
+    new Webhook(`whsec_${Buffer.alloc(32).toString('base64')}`).verify(
+      received.body,
+      signatureHeaders(received),
+    ),
   )
 })
 
 test('an event reaches endpoints of its own agent and mode that named it or *, and no other', async () => {
   const harness = await startHarness()
   const [agent, stranger, live] = [
-    await newAgent(harness),
-    await newAgent(harness),
-    await newAgent(harness, 'live'),
+    await registerIdleAgent(harness),
+    await registerIdleAgent(harness),
+    await registerIdleAgent(harness, 'live'),
   ]
   const [everything, named, otherName, foreign, otherMode] = await Promise.all(
     Array.from({ length: 5 }, () => startReceiver()),
@@ -92,9 +95,9 @@ test('an event reaches endpoints of its own agent and mode that named it or *, a
   await subscribe(harness, agent, otherName.url, ['key.rotated', 'credential.revoked'])
   await subscribe(harness, stranger, foreign.url)
   await subscribe(harness, live, otherMode.url)
-  const eventId = await happen(harness, agent)
+  const eventId = await publishEvent(harness, agent)
   // An agent may publish in the other mode too: one test binding of a live agent.
-  await happen(harness, { ...live, mode: 'test' })
+  await publishEvent(harness, { ...live, mode: 'test' })
   await harness.work()
   assert.deepEqual(everything.eventIds(), [eventId])
   assert.deepEqual(named.eventIds(), [eventId])
@@ -107,12 +110,12 @@ test('an event reaches endpoints of its own agent and mode that named it or *, a
 test('a fan-out that runs again adds nothing, also after the delivery', async () => {
   const harness = await startHarness()
   const receiver = await startReceiver()
-  const agent = await newAgent(harness)
+  const agent = await registerIdleAgent(harness)
   const { id } = await subscribe(harness, agent, receiver.url)
-  await happen(harness, agent)
+  await publishEvent(harness, agent)
   const seen: OutboxRow[] = []
   await drainOutbox(harness.ctx, 'event', {
-    within: async (tx, rows) => {
+    withinTransaction: async (tx, rows) => {
       await fanOut(tx, rows)
       await fanOut(tx, rows)
       seen.push(...rows)
@@ -131,10 +134,10 @@ test('a fan-out that runs again adds nothing, also after the delivery', async ()
 
 test('a receiver that fails is tried again on the schedule until it succeeds, with the same id and body', async () => {
   const harness = await startHarness()
-  const receiver = await startReceiver(answer(500))
-  const agent = await newAgent(harness)
+  const receiver = await startReceiver(respondWith(500))
+  const agent = await registerIdleAgent(harness)
   const { id, signingSecret } = await subscribe(harness, agent, receiver.url)
-  await happen(harness, agent)
+  await publishEvent(harness, agent)
   await harness.work()
   await harness.work()
   assert.equal(receiver.received.length, 1)
@@ -145,7 +148,7 @@ test('a receiver that fails is tried again on the schedule until it succeeds, wi
   await harness.advance(200 * secondMs)
   await harness.work()
   assert.equal(receiver.received.length, 2, 'tried before its time')
-  receiver.respond = answer(200)
+  receiver.respond = respondWith(200)
   await harness.advance(140 * secondMs)
   await harness.work()
   await harness.advance(2 * dayMs)
@@ -167,10 +170,10 @@ test('a receiver that fails is tried again on the schedule until it succeeds, wi
 
 test('after ten failures a delivery is dead, and the endpoint lives on', async () => {
   const harness = await startHarness()
-  const receiver = await startReceiver(answer(404))
-  const agent = await newAgent(harness)
+  const receiver = await startReceiver(respondWith(404))
+  const agent = await registerIdleAgent(harness)
   const { id } = await subscribe(harness, agent, receiver.url)
-  await happen(harness, agent)
+  await publishEvent(harness, agent)
   for (const seconds of [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]) {
     await harness.work()
     await harness.advance(seconds * 1_100 + 1)
@@ -181,7 +184,7 @@ test('after ten failures a delivery is dead, and the endpoint lives on', async (
   assert.deepEqual(await statesOf(harness, id), ['dead'])
   assert.equal((await endpointOf(harness, id))?.state, 'enabled')
   // Nothing is left to send, so a day later a probe asks whether the endpoint is back.
-  receiver.respond = answer(204)
+  receiver.respond = respondWith(204)
   await harness.advance(1.1 * dayMs)
   await harness.work()
   assert.equal(receiver.received.length, 11)
@@ -194,10 +197,10 @@ test('after ten failures a delivery is dead, and the endpoint lives on', async (
 
 test('Retry-After is kept to', async () => {
   const harness = await startHarness()
-  const receiver = await startReceiver(answer(503, { 'retry-after': '7200' }))
-  const agent = await newAgent(harness)
+  const receiver = await startReceiver(respondWith(503, { 'retry-after': '7200' }))
+  const agent = await registerIdleAgent(harness)
   await subscribe(harness, agent, receiver.url)
-  await happen(harness, agent)
+  await publishEvent(harness, agent)
   await harness.work()
   await harness.advance(1.9 * hourMs)
   await harness.work()
@@ -209,15 +212,15 @@ test('Retry-After is kept to', async () => {
 
 test('410 switches the endpoint off, with everything that waits for it, and says so elsewhere', async () => {
   const harness = await startHarness()
-  const gone = await startReceiver(answer(500))
+  const gone = await startReceiver(respondWith(500))
   const healthy = await startReceiver()
-  const agent = await newAgent(harness)
+  const agent = await registerIdleAgent(harness)
   const { id } = await subscribe(harness, agent, gone.url)
   await subscribe(harness, agent, healthy.url, ['endpoint.disabled'])
-  await happen(harness, agent)
+  await publishEvent(harness, agent)
   await harness.work()
-  gone.respond = answer(410)
-  await happen(harness, agent)
+  gone.respond = respondWith(410)
+  await publishEvent(harness, agent)
   await harness.work()
   assert.equal(gone.received.length, 2)
   assert.deepEqual(await statesOf(harness, id), ['dead', 'dead'])
@@ -227,7 +230,7 @@ test('410 switches the endpoint off, with everything that waits for it, and says
   assert.equal(healthy.received.length, 1)
   const { data } = eventEnvelope.parse(JSON.parse(healthy.received[0]?.body ?? ''))
   assert.deepEqual(data, { endpointId: id, since: endpoint.failing_since?.toISOString() })
-  await happen(harness, agent)
+  await publishEvent(harness, agent)
   await harness.advance(dayMs)
   await harness.work()
   assert.equal(gone.received.length, 2)
@@ -236,22 +239,22 @@ test('410 switches the endpoint off, with everything that waits for it, and says
 
 test('five days of failure without a break switch the endpoint off; one success in between does not let it', async () => {
   const harness = await startHarness()
-  const failing = await startReceiver(answer(500))
-  const recovering = await startReceiver(answer(500))
+  const failing = await startReceiver(respondWith(500))
+  const recovering = await startReceiver(respondWith(500))
   const healthy = await startReceiver()
-  const agent = await newAgent(harness)
+  const agent = await registerIdleAgent(harness)
   const { id } = await subscribe(harness, agent, failing.url, ['key.revoked'])
   const { id: recoveringId } = await subscribe(harness, agent, recovering.url, ['key.revoked'])
   await subscribe(harness, agent, healthy.url, ['endpoint.disabled'])
-  await happen(harness, agent)
+  await publishEvent(harness, agent)
   await harness.work()
   await harness.advance(4.9 * dayMs)
-  recovering.respond = answer(200)
+  recovering.respond = respondWith(200)
   await harness.work()
   assert.equal((await endpointOf(harness, id))?.state, 'enabled')
-  recovering.respond = answer(500)
+  recovering.respond = respondWith(500)
   await harness.advance(0.2 * dayMs)
-  await happen(harness, agent)
+  await publishEvent(harness, agent)
   await harness.work()
   const endpoint = await endpointOf(harness, id)
   assert.equal(endpoint?.state, 'disabled')
@@ -267,13 +270,13 @@ test('five days of failure without a break switch the endpoint off; one success 
 test('a redirect is a failure and is not followed', async () => {
   const harness = await startHarness()
   const canary = await startReceiver()
-  const agent = await newAgent(harness)
+  const agent = await registerIdleAgent(harness)
   const ids: string[] = []
   for (const status of [301, 302, 303, 307, 308]) {
-    const receiver = await startReceiver(answer(status, { location: canary.url }))
+    const receiver = await startReceiver(respondWith(status, { location: canary.url }))
     ids.push((await subscribe(harness, agent, receiver.url)).id)
   }
-  await happen(harness, agent)
+  await publishEvent(harness, agent)
   await harness.work()
   assert.equal(canary.received.length, 0)
   for (const id of ids) {
@@ -285,7 +288,7 @@ test('a redirect is a failure and is not followed', async () => {
 test('in production a receiver that leads to this machine is never reached, whatever was registered', async () => {
   const harness = await startHarness({ BASE_URL: 'https://pohf.example.org' })
   const canary = await startReceiver()
-  const agent = await newAgent(harness)
+  const agent = await registerIdleAgent(harness)
   const port = new URL(canary.url).port
   const targets = ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', '0x7f.1', '0.0.0.0']
   for (const host of targets) {
@@ -296,7 +299,7 @@ test('in production a receiver that leads to this machine is never reached, what
       id,
     ])
   }
-  await happen(harness, agent)
+  await publishEvent(harness, agent)
   await harness.work()
   assert.equal(canary.received.length, 0)
   const { rows } = await harness.owner.query('select fault from webhook_attempts')

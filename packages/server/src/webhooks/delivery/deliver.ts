@@ -2,33 +2,39 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, readNow } from '../../platform/db/db.ts'
 import { OutboundRefused, send } from '../../platform/net/outbound.ts'
 import { publish } from '../../platform/queue/outbox.ts'
-import type { Duty } from '../../platform/queue/worker.ts'
-import { outcomeOf, type Outcome, type Reply } from './rules.ts'
+import type { Job } from '../../platform/queue/worker.ts'
+import { outcomeOf, type AttemptOutcome, type EndpointReply } from './rules.ts'
 import {
   claimDeliveries,
   findClaimHolds,
   insertAttempts,
   updateClaimsReturned,
-  updateDeliveriesTaken,
+  updateDeliveriesDelivered,
   updateDeliveryDead,
   updateDeliveryDue,
   updateEndpointsHealthy,
-  type Claimed,
-  type Settled,
+  type ClaimedDelivery,
+  type SettledAttempt,
 } from './store.ts'
-import { firstWatchMs, headersOf, isFailingTooLong, openMsAfter, waitMsAfter } from '../rules.ts'
+import {
+  firstMonitorMs,
+  headersOf,
+  isFailingTooLong,
+  circuitOpenMsAfter,
+  retryDelayMsAfter,
+} from '../rules.ts'
 import { openSigningKey } from '../endpoints/signing-key.ts'
-import { updateEndpointDisabled, updateEndpointFailing, updateEndpointOpen } from '../store.ts'
-import { makeLanes } from './slots.ts'
-import { makeTakenBook, type TakenBook } from './acknowledged.ts'
-import { mailNotice, type FindContact } from './watch.ts'
+import { updateEndpointDisabled, updateEndpointFailing, updateEndpointCircuitOpen } from '../store.ts'
+import { makeDeliverySlots } from './slots.ts'
+import { makeAcknowledgementWriter, type AcknowledgementWriter } from './acknowledged.ts'
+import { mailNotice, type FindConfirmedContactEmail } from './watch.ts'
 
 /** Deliveries that one worker sends at a time: mostly waiting on sockets, so far more than its database connections. */
 const activeMax = 128
 /** At a time, from one worker. */
 const perEndpoint = 4
 /** Claimed ahead for an endpoint that is well, four rounds. Whoever dies holding them delays them by a lease. */
-const aheadPerEndpoint = 16
+const claimedPerEndpointMax = 16
 /** One at a time shows whether a failing endpoint is back, and 128 dead ones are needed to fill a worker. */
 const perFailingEndpoint = 1
 /** Held by one worker, waiting or being sent. */
@@ -36,20 +42,26 @@ const heldMax = 384
 /** Must be longer than the timeout and the settling after it, or a slow delivery is sent twice. */
 const leaseSeconds = 60
 /** What was claimed and not begun after this long is given back: 15 s of sending and the settling still fit the lease. */
-const waitMsMax = 25_000
+const claimWaitMsMax = 25_000
 const timeoutMsDefault = 15_000
 const responseBytesMax = 65_536
 /** How often a worker with something under way looks for what has become due. */
-const lookMs = 250
+const pollMs = 250
 /** Deliveries end in clusters; a claim for each would cost more than this wait. */
-const gatherMs = 5
+const batchDelayMs = 5
 
-type Result = { readonly reply: Reply; readonly durationMs: number }
-const none: ReadonlyMap<string, number> = new Map()
+type AttemptResult = { readonly reply: EndpointReply; readonly durationMs: number }
+const noneInFlight: ReadonlyMap<string, number> = new Map()
 
-export const claim = (ctx: Ctx, limit: number, busy = none): Promise<Claimed[]> =>
+export const claimBatch = (ctx: Ctx, limit: number, busy = noneInFlight): Promise<ClaimedDelivery[]> =>
   inTransaction(ctx, 'system', (tx) =>
-    claimDeliveries(tx, { limit, leaseSeconds, perEndpoint: aheadPerEndpoint, perFailingEndpoint, busy }),
+    claimDeliveries(tx, {
+      limit,
+      leaseSeconds,
+      perEndpoint: claimedPerEndpointMax,
+      perFailingEndpoint,
+      inFlight: busy,
+    }),
   )
 
 /** A word for the log. Never the error's own message: it may quote the address, which may hold a secret. */
@@ -61,10 +73,17 @@ const faultOf = (error: unknown): string => {
 }
 
 /** Sends one attempt. Whatever the receiver does is a reply; only our own faults throw. */
-export const attempt = async (ctx: Ctx, claimed: Claimed, timeoutMs = timeoutMsDefault): Promise<Result> => {
+export const sendAttempt = async (
+  ctx: Ctx,
+  claimed: ClaimedDelivery,
+  timeoutMs = timeoutMsDefault,
+): Promise<AttemptResult> => {
   const keys = claimed.secretsSealed.map((sealed) => openSigningKey(ctx, sealed))
   const startedAt = performance.now()
-  const finished = (reply: Reply): Result => ({ reply, durationMs: performance.now() - startedAt })
+  const finished = (reply: EndpointReply): AttemptResult => ({
+    reply,
+    durationMs: performance.now() - startedAt,
+  })
   try {
     const response = await send({
       url: claimed.url,
@@ -83,21 +102,25 @@ export const attempt = async (ctx: Ctx, claimed: Claimed, timeoutMs = timeoutMsD
 }
 
 /** Writes down deliveries that were taken, each moved only if it is still this worker's to move. */
-export const settleTaken = (ctx: Ctx, taken: readonly Settled[]): Promise<void> =>
+export const settleAcknowledged = (ctx: Ctx, taken: readonly SettledAttempt[]): Promise<void> =>
   inTransaction(ctx, 'system', async (tx) => {
     const claims = taken.map(({ claimed }) => claimed)
     await updateEndpointsHealthy(tx, claims)
-    await updateDeliveriesTaken(tx, claims)
+    await updateDeliveriesDelivered(tx, claims)
     await insertAttempts(tx, taken)
   })
 
 /** Writes down a failure, and moves the delivery if it is still this worker's to move. */
-const settleFailed = async (ctx: Ctx, findContact: FindContact, settled: Settled): Promise<void> => {
+const settleFailed = async (
+  ctx: Ctx,
+  findContact: FindConfirmedContactEmail,
+  settled: SettledAttempt,
+): Promise<void> => {
   const { claimed, outcome, reply } = settled
   const { agentId, endpointId } = claimed
   await inTransaction(ctx, agentId, async (tx) => {
     const failing = (await findClaimHolds(tx, claimed))
-      ? await updateEndpointFailing(tx, claimed, firstWatchMs)
+      ? await updateEndpointFailing(tx, claimed, firstMonitorMs)
       : undefined
     await insertAttempts(tx, [settled])
     // Taken over by another worker, or switched off by one, together with this delivery.
@@ -122,39 +145,42 @@ const settleFailed = async (ctx: Ctx, findContact: FindContact, settled: Settled
       })
       return
     }
-    const openMs = openMsAfter(failing.failures, reply, at)
-    if (openMs > 0) await updateEndpointOpen(tx, claimed, openMs)
+    const openMs = circuitOpenMsAfter(failing.failures, reply, at)
+    if (openMs > 0) await updateEndpointCircuitOpen(tx, claimed, openMs)
     const waitMs =
       claimed.kind === 'event'
-        ? waitMsAfter(claimed.step, reply, { at, fraction: ctx.ids.fraction() })
+        ? retryDelayMsAfter(claimed.retryStep, reply, { at, fraction: ctx.ids.randomFraction() })
         : undefined
     if (waitMs === undefined) await updateDeliveryDead(tx, claimed)
     else await updateDeliveryDue(tx, claimed, waitMs)
   })
 }
 
-type Means = { readonly findContact: FindContact; readonly writeTaken: TakenBook['write'] }
+type DeliveryDeps = {
+  readonly findContact: FindConfirmedContactEmail
+  readonly writeAcknowledged: AcknowledgementWriter['write']
+}
 
 /** Writes down what came of an attempt. */
 export const settle = async (
   ctx: Ctx,
-  means: Means,
-  claimed: Claimed,
-  { reply, durationMs }: Result,
-): Promise<Outcome> => {
+  deps: DeliveryDeps,
+  claimed: ClaimedDelivery,
+  { reply, durationMs }: AttemptResult,
+): Promise<AttemptOutcome> => {
   const outcome = outcomeOf(reply)
   const settled = { claimed, outcome, reply, durationMs }
-  if (outcome === 'delivered') await means.writeTaken(settled)
-  else await settleFailed(ctx, means.findContact, settled)
+  if (outcome === 'delivered') await deps.writeAcknowledged(settled)
+  else await settleFailed(ctx, deps.findContact, settled)
   return outcome
 }
 
 /** Gives claims back unused: due at once, and not counted as attempts. */
-const giveBack = async (ctx: Ctx, claims: readonly Claimed[]): Promise<void> => {
+const returnClaims = async (ctx: Ctx, claims: readonly ClaimedDelivery[]): Promise<void> => {
   if (claims.length === 0) return
   await inTransaction(ctx, 'system', (tx) => updateClaimsReturned(tx, claims)).catch((error: unknown) =>
     // Their leases run out.
-    ctx.log.warn({ err: error, claims: claims.length }, 'claimed webhooks could not be given back'),
+    ctx.log.warn({ err: error, claims: claims.length }, 'webhook claims not returned'),
   )
 }
 
@@ -164,76 +190,80 @@ const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
  * Keeps deliveries under way: claims ahead as they are sent and never waits for the slowest. `run` answers 0 only when
  * nothing is due, nothing is under way and nothing has ended since it was last asked: what ends may have published.
  */
-export const deliveryDuty = (
+export const deliveryJob = (
   ctx: Ctx,
-  findContact: FindContact,
+  findContact: FindConfirmedContactEmail,
   options: { readonly timeoutMs?: number } = {},
-): Duty => {
-  const means = { findContact, writeTaken: makeTakenBook((taken) => settleTaken(ctx, taken)).write }
-  const underWay = new Set<Promise<void>>()
-  let ended = 0
+): Job => {
+  const deps = {
+    findContact,
+    writeAcknowledged: makeAcknowledgementWriter((taken) => settleAcknowledged(ctx, taken)).write,
+  }
+  const inFlight = new Set<Promise<void>>()
+  let endedCount = 0
   let wake = Promise.withResolvers<void>()
   const track = (work: Promise<void>): void => {
     const tracked = work.finally(() => {
-      underWay.delete(tracked)
-      ended += 1
+      inFlight.delete(tracked)
+      endedCount += 1
       wake.resolve()
     })
-    underWay.add(tracked)
+    inFlight.add(tracked)
   }
   /** What throws here is ours: the lease runs out and it is tried again. */
-  const write = async (claimed: Claimed, result: Result): Promise<void> => {
+  const recordResult = async (claimed: ClaimedDelivery, result: AttemptResult): Promise<void> => {
     const { deliveryId, endpointId, eventId } = claimed
-    const about = { deliveryId, endpointId, eventId, attempt: claimed.attempt }
+    const logFields = { deliveryId, endpointId, eventId, attempt: claimed.attempt }
     try {
-      const outcome = await settle(ctx, means, claimed, result)
+      const outcome = await settle(ctx, deps, claimed, result)
       ctx.metrics.webhookAttempts.inc({ outcome })
       if (outcome === 'delivered') return
       const why = 'fault' in result.reply ? { fault: result.reply.fault } : { status: result.reply.status }
-      ctx.log.info({ ...about, ...why }, 'a webhook was not taken')
+      ctx.log.info({ ...logFields, ...why }, 'webhook delivery failed')
     } catch (error) {
-      ctx.log.error({ ...about, err: error }, 'a webhook attempt could not be written down')
+      ctx.log.error({ ...logFields, err: error }, 'webhook attempt not recorded')
     }
   }
-  const lanes = makeLanes({
+  const slots = makeDeliverySlots({
     activeMax,
     perEndpoint,
-    waitMsMax,
+    waitMsMax: claimWaitMsMax,
     now: () => performance.now(),
     send: async (claimed) => {
       const sending = Promise.withResolvers<void>()
       track(sending.promise)
       try {
-        const result = await attempt(ctx, claimed, options.timeoutMs)
+        const result = await sendAttempt(ctx, claimed, options.timeoutMs)
         // The rest waits for a claim that knows of the failure.
-        if (outcomeOf(result.reply) !== 'delivered') track(giveBack(ctx, lanes.takeBack(claimed.endpointId)))
+        if (outcomeOf(result.reply) !== 'delivered')
+          track(returnClaims(ctx, slots.removeWaiting(claimed.endpointId)))
         // The place is free when the receiver has answered; writing that down takes none.
-        track(write(claimed, result))
+        track(recordResult(claimed, result))
       } catch (error) {
-        ctx.log.error({ deliveryId: claimed.deliveryId, err: error }, 'a webhook attempt could not be made')
+        ctx.log.error({ deliveryId: claimed.deliveryId, err: error }, 'webhook attempt not sent')
       } finally {
         sending.resolve()
       }
     },
-    onStale: (claims) => track(giveBack(ctx, claims)),
+    onStale: (claims) => track(returnClaims(ctx, claims)),
   })
   /** Until something ends, with what ends shortly after it, or it is time to look. */
-  const rest = async (): Promise<void> => {
+  const waitForWork = async (): Promise<void> => {
     const look = Promise.withResolvers<void>()
-    const timer = setTimeout(look.resolve, lookMs)
+    const timer = setTimeout(look.resolve, pollMs)
     await Promise.race([wake.promise, look.promise])
     clearTimeout(timer)
-    await pause(gatherMs)
+    await pause(batchDelayMs)
     wake = Promise.withResolvers<void>()
   }
   const run = async (): Promise<number> => {
-    const free = heldMax - lanes.heldCount()
+    const free = heldMax - slots.heldCount()
     // In large helpings: each costs the same few statements.
-    const claimed = free >= heldMax / 3 ? await claim(ctx, free, lanes.held()) : []
-    lanes.add(claimed)
-    if (underWay.size > 0) await rest()
-    const seen = claimed.length + ended + underWay.size
-    ended = 0
+    const claimed = free >= heldMax / 3 ? await claimBatch(ctx, free, slots.held()) : []
+    slots.add(claimed)
+    if (inFlight.size > 0) await waitForWork()
+    const seen = claimed.length + endedCount + inFlight.size
+    endedCount = 0
     return seen
   }
   return {
@@ -241,8 +271,8 @@ export const deliveryDuty = (
     everyMs: 500,
     run,
     finish: async () => {
-      await giveBack(ctx, lanes.takeBack())
-      while (underWay.size > 0) await Promise.all(underWay)
+      await returnClaims(ctx, slots.removeWaiting())
+      while (inFlight.size > 0) await Promise.all(inFlight)
     },
   }
 }

@@ -4,7 +4,7 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { unknownEndpoint } from '../endpoints/describe.ts'
-import { whyOf } from '../rules.ts'
+import { explainAttempt } from '../rules.ts'
 import { findEndpoint, listAttempts, listDeliveries } from '../store.ts'
 
 type Query = {
@@ -60,7 +60,7 @@ export const deliveries = async (ctx: Ctx, agent: Agent, query: Query) => {
             status: attempt.status,
             fault: attempt.fault,
             durationMs: attempt.duration_ms,
-            why: whyOf(attempt),
+            why: explainAttempt(attempt),
           })),
       })),
       nextCursor: hasMore ? (page.at(-1)?.event_id ?? null) : null,

@@ -2,20 +2,20 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { eventEnvelope } from '@pohf/protocol'
 import { startHarness, type Harness } from '../../../test/fixtures/harness.ts'
-import { buildDuties } from '../../wiring/index.ts'
+import { buildJobs } from '../../wiring/index.ts'
 import { linkOf, startMailbox, subjectOf, textOf } from '../../../test/fixtures/mailbox.ts'
-import { answer, startReceiver } from '../../../test/fixtures/webhook-receiver.ts'
+import { respondWith, startReceiver } from '../../../test/fixtures/webhook-receiver.ts'
 import type { CaughtMail } from '../../../dev/mail-catcher.ts'
-import { dayMs, endpointOf, happen, hourMs, subscribe } from '../../../test/fixtures/webhooks.ts'
+import { dayMs, endpointOf, publishEvent, hourMs, subscribe } from '../../../test/fixtures/webhooks.ts'
 
 const mailbox = await startMailbox()
 after(() => mailbox.stop())
 const minuteMs = 60_000
 
 /** The duties that webhooks need, without the others: five days take many rounds. */
-const makeWork = (harness: Harness) => {
-  const names = new Set(['events', 'webhooks', 'webhook watch', 'mails'])
-  const duties = buildDuties(harness.ctx).filter(({ name }) => names.has(name))
+const makeJobRunner = (harness: Harness) => {
+  const names = new Set(['events', 'webhooks', 'webhook endpoint monitor', 'mails'])
+  const duties = buildJobs(harness.ctx).filter(({ name }) => names.has(name))
   assert.equal(duties.length, names.size)
   return async (): Promise<void> => {
     for (let round = 0, taken = 1; taken > 0 && round < 50; round++) {
@@ -32,15 +32,15 @@ test('five days of failure: the schedule, three notices, the end, and one call t
   await harness.work()
   const { token } = linkOf(mailbox.mails.at(-1))
   await harness.call('POST', '/api/agents/email/confirm', { body: { token } })
-  const [broken, healthy] = [await startReceiver(answer(500)), await startReceiver()]
+  const [broken, healthy] = [await startReceiver(respondWith(500)), await startReceiver()]
   const { id } = await subscribe(harness, agent, `${broken.url}?token=hidden`, ['key.revoked'])
   await subscribe(harness, agent, healthy.url, ['endpoint.failing', 'endpoint.disabled'])
   const mails = () => mailbox.mails.filter((mail) => /webhook/i.test(subjectOf(mail)))
 
   const startedAt = harness.ctx.clock.now()
   const hoursSince = () => (harness.ctx.clock.now().getTime() - startedAt.getTime()) / hourMs
-  const work = makeWork(harness)
-  const expected = [await happen(harness, agent)]
+  const work = makeJobRunner(harness)
+  const expected = [await publishEvent(harness, agent)]
   await work()
   const attempts: { hours: number; type: string }[] = []
   const notices: { hours: number; subject: string }[] = []
@@ -58,7 +58,7 @@ test('five days of failure: the schedule, three notices, the end, and one call t
     minutes += step
     await harness.advance(step * minuteMs)
     // Something happens on each day of the failure too.
-    if (minutes % (24 * 60) === 0 && minutes < 5 * 24 * 60) expected.push(await happen(harness, agent))
+    if (minutes % (24 * 60) === 0 && minutes < 5 * 24 * 60) expected.push(await publishEvent(harness, agent))
     await work()
     note()
     if ((await endpointOf(harness, id))?.state === 'disabled') disabledAfter = hoursSince()
@@ -118,9 +118,9 @@ test('five days of failure: the schedule, three notices, the end, and one call t
 
   // Days later, with more missed: mended, and one call with what the mail says.
   await harness.advance(2 * dayMs)
-  expected.push(await happen(harness, agent))
+  expected.push(await publishEvent(harness, agent))
   await harness.work()
-  broken.respond = answer(204)
+  broken.respond = respondWith(204)
   await harness.call('POST', `/api/agents/webhooks/${id}/recover`, {
     key: agent.apiKey,
     body: { since: command?.[2] },
@@ -138,9 +138,9 @@ test('an address that nobody confirmed is not written to', async () => {
   const agent = await harness.register('live', 'victim@example.com')
   await harness.work()
   const written = mailbox.mails.length
-  const gone = await startReceiver(answer(410))
+  const gone = await startReceiver(respondWith(410))
   await subscribe(harness, agent, gone.url)
-  await happen(harness, agent)
+  await publishEvent(harness, agent)
   await harness.work()
   assert.equal(gone.received.length, 1)
   assert.equal(mailbox.mails.length, written)
@@ -154,16 +154,16 @@ test('one success ends the spell: notices start anew with the next failure', asy
     body: { token: linkOf(mailbox.mails.at(-1)).token },
   })
   const written = mailbox.mails.length
-  const receiver = await startReceiver(answer(500))
+  const receiver = await startReceiver(respondWith(500))
   await subscribe(harness, agent, receiver.url, ['key.revoked'])
   for (let spell = 1; spell <= 2; spell++) {
-    receiver.respond = answer(500)
-    await happen(harness, agent)
+    receiver.respond = respondWith(500)
+    await publishEvent(harness, agent)
     await harness.work()
     await harness.advance(1.1 * hourMs)
     await harness.work()
     assert.equal(mailbox.mails.length, written + spell)
-    receiver.respond = answer(204)
+    receiver.respond = respondWith(204)
     await harness.advance(3 * hourMs)
     await harness.work()
     await harness.advance(30 * hourMs)

@@ -2,7 +2,7 @@ import { eventEnvelope } from '@pohf/protocol'
 import type { Tx } from '../../platform/db/db.ts'
 import type { OutboxRow } from '../../platform/queue/outbox.ts'
 import { insertDeliveries, listEnabledEndpoints } from './store.ts'
-import { bodyOf, isWanted } from '../rules.ts'
+import { bodyOf, isSubscribed } from '../rules.ts'
 
 /** Queues published events for every endpoint that wants them. Run again, it adds nothing. */
 export const fanOut = async (tx: Tx, rows: readonly OutboxRow[]): Promise<void> => {
@@ -16,7 +16,7 @@ export const fanOut = async (tx: Tx, rows: readonly OutboxRow[]): Promise<void> 
     const mode = envelope.test ? ('test' as const) : ('live' as const)
     return endpoints
       .filter((endpoint) => endpoint.agent_id === row.agentId && endpoint.mode === mode)
-      .filter((endpoint) => isWanted(endpoint, envelope))
+      .filter((endpoint) => isSubscribed(endpoint, envelope))
       .map((endpoint) => ({
         agentId: row.agentId,
         mode,

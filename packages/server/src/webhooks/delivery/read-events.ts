@@ -3,7 +3,7 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, readNow } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { listEvents } from '../../platform/queue/outbox.ts'
-import { readCursor, startOf, writeCursor } from '../rules.ts'
+import { readCursor, initialPosition, writeCursor } from '../rules.ts'
 
 type Query = {
   readonly since?: Date | undefined
@@ -21,7 +21,7 @@ export const readEvents = async (ctx: Ctx, agent: Agent, query: Query) => {
       details: [{ path: 'query.cursor', code: 'invalid', message: 'must be a nextCursor of this endpoint' }],
     })
   return inTransaction(ctx, agent.agentId, async (tx) => {
-    const after = cursor ?? startOf(query.since, await readNow(tx))
+    const after = cursor ?? initialPosition(query.since, await readNow(tx))
     const { agentId, mode } = agent
     const found = await listEvents(tx, { agentId, mode, after, whole: true, limit: limit + 1 })
     const page = found.slice(0, limit)

@@ -2,7 +2,7 @@ import type { Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import { switchedOff } from '../endpoints/send-test.ts'
+import { endpointDisabledRefusal } from '../endpoints/send-test.ts'
 import {
   findDeliveryLocked,
   findEndpointLocked,
@@ -10,7 +10,8 @@ import {
   updateDeliveryReplayed,
 } from '../store.ts'
 
-const unknown = () => new Refusal('not_found', { message: 'You have no webhook delivery with this id.' })
+const unknownDelivery = () =>
+  new Refusal('not_found', { message: 'You have no webhook delivery with this id.' })
 
 /** Sends one delivery again, whatever became of it: same id, same body, a new signature. */
 export const replay = async (ctx: Ctx, agent: Agent, deliveryId: string) =>
@@ -19,8 +20,8 @@ export const replay = async (ctx: Ctx, agent: Agent, deliveryId: string) =>
     // Endpoint first, then delivery, as everywhere.
     const endpoint = endpointId === undefined ? undefined : await findEndpointLocked(tx, agent, endpointId)
     const delivery = await findDeliveryLocked(tx, agent, deliveryId)
-    if (!endpoint || !delivery) throw unknown()
-    if (endpoint.state !== 'enabled') throw switchedOff()
+    if (!endpoint || !delivery) throw unknownDelivery()
+    if (endpoint.state !== 'enabled') throw endpointDisabledRefusal()
     // An attempt that is being made this moment is as good as a new one.
     if (!delivery.underWay) await updateDeliveryReplayed(tx, agent.agentId, deliveryId)
     return { id: deliveryId, eventId: delivery.event_id, state: 'pending' as const }

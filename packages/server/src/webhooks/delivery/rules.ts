@@ -1,10 +1,10 @@
 /** What came of an attempt: an answer, or why there was none. */
-export type Reply =
+export type EndpointReply =
   { readonly status: number; readonly retryAfter: string | undefined } | { readonly fault: string }
-export type Outcome = 'delivered' | 'failed' | 'gone'
+export type AttemptOutcome = 'delivered' | 'failed' | 'gone'
 
 /** Any 2xx is success, 410 asks for no more, all else is a failure: redirects too, which are never followed. */
-export const outcomeOf = (reply: Reply): Outcome => {
+export const outcomeOf = (reply: EndpointReply): AttemptOutcome => {
   if ('fault' in reply) return 'failed'
   if (reply.status >= 200 && reply.status < 300) return 'delivered'
   return reply.status === 410 ? 'gone' : 'failed'

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makeLanes } from './slots.ts'
-import type { Claimed, Settled } from './store.ts'
-import { makeTakenBook } from './acknowledged.ts'
+import { makeDeliverySlots } from './slots.ts'
+import type { ClaimedDelivery, SettledAttempt } from './store.ts'
+import { makeAcknowledgementWriter } from './acknowledged.ts'
 
-const claimed = (endpointId: string, n: number): Claimed => ({
+const claimed = (endpointId: string, n: number): ClaimedDelivery => ({
   agentId: 'agt_a',
   mode: 'test',
   deliveryId: `dlv_${endpointId}_${n}`,
   endpointId,
   eventId: `evt_${n}`,
   attempt: 1,
-  step: 1,
+  retryStep: 1,
   kind: 'event',
   body: '{}',
   url: 'https://hooks.example.com/',
@@ -27,7 +27,7 @@ const open = (activeMax: number, perEndpoint: number) => {
   const sent: string[] = []
   const stale: string[] = []
   const clock = { now: 0 }
-  const lanes = makeLanes({
+  const lanes = makeDeliverySlots({
     activeMax,
     perEndpoint,
     waitMsMax: 1_000,
@@ -74,10 +74,10 @@ test('what waits can be taken back, of one endpoint or of all, and is not sent t
   const { lanes, sent, end } = open(10, 1)
   lanes.add([...many('a', 3), ...many('b', 2)])
   assert.deepEqual(
-    lanes.takeBack('a').map((one) => one.deliveryId),
+    lanes.removeWaiting('a').map((one) => one.deliveryId),
     ['dlv_a_1', 'dlv_a_2'],
   )
-  assert.equal(lanes.takeBack().length, 1)
+  assert.equal(lanes.removeWaiting().length, 1)
   await end('dlv_a_0')
   await end('dlv_b_0')
   assert.deepEqual(sent, ['dlv_a_0', 'dlv_b_0'])
@@ -93,7 +93,7 @@ test('what has waited too long is given back with all behind it, not sent near t
   assert.deepEqual(stale, ['dlv_a_1', 'dlv_a_2'])
 })
 
-const taken = (n: number): Settled => ({
+const taken = (n: number): SettledAttempt => ({
   claimed: claimed('a', n),
   outcome: 'delivered',
   reply: { status: 204, retryAfter: undefined },
@@ -103,7 +103,7 @@ const taken = (n: number): Settled => ({
 test('the first is written at once, what ends meanwhile together, and a failed batch fails its own only', async () => {
   const batches: number[] = []
   const gates: PromiseWithResolvers<void>[] = []
-  const book = makeTakenBook(async (batch) => {
+  const book = makeAcknowledgementWriter(async (batch) => {
     batches.push(batch.length)
     const gate = Promise.withResolvers<void>()
     gates.push(gate)

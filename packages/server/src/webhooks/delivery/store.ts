@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { now, type Tenant, type Tx } from '../../platform/db/db.ts'
-import { claimGiven } from '../../platform/queue/leases.ts'
-import type { Outcome, Reply } from './rules.ts'
+import { claimByKeys } from '../../platform/queue/leases.ts'
+import type { AttemptOutcome, EndpointReply } from './rules.ts'
 
 /** Endpoints that may want events of these agents, locked until the commit: one that is being switched off waits or is left out. */
 export const listEnabledEndpoints = async (tx: Tx, agentIds: readonly string[]) =>
@@ -51,7 +51,7 @@ export const insertDeliveries = async (tx: Tx, deliveries: readonly NewDelivery[
 }
 
 /** Takes up again a batch of what was given up since a time, and says how many. Tests and probes stay where they are. */
-export const updateDeadRevived = async (
+export const updateDeadRequeued = async (
   tx: Tx,
   endpoint: { readonly agentId: string; readonly endpointId: string },
   batch: { readonly since: Date; readonly limit: number },
@@ -68,7 +68,7 @@ export const updateDeadRevived = async (
 }
 
 /** A delivery that this worker holds until its lease ends; `attempt` is the fencing number. */
-export type Claimed = {
+export type ClaimedDelivery = {
   readonly agentId: Tenant
   readonly mode: Mode
   readonly deliveryId: string
@@ -76,7 +76,7 @@ export type Claimed = {
   readonly eventId: string
   readonly attempt: number
   /** The place of this attempt in the plan of waits, which a replay starts anew. */
-  readonly step: number
+  readonly retryStep: number
   readonly kind: 'event' | 'test' | 'probe'
   readonly body: string
   readonly url: string
@@ -91,12 +91,12 @@ type ClaimedRow = {
   event_id: string
   attempts: number
   attempts_before: number
-  kind: Claimed['kind']
+  kind: ClaimedDelivery['kind']
   body: string
 }
 
 /** Due rows that one claim looks at, so that a long queue does not make claiming slow. */
-const windowMax = 800
+const scannedMax = 800
 
 type ClaimLimits = {
   readonly limit: number
@@ -104,11 +104,11 @@ type ClaimLimits = {
   readonly perEndpoint: number
   readonly perFailingEndpoint: number
   /** How many deliveries this worker has under way, by endpoint. */
-  readonly busy: ReadonlyMap<string, number>
+  readonly inFlight: ReadonlyMap<string, number>
 }
 
 /** Endpoints whose circuit breaker is open. */
-const listOpen = async (tx: Tx): Promise<string[]> => {
+const listCircuitOpen = async (tx: Tx): Promise<string[]> => {
   const rows = await tx
     .selectFrom('webhook_endpoints')
     .select('endpoint_id')
@@ -119,8 +119,8 @@ const listOpen = async (tx: Tx): Promise<string[]> => {
 
 /** The oldest due deliveries, a few of each endpoint: a receiver that never answers must not hold up the others. */
 const listCandidates = async (tx: Tx, limits: ClaimLimits) => {
-  const full = [...limits.busy].filter(([, count]) => count >= limits.perEndpoint).map(([id]) => id)
-  const closed = [...full, ...(await listOpen(tx))]
+  const full = [...limits.inFlight].filter(([, count]) => count >= limits.perEndpoint).map(([id]) => id)
+  const closed = [...full, ...(await listCircuitOpen(tx))]
   const { rows } = await sql<{ agent_id: string; delivery_id: string }>`
     select agent_id, delivery_id from (
       select due.agent_id, due.delivery_id, endpoint.failing_since, coalesce(busy.count, 0)
@@ -128,9 +128,9 @@ const listCandidates = async (tx: Tx, limits: ClaimLimits) => {
       from (
         select agent_id, delivery_id, endpoint_id, event_id, due_at from webhook_deliveries
         where state = 'pending' and due_at <= pohf_now() and endpoint_id <> all (${closed}::text[])
-        order by due_at, event_id limit ${windowMax}) due
+        order by due_at, event_id limit ${scannedMax}) due
       join webhook_endpoints endpoint using (agent_id, endpoint_id)
-      left join unnest(${[...limits.busy.keys()]}::text[], ${[...limits.busy.values()]}::int[]) busy(endpoint_id, count)
+      left join unnest(${[...limits.inFlight.keys()]}::text[], ${[...limits.inFlight.values()]}::int[]) busy(endpoint_id, count)
         using (endpoint_id)) ranked
     where place <= case when failing_since is null then ${limits.perEndpoint}::int else ${limits.perFailingEndpoint}::int end
     limit ${limits.limit}`.execute(tx)
@@ -144,12 +144,17 @@ const listCandidates = async (tx: Tx, limits: ClaimLimits) => {
 const unsettled = sql`settled_at is null`
 
 /** Claims due deliveries, oldest first. In one statement with its candidates PostgreSQL would read the whole queue. */
-export const claimDeliveries = async (tx: Tx, limits: ClaimLimits): Promise<Claimed[]> => {
+export const claimDeliveries = async (tx: Tx, limits: ClaimLimits): Promise<ClaimedDelivery[]> => {
   const candidates = await listCandidates(tx, limits)
   if (candidates.length === 0) return []
-  const rows = await claimGiven<ClaimedRow>(
+  const rows = await claimByKeys<ClaimedRow>(
     tx,
-    { table: 'webhook_deliveries', id: 'delivery_id', only: unsettled, leaseSeconds: limits.leaseSeconds },
+    {
+      table: 'webhook_deliveries',
+      id: 'delivery_id',
+      condition: unsettled,
+      leaseSeconds: limits.leaseSeconds,
+    },
     candidates.map((one) => ({ agentId: one.agent_id, id: one.delivery_id })),
   )
   if (rows.length === 0) return []
@@ -173,7 +178,7 @@ export const claimDeliveries = async (tx: Tx, limits: ClaimLimits): Promise<Clai
       endpointId: row.endpoint_id,
       eventId: row.event_id,
       attempt: row.attempts,
-      step: row.attempts - row.attempts_before,
+      retryStep: row.attempts - row.attempts_before,
       kind: row.kind,
       body: row.body,
       url: target.url,
@@ -185,16 +190,16 @@ export const claimDeliveries = async (tx: Tx, limits: ClaimLimits): Promise<Clai
   })
 }
 
-export type Settled = {
-  readonly claimed: Claimed
-  readonly outcome: Outcome
-  readonly reply: Reply
+export type SettledAttempt = {
+  readonly claimed: ClaimedDelivery
+  readonly outcome: AttemptOutcome
+  readonly reply: EndpointReply
   readonly durationMs: number
 }
 
 /** Writes attempts into the log and into the figures of their endpoints' hours, in one statement. */
-export const insertAttempts = async (tx: Tx, settled: readonly Settled[]): Promise<void> => {
-  const column = <T>(read: (one: Settled) => T) => settled.map(read)
+export const insertAttempts = async (tx: Tx, settled: readonly SettledAttempt[]): Promise<void> => {
+  const column = <T>(read: (one: SettledAttempt) => T) => settled.map(read)
   await sql`
     with made as (
       insert into webhook_attempts
@@ -218,7 +223,7 @@ export const insertAttempts = async (tx: Tx, settled: readonly Settled[]): Promi
 }
 
 /** Whether the claim still holds: not taken over, not settled by a switched-off endpoint. */
-export const findClaimHolds = async (tx: Tx, claimed: Claimed): Promise<boolean> => {
+export const findClaimHolds = async (tx: Tx, claimed: ClaimedDelivery): Promise<boolean> => {
   const row = await tx
     .selectFrom('webhook_deliveries')
     .select('delivery_id')
@@ -231,7 +236,7 @@ export const findClaimHolds = async (tx: Tx, claimed: Claimed): Promise<boolean>
 }
 
 /** The claims that still hold, locked one by one in the order of their keys. Why lateral: see platform/leases. */
-const heldOf = (claims: readonly Claimed[]) => {
+const heldClaims = (claims: readonly ClaimedDelivery[]) => {
   const inOrder = claims.toSorted((a, b) =>
     `${a.agentId} ${a.deliveryId}` < `${b.agentId} ${b.deliveryId}` ? -1 : 1,
   )
@@ -247,22 +252,22 @@ const heldOf = (claims: readonly Claimed[]) => {
 }
 
 /** Marks deliveries as taken, each if it is still this worker's to mark. */
-export const updateDeliveriesTaken = async (tx: Tx, taken: readonly Claimed[]): Promise<void> => {
+export const updateDeliveriesDelivered = async (tx: Tx, taken: readonly ClaimedDelivery[]): Promise<void> => {
   await sql`
     update webhook_deliveries delivery set state = 'delivered', settled_at = pohf_now()
-    from (${heldOf(taken)}) held
+    from (${heldClaims(taken)}) held
     where delivery.agent_id = held.agent_id and delivery.delivery_id = held.delivery_id`.execute(tx)
 }
 
 /** Makes claims due again that their holder did not use. They keep their place in the plan of waits. */
-export const updateClaimsReturned = async (tx: Tx, claims: readonly Claimed[]): Promise<void> => {
+export const updateClaimsReturned = async (tx: Tx, claims: readonly ClaimedDelivery[]): Promise<void> => {
   await sql`
     update webhook_deliveries delivery set due_at = pohf_now(), attempts_before = attempts_before + 1
-    from (${heldOf(claims)}) held
+    from (${heldClaims(claims)}) held
     where delivery.agent_id = held.agent_id and delivery.delivery_id = held.delivery_id`.execute(tx)
 }
 
-export const updateDeliveryDead = async (tx: Tx, claimed: Claimed): Promise<void> => {
+export const updateDeliveryDead = async (tx: Tx, claimed: ClaimedDelivery): Promise<void> => {
   await tx
     .updateTable('webhook_deliveries')
     .set({ state: 'dead', settled_at: now() })
@@ -273,7 +278,7 @@ export const updateDeliveryDead = async (tx: Tx, claimed: Claimed): Promise<void
     .execute()
 }
 
-export const updateDeliveryDue = async (tx: Tx, claimed: Claimed, waitMs: number): Promise<void> => {
+export const updateDeliveryDue = async (tx: Tx, claimed: ClaimedDelivery, waitMs: number): Promise<void> => {
   await tx
     .updateTable('webhook_deliveries')
     .set({ due_at: sql<Date>`${now()} + make_interval(secs => ${waitMs / 1_000})` })
@@ -285,7 +290,7 @@ export const updateDeliveryDue = async (tx: Tx, claimed: Claimed, waitMs: number
 }
 
 /** Endpoints that answered well: touched only where they were failing, since every delivery comes by here. */
-export const updateEndpointsHealthy = async (tx: Tx, taken: readonly Claimed[]): Promise<void> => {
+export const updateEndpointsHealthy = async (tx: Tx, taken: readonly ClaimedDelivery[]): Promise<void> => {
   await sql`
     update webhook_endpoints set failing_since = null, failures = 0, last_failure_at = null, open_until = null,
       notices = 0, watch_at = null
@@ -321,7 +326,7 @@ export const deleteOrphanedDeliveries = async (tx: Tx, limit: number): Promise<n
 }
 
 /** Drops deleted endpoints that have no delivery left, and figures of hours a week ago. */
-export const deleteEmptied = async (tx: Tx, limit: number): Promise<void> => {
+export const deleteEmptyEndpoints = async (tx: Tx, limit: number): Promise<void> => {
   await sql`
     delete from webhook_endpoints where (agent_id, endpoint_id) in (
       select agent_id, endpoint_id from webhook_endpoints endpoint
@@ -337,7 +342,7 @@ export const deleteEmptied = async (tx: Tx, limit: number): Promise<void> => {
 }
 
 /** Erasure: what was sent, or waits to be sent, about events that are emptied. The log of attempts holds no body. */
-export const forgetDeliveries = async (
+export const eraseDeliveries = async (
   tx: Tx,
   agent: { readonly agentId: string; readonly mode: Mode },
   eventIds: readonly string[],

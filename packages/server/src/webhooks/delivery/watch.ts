@@ -3,19 +3,19 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import { queueMail } from '../../platform/net/mail.ts'
 import { publish } from '../../platform/queue/outbox.ts'
-import type { Duty } from '../../platform/queue/worker.ts'
-import { noticeOf, watch, type Notice } from '../rules.ts'
-import { queueTest } from '../endpoints/send-test.ts'
-import { listWatched, updateWatch, type EndpointKey } from '../store.ts'
+import type { Job } from '../../platform/queue/worker.ts'
+import { noticeMailOf, planMonitoring, type Notice } from '../rules.ts'
+import { queueTestEvent } from '../endpoints/send-test.ts'
+import { listEndpointsToMonitor, updateMonitoring, type EndpointKey } from '../store.ts'
 
 /** The mail address of an agent, where its owner has confirmed it; nobody else is written to. */
-export type FindContact = (tx: Tx, agentId: string) => Promise<string | undefined>
+export type FindConfirmedContactEmail = (tx: Tx, agentId: string) => Promise<string | undefined>
 
 /** Queues the mail that tells an owner how an endpoint of theirs is doing. */
 export const mailNotice = async (
   tx: Tx,
   ctx: Ctx,
-  findContact: FindContact,
+  findContact: FindConfirmedContactEmail,
   endpoint: EndpointKey & { readonly url: string; readonly failingSince: Date; readonly notice: Notice },
 ): Promise<void> => {
   const to = await findContact(tx, endpoint.agentId)
@@ -23,7 +23,7 @@ export const mailNotice = async (
   await queueMail(tx, ctx.secrets, {
     agentId: endpoint.agentId,
     to,
-    ...noticeOf({
+    ...noticeMailOf({
       endpointId: endpoint.endpointId,
       host: new URL(endpoint.url).host,
       since: endpoint.failingSince,
@@ -33,22 +33,22 @@ export const mailNotice = async (
   })
 }
 
-const lookAt = async (
+const monitorEndpoint = async (
   tx: Tx,
   ctx: Ctx,
-  findContact: FindContact,
-  row: Awaited<ReturnType<typeof listWatched>>[number],
+  findContact: FindConfirmedContactEmail,
+  row: Awaited<ReturnType<typeof listEndpointsToMonitor>>[number],
 ): Promise<void> => {
   const key = { agentId: row.agent_id, endpointId: row.endpoint_id }
   const mode = row.mode as Mode
   if (!row.failing_since || !row.last_failure_at)
-    return updateWatch(tx, key, { notices: row.notices, nextAt: null })
+    return updateMonitoring(tx, key, { notices: row.notices, nextAt: null })
   const failing = {
     failingSince: row.failing_since,
     lastFailureAt: row.last_failure_at,
     notices: row.notices,
   }
-  const due = watch(failing, await readNow(tx))
+  const due = planMonitoring(failing, await readNow(tx))
   if (due.noticeHours !== undefined) {
     const notice = { kind: 'failing', hours: due.noticeHours } as const
     await mailNotice(tx, ctx, findContact, { ...key, url: row.url, failingSince: row.failing_since, notice })
@@ -64,20 +64,20 @@ const lookAt = async (
       },
     })
   }
-  if (due.probe) await queueTest(tx, { ...key, mode }, 'probe')
-  await updateWatch(tx, key, due)
+  if (due.probe) await queueTestEvent(tx, { ...key, mode }, 'probe')
+  await updateMonitoring(tx, key, due)
 }
 
 const batchMax = 50
 
 /** Looks after failing endpoints: tells their owners, and probes those that nothing else is sent to. */
-export const watchDuty = (ctx: Ctx, findContact: FindContact): Duty => ({
-  name: 'webhook watch',
+export const endpointMonitorJob = (ctx: Ctx, findContact: FindConfirmedContactEmail): Job => ({
+  name: 'webhook endpoint monitor',
   everyMs: 5_000,
   run: () =>
     inTransaction(ctx, 'system', async (tx) => {
-      const rows = await listWatched(tx, batchMax)
-      for (const row of rows) await lookAt(tx, ctx, findContact, row)
+      const rows = await listEndpointsToMonitor(tx, batchMax)
+      for (const row of rows) await monitorEndpoint(tx, ctx, findContact, row)
       return rows.length
     }),
 })

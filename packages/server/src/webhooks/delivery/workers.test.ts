@@ -2,35 +2,35 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { startHarness } from '../../../test/fixtures/harness.ts'
-import { answer, startReceiver } from '../../../test/fixtures/webhook-receiver.ts'
+import { respondWith, startReceiver } from '../../../test/fixtures/webhook-receiver.ts'
 import {
   attemptsOf,
   dayMs,
   endpointOf,
-  happen,
+  publishEvent,
   isSigned,
-  meansOf,
-  newAgent,
+  deliveryDeps,
+  registerIdleAgent,
   noContact,
-  passOn,
+  drainEvents,
   secondMs,
   statesOf,
   subscribe,
-  toRest,
+  runUntilIdle,
 } from '../../../test/fixtures/webhooks.ts'
 import { startWorker } from '../../platform/queue/worker.ts'
-import { attempt, claim, deliveryDuty, settle } from './deliver.ts'
+import { sendAttempt, claimBatch, deliveryJob, settle } from './deliver.ts'
 
 test('a receiver that never answers, and one that is not there, fail in their time', async () => {
   const harness = await startHarness()
   const silent = await startReceiver(() => undefined)
-  const agent = await newAgent(harness)
+  const agent = await registerIdleAgent(harness)
   const { id } = await subscribe(harness, agent, silent.url)
   // Port 9 is discard: nobody listens on it.
   const { id: absent } = await subscribe(harness, agent, 'http://127.0.0.1:9/')
-  await happen(harness, agent)
-  await passOn(harness)
-  await toRest(deliveryDuty(harness.ctx, noContact, { timeoutMs: 1_000 }))
+  await publishEvent(harness, agent)
+  await drainEvents(harness)
+  await runUntilIdle(deliveryJob(harness.ctx, noContact, { timeoutMs: 1_000 }))
   assert.equal(silent.received.length, 1)
   assert.deepEqual(await attemptsOf(harness, id), [
     { attempt: 1, outcome: 'failed', status: null, fault: 'timeout' },
@@ -44,35 +44,37 @@ test('receivers that never answer hold up nobody, and none gets more than four a
   const held: ServerResponse[] = []
   const silent = await startReceiver((response) => held.push(response))
   const healthy = await startReceiver()
-  const agent = await newAgent(harness)
+  const agent = await registerIdleAgent(harness)
   await subscribe(harness, agent, silent.url)
   await subscribe(harness, agent, healthy.url)
-  for (let i = 0; i < 60; i++) await happen(harness, agent)
-  await passOn(harness)
-  const duty = deliveryDuty(harness.ctx, noContact, { timeoutMs: 60_000 })
+  for (let i = 0; i < 60; i++) await publishEvent(harness, agent)
+  await drainEvents(harness)
+  const duty = deliveryJob(harness.ctx, noContact, { timeoutMs: 60_000 })
   const startedAt = performance.now()
   while (healthy.received.length < 60 && performance.now() - startedAt < 30_000) await duty.run()
   assert.equal(healthy.received.length, 60, 'the healthy receiver waited for the silent one')
-  assert.equal(silent.openMax, 4)
-  assert.ok(healthy.openMax <= 4)
+  assert.equal(silent.concurrentMax, 4)
+  assert.ok(healthy.concurrentMax <= 4)
   for (const response of held) response.writeHead(500).end()
   await duty.finish?.()
   // Known to fail, the endpoint is left alone for a while, then tried one at a time until it answers.
-  assert.equal((await claim(harness.ctx, 32)).length, 0)
+  assert.equal((await claimBatch(harness.ctx, 32)).length, 0)
   await harness.advance(11 * secondMs)
-  assert.equal((await claim(harness.ctx, 32)).length, 1)
+  assert.equal((await claimBatch(harness.ctx, 32)).length, 1)
 })
 
 test('two workers side by side deliver every event once', async () => {
   const harness = await startHarness()
   const receivers = await Promise.all(Array.from({ length: 3 }, () => startReceiver()))
-  const agent = await newAgent(harness)
+  const agent = await registerIdleAgent(harness)
   for (const receiver of receivers) await subscribe(harness, agent, receiver.url)
-  const eventIds = await Promise.all(Array.from({ length: 80 }, (_, i) => happen(harness, agent, `key_${i}`)))
-  await Promise.all([passOn(harness), passOn(harness)])
+  const eventIds = await Promise.all(
+    Array.from({ length: 80 }, (_, i) => publishEvent(harness, agent, `key_${i}`)),
+  )
+  await Promise.all([drainEvents(harness), drainEvents(harness)])
   await Promise.all([
-    toRest(deliveryDuty(harness.ctx, noContact)),
-    toRest(deliveryDuty(harness.ctx, noContact)),
+    runUntilIdle(deliveryJob(harness.ctx, noContact)),
+    runUntilIdle(deliveryJob(harness.ctx, noContact)),
   ])
   for (const receiver of receivers)
     assert.deepEqual(receiver.eventIds().toSorted(), eventIds.toSorted(), 'lost or sent twice')
@@ -83,13 +85,13 @@ test('two workers side by side deliver every event once', async () => {
 test('a worker that dies after sending leads to a second delivery with the same id, and changes nothing when it comes back', async () => {
   const harness = await startHarness()
   const receiver = await startReceiver()
-  const agent = await newAgent(harness)
+  const agent = await registerIdleAgent(harness)
   const { id, signingSecret } = await subscribe(harness, agent, receiver.url)
-  const eventId = await happen(harness, agent)
-  await passOn(harness)
-  const [claimed] = await claim(harness.ctx, 8)
+  const eventId = await publishEvent(harness, agent)
+  await drainEvents(harness)
+  const [claimed] = await claimBatch(harness.ctx, 8)
   assert.ok(claimed)
-  await attempt(harness.ctx, claimed)
+  await sendAttempt(harness.ctx, claimed)
   await harness.advance(45 * secondMs)
   await harness.work()
   assert.equal(receiver.received.length, 1, 'taken over while the lease held')
@@ -99,7 +101,7 @@ test('a worker that dies after sending leads to a second delivery with the same 
   assert.equal(receiver.received[0]?.body, receiver.received[1]?.body)
   assert.ok(receiver.received.every((received) => isSigned(signingSecret, received)))
   assert.deepEqual(await statesOf(harness, id), ['delivered'])
-  await settle(harness.ctx, meansOf(harness), claimed, {
+  await settle(harness.ctx, deliveryDeps(harness), claimed, {
     reply: { status: 500, retryAfter: undefined },
     durationMs: 1,
   })
@@ -115,11 +117,11 @@ test('a worker that is stopped finishes what it has under way', async () => {
     arrived.resolve()
     void release.promise.then(() => response.writeHead(204).end())
   })
-  const agent = await newAgent(harness)
+  const agent = await registerIdleAgent(harness)
   const { id } = await subscribe(harness, agent, receiver.url)
-  await happen(harness, agent)
-  await passOn(harness)
-  const worker = startWorker(harness.ctx, [deliveryDuty(harness.ctx, noContact)])
+  await publishEvent(harness, agent)
+  await drainEvents(harness)
+  const worker = startWorker(harness.ctx, [deliveryJob(harness.ctx, noContact)])
   await arrived.promise
   const stopped = worker.stop()
   release.resolve()
@@ -130,23 +132,23 @@ test('a worker that is stopped finishes what it has under way', async () => {
 test('a late answer of a worker that lost its lease does not settle what another holds now', async () => {
   const harness = await startHarness()
   const receiver = await startReceiver()
-  const agent = await newAgent(harness)
+  const agent = await registerIdleAgent(harness)
   const { id } = await subscribe(harness, agent, receiver.url)
-  await happen(harness, agent)
-  await passOn(harness)
-  const [slow] = await claim(harness.ctx, 8)
+  await publishEvent(harness, agent)
+  await drainEvents(harness)
+  const [slow] = await claimBatch(harness.ctx, 8)
   await harness.advance(61 * secondMs)
-  const [quick] = await claim(harness.ctx, 8)
+  const [quick] = await claimBatch(harness.ctx, 8)
   assert.ok(slow && quick)
   assert.equal(quick.deliveryId, slow.deliveryId)
   for (const status of [200, 410, 500])
-    await settle(harness.ctx, meansOf(harness), slow, {
+    await settle(harness.ctx, deliveryDeps(harness), slow, {
       reply: { status, retryAfter: undefined },
       durationMs: 1,
     })
   assert.deepEqual(await statesOf(harness, id), ['pending'])
   assert.equal((await endpointOf(harness, id))?.state, 'enabled')
-  await settle(harness.ctx, meansOf(harness), quick, {
+  await settle(harness.ctx, deliveryDeps(harness), quick, {
     reply: { status: 200, retryAfter: undefined },
     durationMs: 1,
   })
@@ -155,15 +157,15 @@ test('a late answer of a worker that lost its lease does not settle what another
 
 test('logs and the attempts log hold no secret, signature, body or address', async () => {
   const harness = await startHarness()
-  const receiver = await startReceiver(answer(500))
-  const agent = await newAgent(harness)
+  const receiver = await startReceiver(respondWith(500))
+  const agent = await registerIdleAgent(harness)
   const { signingSecret } = await subscribe(harness, agent, `${receiver.url}?token=canary-in-address`)
   await subscribe(harness, agent, 'http://127.0.0.1:9/canary-in-address')
-  await happen(harness, agent, 'key_canary_in_body')
+  await publishEvent(harness, agent, 'key_canary_in_body')
   await harness.work()
   const lines = harness.lines.join('')
   const { rows } = await harness.owner.query('select t::text as row from webhook_attempts t')
-  assert.ok(lines.includes('a webhook was not taken') && rows.length === 2)
+  assert.ok(lines.includes('webhook delivery failed') && rows.length === 2)
   const signature = String(receiver.received[0]?.headers['webhook-signature'])
   for (const canary of [
     signingSecret.slice(6),
@@ -178,10 +180,10 @@ test('logs and the attempts log hold no secret, signature, body or address', asy
 
 test('the database refuses to bring back what is settled or switched off', async () => {
   const harness = await startHarness()
-  const receiver = await startReceiver(answer(410))
-  const agent = await newAgent(harness)
+  const receiver = await startReceiver(respondWith(410))
+  const agent = await registerIdleAgent(harness)
   await subscribe(harness, agent, receiver.url)
-  await happen(harness, agent)
+  await publishEvent(harness, agent)
   await harness.work()
   for (const sql of [
     "update webhook_deliveries set state = 'pending', settled_at = null",
@@ -193,11 +195,11 @@ test('the database refuses to bring back what is settled or switched off', async
 
 test('deliveries are dropped 30 days after they were settled, not 30 days after the event', async () => {
   const harness = await startHarness()
-  const [healthy, failing] = [await startReceiver(), await startReceiver(answer(500))]
-  const agent = await newAgent(harness)
+  const [healthy, failing] = [await startReceiver(), await startReceiver(respondWith(500))]
+  const agent = await registerIdleAgent(harness)
   const { id } = await subscribe(harness, agent, healthy.url, ['key.revoked'])
   const { id: failingId } = await subscribe(harness, agent, failing.url, ['key.revoked'])
-  await happen(harness, agent)
+  await publishEvent(harness, agent)
   await harness.work()
   await harness.advance(29 * dayMs)
   await harness.work()

@@ -6,7 +6,7 @@ const schemaOf = (schema: z.ZodType): Record<string, unknown> => {
   return body
 }
 
-const written = {
+const catalogResponse = {
   envelope: schemaOf(eventEnvelope),
   events: [...eventCatalogue].map(([type, { summary, published, data, example }]) => ({
     type,
@@ -18,4 +18,4 @@ const written = {
 }
 
 /** Every event with the JSON Schema of its data, the same for all. */
-export const catalog = async () => written
+export const catalog = async () => catalogResponse

@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import { inTransaction } from '../../platform/db/db.ts'
 import { publish } from '../../platform/queue/outbox.ts'
 import { startHarness } from '../../../test/fixtures/harness.ts'
-import { answer, startReceiver } from '../../../test/fixtures/webhook-receiver.ts'
+import { respondWith, startReceiver } from '../../../test/fixtures/webhook-receiver.ts'
 import {
   dayMs,
-  happen,
+  publishEvent,
   hourMs,
-  newAgent,
+  registerIdleAgent,
   secondMs,
   statesOf,
   subscribe,
@@ -26,12 +26,12 @@ const deliveriesOf = async (agent: Agent, id: string, query = '') =>
   (await call(agent, 'GET', `webhooks/${id}/deliveries${query}`)).json.deliveries
 
 test('the list shows every endpoint with its state and health, and never a secret', async () => {
-  const agent = await newAgent(harness)
+  const agent = await registerIdleAgent(harness)
   assert.deepEqual(await listOf(agent), [])
-  const [good, bad] = [await startReceiver(), await startReceiver(answer(503))]
+  const [good, bad] = [await startReceiver(), await startReceiver(respondWith(503))]
   const first = await subscribe(harness, agent, good.url)
   const second = await subscribe(harness, agent, bad.url, ['key.revoked', 'key.revoked'])
-  await happen(harness, agent)
+  await publishEvent(harness, agent)
   await harness.work()
   const answered = await call(agent, 'GET', 'webhooks')
   const [newer, older] = answered.json.webhooks
@@ -46,10 +46,10 @@ test('the list shows every endpoint with its state and health, and never a secre
 })
 
 test('a change of URL or events counts from the next delivery on, and is judged as at registration', async () => {
-  const agent = await newAgent(harness)
-  const [old, next] = [await startReceiver(answer(500)), await startReceiver()]
+  const agent = await registerIdleAgent(harness)
+  const [old, next] = [await startReceiver(respondWith(500)), await startReceiver()]
   const { id } = await subscribe(harness, agent, old.url, ['key.revoked'])
-  await happen(harness, agent)
+  await publishEvent(harness, agent)
   await harness.work()
   const changed = await call(agent, 'PATCH', `webhooks/${id}`, { url: next.url, events: ['key.rotated'] })
   assert.equal(changed.status, 200)
@@ -57,7 +57,7 @@ test('a change of URL or events counts from the next delivery on, and is judged 
     [changed.json.url, changed.json.events, changed.json.state],
     [next.url, ['key.rotated'], 'healthy'],
   )
-  await happen(harness, agent)
+  await publishEvent(harness, agent)
   await harness.advance(6 * secondMs)
   await harness.work()
   assert.equal(
@@ -78,15 +78,15 @@ test('a change of URL or events counts from the next delivery on, and is judged 
 })
 
 test('an endpoint that was switched off gets nothing, and recovery gives it everything that it missed, once', async () => {
-  const agent = await newAgent(harness)
-  const receiver = await startReceiver(answer(500))
+  const agent = await registerIdleAgent(harness)
+  const receiver = await startReceiver(respondWith(500))
   const { id } = await subscribe(harness, agent, receiver.url, ['key.revoked'])
   const since = new Date(harness.ctx.clock.now().getTime() - secondMs).toISOString()
-  const waiting = await happen(harness, agent)
+  const waiting = await publishEvent(harness, agent)
   await harness.work()
   const off = await call(agent, 'PATCH', `webhooks/${id}`, { enabled: false })
   assert.deepEqual([off.json.state, off.json.disabledReason, off.json.waiting], ['disabled', 'owner', 0])
-  const missed = [await happen(harness, agent), await happen(harness, agent)]
+  const missed = [await publishEvent(harness, agent), await publishEvent(harness, agent)]
   await harness.advance(hourMs)
   await harness.work()
   assert.equal(receiver.received.length, 1)
@@ -94,12 +94,12 @@ test('an endpoint that was switched off gets nothing, and recovery gives it ever
     const { status } = await call(agent, 'POST', `webhooks/${id}/${path}`)
     assert.equal(status, path === 'test' ? 403 : 200)
   }
-  receiver.respond = answer(204)
+  receiver.respond = respondWith(204)
   receiver.received.length = 0
   const recovered = await call(agent, 'POST', `webhooks/${id}/recover`, { since })
   assert.deepEqual(recovered.json, { id, recoveringSince: since })
   assert.equal((await listOf(agent))[0].recoveringSince, since)
-  const later = await happen(harness, agent)
+  const later = await publishEvent(harness, agent)
   await harness.work()
   assert.deepEqual(receiver.eventIds().toSorted(), [waiting, ...missed, later].toSorted())
   assert.equal((await listOf(agent))[0].recoveringSince, null)
@@ -110,7 +110,7 @@ test('an endpoint that was switched off gets nothing, and recovery gives it ever
 })
 
 test('a recovery goes through more events than one step holds, and only through those that are wanted', async () => {
-  const agent = await newAgent(harness)
+  const agent = await registerIdleAgent(harness)
   const receiver = await startReceiver()
   const { id } = await subscribe(harness, agent, receiver.url, ['credits.exhausted'])
   await call(agent, 'PATCH', `webhooks/${id}`, { enabled: false })
@@ -133,7 +133,7 @@ test('a recovery goes through more events than one step holds, and only through 
 })
 
 test('a recovery reaches back 30 days and no further: beyond, taken and missed cannot be told apart', async () => {
-  const agent = await newAgent(harness)
+  const agent = await registerIdleAgent(harness)
   const { id } = await subscribe(harness, agent, 'http://127.0.0.1:9/')
   const daysAgo = (days: number) => new Date(harness.ctx.clock.now().getTime() - days * dayMs).toISOString()
   assert.equal((await call(agent, 'POST', `webhooks/${id}/recover`, { since: daysAgo(29.9) })).status, 200)
@@ -144,10 +144,10 @@ test('a recovery reaches back 30 days and no further: beyond, taken and missed c
 })
 
 test('a deleted endpoint is gone at once, with its secrets, and its rows follow', async () => {
-  const agent = await newAgent(harness)
-  const receiver = await startReceiver(answer(500))
+  const agent = await registerIdleAgent(harness)
+  const receiver = await startReceiver(respondWith(500))
   const { id } = await subscribe(harness, agent, receiver.url)
-  await happen(harness, agent)
+  await publishEvent(harness, agent)
   await harness.work()
   const removed = await call(agent, 'DELETE', `webhooks/${id}`)
   assert.deepEqual([removed.status, removed.json], [200, { id, deleted: true }])
@@ -166,7 +166,7 @@ test('a deleted endpoint is gone at once, with its secrets, and its rows follow'
     ['GET', '/deliveries', undefined],
   ] as const)
     assert.equal((await call(agent, method, `webhooks/${id}${path}`, body)).status, 404, `${method} ${path}`)
-  await happen(harness, agent)
+  await publishEvent(harness, agent)
   await harness.advance(hourMs)
   await harness.work()
   await harness.work()
@@ -177,16 +177,16 @@ test('a deleted endpoint is gone at once, with its secrets, and its rows follow'
 })
 
 test('the deliveries log names every attempt and why it failed, newest first, page by page', async () => {
-  const agent = await newAgent(harness)
-  const receiver = await startReceiver(answer(404))
+  const agent = await registerIdleAgent(harness)
+  const receiver = await startReceiver(respondWith(404))
   const { id } = await subscribe(harness, agent, receiver.url, ['key.revoked'])
   const ids: string[] = []
   for (let n = 0; n < 3; n++) {
-    ids.push(await happen(harness, agent))
+    ids.push(await publishEvent(harness, agent))
     await harness.advance(10)
   }
   await harness.work()
-  receiver.respond = answer(204)
+  receiver.respond = respondWith(204)
   await harness.advance(30 * secondMs)
   await harness.work()
   const all = await deliveriesOf(agent, id)
@@ -228,20 +228,20 @@ test('the deliveries log names every attempt and why it failed, newest first, pa
 })
 
 test('a replay sends the same id and body again, whatever became of the delivery, and the waits start anew', async () => {
-  const agent = await newAgent(harness)
+  const agent = await registerIdleAgent(harness)
   const receiver = await startReceiver()
   const { id } = await subscribe(harness, agent, receiver.url, ['key.revoked'])
-  const eventId = await happen(harness, agent)
+  const eventId = await publishEvent(harness, agent)
   await harness.work()
   const [delivery] = await deliveriesOf(agent, id)
-  receiver.respond = answer(500)
+  receiver.respond = respondWith(500)
   const replayed = await call(agent, 'POST', `webhooks/deliveries/${delivery.id}/replay`)
   assert.deepEqual(replayed.json, { id: delivery.id, eventId, state: 'pending' })
   await harness.work()
   // The second attempt of the plan is 5 s away again, and a replay need not wait for it.
   await call(agent, 'POST', `webhooks/deliveries/${delivery.id}/replay`)
   await harness.work()
-  receiver.respond = answer(204)
+  receiver.respond = respondWith(204)
   await harness.advance(6 * secondMs)
   await harness.work()
   assert.deepEqual(receiver.eventIds(), [eventId, eventId, eventId, eventId])
@@ -250,8 +250,8 @@ test('a replay sends the same id and body again, whatever became of the delivery
 })
 
 test('a test event reaches its endpoint alone, is sent once, and is in no list of events', async () => {
-  const agent = await newAgent(harness, 'live')
-  const [one, other] = [await startReceiver(answer(500)), await startReceiver()]
+  const agent = await registerIdleAgent(harness, 'live')
+  const [one, other] = [await startReceiver(respondWith(500)), await startReceiver()]
   const { id } = await subscribe(harness, agent, one.url, ['key.revoked'])
   await subscribe(harness, agent, other.url)
   const { json } = await call(agent, 'POST', `webhooks/${id}/test`)
@@ -269,10 +269,10 @@ test('a test event reaches its endpoint alone, is sent once, and is in no list o
 const strip = (text: string) => text.replaceAll(/req_[\w-]+/g, '')
 
 test('what belongs to another agent, or to the other mode, answers like what does not exist', async () => {
-  const [agent, stranger] = [await newAgent(harness), await newAgent(harness)]
+  const [agent, stranger] = [await registerIdleAgent(harness), await registerIdleAgent(harness)]
   const receiver = await startReceiver()
   const { id } = await subscribe(harness, agent, receiver.url)
-  await happen(harness, agent)
+  await publishEvent(harness, agent)
   await harness.work()
   const [delivery] = await deliveriesOf(agent, id)
   for (const [method, path, body] of [
@@ -301,7 +301,7 @@ test('what belongs to another agent, or to the other mode, answers like what doe
 })
 
 test('an agent that has 50 endpoints on cannot switch on one more', async () => {
-  const agent = await newAgent(harness)
+  const agent = await registerIdleAgent(harness)
   const { id } = await subscribe(harness, agent, 'http://127.0.0.1:9/')
   await call(agent, 'PATCH', `webhooks/${id}`, { enabled: false })
   for (let n = 0; n < 50; n++) await subscribe(harness, agent, 'http://127.0.0.1:9/')

@@ -4,17 +4,17 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, readNow } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { listEvents } from '../../platform/queue/outbox.ts'
-import type { Duty } from '../../platform/queue/worker.ts'
+import type { Job } from '../../platform/queue/worker.ts'
 import { unknownEndpoint } from './describe.ts'
-import { insertDeliveries, updateDeadRevived } from '../delivery/store.ts'
-import { checkPlaceFree } from './register.ts'
-import { bodyOf, isTooOldToRecover, isWanted, recoverDaysMax } from '../rules.ts'
+import { insertDeliveries, updateDeadRequeued } from '../delivery/store.ts'
+import { checkEndpointLimit } from './register.ts'
+import { bodyOf, isTooOldToRecover, isSubscribed, recoverDaysMax } from '../rules.ts'
 import {
   findEndpointLocked,
   findRecovering,
   updateEndpointEnabled,
-  updateRecovered,
-  updateRecovery,
+  updateRecoveryProgress,
+  updateRecoveryStarted,
 } from '../store.ts'
 
 type Recovery = { readonly webhookId: string; readonly since: string }
@@ -40,10 +40,10 @@ export const recover = async (ctx: Ctx, agent: Agent, { webhookId, since: text }
         ],
       })
     if (endpoint.state === 'disabled') {
-      await checkPlaceFree(tx, agent.agentId)
+      await checkEndpointLimit(tx, agent.agentId)
       await updateEndpointEnabled(tx, key)
     }
-    return { id: webhookId, recoveringSince: (await updateRecovery(tx, key, since)).toISOString() }
+    return { id: webhookId, recoveringSince: (await updateRecoveryStarted(tx, key, since)).toISOString() }
   })
 }
 
@@ -55,13 +55,13 @@ const stepMax = 200
  * its time. It needs no end: what happens from now on is fanned out to the endpoint, which is on, and the natural key
  * of a delivery keeps anything from being queued twice.
  */
-const step = async (ctx: Ctx): Promise<number> =>
+const recoverStep = async (ctx: Ctx): Promise<number> =>
   inTransaction(ctx, 'system', async (tx) => {
     const endpoint = await findRecovering(tx)
     if (!endpoint?.recover_since) return 0
     const key = { agentId: endpoint.agent_id, endpointId: endpoint.endpoint_id }
     const mode = endpoint.mode as Mode
-    const revived = await updateDeadRevived(tx, key, { since: endpoint.recover_since, limit: stepMax })
+    const revived = await updateDeadRequeued(tx, key, { since: endpoint.recover_since, limit: stepMax })
     if (revived > 0) return revived
     const found = await listEvents(tx, {
       agentId: key.agentId,
@@ -72,18 +72,18 @@ const step = async (ctx: Ctx): Promise<number> =>
     })
     const wanted = found
       .map(({ envelope }) => eventEnvelope.parse(envelope))
-      .filter((envelope) => isWanted(endpoint, envelope))
+      .filter((envelope) => isSubscribed(endpoint, envelope))
     await insertDeliveries(
       tx,
       wanted.map((envelope) => ({ ...key, mode, eventId: envelope.id, body: bodyOf(envelope) })),
     )
-    await updateRecovered(tx, key, found.length < stepMax ? null : (found.at(-1)?.position ?? null))
+    await updateRecoveryProgress(tx, key, found.length < stepMax ? null : (found.at(-1)?.position ?? null))
     // At least one, so that the worker asks again: the next step, or the next endpoint.
     return found.length + 1
   })
 
-export const recoveryDuty = (ctx: Ctx): Duty => ({
+export const recoveryJob = (ctx: Ctx): Job => ({
   name: 'webhook recovery',
   everyMs: 1_000,
-  run: () => step(ctx),
+  run: () => recoverStep(ctx),
 })

@@ -10,7 +10,7 @@ const register = (harness: Harness, key: string, body: unknown, headers: Record<
   harness.call('POST', '/api/agents/webhooks', { key, body, headers })
 
 /** A fresh agent per table: none reaches the limit of endpoints. */
-const judge = async (harness: Harness, url: string) => {
+const isAccepted = async (harness: Harness, url: string) => {
   const agent = await harness.register('test')
   return register(harness, agent.apiKey, { url, events: ['*'] })
 }
@@ -124,13 +124,13 @@ test('in production only public https is taken, whatever the spelling', async (t
     `https://hooks.example.com/${'a'.repeat(2_048)}`,
   ]
   for (const url of bad) {
-    const { status, json } = await judge(production, url)
+    const { status, json } = await isAccepted(production, url)
     assert.equal(status, 400, `${url} was taken`)
     assert.equal(json.error, 'validation_failed', url)
     assert.equal(json.details[0].path, 'body.url', url)
   }
   for (const rest of publicHosts) {
-    const { status, text } = await judge(production, `https://${rest}`)
+    const { status, text } = await isAccepted(production, `https://${rest}`)
     assert.equal(status, 200, `${rest}: ${text}`)
   }
   t.diagnostic(`${bad.length} refused, ${publicHosts.length} taken`)
@@ -142,7 +142,7 @@ test('where base_url is loopback, http and loopback receivers are taken too, pri
     [...loopbackHosts, ...publicHosts, 'localhost:4567/hook'].map((rest) => `${scheme}://${rest}`),
   )
   for (const url of good) {
-    const { status, text } = await judge(local, url)
+    const { status, text } = await isAccepted(local, url)
     assert.equal(status, 200, `${url}: ${text}`)
   }
   const bad = [
@@ -151,7 +151,7 @@ test('where base_url is loopback, http and loopback receivers are taken too, pri
     'http://localhost:0/',
     'ftp://localhost/',
   ]
-  for (const url of bad) assert.equal((await judge(local, url)).status, 400, `${url} was taken`)
+  for (const url of bad) assert.equal((await isAccepted(local, url)).status, 400, `${url} was taken`)
 })
 
 test('a live key registers a loopback receiver just as a test key does, where base_url is loopback', async () => {
@@ -168,7 +168,7 @@ test('each refusal says what is wrong with the URL', async () => {
     ['https://localhost/', /public host/],
     ['https://hooks.example.com:0/', /port/],
   ] as const) {
-    const { json } = await judge(production, url)
+    const { json } = await isAccepted(production, url)
     assert.match(json.details[0].message, message, url)
   }
 })

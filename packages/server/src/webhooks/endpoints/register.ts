@@ -2,7 +2,7 @@ import type { Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import { endpointsMax, secretOf, urlFault } from '../rules.ts'
+import { endpointsMax, formatSecret, urlFault } from '../rules.ts'
 import { countEnabledEndpoints, insertEndpoint } from '../store.ts'
 
 type Registration = { readonly url: string; readonly events: readonly string[] }
@@ -15,12 +15,12 @@ export const checkUrl = (ctx: Ctx, url: string): void => {
     })
 }
 
-export const checkPlaceFree = async (tx: Tx, agentId: string): Promise<void> => {
+export const checkEndpointLimit = async (tx: Tx, agentId: string): Promise<void> => {
   if ((await countEnabledEndpoints(tx, agentId)) >= endpointsMax)
     throw new Refusal('forbidden', { message: `An agent has at most ${endpointsMax} webhook endpoints.` })
 }
 
-export const newSecret = (ctx: Ctx): string => secretOf(Buffer.from(ctx.ids.token(), 'base64url'))
+export const newSecret = (ctx: Ctx): string => formatSecret(Buffer.from(ctx.ids.token(), 'base64url'))
 
 /** Subscribes a URL to events. Its secret is shown here and nowhere again. */
 export const register = async (ctx: Ctx, agent: Agent, input: Registration) => {
@@ -28,7 +28,7 @@ export const register = async (ctx: Ctx, agent: Agent, input: Registration) => {
   const id = ctx.ids.make('whk_')
   const signingSecret = newSecret(ctx)
   await inTransaction(ctx, agent.agentId, async (tx) => {
-    await checkPlaceFree(tx, agent.agentId)
+    await checkEndpointLimit(tx, agent.agentId)
     await insertEndpoint(tx, {
       agentId: agent.agentId,
       mode: agent.mode,

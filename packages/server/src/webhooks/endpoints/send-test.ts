@@ -10,7 +10,7 @@ import { bodyOf } from '../rules.ts'
 import { findEndpointLocked, type EndpointKey } from '../store.ts'
 
 /** Queues one test event for one endpoint, whatever it subscribed to. It is sent once and is in no list of events. */
-export const queueTest = async (
+export const queueTestEvent = async (
   tx: Tx,
   endpoint: EndpointKey & { readonly mode: Mode },
   reason: 'requested' | 'probe',
@@ -25,11 +25,11 @@ export const queueTest = async (
   const kind = reason === 'probe' ? 'probe' : 'test'
   const delivery = { agentId, mode, endpointId, eventId: envelope.id, body: bodyOf(envelope), kind } as const
   const [deliveryId] = await insertDeliveries(tx, [delivery])
-  if (deliveryId === undefined) throw new Error('a test was not queued')
+  if (deliveryId === undefined) throw new Error('the webhook test event was not queued')
   return { deliveryId, eventId: envelope.id }
 }
 
-export const switchedOff = () =>
+export const endpointDisabledRefusal = () =>
   new Refusal('forbidden', {
     message:
       'The endpoint is switched off. Switch it on with PATCH and {"enabled":true}, or with recover, which also sends what it missed.',
@@ -39,6 +39,6 @@ export const sendTest = async (ctx: Ctx, agent: Agent, endpointId: string) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
     const endpoint = await findEndpointLocked(tx, agent, endpointId)
     if (!endpoint) throw unknownEndpoint()
-    if (endpoint.state !== 'enabled') throw switchedOff()
-    return queueTest(tx, { agentId: agent.agentId, mode: agent.mode, endpointId }, 'requested')
+    if (endpoint.state !== 'enabled') throw endpointDisabledRefusal()
+    return queueTestEvent(tx, { agentId: agent.agentId, mode: agent.mode, endpointId }, 'requested')
   })

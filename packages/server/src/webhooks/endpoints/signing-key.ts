@@ -4,12 +4,12 @@ import { signingKeyOf } from '../rules.ts'
 
 /** Keys that a worker remembers. Opening a secret and making a key of it costs more than signing with it. */
 const keysMax = 2_000
-const remembered = new WeakMap<Ctx['secrets'], Map<string, KeyObject>>()
+const keyCache = new WeakMap<Ctx['secrets'], Map<string, KeyObject>>()
 
 /** The key of a sealed secret. A sealed text never comes to mean another secret, so nothing remembered goes stale. */
 export const openSigningKey = (ctx: Ctx, sealed: string): KeyObject => {
-  const keys = remembered.get(ctx.secrets) ?? new Map<string, KeyObject>()
-  remembered.set(ctx.secrets, keys)
+  const keys = keyCache.get(ctx.secrets) ?? new Map<string, KeyObject>()
+  keyCache.set(ctx.secrets, keys)
   const known = keys.get(sealed)
   if (known) return known
   const key = signingKeyOf(ctx.secrets.open('webhook', sealed))

@@ -2,7 +2,7 @@ import type { Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { describeOne, unknownEndpoint } from './describe.ts'
-import { checkUrl, checkPlaceFree } from './register.ts'
+import { checkUrl, checkEndpointLimit } from './register.ts'
 import {
   findEndpointLocked,
   updateEndpoint,
@@ -18,9 +18,9 @@ type Change = {
   readonly enabled?: boolean | undefined
 }
 
-const switchOver = async (tx: Tx, key: EndpointKey, state: string, enabled: boolean | undefined) => {
+const setEnabled = async (tx: Tx, key: EndpointKey, state: string, enabled: boolean | undefined) => {
   if (enabled === true && state === 'disabled') {
-    await checkPlaceFree(tx, key.agentId)
+    await checkEndpointLimit(tx, key.agentId)
     await updateEndpointEnabled(tx, key)
   }
   if (enabled === false && state === 'enabled') await updateEndpointDisabled(tx, key, 'owner')
@@ -37,7 +37,7 @@ export const update = async (ctx: Ctx, agent: Agent, change: Change) => {
       ...(change.url === undefined ? {} : { url: new URL(change.url).href }),
       ...(change.events === undefined ? {} : { events: [...new Set(change.events)] }),
     })
-    await switchOver(tx, key, endpoint.state, change.enabled)
+    await setEnabled(tx, key, endpoint.state, change.enabled)
     return describeOne(tx, agent, change.webhookId)
   })
 }

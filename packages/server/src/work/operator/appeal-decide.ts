@@ -1,9 +1,9 @@
 import type { Operator } from '../../platform/http/call.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import type { Operating } from './produce.ts'
+import type { OperatorDeps } from './produce.ts'
 import { findAssignment } from '../workers/store.ts'
-import { decideGold } from '../units/known-answers.ts'
+import { decideKnownAnswerAppeal } from '../units/known-answers.ts'
 import { decideUnit, lockUnit } from '../units/transitions.ts'
 
 type Input = {
@@ -13,16 +13,23 @@ type Input = {
 }
 
 /** The person is paid, or the no of the buyer stands. */
-export const operatorAppealDecide = ({ ctx, audit, books }: Operating, operator: Operator, input: Input) =>
+export const operatorAppealDecide = (
+  { ctx, audit, platformLedger: books }: OperatorDeps,
+  operator: Operator,
+  input: Input,
+) =>
   inTransaction(ctx, 'system', async (tx) => {
     const { assignmentId, decision, reason } = input
     const assignment = await findAssignment(tx, assignmentId)
     const locked = assignment && (await lockUnit(tx, assignment))
     if (!locked) throw new Refusal('not_found', { message: 'No such appeal.' })
-    const isGold = assignment.goldRight === false && locked.unit.appeal?.decision === null
-    if ((!isGold && locked.unit.status !== 'appealed') || locked.holder?.assignmentId !== assignmentId)
+    const isKnownAnswerItem = assignment.knownAnswerCorrect === false && locked.unit.appeal?.decision === null
+    if (
+      (!isKnownAnswerItem && locked.unit.status !== 'appealed') ||
+      locked.holder?.assignmentId !== assignmentId
+    )
       throw new Refusal('order_conflict', { message: `This unit is ${locked.unit.status}.` })
-    if (isGold) await decideGold(tx, locked, { decision, reason })
+    if (isKnownAnswerItem) await decideKnownAnswerAppeal(tx, locked, { decision, reason })
     else await decideUnit(tx, books, locked, { decision, reason })
     await audit(tx, {
       operatorId: operator.operatorId,

@@ -2,7 +2,7 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { findOrder } from '../orders/store.ts'
 import { findHolder } from '../workers/store.ts'
-import { inputsOf } from '../orders/present.ts'
+import { listUnitInputs } from '../orders/present.ts'
 import { listAppealed } from '../units/store.ts'
 
 /** Appeals that wait for a decision, oldest first. */
@@ -12,8 +12,9 @@ export const operatorAppeals = (ctx: Ctx, limit = 50) =>
     for (const unit of await listAppealed(tx, limit)) {
       const order = await findOrder(tx, unit)
       const holder = await findHolder(tx, unit)
-      if (!order || !holder || !unit.appeal) throw new Error('an appeal of nothing')
-      const [input] = await inputsOf(tx, order, [unit])
+      if (!order || !holder || !unit.appeal)
+        throw new Error('appealed unit without order, assignment or appeal text')
+      const [input] = await listUnitInputs(tx, order, [unit])
       appeals.push({
         assignmentId: holder.assignmentId,
         agentId: unit.agentId,

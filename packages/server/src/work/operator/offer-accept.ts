@@ -9,8 +9,8 @@ import {
   type Order,
   type OrderKey,
 } from '../orders/store.ts'
-import { showToOperator } from './orders.ts'
-import type { Operating } from './produce.ts'
+import { presentOrderToOperator } from './orders.ts'
+import type { OperatorDeps } from './produce.ts'
 import { updateUnitsReady } from '../units/store.ts'
 
 type Input = {
@@ -32,14 +32,14 @@ export const requireOffer = async (tx: Tx, key: OrderKey): Promise<Order> => {
     throw new Refusal('order_conflict', { message: `This order is ${order.status} and waits for nobody.` })
   return order
 }
-export const shownAfter = async (tx: Tx, key: OrderKey) => {
+export const presentCurrentOrder = async (tx: Tx, key: OrderKey) => {
   const after = await findOrder(tx, key)
-  if (!after) throw new Error('an order vanished')
-  return showToOperator(after)
+  if (!after) throw new Error('order not found after an offer was decided')
+  return presentOrderToOperator(after)
 }
 
 /** Takes an offer on. From now on people find it, once it is paid. */
-export const operatorOfferAccept = ({ ctx, audit }: Operating, operator: Operator, input: Input) =>
+export const operatorOfferAccept = ({ ctx, audit }: OperatorDeps, operator: Operator, input: Input) =>
   inTransaction(ctx, 'system', async (tx) => {
     const { agentId, mode, orderId, title, steps, estMinutes, rewardStars, answerForm } = input
     const key = { agentId, mode, orderId }
@@ -74,5 +74,5 @@ export const operatorOfferAccept = ({ ctx, audit }: Operating, operator: Operato
       target: orderId,
       details: { agentId, mode, rewardStars },
     })
-    return shownAfter(tx, key)
+    return presentCurrentOrder(tx, key)
   })

@@ -1,10 +1,10 @@
 import type { Mode } from '@pohf/protocol'
 import type { Operator } from '../../platform/http/call.ts'
 import { inTransaction } from '../../platform/db/db.ts'
-import { requireOffer, shownAfter } from './offer-accept.ts'
-import type { Operating } from './produce.ts'
-import { returnMoney } from '../orders/escrow.ts'
-import { moveOrder } from '../orders/transitions.ts'
+import { requireOffer, presentCurrentOrder } from './offer-accept.ts'
+import type { OperatorDeps } from './produce.ts'
+import { returnEscrow } from '../orders/escrow.ts'
+import { changeOrderStatus } from '../orders/transitions.ts'
 import { updateOrderDeclined } from '../orders/store.ts'
 import { updateOpenCancelled } from '../units/store.ts'
 
@@ -16,20 +16,20 @@ type Input = {
 }
 
 /** Declines an offer. What was paid for it goes back. */
-export const operatorOfferDecline = ({ ctx, audit }: Operating, operator: Operator, input: Input) =>
+export const operatorOfferDecline = ({ ctx, audit }: OperatorDeps, operator: Operator, input: Input) =>
   inTransaction(ctx, 'system', async (tx) => {
     const { agentId, mode, orderId, reason } = input
     const key = { agentId, mode, orderId }
     const order = await requireOffer(tx, key)
     await updateOrderDeclined(tx, key, reason)
     const { usdCents } = await updateOpenCancelled(tx, key)
-    await moveOrder(tx, key, 'cancelled')
-    await returnMoney(tx, order, { usdCents, reference: orderId, reason: 'the offer was declined' })
+    await changeOrderStatus(tx, key, 'cancelled')
+    await returnEscrow(tx, order, { usdCents, reference: orderId, reason: 'the offer was declined' })
     await audit(tx, {
       operatorId: operator.operatorId,
       action: 'offer.decline',
       target: orderId,
       details: { agentId, mode, reason },
     })
-    return shownAfter(tx, key)
+    return presentCurrentOrder(tx, key)
   })

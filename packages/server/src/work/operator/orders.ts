@@ -10,7 +10,7 @@ type Page = {
 }
 
 /** An order as operators see it. */
-export const showToOperator = (order: Order) => ({
+export const presentOrderToOperator = (order: Order) => ({
   agentId: order.agentId,
   mode: order.mode,
   orderId: order.orderId,
@@ -30,7 +30,7 @@ export const operatorOrders = (ctx: Ctx, { waiting = '0', after, limit = 50 }: P
     const orders = await listAllOrders(tx, { waiting: waiting === '1', after, limit })
     const last = orders.at(-1)
     return {
-      orders: orders.map(showToOperator),
+      orders: orders.map(presentOrderToOperator),
       nextCursor: last && orders.length === limit ? last.orderId : null,
     }
   })

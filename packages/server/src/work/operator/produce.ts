@@ -3,13 +3,17 @@ import type { Audit, Operator } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import type { Books } from '../deps.ts'
-import { orderByHouse } from '../orders/platform-order.ts'
+import type { PlatformLedger } from '../deps.ts'
+import { createPlatformOrder } from '../orders/platform-order.ts'
 import { requireItems, termsOf } from '../orders/create.ts'
 import { usdOf } from '../rules.ts'
 import { findWorkflow } from '../store.ts'
 
-export type Operating = { readonly ctx: Ctx; readonly audit: Audit; readonly books: Books }
+export type OperatorDeps = {
+  readonly ctx: Ctx
+  readonly audit: Audit
+  readonly platformLedger: PlatformLedger
+}
 type Input = {
   readonly workflowId: string
   readonly mode: Mode
@@ -19,12 +23,16 @@ type Input = {
 }
 
 /** Has units made at the operator's cost. Accepted ones are stock. */
-export const operatorProduce = ({ ctx, audit, books }: Operating, operator: Operator, input: Input) =>
+export const operatorProduce = (
+  { ctx, audit, platformLedger: books }: OperatorDeps,
+  operator: Operator,
+  input: Input,
+) =>
   inTransaction(ctx, 'system', async (tx) => {
     const { workflowId, mode, quantity, instructions } = input
     const workflow = await findWorkflow(tx, workflowId)
     if (!workflow?.active) throw new Refusal('not_found', { message: 'No such workflow is offered.' })
-    const order = await orderByHouse(tx, books, {
+    const order = await createPlatformOrder(tx, books, {
       workflow,
       terms: termsOf(workflow),
       mode,

@@ -1,11 +1,15 @@
 import type { Operator } from '../../platform/http/call.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import type { Operating } from './produce.ts'
+import type { OperatorDeps } from './produce.ts'
 import { updateWorkflowRetired } from '../store.ts'
 
 /** Offers a workflow no more. Orders that stand are finished. */
-export const operatorWorkflowRetire = ({ ctx, audit }: Operating, operator: Operator, workflowId: string) =>
+export const operatorWorkflowRetire = (
+  { ctx, audit }: OperatorDeps,
+  operator: Operator,
+  workflowId: string,
+) =>
   inTransaction(ctx, 'system', async (tx) => {
     if (!(await updateWorkflowRetired(tx, workflowId)))
       throw new Refusal('not_found', { message: 'No such workflow.' })

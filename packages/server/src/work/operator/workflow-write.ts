@@ -1,49 +1,49 @@
 import type { Operator } from '../../platform/http/call.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal, type Detail } from '../../platform/http/errors.ts'
-import { answerFaults, itemsOf } from '../workflows/forms.ts'
-import type { Operating } from './produce.ts'
-import { capCentsOf } from '../rules.ts'
+import { validateAnswer, normalizeItems } from '../workflows/forms.ts'
+import type { OperatorDeps } from './produce.ts'
+import { usdCentsOf } from '../rules.ts'
 import { upsertWorkflow, type WorkflowTerms } from '../store.ts'
 
 /** What would not work: a reward above the price, fields without options, gold that fits no form. */
-const faultsOf = (workflow: WorkflowTerms): Detail[] => {
-  const faults: Detail[] = []
-  if (capCentsOf(workflow.priceUsd) < 1n)
-    faults.push({ path: 'body.priceUsd', code: 'too_small', message: 'must be at least one cent' })
-  if (BigInt(workflow.rewardStars) > capCentsOf(workflow.priceUsd))
-    faults.push({
+const validateWorkflow = (workflow: WorkflowTerms): Detail[] => {
+  const errors: Detail[] = []
+  if (usdCentsOf(workflow.priceUsd) < 1n)
+    errors.push({ path: 'body.priceUsd', code: 'too_small', message: 'must be at least one cent' })
+  if (BigInt(workflow.rewardStars) > usdCentsOf(workflow.priceUsd))
+    errors.push({
       path: 'body.rewardStars',
       code: 'too_big',
       message: 'a Star is a cent: people cannot get more than the unit costs',
     })
   for (const [index, field] of workflow.answerForm.entries())
     if ((field.type === 'choice' || field.type === 'many') && field.options === undefined)
-      faults.push({ path: `body.answerForm.${index}.options`, code: 'missing', message: 'is required' })
+      errors.push({ path: `body.answerForm.${index}.options`, code: 'missing', message: 'is required' })
   const names = [...workflow.inputForm, ...workflow.answerForm].length
   const different =
     new Set(workflow.inputForm.map(({ name }) => name)).size +
     new Set(workflow.answerForm.map(({ name }) => name)).size
-  if (names !== different) faults.push({ path: 'body', code: 'twice', message: 'a field is named twice' })
+  if (names !== different) errors.push({ path: 'body', code: 'twice', message: 'a field is named twice' })
   for (const [index, gold] of workflow.gold.entries()) {
-    const input = itemsOf(workflow.inputForm, [gold.input], 1)
+    const input = normalizeItems(workflow.inputForm, [gold.input], 1)
     const known = workflow.answerForm.map((field) => ({ ...field, required: false }))
-    const wrong = [...('faults' in input ? input.faults : []), ...answerFaults(known, gold.answer)]
-    faults.push(
+    const wrong = [...('faults' in input ? input.faults : []), ...validateAnswer(known, gold.answer)]
+    errors.push(
       ...wrong.map((fault) => ({ ...fault, path: `body.gold.${index}.${fault.path.split('.').at(-1)}` })),
     )
   }
-  return faults.slice(0, 20)
+  return errors.slice(0, 20)
 }
 
 /** Offers a workflow, or changes what is offered. Orders keep the terms that they were made with. */
 export const operatorWorkflowWrite = (
-  { ctx, audit }: Operating,
+  { ctx, audit }: OperatorDeps,
   operator: Operator,
   { workflowId, ...terms }: Omit<WorkflowTerms, 'id'> & { readonly workflowId: string },
 ) => {
   const workflow = { id: workflowId, ...terms }
-  const details = faultsOf(workflow)
+  const details = validateWorkflow(workflow)
   if (details.length > 0) throw new Refusal('validation_failed', { details })
   return inTransaction(ctx, 'system', async (tx) => {
     await upsertWorkflow(tx, workflow)

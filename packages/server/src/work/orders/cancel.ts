@@ -3,9 +3,9 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { findOrder, findOrderForUpdate } from './store.ts'
-import { showOrder } from './present.ts'
-import { returnMoney } from './escrow.ts'
-import { moveOrder } from './transitions.ts'
+import { presentOrder } from './present.ts'
+import { returnEscrow } from './escrow.ts'
+import { changeOrderStatus } from './transitions.ts'
 import { updateOpenCancelled } from '../units/store.ts'
 
 /** Nothing new begins for this order. What people have in hand, or delivered, goes its way and is paid. */
@@ -14,15 +14,15 @@ export const orderCancel = (ctx: Ctx, agent: Agent, orderId: string) =>
     const key = { agentId: agent.agentId, mode: agent.mode, orderId }
     const order = await findOrderForUpdate(tx, key)
     if (!order) throw new Refusal('not_found', { message: 'No such order.' })
-    if (order.status === 'cancelled') return showOrder(tx, order)
+    if (order.status === 'cancelled') return presentOrder(tx, order)
     if (!['created', 'funded', 'in_progress'].includes(order.status))
       throw new Refusal('order_conflict', {
         message: `This order is ${order.status}: nothing of it waits to be done.`,
       })
     const { usdCents } = await updateOpenCancelled(tx, key)
-    await moveOrder(tx, key, 'cancelled')
-    await returnMoney(tx, order, { usdCents, reference: orderId, reason: 'the order was cancelled' })
+    await changeOrderStatus(tx, key, 'cancelled')
+    await returnEscrow(tx, order, { usdCents, reference: orderId, reason: 'the order was cancelled' })
     const after = await findOrder(tx, key)
-    if (!after) throw new Error('an order vanished')
-    return showOrder(tx, after)
+    if (!after) throw new Error('order not found after cancelling it')
+    return presentOrder(tx, after)
   })

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { faultsOfBooks } from '../../../test/fixtures/payments/ledger.ts'
+import { ledgerFaults } from '../../../test/fixtures/payments/ledger.ts'
 import { startCardHarness } from '../../../test/fixtures/payments/card.ts'
-import { until } from '../../../test/fixtures/polling.ts'
+import { pollUntil } from '../../../test/fixtures/polling.ts'
 import { makeWorker } from '../../../test/fixtures/people/worker.ts'
-import { houseAgentId } from '../../agents/index.ts'
+import { platformAgentId } from '../../agents/index.ts'
 import { reconcile } from '../../ledger/index.ts'
 import * as operators from '../../operators/index.ts'
-import { escrowComparison } from '../index.ts'
+import { escrowReconciliation } from '../index.ts'
 
 const card = await startCardHarness()
-const { harness, standIn } = card
+const { harness, simulator } = card
 const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
 const answer = { judgement: 'It is fine. I think so.', sure: 4 }
 
@@ -27,7 +27,7 @@ const paidOrder = async (quantity: number, items: readonly string[] | undefined)
   const { json } = await call('POST', 'order/fund', { orderId })
   const payment = await card.pay(new URL(json.checkoutUrl).pathname.split('/').at(-1) ?? '')
   const statusIs = async (status: string) => (await call('GET', `orders/${orderId}`)).json.status === status
-  await until('funded', () => statusIs('funded'))
+  await pollUntil('funded', () => statusIs('funded'))
   const balanceOf = async (account: string, agentId: string = agent.agentId) => {
     const { rows } = await harness.owner.query(
       'select balance::int as balance from ledger_accounts where agent_id = $1 and account = $2',
@@ -52,8 +52,8 @@ test('a chargeback stops the order, takes vesting Stars back, and an operator ma
   const starsOf = async () => (await worker.get('earnings')).json.books[0].vestingStars
   assert.equal(await starsOf(), 50)
   assert.equal(await order.balanceOf('backing:stars'), 50)
-  await standIn.control(`payments/${order.payment}/dispute`)
-  await until('stopped', () => order.statusIs('refunded'))
+  await simulator.control(`payments/${order.payment}/dispute`)
+  await pollUntil('stopped', () => order.statusIs('refunded'))
   assert.deepEqual(await order.unitsNow(), ['accepted', 'rejected', 'cancelled', 'cancelled'])
   assert.equal(await order.balanceOf(`escrow:${order.orderId}`), 0)
   assert.equal(await order.balanceOf('owed:card'), -100, 'what was paid on is owed')
@@ -72,13 +72,13 @@ test('a chargeback stops the order, takes vesting Stars back, and an operator ma
   })
   assert.equal(decided.status, 200, decided.text)
   assert.equal(await starsOf(), 50)
-  assert.equal(await order.balanceOf('world:operator', houseAgentId(harness.ctx.config, 'live')), -50)
+  assert.equal(await order.balanceOf('world:operator', platformAgentId(harness.ctx.config, 'live')), -50)
   const { rows } = await harness.owner.query(
     "select n, stock from order_units where order_id = $1 and stock = 'shelf'",
     [order.orderId],
   )
   assert.deepEqual(rows, [{ n: 2, stock: 'shelf' }])
-  assert.deepEqual(await faultsOfBooks(harness), [])
+  assert.deepEqual(await ledgerFaults(harness), [])
 })
 
 test('Stars that are the person’s already stay, and are flagged', async () => {
@@ -89,8 +89,8 @@ test('Stars that are the person’s already stay, and are flagged', async () => 
   await harness.owner.query("update worker_earnings set status = 'vested' where order_id = $1", [
     order.orderId,
   ])
-  await standIn.control(`payments/${order.payment}/dispute`)
-  await until('owed', async () => (await order.balanceOf('owed:card')) === -100)
+  await simulator.control(`payments/${order.payment}/dispute`)
+  await pollUntil('owed', async () => (await order.balanceOf('owed:card')) === -100)
   const { rows } = await harness.owner.query(
     'select status, flagged from worker_earnings where order_id = $1',
     [order.orderId],
@@ -107,7 +107,7 @@ test('a cancelled live order gives its money back to the card, and nothing more'
   assert.deepEqual(json.escrow, { status: 'held', heldUsd: 1, paidUsd: 0, returnedUsd: 2 })
   assert.equal(await order.balanceOf('unused:card'), 200)
   await harness.work()
-  await until('given back', async () => (await order.balanceOf('unused:card')) === 0)
+  await pollUntil('given back', async () => (await order.balanceOf('unused:card')) === 0)
   assert.equal(await order.balanceOf('world:card'), -100)
   const accepted = await order.call('POST', `orders/${order.orderId}/units/1/accept`)
   assert.equal(accepted.status, 200, 'what was delivered is paid')
@@ -117,7 +117,9 @@ test('a cancelled live order gives its money back to the card, and nothing more'
 test('the reconciler sees an escrow that is not its units', async () => {
   const order = await paidOrder(2, ['Here?', 'There?'])
   const check = async () =>
-    (await reconcile(harness.ctx, [escrowComparison])).open.filter(({ subject }) => subject === order.orderId)
+    (await reconcile(harness.ctx, [escrowReconciliation])).open.filter(
+      ({ subject }) => subject === order.orderId,
+    )
   assert.deepEqual(await check(), [])
   // Planted: a unit ends and its money stays.
   await harness.owner.query(

@@ -4,7 +4,7 @@ import { orderStates } from '@pohf/protocol'
 import { inTransaction } from '../../platform/db/db.ts'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import { findWorkRef } from '../index.ts'
-import { capCentsOf, priceOf } from '../rules.ts'
+import { usdCentsOf, priceOf } from '../rules.ts'
 
 const harness = await startHarness()
 const agents = { live: await harness.register('live'), test: await harness.register('test') }
@@ -118,7 +118,7 @@ test('the reference price follows its setting', () => {
 })
 
 test('every cent amount up to 100 USD survives the way through a float', () => {
-  for (let cents = 0; cents <= 10_000; cents++) assert.equal(capCentsOf(cents / 100), BigInt(cents))
+  for (let cents = 0; cents <= 10_000; cents++) assert.equal(usdCentsOf(cents / 100), BigInt(cents))
 })
 
 test('an order says what it is, waits seven days, and tells of itself once', async () => {

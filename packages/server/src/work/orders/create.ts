@@ -3,10 +3,10 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { publish } from '../../platform/queue/outbox.ts'
-import { capCentsOf, priceOf, unitUsdOf, usdOf } from '../rules.ts'
-import { itemsOf } from '../workflows/forms.ts'
+import { usdCentsOf, priceOf, unitUsdOf, usdOf } from '../rules.ts'
+import { normalizeItems } from '../workflows/forms.ts'
 import { insertOrder } from './store.ts'
-import { findWorkflowFor, type OfferedWorkflow } from '../store.ts'
+import { findWorkflowByIdOrCategory, type StoredWorkflow } from '../store.ts'
 import type { Terms } from '../units/rules.ts'
 
 type Input = {
@@ -22,7 +22,7 @@ type Input = {
 const referenceUsdPerHour = (ctx: Ctx): number => ctx.config.REFERENCE_USD_PER_HOUR
 
 /** What people do in a workflow, as it is now: later changes touch no order. */
-export const termsOf = (workflow: OfferedWorkflow): Terms => ({
+export const termsOf = (workflow: StoredWorkflow): Terms => ({
   title: workflow.title,
   description: workflow.description,
   category: workflow.category,
@@ -36,12 +36,12 @@ export const termsOf = (workflow: OfferedWorkflow): Terms => ({
 
 /** The buyer's inputs, as the form of the workflow names them. */
 export const requireItems = (
-  workflow: OfferedWorkflow | undefined,
+  workflow: StoredWorkflow | undefined,
   items: readonly unknown[] | undefined,
   quantity: number,
 ): readonly unknown[] | undefined => {
   if (items === undefined || items.length === 0) return undefined
-  const checked = itemsOf(workflow?.inputForm ?? [], items, quantity)
+  const checked = normalizeItems(workflow?.inputForm ?? [], items, quantity)
   if ('faults' in checked) throw new Refusal('validation_failed', { details: checked.faults })
   return checked.items
 }
@@ -50,8 +50,8 @@ export const requireItems = (
 export const order = async (ctx: Ctx, agent: Agent, input: Input) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
     const { taskType, quantity } = input
-    const workflow = await findWorkflowFor(tx, taskType)
-    const capUsdCents = input.maxPriceUsd === undefined ? undefined : capCentsOf(input.maxPriceUsd)
+    const workflow = await findWorkflowByIdOrCategory(tx, taskType)
+    const capUsdCents = input.maxPriceUsd === undefined ? undefined : usdCentsOf(input.maxPriceUsd)
     const price = priceOf({
       mode: agent.mode,
       quantity,

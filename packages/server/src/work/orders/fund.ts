@@ -17,12 +17,12 @@ const requireUnfunded = async (tx: Tx, key: OrderKey): Promise<Order> => {
     throw new Refusal('not_found', {
       message: `There is nothing to fund: this order is ${order.status.replace('_', ' ')}.`,
     })
-  if (order.isOver)
+  if (order.isExpired)
     throw new Refusal('not_found', { message: 'This order ran out unfunded. Commission it again.' })
   return order
 }
 
-const wantedOf = (order: Order) => ({
+const checkoutRequestOf = (order: Order) => ({
   agentId: order.agentId,
   purpose: 'order' as const,
   reference: order.orderId,
@@ -35,7 +35,7 @@ const fundSandbox = (ctx: Ctx, key: OrderKey, payments: Payments) =>
   inTransaction(ctx, key.agentId as `agt_${string}`, async (tx) => {
     const order = await requireUnfunded(tx, key)
     if (order.fundedAt !== null && order.checkout) return { order, checkout: order.checkout }
-    const checkout = await payments.openTestCheckout(tx, { ...wantedOf(order), mode: 'test' })
+    const checkout = await payments.openTestCheckout(tx, { ...checkoutRequestOf(order), mode: 'test' })
     await updateOrderCheckout(tx, key, checkout)
     await fundOrder(tx, order, { reference: checkout.checkoutId, amountUsdCents: order.totalUsdCents })
     return { order, checkout }
@@ -45,7 +45,7 @@ const fundByCard = async (ctx: Ctx, key: OrderKey, payments: Payments) => {
   const tenant = key.agentId as `agt_${string}`
   const order = await inTransaction(ctx, tenant, (tx) => requireUnfunded(tx, key))
   if (order.checkout?.isOpen) return { order, checkout: order.checkout }
-  const checkout = await payments.openCheckout({ ...wantedOf(order), mode: 'live' })
+  const checkout = await payments.openCheckout({ ...checkoutRequestOf(order), mode: 'live' })
   await inTransaction(ctx, tenant, async (tx) => {
     // Somebody else's call may have been faster; it has the same checkout.
     if (!(await requireUnfunded(tx, key)).checkout?.isOpen) await updateOrderCheckout(tx, key, checkout)

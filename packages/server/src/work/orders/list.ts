@@ -3,7 +3,7 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { listOrders } from './store.ts'
 import type { OrderState } from '../rules.ts'
-import { showOrders } from './present.ts'
+import { presentOrders } from './present.ts'
 
 type Page = {
   readonly status?: OrderState | undefined
@@ -17,7 +17,7 @@ export const ordersList = (ctx: Ctx, agent: Agent, { status, after, limit = 50 }
     const orders = await listOrders(tx, { agentId, mode, status, after, limit })
     const last = orders.at(-1)
     return {
-      orders: await showOrders(tx, orders),
+      orders: await presentOrders(tx, orders),
       nextCursor: last && orders.length === limit ? last.orderId : null,
     }
   })

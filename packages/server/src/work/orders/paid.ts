@@ -1,17 +1,17 @@
 import { balanceOf, post, type Line } from '../../ledger/index.ts'
 import type { PaidCheckout, Settler } from '../../payments/index.ts'
 import type { Tx } from '../../platform/db/db.ts'
-import type { Books } from '../deps.ts'
-import { endRefunded, giveBack, keyOf, takeOut } from './escrow.ts'
-import { moveOrder } from './transitions.ts'
+import type { PlatformLedger } from '../deps.ts'
+import { markOrderRefunded, requestCardRefund, orderKeyOf, reversePayment } from './escrow.ts'
+import { changeOrderStatus } from './transitions.ts'
 import { findOrderForUpdate, updateOrderTerms, type Order } from './store.ts'
 import { termsOf } from './create.ts'
-import { cardAccounts, escrowOf } from '../rules.ts'
+import { cardAccounts, escrowAccountOf } from '../rules.ts'
 import { findWorkflow } from '../store.ts'
-import { stopOrder, takeStarsBack } from '../units/chargeback.ts'
+import { stopOrderAfterChargeback, clawBackStars } from '../units/chargeback.ts'
 import { insertUnits } from '../units/store.ts'
 
-const move = (from: string, to: string, amount: bigint): Line[] => [
+const transferLines = (from: string, to: string, amount: bigint): Line[] => [
   { account: from, unit: 'usd_cent', amount: -amount },
   { account: to, unit: 'usd_cent', amount },
 ]
@@ -38,7 +38,11 @@ export const fundOrder = async (tx: Tx, order: Order, payment: Payment): Promise
     mode: order.mode,
     kind: 'order_payment',
     reference: payment.reference,
-    lines: move(payment.from ?? cardAccounts.world, escrowOf(order.orderId), payment.amountUsdCents),
+    lines: transferLines(
+      payment.from ?? cardAccounts.world,
+      escrowAccountOf(order.orderId),
+      payment.amountUsdCents,
+    ),
   })
   // People find it by its workflow, or, once an operator has named what is to be done, by itself.
   const isReady = !order.waitsForOperator && (order.terms !== null || (await adoptTerms(tx, order)))
@@ -49,12 +53,12 @@ export const fundOrder = async (tx: Tx, order: Order, payment: Payment): Promise
     items: order.itemCount,
     taskId,
   })
-  await moveOrder(tx, order, 'funded')
+  await changeOrderStatus(tx, order, 'funded')
 }
 
 /** An order that waits for its money is funded. Money for one that does not goes back to the card. */
-const paid = async (tx: Tx, checkout: PaidCheckout): Promise<void> => {
-  const order = await findOrderForUpdate(tx, keyOf(checkout))
+const settlePaidCheckout = async (tx: Tx, checkout: PaidCheckout): Promise<void> => {
+  const order = await findOrderForUpdate(tx, orderKeyOf(checkout))
   const { agentId, mode, checkoutId, amountUsdCents } = checkout
   if (order?.status === 'created') {
     await fundOrder(tx, order, { reference: checkoutId, amountUsdCents })
@@ -65,10 +69,10 @@ const paid = async (tx: Tx, checkout: PaidCheckout): Promise<void> => {
     mode,
     kind: 'order_payment',
     reference: checkoutId,
-    lines: move(cardAccounts.world, cardAccounts.unused, amountUsdCents),
+    lines: transferLines(cardAccounts.world, cardAccounts.unused, amountUsdCents),
   })
   if (repeated) return
-  await giveBack(
+  await requestCardRefund(
     tx,
     { agentId, mode, checkoutId, amountUsdCents },
     { reference: `unused ${checkoutId}`, reason: 'the order no longer waited for its money' },
@@ -79,10 +83,10 @@ const paid = async (tx: Tx, checkout: PaidCheckout): Promise<void> => {
  * What a card payment does to an order: it is funded once. Money that is taken back without our asking stops it: what
  * waits ends, what people have in hand is for an operator to pay, and Stars that are not theirs yet are taken back.
  */
-export const makeCardSettler = (books: Books): Settler => ({
-  paid,
-  taken: async (tx, checkout, change) => {
-    const key = keyOf(checkout)
+export const makeCardSettler = (platformLedger: PlatformLedger): Settler => ({
+  applyPayment: settlePaidCheckout,
+  applyReversal: async (tx, checkout, change) => {
+    const key = orderKeyOf(checkout)
     const delta = change.afterUsdCents - change.beforeUsdCents
     if (delta <= 0n) {
       // A dispute that was won gives money back to an order that may be over: an operator decides.
@@ -91,17 +95,17 @@ export const makeCardSettler = (books: Books): Settler => ({
         mode: key.mode,
         kind: 'order_reversal',
         reference: change.reference,
-        lines: move(cardAccounts.world, cardAccounts.unused, -delta),
+        lines: transferLines(cardAccounts.world, cardAccounts.unused, -delta),
       })
       return
     }
     const order = await findOrderForUpdate(tx, key)
-    const stops = order !== undefined && delta > change.ownUsdCents
-    if (stops) await stopOrder(tx, order, change.reference)
-    const owedUsdCents = await takeOut(tx, checkout, change)
-    if (stops) await takeStarsBack(tx, books, order, owedUsdCents)
-    await endRefunded(tx, checkout, change)
+    const stops = order !== undefined && delta > change.ownRefundsUsdCents
+    if (stops) await stopOrderAfterChargeback(tx, order, change.reference)
+    const owedUsdCents = await reversePayment(tx, checkout, change)
+    if (stops) await clawBackStars(tx, platformLedger, order, owedUsdCents)
+    await markOrderRefunded(tx, checkout, change)
   },
-  spare: (tx, { agentId, mode }) =>
+  findRefundable: (tx, { agentId, mode }) =>
     balanceOf(tx, { agentId, mode, unit: 'usd_cent', account: cardAccounts.unused }),
 })

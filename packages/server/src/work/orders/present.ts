@@ -2,24 +2,24 @@ import { unitStates } from '@pohf/protocol'
 import type { Tx } from '../../platform/db/db.ts'
 import { listItems, type Order } from './store.ts'
 import { unitUsdOf, usdOf } from '../rules.ts'
-import { countUnits, type Tally, type Unit } from '../units/store.ts'
+import { countUnits, type UnitCount, type Unit } from '../units/store.ts'
 
-const ended = new Set(['refused', 'cancelled'])
-const sumOf = (tallies: readonly Tally[], which: (tally: Tally) => boolean): bigint =>
+const endedStates = new Set(['refused', 'cancelled'])
+const sumOf = (tallies: readonly UnitCount[], which: (tally: UnitCount) => boolean): bigint =>
   tallies.filter(which).reduce((sum, tally) => sum + tally.usdCents - tally.houseUsdCents, 0n)
 
 /** Where the buyer's money is, by the states of the units. */
-const escrowOf = (order: Order, tallies: readonly Tally[]) => {
+const summarizeEscrow = (order: Order, tallies: readonly UnitCount[]) => {
   const paid = sumOf(tallies, ({ status }) => status === 'accepted')
-  const returned = sumOf(tallies, ({ status }) => ended.has(status))
-  const held = sumOf(tallies, ({ status }) => status !== 'accepted' && !ended.has(status))
+  const returned = sumOf(tallies, ({ status }) => endedStates.has(status))
+  const held = sumOf(tallies, ({ status }) => status !== 'accepted' && !endedStates.has(status))
   const settled = paid > 0n ? ('released' as const) : ('refunded' as const)
   const status = order.fundedAt === null ? ('unfunded' as const) : held > 0n ? ('held' as const) : settled
   return { status, heldUsd: usdOf(held), paidUsd: usdOf(paid), returnedUsd: usdOf(returned) }
 }
 
 /** Orders as their buyer sees them. */
-export const showOrders = async (tx: Tx, orders: readonly Order[]) => {
+export const presentOrders = async (tx: Tx, orders: readonly Order[]) => {
   const [first] = orders
   if (!first) return []
   const tallies = await countUnits(
@@ -48,18 +48,18 @@ export const showOrders = async (tx: Tx, orders: readonly Order[]) => {
         (typeof unitStates)[number],
         number
       >,
-      escrow: escrowOf(order, units),
+      escrow: summarizeEscrow(order, units),
     }
   })
 }
-export const showOrder = async (tx: Tx, order: Order) => {
-  const [shown] = await showOrders(tx, [order])
-  if (!shown) throw new Error('an order that cannot be shown')
+export const presentOrder = async (tx: Tx, order: Order) => {
+  const [shown] = await presentOrders(tx, [order])
+  if (!shown) throw new Error('order could not be presented')
   return shown
 }
 
 /** What each unit shows to the person: the buyer's item, or a sample of the workflow. */
-export const inputsOf = async (
+export const listUnitInputs = async (
   tx: Tx,
   order: Order,
   units: readonly { readonly n: number; readonly item: number | null }[],
@@ -77,15 +77,20 @@ export const inputsOf = async (
 }
 
 /** Handed down: the signed credentials of sessions, each in the place of its id. */
-export type FindTokens = (
+export type FindCredentialTokens = (
   tx: Tx,
   order: Pick<Order, 'agentId' | 'mode'>,
   sessionIds: readonly string[],
 ) => Promise<ReadonlyMap<string, string>>
 
 /** Units as their buyer sees them. */
-export const showUnits = async (tx: Tx, order: Order, units: readonly Unit[], findTokens: FindTokens) => {
-  const inputs = await inputsOf(tx, order, units)
+export const presentUnits = async (
+  tx: Tx,
+  order: Order,
+  units: readonly Unit[],
+  findTokens: FindCredentialTokens,
+) => {
+  const inputs = await listUnitInputs(tx, order, units)
   const tokens = await findTokens(
     tx,
     order,

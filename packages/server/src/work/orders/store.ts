@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { now, type Tx } from '../../platform/db/db.ts'
-import { orderDays, type OrderState, type Price } from '../rules.ts'
+import { unfundedOrderDays, type OrderState, type Price } from '../rules.ts'
 import type { Terms } from '../units/rules.ts'
 
 export type OrderKey = { readonly agentId: string; readonly mode: Mode; readonly orderId: string }
-type Purpose = 'buyer' | 'stock' | 'gold'
+type OrderPurpose = 'buyer' | 'stock' | 'gold'
 type NewOrder = Price & {
   readonly taskType: string
   readonly workflowId: string | undefined
@@ -15,7 +15,7 @@ type NewOrder = Price & {
   readonly instructions: string | undefined
   readonly callbackRef: string | undefined
   readonly terms: Terms | undefined
-  readonly purpose: Purpose
+  readonly purpose: OrderPurpose
 }
 /** Stores a new order and says when it ends unfunded. */
 export const insertOrder = async (tx: Tx, key: OrderKey, order: NewOrder): Promise<Date> => {
@@ -36,7 +36,7 @@ export const insertOrder = async (tx: Tx, key: OrderKey, order: NewOrder): Promi
       callback_ref: order.callbackRef ?? null,
       terms: order.terms ? JSON.stringify(order.terms) : null,
       purpose: order.purpose,
-      expires_at: sql<Date>`pohf_now() + make_interval(days => ${orderDays})`,
+      expires_at: sql<Date>`pohf_now() + make_interval(days => ${unfundedOrderDays})`,
     })
     .returning('expires_at')
     .executeTakeFirstOrThrow()
@@ -94,9 +94,9 @@ const orderOf = (row: Row) => ({
   expiresAt: row.expires_at,
   fundedAt: row.funded_at,
   terms: row.terms as Terms | null,
-  purpose: row.purpose as Purpose,
+  purpose: row.purpose as OrderPurpose,
   itemCount: row.item_count,
-  isOver: row.is_over,
+  isExpired: row.is_over,
   checkout:
     row.checkout_id !== null && row.checkout_url !== null && row.checkout_expires_at !== null
       ? {
@@ -156,7 +156,7 @@ export const listAllOrders = async (
   return (await query.orderBy('order_id', 'desc').limit(page.limit).execute()).map(orderOf)
 }
 
-const oneOrder = (tx: Tx, key: OrderKey) =>
+const orderUpdate = (tx: Tx, key: OrderKey) =>
   tx
     .updateTable('orders')
     .where('agent_id', '=', key.agentId)
@@ -168,7 +168,7 @@ export const updateOrderCheckout = async (
   key: OrderKey,
   checkout: { readonly checkoutId: string; readonly checkoutUrl: string; readonly expiresAt: Date },
 ): Promise<void> => {
-  await oneOrder(tx, key)
+  await orderUpdate(tx, key)
     .set({
       checkout_id: checkout.checkoutId,
       checkout_url: checkout.checkoutUrl,
@@ -179,14 +179,14 @@ export const updateOrderCheckout = async (
 
 /** One step of an order; the database refuses those that are not in its table. */
 export const updateOrderStatus = async (tx: Tx, key: OrderKey, status: OrderState): Promise<void> => {
-  await oneOrder(tx, key)
+  await orderUpdate(tx, key)
     .set({ status, ...(status === 'funded' ? { funded_at: now() } : {}) })
     .execute()
 }
 
 /** The first person took a unit: true where nobody had before. */
-export const updateOrderBegun = async (tx: Tx, key: OrderKey): Promise<boolean> => {
-  const { numUpdatedRows } = await oneOrder(tx, key)
+export const updateOrderStarted = async (tx: Tx, key: OrderKey): Promise<boolean> => {
+  const { numUpdatedRows } = await orderUpdate(tx, key)
     .set({ status: 'in_progress' })
     .where('status', '=', 'funded')
     .executeTakeFirst()
@@ -194,34 +194,34 @@ export const updateOrderBegun = async (tx: Tx, key: OrderKey): Promise<boolean> 
 }
 
 export const updateOrderTerms = async (tx: Tx, key: OrderKey, terms: Terms): Promise<void> => {
-  await oneOrder(tx, key)
+  await orderUpdate(tx, key)
     .set({ terms: JSON.stringify(terms) })
     .execute()
 }
 export const updateOrderAccepted = async (tx: Tx, key: OrderKey, terms: Terms): Promise<void> => {
-  await oneOrder(tx, key)
+  await orderUpdate(tx, key)
     .set({ terms: JSON.stringify(terms), accepted_at: now() })
     .execute()
 }
 export const updateOrderDeclined = async (tx: Tx, key: OrderKey, reason: string): Promise<void> => {
-  await oneOrder(tx, key).set({ decline_reason: reason }).execute()
+  await orderUpdate(tx, key).set({ decline_reason: reason }).execute()
 }
 
 /** The buyer's items behind these places. */
 export const listItems = async (
   tx: Tx,
   key: OrderKey,
-  places: readonly number[],
+  indexes: readonly number[],
 ): Promise<ReadonlyMap<number, unknown>> => {
-  if (places.length === 0) return new Map()
+  if (indexes.length === 0) return new Map()
   const { rows } = await sql<{ place: number; item: unknown }>`
-    select place, orders.items -> place as item from orders, unnest(${[...new Set(places)]}::int[]) place
+    select place, orders.items -> place as item from orders, unnest(${[...new Set(indexes)]}::int[]) place
     where agent_id = ${key.agentId} and mode = ${key.mode} and order_id = ${key.orderId}`.execute(tx)
   return new Map(rows.map(({ place, item }) => [place, item]))
 }
 
 /** Orders that nobody paid for in time, a batch at a time. Locked ones are somebody's, and wait for the next. */
-export const listUnfundedOver = async (tx: Tx, limit: number): Promise<OrderKey[]> => {
+export const listExpiredUnfunded = async (tx: Tx, limit: number): Promise<OrderKey[]> => {
   const { rows } = await sql<{ agent_id: string; mode: Mode; order_id: string }>`
     select agent_id, mode, order_id from orders where status = 'created' and expires_at <= pohf_now()
     order by expires_at limit ${limit} for update skip locked`.execute(tx)

@@ -3,9 +3,9 @@ import { publish } from '../../platform/queue/outbox.ts'
 import type { OrderState } from '../rules.ts'
 import { updateOrderStatus, type OrderKey } from './store.ts'
 
-type Told = Exclude<OrderState, 'created'>
+type PublishedOrderState = Exclude<OrderState, 'created'>
 /** Written out, so that a search for an event finds who publishes it. */
-const eventOf = {
+const orderEventTypes = {
   funded: 'order.funded',
   in_progress: 'order.in_progress',
   delivered: 'order.delivered',
@@ -13,19 +13,27 @@ const eventOf = {
   cancelled: 'order.cancelled',
   refunded: 'order.refunded',
   expired: 'order.expired',
-} as const satisfies Record<Told, string>
+} as const satisfies Record<PublishedOrderState, string>
 
 /** Tells the buyer where the order is now. */
-export const tellOrder = async (tx: Tx, key: OrderKey, status: Told): Promise<void> => {
+export const publishOrderStatus = async (
+  tx: Tx,
+  key: OrderKey,
+  status: PublishedOrderState,
+): Promise<void> => {
   await publish(tx, {
     agentId: key.agentId,
     mode: key.mode,
     subject: key.orderId,
-    type: eventOf[status],
+    type: orderEventTypes[status],
     data: { orderId: key.orderId, status },
   })
 }
-export const moveOrder = async (tx: Tx, key: OrderKey, status: Told): Promise<void> => {
+export const changeOrderStatus = async (
+  tx: Tx,
+  key: OrderKey,
+  status: PublishedOrderState,
+): Promise<void> => {
   await updateOrderStatus(tx, key, status)
-  await tellOrder(tx, key, status)
+  await publishOrderStatus(tx, key, status)
 }

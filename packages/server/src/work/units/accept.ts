@@ -2,13 +2,13 @@ import type { Agent } from '../../platform/http/call.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import type { Books } from '../deps.ts'
-import { showUnits, type FindTokens } from '../orders/present.ts'
-import { acceptUnit, lockUnit, type Locked } from './transitions.ts'
+import type { PlatformLedger } from '../deps.ts'
+import { presentUnits, type FindCredentialTokens } from '../orders/present.ts'
+import { acceptUnit, lockUnit, type LockedUnit } from './transitions.ts'
 import { findUnit, type UnitKey } from './store.ts'
 
 /** What the buyer may decide on: delivered, looked at in time, and still paid for. Refuses any other. */
-export const requireReviewable = async (tx: Tx, key: UnitKey): Promise<Locked> => {
+export const requireReviewable = async (tx: Tx, key: UnitKey): Promise<LockedUnit> => {
   const locked = await lockUnit(tx, key)
   if (!locked) throw new Refusal('not_found', { message: 'No such unit.' })
   const { unit } = locked
@@ -17,27 +17,27 @@ export const requireReviewable = async (tx: Tx, key: UnitKey): Promise<Locked> =
   return locked
 }
 
-export const showUnit = async (tx: Tx, locked: Locked, findTokens: FindTokens) => {
+export const presentUnit = async (tx: Tx, locked: LockedUnit, findTokens: FindCredentialTokens) => {
   const after = await findUnit(tx, locked.unit)
-  if (!after) throw new Error('a unit vanished')
-  const [shown] = await showUnits(tx, locked.order, [after], findTokens)
-  if (!shown) throw new Error('a unit that cannot be shown')
+  if (!after) throw new Error('unit not found after its review')
+  const [shown] = await presentUnits(tx, locked.order, [after], findTokens)
+  if (!shown) throw new Error('unit could not be presented')
   return shown
 }
 
-type Deciding = {
+type ReviewDeps = {
   readonly ctx: Ctx
-  readonly books: Books
-  readonly findTokens: FindTokens
+  readonly platformLedger: PlatformLedger
+  readonly findTokens: FindCredentialTokens
 }
 /** The buyer says yes. The operator's book is written too, so the transaction is nobody's alone. */
 export const unitAccept = (
-  { ctx, books, findTokens }: Deciding,
+  { ctx, platformLedger: books, findTokens }: ReviewDeps,
   agent: Agent,
   unit: { readonly orderId: string; readonly n: number },
 ) =>
   inTransaction(ctx, 'system', async (tx) => {
     const locked = await requireReviewable(tx, { agentId: agent.agentId, mode: agent.mode, ...unit })
     await acceptUnit(tx, books, locked)
-    return showUnit(tx, locked, findTokens)
+    return presentUnit(tx, locked, findTokens)
   })

@@ -1,52 +1,53 @@
 import { post } from '../../ledger/index.ts'
 import type { Tx } from '../../platform/db/db.ts'
-import type { Books } from '../deps.ts'
-import { moveOrder } from '../orders/transitions.ts'
+import type { PlatformLedger } from '../deps.ts'
+import { changeOrderStatus } from '../orders/transitions.ts'
 import type { Order } from '../orders/store.ts'
 import {
   findHolderForUpdate,
   listEarnings,
   updateAssignment,
-  updateEarning,
+  updateEarningStatus,
   updateEarningFlagged,
 } from '../workers/store.ts'
-import { returnLines, starLines, unitReference, vestingOf, workAccounts } from './rules.ts'
-import { refreshOrder, rejectUnit } from './transitions.ts'
+import { returnLines, starLines, unitReference, vestingAccountOf, workAccounts } from './rules.ts'
+import { syncOrderStatus, rejectUnit } from './transitions.ts'
 import {
-  listUnitsIn,
+  listUnitsByState,
   updateOpenCancelled,
   updateUnitCancelled,
-  updateUnitHousePays,
+  updateUnitPlatformPays,
   type Unit,
 } from './store.ts'
 
-const takenBack = 'payment_taken_back'
+const paymentReversedReason = 'payment_taken_back'
 const note = "The buyer's payment was taken back. Appeal, and an operator decides whether to pay you."
 
 /** The unit's money is the buyer's again. What is still paid for it, the operator pays. */
-const handOver = async (tx: Tx, order: Order, unit: Unit): Promise<void> => {
+const stopUnit = async (tx: Tx, order: Order, unit: Unit): Promise<void> => {
   const holder = await findHolderForUpdate(tx, unit)
-  if (!holder) throw new Error('a unit that nobody has')
+  if (!holder) throw new Error('unit of a stopped order has no assignment')
   if (unit.status === 'claimed') {
-    await updateAssignment(tx, holder.assignmentId, { status: 'returned', reasons: [takenBack] })
+    await updateAssignment(tx, holder.assignmentId, { status: 'returned', reasons: [paymentReversedReason] })
     await updateUnitCancelled(tx, unit)
     return
   }
-  await updateUnitHousePays(tx, unit)
+  await updateUnitPlatformPays(tx, unit)
   if (unit.status === 'delivered') await rejectUnit(tx, { order, unit, holder }, { reason: 'other', note })
 }
 
 /** The buyer's money is gone: nothing more is done for this order, and its escrow is empty. The order is locked. */
-export const stopOrder = async (tx: Tx, order: Order, reference: string): Promise<void> => {
+export const stopOrderAfterChargeback = async (tx: Tx, order: Order, reference: string): Promise<void> => {
   if (order.fundedAt === null) return
-  const held = await listUnitsIn(tx, order, ['claimed', 'delivered', 'rejected', 'appealed'])
-  const still = held.filter(({ housePays }) => !housePays)
+  const openUnits = await listUnitsByState(tx, order, ['claimed', 'delivered', 'rejected', 'appealed'])
+  const buyerPaidUnits = openUnits.filter(({ platformPays: housePays }) => !housePays)
   // First, so that a unit which is handed over finds the order where it will be.
-  if (order.status === 'funded' || order.status === 'in_progress') await moveOrder(tx, order, 'cancelled')
+  if (order.status === 'funded' || order.status === 'in_progress')
+    await changeOrderStatus(tx, order, 'cancelled')
   const { usdCents } = await updateOpenCancelled(tx, order)
   const stopped: Order = order.status === 'delivered' ? order : { ...order, status: 'cancelled' }
-  for (const unit of still) await handOver(tx, stopped, unit)
-  const amount = still.reduce((sum, unit) => sum + unit.priceUsdCents, usdCents)
+  for (const unit of buyerPaidUnits) await stopUnit(tx, stopped, unit)
+  const amount = buyerPaidUnits.reduce((sum, unit) => sum + unit.priceUsdCents, usdCents)
   if (amount > 0n)
     await post(tx, {
       agentId: order.agentId,
@@ -55,20 +56,20 @@ export const stopOrder = async (tx: Tx, order: Order, reference: string): Promis
       reference,
       lines: returnLines(order.orderId, amount, false),
     })
-  await refreshOrder(tx, stopped)
+  await syncOrderStatus(tx, stopped)
 }
 
 /**
  * What was paid to people and is now owed to us: Stars that are not theirs yet go back, the newest first, until it is
  * covered. Those that are theirs stay; they are flagged, and an operator looks.
  */
-export const takeStarsBack = async (
+export const clawBackStars = async (
   tx: Tx,
-  books: Books,
+  platformLedger: PlatformLedger,
   order: Order,
   owedUsdCents: bigint,
 ): Promise<void> => {
-  const house = { agentId: books.houseOf(order.mode), mode: order.mode }
+  const platform = { agentId: platformLedger.platformAgentOf(order.mode), mode: order.mode }
   let missing = owedUsdCents
   for (const earning of await listEarnings(tx, order)) {
     if (missing <= 0n) return
@@ -77,14 +78,14 @@ export const takeStarsBack = async (
       await updateEarningFlagged(tx, earning)
       continue
     }
-    await updateEarning(tx, earning, 'taken_back')
+    await updateEarningStatus(tx, earning, 'taken_back')
     if (earning.stars === 0n) continue
     const reference = unitReference(order.orderId, earning.n)
     await post(tx, {
-      ...house,
+      ...platform,
       kind: 'stars_taken_back',
       reference,
-      lines: starLines(vestingOf(earning.worker), workAccounts.stars, earning.stars),
+      lines: starLines(vestingAccountOf(earning.worker), workAccounts.stars, earning.stars),
     })
     // What was set aside for them is not needed any more.
     await post(tx, {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { sql } from 'kysely'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import { inTransaction } from '../../platform/db/db.ts'
-import { claimUnit, takeFromShelf } from './store.ts'
+import { claimUnit, claimStockUnit } from './store.ts'
 
 const harness = await startHarness()
 const buyer = await harness.register('test')
@@ -13,7 +13,7 @@ const count = async (where: string): Promise<number> =>
   (await harness.owner.query(`select count(*)::int as n from order_units where ${where}`)).rows[0].n
 
 /** Figures of a table that was small when they were taken: the database then loops over all units and asks again for each. */
-const forgetSize = async () => {
+const resetTableStatistics = async () => {
   await harness.owner.query('analyze order_units')
   await harness.owner.query("update pg_class set reltuples = 1, relpages = 1 where relname = 'order_units'")
 }
@@ -21,13 +21,13 @@ const forgetSize = async () => {
 test('one claim takes one unit, and one sale one of the shelf, also where the database loops over all of them', async () => {
   const { json } = await post('order', { taskType: 'wf_photo_label', quantity: 30 })
   assert.equal((await post('order/fund', { orderId: json.orderId })).status, 200)
-  await forgetSize()
-  const taken = await inTransaction(harness.ctx, 'system', async (tx) => {
+  await resetTableStatistics()
+  const claimed = await inTransaction(harness.ctx, 'system', async (tx) => {
     await sql`set local enable_hashjoin = off`.execute(tx)
     await sql`set local enable_mergejoin = off`.execute(tx)
     return claimUnit(tx, { taskId: 'wf_photo_label', mode: 'test', personId: 'nobody' })
   })
-  assert.ok(taken)
+  assert.ok(claimed)
   assert.equal(await count("status = 'claimed'"), 1)
   // Guards of states are another matter; here thirty units shall lie on the shelf.
   await harness.owner.query(
@@ -36,11 +36,11 @@ test('one claim takes one unit, and one sale one of the shelf, also where the da
        credential_id = 'crd_' || n, delivered_at = pohf_now(), review_until = pohf_now();
      alter table order_units enable trigger all; alter table order_units force row level security; commit`,
   )
-  await forgetSize()
+  await resetTableStatistics()
   const sold = await inTransaction(harness.ctx, 'system', async (tx) => {
     await sql`set local enable_hashjoin = off`.execute(tx)
     await sql`set local enable_mergejoin = off`.execute(tx)
-    return takeFromShelf(tx, 'wf_photo_label', 'test')
+    return claimStockUnit(tx, 'wf_photo_label', 'test')
   })
   assert.ok(sold)
   assert.equal(await count("stock = 'taken'"), 1)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { faultsOfBooks } from '../../../test/fixtures/payments/ledger.ts'
+import { ledgerFaults } from '../../../test/fixtures/payments/ledger.ts'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import { makeWorker } from '../../../test/fixtures/people/worker.ts'
 
@@ -70,5 +70,5 @@ test('from funding to payment: three units, three credentials, the escrow empty'
   assert.deepEqual(order.escrow, { status: 'released', heldUsd: 0, paidUsd: 3, returnedUsd: 0 })
   const earnings = await worker.get('earnings')
   assert.equal(earnings.json.books.find((book: { mode: string }) => book.mode === 'test').vestingStars, 150)
-  assert.deepEqual(await faultsOfBooks(harness), [])
+  assert.deepEqual(await ledgerFaults(harness), [])
 })

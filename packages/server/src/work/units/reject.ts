@@ -2,8 +2,8 @@ import type { Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import type { FindTokens } from '../orders/present.ts'
-import { requireReviewable, showUnit } from './accept.ts'
+import type { FindCredentialTokens } from '../orders/present.ts'
+import { requireReviewable, presentUnit } from './accept.ts'
 import type { RejectReason } from './rules.ts'
 import { rejectUnit } from './transitions.ts'
 
@@ -15,7 +15,7 @@ type Input = {
 }
 
 /** The buyer says no, in time and with a reason. */
-export const unitReject = (ctx: Ctx, agent: Agent, findTokens: FindTokens, input: Input) =>
+export const unitReject = (ctx: Ctx, agent: Agent, findTokens: FindCredentialTokens, input: Input) =>
   inTransaction(ctx, 'system', async (tx) => {
     const { orderId, n, reason, note } = input
     const locked = await requireReviewable(tx, { agentId: agent.agentId, mode: agent.mode, orderId, n })
@@ -24,5 +24,5 @@ export const unitReject = (ctx: Ctx, agent: Agent, findTokens: FindTokens, input
         message: 'The time to look at it is over: it counts as accepted.',
       })
     await rejectUnit(tx, locked, { reason, note })
-    return showUnit(tx, locked, findTokens)
+    return presentUnit(tx, locked, findTokens)
   })

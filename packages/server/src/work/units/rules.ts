@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { AnswerForm, InputForm, Mode, assignmentStates, rejectReasons, unitStates } from '@pohf/protocol'
 import type { Line } from '../../ledger/index.ts'
-import { cardAccounts, escrowOf } from '../rules.ts'
+import { cardAccounts, escrowAccountOf } from '../rules.ts'
 
 /** How long a buyer may look before a unit counts as accepted, and a person may appeal. */
 export const reviewHours = 72
@@ -11,9 +11,9 @@ export const openDays = 30
 /** Stars from card-funded work: a stolen card must not become a payout. */
 export const vestingDays = 14
 /** Gold: the first unit of a person in a workflow, then so many. */
-export const goldShare = 0.1
-const goldsMin = 5
-const goldsRightShareMin = 0.6
+export const knownAnswerShare = 0.1
+const knownAnswersMin = 5
+const knownAnswersCorrectShareMin = 0.6
 export const pauseDays = 7
 
 /** What people do in an order, and what a unit pays. Fixed when it is ordered, or when an operator accepts it. */
@@ -40,11 +40,11 @@ export type RejectReason = (typeof rejectReasons)[number]
 export const claimMinutesOf = (estMinutes: number): number => Math.min(Math.max(30, estMinutes * 4), 1_440)
 
 /** After so many golds with so few of them right, a person pauses. One miss alone never does it. */
-export const isCareless = (golds: number, right: number): boolean =>
-  golds >= goldsMin && right / golds < goldsRightShareMin
+export const failsKnownAnswers = (golds: number, right: number): boolean =>
+  golds >= knownAnswersMin && right / golds < knownAnswersCorrectShareMin
 
 /** Fields with their lengths, so that no two lists read alike. */
-const codeOf = (key: Buffer, fields: readonly string[]): string =>
+const pseudonymOf = (key: Buffer, fields: readonly string[]): string =>
   fields
     .reduce(
       (mac, field) => mac.update(`${Buffer.byteLength(field)}:`).update(field),
@@ -54,14 +54,15 @@ const codeOf = (key: Buffer, fields: readonly string[]): string =>
     .slice(0, 32)
 
 /** Whose Stars they are, in the operator's book. Without the person's row nothing leads back from it. */
-export const workerOf = (key: Buffer, personId: string): string => `wrk_${codeOf(key, ['stars', personId])}`
+export const payeeRefOf = (key: Buffer, personId: string): string =>
+  `wrk_${pseudonymOf(key, ['stars', personId])}`
 /** The person as one buyer sees them: another code for each buyer. */
 export const workerRefOf = (
   key: Buffer,
-  who: { readonly agentId: string; readonly mode: Mode; readonly personId: string },
-): string => `wrk_${codeOf(key, ['buyer', who.agentId, who.mode, who.personId])}`
-export const challengeOf = (key: Buffer, assignmentId: string): string =>
-  `asg_${codeOf(key, ['challenge', assignmentId])}`
+  worker: { readonly agentId: string; readonly mode: Mode; readonly personId: string },
+): string => `wrk_${pseudonymOf(key, ['buyer', worker.agentId, worker.mode, worker.personId])}`
+export const sessionChallengeOf = (key: Buffer, assignmentId: string): string =>
+  `asg_${pseudonymOf(key, ['challenge', assignmentId])}`
 
 /** Where the value of units is: in US cents in the buyer's book, in Stars in the operator's. */
 export const workAccounts = {
@@ -70,7 +71,7 @@ export const workAccounts = {
   operator: 'world:operator',
   stars: 'world:stars',
 } as const
-export const vestingOf = (worker: string): string => `vesting:${worker}`
+export const vestingAccountOf = (worker: string): string => `vesting:${worker}`
 
 const withoutZero = (lines: readonly Line[]): Line[] => lines.filter((line) => line.amount !== 0n)
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)
@@ -79,21 +80,21 @@ const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 export const paymentLines = (orderId: string, price: bigint, rewardStars: number): Line[] => {
   const backing = least(BigInt(rewardStars), price)
   return withoutZero([
-    { account: escrowOf(orderId), unit: 'usd_cent', amount: -price },
+    { account: escrowAccountOf(orderId), unit: 'usd_cent', amount: -price },
     { account: workAccounts.backing, unit: 'usd_cent', amount: backing },
     { account: workAccounts.revenue, unit: 'usd_cent', amount: price - backing },
   ])
 }
 /** What the operator pays for a unit whose buyer took the money back. */
-export const housePaymentLines = (rewardStars: number): Line[] =>
+export const platformPaymentLines = (rewardStars: number): Line[] =>
   withoutZero([
     { account: workAccounts.operator, unit: 'usd_cent', amount: -BigInt(rewardStars) },
     { account: workAccounts.backing, unit: 'usd_cent', amount: BigInt(rewardStars) },
   ])
 /** Money that no unit needs any more: back to the buyer by way of `unused:card`, or to the operator. */
-export const returnLines = (orderId: string, amount: bigint, isHouse: boolean): Line[] => [
-  { account: escrowOf(orderId), unit: 'usd_cent', amount: -amount },
-  { account: isHouse ? workAccounts.operator : cardAccounts.unused, unit: 'usd_cent', amount },
+export const returnLines = (orderId: string, amount: bigint, isPlatformOrder: boolean): Line[] => [
+  { account: escrowAccountOf(orderId), unit: 'usd_cent', amount: -amount },
+  { account: isPlatformOrder ? workAccounts.operator : cardAccounts.unused, unit: 'usd_cent', amount },
 ]
 export const starLines = (from: string, to: string, stars: bigint): Line[] => [
   { account: from, unit: 'star', amount: -stars },

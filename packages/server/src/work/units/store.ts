@@ -102,7 +102,7 @@ const unitOf = (row: Row) => ({
           decisionReason: row.decision_reason,
         },
   endedAt: row.ended_at,
-  housePays: row.house_pays,
+  platformPays: row.house_pays,
 })
 export type Unit = ReturnType<typeof unitOf>
 export type UnitKey = OrderKey & { readonly n: number }
@@ -139,7 +139,7 @@ export const listUnits = async (
   return rows.map(unitOf)
 }
 
-export type Tally = {
+export type UnitCount = {
   readonly status: UnitState
   readonly count: number
   readonly usdCents: bigint
@@ -149,16 +149,16 @@ export type Tally = {
 /** How many units of each order are in each state, and their money. */
 export const countUnits = async (
   tx: Tx,
-  book: { readonly agentId: string; readonly mode: Mode },
+  ledgerKey: { readonly agentId: string; readonly mode: Mode },
   orderIds: readonly string[],
-): Promise<ReadonlyMap<string, readonly Tally[]>> => {
-  const { rows } = await sql<Tally & { orderId: string }>`
+): Promise<ReadonlyMap<string, readonly UnitCount[]>> => {
+  const { rows } = await sql<UnitCount & { orderId: string }>`
     select order_id as "orderId", status, count(*)::int as count, sum(price_usd_cents)::bigint as "usdCents",
       coalesce(sum(price_usd_cents) filter (where house_pays), 0)::bigint as "houseUsdCents"
-    from order_units where agent_id = ${book.agentId} and mode = ${book.mode}
+    from order_units where agent_id = ${ledgerKey.agentId} and mode = ${ledgerKey.mode}
       and order_id = any(${[...orderIds]}::text[])
     group by order_id, status`.execute(tx)
-  const tallies = new Map<string, Tally[]>(orderIds.map((orderId) => [orderId, []]))
+  const tallies = new Map<string, UnitCount[]>(orderIds.map((orderId) => [orderId, []]))
   for (const { orderId, ...tally } of rows) tallies.get(orderId)?.push(tally)
   return tallies
 }
@@ -170,13 +170,13 @@ export const countUnits = async (
  */
 export const claimUnit = async (
   tx: Tx,
-  wish: { readonly taskId: string; readonly mode: Mode; readonly personId: string },
+  request: { readonly taskId: string; readonly mode: Mode; readonly personId: string },
 ): Promise<Unit | undefined> => {
   const { rows } = await sql<{ agent_id: string; order_id: string; n: number }>`
     with taken as materialized (
       select agent_id, mode, order_id, n from order_units open
-      where task_id = ${wish.taskId} and mode = ${wish.mode} and status = 'open' and open_until > pohf_now()
-        and not exists (select from assignments had where had.person_id = ${wish.personId}
+      where task_id = ${request.taskId} and mode = ${request.mode} and status = 'open' and open_until > pohf_now()
+        and not exists (select from assignments had where had.person_id = ${request.personId}
           and had.order_id = open.order_id and had.agent_id = open.agent_id and had.mode = open.mode
           and (had.item = open.item or had.n = open.n) and had.status not in ('returned', 'ran_out'))
       order by created_at, order_id, n limit 1 for update skip locked)
@@ -185,12 +185,12 @@ export const claimUnit = async (
       and unit.n = taken.n
     returning unit.agent_id, unit.order_id, unit.n`.execute(tx)
   const [row] = rows
-  return row && findUnit(tx, { agentId: row.agent_id, mode: wish.mode, orderId: row.order_id, n: row.n })
+  return row && findUnit(tx, { agentId: row.agent_id, mode: request.mode, orderId: row.order_id, n: row.n })
 }
 
 /** Takes the one unit of an order that was made for this person. */
-export const claimUnitOf = async (tx: Tx, key: OrderKey): Promise<Unit | undefined> => {
-  await oneUnit(tx, { ...key, n: 1 })
+export const claimOnlyUnit = async (tx: Tx, key: OrderKey): Promise<Unit | undefined> => {
+  await unitUpdate(tx, { ...key, n: 1 })
     .set({ status: 'claimed' })
     .execute()
   return findUnit(tx, { ...key, n: 1 })
@@ -199,14 +199,19 @@ export const claimUnitOf = async (tx: Tx, key: OrderKey): Promise<Unit | undefin
 /** What waits for this person: how many units of each task, at most so many of each are counted. */
 export const listOpenTasks = async (
   tx: Tx,
-  wish: { readonly mode: Mode; readonly personId: string; readonly limit: number; readonly countMax: number },
+  request: {
+    readonly mode: Mode
+    readonly personId: string
+    readonly limit: number
+    readonly countMax: number
+  },
 ): Promise<{ taskId: string; available: number; agentId: string; orderId: string }[]> => {
   const { rows } = await sql<{ taskId: string; available: number; agentId: string; orderId: string }>`
     with recursive task as (
-      (select task_id from order_units where status = 'open' and mode = ${wish.mode} and task_id is not null
+      (select task_id from order_units where status = 'open' and mode = ${request.mode} and task_id is not null
         order by task_id limit 1)
       union all
-      select (select next.task_id from order_units next where next.status = 'open' and next.mode = ${wish.mode}
+      select (select next.task_id from order_units next where next.status = 'open' and next.mode = ${request.mode}
         and next.task_id > task.task_id order by next.task_id limit 1) from task where task.task_id is not null
     )
     select task.task_id as "taskId", waiting.available, waiting.agent_id as "agentId", waiting.order_id as "orderId"
@@ -215,18 +220,18 @@ export const listOpenTasks = async (
         (array_agg(few.order_id))[1] as order_id
       from (
         select agent_id, order_id from order_units open
-        where open.task_id = task.task_id and open.mode = ${wish.mode} and open.status = 'open'
+        where open.task_id = task.task_id and open.mode = ${request.mode} and open.status = 'open'
           and open.open_until > pohf_now()
-          and not exists (select from assignments had where had.person_id = ${wish.personId}
+          and not exists (select from assignments had where had.person_id = ${request.personId}
             and had.order_id = open.order_id and had.agent_id = open.agent_id and had.mode = open.mode
             and (had.item = open.item or had.n = open.n) and had.status not in ('returned', 'ran_out'))
-        order by created_at, order_id, n limit ${wish.countMax}) few
+        order by created_at, order_id, n limit ${request.countMax}) few
     ) waiting
-    where task.task_id is not null and waiting.available > 0 limit ${wish.limit}`.execute(tx)
+    where task.task_id is not null and waiting.available > 0 limit ${request.limit}`.execute(tx)
   return rows
 }
 
-const oneUnit = (tx: Tx, key: UnitKey) =>
+const unitUpdate = (tx: Tx, key: UnitKey) =>
   tx
     .updateTable('order_units')
     .where('agent_id', '=', key.agentId)
@@ -235,21 +240,21 @@ const oneUnit = (tx: Tx, key: UnitKey) =>
     .where('n', '=', key.n)
 
 /** Nobody works on it any more: it waits again. */
-export const updateUnitFreed = async (tx: Tx, key: UnitKey): Promise<void> => {
-  await oneUnit(tx, key).set({ status: 'open' }).execute()
+export const updateUnitReopened = async (tx: Tx, key: UnitKey): Promise<void> => {
+  await unitUpdate(tx, key).set({ status: 'open' }).execute()
 }
 export const updateUnitCancelled = async (tx: Tx, key: UnitKey): Promise<void> => {
-  await oneUnit(tx, key).set({ status: 'cancelled', ended_at: now() }).execute()
+  await unitUpdate(tx, key).set({ status: 'cancelled', ended_at: now() }).execute()
 }
-type Delivered = {
+type UnitDelivery = {
   readonly workerRef: string
   readonly sessionId: string
   readonly credentialId: string
   readonly answer: unknown
   readonly quality: number | null
 }
-export const updateUnitDelivered = async (tx: Tx, key: UnitKey, delivered: Delivered): Promise<void> => {
-  await oneUnit(tx, key)
+export const updateUnitDelivered = async (tx: Tx, key: UnitKey, delivered: UnitDelivery): Promise<void> => {
+  await unitUpdate(tx, key)
     .set({
       status: 'delivered',
       worker_ref: delivered.workerRef,
@@ -267,7 +272,7 @@ export const updateUnitAccepted = async (
   key: UnitKey,
   accepted: { readonly toStock: boolean },
 ): Promise<void> => {
-  await oneUnit(tx, key)
+  await unitUpdate(tx, key)
     .set({ status: 'accepted', ended_at: now(), ...(accepted.toStock ? { stock: 'shelf' } : {}) })
     .execute()
 }
@@ -276,7 +281,7 @@ export const updateUnitRejected = async (
   key: UnitKey,
   rejection: { readonly reason: RejectReason; readonly note: string | undefined },
 ): Promise<void> => {
-  await oneUnit(tx, key)
+  await unitUpdate(tx, key)
     .set({
       status: 'rejected',
       rejected_at: now(),
@@ -287,29 +292,33 @@ export const updateUnitRejected = async (
     .execute()
 }
 export const updateUnitAppealed = async (tx: Tx, key: UnitKey, text: string): Promise<void> => {
-  await oneUnit(tx, key).set({ status: 'appealed', appealed_at: now(), appeal_text: text }).execute()
+  await unitUpdate(tx, key).set({ status: 'appealed', appealed_at: now(), appeal_text: text }).execute()
 }
 /** An appeal about a known item: the unit stays accepted. */
-export const updateUnitGoldAppealed = async (tx: Tx, key: UnitKey, text: string): Promise<void> => {
-  await oneUnit(tx, key).set({ appealed_at: now(), appeal_text: text }).execute()
+export const updateUnitKnownAnswerAppealed = async (tx: Tx, key: UnitKey, text: string): Promise<void> => {
+  await unitUpdate(tx, key).set({ appealed_at: now(), appeal_text: text }).execute()
 }
 export const updateUnitDecided = async (
   tx: Tx,
   key: UnitKey,
-  decided: { readonly decision: 'accepted' | 'refused'; readonly reason: string },
+  ruling: { readonly decision: 'accepted' | 'refused'; readonly reason: string },
 ): Promise<void> => {
-  await oneUnit(tx, key).set({ decision: decided.decision, decision_reason: decided.reason }).execute()
+  await unitUpdate(tx, key).set({ decision: ruling.decision, decision_reason: ruling.reason }).execute()
 }
 export const updateUnitRefused = async (tx: Tx, key: UnitKey): Promise<void> => {
-  await oneUnit(tx, key).set({ status: 'refused', ended_at: now() }).execute()
+  await unitUpdate(tx, key).set({ status: 'refused', ended_at: now() }).execute()
 }
 
-export const updateUnitHousePays = async (tx: Tx, key: UnitKey): Promise<void> => {
-  await oneUnit(tx, key).set({ house_pays: true }).execute()
+export const updateUnitPlatformPays = async (tx: Tx, key: UnitKey): Promise<void> => {
+  await unitUpdate(tx, key).set({ house_pays: true }).execute()
 }
 
 /** All units of an order in these states; an order has at most 10,000. */
-export const listUnitsIn = async (tx: Tx, key: OrderKey, states: readonly UnitState[]): Promise<Unit[]> => {
+export const listUnitsByState = async (
+  tx: Tx,
+  key: OrderKey,
+  states: readonly UnitState[],
+): Promise<Unit[]> => {
   const rows = await selectUnits(tx)
     .where('agent_id', '=', key.agentId)
     .where('mode', '=', key.mode)
@@ -337,7 +346,7 @@ export const updateOpenCancelled = async (
 }
 
 /** Ends every unit of an order that nobody took in time. `firstN` names the batch: no unit ends twice. */
-export const updateOverdueCancelled = async (
+export const updateUnclaimedCancelled = async (
   tx: Tx,
   key: OrderKey,
 ): Promise<{ readonly firstN: number | null; readonly usdCents: bigint }> => {
@@ -352,14 +361,14 @@ export const updateOverdueCancelled = async (
 }
 
 type KeyRow = { agent_id: string; mode: Mode; order_id: string; n: number }
-const keyOf = (row: KeyRow): UnitKey => ({
+const unitKeyOf = (row: KeyRow): UnitKey => ({
   agentId: row.agent_id,
   mode: row.mode,
   orderId: row.order_id,
   n: row.n,
 })
 /** Units whose time is over in a state. Not locked: whoever acts locks the order first, and looks again. */
-export const listOverdue = async (
+export const listOverdueUnits = async (
   tx: Tx,
   kind: 'open' | 'delivered' | 'rejected',
   limit: number,
@@ -368,7 +377,7 @@ export const listOverdue = async (
   const { rows } = await sql<KeyRow>`
     select agent_id, mode, order_id, n from order_units where status = ${sql.lit(kind)} and ${until} <= pohf_now()
     order by ${until} limit ${limit}`.execute(tx)
-  return rows.map(keyOf)
+  return rows.map(unitKeyOf)
 }
 /** Appeals that wait for an operator, oldest first. */
 export const listAppealed = async (tx: Tx, limit: number): Promise<Unit[]> => {
@@ -381,9 +390,13 @@ export const listAppealed = async (tx: Tx, limit: number): Promise<Unit[]> => {
   return rows.map(unitOf)
 }
 
-type OnShelf = UnitKey & { readonly answer: unknown; readonly sessionId: string }
+type StockedUnit = UnitKey & { readonly answer: unknown; readonly sessionId: string }
 /** Takes the oldest unit off the shelf; what others look at is passed over. */
-export const takeFromShelf = async (tx: Tx, taskId: string, mode: Mode): Promise<OnShelf | undefined> => {
+export const claimStockUnit = async (
+  tx: Tx,
+  taskId: string,
+  mode: Mode,
+): Promise<StockedUnit | undefined> => {
   const { rows } = await sql<KeyRow & { answer: unknown; session_id: string }>`
     with taken as materialized (
       select agent_id, mode, order_id, n from order_units
@@ -394,17 +407,17 @@ export const takeFromShelf = async (tx: Tx, taskId: string, mode: Mode): Promise
       and unit.n = taken.n
     returning unit.agent_id, unit.mode, unit.order_id, unit.n, unit.answer, unit.session_id`.execute(tx)
   const [row] = rows
-  return row && { ...keyOf(row), answer: row.answer, sessionId: row.session_id }
+  return row && { ...unitKeyOf(row), answer: row.answer, sessionId: row.session_id }
 }
 /** Where a unit that was taken goes: back, or away for good. False where it was not taken. */
 export const updateStock = async (tx: Tx, key: UnitKey, stock: 'shelf' | 'sold'): Promise<boolean> => {
-  const { numUpdatedRows } = await oneUnit(tx, key)
+  const { numUpdatedRows } = await unitUpdate(tx, key)
     .set({ stock })
     .where('stock', '=', 'taken')
     .executeTakeFirst()
   return numUpdatedRows === 1n
 }
-export const findOnShelf = async (tx: Tx, taskId: string, mode: Mode): Promise<boolean> => {
+export const existsInStock = async (tx: Tx, taskId: string, mode: Mode): Promise<boolean> => {
   const row = await tx
     .selectFrom('order_units')
     .select('n')
@@ -416,7 +429,7 @@ export const findOnShelf = async (tx: Tx, taskId: string, mode: Mode): Promise<b
   return row !== undefined
 }
 /** How many units of each task are on the shelf. */
-export const countShelf = async (
+export const countStockByTask = async (
   tx: Tx,
 ): Promise<{ readonly taskId: string; readonly mode: Mode; readonly count: number }[]> => {
   const { rows } = await sql<{ taskId: string; mode: Mode; count: number }>`
@@ -425,13 +438,13 @@ export const countShelf = async (
   return rows
 }
 
-export type HeldOrder = OrderKey & { readonly usdCents: bigint }
+export type OrderEscrow = OrderKey & { readonly usdCents: bigint }
 /** Orders of which a unit began or ended within this time, with the money of those that have not ended. */
 export const listChangedOrders = async (
   tx: Tx,
   span: { readonly from: Date; readonly to: Date },
-): Promise<HeldOrder[]> => {
-  const { rows } = await sql<HeldOrder>`
+): Promise<OrderEscrow[]> => {
+  const { rows } = await sql<OrderEscrow>`
     select agent_id as "agentId", mode, order_id as "orderId",
       coalesce(sum(price_usd_cents) filter (where ended_at is null and not house_pays), 0)::bigint as "usdCents"
     from order_units where (agent_id, mode, order_id) in (
@@ -442,7 +455,7 @@ export const listChangedOrders = async (
   return rows
 }
 /** The money of an order's units that have not ended. */
-export const sumHeld = async (tx: Tx, key: OrderKey): Promise<bigint> => {
+export const sumEscrow = async (tx: Tx, key: OrderKey): Promise<bigint> => {
   const row = await tx
     .selectFrom('order_units')
     .select(sql<bigint>`coalesce(sum(price_usd_cents), 0)::bigint`.as('held'))
@@ -456,15 +469,15 @@ export const sumHeld = async (tx: Tx, key: OrderKey): Promise<bigint> => {
 }
 
 /** Erasure: by which name a buyer knew the person, and what the person wrote to the operator. */
-export const forgetWorkerRef = async (
+export const eraseWorkerRef = async (
   tx: Tx,
-  place: { readonly agentId: string; readonly mode: Mode; readonly memberId: string },
+  worker: { readonly agentId: string; readonly mode: Mode; readonly memberId: string },
 ): Promise<void> => {
   await tx
     .updateTable('order_units')
     .set({ worker_ref: null, appeal_text: null })
-    .where('agent_id', '=', place.agentId)
-    .where('mode', '=', place.mode)
-    .where('worker_ref', '=', place.memberId)
+    .where('agent_id', '=', worker.agentId)
+    .where('mode', '=', worker.mode)
+    .where('worker_ref', '=', worker.memberId)
     .execute()
 }

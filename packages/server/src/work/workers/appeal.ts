@@ -3,14 +3,14 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { findAssignment, type Assignment } from './store.ts'
-import { summarise } from './present.ts'
+import { summarizeAssignment } from './present.ts'
 import { appealUnit, lockUnit } from '../units/transitions.ts'
-import { updateUnitGoldAppealed, type Unit } from '../units/store.ts'
-import { requireOwn } from './assignment.ts'
+import { updateUnitKnownAnswerAppealed, type Unit } from '../units/store.ts'
+import { requireOwnAssignment } from './assignment.ts'
 
 /** A known item that the person missed, they say wrongly: it was paid, so only their standing is at stake. */
-const isMissedGold = (own: Assignment, unit: Unit): boolean =>
-  own.goldRight === false && unit.status === 'accepted' && unit.appeal === null && !unit.reviewIsOver
+const isMissedKnownAnswer = (own: Assignment, unit: Unit): boolean =>
+  own.knownAnswerCorrect === false && unit.status === 'accepted' && unit.appeal === null && !unit.reviewIsOver
 
 /** The person does not agree with a rejection: an operator looks. */
 export const workerAppeal = (
@@ -19,16 +19,16 @@ export const workerAppeal = (
   input: { readonly assignmentId: string; readonly text: string },
 ) =>
   inTransaction(ctx, 'system', async (tx) => {
-    const own = await requireOwn(tx, personId, input.assignmentId)
+    const own = await requireOwnAssignment(tx, personId, input.assignmentId)
     const locked = await lockUnit(tx, own)
-    if (locked && isMissedGold(own, locked.unit)) {
-      await updateUnitGoldAppealed(tx, locked.unit, input.text)
-      return summarise(tx, own)
+    if (locked && isMissedKnownAnswer(own, locked.unit)) {
+      await updateUnitKnownAnswerAppealed(tx, locked.unit, input.text)
+      return summarizeAssignment(tx, own)
     }
     if (locked?.holder?.assignmentId !== own.assignmentId || locked.unit.status !== 'rejected')
       throw new Refusal('order_conflict', { message: 'There is no rejection of yours to appeal.' })
     if (locked.unit.appealIsOver)
       throw new Refusal('order_conflict', { message: 'The time to appeal is over.' })
     await appealUnit(tx, locked, input.text)
-    return summarise(tx, (await findAssignment(tx, own.assignmentId)) ?? own)
+    return summarizeAssignment(tx, (await findAssignment(tx, own.assignmentId)) ?? own)
   })

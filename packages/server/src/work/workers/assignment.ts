@@ -3,10 +3,10 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { findAssignment, type Assignment } from './store.ts'
-import { showAssignment } from './present.ts'
+import { presentAssignment } from './present.ts'
 
 /** The person's own assignment; another's answers like one that does not exist. */
-export const requireOwn = async (
+export const requireOwnAssignment = async (
   tx: Tx,
   personId: string,
   assignmentId: string,
@@ -17,4 +17,6 @@ export const requireOwn = async (
 }
 
 export const workerAssignment = (ctx: Ctx, { personId }: Person, assignmentId: string) =>
-  inTransaction(ctx, 'system', async (tx) => showAssignment(tx, await requireOwn(tx, personId, assignmentId)))
+  inTransaction(ctx, 'system', async (tx) =>
+    presentAssignment(tx, await requireOwnAssignment(tx, personId, assignmentId)),
+  )

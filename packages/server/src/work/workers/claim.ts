@@ -1,32 +1,32 @@
 import type { Mode } from '@pohf/protocol'
-import { listWorkable, requirePerson } from '../../members/index.ts'
+import { listEligibleMemberships, requirePerson } from '../../members/index.ts'
 import type { Person } from '../../platform/http/call.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import type { WorkerDeps } from '../deps.ts'
-import { claimGold } from '../units/known-answers.ts'
-import { findOrder, updateOrderBegun } from '../orders/store.ts'
-import { findAssignment, findCurrent, findStanding, insertAssignment } from './store.ts'
-import { showAssignment } from './present.ts'
-import { challengeOf, claimMinutesOf, workerOf } from '../units/rules.ts'
-import { tellOrder } from '../orders/transitions.ts'
-import { claimUnit, updateUnitFreed, type Unit } from '../units/store.ts'
+import { claimKnownAnswerItem } from '../units/known-answers.ts'
+import { findOrder, updateOrderStarted } from '../orders/store.ts'
+import { findAssignment, findCurrentAssignment, findWorkerAccuracy, insertAssignment } from './store.ts'
+import { presentAssignment } from './present.ts'
+import { sessionChallengeOf, claimMinutesOf, payeeRefOf } from '../units/rules.ts'
+import { publishOrderStatus } from '../orders/transitions.ts'
+import { claimUnit, updateUnitReopened, type Unit } from '../units/store.ts'
 
-type Wish = { readonly workflowId: string; readonly mode: Mode; readonly address: string }
-type Who = {
+type ClaimRequest = { readonly workflowId: string; readonly mode: Mode; readonly address: string }
+type Claimant = {
   readonly personId: string
   readonly workable: readonly { readonly agentId: string; readonly mode: Mode }[]
 }
 
 /** The person, one call at a time, who may work in this mode and has nothing in hand. */
-const requireFree = async (tx: Tx, personId: string, mode: Mode): Promise<Who> => {
+const requireFreeWorker = async (tx: Tx, personId: string, mode: Mode): Promise<Claimant> => {
   await requirePerson(tx, personId)
-  const workable = (await listWorkable(tx, personId)).filter((member) => member.mode === mode)
+  const workable = (await listEligibleMemberships(tx, personId)).filter((member) => member.mode === mode)
   if (workable.length === 0)
     throw new Refusal('member_not_enrolled', {
       message: `You are not enrolled anywhere for ${mode} work.`,
     })
-  if (await findCurrent(tx, personId))
+  if (await findCurrentAssignment(tx, personId))
     throw new Refusal('order_conflict', {
       message: 'You have a unit in hand. Hand it in or give it back first.',
     })
@@ -34,50 +34,50 @@ const requireFree = async (tx: Tx, personId: string, mode: Mode): Promise<Who> =
 }
 
 /** Signs that buyer and person may be one. They are looked at, and refuse nobody. */
-const flagsOf = async (
+const collusionFlagsOf = async (
   tx: Tx,
   deps: WorkerDeps,
   unit: Unit,
-  { workable, address }: Who & { readonly address: string },
+  { workable, address }: Claimant & { readonly address: string },
 ): Promise<string[]> => {
-  if (unit.agentId === deps.houseOf(unit.mode)) return []
-  const sameNetwork = (await deps.findNetwork(tx, unit.agentId)) === deps.networkOf(address)
+  if (unit.agentId === deps.platformAgentOf(unit.mode)) return []
+  const sameNetwork = (await deps.findNetworkTag(tx, unit.agentId)) === deps.networkTagOf(address)
   const onlyThroughBuyer = workable.every(({ agentId }) => agentId === unit.agentId)
   return [...(sameNetwork ? ['same_network'] : []), ...(onlyThroughBuyer ? ['only_through_buyer'] : [])]
 }
 
 /** The oldest unit that waits, or now and then one whose answer is known: it comes only where another would have. */
-const take = async (
+const claimNextUnit = async (
   tx: Tx,
   deps: WorkerDeps,
-  wish: { readonly taskId: string; readonly mode: Mode; readonly personId: string },
+  request: { readonly taskId: string; readonly mode: Mode; readonly personId: string },
 ): Promise<Unit | undefined> => {
-  const unit = await claimUnit(tx, wish)
-  const gold = unit && (await claimGold(tx, deps, wish))
-  if (!gold) return unit
-  await updateUnitFreed(tx, unit)
-  return gold
+  const unit = await claimUnit(tx, request)
+  const knownAnswerUnit = unit && (await claimKnownAnswerItem(tx, deps, request))
+  if (!knownAnswerUnit) return unit
+  await updateUnitReopened(tx, unit)
+  return knownAnswerUnit
 }
 
 /** Takes the oldest unit that the person may do. */
-export const workerClaim = (deps: WorkerDeps, { personId }: Person, wish: Wish) => {
+export const workerClaim = (deps: WorkerDeps, { personId }: Person, request: ClaimRequest) => {
   const { ctx } = deps
   return inTransaction(ctx, 'system', async (tx) => {
-    const { workflowId: taskId, mode } = wish
-    const who = await requireFree(tx, personId, mode)
-    const { pausedUntil } = await findStanding(tx, { personId, mode, taskId })
+    const { workflowId: taskId, mode } = request
+    const claimant = await requireFreeWorker(tx, personId, mode)
+    const { pausedUntil } = await findWorkerAccuracy(tx, { personId, mode, taskId })
     if (pausedUntil)
       throw new Refusal('order_conflict', {
         message: `Too many answers to known items were wrong. You may do this work again from ${pausedUntil.toISOString()}; you may also appeal one of them.`,
       })
-    const unit = await take(tx, deps, { taskId, mode, personId })
+    const unit = await claimNextUnit(tx, deps, { taskId, mode, personId })
     const order = unit && (await findOrder(tx, unit))
     if (!unit || !order?.terms)
       throw new Refusal('out_of_stock', {
         message: 'Nothing of this kind waits for you now. Somebody may have been faster.',
       })
-    if (order.status === 'funded' && (await updateOrderBegun(tx, order)))
-      await tellOrder(tx, order, 'in_progress')
+    if (order.status === 'funded' && (await updateOrderStarted(tx, order)))
+      await publishOrderStatus(tx, order, 'in_progress')
     const assignmentId = tx.ids.make('asg_')
     const key = ctx.secrets.derive('worker')
     await insertAssignment(tx, {
@@ -87,13 +87,13 @@ export const workerClaim = (deps: WorkerDeps, { personId }: Person, wish: Wish) 
       item: unit.item,
       taskId,
       rewardStars: order.terms.rewardStars,
-      worker: workerOf(key, personId),
-      challenge: challengeOf(key, assignmentId),
+      worker: payeeRefOf(key, personId),
+      challenge: sessionChallengeOf(key, assignmentId),
       minutes: claimMinutesOf(order.terms.estMinutes),
-      flags: await flagsOf(tx, deps, unit, { ...who, address: wish.address }),
+      flags: await collusionFlagsOf(tx, deps, unit, { ...claimant, address: request.address }),
     })
-    const made = await findAssignment(tx, assignmentId)
-    if (!made) throw new Error('an assignment vanished')
-    return showAssignment(tx, made)
+    const assignment = await findAssignment(tx, assignmentId)
+    if (!assignment) throw new Error('assignment not found after insert')
+    return presentAssignment(tx, assignment)
   })
 }

@@ -1,24 +1,24 @@
-import { listWorkable } from '../../members/index.ts'
+import { listEligibleMemberships } from '../../members/index.ts'
 import type { Person } from '../../platform/http/call.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { publish } from '../../platform/queue/outbox.ts'
 import { findSession, updateSessionMember, type Session } from '../../sessions/index.ts'
 import type { WorkerDeps } from '../deps.ts'
-import { answerFaults, answerOf } from '../workflows/forms.ts'
-import { judgeGold } from '../units/known-answers.ts'
+import { validateAnswer, omitEmptyFields } from '../workflows/forms.ts'
+import { gradeKnownAnswer } from '../units/known-answers.ts'
 import { findOrder } from '../orders/store.ts'
 import { findAssignment, updateAssignment, type Assignment } from './store.ts'
-import { showAssignment } from './present.ts'
+import { presentAssignment } from './present.ts'
 import { workerRefOf } from '../units/rules.ts'
-import { freeUnit, lockUnit, refreshOrder, type Locked } from '../units/transitions.ts'
+import { releaseUnit, lockUnit, syncOrderStatus, type LockedUnit } from '../units/transitions.ts'
 import { updateUnitDelivered } from '../units/store.ts'
-import { requireOwn } from './assignment.ts'
+import { requireOwnAssignment } from './assignment.ts'
 
 type Input = { readonly assignmentId: string; readonly sessionId: string; readonly answer: unknown }
 
 /** Refuses what is no longer in this person's hands. */
-const requireInHand = ({ status, isOver }: Assignment): void => {
+const requireActiveClaim = ({ status, isExpired: isOver }: Assignment): void => {
   if (status !== 'claimed') throw new Refusal('order_conflict', { message: `This work is ${status}.` })
   if (isOver)
     throw new Refusal('order_conflict', {
@@ -27,7 +27,7 @@ const requireInHand = ({ status, isOver }: Assignment): void => {
 }
 
 /** Refuses a recording that is not of this work, in the order of its life. */
-const requireOwnSession = (session: Session | undefined, challenge: string): Session => {
+const requireWorkSession = (session: Session | undefined, challenge: string): Session => {
   if (!session || session.kind !== 'work' || session.challenge !== challenge)
     throw new Refusal('not_found', { message: 'This recording was not made for this work.' })
   if (session.status === 'expired')
@@ -37,76 +37,83 @@ const requireOwnSession = (session: Session | undefined, challenge: string): Ses
   return session
 }
 
-const look = async (tx: Tx, person: Person, input: Input) => {
-  const assignment = await requireOwn(tx, person.personId, input.assignmentId)
+const checkDelivery = async (tx: Tx, person: Person, input: Input) => {
+  const assignment = await requireOwnAssignment(tx, person.personId, input.assignmentId)
   const isRepeat = assignment.sessionId === input.sessionId && assignment.status !== 'claimed'
-  if (isRepeat) return { done: await showAssignment(tx, assignment) }
-  requireInHand(assignment)
+  if (isRepeat) return { done: await presentAssignment(tx, assignment) }
+  requireActiveClaim(assignment)
   const order = await findOrder(tx, assignment)
-  if (!order?.terms) throw new Error('work without terms')
-  const details = answerFaults(order.terms.answerForm, input.answer)
+  if (!order?.terms) throw new Error('order of an assignment has no terms')
+  const details = validateAnswer(order.terms.answerForm, input.answer)
   if (details.length > 0) throw new Refusal('validation_failed', { details })
   const { agentId, mode } = assignment
-  const session = requireOwnSession(
+  const session = requireWorkSession(
     await findSession(tx, { agentId, mode, sessionId: input.sessionId }),
     assignment.challenge,
   )
-  const members = (await listWorkable(tx, assignment.personId)).filter((member) => member.mode === mode)
+  const members = (await listEligibleMemberships(tx, assignment.personId)).filter(
+    (member) => member.mode === mode,
+  )
   const member = members.find((one) => one.agentId === agentId) ?? members[0]
   if (!member) throw new Refusal('member_not_enrolled', { message: 'You are not enrolled any more.' })
   return { assignment, session, member }
 }
 
 /** What is locked is still this claim, in time. */
-const requireClaim = async (tx: Tx, assignment: Assignment): Promise<Locked> => {
+const lockActiveClaim = async (tx: Tx, assignment: Assignment): Promise<LockedUnit> => {
   const locked = await lockUnit(tx, assignment)
   if (locked?.holder?.assignmentId !== assignment.assignmentId)
     throw new Refusal('order_conflict', { message: 'This work is not in your hands any more.' })
-  requireInHand(locked.holder)
+  requireActiveClaim(locked.holder)
   return locked
 }
 
-const shownAfter = async (tx: Tx, assignmentId: string) => {
+const presentCurrentAssignment = async (tx: Tx, assignmentId: string) => {
   const after = await findAssignment(tx, assignmentId)
-  if (!after) throw new Error('an assignment vanished')
-  return showAssignment(tx, after)
+  if (!after) throw new Error('assignment not found after its delivery')
+  return presentAssignment(tx, after)
 }
 
 /** The recording shows no attentive person: nothing is paid, and somebody else may do it. */
-const refuse = (deps: WorkerDeps, assignment: Assignment, session: Session, workerRef: string) =>
+const recordUnverifiedDelivery = (
+  deps: WorkerDeps,
+  assignment: Assignment,
+  session: Session,
+  workerRef: string,
+) =>
   inTransaction(deps.ctx, 'system', async (tx) => {
-    const locked = await requireClaim(tx, assignment)
+    const locked = await lockActiveClaim(tx, assignment)
     const { agentId, mode } = assignment
     // So that the recording is found when the person asks for it, or wants it gone.
     await updateSessionMember(tx, { agentId, mode, sessionId: session.sessionId, at: session.at }, workerRef)
-    await freeUnit(tx, locked, {
+    await releaseUnit(tx, locked, {
       status: 'not_verified',
       sessionId: session.sessionId,
       quality: session.quality,
       reasons: session.reasons,
     })
-    return shownAfter(tx, assignment.assignmentId)
+    return presentCurrentAssignment(tx, assignment.assignmentId)
   })
 
 /** Hands in an answer: checked, proven by the recording, minted for the buyer, all or nothing. */
 export const workerDeliver = async (deps: WorkerDeps, person: Person, input: Input) => {
   const { ctx } = deps
-  const seen = await inTransaction(ctx, 'system', (tx) => look(tx, person, input))
-  if ('done' in seen) return seen.done
-  const { assignment, session, member } = seen
+  const checked = await inTransaction(ctx, 'system', (tx) => checkDelivery(tx, person, input))
+  if ('done' in checked) return checked.done
+  const { assignment, session, member } = checked
   const { agentId, mode, personId } = assignment
   const workerRef = workerRefOf(ctx.secrets.derive('worker'), { agentId, mode, personId })
-  if (session.verified !== true) return refuse(deps, assignment, session, workerRef)
+  if (session.verified !== true) return recordUnverifiedDelivery(deps, assignment, session, workerRef)
   const named = { ...session, memberRef: workerRef }
   return deps.mintWork({ agentId, mode, session: named, member }, async (tx, credentialId) => {
-    const { order, unit } = await requireClaim(tx, assignment)
+    const { order, unit } = await lockActiveClaim(tx, assignment)
     const { sessionId, quality } = session
     await updateSessionMember(tx, { agentId, mode, sessionId, at: session.at }, workerRef)
     await updateUnitDelivered(tx, unit, {
       workerRef,
       sessionId,
       credentialId,
-      answer: answerOf(input.answer),
+      answer: omitEmptyFields(input.answer),
       quality,
     })
     await updateAssignment(tx, assignment.assignmentId, { status: 'delivered', sessionId, quality })
@@ -119,8 +126,8 @@ export const workerDeliver = async (deps: WorkerDeps, person: Person, input: Inp
       data: { orderId, n, credentialId },
     })
     if (order.purpose === 'gold')
-      await judgeGold(tx, deps, { order, assignment, personId, answer: input.answer })
-    else await refreshOrder(tx, order)
-    return shownAfter(tx, assignment.assignmentId)
+      await gradeKnownAnswer(tx, deps, { order, assignment, personId, answer: input.answer })
+    else await syncOrderStatus(tx, order)
+    return presentCurrentAssignment(tx, assignment.assignmentId)
   })
 }

@@ -4,23 +4,23 @@ import type { Person } from '../../platform/http/call.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { findNextVesting, listAssignments } from './store.ts'
-import { summarise } from './present.ts'
-import { vestingOf, workerOf } from '../units/rules.ts'
+import { summarizeAssignment } from './present.ts'
+import { vestingAccountOf, payeeRefOf } from '../units/rules.ts'
 
 const assignmentsMax = 100
 
 /** What a person earned in each mode, and by what. */
 export const workerEarnings = (deps: WorkerDeps, { personId }: Person) =>
   inTransaction(deps.ctx, 'system', async (tx) => {
-    const worker = workerOf(deps.ctx.secrets.derive('worker'), personId)
+    const worker = payeeRefOf(deps.ctx.secrets.derive('worker'), personId)
     const books = []
     for (const mode of modes) {
-      const book = { agentId: deps.houseOf(mode), mode, unit: 'star' } as const
+      const book = { agentId: deps.platformAgentOf(mode), mode, unit: 'star' } as const
       const vested = await balanceOf(tx, { ...book, account: deps.starsAccountOf(book.agentId, worker) })
-      const { heldStars, paidStars } = await deps.starsHeldOf(tx, { ...book, userRef: worker })
+      const { heldStars, paidStars } = await deps.findPayoutSums(tx, { ...book, userRef: worker })
       books.push({
         mode,
-        vestingStars: Number(await balanceOf(tx, { ...book, account: vestingOf(worker) })),
+        vestingStars: Number(await balanceOf(tx, { ...book, account: vestingAccountOf(worker) })),
         vestedStars: Number(vested),
         heldStars: Number(heldStars),
         paidStars: Number(paidStars),
@@ -29,6 +29,6 @@ export const workerEarnings = (deps: WorkerDeps, { personId }: Person) =>
     }
     const assignments = []
     for (const assignment of await listAssignments(tx, personId, assignmentsMax))
-      assignments.push(await summarise(tx, assignment))
+      assignments.push(await summarizeAssignment(tx, assignment))
     return { books, assignments }
   })

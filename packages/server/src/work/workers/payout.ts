@@ -3,17 +3,17 @@ import { requirePerson } from '../../members/index.ts'
 import type { Person } from '../../platform/http/call.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import type { WorkerDeps } from '../deps.ts'
-import { workerOf } from '../units/rules.ts'
+import { payeeRefOf } from '../units/rules.ts'
 
 /** Asks for Stars that are the person's to be paid out, in the queue that operators look at. */
 export const workerPayout = (
   deps: WorkerDeps,
   { personId }: Person,
-  wanted: { readonly mode: Mode; readonly stars: number },
+  request: { readonly mode: Mode; readonly stars: number },
 ) =>
   inTransaction(deps.ctx, 'system', async (tx) => {
     await requirePerson(tx, personId)
-    const userRef = workerOf(deps.ctx.secrets.derive('worker'), personId)
-    const { mode, stars } = wanted
-    return deps.requestPayout(tx, { agentId: deps.houseOf(mode), mode, userRef, stars })
+    const userRef = payeeRefOf(deps.ctx.secrets.derive('worker'), personId)
+    const { mode, stars } = request
+    return deps.requestPayout(tx, { agentId: deps.platformAgentOf(mode), mode, userRef, stars })
   })

@@ -1,15 +1,15 @@
 import type { Tx } from '../../platform/db/db.ts'
 import { findOrder, type Order } from '../orders/store.ts'
 import type { Assignment } from './store.ts'
-import { inputsOf } from '../orders/present.ts'
+import { listUnitInputs } from '../orders/present.ts'
 import { findUnit, type Unit } from '../units/store.ts'
 
 /** Whether the unit is as this person left it: one who gave it back sees nothing of who came after. */
-const isTheirs = ({ status }: Assignment): boolean =>
+const isStillAssigned = ({ status }: Assignment): boolean =>
   !['returned', 'ran_out', 'not_verified'].includes(status)
 
 const summaryOf = (assignment: Assignment, order: Order, unit: Unit | undefined) => {
-  const theirs = unit && isTheirs(assignment) ? unit : undefined
+  const theirs = unit && isStillAssigned(assignment) ? unit : undefined
   return {
     assignmentId: assignment.assignmentId,
     workflowId: order.workflowId,
@@ -34,22 +34,22 @@ const summaryOf = (assignment: Assignment, order: Order, unit: Unit | undefined)
   }
 }
 
-const read = async (tx: Tx, assignment: Assignment) => {
+const readOrderAndUnit = async (tx: Tx, assignment: Assignment) => {
   const order = await findOrder(tx, assignment)
-  if (!order) throw new Error('an assignment without an order')
+  if (!order) throw new Error('order not found for an assignment')
   return { order, unit: await findUnit(tx, assignment) }
 }
 
 /** An assignment in short, as its person sees it. */
-export const summarise = async (tx: Tx, assignment: Assignment) => {
-  const { order, unit } = await read(tx, assignment)
+export const summarizeAssignment = async (tx: Tx, assignment: Assignment) => {
+  const { order, unit } = await readOrderAndUnit(tx, assignment)
   return summaryOf(assignment, order, unit)
 }
 
 /** All that the person needs to do it. */
-export const showAssignment = async (tx: Tx, assignment: Assignment) => {
-  const { order, unit } = await read(tx, assignment)
-  const [input] = await inputsOf(tx, order, [assignment])
+export const presentAssignment = async (tx: Tx, assignment: Assignment) => {
+  const { order, unit } = await readOrderAndUnit(tx, assignment)
+  const [input] = await listUnitInputs(tx, order, [assignment])
   return {
     ...summaryOf(assignment, order, unit),
     site: assignment.agentId,
@@ -60,6 +60,6 @@ export const showAssignment = async (tx: Tx, assignment: Assignment) => {
     inputForm: order.terms?.inputForm ?? [],
     input: input ?? null,
     answerForm: order.terms?.answerForm ?? [],
-    answer: unit && isTheirs(assignment) ? (unit.answer ?? null) : null,
+    answer: unit && isStillAssigned(assignment) ? (unit.answer ?? null) : null,
   }
 }

@@ -3,17 +3,17 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { findAssignment } from './store.ts'
-import { summarise } from './present.ts'
-import { freeUnit, lockUnit } from '../units/transitions.ts'
-import { requireOwn } from './assignment.ts'
+import { summarizeAssignment } from './present.ts'
+import { releaseUnit, lockUnit } from '../units/transitions.ts'
+import { requireOwnAssignment } from './assignment.ts'
 
 /** Gives a unit back undone: it waits for the next person at once. */
 export const workerReturn = (ctx: Ctx, { personId }: Person, assignmentId: string) =>
   inTransaction(ctx, 'system', async (tx) => {
-    const own = await requireOwn(tx, personId, assignmentId)
+    const own = await requireOwnAssignment(tx, personId, assignmentId)
     const locked = await lockUnit(tx, own)
     if (locked?.holder?.assignmentId !== assignmentId || locked.holder.status !== 'claimed')
       throw new Refusal('order_conflict', { message: `This work is ${own.status}.` })
-    await freeUnit(tx, locked, { status: 'returned' })
-    return summarise(tx, (await findAssignment(tx, assignmentId)) ?? own)
+    await releaseUnit(tx, locked, { status: 'returned' })
+    return summarizeAssignment(tx, (await findAssignment(tx, assignmentId)) ?? own)
   })

@@ -47,12 +47,12 @@ const assignmentOf = (row: Row) => ({
   challenge: row.challenge,
   claimedAt: row.claimed_at,
   dueAt: row.due_at,
-  isOver: row.is_over,
+  isExpired: row.is_over,
   sessionId: row.session_id,
   quality: row.quality,
   reasons: row.reasons,
   flags: row.flags,
-  goldRight: row.gold_right,
+  knownAnswerCorrect: row.gold_right,
 })
 export type Assignment = ReturnType<typeof assignmentOf>
 
@@ -68,23 +68,23 @@ type NewAssignment = {
   readonly minutes: number
   readonly flags: readonly string[]
 }
-export const insertAssignment = async (tx: Tx, made: NewAssignment): Promise<void> => {
+export const insertAssignment = async (tx: Tx, assignment: NewAssignment): Promise<void> => {
   await tx
     .insertInto('assignments')
     .values({
-      assignment_id: made.assignmentId,
-      person_id: made.personId,
-      mode: made.unit.mode,
-      agent_id: made.unit.agentId,
-      order_id: made.unit.orderId,
-      n: made.unit.n,
-      item: made.item,
-      task_id: made.taskId,
-      reward_stars: made.rewardStars,
-      worker: made.worker,
-      challenge: made.challenge,
-      due_at: sql<Date>`pohf_now() + make_interval(mins => ${made.minutes})`,
-      flags: [...made.flags],
+      assignment_id: assignment.assignmentId,
+      person_id: assignment.personId,
+      mode: assignment.unit.mode,
+      agent_id: assignment.unit.agentId,
+      order_id: assignment.unit.orderId,
+      n: assignment.unit.n,
+      item: assignment.item,
+      task_id: assignment.taskId,
+      reward_stars: assignment.rewardStars,
+      worker: assignment.worker,
+      challenge: assignment.challenge,
+      due_at: sql<Date>`pohf_now() + make_interval(mins => ${assignment.minutes})`,
+      flags: [...assignment.flags],
     })
     .execute()
 }
@@ -110,7 +110,7 @@ export const findHolderForUpdate = async (tx: Tx, unit: UnitKey): Promise<Assign
   return row && assignmentOf(row)
 }
 /** What the person works on now. */
-export const findCurrent = async (tx: Tx, personId: string): Promise<Assignment | undefined> => {
+export const findCurrentAssignment = async (tx: Tx, personId: string): Promise<Assignment | undefined> => {
   const row = await selectAssignments(tx)
     .where('person_id', '=', personId)
     .where('status', '=', 'claimed')
@@ -127,14 +127,18 @@ export const listAssignments = async (tx: Tx, personId: string, limit: number): 
   return rows.map(assignmentOf)
 }
 
-type Change = {
+type AssignmentChange = {
   readonly status: AssignmentState
   readonly sessionId?: string
   readonly quality?: number | null
   readonly reasons?: readonly string[]
-  readonly goldRight?: boolean
+  readonly knownAnswerCorrect?: boolean
 }
-export const updateAssignment = async (tx: Tx, assignmentId: string, change: Change): Promise<void> => {
+export const updateAssignment = async (
+  tx: Tx,
+  assignmentId: string,
+  change: AssignmentChange,
+): Promise<void> => {
   await tx
     .updateTable('assignments')
     .set({
@@ -142,14 +146,14 @@ export const updateAssignment = async (tx: Tx, assignmentId: string, change: Cha
       ...(change.sessionId === undefined ? {} : { session_id: change.sessionId }),
       ...(change.quality === undefined ? {} : { quality: change.quality }),
       ...(change.reasons === undefined ? {} : { reasons: [...change.reasons] }),
-      ...(change.goldRight === undefined ? {} : { gold_right: change.goldRight }),
+      ...(change.knownAnswerCorrect === undefined ? {} : { gold_right: change.knownAnswerCorrect }),
     })
     .where('assignment_id', '=', assignmentId)
     .execute()
 }
 
 /** Claims whose time is over, oldest first. */
-export const listDueClaims = async (tx: Tx, limit: number): Promise<Assignment[]> => {
+export const listExpiredClaims = async (tx: Tx, limit: number): Promise<Assignment[]> => {
   const rows = await selectAssignments(tx)
     .where('status', '=', 'claimed')
     .where('due_at', '<=', now())
@@ -199,7 +203,7 @@ const earningOf = (row: EarningRow): Earning => ({
 })
 const earningColumns = ['agent_id', 'mode', 'order_id', 'n', 'worker', 'stars'] as const
 /** Stars whose time has come, a batch at a time, locked; what another worker has in hand is passed over. */
-export const listVestingDue = async (tx: Tx, limit: number): Promise<Earning[]> => {
+export const listEarningsDue = async (tx: Tx, limit: number): Promise<Earning[]> => {
   const rows = await tx
     .selectFrom('worker_earnings')
     .select(earningColumns)
@@ -212,7 +216,7 @@ export const listVestingDue = async (tx: Tx, limit: number): Promise<Earning[]> 
     .execute()
   return rows.map(earningOf)
 }
-export const updateEarning = async (
+export const updateEarningStatus = async (
   tx: Tx,
   unit: UnitKey,
   status: 'vested' | 'taken_back',
@@ -286,28 +290,28 @@ export const findNextVesting = async (tx: Tx, worker: string, mode: Mode): Promi
 }
 
 /** How many units of this task the person ever took, and which golds among them, by the hash of their input. */
-export const countTaken = async (
+export const countAssignments = async (
   tx: Tx,
-  who: { readonly personId: string; readonly mode: Mode; readonly taskId: string },
+  key: { readonly personId: string; readonly mode: Mode; readonly taskId: string },
 ): Promise<number> => {
   const row = await tx
     .selectFrom('assignments')
     .select(sql<number>`count(*)::int`.as('count'))
-    .where('person_id', '=', who.personId)
-    .where('mode', '=', who.mode)
-    .where('task_id', '=', who.taskId)
+    .where('person_id', '=', key.personId)
+    .where('mode', '=', key.mode)
+    .where('task_id', '=', key.taskId)
     .executeTakeFirstOrThrow()
   return row.count
 }
 
-type StandingKey = { readonly personId: string; readonly mode: Mode; readonly taskId: string }
-export type Standing = {
-  readonly golds: number
-  readonly right: number
+type WorkerAccuracyKey = { readonly personId: string; readonly mode: Mode; readonly taskId: string }
+export type WorkerAccuracy = {
+  readonly knownAnswers: number
+  readonly correct: number
   /** Only where it has not passed. */
   readonly pausedUntil: Date | null
 }
-export const findStanding = async (tx: Tx, key: StandingKey): Promise<Standing> => {
+export const findWorkerAccuracy = async (tx: Tx, key: WorkerAccuracyKey): Promise<WorkerAccuracy> => {
   const row = await tx
     .selectFrom('worker_standing')
     .select(['golds', 'golds_right'])
@@ -316,26 +320,34 @@ export const findStanding = async (tx: Tx, key: StandingKey): Promise<Standing> 
     .where('mode', '=', key.mode)
     .where('task_id', '=', key.taskId)
     .executeTakeFirst()
-  return { golds: row?.golds ?? 0, right: row?.golds_right ?? 0, pausedUntil: row?.paused_until ?? null }
+  return {
+    knownAnswers: row?.golds ?? 0,
+    correct: row?.golds_right ?? 0,
+    pausedUntil: row?.paused_until ?? null,
+  }
 }
 /** Counts one gold; says how many there are now. */
-export const upsertStanding = async (tx: Tx, key: StandingKey, isRight: boolean): Promise<Standing> => {
+export const upsertWorkerAccuracy = async (
+  tx: Tx,
+  key: WorkerAccuracyKey,
+  isRight: boolean,
+): Promise<WorkerAccuracy> => {
   const right = isRight ? 1 : 0
   await sql`
     insert into worker_standing as known (person_id, mode, task_id, golds, golds_right)
     values (${key.personId}, ${key.mode}, ${key.taskId}, 1, ${right})
     on conflict (person_id, mode, task_id) do update
       set golds = known.golds + 1, golds_right = known.golds_right + ${right}`.execute(tx)
-  return findStanding(tx, key)
+  return findWorkerAccuracy(tx, key)
 }
 /** A pause. The count begins anew, so that it is over when it is over. */
-export const updateStandingPaused = async (tx: Tx, key: StandingKey, days: number): Promise<void> => {
+export const updateWorkerPaused = async (tx: Tx, key: WorkerAccuracyKey, days: number): Promise<void> => {
   await sql`
     update worker_standing set golds = 0, golds_right = 0, paused_until = pohf_now() + make_interval(days => ${days})
     where person_id = ${key.personId} and mode = ${key.mode} and task_id = ${key.taskId}`.execute(tx)
 }
 /** An operator found that the person was right after all: the miss is taken away, and so is a pause. */
-export const updateStandingLifted = async (tx: Tx, key: StandingKey): Promise<void> => {
+export const updateWorkerPauseLifted = async (tx: Tx, key: WorkerAccuracyKey): Promise<void> => {
   await sql`
     update worker_standing set golds_right = least(golds, golds_right + 1), paused_until = null
     where person_id = ${key.personId} and mode = ${key.mode} and task_id = ${key.taskId}`.execute(tx)
@@ -355,9 +367,9 @@ export const listBuyers = async (
   return rows.map((row) => ({ agentId: row.agent_id, mode: row.mode as Mode }))
 }
 /** Erasure: the assignments stay, and name nobody. */
-export const forgetPerson = async (tx: Tx, personId: string): Promise<void> => {
+export const eraseAssignmentPerson = async (tx: Tx, personId: string): Promise<void> => {
   await tx.updateTable('assignments').set({ person_id: null }).where('person_id', '=', personId).execute()
 }
-export const deleteStanding = async (tx: Tx, personId: string): Promise<void> => {
+export const deleteWorkerAccuracy = async (tx: Tx, personId: string): Promise<void> => {
   await tx.deleteFrom('worker_standing').where('person_id', '=', personId).execute()
 }

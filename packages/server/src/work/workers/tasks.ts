@@ -1,12 +1,12 @@
 import { modes } from '@pohf/protocol'
-import { listWorkable } from '../../members/index.ts'
+import { listEligibleMemberships } from '../../members/index.ts'
 import type { Person } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { findOrder } from '../orders/store.ts'
-import { findCurrent } from './store.ts'
-import { summarise } from './present.ts'
+import { findCurrentAssignment } from './store.ts'
+import { summarizeAssignment } from './present.ts'
 import { listOpenTasks } from '../units/store.ts'
 
 const tasksMax = 100
@@ -15,7 +15,7 @@ const countMax = 100
 /** What waits for this person, in each mode in which they are enrolled somewhere. */
 export const workerTasks = (ctx: Ctx, { personId }: Person) =>
   inTransaction(ctx, 'system', async (tx) => {
-    const workable = await listWorkable(tx, personId)
+    const workable = await listEligibleMemberships(tx, personId)
     if (workable.length === 0)
       throw new Refusal('member_not_enrolled', {
         message: 'Work is for people who are enrolled. Use the link that a site of yours sent you.',
@@ -38,6 +38,6 @@ export const workerTasks = (ctx: Ctx, { personId }: Person) =>
         })
       }
     }
-    const current = await findCurrent(tx, personId)
-    return { tasks, current: current ? await summarise(tx, current) : null }
+    const current = await findCurrentAssignment(tx, personId)
+    return { tasks, current: current ? await summarizeAssignment(tx, current) : null }
   })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { faultsOfBooks } from '../../../test/fixtures/payments/ledger.ts'
+import { ledgerFaults } from '../../../test/fixtures/payments/ledger.ts'
 import { startHarness } from '../../../test/fixtures/harness.ts'
-import { findBytes } from '../../../test/architecture/personal-data.ts'
+import { findTablesHolding } from '../../../test/architecture/personal-data.ts'
 import { makeWorker, type TestWorker } from '../../../test/fixtures/people/worker.ts'
 import * as operators from '../../operators/index.ts'
 
@@ -67,7 +67,7 @@ test('50 people and 200 units at once: every unit has exactly one paid result', 
   )
   assert.deepEqual(rows[0], { units: 200, sessions: 200, credentials: 200, earnings: 200, payments: 200 })
   assert.equal((await call('GET', `orders/${orderId}`)).json.status, 'completed')
-  assert.deepEqual(await faultsOfBooks(harness), [])
+  assert.deepEqual(await ledgerFaults(harness), [])
 })
 
 test('a person who vanishes in mid-task frees the unit in time, and comes too late afterwards', async () => {
@@ -193,14 +193,14 @@ test('one missed gold bans nobody; five with too few right pause for a week, in 
   assert.equal((await starsOf(worker)).vestingStars, 5)
   assert.equal((await worker.work('wf_pick', { yes: true })).status, 200, 'one miss bans nobody')
   // Of four, two were right, and the person is new to the workflow: so the next unit is a known one again.
-  const forgetTaken = () =>
+  const deleteAssignments = () =>
     harness.owner.query('delete from assignments where person_id = $1', [worker.personId])
   await harness.owner.query('update worker_standing set golds = 4, golds_right = 2 where person_id = $1', [
     worker.personId,
   ])
-  await forgetTaken()
+  await deleteAssignments()
   assert.deepEqual((await worker.work('wf_pick', { yes: true })).json.reasons, [])
-  await forgetTaken()
+  await deleteAssignments()
   assert.equal((await worker.work('wf_pick', { yes: false })).status, 200, '3 of 6 right: too few')
   const paused = await worker.claim('wf_pick')
   assert.equal(paused.json.error, 'order_conflict')
@@ -236,7 +236,11 @@ test('stock: units that the operator pays are made, accepted by time and taken o
     ({ workflowId }: { workflowId: string }) => workflowId === 'wf_judge',
   ).stock
   assert.equal(stock.test, 3)
-  const { takeStock, returnStock, markSold } = await import('../workflows/stock.ts')
+  const {
+    reserveStockUnit: takeStock,
+    releaseStockUnit: returnStock,
+    markStockUnitSold: markSold,
+  } = await import('../workflows/stock.ts')
   const { inTransaction } = await import('../../platform/db/db.ts')
   const taken = await Promise.all(
     Array.from({ length: 6 }, () =>
@@ -368,7 +372,7 @@ test('a person who is erased leaves answers and payments, and nothing that leads
   assert.equal(erased.status, 200, erased.text)
   for (const trace of [worker.personId, worker.memberId, String(before[0].worker_ref), 'Elm Street'])
     assert.deepEqual(
-      (await findBytes(harness.owner, trace)).filter(
+      (await findTablesHolding(harness.owner, trace)).filter(
         (table) => !['outbox', 'events', 'webhook_deliveries'].includes(table),
       ),
       [],
@@ -384,5 +388,5 @@ test('a person who is erased leaves answers and payments, and nothing that leads
       .status,
     200,
   )
-  assert.deepEqual(await faultsOfBooks(harness), [])
+  assert.deepEqual(await ledgerFaults(harness), [])
 })

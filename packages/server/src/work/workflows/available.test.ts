@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inTransaction } from '../../platform/db/db.ts'
 import { startHarness } from '../../../test/fixtures/harness.ts'
-import { listWorkflows, seed } from '../index.ts'
+import { listWorkflows, seedWorkflows } from '../index.ts'
 
 const harness = await startHarness()
 
@@ -49,7 +49,7 @@ test('every address in how_to_buy is one that this server has', async () => {
 
 test('starting again, also twice at the same time, changes nothing', async () => {
   const before = await inTransaction(harness.ctx, 'system', listWorkflows)
-  await Promise.all([seed(harness.ctx), seed(harness.ctx), seed(harness.ctx)])
+  await Promise.all([seedWorkflows(harness.ctx), seedWorkflows(harness.ctx), seedWorkflows(harness.ctx)])
   assert.deepEqual(await inTransaction(harness.ctx, 'system', listWorkflows), before)
 })
 

@@ -3,7 +3,7 @@ import type { WorkflowTerms } from '../store.ts'
 const base = { webcamBonus: 0, datasetOptin: false }
 
 /** Two small workflows that have always been there, and six that cover what is asked for most. At most 1 USD a unit. */
-export const builtIn: readonly WorkflowTerms[] = [
+export const builtInWorkflows: readonly WorkflowTerms[] = [
   {
     ...base,
     id: 'wf_photo_label',

@@ -8,53 +8,53 @@ const paragraphMax = 5_000
 
 type InputField = InputForm[number]
 type AnswerField = AnswerForm[number]
-type Fault = { readonly code: string; readonly message: string }
+type FieldError = { readonly code: string; readonly message: string }
 
-const fault = (code: string, message: string): Fault => ({ code, message })
+const fieldError = (code: string, message: string): FieldError => ({ code, message })
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isWebAddress = (value: string): boolean =>
   value.length <= linkMax && URL.canParse(value) && new URL(value).protocol === 'https:'
 
-const inputFault = (field: InputField, value: unknown): Fault | undefined => {
-  if (typeof value !== 'string' || value === '') return fault('type', 'must be text')
+const validateInput = (field: InputField, value: unknown): FieldError | undefined => {
+  if (typeof value !== 'string' || value === '') return fieldError('type', 'must be text')
   if (field.type !== 'text')
-    return isWebAddress(value) ? undefined : fault('address', 'must be an https address')
+    return isWebAddress(value) ? undefined : fieldError('address', 'must be an https address')
   return value.length <= inputTextMax
     ? undefined
-    : fault('too_long', `is longer than ${inputTextMax} characters`)
+    : fieldError('too_long', `is longer than ${inputTextMax} characters`)
 }
 
-const textFault = (value: unknown, max: number): Fault | undefined => {
-  if (typeof value !== 'string' || value.trim() === '') return fault('type', 'must be text')
-  return value.length <= max ? undefined : fault('too_long', `is longer than ${max} characters`)
+const validateText = (value: unknown, max: number): FieldError | undefined => {
+  if (typeof value !== 'string' || value.trim() === '') return fieldError('type', 'must be text')
+  return value.length <= max ? undefined : fieldError('too_long', `is longer than ${max} characters`)
 }
 
-const checks: Readonly<
-  Record<AnswerField['type'], (field: AnswerField, value: unknown) => Fault | undefined>
+const answerValidators: Readonly<
+  Record<AnswerField['type'], (field: AnswerField, value: unknown) => FieldError | undefined>
 > = {
   choice: ({ options = [] }, value) =>
     typeof value === 'string' && options.includes(value)
       ? undefined
-      : fault('option', 'is none of the options'),
+      : fieldError('option', 'is none of the options'),
   many: ({ options = [] }, value) =>
     Array.isArray(value) &&
     value.length <= options.length &&
     new Set(value).size === value.length &&
     value.every((one) => options.includes(one))
       ? undefined
-      : fault('option', 'must be a list of options, each at most once'),
+      : fieldError('option', 'must be a list of options, each at most once'),
   scale: ({ steps = 5 }, value) =>
     typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= steps
       ? undefined
-      : fault('scale', `must be a whole number from 1 to ${steps}`),
+      : fieldError('scale', `must be a whole number from 1 to ${steps}`),
   yes_no: (_field, value) =>
-    typeof value === 'boolean' ? undefined : fault('type', 'must be true or false'),
+    typeof value === 'boolean' ? undefined : fieldError('type', 'must be true or false'),
   line: ({ maxLength = lineMax }, value) =>
-    textFault(value, maxLength) ??
-    (/[\r\n]/.test(String(value)) ? fault('line', 'must be one line') : undefined),
-  paragraph: ({ maxLength = paragraphMax }, value) => textFault(value, maxLength),
+    validateText(value, maxLength) ??
+    (/[\r\n]/.test(String(value)) ? fieldError('line', 'must be one line') : undefined),
+  paragraph: ({ maxLength = paragraphMax }, value) => validateText(value, maxLength),
 }
 
 type Field = { readonly name: string; readonly required: boolean }
@@ -62,11 +62,11 @@ const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
 
 /** Each field that is missing, unknown or wrong. */
-const faultsOf = <F extends Field>(
+const validateFields = <F extends Field>(
   form: readonly F[],
   value: unknown,
   path: string,
-  check: (field: F, value: unknown) => Fault | undefined,
+  check: (field: F, value: unknown) => FieldError | undefined,
 ): Detail[] => {
   if (!isRecord(value))
     return [{ path, code: 'type', message: 'must be an object with a value for each field' }]
@@ -75,31 +75,33 @@ const faultsOf = <F extends Field>(
     .filter((name) => !known.has(name))
     .map((name) => ({ path: `${path}.${name}`, code: 'unknown_field', message: 'is no field of the form' }))
   const wrong = form.flatMap((field) => {
-    const given = value[field.name]
-    if (isEmpty(given))
-      return field.required ? [{ path: `${path}.${field.name}`, ...fault('missing', 'is required') }] : []
-    const found = check(field, given)
+    const fieldValue = value[field.name]
+    if (isEmpty(fieldValue))
+      return field.required
+        ? [{ path: `${path}.${field.name}`, ...fieldError('missing', 'is required') }]
+        : []
+    const found = check(field, fieldValue)
     return found ? [{ path: `${path}.${field.name}`, ...found }] : []
   })
   return [...strange, ...wrong].slice(0, 20)
 }
 
 /** What is wrong with an answer; empty where it fits. */
-export const answerFaults = (form: AnswerForm, answer: unknown): Detail[] =>
-  faultsOf(form, answer, 'body.answer', (field, value) => checks[field.type](field, value))
+export const validateAnswer = (form: AnswerForm, answer: unknown): Detail[] =>
+  validateFields(form, answer, 'body.answer', (field, value) => answerValidators[field.type](field, value))
 
 /** Empty optional fields are left out, so that a buyer sees an answer or none. */
-export const answerOf = (answer: unknown): Record<string, unknown> =>
+export const omitEmptyFields = (answer: unknown): Record<string, unknown> =>
   isRecord(answer) ? Object.fromEntries(Object.entries(answer).filter(([, value]) => !isEmpty(value))) : {}
 
 /** A bare text stands for the one field that a form has, or that it cannot do without. */
-const itemOf = (form: InputForm, item: unknown): unknown => {
+const normalizeItem = (form: InputForm, item: unknown): unknown => {
   const [only, ...others] = form.length === 1 ? form : form.filter(({ required }) => required)
   return only && others.length === 0 && typeof item === 'string' ? { [only.name]: item } : item
 }
 
 /** The buyer's inputs as the form names them, or what is wrong with them. A form without fields takes anything. */
-export const itemsOf = (
+export const normalizeItems = (
   form: InputForm,
   items: readonly unknown[],
   quantity: number,
@@ -115,12 +117,14 @@ export const itemsOf = (
       ],
     }
   if (form.length === 0) return { items }
-  const named = items.map((item) => itemOf(form, item))
-  const faults = named.flatMap((item, index) => faultsOf(form, item, `body.items.${index}`, inputFault))
+  const named = items.map((item) => normalizeItem(form, item))
+  const faults = named.flatMap((item, index) =>
+    validateFields(form, item, `body.items.${index}`, validateInput),
+  )
   return faults.length > 0 ? { faults: faults.slice(0, 20) } : { items: named }
 }
 
-const plain = (value: unknown): unknown => {
+const normalizeForComparison = (value: unknown): unknown => {
   if (typeof value === 'string')
     return value
       .normalize('NFKC')
@@ -128,13 +132,14 @@ const plain = (value: unknown): unknown => {
       .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
       .trim()
   return Array.isArray(value)
-    ? value.map((one) => String(plain(one))).toSorted((a, b) => a.localeCompare(b))
+    ? value.map((one) => String(normalizeForComparison(one))).toSorted((a, b) => a.localeCompare(b))
     : value
 }
 /** Whether an answer says what is known to be right, in the fields that are known. Spelling of signs does not count. */
-export const isRight = (known: unknown, answer: unknown): boolean =>
+export const matchesKnownAnswer = (known: unknown, answer: unknown): boolean =>
   isRecord(known) &&
   isRecord(answer) &&
   Object.entries(known).every(
-    ([name, value]) => JSON.stringify(plain(value)) === JSON.stringify(plain(answer[name])),
+    ([name, value]) =>
+      JSON.stringify(normalizeForComparison(value)) === JSON.stringify(normalizeForComparison(answer[name])),
   )

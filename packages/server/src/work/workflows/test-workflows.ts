@@ -1,5 +1,5 @@
 import type { Workflow } from '@pohf/protocol'
-import { builtIn } from './built-in.ts'
+import { builtInWorkflows } from './built-in.ts'
 import type { WorkflowTerms } from '../store.ts'
 
 /** The rehearsal: always in stock on a test network, whatever the tables hold. 1 cent is below every stock client's cap. */
@@ -19,7 +19,7 @@ const rehearsal: Workflow = {
 }
 
 /** What a deployment on loopback offers, so that a first try finds something. */
-export const seeds: readonly WorkflowTerms[] = [{ ...rehearsal, gold: [] }, ...builtIn]
+export const seeds: readonly WorkflowTerms[] = [{ ...rehearsal, gold: [] }, ...builtInWorkflows]
 
 type Ending = 'settles' | 'times_out' | 'fails'
 const endings: Readonly<Record<string, Ending>> = {

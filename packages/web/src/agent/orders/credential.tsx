@@ -3,21 +3,21 @@ import { useEffect, useState } from 'preact/hooks'
 import { CopyId } from '../../shared/design/copy-id.tsx'
 import { useDigest } from '../../shared/design/digest.ts'
 import { Seal } from '../../shared/design/seal.tsx'
-import { checkHere } from '../../shared/credential/check.ts'
-import { Lines } from '../../shared/credential/check-list.tsx'
-import { factsOf, outcomeOf, summaryOf } from '../../shared/credential/outcome.ts'
-import { Bones } from '../../shared/design/components.tsx'
+import { verifyInBrowser } from '../../shared/credential/check.ts'
+import { CheckList } from '../../shared/credential/check-list.tsx'
+import { claimFacts, outcomeOf, summarizeChecks } from '../../shared/credential/outcome.ts'
+import { Skeleton } from '../../shared/design/components.tsx'
 
-type Checked = { readonly result: Result; readonly nowSeconds: number }
+type CheckedCredential = { readonly result: Result; readonly nowSeconds: number }
 
 /** A credential that is checked where it is shown: the signature, the dates and the status, by the public keys. */
 export const Credential = ({ jwt, issuer }: { jwt: string; issuer: string }) => {
-  const [checked, setChecked] = useState<Checked>()
+  const [checked, setChecked] = useState<CheckedCredential>()
   const [failed, setFailed] = useState<string>()
   useEffect(() => {
     // Browsers keep their cryptography for pages that came over https, or from this machine.
     if (!isSecureContext) return setFailed('Browsers check signatures only on pages that came over https.')
-    checkHere(jwt, issuer).then(
+    verifyInBrowser(jwt, issuer).then(
       (result) => setChecked({ result, nowSeconds: Math.floor(Date.now() / 1_000) }),
       (error: unknown) => setFailed(error instanceof Error ? error.message : String(error)),
     )
@@ -28,7 +28,7 @@ export const Credential = ({ jwt, issuer }: { jwt: string; issuer: string }) => 
   const claims = outcome?.claims
   const bytes = useDigest(claims?.jti)
   if (failed !== undefined) return <p class="note stop">The check itself failed: {failed}</p>
-  if (!checked || !outcome) return <Bones />
+  if (!checked || !outcome) return <Skeleton />
   return (
     <>
       <div class="proof">
@@ -45,10 +45,10 @@ export const Credential = ({ jwt, issuer }: { jwt: string; issuer: string }) => 
           <p class="small muted">{outcome.lead}</p>
         </div>
       </div>
-      <Lines lines={summaryOf(checked.result.checks, claims, checked.nowSeconds)} />
+      <CheckList lines={summarizeChecks(checked.result.checks, claims, checked.nowSeconds)} />
       {claims ? (
         <dl class="facts">
-          {factsOf(claims).map(([label, value, form]) => (
+          {claimFacts(claims).map(([label, value, form]) => (
             <div key={label}>
               <dt>{label}</dt>
               <dd class="num">{form === 'id' ? <CopyId value={value} label={label} /> : value}</dd>

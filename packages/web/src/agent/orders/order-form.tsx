@@ -1,36 +1,36 @@
 import type { Workflow } from '@pohf/protocol'
 import { useState } from 'preact/hooks'
-import { troubleOf, type Api, type Trouble } from '../../shared/api/client.ts'
-import { useLoaded } from '../../shared/api/use-query.ts'
-import { Bones, Commands, TroubleNote } from '../../shared/design/components.tsx'
+import { toApiError, type Api, type ApiError } from '../../shared/api/client.ts'
+import { useQuery } from '../../shared/api/use-query.ts'
+import { Skeleton, Commands, ErrorNote } from '../../shared/design/components.tsx'
 import { hrefOf } from '../../shared/shell/router.ts'
-import { counted } from '../../shared/design/time.ts'
-import { itemHintOf, itemsOf, usdOf } from '../../shared/orders/messages.ts'
+import { pluralize } from '../../shared/design/time.ts'
+import { itemsHint, parseItems, formatUsd } from '../../shared/orders/messages.ts'
 
-type Ordered = { readonly orderId: string }
+type CreatedOrder = { readonly orderId: string }
 
 /** The choice that is no workflow: the task in the buyer's own words. */
-const ownWords = ''
+const customTask = ''
 
 /** Quotes for a shell: a single quote ends the text, so it is written outside of it. */
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+const shellQuote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 const curlOf = (origin: string, body: object): string =>
   `curl -s ${origin}/api/agents/order \\
   -H "Authorization: Bearer $POHF_KEY" \\
-  --json ${quoted(JSON.stringify(body, null, 2).replaceAll('\n', '\n  '))}`
+  --json ${shellQuote(JSON.stringify(body, null, 2).replaceAll('\n', '\n  '))}`
 
 const Fields = (given: { api: Api; workflows: readonly Workflow[] }) => {
   const { api, workflows } = given
-  const [chosen, setChosen] = useState(workflows[0]?.id ?? ownWords)
+  const [chosen, setChosen] = useState(workflows[0]?.id ?? customTask)
   const [task, setTask] = useState('')
   const [items, setItems] = useState('')
   const [quantity, setQuantity] = useState('')
   const [instructions, setInstructions] = useState('')
   const [most, setMost] = useState('')
   const [busy, setBusy] = useState(false)
-  const [trouble, setTrouble] = useState<Trouble>()
+  const [trouble, setTrouble] = useState<ApiError>()
   const workflow = workflows.find(({ id }) => id === chosen)
-  const sent = itemsOf(items, workflow?.inputForm)
+  const sent = parseItems(items, workflow?.inputForm)
   const count = quantity === '' ? Math.max(1, sent.length) : Number(quantity)
   const body = {
     taskType: workflow?.id ?? task.trim(),
@@ -44,10 +44,10 @@ const Fields = (given: { api: Api; workflows: readonly Workflow[] }) => {
     setBusy(true)
     setTrouble(undefined)
     try {
-      const { orderId } = await api.call<Ordered>('POST', '/api/agents/order', body)
+      const { orderId } = await api.call<CreatedOrder>('POST', '/api/agents/order', body)
       location.hash = hrefOf(['orders', orderId])
     } catch (error) {
-      setTrouble(troubleOf(error))
+      setTrouble(toApiError(error))
       setBusy(false)
     }
   }
@@ -67,14 +67,14 @@ const Fields = (given: { api: Api; workflows: readonly Workflow[] }) => {
           >
             {workflows.map(({ id, title, priceUsd }) => (
               <option key={id} value={id}>
-                {title}, {usdOf(priceUsd)} a unit
+                {title}, {formatUsd(priceUsd)} a unit
               </option>
             ))}
-            <option value={ownWords}>Something else, in your words</option>
+            <option value={customTask}>Something else, in your words</option>
           </select>
           <p class="small muted" id="workflow-about">
             {workflow
-              ? `${workflow.description} About ${counted(workflow.estMinutes, 'minute')} for a person.`
+              ? `${workflow.description} About ${pluralize(workflow.estMinutes, 'minute')} for a person.`
               : 'You name the task and the most you pay. An operator looks at it before people start.'}
           </p>
           {workflow ? null : (
@@ -102,8 +102,8 @@ const Fields = (given: { api: Api; workflows: readonly Workflow[] }) => {
             onInput={(event) => setItems(event.currentTarget.value)}
           />
           <p class="small muted" id="items-hint">
-            {itemHintOf(workflow?.inputForm)} JSON is taken as it is.
-            {sent.length > 0 ? ` ${counted(sent.length, 'item')} so far.` : ''}
+            {itemsHint(workflow?.inputForm)} JSON is taken as it is.
+            {sent.length > 0 ? ` ${pluralize(sent.length, 'item')} so far.` : ''}
           </p>
           <label for="quantity">
             Units <span class="faint">one answer each</span>
@@ -140,10 +140,10 @@ const Fields = (given: { api: Api; workflows: readonly Workflow[] }) => {
             value={most}
             onInput={(event) => setMost(event.currentTarget.value)}
           />
-          {trouble ? <TroubleNote trouble={trouble} /> : null}
+          {trouble ? <ErrorNote trouble={trouble} /> : null}
           <p>
             <button class="btn main" type="submit" disabled={busy}>
-              {workflow ? `Order for ${usdOf(workflow.priceUsd * count)}` : 'Send the order'}
+              {workflow ? `Order for ${formatUsd(workflow.priceUsd * count)}` : 'Send the order'}
             </button>
           </p>
           <p class="small muted">Nothing is charged yet: the next page has the link to pay.</p>
@@ -162,13 +162,13 @@ const Fields = (given: { api: Api; workflows: readonly Workflow[] }) => {
 
 /** Orders work. Workflows are public, so they are read as anybody would. */
 export const OrderForm = ({ api }: { api: Api }) => {
-  const loaded = useLoaded(
+  const loaded = useQuery(
     () => api.call<{ workflows: Workflow[] }>('GET', '/api/workflows/available'),
     'workflows',
   )
   if (loaded.value) return <Fields api={api} workflows={loaded.value.workflows} />
-  if (loaded.trouble) return <TroubleNote trouble={loaded.trouble} onRetry={loaded.again} />
-  return loaded.slow ? <Bones /> : null
+  if (loaded.error) return <ErrorNote trouble={loaded.error} onRetry={loaded.refetch} />
+  return loaded.slow ? <Skeleton /> : null
 }
 
 export const NewOrderView = ({ api }: { api: Api }) => (

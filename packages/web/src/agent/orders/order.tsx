@@ -1,19 +1,33 @@
 import type { Order, OrderUnit } from '@pohf/protocol'
 import { useState } from 'preact/hooks'
 import { CopyId } from '../../shared/design/copy-id.tsx'
-import { useAct, type Acting } from '../../shared/api/use-action.ts'
+import { useAction, type Action } from '../../shared/api/use-action.ts'
 import type { Api } from '../../shared/api/client.ts'
-import { useLoaded } from '../../shared/api/use-query.ts'
-import { Bones, Commands, Outcome, Sure, TroubleNote } from '../../shared/design/components.tsx'
+import { useQuery } from '../../shared/api/use-query.ts'
+import {
+  Skeleton,
+  Commands,
+  ActionResult,
+  ConfirmButton,
+  ErrorNote,
+} from '../../shared/design/components.tsx'
 import { hrefOf } from '../../shared/shell/router.ts'
-import { dated } from '../../shared/design/time.ts'
+import { formatUtc } from '../../shared/design/time.ts'
 import { downloadCsv } from './csv.ts'
-import { titleOf, useOffered } from './workflow-catalog.ts'
+import { workflowTitle, useWorkflowCatalog } from './workflow-catalog.ts'
 import { UnitDrawer } from './unit.tsx'
 import { Units, unitsMax, type UnitsPage } from './units.tsx'
-import { countIn, isStage, orderWords, stageNames, stages, stateOf, usdOf } from '../../shared/orders/messages.ts'
+import {
+  countIn,
+  isStage,
+  orderStatusLabels,
+  stageNames,
+  stages,
+  orderStatusText,
+  formatUsd,
+} from '../../shared/orders/messages.ts'
 
-const Steps = ({ order }: { order: Order }) => {
+const OrderProgress = ({ order }: { order: Order }) => {
   const at = isStage(order.status) ? stages.indexOf(order.status) : -1
   if (at === -1) return null
   return (
@@ -46,7 +60,7 @@ const Escrow = ({ order }: { order: Order }) => {
       <p class="muted gap">
         {status === 'unfunded'
           ? 'Nothing is paid in yet.'
-          : `${usdOf(order.totalUsd)} was paid in. Every cent of it is in one of these:`}
+          : `${formatUsd(order.totalUsd)} was paid in. Every cent of it is in one of these:`}
       </p>
       <dl class="bars money">
         {rows.map(([name, amount, tone]) => (
@@ -57,7 +71,7 @@ const Escrow = ({ order }: { order: Order }) => {
               style={{ '--v': `${order.totalUsd === 0 ? 0 : (100 * amount) / order.totalUsd}%` }}
               aria-hidden="true"
             />
-            <dd class="num">{usdOf(amount)}</dd>
+            <dd class="num">{formatUsd(amount)}</dd>
           </div>
         ))}
       </dl>
@@ -65,7 +79,7 @@ const Escrow = ({ order }: { order: Order }) => {
   )
 }
 
-const Facts = ({ order }: { order: Order }) => (
+const OrderTerms = ({ order }: { order: Order }) => (
   <section class="card pad" aria-labelledby="facts">
     <h2 class="h3" id="facts">
       Terms
@@ -80,7 +94,7 @@ const Facts = ({ order }: { order: Order }) => (
       <div>
         <dt>Units</dt>
         <dd class="num">
-          {order.quantity.toLocaleString('en')} at {usdOf(order.unitPriceUsd)}
+          {order.quantity.toLocaleString('en')} at {formatUsd(order.unitPriceUsd)}
         </dd>
       </div>
       {order.workflowId === null ? null : (
@@ -93,12 +107,12 @@ const Facts = ({ order }: { order: Order }) => (
       )}
       <div>
         <dt>Ordered</dt>
-        <dd class="num">{dated(order.createdAt)}</dd>
+        <dd class="num">{formatUtc(order.createdAt)}</dd>
       </div>
       {order.fundedAt === null ? null : (
         <div>
           <dt>Paid in</dt>
-          <dd class="num">{dated(order.fundedAt)}</dd>
+          <dd class="num">{formatUtc(order.fundedAt)}</dd>
         </div>
       )}
       {order.callbackRef === null ? null : (
@@ -114,7 +128,7 @@ const Facts = ({ order }: { order: Order }) => (
 )
 
 /** The way to the page where a person pays. It opens beside this one, because a reload would forget the key. */
-const Pay = ({ api, order, acting }: { api: Api; order: Order; acting: Acting }) => {
+const PayButton = ({ api, order, acting }: { api: Api; order: Order; acting: Action }) => {
   const [checkoutUrl, setCheckoutUrl] = useState<string>()
   return checkoutUrl === undefined ? (
     <button
@@ -122,7 +136,7 @@ const Pay = ({ api, order, acting }: { api: Api; order: Order; acting: Acting })
       class="btn main"
       disabled={acting.busy}
       onClick={() =>
-        void acting.act(
+        void acting.run(
           api.mode === 'test' ? 'In test mode nobody pays: it is funded.' : 'The payment page is ready.',
           async () => {
             const { orderId } = order
@@ -134,7 +148,9 @@ const Pay = ({ api, order, acting }: { api: Api; order: Order; acting: Acting })
         )
       }
     >
-      {api.mode === 'test' ? 'Fund it, in test mode for nothing' : `Pay ${usdOf(order.totalUsd)} and start`}
+      {api.mode === 'test'
+        ? 'Fund it, in test mode for nothing'
+        : `Pay ${formatUsd(order.totalUsd)} and start`}
     </button>
   ) : (
     <a class="btn main" href={checkoutUrl} target="_blank" rel="noopener noreferrer">
@@ -143,24 +159,24 @@ const Pay = ({ api, order, acting }: { api: Api; order: Order; acting: Acting })
   )
 }
 
-const Acts = ({ api, order, acting }: { api: Api; order: Order; acting: Acting }) => {
+const OrderActions = ({ api, order, acting }: { api: Api; order: Order; acting: Action }) => {
   const path = `/api/agents/orders/${encodeURIComponent(order.orderId)}`
   const open = countIn(order, 'open')
   const mayCancel = order.status === 'created' || (open > 0 && isStage(order.status))
   const hasAnswers = countIn(order, 'delivered', 'accepted', 'rejected', 'appealed', 'refused') > 0
   return (
     <div class="acts">
-      {order.status === 'created' ? <Pay api={api} order={order} acting={acting} /> : null}
+      {order.status === 'created' ? <PayButton api={api} order={order} acting={acting} /> : null}
       <button
         type="button"
         class="btn"
         disabled={acting.busy || !hasAnswers}
-        onClick={() => void acting.act('The results are saved.', () => downloadCsv(api, order))}
+        onClick={() => void acting.run('The results are saved.', () => downloadCsv(api, order))}
       >
         Save the results as CSV
       </button>
       {mayCancel ? (
-        <Sure
+        <ConfirmButton
           label="Cancel"
           sure={
             order.status === 'created'
@@ -168,7 +184,7 @@ const Acts = ({ api, order, acting }: { api: Api; order: Order; acting: Acting }
               : `Cancel what nobody works on: ${open} of ${order.quantity}`
           }
           disabled={acting.busy}
-          onDo={() => void acting.act('Cancelled.', () => api.call('POST', `${path}/cancel`, {}))}
+          onDo={() => void acting.run('Cancelled.', () => api.call('POST', `${path}/cancel`, {}))}
         />
       ) : null}
     </div>
@@ -188,7 +204,7 @@ export const OrderView = (given: { api: Api; issuer: string; id: string; query: 
     ...(state === undefined ? {} : { status: state }),
     ...(after === undefined ? {} : { after }),
   })
-  const loaded = useLoaded(async () => {
+  const loaded = useQuery(async () => {
     const [order, page] = await Promise.all([
       api.call<Order>('GET', path),
       api.call<UnitsPage>('GET', `${path}/results?${wanted.toString()}`),
@@ -199,8 +215,8 @@ export const OrderView = (given: { api: Api; issuer: string; id: string; query: 
   const [last, setLast] = useState<Order>()
   const order = loaded.value?.order ?? last
   if (order !== last) setLast(order)
-  const acting = useAct(loaded.again)
-  const offered = useOffered(api)
+  const acting = useAction(loaded.refetch)
+  const offered = useWorkflowCatalog(api)
   const n = unit !== undefined && /^\d{1,5}$/.test(unit) ? Number(unit) : undefined
   const units: readonly OrderUnit[] = loaded.value?.page.units ?? []
   const hrefWith = (next: number | undefined) =>
@@ -210,21 +226,23 @@ export const OrderView = (given: { api: Api; issuer: string; id: string; query: 
       <p class="small">
         <a href={hrefOf(['orders'])}>All orders</a>
       </p>
-      {loaded.trouble ? <TroubleNote trouble={loaded.trouble} onRetry={loaded.again} /> : null}
-      {!order && loaded.slow ? <Bones /> : null}
+      {loaded.error ? <ErrorNote trouble={loaded.error} onRetry={loaded.refetch} /> : null}
+      {!order && loaded.slow ? <Skeleton /> : null}
       {order ? (
         <>
-          <h1 class="address">{titleOf(offered, order.taskType)}</h1>
+          <h1 class="address">{workflowTitle(offered, order.taskType)}</h1>
           <p class="lead muted">
-            <span class={`chip ${orderWords[order.status].tone}`}>{orderWords[order.status].word}</span>{' '}
-            {stateOf(order, Date.now())}
+            <span class={`chip ${orderStatusLabels[order.status].tone}`}>
+              {orderStatusLabels[order.status].word}
+            </span>{' '}
+            {orderStatusText(order, Date.now())}
           </p>
-          <Steps order={order} />
-          <Outcome said={acting.said} trouble={acting.trouble} />
-          <Acts api={api} order={order} acting={acting} />
+          <OrderProgress order={order} />
+          <ActionResult said={acting.message} trouble={acting.error} />
+          <OrderActions api={api} order={order} acting={acting} />
           <div class="two">
             <Escrow order={order} />
-            <Facts order={order} />
+            <OrderTerms order={order} />
           </div>
           <Units
             order={order}
@@ -249,7 +267,7 @@ export const OrderView = (given: { api: Api; issuer: string; id: string; query: 
               before={units.findLast((one) => one.n < n)?.n}
               next={units.find((one) => one.n > n)?.n}
               hrefOfUnit={hrefWith}
-              onChanged={loaded.again}
+              onChanged={loaded.refetch}
               onClose={() => (location.hash = hrefWith(undefined))}
             />
           )}

@@ -3,7 +3,7 @@ import { NewOrderView } from './order-form.tsx'
 import { OrderView } from './order.tsx'
 import { PipelineView, StageView } from './pipeline.tsx'
 
-type Given = {
+type OrdersPageProps = {
   readonly api: Api
   readonly issuer: string
   readonly rest: readonly string[]
@@ -11,7 +11,7 @@ type Given = {
 }
 
 /** Page "Orders": the pipeline, one state of it, one order, or a new one. */
-export const OrdersPage = ({ api, issuer, rest, query }: Given) => {
+export const OrdersPage = ({ api, issuer, rest, query }: OrdersPageProps) => {
   const [id] = rest
   if (id === 'new') return <NewOrderView api={api} />
   if (id !== undefined) return <OrderView key={id} api={api} issuer={issuer} id={id} query={query} />

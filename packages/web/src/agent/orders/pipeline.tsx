@@ -1,34 +1,43 @@
 import type { Order, OrderState } from '@pohf/protocol'
 import type { Api } from '../../shared/api/client.ts'
-import { useLoaded } from '../../shared/api/use-query.ts'
-import { Bones, TroubleNote } from '../../shared/design/components.tsx'
+import { useQuery } from '../../shared/api/use-query.ts'
+import { Skeleton, ErrorNote } from '../../shared/design/components.tsx'
 import { hrefOf } from '../../shared/shell/router.ts'
-import { ago, counted } from '../../shared/design/time.ts'
+import { timeAgo, pluralize } from '../../shared/design/time.ts'
 import { OrderForm } from './order-form.tsx'
-import { titleOf, useOffered, type Offered } from './workflow-catalog.ts'
+import { workflowTitle, useWorkflowCatalog, type WorkflowCatalog } from './workflow-catalog.ts'
 import { UnitBar } from './unit-bar.tsx'
-import { countIn, headlineOf, isStage, orderWords, stageNames, stages, usdOf, type Stage } from '../../shared/orders/messages.ts'
+import {
+  countIn,
+  ordersHeadline,
+  isStage,
+  orderStatusLabels,
+  stageNames,
+  stages,
+  formatUsd,
+  type Stage,
+} from '../../shared/orders/messages.ts'
 
 type Page = { readonly orders: readonly Order[]; readonly nextCursor: string | null }
 
 /** As many as a column shows; the rest is behind its head. */
 const columnMax = 12
 
-const Ticket = ({ order, offered, now }: { order: Order; offered: Offered; now: number }) => {
+const OrderCard = ({ order, offered, now }: { order: Order; offered: WorkflowCatalog; now: number }) => {
   const review = countIn(order, 'delivered')
   return (
     <li class="card ticket">
       <p class="address">
         <a href={hrefOf(['orders', order.orderId])}>
-          <b>{titleOf(offered, order.taskType)}</b>
+          <b>{workflowTitle(offered, order.taskType)}</b>
         </a>
       </p>
       <p class="small muted num">
-        {counted(order.quantity, 'unit')}, {usdOf(order.totalUsd)}
+        {pluralize(order.quantity, 'unit')}, {formatUsd(order.totalUsd)}
       </p>
       <UnitBar order={order} />
       <p class="small faint">
-        {ago(order.createdAt, now)}
+        {timeAgo(order.createdAt, now)}
         {order.waitsForOperator ? ' · price waits for an operator' : ''}
       </p>
       {review > 0 ? <p class="chip warn">{review} to review</p> : null}
@@ -36,9 +45,13 @@ const Ticket = ({ order, offered, now }: { order: Order; offered: Offered; now: 
   )
 }
 
-type Listed = { readonly orders: readonly Order[]; readonly offered: Offered; readonly now: number }
+type OrderListProps = {
+  readonly orders: readonly Order[]
+  readonly offered: WorkflowCatalog
+  readonly now: number
+}
 
-const Column = ({ stage, orders, offered, now }: Listed & { readonly stage: Stage }) => {
+const Column = ({ stage, orders, offered, now }: OrderListProps & { readonly stage: Stage }) => {
   const here = orders.filter(({ status }) => status === stage)
   return (
     <section class={`column ${here.length === 0 ? 'none' : ''}`} aria-labelledby={`stage-${stage}`}>
@@ -49,7 +62,7 @@ const Column = ({ stage, orders, offered, now }: Listed & { readonly stage: Stag
       {here.length === 0 ? null : (
         <ul class="plainlist stack">
           {here.slice(0, columnMax).map((order) => (
-            <Ticket key={order.orderId} order={order} offered={offered} now={now} />
+            <OrderCard key={order.orderId} order={order} offered={offered} now={now} />
           ))}
         </ul>
       )}
@@ -67,9 +80,9 @@ const Tiles = ({ orders, isAll }: { orders: readonly Order[]; isAll: boolean }) 
   const review = sum((order) => countIn(order, 'delivered'))
   const tiles: readonly (readonly [name: string, value: string, note: string])[] = [
     ['To review', String(review), review === 1 ? 'unit' : 'units'],
-    ['In escrow', usdOf(sum(({ escrow }) => escrow.heldUsd)), 'held for work'],
-    ['Paid', usdOf(sum(({ escrow }) => escrow.paidUsd)), 'for accepted units'],
-    ['Returned', usdOf(sum(({ escrow }) => escrow.returnedUsd)), 'not used'],
+    ['In escrow', formatUsd(sum(({ escrow }) => escrow.heldUsd)), 'held for work'],
+    ['Paid', formatUsd(sum(({ escrow }) => escrow.paidUsd)), 'for accepted units'],
+    ['Returned', formatUsd(sum(({ escrow }) => escrow.returnedUsd)), 'not used'],
   ]
   return (
     <dl class="tiles" aria-label={isAll ? 'All orders' : 'The latest 100 orders'}>
@@ -84,7 +97,7 @@ const Tiles = ({ orders, isAll }: { orders: readonly Order[]; isAll: boolean }) 
   )
 }
 
-const OrderRows = ({ orders, offered, now }: Listed) => (
+const OrderRows = ({ orders, offered, now }: OrderListProps) => (
   <table>
     <thead>
       <tr>
@@ -105,21 +118,23 @@ const OrderRows = ({ orders, offered, now }: Listed) => (
       {orders.map((order) => (
         <tr key={order.orderId}>
           <th scope="row" class="address">
-            <a href={hrefOf(['orders', order.orderId])}>{titleOf(offered, order.taskType)}</a>
+            <a href={hrefOf(['orders', order.orderId])}>{workflowTitle(offered, order.taskType)}</a>
           </th>
           <td>
-            <span class={`chip ${orderWords[order.status].tone}`}>{orderWords[order.status].word}</span>
+            <span class={`chip ${orderStatusLabels[order.status].tone}`}>
+              {orderStatusLabels[order.status].word}
+            </span>
           </td>
           <td class="num wide-only">{order.quantity.toLocaleString('en')}</td>
-          <td class="num">{usdOf(order.totalUsd).replace('$', '')}</td>
-          <td class="num wide-only">{ago(order.createdAt, now)}</td>
+          <td class="num">{formatUsd(order.totalUsd).replace('$', '')}</td>
+          <td class="num wide-only">{timeAgo(order.createdAt, now)}</td>
         </tr>
       ))}
     </tbody>
   </table>
 )
 
-const Ended = ({ orders, offered, now }: Listed) => {
+const EndedOrders = ({ orders, offered, now }: OrderListProps) => {
   const ended = orders.filter(({ status }) => !isStage(status))
   if (ended.length === 0) return null
   const counts = (['cancelled', 'refunded', 'expired'] as const)
@@ -136,18 +151,18 @@ const Ended = ({ orders, offered, now }: Listed) => {
 
 /** Where every order stands, from left to right. */
 export const PipelineView = ({ api }: { api: Api }) => {
-  const loaded = useLoaded(() => api.call<Page>('GET', '/api/agents/orders?limit=100'), 'pipeline')
-  const offered = useOffered(api)
+  const loaded = useQuery(() => api.call<Page>('GET', '/api/agents/orders?limit=100'), 'pipeline')
+  const offered = useWorkflowCatalog(api)
   const now = Date.now()
   const orders = loaded.value?.orders
   return (
     <>
       <h1>Orders</h1>
       <p class="lead muted" role="status">
-        {orders ? headlineOf(orders) : ' '}
+        {orders ? ordersHeadline(orders) : ' '}
       </p>
-      {loaded.trouble ? <TroubleNote trouble={loaded.trouble} onRetry={loaded.again} /> : null}
-      {orders === undefined && loaded.slow ? <Bones /> : null}
+      {loaded.error ? <ErrorNote trouble={loaded.error} onRetry={loaded.refetch} /> : null}
+      {orders === undefined && loaded.slow ? <Skeleton /> : null}
       {orders && orders.length === 0 ? <OrderForm api={api} /> : null}
       {orders && orders.length > 0 ? (
         <>
@@ -167,14 +182,14 @@ export const PipelineView = ({ api }: { api: Api }) => {
               <Column key={stage} stage={stage} orders={orders} offered={offered} now={now} />
             ))}
           </div>
-          <Ended orders={orders} offered={offered} now={now} />
+          <EndedOrders orders={orders} offered={offered} now={now} />
         </>
       ) : null}
     </>
   )
 }
 
-const known = new Map(Object.entries(orderWords))
+const knownStatuses = new Map(Object.entries(orderStatusLabels))
 
 /** Every order in one state, a hundred at a time. */
 export const StageView = ({ api, query }: { api: Api; query: URLSearchParams }) => {
@@ -182,10 +197,12 @@ export const StageView = ({ api, query }: { api: Api; query: URLSearchParams }) 
   const after = query.get('after') ?? undefined
   const wanted = new URLSearchParams({ limit: '100', status: state, ...(after ? { after } : {}) })
   const address = `/api/agents/orders?${wanted.toString()}`
-  const loaded = useLoaded(() => api.call<Page>('GET', address), address)
-  const offered = useOffered(api)
+  const loaded = useQuery(() => api.call<Page>('GET', address), address)
+  const offered = useWorkflowCatalog(api)
   const page = loaded.value
-  const name = isStage(state as OrderState) ? stageNames[state as Stage] : (known.get(state)?.word ?? state)
+  const name = isStage(state as OrderState)
+    ? stageNames[state as Stage]
+    : (knownStatuses.get(state)?.word ?? state)
   return (
     <>
       <p class="small">
@@ -195,8 +212,8 @@ export const StageView = ({ api, query }: { api: Api; query: URLSearchParams }) 
       <p class="lead muted" role="status">
         {page ? (page.orders.length === 0 ? 'No order stands here.' : ' ') : ' '}
       </p>
-      {loaded.trouble ? <TroubleNote trouble={loaded.trouble} onRetry={loaded.again} /> : null}
-      {page === undefined && loaded.slow ? <Bones /> : null}
+      {loaded.error ? <ErrorNote trouble={loaded.error} onRetry={loaded.refetch} /> : null}
+      {page === undefined && loaded.slow ? <Skeleton /> : null}
       {page && page.orders.length > 0 ? (
         <section class="card pad" aria-label="Orders">
           <OrderRows orders={page.orders} offered={offered} now={Date.now()} />

@@ -1,13 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
 import { openRecording, type OpenedRecording, type RecordingPage } from '../../shared/replay/open.ts'
 import { Replay } from '../../shared/replay/replay.tsx'
-import { troubleOf, type Api, type Trouble } from '../../shared/api/client.ts'
-import { Bones, TroubleNote } from '../../shared/design/components.tsx'
-import { counted } from '../../shared/design/time.ts'
+import { toApiError, type Api, type ApiError } from '../../shared/api/client.ts'
+import { Skeleton, ErrorNote } from '../../shared/design/components.tsx'
+import { pluralize } from '../../shared/design/time.ts'
 
 type Phase =
   | { readonly name: 'opening' }
-  | { readonly name: 'failed'; readonly trouble: Trouble }
+  | { readonly name: 'failed'; readonly trouble: ApiError }
   | { readonly name: 'open'; readonly opened: OpenedRecording | undefined }
 
 /** The session behind a unit: opened here with the buyer's key, checked against what was committed to, and replayed. */
@@ -18,18 +18,18 @@ export const Session = ({ api, sessionId }: { api: Api; sessionId: string }) => 
     const path = `/api/agents/sessions/${encodeURIComponent(sessionId)}/chunks`
     openRecording((from) => api.call<RecordingPage>('GET', `${path}?from=${from}`)).then(
       (opened) => setPhase({ name: 'open', opened }),
-      (error: unknown) => setPhase({ name: 'failed', trouble: troubleOf(error) }),
+      (error: unknown) => setPhase({ name: 'failed', trouble: toApiError(error) }),
     )
   }
   useEffect(open, [sessionId])
-  if (phase.name === 'opening') return <Bones />
-  if (phase.name === 'failed') return <TroubleNote trouble={phase.trouble} onRetry={open} />
+  if (phase.name === 'opening') return <Skeleton />
+  if (phase.name === 'failed') return <ErrorNote trouble={phase.trouble} onRetry={open} />
   if (!phase.opened) return <p class="muted gap">The recording is gone: raw data is not kept for ever.</p>
-  const { story, recording } = phase.opened
+  const { timeline: story, recording } = phase.opened
   return (
     <>
       <p class="muted gap">
-        {(story.ms / 1_000).toFixed(0)} seconds, {counted(story.questions.length, 'question')}. All{' '}
+        {(story.durationMs / 1_000).toFixed(0)} seconds, {pluralize(story.questions.length, 'question')}. All{' '}
         {recording.chunks.length} chunks are the ones that the service has committed to.
       </p>
       <Replay story={story} />

@@ -1,5 +1,5 @@
 import type { Order, UnitState } from '@pohf/protocol'
-import { countIn, unitWords } from '../../shared/orders/messages.ts'
+import { countIn, unitStatusLabels } from '../../shared/orders/messages.ts'
 
 /** From what is settled to what nobody touched yet. */
 const parts: readonly (readonly [tone: string, states: readonly UnitState[]])[] = [
@@ -19,9 +19,9 @@ export const UnitBar = ({ order }: { order: Order }) => {
     from += width
     return piece
   })
-  const words = (Object.keys(unitWords) as UnitState[])
+  const words = (Object.keys(unitStatusLabels) as UnitState[])
     .filter((state) => countIn(order, state) > 0)
-    .map((state) => `${countIn(order, state)} ${unitWords[state].word}`)
+    .map((state) => `${countIn(order, state)} ${unitStatusLabels[state].word}`)
   return (
     <>
       <svg class="unitbar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">

@@ -1,22 +1,28 @@
 import type { Order, OrderUnit, RejectReason, Workflow } from '@pohf/protocol'
 import { useEffect, useState } from 'preact/hooks'
 import { CopyId } from '../../shared/design/copy-id.tsx'
-import { useAct, type Acting } from '../../shared/api/use-action.ts'
+import { useAction, type Action } from '../../shared/api/use-action.ts'
 import type { Api } from '../../shared/api/client.ts'
 import { Drawer } from '../../shared/design/drawer.tsx'
-import { later } from '../../shared/shell/lazy.tsx'
-import { useLoaded } from '../../shared/api/use-query.ts'
-import { Bones, Outcome, TroubleNote } from '../../shared/design/components.tsx'
-import { ago, dated } from '../../shared/design/time.ts'
+import { lazy } from '../../shared/shell/lazy.tsx'
+import { useQuery } from '../../shared/api/use-query.ts'
+import { Skeleton, ActionResult, ErrorNote } from '../../shared/design/components.tsx'
+import { timeAgo, formatUtc } from '../../shared/design/time.ts'
 import { Value } from '../../shared/design/value.tsx'
 import type { UnitsPage } from './units.tsx'
-import { reasonOf, reasonWords, unitSentence, unitWords, usdOf } from '../../shared/orders/messages.ts'
+import {
+  rejectReasonText,
+  rejectReasonLabels,
+  unitStatusText,
+  unitStatusLabels,
+  formatUsd,
+} from '../../shared/orders/messages.ts'
 
 // What checks a signature and what replays a session are large; only who looks at a unit fetches them.
-const Credential = later(async () => (await import('./credential.tsx')).Credential)
-const Session = later(async () => (await import('./session-replay.tsx')).Session)
+const Credential = lazy(async () => (await import('./credential.tsx')).Credential)
+const Session = lazy(async () => (await import('./session-replay.tsx')).Session)
 
-const Reject = (given: { busy: boolean; onReject: (reason: string, note: string) => void }) => {
+const RejectForm = (given: { busy: boolean; onReject: (reason: string, note: string) => void }) => {
   const [reason, setReason] = useState<RejectReason>('wrong_answer')
   const [note, setNote] = useState('')
   return (
@@ -35,7 +41,7 @@ const Reject = (given: { busy: boolean; onReject: (reason: string, note: string)
           value={reason}
           onChange={(event) => setReason(event.currentTarget.value as RejectReason)}
         >
-          {Object.entries(reasonWords).map(([code, words]) => (
+          {Object.entries(rejectReasonLabels).map(([code, words]) => (
             <option key={code} value={code}>
               {words}
             </option>
@@ -62,12 +68,12 @@ const Reject = (given: { busy: boolean; onReject: (reason: string, note: string)
   )
 }
 
-const Decide = (given: { api: Api; order: Order; unit: OrderUnit; acting: Acting }) => {
+const ReviewForm = (given: { api: Api; order: Order; unit: OrderUnit; acting: Action }) => {
   const { api, order, unit, acting } = given
   const path = `/api/agents/orders/${encodeURIComponent(order.orderId)}/units/${unit.n}`
   /** What was pressed is gone afterwards, so the reader is taken to the head. */
   const decide = async (words: string, work: () => Promise<unknown>) => {
-    if (await acting.act(words, work)) document.getElementById('drawer-title')?.focus()
+    if (await acting.run(words, work)) document.getElementById('drawer-title')?.focus()
   }
   return (
     <section aria-labelledby="decide">
@@ -81,10 +87,10 @@ const Decide = (given: { api: Api; order: Order; unit: OrderUnit; acting: Acting
             void decide('Accepted: the person is paid.', () => api.call('POST', `${path}/accept`, {}))
           }
         >
-          Accept and pay {usdOf(order.unitPriceUsd)}
+          Accept and pay {formatUsd(order.unitPriceUsd)}
         </button>
       </div>
-      <Reject
+      <RejectForm
         busy={acting.busy}
         onReject={(reason, note) =>
           void decide('Rejected. The person sees why and may appeal.', () =>
@@ -96,7 +102,7 @@ const Decide = (given: { api: Api; order: Order; unit: OrderUnit; acting: Acting
   )
 }
 
-const Dispute = ({ unit, now }: { unit: OrderUnit; now: number }) => {
+const DisputeHistory = ({ unit, now }: { unit: OrderUnit; now: number }) => {
   const { rejection, appeal } = unit
   if (!rejection) return null
   return (
@@ -105,15 +111,15 @@ const Dispute = ({ unit, now }: { unit: OrderUnit; now: number }) => {
       <ol class="talk">
         <li>
           <p>
-            <b>You rejected it</b> <span class="faint num">{ago(rejection.at, now)}</span>
+            <b>You rejected it</b> <span class="faint num">{timeAgo(rejection.at, now)}</span>
           </p>
-          <p>{reasonOf(rejection.reason)}.</p>
+          <p>{rejectReasonText(rejection.reason)}.</p>
           {rejection.note === null ? null : <p class="said">{rejection.note}</p>}
         </li>
         {appeal ? (
           <li>
             <p>
-              <b>The person appealed</b> <span class="faint num">{ago(appeal.at, now)}</span>
+              <b>The person appealed</b> <span class="faint num">{timeAgo(appeal.at, now)}</span>
             </p>
             <p class="said">{appeal.text}</p>
           </li>
@@ -131,7 +137,7 @@ const Dispute = ({ unit, now }: { unit: OrderUnit; now: number }) => {
   )
 }
 
-const Replay = ({ api, sessionId }: { api: Api; sessionId: string }) => {
+const SessionReplay = ({ api, sessionId }: { api: Api; sessionId: string }) => {
   const [wanted, setWanted] = useState(false)
   return (
     <section aria-labelledby="session">
@@ -154,20 +160,20 @@ const Replay = ({ api, sessionId }: { api: Api; sessionId: string }) => {
   )
 }
 
-const Body = (given: {
+const UnitDetails = (given: {
   api: Api
   issuer: string
   order: Order
   workflow: Workflow | undefined
   unit: OrderUnit
-  acting: Acting
+  acting: Action
 }) => {
   const { api, issuer, order, workflow, unit, acting } = given
   const now = Date.now()
   return (
     <>
-      <p class="muted">{unitSentence(unit, now)}</p>
-      <Outcome said={acting.said} trouble={acting.trouble} />
+      <p class="muted">{unitStatusText(unit, now)}</p>
+      <ActionResult said={acting.message} trouble={acting.error} />
       {unit.answer === null || unit.answer === undefined ? null : (
         <section aria-labelledby="answer">
           <h3 id="answer">Answer</h3>
@@ -180,20 +186,24 @@ const Body = (given: {
           <Value value={unit.input} label="Input" fields={workflow?.inputForm} />
         </section>
       )}
-      {unit.status === 'delivered' ? <Decide api={api} order={order} unit={unit} acting={acting} /> : null}
-      <Dispute unit={unit} now={now} />
+      {unit.status === 'delivered' ? (
+        <ReviewForm api={api} order={order} unit={unit} acting={acting} />
+      ) : null}
+      <DisputeHistory unit={unit} now={now} />
       {unit.credential ? (
         <section aria-labelledby="proof">
           <h3 id="proof">Proof</h3>
           <Credential key={unit.credential.credentialId} jwt={unit.credential.pohf_jwt} issuer={issuer} />
         </section>
       ) : null}
-      {unit.sessionId === null ? null : <Replay key={unit.sessionId} api={api} sessionId={unit.sessionId} />}
+      {unit.sessionId === null ? null : (
+        <SessionReplay key={unit.sessionId} api={api} sessionId={unit.sessionId} />
+      )}
       {unit.deliveredAt === null ? null : (
         <dl class="facts">
           <div>
             <dt>Delivered</dt>
-            <dd class="num">{dated(unit.deliveredAt)}</dd>
+            <dd class="num">{formatUtc(unit.deliveredAt)}</dd>
           </div>
           {unit.quality === null ? null : (
             <div>
@@ -215,7 +225,7 @@ const Body = (given: {
   )
 }
 
-type Given = {
+type UnitDrawerProps = {
   readonly api: Api
   readonly issuer: string
   readonly order: Order
@@ -229,15 +239,15 @@ type Given = {
 }
 
 /** One unit: what was asked, what came back, the proof, and the buyer's word on it. */
-export const UnitDrawer = (given: Given) => {
+export const UnitDrawer = (given: UnitDrawerProps) => {
   const { api, issuer, order, n, before, next } = given
   const address = `/api/agents/orders/${encodeURIComponent(order.orderId)}/results?after=${n - 1}&limit=1`
-  const loaded = useLoaded(
+  const loaded = useQuery(
     async () => (await api.call<UnitsPage>('GET', address)).units.find((unit) => unit.n === n) ?? null,
     address,
   )
-  const acting = useAct(() => {
-    loaded.again()
+  const acting = useAction(() => {
+    loaded.refetch()
     given.onChanged()
   })
   const unit = loaded.value
@@ -248,7 +258,9 @@ export const UnitDrawer = (given: Given) => {
         <>
           Unit {n}{' '}
           {unit ? (
-            <span class={`chip ${unitWords[unit.status].tone}`}>{unitWords[unit.status].word}</span>
+            <span class={`chip ${unitStatusLabels[unit.status].tone}`}>
+              {unitStatusLabels[unit.status].word}
+            </span>
           ) : null}
         </>
       }
@@ -260,11 +272,11 @@ export const UnitDrawer = (given: Given) => {
       }
       onClose={given.onClose}
     >
-      {loaded.trouble ? <TroubleNote trouble={loaded.trouble} onRetry={loaded.again} /> : null}
-      {unit === undefined && loaded.slow ? <Bones /> : null}
+      {loaded.error ? <ErrorNote trouble={loaded.error} onRetry={loaded.refetch} /> : null}
+      {unit === undefined && loaded.slow ? <Skeleton /> : null}
       {unit === null ? <p class="muted">This order has no unit {n}.</p> : null}
       {unit ? (
-        <Body
+        <UnitDetails
           key={n}
           api={api}
           issuer={issuer}

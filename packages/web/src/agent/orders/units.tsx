@@ -1,7 +1,7 @@
 import type { Order, OrderUnit, UnitState } from '@pohf/protocol'
-import { shortOf } from '../../shared/design/value.tsx'
-import { ago } from '../../shared/design/time.ts'
-import { countIn, unitWords } from '../../shared/orders/messages.ts'
+import { shortText } from '../../shared/design/value.tsx'
+import { timeAgo } from '../../shared/design/time.ts'
+import { countIn, unitStatusLabels } from '../../shared/orders/messages.ts'
 
 export type UnitsPage = { readonly units: readonly OrderUnit[]; readonly nextCursor: number | null }
 
@@ -20,7 +20,7 @@ const step = (event: KeyboardEvent): void => {
 }
 
 const Row = ({ unit, href, now }: { unit: OrderUnit; href: string; now: number }) => {
-  const { word, tone } = unitWords[unit.status]
+  const { word, tone } = unitStatusLabels[unit.status]
   return (
     <tr>
       <th scope="row" class="num">
@@ -32,9 +32,9 @@ const Row = ({ unit, href, now }: { unit: OrderUnit; href: string; now: number }
       <td>
         <span class={`chip ${tone}`}>{word}</span>
       </td>
-      <td class="cut">{unit.answer === null || unit.answer === undefined ? '–' : shortOf(unit.answer)}</td>
+      <td class="cut">{unit.answer === null || unit.answer === undefined ? '–' : shortText(unit.answer)}</td>
       <td class="num wide-only">{unit.quality === null ? '–' : unit.quality.toFixed(2)}</td>
-      <td class="num wide-only">{unit.deliveredAt === null ? '–' : ago(unit.deliveredAt, now)}</td>
+      <td class="num wide-only">{unit.deliveredAt === null ? '–' : timeAgo(unit.deliveredAt, now)}</td>
     </tr>
   )
 }
@@ -48,7 +48,7 @@ export const Units = (given: {
   hrefOfPage: (state: string | undefined, after: string | undefined) => string
 }) => {
   const { order, page, state } = given
-  const states = (Object.keys(unitWords) as UnitState[]).filter(
+  const states = (Object.keys(unitStatusLabels) as UnitState[]).filter(
     (one) => countIn(order, one) > 0 || one === state,
   )
   const now = Date.now()
@@ -70,7 +70,7 @@ export const Units = (given: {
             href={given.hrefOfPage(one, undefined)}
             {...(state === one ? { 'aria-current': 'true' as const } : {})}
           >
-            {unitWords[one].word} <span class="num">{countIn(order, one)}</span>
+            {unitStatusLabels[one].word} <span class="num">{countIn(order, one)}</span>
           </a>
         ))}
       </nav>

@@ -3,11 +3,11 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Api } from '../../shared/api/client.ts'
 
 /** What is offered, by id: the names and forms that an order itself does not carry. */
-export type Offered = ReadonlyMap<string, Workflow>
+export type WorkflowCatalog = ReadonlyMap<string, Workflow>
 
 /** Fetched once. A custom task, or a workflow no longer offered, is shown as it was ordered. */
-export const useOffered = (api: Api): Offered => {
-  const [offered, setOffered] = useState<Offered>(new Map())
+export const useWorkflowCatalog = (api: Api): WorkflowCatalog => {
+  const [offered, setOffered] = useState<WorkflowCatalog>(new Map())
   useEffect(() => {
     api.call<{ workflows: Workflow[] }>('GET', '/api/workflows/available').then(
       ({ workflows }) => setOffered(new Map(workflows.map((workflow) => [workflow.id, workflow]))),
@@ -17,5 +17,5 @@ export const useOffered = (api: Api): Offered => {
   }, [api])
   return offered
 }
-export const titleOf = (offered: Offered, taskType: string): string =>
+export const workflowTitle = (offered: WorkflowCatalog, taskType: string): string =>
   offered.get(taskType)?.title ?? taskType

@@ -1,7 +1,7 @@
 import type { Purchase } from '@pohf/protocol'
-import { counted } from '../../shared/design/time.ts'
+import { pluralize } from '../../shared/design/time.ts'
 
-export const stateWords: Readonly<
+export const purchaseStatusLabels: Readonly<
   Record<Purchase['status'], { readonly word: string; readonly tone: '' | 'ok' | 'warn' | 'stop' }>
 > = {
   reserved: { word: 'paying', tone: '' },
@@ -15,7 +15,7 @@ export const stateWords: Readonly<
 }
 
 /** What a purchase's state means, and what next. */
-export const stateOf = ({ status }: Purchase): string => {
+export const purchaseStatusText = ({ status }: Purchase): string => {
   switch (status) {
     case 'reserved':
       return 'The payment is signed and one unit is held for it. It goes to the chain now.'
@@ -36,22 +36,22 @@ export const stateOf = ({ status }: Purchase): string => {
   }
 }
 
-export const headlineOf = (purchases: readonly Purchase[]): string => {
+export const purchasesHeadline = (purchases: readonly Purchase[]): string => {
   if (purchases.length === 0) return 'Nothing was bought with this key yet.'
   const count = (...states: readonly Purchase['status'][]) =>
     purchases.filter(({ status }) => states.includes(status)).length
   const open = count('reserved', 'broadcast', 'uncertain', 'settled')
   const due = count('refund_due')
   const parts = [
-    `${counted(count('delivered'), 'purchase')} delivered`,
+    `${pluralize(count('delivered'), 'purchase')} delivered`,
     ...(open > 0 ? [`${open} on the way`] : []),
-    ...(due > 0 ? [`${counted(due, 'refund')} due`] : []),
+    ...(due > 0 ? [`${pluralize(due, 'refund')} due`] : []),
   ]
   return `${parts.join(', ')}.`
 }
 
 /** Tokens count in millionths; trailing zeros beyond the cents say nothing. */
-export const amountOf = (amount: string): string => {
+export const formatTokenAmount = (amount: string): string => {
   if (!/^\d{1,30}$/.test(amount)) return amount
   const padded = amount.padStart(7, '0')
   const [whole, part] = [padded.slice(0, -6), padded.slice(-6)]

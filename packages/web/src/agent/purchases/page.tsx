@@ -2,11 +2,11 @@ import type { Purchase } from '@pohf/protocol'
 import { CopyId } from '../../shared/design/copy-id.tsx'
 import type { Api } from '../../shared/api/client.ts'
 import { Drawer } from '../../shared/design/drawer.tsx'
-import { useLoaded } from '../../shared/api/use-query.ts'
-import { Bones, Commands, TroubleNote } from '../../shared/design/components.tsx'
+import { useQuery } from '../../shared/api/use-query.ts'
+import { Skeleton, Commands, ErrorNote } from '../../shared/design/components.tsx'
 import { hrefOf } from '../../shared/shell/router.ts'
-import { ago, dated } from '../../shared/design/time.ts'
-import { amountOf, headlineOf, stateOf, stateWords } from './messages.ts'
+import { timeAgo, formatUtc } from '../../shared/design/time.ts'
+import { formatTokenAmount, purchasesHeadline, purchaseStatusText, purchaseStatusLabels } from './messages.ts'
 
 type Page = { readonly purchases: readonly Purchase[]; readonly nextCursor: string | null }
 
@@ -39,7 +39,7 @@ const Empty = () => (
 )
 
 const Row = ({ purchase, href, now }: { purchase: Purchase; href: string; now: number }) => {
-  const { word, tone } = stateWords[purchase.status]
+  const { word, tone } = purchaseStatusLabels[purchase.status]
   return (
     <tr>
       <th scope="row" class="address">
@@ -48,14 +48,14 @@ const Row = ({ purchase, href, now }: { purchase: Purchase; href: string; now: n
       <td>
         <span class={`chip ${tone}`}>{word}</span>
       </td>
-      <td class="num">{amountOf(purchase.amount)}</td>
+      <td class="num">{formatTokenAmount(purchase.amount)}</td>
       <td class="wide-only">
         {purchase.transaction === null ? '–' : <CopyId value={purchase.transaction} label="transaction" />}
       </td>
       <td class="wide-only">
         {purchase.credentialId === null ? '–' : <CopyId value={purchase.credentialId} label="credential" />}
       </td>
-      <td class="num wide-only">{ago(purchase.createdAt, now)}</td>
+      <td class="num wide-only">{timeAgo(purchase.createdAt, now)}</td>
     </tr>
   )
 }
@@ -64,7 +64,7 @@ const Facts = ({ purchase }: { purchase: Purchase }) => (
   <dl class="facts">
     <div>
       <dt>Amount</dt>
-      <dd class="num">{amountOf(purchase.amount)} USDC</dd>
+      <dd class="num">{formatTokenAmount(purchase.amount)} USDC</dd>
     </div>
     <div>
       <dt>Network</dt>
@@ -104,17 +104,17 @@ const Facts = ({ purchase }: { purchase: Purchase }) => (
     </div>
     <div>
       <dt>Begun</dt>
-      <dd class="num">{dated(purchase.createdAt)}</dd>
+      <dd class="num">{formatUtc(purchase.createdAt)}</dd>
     </div>
     <div>
       <dt>Last change</dt>
-      <dd class="num">{dated(purchase.updatedAt)}</dd>
+      <dd class="num">{formatUtc(purchase.updatedAt)}</dd>
     </div>
   </dl>
 )
 
 const PurchaseDrawer = ({ purchase, onClose }: { purchase: Purchase; onClose: () => void }) => {
-  const { word, tone } = stateWords[purchase.status]
+  const { word, tone } = purchaseStatusLabels[purchase.status]
   const statusUrl = `${location.origin}/api/agent/purchases/${purchase.purchaseId}`
   return (
     <Drawer
@@ -125,7 +125,7 @@ const PurchaseDrawer = ({ purchase, onClose }: { purchase: Purchase; onClose: ()
       }
       onClose={onClose}
     >
-      <p class="muted">{stateOf(purchase)}</p>
+      <p class="muted">{purchaseStatusText(purchase)}</p>
       {purchase.reason === null ? null : (
         <p class="note warn">
           Why: <code>{purchase.reason}</code>
@@ -150,7 +150,7 @@ export const PurchasesPage = ({ api, query }: { api: Api; query: URLSearchParams
   const chosen = query.get('purchase')
   const wanted = new URLSearchParams({ limit: '100', ...(cursor === undefined ? {} : { cursor }) })
   const address = `/api/agents/purchases?${wanted.toString()}`
-  const loaded = useLoaded(() => api.call<Page>('GET', address), address)
+  const loaded = useQuery(() => api.call<Page>('GET', address), address)
   const page = loaded.value
   const purchase = page?.purchases.find(({ purchaseId }) => purchaseId === chosen)
   const now = Date.now()
@@ -158,10 +158,10 @@ export const PurchasesPage = ({ api, query }: { api: Api; query: URLSearchParams
     <>
       <h1>Purchases</h1>
       <p class="lead muted" role="status">
-        {page ? headlineOf(page.purchases) : ' '}
+        {page ? purchasesHeadline(page.purchases) : ' '}
       </p>
-      {loaded.trouble ? <TroubleNote trouble={loaded.trouble} onRetry={loaded.again} /> : null}
-      {page === undefined && loaded.slow ? <Bones /> : null}
+      {loaded.error ? <ErrorNote trouble={loaded.error} onRetry={loaded.refetch} /> : null}
+      {page === undefined && loaded.slow ? <Skeleton /> : null}
       {page && page.purchases.length === 0 ? <Empty /> : null}
       {page && page.purchases.length > 0 ? (
         <section class="card pad" aria-label="Purchases">

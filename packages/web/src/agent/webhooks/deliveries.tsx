@@ -1,8 +1,8 @@
 import type { WebhookDelivery } from '@pohf/protocol'
 import type { ComponentChildren } from 'preact'
 import { CopyId } from '../../shared/design/copy-id.tsx'
-import { ago, ahead } from '../../shared/design/time.ts'
-import { deliveryWord } from './messages.ts'
+import { timeAgo, timeUntil } from '../../shared/design/time.ts'
+import { deliveryStatusLabel } from './messages.ts'
 
 const Attempts = ({ delivery, now }: { delivery: WebhookDelivery; now: number }) => (
   <ol class="attempts">
@@ -11,7 +11,7 @@ const Attempts = ({ delivery, now }: { delivery: WebhookDelivery; now: number })
         <p>
           <b class="num">{attempt.status ?? attempt.fault}</b>{' '}
           <span class="faint num">
-            {ago(attempt.at, now)} · {attempt.durationMs} ms
+            {timeAgo(attempt.at, now)} · {attempt.durationMs} ms
           </span>
         </p>
         {attempt.why === null ? null : <p class="muted">{attempt.why}</p>}
@@ -27,7 +27,7 @@ const Delivery = (given: {
   onReplay: (id: string) => void
 }) => {
   const { delivery, now } = given
-  const [word, tone] = deliveryWord(delivery.state)
+  const [word, tone] = deliveryStatusLabel(delivery.state)
   const last = delivery.attempts.at(-1)
   return (
     <li class="delivery">
@@ -37,7 +37,7 @@ const Delivery = (given: {
           <b>{delivery.type}</b>
           <span class="faint num when">
             {last ? `${last.status ?? last.fault}, ` : ''}
-            {ago(delivery.createdAt, now)}
+            {timeAgo(delivery.createdAt, now)}
           </span>
         </summary>
         <div class="inside">
@@ -51,7 +51,7 @@ const Delivery = (given: {
             <Attempts delivery={delivery} now={now} />
           )}
           {delivery.nextAttemptAt === null ? null : (
-            <p class="muted">Next attempt {ahead(delivery.nextAttemptAt, now)}.</p>
+            <p class="muted">Next attempt {timeUntil(delivery.nextAttemptAt, now)}.</p>
           )}
           <p class="small">
             Event <CopyId value={delivery.eventId} label="event" /> · delivery{' '}

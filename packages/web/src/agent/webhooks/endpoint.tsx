@@ -1,23 +1,30 @@
 import type { WebhookDelivery, WebhookEndpoint } from '@pohf/protocol'
 import { useState } from 'preact/hooks'
 import { CopyId } from '../../shared/design/copy-id.tsx'
-import { useAct } from '../../shared/api/use-action.ts'
+import { useAction } from '../../shared/api/use-action.ts'
 import type { Api } from '../../shared/api/client.ts'
-import { useLoaded } from '../../shared/api/use-query.ts'
-import { Bones, Commands, Outcome, SecretNote, Sure, TroubleNote } from '../../shared/design/components.tsx'
+import { useQuery } from '../../shared/api/use-query.ts'
+import {
+  Skeleton,
+  Commands,
+  ActionResult,
+  SecretNote,
+  ConfirmButton,
+  ErrorNote,
+} from '../../shared/design/components.tsx'
 import { Deliveries } from './deliveries.tsx'
-import { Spark } from './sparkline.tsx'
-import { figuresOf, recoverFrom, stateOf, toneOf } from './messages.ts'
+import { Sparkline } from './sparkline.tsx'
+import { healthSummary, defaultRecoverSince, endpointStatusText, endpointTone } from './messages.ts'
 
 type Page = { readonly deliveries: readonly WebhookDelivery[]; readonly hasMore: boolean }
-type Shown = { readonly endpoint: WebhookEndpoint | undefined; readonly page: Page }
+type EndpointData = { readonly endpoint: WebhookEndpoint | undefined; readonly page: Page }
 
 const RecoverForm = (given: {
   endpoint: WebhookEndpoint
   busy: boolean
   onRecover: (since: string) => void
 }) => {
-  const [since, setSince] = useState(() => recoverFrom(given.endpoint, Date.now()))
+  const [since, setSince] = useState(() => defaultRecoverSince(given.endpoint, Date.now()))
   return (
     <form
       class="paste"
@@ -52,7 +59,7 @@ export const EndpointView = ({ api, id }: { api: Api; id: string }) => {
   const [secret, setSecret] = useState<{ text: string; until: string | null }>()
   const path = `/api/agents/webhooks/${encodeURIComponent(id)}`
   const query = `?limit=${limit}${state === '' ? '' : `&state=${state}`}`
-  const loaded = useLoaded<Shown>(async () => {
+  const loaded = useQuery<EndpointData>(async () => {
     const [all, page] = await Promise.all([
       api.call<{ webhooks: WebhookEndpoint[] }>('GET', '/api/agents/webhooks'),
       api.call<Page>('GET', `${path}/deliveries${query}`),
@@ -60,7 +67,7 @@ export const EndpointView = ({ api, id }: { api: Api; id: string }) => {
     return { endpoint: all.webhooks.find((one) => one.id === id), page }
   }, `${id}${query}`)
 
-  const { busy, said, trouble, act } = useAct(loaded.again)
+  const { busy, message: said, error: trouble, run: act } = useAction(loaded.refetch)
   const rotate = () =>
     act('The secret was rotated.', async () => {
       const answer = await api.call<{ signingSecret: string; previousSecretUntil: string | null }>(
@@ -77,15 +84,16 @@ export const EndpointView = ({ api, id }: { api: Api; id: string }) => {
       <p class="small">
         <a href="#/webhooks">All endpoints</a>
       </p>
-      {loaded.trouble ? <TroubleNote trouble={loaded.trouble} onRetry={loaded.again} /> : null}
-      {!endpoint && loaded.slow ? <Bones /> : null}
+      {loaded.error ? <ErrorNote trouble={loaded.error} onRetry={loaded.refetch} /> : null}
+      {!endpoint && loaded.slow ? <Skeleton /> : null}
       {endpoint ? (
         <>
           <h1 class="address">{endpoint.url}</h1>
           <p class="lead muted">
-            <span class={`chip ${toneOf(endpoint.state)}`}>{endpoint.state}</span> {stateOf(endpoint, now)}
+            <span class={`chip ${endpointTone(endpoint.state)}`}>{endpoint.state}</span>{' '}
+            {endpointStatusText(endpoint, now)}
           </p>
-          <Outcome said={said} trouble={trouble} />
+          <ActionResult said={said} trouble={trouble} />
           {secret === undefined ? null : (
             <SecretNote secret={secret.text} onDone={() => setSecret(undefined)}>
               {secret.until === null
@@ -98,8 +106,8 @@ export const EndpointView = ({ api, id }: { api: Api; id: string }) => {
               <h2 class="h3" id="facts">
                 Health
               </h2>
-              <Spark endpoint={endpoint} now={now} />
-              <p class="muted gap">{figuresOf(endpoint)}</p>
+              <Sparkline endpoint={endpoint} now={now} />
+              <p class="muted gap">{healthSummary(endpoint)}</p>
               <dl class="facts">
                 <div>
                   <dt>Endpoint</dt>
@@ -138,7 +146,7 @@ export const EndpointView = ({ api, id }: { api: Api; id: string }) => {
                 >
                   Send a test event
                 </button>
-                <Sure
+                <ConfirmButton
                   label="Rotate the secret"
                   sure="Rotate: the old one signs on for a day"
                   disabled={busy}
@@ -156,7 +164,7 @@ export const EndpointView = ({ api, id }: { api: Api; id: string }) => {
                 >
                   {endpoint.enabled ? 'Switch off' : 'Switch on'}
                 </button>
-                <Sure
+                <ConfirmButton
                   label="Delete"
                   sure="Delete for good"
                   disabled={busy}

@@ -1,11 +1,11 @@
 import type { WebhookDelivery, WebhookEndpoint } from '@pohf/protocol'
-import { span } from '../../shared/design/duration.ts'
-import { ago, counted, secondsBetween } from '../../shared/design/time.ts'
+import { formatDuration } from '../../shared/design/duration.ts'
+import { timeAgo, pluralize, secondsBetween } from '../../shared/design/time.ts'
 
-const lasting = (seconds: number): string => (seconds < 60 ? 'a moment' : span(seconds))
+const failureDuration = (seconds: number): string => (seconds < 60 ? 'a moment' : formatDuration(seconds))
 
 /** The first line of the page: what is so, in words. */
-export const headlineOf = (endpoints: readonly WebhookEndpoint[]): string => {
+export const endpointsHeadline = (endpoints: readonly WebhookEndpoint[]): string => {
   if (endpoints.length === 0) return 'Nothing is sent anywhere yet.'
   const failing = endpoints.filter(({ state }) => state === 'failing').length
   const off = endpoints.filter(({ state }) => state === 'disabled').length
@@ -15,36 +15,36 @@ export const headlineOf = (endpoints: readonly WebhookEndpoint[]): string => {
       ? 'Your endpoint takes what it is sent.'
       : `All ${healthy} endpoints take what they are sent.`
   const parts = [
-    ...(failing > 0 ? [`${counted(failing, 'endpoint')} failing`] : []),
+    ...(failing > 0 ? [`${pluralize(failing, 'endpoint')} failing`] : []),
     ...(off > 0 ? [`${off} switched off`] : []),
     ...(healthy > 0 ? [`${healthy} healthy`] : []),
   ]
   return `${parts.join(', ')}.`
 }
 
-const offWords = {
+const disabledReasonTexts = {
   gone: 'it answered 410, which asks for no more',
   failing: 'it had failed for five days without a break',
   owner: 'you did that',
 } as const
 
 /** What an endpoint's state means, and what next. */
-export const stateOf = (endpoint: WebhookEndpoint, now: number): string => {
+export const endpointStatusText = (endpoint: WebhookEndpoint, now: number): string => {
   if (endpoint.recoveringSince) return 'What it missed is being queued and sent.'
   if (endpoint.state === 'healthy')
     return endpoint.health.length === 0
       ? 'On. Nothing was sent in the last 24 hours.'
       : 'On, and it takes what it is sent.'
   if (endpoint.state === 'failing' && endpoint.failingSince)
-    return `Has taken nothing for ${lasting(secondsBetween(endpoint.failingSince, now))}. We keep trying; after five days it is switched off.`
-  return `Switched off ${endpoint.disabledAt ? ago(endpoint.disabledAt, now) : ''}: ${offWords[endpoint.disabledReason ?? 'owner']}. Nothing is lost: recover sends what it missed.`
+    return `Has taken nothing for ${failureDuration(secondsBetween(endpoint.failingSince, now))}. We keep trying; after five days it is switched off.`
+  return `Switched off ${endpoint.disabledAt ? timeAgo(endpoint.disabledAt, now) : ''}: ${disabledReasonTexts[endpoint.disabledReason ?? 'owner']}. Nothing is lost: recover sends what it missed.`
 }
 
-export const toneOf = (state: WebhookEndpoint['state']): string =>
+export const endpointTone = (state: WebhookEndpoint['state']): string =>
   ({ healthy: 'ok', failing: 'warn', disabled: 'stop' })[state]
 
 /** Figures of the last 24 hours in words. */
-export const figuresOf = (endpoint: WebhookEndpoint): string => {
+export const healthSummary = (endpoint: WebhookEndpoint): string => {
   const delivered = endpoint.health.reduce((sum, hour) => sum + hour.delivered, 0)
   const failed = endpoint.health.reduce((sum, hour) => sum + hour.failed, 0)
   if (delivered + failed === 0) return 'nothing sent in 24 hours'
@@ -56,7 +56,7 @@ export const figuresOf = (endpoint: WebhookEndpoint): string => {
 }
 
 /** The last 24 hours, oldest first, with hours without an attempt as zeros. */
-export const hoursOf = (
+export const hourlyHealth = (
   endpoint: WebhookEndpoint,
   now: number,
 ): readonly { readonly label: string; readonly delivered: number; readonly failed: number }[] => {
@@ -70,14 +70,14 @@ export const hoursOf = (
   })
 }
 
-export const deliveryWord = (state: WebhookDelivery['state']): readonly [word: string, tone: string] =>
+export const deliveryStatusLabel = (state: WebhookDelivery['state']): readonly [word: string, tone: string] =>
   ({ delivered: ['taken', 'ok'], pending: ['waiting', 'warn'], dead: ['given up', 'stop'] })[state] as [
     string,
     string,
   ]
 
 /** Where a recovery starts unless somebody says otherwise: an hour before the trouble began. */
-export const recoverFrom = (endpoint: WebhookEndpoint, now: number): string => {
+export const defaultRecoverSince = (endpoint: WebhookEndpoint, now: number): string => {
   const hourMs = 3_600_000
   const known = endpoint.failingSince ?? endpoint.disabledAt
   const from = (known ? Date.parse(known) : now - 23 * hourMs) - hourMs

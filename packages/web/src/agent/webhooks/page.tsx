@@ -1,11 +1,11 @@
 import type { WebhookEndpoint } from '@pohf/protocol'
 import { useState } from 'preact/hooks'
-import { troubleOf, type Api, type Trouble } from '../../shared/api/client.ts'
-import { useLoaded } from '../../shared/api/use-query.ts'
-import { Bones, Commands, SecretNote, TroubleNote } from '../../shared/design/components.tsx'
+import { toApiError, type Api, type ApiError } from '../../shared/api/client.ts'
+import { useQuery } from '../../shared/api/use-query.ts'
+import { Skeleton, Commands, SecretNote, ErrorNote } from '../../shared/design/components.tsx'
 import { EndpointView } from './endpoint.tsx'
-import { Spark } from './sparkline.tsx'
-import { figuresOf, headlineOf, stateOf, toneOf } from './messages.ts'
+import { Sparkline } from './sparkline.tsx'
+import { healthSummary, endpointsHeadline, endpointStatusText, endpointTone } from './messages.ts'
 
 const addCommands = (origin: string): string => `export POHF_KEY=svc_test_…
 pohf webhooks add https://hooks.example.com/pohf \\
@@ -19,7 +19,7 @@ const AddForm = ({ api, onAdded }: { api: Api; onAdded: (secret: string) => void
   const [url, setUrl] = useState('')
   const [events, setEvents] = useState('*')
   const [busy, setBusy] = useState(false)
-  const [trouble, setTrouble] = useState<Trouble>()
+  const [trouble, setTrouble] = useState<ApiError>()
   const submit = async (event: Event) => {
     event.preventDefault()
     setBusy(true)
@@ -33,7 +33,7 @@ const AddForm = ({ api, onAdded }: { api: Api; onAdded: (secret: string) => void
       setUrl('')
       onAdded(added.signingSecret)
     } catch (error) {
-      setTrouble(troubleOf(error))
+      setTrouble(toApiError(error))
     } finally {
       setBusy(false)
     }
@@ -64,7 +64,7 @@ const AddForm = ({ api, onAdded }: { api: Api; onAdded: (secret: string) => void
           value={events}
           onInput={(event) => setEvents(event.currentTarget.value)}
         />
-        {trouble ? <TroubleNote trouble={trouble} /> : null}
+        {trouble ? <ErrorNote trouble={trouble} /> : null}
         <p>
           <button class="btn main" type="submit" disabled={busy}>
             Add the endpoint
@@ -78,22 +78,22 @@ const AddForm = ({ api, onAdded }: { api: Api; onAdded: (secret: string) => void
 const EndpointCard = ({ endpoint, now }: { endpoint: WebhookEndpoint; now: number }) => (
   <li class="card pad endpoint">
     <div>
-      <span class={`chip ${toneOf(endpoint.state)}`}>{endpoint.state}</span>
+      <span class={`chip ${endpointTone(endpoint.state)}`}>{endpoint.state}</span>
       <h2 class="h3 address">
         <a href={`#/webhooks/${endpoint.id}`}>{endpoint.url}</a>
       </h2>
-      <p class="muted">{stateOf(endpoint, now)}</p>
+      <p class="muted">{endpointStatusText(endpoint, now)}</p>
       <p class="small faint">
-        {endpoint.events.join(', ')} · {figuresOf(endpoint)}
+        {endpoint.events.join(', ')} · {healthSummary(endpoint)}
         {endpoint.waiting > 0 ? ` · ${endpoint.waiting} waiting` : ''}
       </p>
     </div>
-    <Spark endpoint={endpoint} now={now} />
+    <Sparkline endpoint={endpoint} now={now} />
   </li>
 )
 
 const ListView = ({ api }: { api: Api }) => {
-  const loaded = useLoaded(
+  const loaded = useQuery(
     () => api.call<{ webhooks: WebhookEndpoint[] }>('GET', '/api/agents/webhooks'),
     'list',
   )
@@ -104,15 +104,15 @@ const ListView = ({ api }: { api: Api }) => {
     <>
       <h1>Webhooks</h1>
       <p class="lead muted" role="status">
-        {endpoints ? headlineOf(endpoints) : ' '}
+        {endpoints ? endpointsHeadline(endpoints) : ' '}
       </p>
-      {loaded.trouble ? <TroubleNote trouble={loaded.trouble} onRetry={loaded.again} /> : null}
+      {loaded.error ? <ErrorNote trouble={loaded.error} onRetry={loaded.refetch} /> : null}
       {secret === undefined ? null : (
         <SecretNote secret={secret} onDone={() => setSecret(undefined)}>
           Your receiver checks every delivery with it. Take whsec_ off and decode the rest: that is the key.
         </SecretNote>
       )}
-      {endpoints === undefined && loaded.slow ? <Bones /> : null}
+      {endpoints === undefined && loaded.slow ? <Skeleton /> : null}
       {endpoints && endpoints.length > 0 ? (
         <ul class="endpoints">
           {endpoints.map((endpoint) => (
@@ -126,7 +126,7 @@ const ListView = ({ api }: { api: Api }) => {
             api={api}
             onAdded={(given) => {
               setSecret(given)
-              loaded.again()
+              loaded.refetch()
             }}
           />
           <section class="card pad" aria-labelledby="next">

@@ -1,12 +1,12 @@
 import type { WebhookEndpoint } from '@pohf/protocol'
-import { hoursOf } from './messages.ts'
+import { hourlyHealth } from './messages.ts'
 
 const width = 240
 const height = 40
 
 /** The last 24 hours: what was taken upwards, what failed below the line. The same figures as a table for listeners. */
-export const Spark = ({ endpoint, now }: { endpoint: WebhookEndpoint; now: number }) => {
-  const hours = hoursOf(endpoint, now)
+export const Sparkline = ({ endpoint, now }: { endpoint: WebhookEndpoint; now: number }) => {
+  const hours = hourlyHealth(endpoint, now)
   const most = Math.max(1, ...hours.map(({ delivered, failed }) => Math.max(delivered, failed)))
   const step = width / hours.length
   const tall = (count: number, room: number) => (count === 0 ? 0 : Math.max(2, (count / most) * room))

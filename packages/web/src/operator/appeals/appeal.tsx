@@ -1,33 +1,33 @@
 import type { Appeal } from '@pohf/protocol'
 import { useState } from 'preact/hooks'
-import type { Acting } from '../../shared/api/use-action.ts'
+import type { Action } from '../../shared/api/use-action.ts'
 import type { Api } from '../../shared/api/client.ts'
-import { Drawer, leaveDrawer } from '../../shared/design/drawer.tsx'
-import { reasonOf } from '../../shared/orders/messages.ts'
-import { TroubleNote } from '../../shared/design/components.tsx'
+import { Drawer, closeDrawer } from '../../shared/design/drawer.tsx'
+import { rejectReasonText } from '../../shared/orders/messages.ts'
+import { ErrorNote } from '../../shared/design/components.tsx'
 import { hrefOf } from '../../shared/shell/router.ts'
-import { ago } from '../../shared/design/time.ts'
+import { timeAgo } from '../../shared/design/time.ts'
 import { Value } from '../../shared/design/value.tsx'
 import { CopyId } from '../../shared/design/copy-id.tsx'
-import { AreaField } from '../fields.tsx'
+import { TextAreaField } from '../fields.tsx'
 
 /** One appeal: what was asked and answered, both sides, and the decision. */
-export const AppealDrawer = (given: { api: Api; appeal: Appeal; acting: Acting; onClose: () => void }) => {
+export const AppealDrawer = (given: { api: Api; appeal: Appeal; acting: Action; onClose: () => void }) => {
   const { api, appeal, acting } = given
   const [reason, setReason] = useState('')
   const decide = async (decision: 'accepted' | 'refused') => {
     const words = decision === 'accepted' ? 'Decided: the person is paid.' : 'Decided: the no stands.'
     const path = `/operator/appeals/${encodeURIComponent(appeal.assignmentId)}/decide`
-    const done = await acting.act(words, () => api.call('POST', path, { decision, reason: reason.trim() }))
-    if (done) leaveDrawer(hrefOf(['appeals']))
+    const done = await acting.run(words, () => api.call('POST', path, { decision, reason: reason.trim() }))
+    if (done) closeDrawer(hrefOf(['appeals']))
   }
   return (
     <Drawer title={appeal.title} onClose={given.onClose}>
       <p class="muted">
-        The buyer said no. The person asked for another look {ago(appeal.at, Date.now())}. What you decide is
-        final.
+        The buyer said no. The person asked for another look {timeAgo(appeal.at, Date.now())}. What you decide
+        is final.
       </p>
-      {acting.trouble ? <TroubleNote trouble={acting.trouble} /> : null}
+      {acting.error ? <ErrorNote trouble={acting.error} /> : null}
       {appeal.instructions === null ? null : (
         <section aria-labelledby="instructions">
           <h3 id="instructions">What people were told</h3>
@@ -51,7 +51,7 @@ export const AppealDrawer = (given: { api: Api; appeal: Appeal; acting: Acting; 
             <p>
               <b>The buyer</b>
             </p>
-            <p>{reasonOf(appeal.rejection.reason)}.</p>
+            <p>{rejectReasonText(appeal.rejection.reason)}.</p>
             {appeal.rejection.note === null ? null : <p class="said">{appeal.rejection.note}</p>}
           </li>
           <li>
@@ -72,7 +72,7 @@ export const AppealDrawer = (given: { api: Api; appeal: Appeal; acting: Acting; 
             void decide(pressed === 'accepted' ? 'accepted' : 'refused')
           }}
         >
-          <AreaField
+          <TextAreaField
             id="decision-reason"
             label="Why"
             hint="both sides read it"

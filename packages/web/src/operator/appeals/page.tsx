@@ -1,19 +1,19 @@
 import type { Appeal } from '@pohf/protocol'
-import { useAct } from '../../shared/api/use-action.ts'
+import { useAction } from '../../shared/api/use-action.ts'
 import type { Api } from '../../shared/api/client.ts'
-import { useLoaded } from '../../shared/api/use-query.ts'
-import { reasonOf } from '../../shared/orders/messages.ts'
-import { Bones, Outcome, TroubleNote } from '../../shared/design/components.tsx'
+import { useQuery } from '../../shared/api/use-query.ts'
+import { rejectReasonText } from '../../shared/orders/messages.ts'
+import { Skeleton, ActionResult, ErrorNote } from '../../shared/design/components.tsx'
 import { hrefOf } from '../../shared/shell/router.ts'
-import { ago, counted } from '../../shared/design/time.ts'
+import { timeAgo, pluralize } from '../../shared/design/time.ts'
 import { AppealDrawer } from './appeal.tsx'
 
 type Page = { readonly appeals: readonly Appeal[] }
 
 /** Page "Appeals": people who ask for another look, the longest waiting first. */
 export const AppealsPage = ({ api, query }: { api: Api; query: URLSearchParams }) => {
-  const loaded = useLoaded(() => api.call<Page>('GET', '/operator/appeals?limit=100'), 'appeals')
-  const acting = useAct(loaded.again)
+  const loaded = useQuery(() => api.call<Page>('GET', '/operator/appeals?limit=100'), 'appeals')
+  const acting = useAction(loaded.refetch)
   const appeals = loaded.value?.appeals
   const chosen = query.get('appeal') ?? undefined
   const appeal = appeals?.find(({ assignmentId }) => assignmentId === chosen)
@@ -25,12 +25,12 @@ export const AppealsPage = ({ api, query }: { api: Api; query: URLSearchParams }
         {appeals
           ? appeals.length === 0
             ? 'Nobody waits for a decision.'
-            : `${counted(appeals.length, 'person waits', 'people wait')} for a decision, the longest first.`
+            : `${pluralize(appeals.length, 'person waits', 'people wait')} for a decision, the longest first.`
           : ' '}
       </p>
-      {loaded.trouble ? <TroubleNote trouble={loaded.trouble} onRetry={loaded.again} /> : null}
-      <Outcome said={acting.said} trouble={undefined} />
-      {appeals === undefined && loaded.slow ? <Bones /> : null}
+      {loaded.error ? <ErrorNote trouble={loaded.error} onRetry={loaded.refetch} /> : null}
+      <ActionResult said={acting.message} trouble={undefined} />
+      {appeals === undefined && loaded.slow ? <Skeleton /> : null}
       {appeals && appeals.length > 0 ? (
         <section class="card pad" aria-label="Appeals">
           <table>
@@ -52,9 +52,9 @@ export const AppealsPage = ({ api, query }: { api: Api; query: URLSearchParams }
                   <th scope="row" class="address">
                     <a href={hrefOf(['appeals'], { appeal: one.assignmentId })}>{one.title}</a>
                   </th>
-                  <td>{reasonOf(one.rejection.reason)}</td>
+                  <td>{rejectReasonText(one.rejection.reason)}</td>
                   <td class="num wide-only">{one.quality === null ? '–' : one.quality.toFixed(2)}</td>
-                  <td class="num">{ago(one.at, now).replace(' ago', '')}</td>
+                  <td class="num">{timeAgo(one.at, now).replace(' ago', '')}</td>
                 </tr>
               ))}
             </tbody>

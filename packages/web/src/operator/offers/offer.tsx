@@ -1,20 +1,20 @@
 import type { OperatorOrder } from '@pohf/protocol'
 import { useState } from 'preact/hooks'
-import type { Acting } from '../../shared/api/use-action.ts'
+import type { Action } from '../../shared/api/use-action.ts'
 import type { Api } from '../../shared/api/client.ts'
-import { Drawer, leaveDrawer } from '../../shared/design/drawer.tsx'
-import { orderWords, usdOf } from '../../shared/orders/messages.ts'
-import { TroubleNote } from '../../shared/design/components.tsx'
-import { counted, dated } from '../../shared/design/time.ts'
+import { Drawer, closeDrawer } from '../../shared/design/drawer.tsx'
+import { orderStatusLabels, formatUsd } from '../../shared/orders/messages.ts'
+import { ErrorNote } from '../../shared/design/components.tsx'
+import { pluralize, formatUtc } from '../../shared/design/time.ts'
 import { CopyId } from '../../shared/design/copy-id.tsx'
-import { AreaField, NumberField, TextField } from '../fields.tsx'
+import { TextAreaField, NumberField, TextField } from '../fields.tsx'
 import { AnswerEditor } from '../form-editor.tsx'
-import { linesOf, tidy, type AnswerField } from '../forms.ts'
+import { nonEmptyLines, normalizeField, type AnswerField } from '../forms.ts'
 
-type Given = {
+type OfferProps = {
   readonly api: Api
   readonly order: OperatorOrder
-  readonly acting: Acting
+  readonly acting: Action
   /** The list, where the outcome is told. */
   readonly back: string
 }
@@ -30,7 +30,7 @@ const firstQuestion: AnswerField = {
   maxLength: 2_000,
 }
 
-const Accept = ({ api, order, acting, back }: Given) => {
+const AcceptForm = ({ api, order, acting, back }: OfferProps) => {
   const [title, setTitle] = useState(order.taskType.slice(0, 200))
   const [steps, setSteps] = useState('')
   const [minutes, setMinutes] = useState('10')
@@ -44,15 +44,15 @@ const Accept = ({ api, order, acting, back }: Given) => {
     const terms = {
       mode: order.mode,
       title: title.trim(),
-      steps: linesOf(steps),
+      steps: nonEmptyLines(steps),
       estMinutes: Number(minutes),
       rewardStars: Number(reward),
-      answerForm: questions.map(tidy),
+      answerForm: questions.map(normalizeField),
     }
-    const done = await acting.act('Accepted: people can take it as soon as it is paid.', () =>
+    const done = await acting.run('Accepted: people can take it as soon as it is paid.', () =>
       api.call('POST', `${pathOf(order)}/accept`, terms),
     )
-    if (done) leaveDrawer(back)
+    if (done) closeDrawer(back)
   }
   return (
     <section aria-labelledby="accept">
@@ -72,7 +72,13 @@ const Accept = ({ api, order, acting, back }: Given) => {
           value={title}
           onValue={setTitle}
         />
-        <AreaField id="offer-steps" label="Steps" hint="one on each line" value={steps} onValue={setSteps} />
+        <TextAreaField
+          id="offer-steps"
+          label="Steps"
+          hint="one on each line"
+          value={steps}
+          onValue={setSteps}
+        />
         <div class="pairs">
           <NumberField
             id="offer-minutes"
@@ -94,12 +100,12 @@ const Accept = ({ api, order, acting, back }: Given) => {
           />
         </div>
         <p class="small muted">
-          A unit brings {usdOf(unitUsd)}; {usdOf(Number(reward) / 100)} of it go to the person.
+          A unit brings {formatUsd(unitUsd)}; {formatUsd(Number(reward) / 100)} of it go to the person.
         </p>
         <AnswerEditor id="offer-out" fields={questions} onFields={setQuestions} />
         <p>
           <button class="btn main" type="submit" disabled={acting.busy || questions.length === 0}>
-            Accept {usdOf(order.totalUsd)} for {counted(order.quantity, 'unit')}
+            Accept {formatUsd(order.totalUsd)} for {pluralize(order.quantity, 'unit')}
           </button>
         </p>
       </form>
@@ -107,14 +113,14 @@ const Accept = ({ api, order, acting, back }: Given) => {
   )
 }
 
-const Decline = ({ api, order, acting, back }: Given) => {
+const DeclineForm = ({ api, order, acting, back }: OfferProps) => {
   const [reason, setReason] = useState('')
   const decline = async () => {
     const body = { mode: order.mode, reason: reason.trim() }
-    const done = await acting.act('Declined. What was paid goes back.', () =>
+    const done = await acting.run('Declined. What was paid goes back.', () =>
       api.call('POST', `${pathOf(order)}/decline`, body),
     )
-    if (done) leaveDrawer(back)
+    if (done) closeDrawer(back)
   }
   return (
     <section aria-labelledby="decline">
@@ -126,7 +132,7 @@ const Decline = ({ api, order, acting, back }: Given) => {
           void decline()
         }}
       >
-        <AreaField
+        <TextAreaField
           id="decline-reason"
           label="Why"
           hint="it stays in the audit log"
@@ -146,26 +152,26 @@ const Decline = ({ api, order, acting, back }: Given) => {
 }
 
 /** One order of an agent, and the operator's yes or no where it waits for one. */
-export const OfferDrawer = (given: Given) => {
+export const OfferDrawer = (given: OfferProps) => {
   const { order, acting, back } = given
   return (
     <Drawer
       title={
         <>
           {order.taskType}{' '}
-          <span class={`chip ${order.waitsForOperator ? 'warn' : orderWords[order.status].tone}`}>
-            {order.waitsForOperator ? 'waits for you' : orderWords[order.status].word}
+          <span class={`chip ${order.waitsForOperator ? 'warn' : orderStatusLabels[order.status].tone}`}>
+            {order.waitsForOperator ? 'waits for you' : orderStatusLabels[order.status].word}
           </span>
         </>
       }
       onClose={() => (location.hash = back)}
     >
       <p class="muted">
-        {counted(order.quantity, 'unit')} for {usdOf(order.totalUsd)},{' '}
-        {order.items === 0 ? 'without items' : `with ${counted(order.items, 'item')}`}, in {order.mode} mode.{' '}
-        {order.fundedAt === null ? 'Not paid yet.' : `Paid ${dated(order.fundedAt)}.`}
+        {pluralize(order.quantity, 'unit')} for {formatUsd(order.totalUsd)},{' '}
+        {order.items === 0 ? 'without items' : `with ${pluralize(order.items, 'item')}`}, in {order.mode}{' '}
+        mode. {order.fundedAt === null ? 'Not paid yet.' : `Paid ${formatUtc(order.fundedAt)}.`}
       </p>
-      {acting.trouble ? <TroubleNote trouble={acting.trouble} /> : null}
+      {acting.error ? <ErrorNote trouble={acting.error} /> : null}
       {order.instructions === null ? null : (
         <section aria-labelledby="instructions">
           <h3 id="instructions">What the buyer says</h3>
@@ -174,8 +180,8 @@ export const OfferDrawer = (given: Given) => {
       )}
       {order.waitsForOperator ? (
         <>
-          <Accept {...given} />
-          <Decline {...given} />
+          <AcceptForm {...given} />
+          <DeclineForm {...given} />
         </>
       ) : null}
       <dl class="facts">
@@ -193,7 +199,7 @@ export const OfferDrawer = (given: Given) => {
         </div>
         <div>
           <dt>Ordered</dt>
-          <dd class="num">{dated(order.createdAt)}</dd>
+          <dd class="num">{formatUtc(order.createdAt)}</dd>
         </div>
       </dl>
     </Drawer>

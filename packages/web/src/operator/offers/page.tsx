@@ -1,11 +1,11 @@
 import type { OperatorOrder } from '@pohf/protocol'
-import { useAct } from '../../shared/api/use-action.ts'
+import { useAction } from '../../shared/api/use-action.ts'
 import type { Api } from '../../shared/api/client.ts'
-import { useLoaded } from '../../shared/api/use-query.ts'
-import { orderWords, usdOf } from '../../shared/orders/messages.ts'
-import { Bones, Outcome, TroubleNote } from '../../shared/design/components.tsx'
+import { useQuery } from '../../shared/api/use-query.ts'
+import { orderStatusLabels, formatUsd } from '../../shared/orders/messages.ts'
+import { Skeleton, ActionResult, ErrorNote } from '../../shared/design/components.tsx'
 import { hrefOf } from '../../shared/shell/router.ts'
-import { ago, counted } from '../../shared/design/time.ts'
+import { timeAgo, pluralize } from '../../shared/design/time.ts'
 import { OfferDrawer } from './offer.tsx'
 
 type Page = { readonly orders: readonly OperatorOrder[]; readonly nextCursor: string | null }
@@ -16,20 +16,20 @@ const Row = ({ order, href, now }: { order: OperatorOrder; href: string; now: nu
       <a href={href}>{order.taskType}</a>
     </th>
     <td>
-      <span class={`chip ${order.waitsForOperator ? 'warn' : orderWords[order.status].tone}`}>
-        {order.waitsForOperator ? 'waits for you' : orderWords[order.status].word}
+      <span class={`chip ${order.waitsForOperator ? 'warn' : orderStatusLabels[order.status].tone}`}>
+        {order.waitsForOperator ? 'waits for you' : orderStatusLabels[order.status].word}
       </span>
     </td>
     <td class="num wide-only">{order.quantity.toLocaleString('en')}</td>
-    <td class="num">{usdOf(order.totalUsd).replace('$', '')}</td>
+    <td class="num">{formatUsd(order.totalUsd).replace('$', '')}</td>
     <td class="num wide-only">{order.mode}</td>
-    <td class="num wide-only">{ago(order.createdAt, now)}</td>
+    <td class="num wide-only">{timeAgo(order.createdAt, now)}</td>
   </tr>
 )
 
 const headlineOf = ({ orders, nextCursor }: Page): string => {
   if (orders.length === 0) return 'No offer waits for you.'
-  const count = counted(orders.length, 'order waits', 'orders wait')
+  const count = pluralize(orders.length, 'order waits', 'orders wait')
   return `${nextCursor === null ? count : `More than ${count}`} for your yes or no.`
 }
 
@@ -44,8 +44,8 @@ export const OffersPage = ({ api, query }: { api: Api; query: URLSearchParams })
     ...(after === undefined ? {} : { after }),
   })
   const address = `/operator/orders?${wanted.toString()}`
-  const loaded = useLoaded(() => api.call<Page>('GET', address), address)
-  const acting = useAct(loaded.again)
+  const loaded = useQuery(() => api.call<Page>('GET', address), address)
+  const acting = useAction(loaded.refetch)
   const page = loaded.value
   const hrefWith = (order: string | undefined) =>
     hrefOf(['orders'], { show: all ? 'all' : undefined, after, order })
@@ -57,7 +57,7 @@ export const OffersPage = ({ api, query }: { api: Api; query: URLSearchParams })
       <p class="lead muted" role="status">
         {page ? (all ? 'Orders of all agents, newest first.' : headlineOf(page)) : ' '}
       </p>
-      {loaded.trouble ? <TroubleNote trouble={loaded.trouble} onRetry={loaded.again} /> : null}
+      {loaded.error ? <ErrorNote trouble={loaded.error} onRetry={loaded.refetch} /> : null}
       <nav class="filters" aria-label="Which orders">
         <a href={hrefOf(['orders'])} {...(all ? {} : { 'aria-current': 'true' as const })}>
           waiting for you
@@ -66,8 +66,8 @@ export const OffersPage = ({ api, query }: { api: Api; query: URLSearchParams })
           all
         </a>
       </nav>
-      <Outcome said={acting.said} trouble={undefined} />
-      {page === undefined && loaded.slow ? <Bones /> : null}
+      <ActionResult said={acting.message} trouble={undefined} />
+      {page === undefined && loaded.slow ? <Skeleton /> : null}
       {page && page.orders.length === 0 ? (
         <section class="card pad">
           <p class="muted">

@@ -1,5 +1,5 @@
 import type { OperatorWorkflow, WorkflowTerms } from '@pohf/protocol'
-import { linesOf, tidy } from '../forms.ts'
+import { nonEmptyLines, normalizeField } from '../forms.ts'
 
 /** A workflow as it is being written: figures are text until they are sent. */
 export type Draft = Pick<
@@ -40,7 +40,7 @@ export const draftOf = (workflow: OperatorWorkflow): Draft => ({
 })
 
 /** The values whose fields still exist. */
-const kept = (values: unknown, fields: readonly { readonly name: string }[]): unknown => {
+const pickFormValues = (values: unknown, fields: readonly { readonly name: string }[]): unknown => {
   if (typeof values !== 'object' || values === null || Array.isArray(values)) return values
   const names = new Set(fields.map(({ name }) => name))
   return Object.fromEntries(Object.entries(values).filter(([name]) => names.has(name)))
@@ -49,7 +49,7 @@ const kept = (values: unknown, fields: readonly { readonly name: string }[]): un
 export const termsOf = (draft: Draft): WorkflowTerms => ({
   title: draft.title.trim(),
   description: draft.description.trim(),
-  steps: linesOf(draft.steps),
+  steps: nonEmptyLines(draft.steps),
   estMinutes: Number(draft.estMinutes),
   rewardStars: Number(draft.rewardStars),
   webcamBonus: Number(draft.webcamBonus),
@@ -57,9 +57,9 @@ export const termsOf = (draft: Draft): WorkflowTerms => ({
   category: draft.category.trim(),
   priceUsd: Number(draft.priceUsd),
   inputForm: draft.inputForm,
-  answerForm: draft.answerForm.map(tidy),
+  answerForm: draft.answerForm.map(normalizeField),
   gold: draft.gold.map(({ input, answer }) => ({
-    input: kept(input, draft.inputForm),
-    answer: kept(answer, draft.answerForm),
+    input: pickFormValues(input, draft.inputForm),
+    answer: pickFormValues(answer, draft.answerForm),
   })),
 })

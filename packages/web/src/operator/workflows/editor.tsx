@@ -1,19 +1,19 @@
 import type { OperatorWorkflow } from '@pohf/protocol'
 import { useState } from 'preact/hooks'
-import { useAct } from '../../shared/api/use-action.ts'
+import { useAction } from '../../shared/api/use-action.ts'
 import type { Api } from '../../shared/api/client.ts'
-import { usdOf } from '../../shared/orders/messages.ts'
-import { Outcome, Sure } from '../../shared/design/components.tsx'
+import { formatUsd } from '../../shared/orders/messages.ts'
+import { ActionResult, ConfirmButton } from '../../shared/design/components.tsx'
 import { hrefOf } from '../../shared/shell/router.ts'
-import { AreaField, NumberField, TextField, TickField } from '../fields.tsx'
+import { TextAreaField, NumberField, TextField, CheckboxField } from '../fields.tsx'
 import { AnswerEditor, InputEditor } from '../form-editor.tsx'
 import { draftOf, newDraft, termsOf, type Draft } from './draft.ts'
-import { GoldEditor } from './known-answers.tsx'
-import { Produce } from './produce.tsx'
+import { KnownAnswersEditor } from './known-answers.tsx'
+import { ProduceForm } from './produce.tsx'
 
-type Setting = { readonly draft: Draft; readonly set: (part: Partial<Draft>) => void }
+type DraftProps = { readonly draft: Draft; readonly set: (part: Partial<Draft>) => void }
 
-const Terms = ({ draft, set, isNew }: Setting & { isNew: boolean }) => {
+const TermsForm = ({ draft, set, isNew }: DraftProps & { isNew: boolean }) => {
   const share = (Number(draft.rewardStars) / 100 / Number(draft.priceUsd)) * 100
   return (
     <section class="card pad" aria-labelledby="terms">
@@ -40,7 +40,7 @@ const Terms = ({ draft, set, isNew }: Setting & { isNew: boolean }) => {
             onValue={(workflowId) => set({ workflowId })}
           />
         </div>
-        <AreaField
+        <TextAreaField
           id="description"
           label="Description"
           hint="for buyers"
@@ -48,7 +48,7 @@ const Terms = ({ draft, set, isNew }: Setting & { isNew: boolean }) => {
           value={draft.description}
           onValue={(description) => set({ description })}
         />
-        <AreaField
+        <TextAreaField
           id="steps"
           label="Steps"
           hint="for people, one on each line"
@@ -88,7 +88,7 @@ const Terms = ({ draft, set, isNew }: Setting & { isNew: boolean }) => {
         </div>
         <p class="small muted">
           {Number.isFinite(share)
-            ? `A person gets ${usdOf(Number(draft.rewardStars) / 100)} of ${usdOf(Number(draft.priceUsd))}, ${Math.round(share)} %; that is ${usdOf((Number(draft.rewardStars) / 100 / Math.max(1, Number(draft.estMinutes))) * 60)} an hour.`
+            ? `A person gets ${formatUsd(Number(draft.rewardStars) / 100)} of ${formatUsd(Number(draft.priceUsd))}, ${Math.round(share)} %; that is ${formatUsd((Number(draft.rewardStars) / 100 / Math.max(1, Number(draft.estMinutes))) * 60)} an hour.`
             : 'A Star is a cent.'}
         </p>
         <div class="pairs three">
@@ -110,7 +110,7 @@ const Terms = ({ draft, set, isNew }: Setting & { isNew: boolean }) => {
             value={draft.webcamBonus}
             onValue={(webcamBonus) => set({ webcamBonus })}
           />
-          <TickField
+          <CheckboxField
             id="dataset"
             label="Offers to join a dataset"
             value={draft.datasetOptin}
@@ -126,11 +126,11 @@ const namesOf = (fields: readonly { readonly name: string }[]): ReadonlySet<stri
   new Set(fields.map(({ name }) => name))
 
 /** Names of fields are keys of an answer: two of the same name would lose one of them. */
-const doubleIn = (fields: readonly { readonly name: string }[]): string | undefined =>
+const duplicateName = (fields: readonly { readonly name: string }[]): string | undefined =>
   fields.find(({ name }, index) => fields.findIndex((other) => other.name === name) < index)?.name
 
 /** One workflow: its terms, its forms, its known items, and what can be done with it. */
-export const Editor = (given: {
+export const WorkflowEditor = (given: {
   api: Api
   workflow: OperatorWorkflow | undefined
   onChanged: () => void
@@ -138,11 +138,11 @@ export const Editor = (given: {
   const { api, workflow } = given
   const [draft, setDraft] = useState<Draft>(() => (workflow ? draftOf(workflow) : newDraft))
   const set = (part: Partial<Draft>) => setDraft((now) => ({ ...now, ...part }))
-  const acting = useAct(given.onChanged)
+  const acting = useAction(given.onChanged)
   const path = `/operator/workflows/${encodeURIComponent(draft.workflowId)}`
-  const double = doubleIn(draft.inputForm) ?? doubleIn(draft.answerForm)
+  const double = duplicateName(draft.inputForm) ?? duplicateName(draft.answerForm)
   const save = async () => {
-    const done = await acting.act(
+    const done = await acting.run(
       'It is offered like this from now on. Orders that stand keep their terms.',
       () => api.call('POST', path, termsOf(draft)),
     )
@@ -157,7 +157,7 @@ export const Editor = (given: {
           void save()
         }}
       >
-        <Terms draft={draft} set={set} isNew={workflow === undefined} />
+        <TermsForm draft={draft} set={set} isNew={workflow === undefined} />
         <div class="two">
           <section class="card pad" aria-labelledby="shown">
             <h2 class="h3" id="shown">
@@ -191,7 +191,7 @@ export const Editor = (given: {
           <p class="muted gap">
             Their right answer is known. People cannot tell them from others and are paid for them alike.
           </p>
-          <GoldEditor
+          <KnownAnswersEditor
             inputs={draft.inputForm}
             answers={draft.answerForm}
             gold={draft.gold}
@@ -203,7 +203,7 @@ export const Editor = (given: {
             Two fields have the key <code>{double}</code>. Give one of them another.
           </p>
         )}
-        <Outcome said={acting.said} trouble={acting.trouble} />
+        <ActionResult said={acting.message} trouble={acting.error} />
         <div class="acts">
           <button
             class="btn main"
@@ -213,18 +213,18 @@ export const Editor = (given: {
             {workflow?.active ? 'Save and offer it like this' : 'Offer it'}
           </button>
           {workflow?.active ? (
-            <Sure
+            <ConfirmButton
               label="Stop offering it"
               sure="Stop: orders that stand are finished"
               disabled={acting.busy}
               onDo={() =>
-                void acting.act('It is not offered any more.', () => api.call('POST', `${path}/retire`, {}))
+                void acting.run('It is not offered any more.', () => api.call('POST', `${path}/retire`, {}))
               }
             />
           ) : null}
         </div>
       </form>
-      {workflow?.active ? <Produce api={api} workflow={workflow} onChanged={given.onChanged} /> : null}
+      {workflow?.active ? <ProduceForm api={api} workflow={workflow} onChanged={given.onChanged} /> : null}
     </>
   )
 }

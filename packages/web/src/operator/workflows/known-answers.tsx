@@ -1,8 +1,8 @@
 import type { WorkflowTerms } from '@pohf/protocol'
-import { AreaField, SelectField, TextField, TickField } from '../fields.tsx'
-import { replaced, without, type AnswerField, type InputField } from '../forms.ts'
+import { TextAreaField, SelectField, TextField, CheckboxField } from '../fields.tsx'
+import { replaceAt, removeAt, type AnswerField, type InputField } from '../forms.ts'
 
-type Gold = WorkflowTerms['gold'][number]
+type KnownAnswerItem = WorkflowTerms['gold'][number]
 type Values = Readonly<Record<string, unknown>>
 
 const valuesOf = (value: unknown): Values =>
@@ -17,7 +17,7 @@ const withValue = (values: unknown, name: string, value: unknown): Values => {
 const textOf = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 
-const Answer = (given: {
+const KnownAnswerField = (given: {
   id: string
   field: AnswerField
   value: unknown
@@ -58,7 +58,7 @@ const Answer = (given: {
         {(field.options ?? [])
           .filter((option) => option.trim() !== '')
           .map((option, index) => (
-            <TickField
+            <CheckboxField
               key={option}
               id={`${id}-${index}`}
               label={option}
@@ -69,16 +69,16 @@ const Answer = (given: {
       </fieldset>
     )
   }
-  const Part = field.type === 'line' ? TextField : AreaField
+  const Part = field.type === 'line' ? TextField : TextAreaField
   return <Part id={id} label={field.label} required={false} value={textOf(value)} onValue={onValue} />
 }
 
 /** Items whose right answer is known: drawn by the same forms that people see. */
-export const GoldEditor = (given: {
+export const KnownAnswersEditor = (given: {
   inputs: readonly InputField[]
   answers: readonly AnswerField[]
-  gold: readonly Gold[]
-  onGold: (gold: Gold[]) => void
+  gold: readonly KnownAnswerItem[]
+  onGold: (gold: KnownAnswerItem[]) => void
 }) => {
   const { inputs, answers, gold, onGold } = given
   return (
@@ -100,7 +100,7 @@ export const GoldEditor = (given: {
                     value={textOf(valuesOf(item.input)[field.name])}
                     onValue={(text) =>
                       onGold(
-                        replaced(gold, index, { ...item, input: withValue(item.input, field.name, text) }),
+                        replaceAt(gold, index, { ...item, input: withValue(item.input, field.name, text) }),
                       )
                     }
                   />
@@ -109,14 +109,17 @@ export const GoldEditor = (given: {
               </div>
               <div class="stack">
                 {answers.map((field) => (
-                  <Answer
+                  <KnownAnswerField
                     key={field.name}
                     id={`${id}-out-${field.name}`}
                     field={field}
                     value={valuesOf(item.answer)[field.name]}
                     onValue={(value) =>
                       onGold(
-                        replaced(gold, index, { ...item, answer: withValue(item.answer, field.name, value) }),
+                        replaceAt(gold, index, {
+                          ...item,
+                          answer: withValue(item.answer, field.name, value),
+                        }),
                       )
                     }
                   />
@@ -124,7 +127,7 @@ export const GoldEditor = (given: {
               </div>
             </div>
             <p>
-              <button type="button" class="btn" onClick={() => onGold(without(gold, index))}>
+              <button type="button" class="btn" onClick={() => onGold(removeAt(gold, index))}>
                 Remove<span class="hidden"> known item {index + 1}</span>
               </button>
             </p>

@@ -1,11 +1,11 @@
 import type { OperatorWorkflow } from '@pohf/protocol'
 import type { Api } from '../../shared/api/client.ts'
-import { useLoaded, type Loaded } from '../../shared/api/use-query.ts'
-import { usdOf } from '../../shared/orders/messages.ts'
-import { Bones, TroubleNote } from '../../shared/design/components.tsx'
+import { useQuery, type QueryState } from '../../shared/api/use-query.ts'
+import { formatUsd } from '../../shared/orders/messages.ts'
+import { Skeleton, ErrorNote } from '../../shared/design/components.tsx'
 import { hrefOf } from '../../shared/shell/router.ts'
-import { counted } from '../../shared/design/time.ts'
-import { Editor } from './editor.tsx'
+import { pluralize } from '../../shared/design/time.ts'
+import { WorkflowEditor } from './editor.tsx'
 
 type Workflows = { readonly workflows: readonly OperatorWorkflow[] }
 
@@ -19,17 +19,17 @@ const Card = ({ workflow }: { workflow: OperatorWorkflow }) => (
       <p class="muted">{workflow.description}</p>
       <p class="small faint">
         <code>{workflow.workflowId}</code> · {workflow.category} ·{' '}
-        {counted(workflow.answerForm.length, 'question')} · {counted(workflow.gold.length, 'known item')}
+        {pluralize(workflow.answerForm.length, 'question')} · {pluralize(workflow.gold.length, 'known item')}
       </p>
     </div>
     <dl class="facts">
       <div>
         <dt>A unit</dt>
-        <dd class="num">{usdOf(workflow.priceUsd)}</dd>
+        <dd class="num">{formatUsd(workflow.priceUsd)}</dd>
       </div>
       <div>
         <dt>To a person</dt>
-        <dd class="num">{counted(workflow.rewardStars, 'Star')}</dd>
+        <dd class="num">{pluralize(workflow.rewardStars, 'Star')}</dd>
       </div>
       <div>
         <dt>In stock</dt>
@@ -44,10 +44,10 @@ const Card = ({ workflow }: { workflow: OperatorWorkflow }) => (
 const headlineOf = (workflows: readonly OperatorWorkflow[]): string => {
   const offered = workflows.filter(({ active }) => active).length
   if (offered === 0) return 'Nothing is offered. Buyers can only order in their own words.'
-  return `${counted(offered, 'workflow is', 'workflows are')} offered to every agent.`
+  return `${pluralize(offered, 'workflow is', 'workflows are')} offered to every agent.`
 }
 
-const ListView = ({ loaded }: { loaded: Loaded<Workflows> }) => {
+const ListView = ({ loaded }: { loaded: QueryState<Workflows> }) => {
   const workflows = loaded.value?.workflows
   return (
     <>
@@ -55,8 +55,8 @@ const ListView = ({ loaded }: { loaded: Loaded<Workflows> }) => {
       <p class="lead muted" role="status">
         {workflows ? headlineOf(workflows) : ' '}
       </p>
-      {loaded.trouble ? <TroubleNote trouble={loaded.trouble} onRetry={loaded.again} /> : null}
-      {workflows === undefined && loaded.slow ? <Bones /> : null}
+      {loaded.error ? <ErrorNote trouble={loaded.error} onRetry={loaded.refetch} /> : null}
+      {workflows === undefined && loaded.slow ? <Skeleton /> : null}
       {workflows ? (
         <>
           <p class="acts below">
@@ -75,7 +75,7 @@ const ListView = ({ loaded }: { loaded: Loaded<Workflows> }) => {
   )
 }
 
-const OneView = ({ api, loaded, id }: { api: Api; loaded: Loaded<Workflows>; id: string }) => {
+const WorkflowView = ({ api, loaded, id }: { api: Api; loaded: QueryState<Workflows>; id: string }) => {
   const workflow = loaded.value?.workflows.find(({ workflowId }) => workflowId === id)
   const isNew = id === 'new'
   return (
@@ -83,8 +83,8 @@ const OneView = ({ api, loaded, id }: { api: Api; loaded: Loaded<Workflows>; id:
       <p class="small">
         <a href={hrefOf(['workflows'])}>All workflows</a>
       </p>
-      {loaded.trouble ? <TroubleNote trouble={loaded.trouble} onRetry={loaded.again} /> : null}
-      {!loaded.value && loaded.slow ? <Bones /> : null}
+      {loaded.error ? <ErrorNote trouble={loaded.error} onRetry={loaded.refetch} /> : null}
+      {!loaded.value && loaded.slow ? <Skeleton /> : null}
       {isNew || workflow ? (
         <>
           <h1>{workflow?.title ?? 'A new workflow'}</h1>
@@ -100,7 +100,7 @@ const OneView = ({ api, loaded, id }: { api: Api; loaded: Loaded<Workflows>; id:
               'Say what people do, what they see and what they are asked.'
             )}
           </p>
-          <Editor api={api} workflow={workflow} onChanged={loaded.again} />
+          <WorkflowEditor api={api} workflow={workflow} onChanged={loaded.refetch} />
         </>
       ) : null}
       {loaded.value && !isNew && !workflow ? <p class="lead">There is no workflow with this id.</p> : null}
@@ -110,10 +110,10 @@ const OneView = ({ api, loaded, id }: { api: Api; loaded: Loaded<Workflows>; id:
 
 /** Page "Workflows": what is offered, or one of them to change. */
 export const WorkflowsPage = ({ api, rest }: { api: Api; rest: readonly string[] }) => {
-  const loaded = useLoaded(() => api.call<Workflows>('GET', '/operator/workflows'), 'workflows')
+  const loaded = useQuery(() => api.call<Workflows>('GET', '/operator/workflows'), 'workflows')
   return rest[0] === undefined ? (
     <ListView loaded={loaded} />
   ) : (
-    <OneView key={rest[0]} api={api} loaded={loaded} id={rest[0]} />
+    <WorkflowView key={rest[0]} api={api} loaded={loaded} id={rest[0]} />
   )
 }

@@ -1,27 +1,27 @@
 import type { OperatorWorkflow } from '@pohf/protocol'
 import { useState } from 'preact/hooks'
-import { useAct } from '../../shared/api/use-action.ts'
+import { useAction } from '../../shared/api/use-action.ts'
 import type { Api } from '../../shared/api/client.ts'
-import { itemHintOf, itemsOf, usdOf } from '../../shared/orders/messages.ts'
-import { Outcome } from '../../shared/design/components.tsx'
-import { AreaField, NumberField, SelectField } from '../fields.tsx'
+import { itemsHint, parseItems, formatUsd } from '../../shared/orders/messages.ts'
+import { ActionResult } from '../../shared/design/components.tsx'
+import { TextAreaField, NumberField, SelectField } from '../fields.tsx'
 
-type Produced = { readonly orderId: string; readonly quantity: number; readonly costUsd: number }
+type ProduceResult = { readonly orderId: string; readonly quantity: number; readonly costUsd: number }
 
 /** Has units made at the operator's cost, to be sold from stock. */
-export const Produce = (given: { api: Api; workflow: OperatorWorkflow; onChanged: () => void }) => {
+export const ProduceForm = (given: { api: Api; workflow: OperatorWorkflow; onChanged: () => void }) => {
   const { api, workflow } = given
   const [mode, setMode] = useState('test')
   const [quantity, setQuantity] = useState('1')
   const [items, setItems] = useState('')
-  const [produced, setProduced] = useState<Produced>()
-  const acting = useAct(given.onChanged)
-  const sent = itemsOf(items, workflow.inputForm)
+  const [produced, setProduced] = useState<ProduceResult>()
+  const acting = useAction(given.onChanged)
+  const sent = parseItems(items, workflow.inputForm)
   const submit = async (event: Event) => {
     event.preventDefault()
-    await acting.act('People can take them now.', async () =>
+    await acting.run('People can take them now.', async () =>
       setProduced(
-        await api.call<Produced>('POST', '/operator/work/produce', {
+        await api.call<ProduceResult>('POST', '/operator/work/produce', {
           workflowId: workflow.workflowId,
           mode,
           quantity: Number(quantity),
@@ -60,19 +60,19 @@ export const Produce = (given: { api: Api; workflow: OperatorWorkflow; onChanged
             onValue={setQuantity}
           />
         </div>
-        <AreaField
+        <TextAreaField
           id="produce-items"
           label="Items"
-          hint={`one on each line. ${itemHintOf(workflow.inputForm)}`}
+          hint={`one on each line. ${itemsHint(workflow.inputForm)}`}
           required={workflow.inputForm.some((field) => field.required)}
           value={items}
           onValue={setItems}
         />
-        <Outcome said={acting.said} trouble={acting.trouble} />
-        {produced && acting.said !== '' ? (
+        <ActionResult said={acting.message} trouble={acting.error} />
+        {produced && acting.message !== '' ? (
           <p class="small">
-            <code>{produced.orderId}</code>: {produced.quantity} units, {usdOf(produced.costUsd)} to people at
-            most.
+            <code>{produced.orderId}</code>: {produced.quantity} units, {formatUsd(produced.costUsd)} to
+            people at most.
           </p>
         ) : null}
         <p>

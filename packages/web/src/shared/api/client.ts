@@ -1,5 +1,5 @@
 /** What a call came to when it was not answered as asked. */
-export type Trouble = {
+export type ApiError = {
   readonly code: string
   readonly message: string
   readonly details: readonly string[]
@@ -14,29 +14,29 @@ export type Api = {
   readonly text: (path: string) => Promise<string>
 }
 
-class CallFailed extends Error {
-  readonly trouble: Trouble
-  constructor(trouble: Trouble) {
+class ApiCallError extends Error {
+  readonly apiError: ApiError
+  constructor(trouble: ApiError) {
     super(trouble.message)
-    this.trouble = trouble
+    this.apiError = trouble
   }
 }
 
-type Refused = {
+type ErrorResponse = {
   readonly error?: string
   readonly message?: string
   readonly requestId?: string
   readonly details?: readonly { readonly path: string; readonly message: string }[]
 }
 
-const unreachable: Trouble = {
+const unreachableError: ApiError = {
   code: 'unreachable',
   message: 'The service did not answer. Is it running, and are you online?',
   details: [],
   requestId: undefined,
 }
 
-const troubleIn = (answer: Refused | undefined): Trouble =>
+const errorFromResponse = (answer: ErrorResponse | undefined): ApiError =>
   answer
     ? {
         code: answer.error ?? 'unknown',
@@ -44,15 +44,15 @@ const troubleIn = (answer: Refused | undefined): Trouble =>
         details: (answer.details ?? []).map((detail) => `${detail.path}: ${detail.message}`),
         requestId: answer.requestId,
       }
-    : unreachable
+    : unreachableError
 
 const modeOf = (key: string): Api['mode'] => {
   if (key.startsWith('svc_op_')) return 'operator'
   return key.startsWith('svc_test_') ? 'test' : 'live'
 }
 
-export const makeApi = (key: string, onBadKey: (trouble: Trouble) => void): Api => {
-  const ask = async <T>(
+export const makeApi = (key: string, onBadKey: (trouble: ApiError) => void): Api => {
+  const request = async <T>(
     method: string,
     path: string,
     body: unknown,
@@ -69,23 +69,25 @@ export const makeApi = (key: string, onBadKey: (trouble: Trouble) => void): Api 
     if (response?.ok) {
       const answer = await read(response).catch(() => undefined)
       if (answer !== undefined) return answer
-      throw new CallFailed(unreachable)
+      throw new ApiCallError(unreachableError)
     }
-    const trouble = troubleIn((await response?.json().catch(() => undefined)) as Refused | undefined)
+    const trouble = errorFromResponse(
+      (await response?.json().catch(() => undefined)) as ErrorResponse | undefined,
+    )
     if (response?.status === 401) onBadKey(trouble)
-    throw new CallFailed(trouble)
+    throw new ApiCallError(trouble)
   }
   return {
     mode: modeOf(key),
     call: <T>(method: string, path: string, body?: unknown) =>
-      ask(method, path, body, (response) => response.json() as Promise<T>),
-    text: (path) => ask('GET', path, undefined, (response) => response.text()),
+      request(method, path, body, (response) => response.json() as Promise<T>),
+    text: (path) => request('GET', path, undefined, (response) => response.text()),
   }
 }
 
-export const troubleOf = (error: unknown): Trouble =>
-  error instanceof CallFailed
-    ? error.trouble
+export const toApiError = (error: unknown): ApiError =>
+  error instanceof ApiCallError
+    ? error.apiError
     : {
         code: 'page',
         message: `This page failed: ${error instanceof Error ? error.message : String(error)}`,

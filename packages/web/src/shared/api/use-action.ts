@@ -1,20 +1,20 @@
 import { useState } from 'preact/hooks'
-import { troubleOf, type Trouble } from './client.ts'
+import { toApiError, type ApiError } from './client.ts'
 
-export type Acting = {
+export type Action = {
   readonly busy: boolean
   /** What came of the last act, in words; empty while there is nothing to tell. */
-  readonly said: string
-  readonly trouble: Trouble | undefined
+  readonly message: string
+  readonly error: ApiError | undefined
   /** Does one thing and tells how it went. True if it was done. */
-  readonly act: (words: string, work: () => Promise<unknown>) => Promise<boolean>
+  readonly run: (words: string, work: () => Promise<unknown>) => Promise<boolean>
 }
 
 /** Doing something that the service may refuse: one thing at a time, and its outcome in words. */
-export const useAct = (onDone: () => void): Acting => {
+export const useAction = (onDone: () => void): Action => {
   const [busy, setBusy] = useState(false)
   const [said, setSaid] = useState('')
-  const [trouble, setTrouble] = useState<Trouble>()
+  const [trouble, setTrouble] = useState<ApiError>()
   const act = async (words: string, work: () => Promise<unknown>): Promise<boolean> => {
     setBusy(true)
     setTrouble(undefined)
@@ -24,7 +24,7 @@ export const useAct = (onDone: () => void): Acting => {
       setSaid(words)
       return true
     } catch (error) {
-      setTrouble(troubleOf(error))
+      setTrouble(toApiError(error))
       return false
     } finally {
       setBusy(false)
@@ -32,5 +32,5 @@ export const useAct = (onDone: () => void): Acting => {
       onDone()
     }
   }
-  return { busy, said, trouble, act }
+  return { busy, message: said, error: trouble, run: act }
 }

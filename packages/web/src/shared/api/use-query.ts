@@ -1,20 +1,20 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { troubleOf, type Trouble } from './client.ts'
+import { toApiError, type ApiError } from './client.ts'
 
-export type Loaded<T> = {
+export type QueryState<T> = {
   /** The last answer; it stays while a newer one is fetched. */
   readonly value: T | undefined
-  readonly trouble: Trouble | undefined
+  readonly error: ApiError | undefined
   /** Nothing has come for 300 ms: time to show that something is awaited. */
   readonly slow: boolean
-  readonly again: () => void
+  readonly refetch: () => void
 }
 
 const refreshMs = 4_000
 
 /** Fetches, and fetches again every few seconds while the page is looked at. */
-export const useLoaded = <T>(fetchIt: () => Promise<T>, key: string): Loaded<T> => {
-  const [state, setState] = useState<{ key: string; value?: T; trouble?: Trouble; slow: boolean }>({
+export const useQuery = <T>(fetchIt: () => Promise<T>, key: string): QueryState<T> => {
+  const [state, setState] = useState<{ key: string; value?: T; trouble?: ApiError; slow: boolean }>({
     key,
     slow: false,
   })
@@ -33,7 +33,7 @@ export const useLoaded = <T>(fetchIt: () => Promise<T>, key: string): Loaded<T> 
           setState((now) => ({
             key,
             ...(now.key === key && now.value !== undefined ? { value: now.value } : {}),
-            trouble: troubleOf(error),
+            trouble: toApiError(error),
             slow: false,
           })),
       )
@@ -53,8 +53,8 @@ export const useLoaded = <T>(fetchIt: () => Promise<T>, key: string): Loaded<T> 
   const mine = state.key === key ? state : { slow: false }
   return {
     value: 'value' in mine ? mine.value : undefined,
-    trouble: 'trouble' in mine ? mine.trouble : undefined,
+    error: 'trouble' in mine ? mine.trouble : undefined,
     slow: mine.slow,
-    again: load,
+    refetch: load,
   }
 }

@@ -1,12 +1,12 @@
 import type { Claims, CredentialKind } from '@pohf/verify'
-import { span } from '../design/duration.ts'
+import { formatDuration } from '../design/duration.ts'
 
-export const ago = (seconds: number): string => (seconds < 5 ? 'just now' : `${span(seconds)} ago`)
+export const ago = (seconds: number): string => (seconds < 5 ? 'just now' : `${formatDuration(seconds)} ago`)
 
 export const dateOf = (seconds: number): string =>
   `${new Date(seconds * 1_000).toISOString().slice(0, 19).replace('T', ' ')} UTC`
 
-const deeds: Readonly<Record<CredentialKind, string>> = {
+const kindStatements: Readonly<Record<CredentialKind, string>> = {
   view: 'A person looked at this',
   work: 'A person did this work',
   presence: 'A person was there',
@@ -15,21 +15,21 @@ const deeds: Readonly<Record<CredentialKind, string>> = {
   purchase: 'A person did this paid work',
 }
 /** The one sentence that says what is so. */
-export const deedOf = (claims: Claims, nowSeconds: number): string =>
-  `${deeds[claims.kind]}, ${ago(nowSeconds - claims.event_at)}.`
+export const kindStatement = (claims: Claims, nowSeconds: number): string =>
+  `${kindStatements[claims.kind]}, ${ago(nowSeconds - claims.event_at)}.`
 
-const bases: Readonly<Record<Claims['assurance'], string>> = {
+const assuranceTexts: Readonly<Record<Claims['assurance'], string>> = {
   low: 'No device and no enrolled member stands behind it, so a determined forger could still have made it.',
   substantial: 'An enrolled member with a passkey, or a device that proved what it is, stands behind it.',
   high: 'Hardware that proved what it is together with a good history, or a proof from elsewhere, stands behind it.',
 }
 /** What it rests on, in a sentence or two. */
-export const basisOf = (claims: Claims): string =>
+export const assuranceText = (claims: Claims): string =>
   [
     claims.quality === undefined
       ? 'Attention was not measured.'
       : `Attention was scored ${decimals(claims.quality)} of 1, from the behaviour in this one session.`,
-    bases[claims.assurance],
+    assuranceTexts[claims.assurance],
   ].join(' ')
 
 /** Two decimals without the zero before the point, as everywhere in the house. */

@@ -8,8 +8,8 @@ import {
   type Result,
 } from '@pohf/verify'
 import type { SealState } from '../design/seal.tsx'
-import { span } from '../design/duration.ts'
-import { ago, basisOf, dateOf, deedOf } from './messages.ts'
+import { formatDuration } from '../design/duration.ts'
+import { ago, assuranceText, dateOf, kindStatement } from './messages.ts'
 
 type Tone = 'ok' | 'warn' | 'stop' | 'test'
 /** What the page shows for a result. `claims` only where the issuer's signature is good. */
@@ -23,9 +23,9 @@ export type Outcome = {
   readonly mayRetry?: true
 }
 
-type Seen = { readonly jwt: string; readonly issuer: string; readonly nowSeconds: number }
+type VerificationContext = { readonly jwt: string; readonly issuer: string; readonly nowSeconds: number }
 
-const accepted = (claims: Claims, { nowSeconds }: Seen): Outcome =>
+const accepted = (claims: Claims, { nowSeconds }: VerificationContext): Outcome =>
   claims.test
     ? {
         seal: 'test',
@@ -39,15 +39,15 @@ const accepted = (claims: Claims, { nowSeconds }: Seen): Outcome =>
         seal: 'valid',
         tone: 'ok',
         chip: 'Valid',
-        headline: deedOf(claims, nowSeconds),
-        lead: basisOf(claims),
+        headline: kindStatement(claims, nowSeconds),
+        lead: assuranceText(claims),
         claims,
       }
 
 type Refusal = { readonly reason: Reason; readonly message: string; readonly claims: Claims | undefined }
 
 /** Who a token says made it. Not believed; only told. */
-const saidIssuer = (jwt: string): string | undefined => {
+const claimedIssuer = (jwt: string): string | undefined => {
   const issuer = decodeUnverified(jwt)?.['iss']
   return typeof issuer === 'string' ? issuer.slice(0, 120) : undefined
 }
@@ -60,7 +60,7 @@ const forged = (message: string): Outcome => ({
   lead: `${message} Nothing that it says can be believed, so nothing of it is shown.`,
 })
 
-const strange = (issuer: string, said: string): Outcome => ({
+const foreignIssuer = (issuer: string, said: string): Outcome => ({
   seal: 'blank',
   tone: 'warn',
   chip: 'Not from here',
@@ -68,7 +68,7 @@ const strange = (issuer: string, said: string): Outcome => ({
   lead: `The text says that it was issued by ${said}. This page knows only the keys of ${issuer}, and none of them signed it.`,
 })
 
-const notOne = (jwt: string): Outcome => ({
+const notACredential = (jwt: string): Outcome => ({
   seal: 'blank',
   tone: 'warn',
   chip: 'Not a credential',
@@ -88,31 +88,34 @@ const unreachable = (what: string, message: string): Outcome => ({
 })
 
 /** Well signed, and still not to be accepted. */
-const signedYet = (outcome: Omit<Outcome, 'claims'>, claims: Claims | undefined): Outcome =>
+const withClaims = (outcome: Omit<Outcome, 'claims'>, claims: Claims | undefined): Outcome =>
   claims ? { ...outcome, claims } : outcome
 
-const refused = ({ reason, message, claims }: Refusal, { jwt, issuer, nowSeconds }: Seen): Outcome => {
+const refused = (
+  { reason, message, claims }: Refusal,
+  { jwt, issuer, nowSeconds }: VerificationContext,
+): Outcome => {
   switch (reason) {
     case 'malformed':
     case 'too_large':
-      return notOne(jwt)
+      return notACredential(jwt)
     case 'header_refused':
     case 'unknown_key':
     case 'bad_signature': {
-      const said = saidIssuer(jwt)
+      const said = claimedIssuer(jwt)
       const ours = said === undefined || said === issuer || said === `${issuer}/test`
-      return ours ? forged(message) : strange(issuer, said)
+      return ours ? forged(message) : foreignIssuer(issuer, said)
     }
     case 'wrong_issuer':
-      return strange(issuer, saidIssuer(jwt) ?? 'nobody')
+      return foreignIssuer(issuer, claimedIssuer(jwt) ?? 'nobody')
     case 'keys_unavailable':
       return unreachable('list of keys', message)
     case 'status_unavailable':
     case 'status_invalid':
     case 'status_missing':
-      return signedYet(unreachable('status list', message), claims)
+      return withClaims(unreachable('status list', message), claims)
     case 'revoked':
-      return signedYet(
+      return withClaims(
         {
           seal: 'revoked',
           tone: 'stop',
@@ -123,7 +126,7 @@ const refused = ({ reason, message, claims }: Refusal, { jwt, issuer, nowSeconds
         claims,
       )
     case 'suspended':
-      return signedYet(
+      return withClaims(
         {
           seal: 'waiting',
           tone: 'warn',
@@ -134,7 +137,7 @@ const refused = ({ reason, message, claims }: Refusal, { jwt, issuer, nowSeconds
         claims,
       )
     case 'expired':
-      return signedYet(
+      return withClaims(
         {
           seal: 'waiting',
           tone: 'warn',
@@ -145,7 +148,7 @@ const refused = ({ reason, message, claims }: Refusal, { jwt, issuer, nowSeconds
         claims,
       )
     case 'issued_in_future':
-      return signedYet(
+      return withClaims(
         {
           seal: 'waiting',
           tone: 'warn',
@@ -156,7 +159,7 @@ const refused = ({ reason, message, claims }: Refusal, { jwt, issuer, nowSeconds
         claims,
       )
     case 'wrong_challenge':
-      return signedYet(
+      return withClaims(
         {
           seal: 'revoked',
           tone: 'stop',
@@ -186,7 +189,7 @@ const refused = ({ reason, message, claims }: Refusal, { jwt, issuer, nowSeconds
 const signatureIsGood = (checks: readonly Check[]): boolean =>
   checks.some((check) => check.name === 'claims' && check.ok)
 
-export const outcomeOf = (result: Result, seen: Seen): Outcome =>
+export const outcomeOf = (result: Result, seen: VerificationContext): Outcome =>
   result.ok
     ? accepted(result.claims, seen)
     : refused(
@@ -201,7 +204,7 @@ export const outcomeOf = (result: Result, seen: Seen): Outcome =>
         seen,
       )
 
-export type Line = { readonly sign: '✓' | '✗' | '–'; readonly text: string }
+export type CheckLine = { readonly sign: '✓' | '✗' | '–'; readonly text: string }
 
 type Group = {
   readonly label: string
@@ -221,14 +224,18 @@ const groups: readonly Group[] = [
     label: 'Dates',
     names: ['expiry', 'issued'],
     good: (claims, nowSeconds) =>
-      claims ? `Not expired, ${span(Math.max(0, claims.exp - nowSeconds))} left` : 'Not expired',
+      claims ? `Not expired, ${formatDuration(Math.max(0, claims.exp - nowSeconds))} left` : 'Not expired',
   },
   { label: 'Challenge', names: ['challenge'], good: () => 'Your challenge' },
   { label: 'Status', names: ['status'], good: () => 'Not revoked' },
 ]
 
 /** The checks in six plain lines; what came after a failure was not looked at. */
-export const summaryOf = (checks: readonly Check[], claims: Claims | undefined, nowSeconds: number): Line[] =>
+export const summarizeChecks = (
+  checks: readonly Check[],
+  claims: Claims | undefined,
+  nowSeconds: number,
+): CheckLine[] =>
   groups.map(({ label, names, good }) => {
     const found = names.flatMap((name) => checks.find((check) => check.name === name) ?? [])
     const failed = found.find((check) => !check.ok)
@@ -259,7 +266,7 @@ const labels: Readonly<Record<CheckName, string>> = {
 }
 
 /** Every check with its note, also those that were not reached. */
-export const allChecks = (checks: readonly Check[]): Line[] =>
+export const allChecks = (checks: readonly Check[]): CheckLine[] =>
   checkNames.map((name) => {
     const check = checks.find((candidate) => candidate.name === name)
     if (!check) return { sign: '–', text: `${labels[name]}: not reached` }
@@ -267,7 +274,7 @@ export const allChecks = (checks: readonly Check[]): Line[] =>
   })
 
 /** The claims that people ask for, as label and value. */
-export const factsOf = (claims: Claims): readonly (readonly [string, string, 'id' | 'text'])[] => [
+export const claimFacts = (claims: Claims): readonly (readonly [string, string, 'id' | 'text'])[] => [
   ['Credential', claims.jti, 'id'],
   ['Person, as this agent sees them', claims.sub, 'id'],
   ['Made for agent', claims.agent, 'id'],

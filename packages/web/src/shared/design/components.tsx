@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
-import type { Trouble } from '../api/client.ts'
+import type { ApiError } from '../api/client.ts'
 
 /** What went wrong, why, and what next. */
-export const TroubleNote = ({ trouble, onRetry }: { trouble: Trouble; onRetry?: () => void }) => (
+export const ErrorNote = ({ trouble, onRetry }: { trouble: ApiError; onRetry?: () => void }) => (
   <div class="note stop" role="alert">
     <p>
       <b>{trouble.message}</b>
@@ -65,7 +65,7 @@ export const SecretNote = (given: { secret: string; children?: string; onDone: (
   </section>
 )
 
-export const Bones = () => (
+export const Skeleton = () => (
   <div class="card pad bones" aria-hidden="true">
     <div class="bone tall" />
     <div class="bone" />
@@ -74,7 +74,12 @@ export const Bones = () => (
 )
 
 /** A button that asks once more before it does what cannot be undone. */
-export const Sure = (given: { label: string; sure: string; disabled: boolean; onDo: () => void }) => {
+export const ConfirmButton = (given: {
+  label: string
+  sure: string
+  disabled: boolean
+  onDo: () => void
+}) => {
   const [asked, setAsked] = useState(false)
   return (
     <button
@@ -90,7 +95,7 @@ export const Sure = (given: { label: string; sure: string; disabled: boolean; on
 }
 
 /** How the last act went, for eyes and for ears. */
-export const Outcome = ({ said, trouble }: { said: string; trouble: Trouble | undefined }) => (
+export const ActionResult = ({ said, trouble }: { said: string; trouble: ApiError | undefined }) => (
   <>
     <p class="hidden" role="status">
       {said}
@@ -100,6 +105,6 @@ export const Outcome = ({ said, trouble }: { said: string; trouble: Trouble | un
         {said}
       </p>
     )}
-    {trouble ? <TroubleNote trouble={trouble} /> : null}
+    {trouble ? <ErrorNote trouble={trouble} /> : null}
   </>
 )

@@ -42,7 +42,7 @@ export const Drawer = (given: {
 }
 
 /** After an act that takes the thing out of the list: back to the list, where the outcome is told. */
-export const leaveDrawer = (href: string): void => {
+export const closeDrawer = (href: string): void => {
   location.hash = href
   document.querySelector('main')?.focus()
 }

@@ -6,7 +6,7 @@ const units: readonly (readonly [string, number])[] = [
 ]
 
 /** A span in the largest unit that fits: "3 hours". */
-export const span = (seconds: number): string => {
+export const formatDuration = (seconds: number): string => {
   const [unit, size] = units.find(([, length]) => seconds >= length) ?? ['second', 1]
   const count = Math.max(Math.floor(seconds / size), 0)
   return `${count} ${unit}${count === 1 ? '' : 's'}`

@@ -18,7 +18,7 @@ const point = (radius: number, angle: number): string =>
   `${(centre + radius * Math.cos(angle)).toFixed(2)} ${(centre + radius * Math.sin(angle)).toFixed(2)}`
 
 /** Four woven rings whose waves come from the bytes: the same for everyone, different for each id. */
-const weave = (bytes: Uint8Array): { path: string; opacity: number }[] => {
+const rosette = (bytes: Uint8Array): { path: string; opacity: number }[] => {
   const byte = (index: number) => bytes[index % bytes.length] ?? 0
   const between = (index: number, low: number, high: number) =>
     low + ((byte(index) * 256 + byte(index + 7)) / 65_535) * (high - low)
@@ -60,7 +60,7 @@ export const Seal = ({ bytes, state }: { bytes: Uint8Array | undefined; state: S
   <svg class={`seal ${state}`} viewBox={`0 0 ${size} ${size}`} aria-hidden="true">
     {bytes && state !== 'forged' && state !== 'blank' ? (
       <g class="weave" fill="none" stroke="currentColor" stroke-width="0.7">
-        {weave(bytes).map(({ path, opacity }) => (
+        {rosette(bytes).map(({ path, opacity }) => (
           <path key={path} d={path} opacity={opacity} />
         ))}
         <path d={rimPath} stroke-width="0.8" opacity="0.7" />

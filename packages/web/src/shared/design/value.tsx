@@ -1,20 +1,20 @@
 /** One value in a line of its own, or undefined where it has parts that want to be seen one by one. */
-const lineOf = (value: unknown): string | undefined => {
+const oneLineText = (value: unknown): string | undefined => {
   if (value === null || value === undefined) return '–'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (typeof value === 'string') return value
   if (typeof value === 'number') return String(value)
   if (!Array.isArray(value)) return undefined
-  const parts = value.map((part) => (Array.isArray(part) ? undefined : lineOf(part)))
+  const parts = value.map((part) => (Array.isArray(part) ? undefined : oneLineText(part)))
   return parts.every((part) => part !== undefined) ? parts.join(', ') || 'none' : undefined
 }
 
 /** A value in a few words, for a cell of a table. */
-export const shortOf = (value: unknown): string => {
+export const shortText = (value: unknown): string => {
   const whole =
-    lineOf(value) ??
+    oneLineText(value) ??
     Object.values(value as object)
-      .map((part) => lineOf(part) ?? '…')
+      .map((part) => oneLineText(part) ?? '…')
       .join(' · ')
   return whole.length > 80 ? `${whole.slice(0, 79)}…` : whole
 }
@@ -35,7 +35,7 @@ const labelOf = (name: string): string => {
 }
 
 type Field = { readonly name: string; readonly label: string }
-type Given = {
+type ValueProps = {
   readonly value: unknown
   readonly label: string
   /** The form it was filled in by, where it is known: its words, and its order. */
@@ -43,7 +43,7 @@ type Given = {
 }
 
 /** The parts in the order of the form; what the form does not name follows. */
-const ordered = (value: object, fields: readonly Field[]): [string, unknown][] => {
+const inFormOrder = (value: object, fields: readonly Field[]): [string, unknown][] => {
   const place = new Map(fields.map(({ name }, index) => [name, index]))
   return Object.entries(value).toSorted(
     ([a], [b]) => (place.get(a) ?? fields.length) - (place.get(b) ?? fields.length),
@@ -51,11 +51,13 @@ const ordered = (value: object, fields: readonly Field[]): [string, unknown][] =
 }
 
 /** Whatever somebody sent or answered. Text by others is only ever text. */
-export const Value = ({ value, label, fields = [] }: Given) => {
-  const line = lineOf(value)
+export const Value = ({ value, label, fields = [] }: ValueProps) => {
+  const line = oneLineText(value)
   if (line !== undefined) return <Line text={line} />
   const labels = new Map(fields.map((field) => [field.name, field.label]))
-  const entries = ordered(value as object, fields).map(([name, part]) => [name, lineOf(part)] as const)
+  const entries = inFormOrder(value as object, fields).map(
+    ([name, part]) => [name, oneLineText(part)] as const,
+  )
   if (Array.isArray(value) || entries.length > 30 || entries.some(([, part]) => part === undefined))
     return (
       <pre tabIndex={0} aria-label={label}>

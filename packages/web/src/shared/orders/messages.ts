@@ -1,14 +1,14 @@
 import type { InputForm, Order, OrderState, OrderUnit, RejectReason, UnitState } from '@pohf/protocol'
-import { ahead, ago, counted } from '../design/time.ts'
+import { timeUntil, timeAgo, pluralize } from '../design/time.ts'
 
 /** The way of an order. What left it stands aside. */
 export const stages = ['created', 'funded', 'in_progress', 'delivered', 'completed'] as const
 export type Stage = (typeof stages)[number]
 export const isStage = (state: OrderState): state is Stage => (stages as readonly string[]).includes(state)
 
-type Word = { readonly word: string; readonly tone: '' | 'ok' | 'warn' | 'stop' }
+type StatusLabel = { readonly word: string; readonly tone: '' | 'ok' | 'warn' | 'stop' }
 
-export const orderWords: Readonly<Record<OrderState, Word>> = {
+export const orderStatusLabels: Readonly<Record<OrderState, StatusLabel>> = {
   created: { word: 'to pay', tone: 'warn' },
   funded: { word: 'funded', tone: '' },
   in_progress: { word: 'in progress', tone: '' },
@@ -25,7 +25,7 @@ export const stageNames: Readonly<Record<Stage, string>> = {
   delivered: 'Delivered',
   completed: 'Completed',
 }
-export const unitWords: Readonly<Record<UnitState, Word>> = {
+export const unitStatusLabels: Readonly<Record<UnitState, StatusLabel>> = {
   open: { word: 'waits for a person', tone: '' },
   claimed: { word: 'a person is at it', tone: '' },
   delivered: { word: 'to review', tone: 'warn' },
@@ -35,35 +35,36 @@ export const unitWords: Readonly<Record<UnitState, Word>> = {
   refused: { word: 'refused', tone: 'stop' },
   cancelled: { word: 'cancelled', tone: '' },
 }
-export const reasonWords: Readonly<Record<RejectReason, string>> = {
+export const rejectReasonLabels: Readonly<Record<RejectReason, string>> = {
   wrong_answer: 'The answer is wrong',
   instructions_not_followed: 'The instructions were not followed',
   incomplete: 'Something is missing',
   low_effort: 'It was done without care',
   other: 'Something else',
 }
-export const reasonOf = (code: string): string => new Map(Object.entries(reasonWords)).get(code) ?? code
+export const rejectReasonText = (code: string): string =>
+  new Map(Object.entries(rejectReasonLabels)).get(code) ?? code
 
 const money = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD', maximumFractionDigits: 6 })
-export const usdOf = (amount: number): string => money.format(amount)
+export const formatUsd = (amount: number): string => money.format(amount)
 
 /** Units of an order in these states. */
 export const countIn = (order: Order, ...states: readonly UnitState[]): number =>
   states.reduce((sum, state) => sum + (order.units[state] ?? 0), 0)
 
 /** Units about which nothing more will change. */
-const countDone = (order: Order): number => countIn(order, 'accepted', 'refused', 'cancelled')
+const countFinished = (order: Order): number => countIn(order, 'accepted', 'refused', 'cancelled')
 
 /** The first line of the list: what waits for whoever reads it. */
-export const headlineOf = (orders: readonly Order[]): string => {
+export const ordersHeadline = (orders: readonly Order[]): string => {
   if (orders.length === 0) return 'Nothing is ordered yet.'
   const unpaid = orders.filter(({ status }) => status === 'created').length
   const review = orders.reduce((sum, order) => sum + countIn(order, 'delivered'), 0)
   const running = orders.filter(({ status }) => status === 'funded' || status === 'in_progress').length
   const parts = [
-    ...(review > 0 ? [`${counted(review, 'unit waits', 'units wait')} for your yes or no`] : []),
-    ...(unpaid > 0 ? [`${counted(unpaid, 'order waits', 'orders wait')} for payment`] : []),
-    ...(running > 0 ? [`people are at ${counted(running, 'order')}`] : []),
+    ...(review > 0 ? [`${pluralize(review, 'unit waits', 'units wait')} for your yes or no`] : []),
+    ...(unpaid > 0 ? [`${pluralize(unpaid, 'order waits', 'orders wait')} for payment`] : []),
+    ...(running > 0 ? [`people are at ${pluralize(running, 'order')}`] : []),
   ]
   return parts.length === 0 ? 'Nothing waits for you.' : `${sentence(parts)}.`
 }
@@ -73,51 +74,51 @@ const sentence = (parts: readonly string[]): string => {
 }
 
 /** What an order's state means, and what next. */
-export const stateOf = (order: Order, now: number): string => {
+export const orderStatusText = (order: Order, now: number): string => {
   const review = countIn(order, 'delivered')
   switch (order.status) {
     case 'created':
-      return `Nothing happens before it is paid: ${usdOf(order.totalUsd)}, ${within(order.expiresAt, now)}.`
+      return `Nothing happens before it is paid: ${formatUsd(order.totalUsd)}, ${deadlineText(order.expiresAt, now)}.`
     case 'funded':
       return order.waitsForOperator
         ? 'It is paid. An operator must accept its price before people start.'
-        : `It is paid. ${counted(countIn(order, 'open'), 'unit waits', 'units wait')} for a person.`
+        : `It is paid. ${pluralize(countIn(order, 'open'), 'unit waits', 'units wait')} for a person.`
     case 'in_progress':
-      return `${countDone(order) + review} of ${counted(order.quantity, 'unit')} came back. ${review > 0 ? `${counted(review, 'waits', 'wait')} for your yes or no.` : 'People are at the rest.'}`
+      return `${countFinished(order) + review} of ${pluralize(order.quantity, 'unit')} came back. ${review > 0 ? `${pluralize(review, 'waits', 'wait')} for your yes or no.` : 'People are at the rest.'}`
     case 'delivered':
       return review > 0
-        ? `Everything came back. ${counted(review, 'unit waits', 'units wait')} for your yes or no; silence counts as a yes.`
+        ? `Everything came back. ${pluralize(review, 'unit waits', 'units wait')} for your yes or no; silence counts as a yes.`
         : 'Everything came back. What you rejected may still be appealed.'
     case 'completed':
       return `All is decided: ${countIn(order, 'accepted')} accepted, ${countIn(order, 'refused')} refused, ${countIn(order, 'cancelled')} cancelled.`
     case 'cancelled':
-      return cancelledOf(order)
+      return cancelledText(order)
     case 'refunded':
-      return `It ended early, and ${usdOf(order.escrow.returnedUsd)} went back.`
+      return `It ended early, and ${formatUsd(order.escrow.returnedUsd)} went back.`
     case 'expired':
       return `Nobody paid until ${order.expiresAt.slice(0, 10)}, so it ended. Order again if you still want it.`
   }
 }
 
-const cancelledOf = (order: Order): string => {
+const cancelledText = (order: Order): string => {
   if (order.fundedAt === null) return 'It was cancelled before anything was paid.'
   const left = countIn(order, 'claimed', 'delivered', 'rejected', 'appealed')
-  return `It was cancelled, and ${usdOf(order.escrow.returnedUsd)} went back.${left > 0 ? ` ${counted(left, 'unit', 'units')} that people had begun ${left === 1 ? 'goes' : 'go'} on.` : ''}`
+  return `It was cancelled, and ${formatUsd(order.escrow.returnedUsd)} went back.${left > 0 ? ` ${pluralize(left, 'unit', 'units')} that people had begun ${left === 1 ? 'goes' : 'go'} on.` : ''}`
 }
 
 /** What a unit's state means, and what next. */
-export const unitSentence = (unit: OrderUnit, now: number): string => {
+export const unitStatusText = (unit: OrderUnit, now: number): string => {
   switch (unit.status) {
     case 'open':
       return 'It waits for a person to take it.'
     case 'claimed':
       return 'A person works on it now. If it is not handed in, it goes to somebody else.'
     case 'delivered':
-      return `Delivered ${unit.deliveredAt ? ago(unit.deliveredAt, now) : ''}. Say yes or no ${unit.reviewUntil ? within(unit.reviewUntil, now) : ''}; then it counts as accepted.`
+      return `Delivered ${unit.deliveredAt ? timeAgo(unit.deliveredAt, now) : ''}. Say yes or no ${unit.reviewUntil ? deadlineText(unit.reviewUntil, now) : ''}; then it counts as accepted.`
     case 'accepted':
       return 'You have the answer, and the person is paid.'
     case 'rejected':
-      return `You said no. The person may appeal ${unit.appealUntil ? within(unit.appealUntil, now) : ''}; then the money goes back to you.`
+      return `You said no. The person may appeal ${unit.appealUntil ? deadlineText(unit.appealUntil, now) : ''}; then the money goes back to you.`
     case 'appealed':
       return 'You said no, and the person asks for another look. An operator decides.'
     case 'refused':
@@ -127,8 +128,8 @@ export const unitSentence = (unit: OrderUnit, now: number): string => {
   }
 }
 /** A deadline as room that is left: "within 2 days". */
-const within = (at: string, now: number): string => {
-  const text = ahead(at, now)
+const deadlineText = (at: string, now: number): string => {
+  const text = timeUntil(at, now)
   return text === 'now' ? 'at once' : text.replace(/^in /, 'within ')
 }
 
@@ -136,14 +137,14 @@ const within = (at: string, now: number): string => {
  * What somebody typed or pasted as items, a line each. A line of JSON is taken as it is. Any other line is one value for
  * each field of the form, with tabs between, as spreadsheets copy them; without a form it is plain text.
  */
-export const itemsOf = (text: string, form: InputForm | undefined): unknown[] =>
+export const parseItems = (text: string, form: InputForm | undefined): unknown[] =>
   text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '')
-    .map((line) => parsed(line) ?? shaped(line, form))
+    .map((line) => parseJsonLine(line) ?? parseFormLine(line, form))
 
-const parsed = (line: string): unknown => {
+const parseJsonLine = (line: string): unknown => {
   if (!/^[[{"]/.test(line)) return undefined
   try {
     return JSON.parse(line) as unknown
@@ -151,7 +152,7 @@ const parsed = (line: string): unknown => {
     return undefined
   }
 }
-const shaped = (line: string, form: InputForm | undefined): unknown => {
+const parseFormLine = (line: string, form: InputForm | undefined): unknown => {
   if (form === undefined || form.length === 0) return line
   const parts = form.length === 1 ? [line] : line.split('\t')
   return Object.fromEntries(
@@ -163,7 +164,7 @@ const shaped = (line: string, form: InputForm | undefined): unknown => {
 }
 
 /** What a line of items looks like for a form. */
-export const itemHintOf = (form: InputForm | undefined): string => {
+export const itemsHint = (form: InputForm | undefined): string => {
   if (form === undefined || form.length === 0) return 'A text, a link or JSON.'
   const names = form.map(({ label }) => label)
   return form.length === 1 ? `${names[0]}.` : `${names.join(', then ')}, with a tab between.`

@@ -37,9 +37,9 @@ const en = {
     unanswered: 'no answer',
   } satisfies Record<Question['result'], string>,
 }
-export type ReplayWords = typeof en
+export type ReplayMessages = typeof en
 
-const de: ReplayWords = {
+const de: ReplayMessages = {
   locale: 'de',
   play: 'Abspielen',
   pause: 'Anhalten',
@@ -76,7 +76,7 @@ const de: ReplayWords = {
   },
 }
 
-export const replayWords = { en, de } as const
+export const replayMessages = { en, de } as const
 
 export const fill = (text: string, values: Readonly<Record<string, string | number>>): string =>
   text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))

@@ -6,7 +6,7 @@ import {
   type TelemetryOpening,
 } from '@pohf/verify'
 import type { TelemetryRecord } from '@pohf/protocol/telemetry'
-import { storyOf, type Story } from './timeline.ts'
+import { buildTimeline, type SessionTimeline } from './timeline.ts'
 
 type Recording = {
   readonly sessionId: string
@@ -18,8 +18,8 @@ type Recording = {
 export type RecordingPage = Recording & { readonly nextFrom: number | null }
 export type OpenedRecording = {
   readonly recording: Recording
-  readonly whole: CheckChunksResult
-  readonly story: Story
+  readonly verification: CheckChunksResult
+  readonly timeline: SessionTimeline
 }
 
 /** A session has at most 2,000 chunks, a hundred on a page. */
@@ -43,7 +43,7 @@ export const openRecording = async (
   const recording = { sessionId, telemetry, opening, chunks }
   const whole = await checkChunks(recording)
   if (!whole.ok) throw new Error(`Chunk ${whole.seq} does not hold: ${whole.message}`)
-  const story = storyOf(whole.records as readonly TelemetryRecord[])
+  const story = buildTimeline(whole.records as readonly TelemetryRecord[])
   if (!story) throw new Error('This recording is in a form that this page does not know.')
-  return { recording, whole, story }
+  return { recording, verification: whole, timeline: story }
 }

@@ -1,20 +1,25 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import type { Point, Story } from './timeline.ts'
-import { fill, type ReplayWords } from './messages.ts'
+import type { Point, SessionTimeline } from './timeline.ts'
+import { fill, type ReplayMessages } from './messages.ts'
 
 /** The last so many milliseconds are drawn strongly, like a comet's tail. */
 const tailMs = 700
 const speeds = [0.5, 1, 2, 4] as const
 /** Who wants no motion sees whole seconds, one after the other. */
-const calmStepMs = 1_000
+const reducedMotionStepMs = 1_000
 
-const wantsCalm = (): boolean => matchMedia('(prefers-reduced-motion: reduce)').matches
-const windowOf = ({ environment }: Story) => ({
+const prefersReducedMotion = (): boolean => matchMedia('(prefers-reduced-motion: reduce)').matches
+const windowOf = ({ environment }: SessionTimeline) => ({
   width: environment?.width || 1_280,
   height: environment?.height || 720,
 })
 
-const paint = (canvas: HTMLCanvasElement, story: Story, points: readonly Point[], t: number): void => {
+const paint = (
+  canvas: HTMLCanvasElement,
+  story: SessionTimeline,
+  points: readonly Point[],
+  t: number,
+): void => {
   const context = canvas.getContext('2d')
   if (!context) return
   const ratio = devicePixelRatio || 1
@@ -49,7 +54,7 @@ const paint = (canvas: HTMLCanvasElement, story: Story, points: readonly Point[]
   }
   stroke(0, Infinity, 1, '--line')
   stroke(0, t, 1.5, '--ink-3')
-  if (!wantsCalm()) stroke(t - tailMs, t, 2.5, '--plot-2')
+  if (!prefersReducedMotion()) stroke(t - tailMs, t, 2.5, '--plot-2')
   for (const press of story.presses) if (press.t <= t) disc(press, 5, '--ink-3', false)
   const here = points.findLast((point) => point.t <= t)
   if (here) disc(here, 4, '--plot-2', true)
@@ -65,42 +70,42 @@ const paint = (canvas: HTMLCanvasElement, story: Story, points: readonly Point[]
 }
 
 /** Moves time on while it plays; gives how to begin and to hold. */
-const usePlaying = (story: Story, t: number, onTime: (t: number) => void) => {
+const usePlayback = (story: SessionTimeline, t: number, onTime: (t: number) => void) => {
   const [playing, setPlaying] = useState(false)
   const [speed, setSpeed] = useState<number>(1)
   const now = useRef(t)
   now.current = t
   useEffect(() => {
     if (!playing) return undefined
-    const isCalm = wantsCalm()
+    const isCalm = prefersReducedMotion()
     let last = performance.now()
     let at = now.current
     let frame = requestAnimationFrame(function step(stamp) {
       at += (stamp - last) * speed
       last = stamp
-      const shown = isCalm ? Math.floor(at / calmStepMs) * calmStepMs : at
-      if (at >= story.ms) onTime(story.ms)
+      const shown = isCalm ? Math.floor(at / reducedMotionStepMs) * reducedMotionStepMs : at
+      if (at >= story.durationMs) onTime(story.durationMs)
       else if (shown > now.current) onTime(shown)
-      if (at < story.ms) frame = requestAnimationFrame(step)
+      if (at < story.durationMs) frame = requestAnimationFrame(step)
       else setPlaying(false)
     })
     return () => cancelAnimationFrame(frame)
   }, [playing, speed, story, onTime])
   const toggle = () => {
-    if (!playing && t >= story.ms) onTime(0)
+    if (!playing && t >= story.durationMs) onTime(0)
     setPlaying(!playing)
   }
   return { playing, hold: () => setPlaying(false), toggle, speed, setSpeed }
 }
 
-type Given = {
-  readonly story: Story
-  readonly words: ReplayWords
+type PlayerProps = {
+  readonly story: SessionTimeline
+  readonly words: ReplayMessages
   readonly t: number
   readonly onTime: (t: number) => void
 }
 
-const Picture = ({ story, words, t }: Omit<Given, 'onTime'>) => {
+const PointerCanvas = ({ story, words, t }: Omit<PlayerProps, 'onTime'>) => {
   const canvas = useRef<HTMLCanvasElement>(null)
   const points = useMemo(() => story.path.flat(), [story])
   const now = useRef(t)
@@ -134,13 +139,13 @@ const Picture = ({ story, words, t }: Omit<Given, 'onTime'>) => {
 }
 
 /** The window of the visit with the pointer's path in it, and what plays it. */
-export const Film = ({ story, words, t, onTime }: Given) => {
-  const { playing, hold, toggle, speed, setSpeed } = usePlaying(story, t, onTime)
+export const Player = ({ story, words, t, onTime }: PlayerProps) => {
+  const { playing, hold, toggle, speed, setSpeed } = usePlayback(story, t, onTime)
   const seconds = (ms: number): string =>
     (ms / 1_000).toLocaleString(words.locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 })
   return (
     <>
-      <Picture story={story} words={words} t={t} />
+      <PointerCanvas story={story} words={words} t={t} />
       <div class="player" role="group" aria-label={words.player}>
         <button type="button" class="btn" onClick={toggle}>
           {playing ? words.pause : words.play}
@@ -148,11 +153,11 @@ export const Film = ({ story, words, t, onTime }: Given) => {
         <input
           type="range"
           min={0}
-          max={story.ms}
+          max={story.durationMs}
           step={50}
           value={t}
           aria-label={words.time}
-          aria-valuetext={fill(words.timeValue, { at: seconds(t), of: seconds(story.ms) })}
+          aria-valuetext={fill(words.timeValue, { at: seconds(t), of: seconds(story.durationMs) })}
           onInput={(event) => {
             hold()
             onTime(Number(event.currentTarget.value))
@@ -164,7 +169,7 @@ export const Film = ({ story, words, t, onTime }: Given) => {
           }}
         />
         <span class="num faint">
-          {seconds(t)} / {seconds(story.ms)} s
+          {seconds(t)} / {seconds(story.durationMs)} s
         </span>
         <select
           aria-label={words.speed}

@@ -21,8 +21,8 @@ export type Question = {
 }
 
 /** What a session's records tell, in the order of a film. */
-export type Story = {
-  readonly ms: number
+export type SessionTimeline = {
+  readonly durationMs: number
   readonly environment: TelemetryEnvironment | null
   readonly path: readonly (readonly Point[])[]
   readonly presses: readonly Point[]
@@ -53,7 +53,7 @@ const lastBefore = (points: readonly Point[], t: number): Point | null =>
   points.findLast((point) => point.t <= t + 1) ?? null
 
 /** Undefined where a record holds no chunk of v1. */
-export const storyOf = (records: readonly TelemetryRecord[]): Story | undefined => {
+export const buildTimeline = (records: readonly TelemetryRecord[]): SessionTimeline | undefined => {
   const read: ReadRecord[] = []
   for (const record of records) {
     const chunk = readChunk(record.chunk)
@@ -67,7 +67,7 @@ export const storyOf = (records: readonly TelemetryRecord[]): Story | undefined 
     event.type === 'down' ? [{ t: event.t, x: event.x, y: event.y }] : [],
   )
   return {
-    ms,
+    durationMs: ms,
     environment: read[0]?.chunk.environment ?? null,
     path: runs,
     presses,

@@ -1,21 +1,25 @@
-import type { Question, Span, Story } from './timeline.ts'
-import { fill, type ReplayWords } from './messages.ts'
+import type { Question, Span, SessionTimeline } from './timeline.ts'
+import { fill, type ReplayMessages } from './messages.ts'
 
 const isRight = ({ result }: Question): boolean => result === 'hit'
 
 const spanOf = ({ shownAt, answeredAt }: Question): Span[] =>
   shownAt === null ? [] : [{ from: shownAt, to: answeredAt ?? shownAt + 200 }]
 
-type Marks = { readonly spans?: readonly Span[]; readonly ticks?: readonly number[]; readonly tone?: string }
-const Row = ({
+type TrackMarks = {
+  readonly spans?: readonly Span[]
+  readonly ticks?: readonly number[]
+  readonly tone?: string
+}
+const Track = ({
   name,
   note,
   story,
   spans = [],
   ticks = [],
   tone = 'plain',
-}: Marks & { name: string; note: string; story: Story }) => {
-  const x = (t: number) => (1_000 * t) / Math.max(1, story.ms)
+}: TrackMarks & { name: string; note: string; story: SessionTimeline }) => {
+  const x = (t: number) => (1_000 * t) / Math.max(1, story.durationMs)
   return (
     <div class="lane">
       <span>{name}</span>
@@ -33,12 +37,12 @@ const Row = ({
 }
 
 /** The session in time: one lane for each thing that was recorded, and the same as a table. */
-export const Lanes = ({ story, words, t }: { story: Story; words: ReplayWords; t: number }) => {
+export const Tracks = ({ story, words, t }: { story: SessionTimeline; words: ReplayMessages; t: number }) => {
   const { lanes: names } = words
-  const share = story.inView.reduce((sum, { from, to }) => sum + to - from, 0) / Math.max(1, story.ms)
+  const share = story.inView.reduce((sum, { from, to }) => sum + to - from, 0) / Math.max(1, story.durationMs)
   const right = story.questions.filter(isRight)
   const wrong = story.questions.filter((question) => !isRight(question))
-  const lanes: readonly (Marks & { name: string; note: string })[] = [
+  const lanes: readonly (TrackMarks & { name: string; note: string })[] = [
     { name: names.inView, note: `${Math.round(100 * share)} %`, spans: story.inView, tone: 'seal' },
     { name: names.moving, note: fill(words.runs, { n: story.moving.length }), spans: story.moving },
     { name: names.presses, note: String(story.presses.length), ticks: story.presses.map((press) => press.t) },
@@ -54,12 +58,12 @@ export const Lanes = ({ story, words, t }: { story: Story; words: ReplayWords; t
       ? []
       : [{ name: names.notRight, note: '', spans: wrong.flatMap(spanOf), tone: 'warn' }]),
   ]
-  const at = (1_000 * t) / Math.max(1, story.ms)
+  const at = (1_000 * t) / Math.max(1, story.durationMs)
   return (
     <>
       <div class="lanes">
         {lanes.map((lane) => (
-          <Row key={lane.name} story={story} {...lane} />
+          <Track key={lane.name} story={story} {...lane} />
         ))}
         <div class="lane head" aria-hidden="true">
           <span />
@@ -74,7 +78,7 @@ export const Lanes = ({ story, words, t }: { story: Story; words: ReplayWords; t
   )
 }
 
-const QuestionTable = ({ questions, words }: { questions: readonly Question[]; words: ReplayWords }) => {
+const QuestionTable = ({ questions, words }: { questions: readonly Question[]; words: ReplayMessages }) => {
   const ms = (value: number | null): string =>
     value === null ? '–' : Math.round(value).toLocaleString(words.locale)
   return (

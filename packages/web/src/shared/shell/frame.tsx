@@ -1,8 +1,8 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { makeApi, type Api, type Trouble } from '../api/client.ts'
-import { DoorView, type Door } from './sign-in.tsx'
-import { usePlace } from './use-route.ts'
+import { makeApi, type Api, type ApiError } from '../api/client.ts'
+import { SignInView, type SignInOptions } from './sign-in.tsx'
+import { useRoute } from './use-route.ts'
 
 /** A page: its place in the address, its name, and what it shows. `rest` and `query` are what follows in the address. */
 export type ConsolePage = {
@@ -26,13 +26,13 @@ const modes: Readonly<Record<Api['mode'], readonly [word: string, tone: string]>
 export const Frame = (given: {
   pages: readonly ConsolePage[]
   issuer: string
-  door: Door
+  door: SignInOptions
   home?: string
 }) => {
   const { pages, issuer, door, home } = given
   const [key, setKey] = useState<string>()
-  const [trouble, setTrouble] = useState<Trouble>()
-  const { path: place, query } = usePlace()
+  const [trouble, setTrouble] = useState<ApiError>()
+  const { path: place, query } = useRoute()
   const main = useRef<HTMLElement>(null)
   const api = useMemo(
     () =>
@@ -55,7 +55,7 @@ export const Frame = (given: {
   const brand = home === undefined ? 'PoHF' : <a href={home}>PoHF</a>
   if (!api || !page)
     return (
-      <DoorView
+      <SignInView
         door={door}
         trouble={trouble}
         brand={brand}

@@ -1,23 +1,23 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { troubleOf, type Trouble } from '../api/client.ts'
-import { Bones, TroubleNote } from '../design/components.tsx'
+import { toApiError, type ApiError } from '../api/client.ts'
+import { Skeleton, ErrorNote } from '../design/components.tsx'
 
 /** A part that few look at: its code is fetched by who does. */
-export const later = <P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> => {
-  const Later = (given: P) => {
-    const [state, setState] = useState<{ Part?: ComponentType<P>; trouble?: Trouble }>({})
+export const lazy = <P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> => {
+  const LazyComponent = (given: P) => {
+    const [state, setState] = useState<{ Part?: ComponentType<P>; trouble?: ApiError }>({})
     const fetchIt = () => {
       setState({})
       load().then(
         (Part) => setState({ Part }),
-        (error: unknown) => setState({ trouble: troubleOf(error) }),
+        (error: unknown) => setState({ trouble: toApiError(error) }),
       )
     }
     useEffect(fetchIt, [])
     const { Part, trouble } = state
-    if (trouble) return <TroubleNote trouble={trouble} onRetry={fetchIt} />
-    return Part ? <Part {...given} /> : <Bones />
+    if (trouble) return <ErrorNote trouble={trouble} onRetry={fetchIt} />
+    return Part ? <Part {...given} /> : <Skeleton />
   }
-  return Later
+  return LazyComponent
 }

@@ -1,7 +1,7 @@
 /** Where in the console somebody is. It all stands behind the # of the address, which no server is told. */
-type Place = { readonly path: readonly string[]; readonly query: URLSearchParams }
+type Route = { readonly path: readonly string[]; readonly query: URLSearchParams }
 
-const decoded = (part: string): string => {
+const decodeSegment = (part: string): string => {
   try {
     return decodeURIComponent(part)
   } catch {
@@ -9,13 +9,13 @@ const decoded = (part: string): string => {
   }
 }
 
-export const placeOf = (hash: string): Place => {
+export const parseRoute = (hash: string): Route => {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2)
   return {
     path: path
       .split('/')
       .filter((part) => part !== '')
-      .map(decoded),
+      .map(decodeSegment),
     query: new URLSearchParams(query),
   }
 }
@@ -25,7 +25,7 @@ export const hrefOf = (
   path: readonly string[],
   query: Readonly<Record<string, string | undefined>> = {},
 ): string => {
-  const kept = new URLSearchParams()
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) kept.set(name, value)
-  return `#/${path.map(encodeURIComponent).join('/')}${kept.size === 0 ? '' : `?${kept.toString()}`}`
+  const params = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) params.set(name, value)
+  return `#/${path.map(encodeURIComponent).join('/')}${params.size === 0 ? '' : `?${params.toString()}`}`
 }

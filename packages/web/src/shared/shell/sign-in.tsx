@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { Trouble } from '../api/client.ts'
-import { TroubleNote } from '../design/components.tsx'
+import type { ApiError } from '../api/client.ts'
+import { ErrorNote } from '../design/components.tsx'
 
 /** Who may come in here, and what is said to whoever has no key yet. */
-export type Door = {
+export type SignInOptions = {
   /** The name of what is behind it, as in the title of the page. */
   readonly name: string
   readonly heading: string
@@ -12,15 +12,15 @@ export type Door = {
   readonly label: string
   readonly placeholder: string
   readonly pattern: RegExp
-  readonly wrong: string
+  readonly invalidKeyMessage: string
   readonly button: string
   readonly noKey: { readonly words: string; readonly label: string; readonly commands: string }
 }
 
 /** Asks for a key, and keeps it nowhere. */
-export const DoorView = (given: {
-  door: Door
-  trouble: Trouble | undefined
+export const SignInView = (given: {
+  door: SignInOptions
+  trouble: ApiError | undefined
   brand: ComponentChildren
   onKey: (key: string) => void
 }) => {
@@ -38,7 +38,7 @@ export const DoorView = (given: {
       <p class="brand">{given.brand}</p>
       <h1>{door.heading}</h1>
       <p class="muted">{door.lead}</p>
-      {trouble ? <TroubleNote trouble={trouble} /> : null}
+      {trouble ? <ErrorNote trouble={trouble} /> : null}
       <form class="paste card pad" onSubmit={submit}>
         <label for="key">{door.label}</label>
         <input
@@ -59,7 +59,7 @@ export const DoorView = (given: {
         />
         {wrong ? (
           <p class="bad" id="key-wrong" role="alert">
-            {door.wrong}
+            {door.invalidKeyMessage}
           </p>
         ) : null}
         <p>

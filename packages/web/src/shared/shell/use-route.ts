@@ -1,13 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
-import { placeOf } from './router.ts'
+import { parseRoute } from './router.ts'
 
 /** Where somebody is, and again whenever that changes. */
-export const usePlace = () => {
+export const useRoute = () => {
   const [hash, setHash] = useState(location.hash)
   useEffect(() => {
     const read = () => setHash(location.hash)
     addEventListener('hashchange', read)
     return () => removeEventListener('hashchange', read)
   }, [])
-  return placeOf(hash)
+  return parseRoute(hash)
 }
