@@ -50,7 +50,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   'scope of a human code': { patterns: [/\bhumanCode\([^)\n]*?(['`])([^'`]+)\1/g], least: 2 },
   'key derivation': { patterns: [/`(pohf\.[^`\n]+)`/g, /'(pohf\.[a-z.]+)'/g], least: 3 },
   'passkey challenge bound to': {
-    patterns: [/\bboundToNobody = '([^']+)'/g, /`((?:link|person) )\$/g],
+    patterns: [/\bboundToAnyone = '([^']+)'/g, /`((?:link|person) )\$/g],
     least: 2,
   },
   'signer operation': { patterns: [/\bop: '([a-z-]+)'/g], least: 8 },

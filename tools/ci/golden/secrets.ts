@@ -43,7 +43,7 @@ export type SourceFile = { readonly path: string; readonly text: string }
 
 /** Every source file of the packages, tests left out. */
 export const readSources = (): SourceFile[] => {
-  const root = new URL('../packages/', import.meta.url).pathname
+  const root = new URL('../../../packages/', import.meta.url).pathname
   return globSync('*/src/**/*.{ts,tsx}', { cwd: root })
     .filter((path) => !/\.test\.tsx?$/.test(path))
     .toSorted()
