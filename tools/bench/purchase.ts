@@ -79,86 +79,92 @@ type Round = {
   readonly fastest: { readonly paid: number; readonly official: number; readonly bare: number }
 }
 
+type Sides = {
+  readonly ours: (n: number) => ReturnType<typeof buy>
+  readonly official: (n: number) => ReturnType<typeof buy>
+  readonly bare: Awaited<ReturnType<typeof makeBareTransfer>>
+}
+
 /** Ours, the official path and the floor in short turns, each first as often as the others: a slow moment hits all. */
+const runRound = async ({ ours, official, bare }: Sides, perRound: number): Promise<Round> => {
+  const times: Record<'paid' | 'whole' | 'official' | 'officialWhole' | 'bare', number[]> = {
+    paid: [],
+    whole: [],
+    official: [],
+    officialWhole: [],
+    bare: [],
+  }
+  const turns = [
+    async (n: number) => {
+      const { paidMs, wholeMs } = await ours(n)
+      times.paid.push(paidMs)
+      times.whole.push(wholeMs)
+    },
+    async (n: number) => {
+      const { paidMs, wholeMs } = await official(n)
+      times.official.push(paidMs)
+      times.officialWhole.push(wholeMs)
+    },
+    async () => void times.bare.push((await bare()).paidMs),
+  ]
+  for (let n = 0; n < perRound; n += 1)
+    for (let turn = 0; turn < turns.length; turn += 1) await atIndexModulo(turns, n + turn)(n)
+  const p50 = (name: keyof typeof times) => median(times[name])
+  return {
+    paid: rounded(p50('paid')),
+    whole: rounded(p50('whole')),
+    official: rounded(p50('official')),
+    officialWhole: rounded(p50('officialWhole')),
+    bare: rounded(p50('bare')),
+    ratio: rounded(p50('paid') / p50('bare')),
+    wholeRatio: rounded(p50('whole') / p50('bare')),
+    officialRatio: rounded(p50('official') / p50('bare')),
+    load: rounded(loadavg()[0] ?? 0, 1),
+    fastest: {
+      paid: rounded(Math.min(...times.paid)),
+      official: rounded(Math.min(...times.official)),
+      bare: rounded(Math.min(...times.bare)),
+    },
+  }
+}
+
+/** Rounds of all three sides, then the cost of one purchase in CPU time and bytes. */
 const compare = async (rounds: number, perRound: number) => {
-  const shop = await startPurchaseServer({ gasKeys: 2 })
-  const { chain } = shop
+  const server = await startPurchaseServer({ gasKeys: 2 })
+  const { chain } = server
   const [, , officialGas, bareGas] = chain.gasAccounts
   const official = await startOfficialFacilitator(chain, officialGas.privateKey)
   try {
     const payers = await makePayers(chain)
-    const bare = await makeBareTransfer(chain, bareGas, atIndexModulo(payers, 0))
-    const url = `${shop.baseUrl}${buyPath}`
-    const runRound = async (): Promise<Round> => {
-      const times: Record<'paid' | 'whole' | 'official' | 'officialWhole' | 'bare', number[]> = {
-        paid: [],
-        whole: [],
-        official: [],
-        officialWhole: [],
-        bare: [],
-      }
-      const sides = [
-        async (n: number) => {
-          const { paidMs, wholeMs } = await buy(url, atIndexModulo(payers, n))
-          times.paid.push(paidMs)
-          times.whole.push(wholeMs)
-        },
-        async (n: number) => {
-          const { paidMs, wholeMs } = await buy(official.url, atIndexModulo(payers, n))
-          times.official.push(paidMs)
-          times.officialWhole.push(wholeMs)
-        },
-        async () => void times.bare.push((await bare()).paidMs),
-      ]
-      for (let n = 0; n < perRound; n += 1)
-        for (let side = 0; side < sides.length; side += 1) await atIndexModulo(sides, n + side)(n)
-      const p50 = (name: keyof typeof times) => median(times[name])
-      return {
-        paid: rounded(p50('paid')),
-        whole: rounded(p50('whole')),
-        official: rounded(p50('official')),
-        officialWhole: rounded(p50('officialWhole')),
-        bare: rounded(p50('bare')),
-        ratio: rounded(p50('paid') / p50('bare')),
-        wholeRatio: rounded(p50('whole') / p50('bare')),
-        officialRatio: rounded(p50('official') / p50('bare')),
-        load: rounded(loadavg()[0] ?? 0, 1),
-        fastest: {
-          paid: rounded(Math.min(...times.paid)),
-          official: rounded(Math.min(...times.official)),
-          bare: rounded(Math.min(...times.bare)),
-        },
-      }
+    const sides: Sides = {
+      ours: (n) => buy(`${server.baseUrl}${buyPath}`, atIndexModulo(payers, n)),
+      official: (n) => buy(official.url, atIndexModulo(payers, n)),
+      bare: await makeBareTransfer(chain, bareGas, atIndexModulo(payers, 0)),
     }
-    await runRound()
+    await runRound(sides, perRound)
     const found: Round[] = []
-    for (let round = 0; round < rounds; round += 1) found.push(await runRound())
+    for (let round = 0; round < rounds; round += 1) found.push(await runRound(sides, perRound))
 
-    const costed = perRound * 4
-    const bytesBefore = await databaseBytes(shop.databaseUrl)
-    const [nodeCpuMs, databaseCpuMs] = await cpuMsPerAct(
-      [shop.pids.server, shop.pids.postgres],
-      costed,
-      (n) => buy(url, atIndexModulo(payers, n)),
-    )
-    const bytes = (await databaseBytes(shop.databaseUrl)) - bytesBefore
-    const [officialNodeCpuMs] = await cpuMsPerAct([official.pid], costed, (n) =>
-      buy(official.url, atIndexModulo(payers, n)),
-    )
+    const purchases = perRound * 4
+    const bytesBefore = await databaseBytes(server.databaseUrl)
+    const pids = [server.pids.server, server.pids.postgres]
+    const [nodeCpuMs, databaseCpuMs] = await cpuMsPerAct(pids, purchases, sides.ours)
+    const bytes = (await databaseBytes(server.databaseUrl)) - bytesBefore
+    const [officialNodeCpuMs] = await cpuMsPerAct([official.pid], purchases, sides.official)
     const perPurchase = {
       nodeCpuMs,
       databaseCpuMs,
       officialNodeCpuMs,
-      bytesStored: Math.round(bytes / costed),
+      bytesStored: Math.round(bytes / purchases),
     }
     return { found, perPurchase }
   } finally {
     official.stop()
-    await shop.stop()
+    await server.stop()
   }
 }
 
-/** The questions to the chain for each purchase, ours and on the official path. */
+/** The RPC calls to the chain for each purchase, ours and on the official path. */
 const countRpcCalls = async (purchases: number) => {
   let counter: Awaited<ReturnType<typeof startRpcCounter>> | undefined
   const shop = await startPurchaseServer({

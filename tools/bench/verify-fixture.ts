@@ -35,7 +35,7 @@ const quantile = (values: readonly number[], share: number): number =>
 
 /** Sessions that were scored and wait to be verified, and what their agents can pay with. */
 const seedSql = {
-  purse: `insert into ledger_accounts (agent_id, mode, account, unit, balance) values
+  balances: `insert into ledger_accounts (agent_id, mode, account, unit, balance) values
     ($1, 'live', 'credits', 'credit', 1000000000), ($1, 'live', 'world:purchases', 'credit', -1000000000),
     ($1, 'live', 'free:' || to_char(now() at time zone 'UTC', 'YYYY-MM'), 'credit', 0) on conflict do nothing`,
   claims: `insert into session_claims (agent_id, mode, session_id, at)
@@ -108,40 +108,25 @@ const startServers = async () => {
   }
 }
 
-/** The servers with agents and credits, ready to be measured. */
-export const openVerifyFixture = async () => {
-  const servers = await startServers()
-  try {
-    return await seedFixture(servers)
-  } catch (error) {
-    await servers.close()
-    throw error
-  }
-}
+type Servers = Awaited<ReturnType<typeof startServers>>
 
-const seedFixture = async (servers: Awaited<ReturnType<typeof startServers>>) => {
-  const { folder, cluster, port, apiPid, signerPid } = servers
-  const client = new Client({ connectionString: servers.databaseUrl })
-  await client.connect()
-  await client.query(`set "pohf.tenant" = 'system'`)
-
-  const keys: string[] = []
-  const agents: string[] = []
+const registerAgents = async (port: number): Promise<{ agentId: string; apiKey: string }[]> => {
+  const agents: { agentId: string; apiKey: string }[] = []
   for (let n = 0; n < agentCount; n++) {
     const response = await fetch(`http://127.0.0.1:${port}/api/agents/register`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ name: 'Bench', contactEmail: `b${n}@bench-${n}.example`, mode: 'live' }),
     })
-    const { apiKey, agentId } = (await response.json()) as { apiKey: string; agentId: string }
-    keys.push(apiKey)
-    agents.push(agentId)
+    agents.push((await response.json()) as { agentId: string; apiKey: string })
   }
-  const pgbenchAgents = agents.map((_, n) => `agt_pgbench${n}`)
-  for (const agentId of [...agents, ...pgbenchAgents]) await client.query(seedSql.purse, [agentId])
+  return agents
+}
 
+/** Makes scored sessions for agents; gives the prefix of their ids. */
+const makeSeeder = (client: Client) => {
   let batches = 0
-  const seed = async (owners: readonly string[], count: number): Promise<string> => {
+  return async (owners: readonly string[], count: number): Promise<string> => {
     const prefix = `b${batches++}x`
     await client.query(seedSql.claims, [[...owners], prefix, count])
     await client.query(seedSql.sessions, [prefix])
@@ -150,125 +135,173 @@ const seedFixture = async (servers: Awaited<ReturnType<typeof startServers>>) =>
     await client.query('checkpoint')
     return prefix
   }
-  const cpu = () => ({
-    pg: cpuOfProcessTree(cluster.process.pid ?? 0),
-    api: cpuOfProcess(apiPid),
-    signer: cpuOfProcess(signerPid),
-  })
-  const figuresOf = (
-    before: ReturnType<typeof cpu>,
-    seconds: number,
-    latencies: readonly number[],
-  ): RunFigures => {
-    const after = cpu()
-    const count = latencies.length
-    const used = (name: keyof typeof before) => (after[name] - before[name]) / count
-    return {
-      rate: count / seconds,
-      p50: quantile(latencies, 0.5),
-      p99: quantile(latencies, 0.99),
-      pgCpu: used('pg'),
-      apiCpu: used('api'),
-      signerCpu: used('signer'),
-    }
-  }
-  const countOf = async (text: string): Promise<number> =>
-    Number((await client.query<{ n: string }>(text)).rows[0]?.n)
+}
 
-  const overHttp = async (wanted: RunOptions): Promise<RunFigures> => {
-    const owners = wanted.crowd === 'many' ? agents : agents.slice(0, 1)
-    const prefix = await seed(owners, sessionsFor(wanted))
-    const minted = await countOf('select count(*) as n from credentials')
-    let k = -1
-    const next = () => {
-      k += 1
-      const body = `{"sessionId":"${prefix}${k}"}`
-      const key = keys[k % owners.length] ?? ''
-      return `POST /api/agents/verify HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nauthorization: Bearer ${key}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
-    }
-    const before = cpu()
-    const startedAt = performance.now()
-    const seen = await runHttpLoad({ port, connections: wanted.connections, seconds: wanted.seconds, next })
-    const figures = figuresOf(before, (performance.now() - startedAt) / 1_000, seen.latencies)
-    const after = await countOf('select count(*) as n from credentials')
-    if (seen.other > 0 || after - minted !== seen.answered)
-      throw new Error(
-        `${seen.other} calls were refused; ${seen.answered} answers, ${after - minted} credentials`,
-      )
-    return figures
-  }
+const cpuOfServers = ({ cluster, apiPid, signerPid }: Servers) => ({
+  pg: cpuOfProcessTree(cluster.process.pid ?? 0),
+  api: cpuOfProcess(apiPid),
+  signer: cpuOfProcess(signerPid),
+})
 
-  const sample = async () => {
-    const prefix = await seed(agents.slice(0, 1), 1)
-    const response = await fetch(`http://127.0.0.1:${port}/api/agents/verify`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${keys[0]}` },
-      body: JSON.stringify({ sessionId: `${prefix}0` }),
-    })
-    const { pohf_jwt: jwt, vt: _, ...answer } = (await response.json()) as { pohf_jwt: string; vt: string }
-    const { rows } = await client.query<{ data: object }>(
-      "select data from events where type = 'credential.issued' limit 1",
-    )
-    return { jwt, answer: JSON.stringify(answer), event: JSON.stringify(rows[0]?.data) }
-  }
-  const shape = await sample()
-
-  const byPgbench = async (wanted: RunOptions): Promise<RunFigures> => {
-    const owners = wanted.crowd === 'many' ? pgbenchAgents : pgbenchAgents.slice(0, 1)
-    const prefix = await seed(owners, sessionsFor(wanted))
-    const logs = join(folder, prefix)
-    mkdirSync(logs)
-    const script = join(logs, 'script.sql')
-    writeFileSync(script, pgbenchScript(wanted.crowd, wanted.connections))
-    const given = { i: '-1', prefix, ...shape }
-    const child = spawn(
-      'pgbench',
-      [
-        '-nlMprepared',
-        '--host=127.0.0.1',
-        `--port=${cluster.port}`,
-        '--username=postgres',
-        `--client=${wanted.connections}`,
-        '--jobs=2',
-        `--time=${wanted.seconds + warmUpSeconds}`,
-        `--file=${script}`,
-        ...Object.entries(given).flatMap(([name, value]) => ['-D', `${name}=${value}`]),
-        'pohf',
-      ],
-      { cwd: logs, stdio: ['ignore', 'ignore', 'inherit'] },
-    )
-    const ended = new Promise((resolve) => child.once('exit', resolve))
-    // A fresh connection plans every statement once; what it costs then is not what a verify costs.
-    await setTimeout(warmUpSeconds * 1_000)
-    const before = cpu()
-    const from = Date.now() / 1_000
-    const status = await ended
-    const seconds = Date.now() / 1_000 - from
-    if (status !== 0) throw new Error(`pgbench ended with ${String(status)}`)
-    const latencies = readdirSync(logs)
-      .filter((name) => name.startsWith('pgbench_log'))
-      .flatMap((name) => readFileSync(join(logs, name), 'utf8').trim().split('\n'))
-      .map((line) => line.split(' ').map(Number))
-      .filter(([, , , , second = 0, micros = 0]) => second + micros / 1e6 >= from)
-      .map(([, , micros = 0]) => micros / 1_000)
-    return figuresOf(before, seconds, latencies)
-  }
-
-  /** What a verify leaves on disk in the tables that it writes, with their indexes, in bytes; dead rows count. */
-  const bytesPerVerify = async (): Promise<number> => {
-    const bytes = await countOf(`select sum(pg_total_relation_size(c.oid))::bigint as n from pg_class c
-      where c.relkind = 'r' and c.relname ~ '^(credential|ledger_|events|outbox)'`)
-    return bytes / (await countOf('select count(*) as n from credentials'))
-  }
-
+const figuresOf = (
+  servers: Servers,
+  before: ReturnType<typeof cpuOfServers>,
+  seconds: number,
+  latencies: readonly number[],
+): RunFigures => {
+  const after = cpuOfServers(servers)
+  const count = latencies.length
+  const used = (name: keyof typeof before) => (after[name] - before[name]) / count
   return {
-    overHttp,
-    byPgbench,
-    bytesPerVerify,
+    rate: count / seconds,
+    p50: quantile(latencies, 0.5),
+    p99: quantile(latencies, 0.99),
+    pgCpu: used('pg'),
+    apiCpu: used('api'),
+    signerCpu: used('signer'),
+  }
+}
+
+const countOf = async (client: Client, text: string): Promise<number> =>
+  Number((await client.query<{ n: string }>(text)).rows[0]?.n)
+const countCredentials = (client: Client) => countOf(client, 'select count(*) as n from credentials')
+
+type Fixture = {
+  readonly servers: Servers
+  readonly client: Client
+  readonly keys: readonly string[]
+  readonly agents: readonly string[]
+  readonly pgbenchAgents: readonly string[]
+  readonly seed: ReturnType<typeof makeSeeder>
+}
+
+const measureHttp = async (fixture: Fixture, options: RunOptions): Promise<RunFigures> => {
+  const { servers, client, keys, agents, seed } = fixture
+  const owners = options.crowd === 'many' ? agents : agents.slice(0, 1)
+  const prefix = await seed(owners, sessionsFor(options))
+  const minted = await countCredentials(client)
+  let k = -1
+  const next = () => {
+    k += 1
+    const body = `{"sessionId":"${prefix}${k}"}`
+    const key = keys[k % owners.length] ?? ''
+    return `POST /api/agents/verify HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nauthorization: Bearer ${key}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+  }
+  const before = cpuOfServers(servers)
+  const startedAt = performance.now()
+  const { connections, seconds } = options
+  const load = await runHttpLoad({ port: servers.port, connections, seconds, next })
+  const figures = figuresOf(servers, before, (performance.now() - startedAt) / 1_000, load.latencies)
+  const added = (await countCredentials(client)) - minted
+  if (load.other > 0 || added !== load.answered)
+    throw new Error(`${load.other} calls were refused; ${load.answered} answers, ${added} credentials`)
+  return figures
+}
+
+/** One verify over HTTP: pgbench stores values of the same length. */
+const sampleVerify = async ({ servers, client, keys, agents, seed }: Fixture) => {
+  const prefix = await seed(agents.slice(0, 1), 1)
+  const response = await fetch(`http://127.0.0.1:${servers.port}/api/agents/verify`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${keys[0]}` },
+    body: JSON.stringify({ sessionId: `${prefix}0` }),
+  })
+  const { pohf_jwt: jwt, vt: _, ...answer } = (await response.json()) as { pohf_jwt: string; vt: string }
+  const { rows } = await client.query<{ data: object }>(
+    "select data from events where type = 'credential.issued' limit 1",
+  )
+  return { jwt, answer: JSON.stringify(answer), event: JSON.stringify(rows[0]?.data) }
+}
+type VerifySample = Awaited<ReturnType<typeof sampleVerify>>
+
+/** Latencies in milliseconds from the logs of pgbench, from a time on in seconds. */
+const readLatencies = (logs: string, from: number): number[] =>
+  readdirSync(logs)
+    .filter((name) => name.startsWith('pgbench_log'))
+    .flatMap((name) => readFileSync(join(logs, name), 'utf8').trim().split('\n'))
+    .map((line) => line.split(' ').map(Number))
+    .filter(([, , , , second = 0, micros = 0]) => second + micros / 1e6 >= from)
+    .map(([, , micros = 0]) => micros / 1_000)
+
+const measurePgbench = async (
+  { servers, pgbenchAgents, seed }: Fixture,
+  sample: VerifySample,
+  options: RunOptions,
+): Promise<RunFigures> => {
+  const owners = options.crowd === 'many' ? pgbenchAgents : pgbenchAgents.slice(0, 1)
+  const prefix = await seed(owners, sessionsFor(options))
+  const logs = join(servers.folder, prefix)
+  mkdirSync(logs)
+  const script = join(logs, 'script.sql')
+  writeFileSync(script, pgbenchScript(options.crowd, options.connections))
+  const variables = { i: '-1', prefix, ...sample }
+  const child = spawn(
+    'pgbench',
+    [
+      '-nlMprepared',
+      '--host=127.0.0.1',
+      `--port=${servers.cluster.port}`,
+      '--username=postgres',
+      `--client=${options.connections}`,
+      '--jobs=2',
+      `--time=${options.seconds + warmUpSeconds}`,
+      `--file=${script}`,
+      ...Object.entries(variables).flatMap(([name, value]) => ['-D', `${name}=${value}`]),
+      'pohf',
+    ],
+    { cwd: logs, stdio: ['ignore', 'ignore', 'inherit'] },
+  )
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  // A fresh connection plans every statement once; what it costs then is not what a verify costs.
+  await setTimeout(warmUpSeconds * 1_000)
+  const before = cpuOfServers(servers)
+  const from = Date.now() / 1_000
+  const status = await ended
+  const seconds = Date.now() / 1_000 - from
+  if (status !== 0) throw new Error(`pgbench ended with ${String(status)}`)
+  return figuresOf(servers, before, seconds, readLatencies(logs, from))
+}
+
+/** What a verify leaves on disk in the tables that it writes, with their indexes, in bytes; dead rows count. */
+const bytesPerVerify = async (client: Client): Promise<number> => {
+  const bytes = await countOf(
+    client,
+    `select sum(pg_total_relation_size(c.oid))::bigint as n from pg_class c
+      where c.relkind = 'r' and c.relname ~ '^(credential|ledger_|events|outbox)'`,
+  )
+  return bytes / (await countCredentials(client))
+}
+
+const seedFixture = async (servers: Servers) => {
+  const client = new Client({ connectionString: servers.databaseUrl })
+  await client.connect()
+  await client.query(`set "pohf.tenant" = 'system'`)
+  const registered = await registerAgents(servers.port)
+  const keys = registered.map(({ apiKey }) => apiKey)
+  const agents = registered.map(({ agentId }) => agentId)
+  const pgbenchAgents = agents.map((_, n) => `agt_pgbench${n}`)
+  for (const agentId of [...agents, ...pgbenchAgents]) await client.query(seedSql.balances, [agentId])
+  const fixture: Fixture = { servers, client, keys, agents, pgbenchAgents, seed: makeSeeder(client) }
+  const sample = await sampleVerify(fixture)
+  return {
+    measureHttp: (options: RunOptions) => measureHttp(fixture, options),
+    measurePgbench: (options: RunOptions) => measurePgbench(fixture, sample, options),
+    bytesPerVerify: () => bytesPerVerify(client),
     close: async () => {
       await client.end()
       await servers.close()
     },
+  }
+}
+
+/** The servers with agents and credits, ready to be measured. */
+export const openVerifyFixture = async () => {
+  const servers = await startServers()
+  try {
+    return await seedFixture(servers)
+  } catch (error) {
+    await servers.close()
+    throw error
   }
 }
 export type VerifyFixture = Awaited<ReturnType<typeof openVerifyFixture>>

@@ -9,16 +9,16 @@ const median = (values: readonly number[]): number =>
 const rounded = (value: number, digits = 3): number => Number(value.toFixed(digits))
 
 const sides = {
-  pgMany: (stage: VerifyFixture, seconds: number) =>
-    stage.byPgbench({ crowd: 'many', connections: 64, seconds }),
-  many64: (stage: VerifyFixture, seconds: number) =>
-    stage.overHttp({ crowd: 'many', connections: 64, seconds }),
-  pgHot: (stage: VerifyFixture, seconds: number) =>
-    stage.byPgbench({ crowd: 'hot', connections: 64, seconds }),
-  hot64: (stage: VerifyFixture, seconds: number) =>
-    stage.overHttp({ crowd: 'hot', connections: 64, seconds }),
-  many256: (stage: VerifyFixture, seconds: number) =>
-    stage.overHttp({ crowd: 'many', connections: 256, seconds }),
+  pgMany: (fixture: VerifyFixture, seconds: number) =>
+    fixture.measurePgbench({ crowd: 'many', connections: 64, seconds }),
+  many64: (fixture: VerifyFixture, seconds: number) =>
+    fixture.measureHttp({ crowd: 'many', connections: 64, seconds }),
+  pgHot: (fixture: VerifyFixture, seconds: number) =>
+    fixture.measurePgbench({ crowd: 'hot', connections: 64, seconds }),
+  hot64: (fixture: VerifyFixture, seconds: number) =>
+    fixture.measureHttp({ crowd: 'hot', connections: 64, seconds }),
+  many256: (fixture: VerifyFixture, seconds: number) =>
+    fixture.measureHttp({ crowd: 'many', connections: 256, seconds }),
 } as const
 type Side = keyof typeof sides
 const names = Object.keys(sides) as Side[]
@@ -78,18 +78,18 @@ const ratioTable = (all: readonly Ratios[], medians: Ratios): string => {
 const connectionsDrawn = [1, 8, 32, 64, 128, 256] as const
 
 /** Throughput against connections, each point one run. pgbench has a process for each connection: it stops at 128. */
-const drawChart = async (stage: VerifyFixture, seconds: number): Promise<string> => {
+const drawChart = async (fixture: VerifyFixture, seconds: number): Promise<string> => {
   const lines = [
-    { name: 'verify, many agents', crowd: 'many', side: 'overHttp' },
-    { name: 'verify, one agent', crowd: 'hot', side: 'overHttp' },
-    { name: 'pgbench, many agents', crowd: 'many', side: 'byPgbench' },
-    { name: 'pgbench, one agent', crowd: 'hot', side: 'byPgbench' },
+    { name: 'verify, many agents', crowd: 'many', side: 'measureHttp' },
+    { name: 'verify, one agent', crowd: 'hot', side: 'measureHttp' },
+    { name: 'pgbench, many agents', crowd: 'many', side: 'measurePgbench' },
+    { name: 'pgbench, one agent', crowd: 'hot', side: 'measurePgbench' },
   ] as const
   const drawn: { name: string; points: (readonly [number, number])[] }[] = []
   for (const { name, crowd, side } of lines) {
     const points: (readonly [number, number])[] = []
     for (const connections of connectionsDrawn)
-      points.push([connections, (await stage[side]({ crowd, connections, seconds })).rate])
+      points.push([connections, (await fixture[side]({ crowd, connections, seconds })).rate])
     drawn.push({ name, points })
   }
   return drawLineChart({
@@ -142,14 +142,14 @@ export const verify = async () => {
     },
   })
   const [roundsWanted, seconds] = [Number(values.rounds), Number(values.seconds)]
-  const stage = await openVerifyFixture()
+  const fixture = await openVerifyFixture()
   try {
-    for (const side of ['many64', 'hot64'] as const) await sides[side](stage, 2)
+    for (const side of ['many64', 'hot64'] as const) await sides[side](fixture, 2)
     const rounds: Round[] = []
     for (let n = 0; n < roundsWanted; n++) {
       const load = loadavg()[0] ?? NaN
       const round: Partial<Record<Side, RunFigures>> = {}
-      for (const side of names) round[side] = await sides[side](stage, seconds)
+      for (const side of names) round[side] = await sides[side](fixture, seconds)
       rounds.push({ ...(round as Record<Side, RunFigures>), load })
     }
     const ratios = rounds.map(ratiosOf)
@@ -159,7 +159,7 @@ export const verify = async () => {
         rounded(median(ratios.map((each) => each[key]))),
       ]),
     ) as Ratios
-    const bytes = await stage.bytesPerVerify()
+    const bytes = await fixture.bytesPerVerify()
     console.log(
       `${table(rounds)}\n\n${ratioTable(ratios, medians)}\n\n${bytes.toFixed(0)} bytes on disk for each verify`,
     )
@@ -167,7 +167,7 @@ export const verify = async () => {
       const day = new Date().toISOString().slice(0, 10)
       const folder = new URL('../../docs/reports/', import.meta.url)
       mkdirSync(folder, { recursive: true })
-      writeFileSync(new URL(`${day}-verify.svg`, folder), await drawChart(stage, seconds))
+      writeFileSync(new URL(`${day}-verify.svg`, folder), await drawChart(fixture, seconds))
       writeFileSync(
         new URL(`${day}-verify.md`, folder),
         report(day, { rounds, ratios, medians, bytes, seconds }),
@@ -175,6 +175,6 @@ export const verify = async () => {
     }
     return { ...medians, rounds: ratios }
   } finally {
-    await stage.close()
+    await fixture.close()
   }
 }

@@ -57,8 +57,8 @@ const rounded = (value: number, digits = 2) => Number(value.toFixed(digits))
 const endpointCount = 32
 
 /** Events of one agent with 32 endpoints, in few transactions: the queue is what is measured. */
-const publishEvents = (stage: WebhookFixture, agent: FixtureAgent, deliveries: number): Promise<void> =>
-  inTransaction(stage.ctx, agent.agentId, async (tx) => {
+const publishEvents = (fixture: WebhookFixture, agent: FixtureAgent, deliveries: number): Promise<void> =>
+  inTransaction(fixture.ctx, agent.agentId, async (tx) => {
     for (let n = 0; n < deliveries / endpointCount; n++)
       await publish(tx, {
         agentId: agent.agentId,
@@ -69,8 +69,8 @@ const publishEvents = (stage: WebhookFixture, agent: FixtureAgent, deliveries: n
       })
   })
 
-const isQueueEmpty = async (stage: WebhookFixture): Promise<boolean> => {
-  const client = await stage.ctx.db.pool.connect()
+const isQueueEmpty = async (fixture: WebhookFixture): Promise<boolean> => {
+  const client = await fixture.ctx.db.pool.connect()
   try {
     await client.query('begin; set local "pohf.tenant" = \'system\'')
     const { rowCount } = await client.query("select from webhook_deliveries where state = 'pending' limit 1")
@@ -84,12 +84,12 @@ const isQueueEmpty = async (stage: WebhookFixture): Promise<boolean> => {
 type Round = { readonly perSecond: number; readonly nodeCpuUs: number; readonly databaseCpuUs: number }
 
 const measureRound = async (
-  stage: WebhookFixture,
+  fixture: WebhookFixture,
   deliveries: number,
   work: () => Promise<void>,
 ): Promise<Round> => {
   const cpu = process.cpuUsage()
-  const database = databaseCpuSeconds(stage.postmaster())
+  const database = databaseCpuSeconds(fixture.postmaster())
   const startedAt = performance.now()
   await work()
   const seconds = (performance.now() - startedAt) / 1_000
@@ -97,50 +97,45 @@ const measureRound = async (
   return {
     perSecond: deliveries / seconds,
     nodeCpuUs: (user + system) / deliveries,
-    databaseCpuUs: ((databaseCpuSeconds(stage.postmaster()) - database) * 1e6) / deliveries,
+    databaseCpuUs: ((databaseCpuSeconds(fixture.postmaster()) - database) * 1e6) / deliveries,
   }
 }
 
 /** From queued deliveries to all of them taken and written down. */
 const measureOurQueue = async (
-  stage: WebhookFixture,
+  fixture: WebhookFixture,
   agent: FixtureAgent,
   deliveries: number,
 ): Promise<Round> => {
-  await publishEvents(stage, agent, deliveries)
-  while ((await drainOutbox(stage.ctx, 'event', { withinTransaction: webhooks.fanOut })) > 0);
-  const duty = webhooks.deliveryJob(stage.ctx, noContact)
-  const round = await measureRound(stage, deliveries, async () => {
-    while ((await duty.run()) > 0);
+  await publishEvents(fixture, agent, deliveries)
+  while ((await drainOutbox(fixture.ctx, 'event', { withinTransaction: webhooks.fanOut })) > 0);
+  const job = webhooks.deliveryJob(fixture.ctx, noContact)
+  const round = await measureRound(fixture, deliveries, async () => {
+    while ((await job.run()) > 0);
   })
-  if (!(await isQueueEmpty(stage))) throw new Error('something was not delivered')
+  if (!(await isQueueEmpty(fixture))) throw new Error('something was not delivered')
   return round
 }
 
-/** The same POSTs by the same sender from graphile-worker, with everything that it has for batches. */
-const measureGraphileWorker = async (
-  stage: WebhookFixture,
+type GraphileUtils = {
+  migrate: () => Promise<void>
+  addJobs: (jobs: readonly object[]) => Promise<unknown>
+  release: () => Promise<void>
+  withPgClient: <T>(
+    work: (client: { query: (sql: string) => Promise<{ rowCount: number }> }) => T,
+  ) => Promise<T>
+}
+type Graphile = {
+  Logger: new (make: () => () => void) => object
+  makeWorkerUtils: (options: object) => Promise<GraphileUtils>
+  run: (options: object) => Promise<{ stop: () => Promise<void> }>
+}
+
+const addGraphileJobs = async (
+  utils: GraphileUtils,
   receiver: Receiver,
   deliveries: number,
-): Promise<Round> => {
-  const { Logger, makeWorkerUtils, run } = (await import(
-    new URL('node_modules/graphile-worker/dist/index.js', peers).href
-  )) as {
-    Logger: new (make: () => () => void) => object
-    makeWorkerUtils: (options: object) => Promise<{
-      migrate: () => Promise<void>
-      addJobs: (jobs: readonly object[]) => Promise<unknown>
-      release: () => Promise<void>
-      withPgClient: <T>(
-        work: (client: { query: (sql: string) => Promise<{ rowCount: number }> }) => T,
-      ) => Promise<T>
-    }>
-    run: (options: object) => Promise<{ stop: () => Promise<void> }>
-  }
-  const connectionString = stage.environment.DATABASE_URL
-  const logger = new Logger(() => () => undefined)
-  const utils = await makeWorkerUtils({ connectionString, logger })
-  await utils.migrate()
+): Promise<void> => {
   const body = JSON.stringify({ id: 'evt_x', type: 'credential.issued', data: { credentialId: 'crd_x' } })
   for (let from = 0; from < deliveries; from += 500)
     await utils.addJobs(
@@ -149,20 +144,38 @@ const measureGraphileWorker = async (
         payload: { url: receiver.url(`/g/${n % endpointCount}`), body },
       })),
     )
-  const taskList = {
-    deliver: async (payload: unknown) => {
-      const { url, body: text } = payload as { url: string; body: string }
-      const request = {
-        url,
-        body: text,
-        method: 'POST',
-        timeoutMs: 15_000,
-        responseBytesMax: 65_536,
-      } as const
-      const headers = { 'content-type': 'application/json' }
-      await send({ ...request, headers, trust: 'user', allowLoopback: true })
-    },
-  }
+}
+
+const graphileTasks = {
+  deliver: async (payload: unknown) => {
+    const { url, body } = payload as { url: string; body: string }
+    await send({
+      url,
+      body,
+      method: 'POST',
+      timeoutMs: 15_000,
+      responseBytesMax: 65_536,
+      headers: { 'content-type': 'application/json' },
+      trust: 'user',
+      allowLoopback: true,
+    })
+  },
+}
+
+/** The same POSTs by the same sender from graphile-worker, with everything that it has for batches. */
+const measureGraphileWorker = async (
+  fixture: WebhookFixture,
+  receiver: Receiver,
+  deliveries: number,
+): Promise<Round> => {
+  const { Logger, makeWorkerUtils, run } = (await import(
+    new URL('node_modules/graphile-worker/dist/index.js', peers).href
+  )) as Graphile
+  const connectionString = fixture.environment.DATABASE_URL
+  const logger = new Logger(() => () => undefined)
+  const utils = await makeWorkerUtils({ connectionString, logger })
+  await utils.migrate()
+  await addGraphileJobs(utils, receiver, deliveries)
   const preset = {
     worker: {
       connectionString,
@@ -175,26 +188,21 @@ const measureGraphileWorker = async (
       failJobBatchDelay: 5,
     },
   }
-  let done = false
-  const round = await measureRound(stage, deliveries, async () => {
-    const runner = await run({ preset, taskList, noHandleSignals: true })
-    while (!done) {
-      await setTimeout(10)
-      done =
-        (
-          await utils.withPgClient((client) =>
-            client.query('select from graphile_worker._private_jobs limit 1'),
-          )
-        ).rowCount === 0
-    }
+  const countJobs = async (): Promise<number> =>
+    (await utils.withPgClient((client) => client.query('select from graphile_worker._private_jobs limit 1')))
+      .rowCount
+  const round = await measureRound(fixture, deliveries, async () => {
+    const runner = await run({ preset, taskList: graphileTasks, noHandleSignals: true })
+    do await setTimeout(10)
+    while ((await countJobs()) > 0)
     await runner.stop()
   })
   await utils.release()
   return round
 }
 
-const bytesPerDelivery = async (stage: WebhookFixture, deliveries: number): Promise<number> => {
-  const { rows } = await stage.ctx.db.pool.query<{ bytes: bigint }>(
+const bytesPerDelivery = async (fixture: WebhookFixture, deliveries: number): Promise<number> => {
+  const { rows } = await fixture.ctx.db.pool.query<{ bytes: bigint }>(
     `select sum(pg_total_relation_size(oid))::bigint as bytes from pg_class
      where relname ~ '^webhook_(deliveries|attempts|health)(_\\d|$)' and relkind = 'r'`,
   )
@@ -205,22 +213,22 @@ const bytesPerDelivery = async (stage: WebhookFixture, deliveries: number): Prom
 const compareQueues = async (deliveries: number, rounds: number) => {
   if (!existsSync(new URL('node_modules', peers)))
     throw new Error('graphile-worker is not installed: npm ci --ignore-scripts --prefix tools/peers')
-  const stage = await openWebhookFixture({ max_connections: '100' })
+  const fixture = await openWebhookFixture({ max_connections: '100' })
   const receiver = await openReceiver()
-  const agent = await stage.register()
+  const agent = await fixture.register()
   for (let n = 0; n < endpointCount; n++)
-    await stage.subscribe(agent, receiver.url(`/${n}`), ['credential.issued'])
-  await measureOurQueue(stage, agent, 320)
-  await measureGraphileWorker(stage, receiver, 320)
+    await fixture.subscribe(agent, receiver.url(`/${n}`), ['credential.issued'])
+  await measureOurQueue(fixture, agent, 320)
+  await measureGraphileWorker(fixture, receiver, 320)
   const ours: Round[] = []
   const theirs: Round[] = []
   for (let round = 0; round < rounds; round++) {
-    ours.push(await measureOurQueue(stage, agent, deliveries))
-    theirs.push(await measureGraphileWorker(stage, receiver, deliveries))
+    ours.push(await measureOurQueue(fixture, agent, deliveries))
+    theirs.push(await measureGraphileWorker(fixture, receiver, deliveries))
   }
-  const bytes = await bytesPerDelivery(stage, 320 + deliveries * rounds)
+  const bytes = await bytesPerDelivery(fixture, 320 + deliveries * rounds)
   receiver.close()
-  await stage.close()
+  await fixture.close()
   const ratios = ours.map((round, index) => round.perSecond / (theirs[index]?.perSecond ?? Number.NaN))
   return {
     deliveriesEach: deliveries,
@@ -242,45 +250,45 @@ const blackholeAgentCount = 10
 
 /** Time from commit to arrival at healthy endpoints, with so many of 100 that never answer. */
 const measureLatency = async (holes: number, seconds: number) => {
-  const stage = await openWebhookFixture({ max_connections: '100' })
+  const fixture = await openWebhookFixture({ max_connections: '100' })
   const receiver = await openReceiver()
   const agents: FixtureAgent[] = []
   for (let a = 0; a < blackholeAgentCount; a++) {
-    const agent = await stage.register()
+    const agent = await fixture.register()
     agents.push(agent)
     for (let e = 0; e < 10; e++) {
       const isHole = e === 0 && a < holes
-      await stage.subscribe(agent, receiver.url(`/${isHole ? 'hole' : 'ok'}/${a}-${e}`), ['key.revoked'])
+      await fixture.subscribe(agent, receiver.url(`/${isHole ? 'hole' : 'ok'}/${a}-${e}`), ['key.revoked'])
     }
   }
-  const worker = startWorker(stage.ctx, [
+  const worker = startWorker(fixture.ctx, [
     {
       name: 'events',
       everyMs: 500,
-      run: () => drainOutbox(stage.ctx, 'event', { withinTransaction: webhooks.fanOut }),
+      run: () => drainOutbox(fixture.ctx, 'event', { withinTransaction: webhooks.fanOut }),
     },
-    webhooks.deliveryJob(stage.ctx, noContact),
-    webhooks.endpointMonitorJob(stage.ctx, noContact),
+    webhooks.deliveryJob(fixture.ctx, noContact),
+    webhooks.endpointMonitorJob(fixture.ctx, noContact),
   ])
   const committedAt = new Map<string, number>()
   const end = performance.now() + seconds * 1_000
   for (let n = 0; performance.now() < end; n++) {
     const agent = agents[n % agents.length] as FixtureAgent
-    const id = await stage.happen(agent, `subject ${n}`)
+    const id = await fixture.publishEvent(agent, `subject ${n}`)
     committedAt.set(id, Date.now())
     await setTimeout(80)
   }
   const healthy =
     committedAt.size * 10 - [...committedAt.keys()].filter((_, n) => n % agents.length < holes).length
   const arrivals: Arrival[] = []
-  for (let look = 0; look < 200 && arrivals.length < healthy; look++) {
+  for (let attempt = 0; attempt < 200 && arrivals.length < healthy; attempt++) {
     arrivals.push(...(await receiver.take()).filter(({ path }) => path.startsWith('/ok/')))
     await setTimeout(100)
   }
   receiver.close()
   // Not stop(): what hangs in a hole would be waited for.
   await Promise.race([worker.stop(), setTimeout(17_000)])
-  await stage.close()
+  await fixture.close()
   const times = arrivals.map(({ id, at }) => at - (committedAt.get(id) ?? at))
   return {
     expected: healthy,
@@ -291,15 +299,14 @@ const measureLatency = async (holes: number, seconds: number) => {
 }
 
 const compareBlackhole = async (rounds: number, seconds: number) => {
-  const spells: ({ holes: number } & Awaited<ReturnType<typeof measureLatency>>)[] = []
+  const runs: ({ holes: number } & Awaited<ReturnType<typeof measureLatency>>)[] = []
   for (let round = 0; round < rounds; round++)
-    for (const holes of [0, 10]) spells.push({ holes, ...(await measureLatency(holes, seconds)) })
-  console.table(spells)
-  const p95 = (holes: number) =>
-    median(spells.filter((spell) => spell.holes === holes).map((spell) => spell.p95Ms))
+    for (const holes of [0, 10]) runs.push({ holes, ...(await measureLatency(holes, seconds)) })
+  console.table(runs)
+  const p95 = (holes: number) => median(runs.filter((run) => run.holes === holes).map((run) => run.p95Ms))
   const figures = { baselineP95Ms: p95(0), blackholedP95Ms: p95(10), ratio: rounded(p95(10) / p95(0)) }
   console.table(figures)
-  return { spells, ...figures }
+  return { runs, ...figures }
 }
 
 /** Ours beside graphile-worker, then healthy receivers with and without ten of a hundred that never answer. */

@@ -1,20 +1,14 @@
-import { mkdtempSync, mkdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
-import { createDatabase, freePort, startCluster, type Cluster } from '../../packages/server/dev/cluster.ts'
-import {
-  waitForExit,
-  startWithRestarts,
-  runToEnd,
-  waitUntilReady,
-} from '../../packages/server/test/fixtures/processes/restarts.ts'
+import { freePort, startCluster, type Cluster } from '../../packages/server/dev/cluster.ts'
+import { waitForExit, waitUntilReady } from '../../packages/server/test/fixtures/processes/restarts.ts'
+import { prepareServer, randomFrom, startRole } from './server-processes.ts'
 
-const main = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url))
 type Target = 'api' | 'signer' | 'worker' | 'postgres'
 /** The api takes longest to come back, and nothing happens without it: one kill of six is its. */
 const targets: readonly Target[] = ['signer', 'postgres', 'worker', 'signer', 'postgres', 'api']
@@ -46,17 +40,6 @@ export type KillFindings = {
   /** Calls without an answer, or with a 503: repeated until there was one. */
   readonly unknownOutcomes: number
   readonly faults: readonly string[]
-}
-
-/** mulberry32: the same seed gives the same kills. */
-const randomFrom = (seed: number): (() => number) => {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
 }
 
 /** A cluster that is killed with all it had in memory, and started again on what was on disk. */
@@ -276,92 +259,105 @@ const waitForDeliveries = async (
   return left
 }
 
+const withDatabase = async <T>(url: string, work: (client: Client) => Promise<T>): Promise<T> => {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(`set "pohf.tenant" = 'system'`)
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+const seedAgents = (
+  baseUrl: string,
+  databaseUrl: string,
+  { seconds, plantedFaultSql }: KillOptions,
+): Promise<Agent[]> =>
+  withDatabase(databaseUrl, async (client) => {
+    if (plantedFaultSql !== undefined) await client.query(plantedFaultSql)
+    return [
+      await seedAgent(baseUrl, client, { credits: 1_000_000, sessions: 200 * seconds }),
+      // Fewer credits than sessions: kills must not let it have more.
+      await seedAgent(baseUrl, client, { credits: 100, sessions: 400 }),
+    ]
+  })
+
+const subscribeAgents = async (baseUrl: string, agents: readonly Agent[], url: string): Promise<void> => {
+  for (const agent of agents) {
+    const body = { url, events: ['credential.issued'] }
+    const registered = await call(`${baseUrl}/api/agents/webhooks`, body, agent.key)
+    if (registered?.status !== 200)
+      throw new Error(`webhook registration was refused: ${JSON.stringify(registered)}`)
+  }
+}
+
+type Kill = (target: Target) => void
+
+/** Kills one target after another for the time of the run, while the load goes on. */
+const killInTurn = async (
+  options: KillOptions,
+  random: () => number,
+  acknowledgedCount: () => number,
+  kill: Kill,
+): Promise<{ kills: number; seconds: number }> => {
+  const startedAt = performance.now()
+  const chosen = options.targets ?? targets
+  const killsMin = Math.floor(options.seconds / 4)
+  const elapsed = () => (performance.now() - startedAt) / 1_000
+  let kills = 0
+  // A machine that is busy with other things gets more time, not fewer kills; but not without end.
+  while (elapsed() < options.seconds || (kills < killsMin && elapsed() < 4 * options.seconds)) {
+    await waitForProgress(acknowledgedCount, recoveryMsMax)
+    await setTimeout(200 + random() * 1_500)
+    kill(chosen[kills % chosen.length] ?? 'api')
+    kills += 1
+  }
+  return { kills, seconds: Math.round(elapsed()) }
+}
+
 /** Kills processes at random moments under load, then compares what was answered, stored, paid and delivered. */
-export const runProcessKills = async (loop: KillOptions): Promise<KillFindings> => {
-  const random = randomFrom(loop.seed)
+export const runProcessKills = async (options: KillOptions): Promise<KillFindings> => {
+  const random = randomFrom(options.seed)
   const folder = mkdtempSync(join(tmpdir(), 'pohf-kills-'))
-  const postgres = await openPostgres(folder, { max_connections: '60', ...loop.settings })
-  const databaseUrl = await createDatabase(postgres, 'pohf')
+  const postgres = await openPostgres(folder, { max_connections: '60', ...options.settings })
   const receiver = await openReceiver()
-  const port = await freePort()
-  const baseUrl = `http://127.0.0.1:${port}`
-  const env = {
-    ...process.env,
-    DATABASE_URL: databaseUrl,
-    DATA_DIR: join(folder, 'secrets'),
-    PORT: String(port),
-    OPERATOR_PORT: String(await freePort()),
-    KEY_LIMIT_PER_MINUTE: '10000000',
-    LOG_LEVEL: 'fatal',
-  }
-  await runToEnd([main, 'migrate'], env)
-  mkdirSync(env.DATA_DIR, { recursive: true, mode: 0o700 })
+  const { baseUrl, databaseUrl, env } = await prepareServer(postgres, folder)
   const processes = {
-    signer: startWithRestarts([main, 'signer'], env),
-    api: startWithRestarts([main, 'api'], env),
-    worker: startWithRestarts([main, 'worker'], env),
+    signer: startRole('signer', env),
+    api: startRole('api', env),
+    worker: startRole('worker', env),
   }
-  const withDatabase = async <T>(work: (client: Client) => Promise<T>): Promise<T> => {
-    const client = new Client({ connectionString: databaseUrl })
-    await client.connect()
-    try {
-      await client.query(`set "pohf.tenant" = 'system'`)
-      return await work(client)
-    } finally {
-      await client.end()
-    }
+  let restarting = Promise.resolve()
+  const kill = (target: Target): void => {
+    if (target !== 'postgres') processes[target].kill()
+    else restarting = restarting.then(() => postgres.kill())
   }
   try {
     await waitUntilReady(baseUrl)
-    const agents = await withDatabase(async (client) => {
-      if (loop.plantedFaultSql !== undefined) await client.query(loop.plantedFaultSql)
-      return [
-        await seedAgent(baseUrl, client, { credits: 1_000_000, sessions: 200 * loop.seconds }),
-        // Fewer credits than sessions: kills must not let it have more.
-        await seedAgent(baseUrl, client, { credits: 100, sessions: 400 }),
-      ]
-    })
-    for (const agent of agents) {
-      const body = { url: receiver.url, events: ['credential.issued'] }
-      const registered = await call(`${baseUrl}/api/agents/webhooks`, body, agent.key)
-      if (registered?.status !== 200)
-        throw new Error(`webhook registration was refused: ${JSON.stringify(registered)}`)
-    }
-    const load = startLoad(baseUrl, agents, loop.clients, random)
-    const startedAt = performance.now()
-    const chosen = loop.targets ?? targets
-    let kills = 0
-    let restarting = Promise.resolve()
-    const killsMin = Math.floor(loop.seconds / 4)
-    const elapsed = () => (performance.now() - startedAt) / 1_000
-    // A machine that is busy with other things gets more time, not fewer kills; but not without end.
-    while (elapsed() < loop.seconds || (kills < killsMin && elapsed() < 4 * loop.seconds)) {
-      await waitForProgress(() => load.acknowledged.size, recoveryMsMax)
-      await setTimeout(200 + random() * 1_500)
-      const target = chosen[kills % chosen.length] ?? 'api'
-      kills += 1
-      if (target !== 'postgres') processes[target].kill()
-      else restarting = restarting.then(() => postgres.kill())
-    }
-    const seconds = Math.round(elapsed())
+    const agents = await seedAgents(baseUrl, databaseUrl, options)
+    await subscribeAgents(baseUrl, agents, receiver.url)
+    const load = startLoad(baseUrl, agents, options.clients, random)
+    const { kills, seconds } = await killInTurn(options, random, () => load.acknowledged.size, kill)
     await restarting
     await waitUntilReady(baseUrl)
     await load.stop()
-    const { events, credentials, faults, ...books } = await withDatabase((client) =>
+    const { events, credentials, faults, ...counts } = await withDatabase(databaseUrl, (client) =>
       audit(client, load.acknowledged),
     )
-    // A worker that was killed leaves leases of a minute behind. Where books are wrong, there is no need to wait.
-    const undelivered = await waitForDeliveries(events, receiver.received, books.lost > 0 ? 0 : 90_000)
+    // A worker that was killed leaves leases of a minute behind. Where something was lost, there is no need to wait.
+    const undelivered = await waitForDeliveries(events, receiver.received, counts.lost > 0 ? 0 : 90_000)
     const deliveries = [...receiver.received.values()].reduce((sum, times) => sum + times, 0)
     const acknowledged = load.acknowledged.size
     if (acknowledged !== credentials)
       faults.push(`${acknowledged} acknowledged and ${credentials} credentials`)
     return {
-      seed: loop.seed,
+      seed: options.seed,
       seconds,
       kills,
       acknowledged,
-      ...books,
+      ...counts,
       undelivered,
       duplicates: deliveries - receiver.received.size,
       unknownOutcomes: load.count.unknown,

@@ -2,27 +2,21 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { startChain } from '@pohf/chain'
 import { Client } from 'pg'
-import { createDatabase, freePort, startCluster } from '../../packages/server/dev/cluster.ts'
+import { startCluster } from '../../packages/server/dev/cluster.ts'
 import {
   startChainProxy,
   type CallOutcome,
 } from '../../packages/server/test/fixtures/payments/chain-proxy.ts'
-import {
-  startWithRestarts,
-  runToEnd,
-  waitUntilReady,
-} from '../../packages/server/test/fixtures/processes/restarts.ts'
+import { waitUntilReady } from '../../packages/server/test/fixtures/processes/restarts.ts'
 import {
   cancelAuthorization,
   makeWallets,
   submitAsThirdParty,
   type SignedPayment,
 } from './purchase-wallets.ts'
-
-const main = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url))
+import { prepareServer, randomFrom, startRole } from './server-processes.ts'
 
 export type PurchaseKillOptions = {
   readonly purchases: number
@@ -86,17 +80,6 @@ const weightedScenarios: readonly Scenario[] = [
     scenarios.filter((name) => !name.startsWith('killed') && name !== 'plain'),
   ).flat(),
 ]
-
-/** mulberry32: the same seed gives the same fates. */
-const randomFrom = (seed: number): (() => number) => {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
 
 type Chain = NonNullable<Awaited<ReturnType<typeof startChain>>>
 type PurchasePlan = {
@@ -228,39 +211,29 @@ const countPaymentsAndDeliveries = async (database: Client, chain: Chain, outcom
 /** AuthorizationUsed(address,bytes32). */
 const authorizationUsedTopic = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5'
 
-const openProcesses = async (chain: Chain, rpcUrl: string, planted: string | undefined) => {
+const openProcesses = async (chain: Chain, rpcUrl: string, plantedFaultSql: string | undefined) => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-purchases-'))
   const cluster = await startCluster({ folder })
-  const databaseUrl = await createDatabase(cluster, 'pohf')
   const keys = join(folder, 'gas.keys')
   writeFileSync(keys, chain.gasAccounts.map(({ privateKey }) => privateKey).join('\n'), { mode: 0o600 })
-  const port = await freePort()
-  const env = {
-    ...process.env,
-    DATABASE_URL: databaseUrl,
-    DATA_DIR: join(folder, 'secrets'),
-    PORT: String(port),
-    OPERATOR_PORT: String(await freePort()),
+  const { baseUrl, databaseUrl, env } = await prepareServer(cluster, folder, {
     LOG_LEVEL: 'silent',
     X402_CHAIN_RPC: rpcUrl,
     X402_PAY_TO: chain.payTo.address,
     X402_GAS_KEYS_FILE: keys,
-  }
-  await runToEnd([main, 'migrate'], env)
+  })
   const database = new Client({ connectionString: databaseUrl })
   await database.connect()
-  if (planted !== undefined) await database.query(planted)
-  const signer = startWithRestarts([main, 'signer'], env)
-  const worker = startWithRestarts([main, 'worker'], env)
-  const api = startWithRestarts([main, 'api'], env)
-  const baseUrl = `http://127.0.0.1:${port}`
+  if (plantedFaultSql !== undefined) await database.query(plantedFaultSql)
+  const others = [startRole('signer', env), startRole('worker', env)]
+  const api = startRole('api', env)
   await waitUntilReady(baseUrl)
   return {
-    baseUrl,
+    buyUrl: `${baseUrl}/api/agent/tasks/wf_test_ok/buy`,
     database,
     killApi: () => void api.kill(),
     stop: async () => {
-      await Promise.all([signer.stop(), worker.stop(), api.stop()])
+      await Promise.all([api, ...others].map((each) => each.stop()))
       await database.end()
       await cluster.stop()
       rmSync(folder, { recursive: true, force: true })
@@ -268,88 +241,115 @@ const openProcesses = async (chain: Chain, rpcUrl: string, planted: string | und
   }
 }
 
-/** Buys again and again while the api is killed and the chain misbehaves, then counts what was paid and what was given. */
-export const runPurchaseKills = async ({
-  purchases,
-  clients,
-  seed,
-  plantedFaultSql: planted,
-  scenarios: chosen,
-}: PurchaseKillOptions): Promise<PurchaseFindings> => {
-  const chain = await startChain()
-  if (!chain) throw new Error('anvil is not built for this system')
-  const node = await startChainProxy(chain.url)
-  const stage = await openProcesses(chain, node.url, planted)
-  const startedAt = performance.now()
-  const random = randomFrom(seed)
-  const plans = new Map<string, PurchasePlan>()
-  let kills = 0
-  node.setFaultRule(
-    makeFaultRule(chain, plans, () => {
-      kills++
-      stage.killApi()
-    }),
-  )
-  const wallets = await makeWallets(chain, 24)
-  const url = `${stage.baseUrl}/api/agent/tasks/wf_test_ok/buy`
+/** Mines while the clients buy: a cancelled authorization is void only in a block that stays, on a chain that goes on. */
+const startMining = (chain: Chain) => {
+  const end = new AbortController()
+  const mine = async () => {
+    while (!end.signal.aborted) {
+      await chain.rpc('anvil_mine', ['0x8'])
+      await setTimeout(500)
+    }
+  }
+  const mined = mine()
+  return {
+    stop: async () => {
+      end.abort()
+      await mined
+    },
+  }
+}
+
+type Wallets = Awaited<ReturnType<typeof makeWallets>>
+type Buying = {
+  readonly url: string
+  readonly wallets: Wallets
+  readonly plans: Map<string, PurchasePlan>
+  readonly options: PurchaseKillOptions
+}
+
+/** Clients that buy one after another until all purchases have begun, each in a scenario that the seed draws. */
+const buyAll = async ({ url, wallets, plans, options }: Buying): Promise<Outcome[]> => {
+  const random = randomFrom(options.seed)
   const outcomes: Outcome[] = []
   let begun = 0
-  let gaveUp = 0
   const client = async () => {
-    while (begun < purchases) {
+    while (begun < options.purchases) {
       const index = begun++
-      const from = chosen ?? (index < scenarios.length ? [scenarios[index] ?? 'plain'] : weightedScenarios)
-      const fate = from[Math.floor(random() * from.length)] ?? 'plain'
+      const from =
+        options.scenarios ?? (index < scenarios.length ? [scenarios[index] ?? 'plain'] : weightedScenarios)
+      const scenario = from[Math.floor(random() * from.length)] ?? 'plain'
       const payment = await wallets.sign(url, index)
-      const plan: PurchasePlan = { scenario: fate, payment, interruptionsLeft: interruptionsFor(fate) }
+      const plan: PurchasePlan = { scenario, payment, interruptionsLeft: interruptionsFor(scenario) }
       plans.set(payment.nonce.slice(2), plan)
       outcomes.push(await payUntilFinal(url, plan))
       plans.delete(payment.nonce.slice(2))
     }
   }
-  try {
-    // What is cancelled is void only in a block that stays: the chain must go on, as a real one does.
-    const mining = new AbortController()
-    const mine = async () => {
-      while (!mining.signal.aborted) {
-        await chain.rpc('anvil_mine', ['0x8'])
-        await setTimeout(500)
-      }
+  await Promise.all(Array.from({ length: options.clients }, client))
+  return outcomes
+}
+
+/** Pays again where a client timed out while the api was killed, as a buyer does who may have paid. */
+const retryTimedOut = async (url: string, outcomes: Outcome[]): Promise<number> => {
+  let gaveUp = 0
+  for (const [index, outcome] of outcomes.entries())
+    if (!isFinalStatus(outcome.status)) {
+      const retried = await payUntilFinal(url, outcome.plan)
+      outcomes[index] = { ...retried, tries: outcome.tries + retried.tries }
+      gaveUp++
     }
-    const mined = mine()
-    await Promise.all(Array.from({ length: clients }, client))
-    // Who lost patience while the api was dead again and again comes back, as a buyer who may have paid does.
-    for (const [index, outcome] of outcomes.entries())
-      if (!isFinalStatus(outcome.status)) {
-        const later = await payUntilFinal(url, outcome.plan)
-        outcomes[index] = { ...later, tries: outcome.tries + later.tries }
-        gaveUp++
-      }
-    // A token that takes every authorization and moves nothing, for the last few; then their time runs out.
-    await chain.putToken('silent')
-    const silent = await Promise.all(
-      Array.from({ length: chosen ? 0 : Math.max(2, Math.floor(purchases / 50)) }, async (_, index) => {
-        const payment = await wallets.sign(url, index)
-        const plan: PurchasePlan = { scenario: 'plain', payment, interruptionsLeft: 0 }
-        const answer = await fetch(url, { headers: { 'payment-signature': payment.header } })
-        return { plan, status: answer.status, text: await answer.text(), tries: 1 }
-      }),
-    )
-    await chain.rpc('evm_increaseTime', [400])
-    const ended = await Promise.all(silent.map(({ plan }) => payUntilFinal(url, plan)))
-    mining.abort()
-    await mined
-    const all = [...outcomes, ...ended]
-    const counted = await countPaymentsAndDeliveries(stage.database, chain, all)
-    const faults = [
-      ...counted.faults,
-      ...silent
-        .filter(({ status }) => status !== 202)
-        .map(({ text }) => `a silent token was answered ${text}`),
-      ...all
-        .filter(({ status }) => ![200, 402].includes(status))
-        .map(({ plan, status }) => `${plan.scenario} never ended: ${status}`),
-    ]
+  return gaveUp
+}
+
+/** Buys with a token that accepts every authorization and moves nothing, until the authorizations expire. */
+const buyWithSilentToken = async (chain: Chain, { url, wallets }: Buying, count: number) => {
+  await chain.putToken('silent')
+  const pending = await Promise.all(
+    Array.from({ length: count }, async (_, index) => {
+      const payment = await wallets.sign(url, index)
+      const plan: PurchasePlan = { scenario: 'plain', payment, interruptionsLeft: 0 }
+      const answer = await fetch(url, { headers: { 'payment-signature': payment.header } })
+      return { plan, status: answer.status, text: await answer.text() }
+    }),
+  )
+  await chain.rpc('evm_increaseTime', [400])
+  return {
+    outcomes: await Promise.all(pending.map(({ plan }) => payUntilFinal(url, plan))),
+    faults: pending
+      .filter(({ status }) => status !== 202)
+      .map(({ text }) => `a silent token was answered ${text}`),
+  }
+}
+
+/** Buys again and again while the api is killed and the chain misbehaves, then counts what was paid and what was given. */
+export const runPurchaseKills = async (options: PurchaseKillOptions): Promise<PurchaseFindings> => {
+  const { purchases, seed } = options
+  const chain = await startChain()
+  if (!chain) throw new Error('anvil is not built for this system')
+  const node = await startChainProxy(chain.url)
+  const server = await openProcesses(chain, node.url, options.plantedFaultSql)
+  const startedAt = performance.now()
+  let kills = 0
+  const plans = new Map<string, PurchasePlan>()
+  node.setFaultRule(
+    makeFaultRule(chain, plans, () => {
+      kills++
+      server.killApi()
+    }),
+  )
+  const buying = { url: server.buyUrl, wallets: await makeWallets(chain, 24), plans, options }
+  try {
+    const mining = startMining(chain)
+    const outcomes = await buyAll(buying)
+    const gaveUp = await retryTimedOut(server.buyUrl, outcomes)
+    const silentCount = options.scenarios ? 0 : Math.max(2, Math.floor(purchases / 50))
+    const silent = await buyWithSilentToken(chain, buying, silentCount)
+    await mining.stop()
+    const all = [...outcomes, ...silent.outcomes]
+    const counted = await countPaymentsAndDeliveries(server.database, chain, all)
+    const neverEnded = all
+      .filter(({ status }) => ![200, 402].includes(status))
+      .map(({ plan, status }) => `${plan.scenario} never ended: ${status}`)
     return {
       seed,
       seconds: Math.round((performance.now() - startedAt) / 1_000),
@@ -361,10 +361,10 @@ export const runPurchaseKills = async ({
       byScenario: Object.fromEntries(
         scenarios.map((name) => [name, outcomes.filter(({ plan }) => plan.scenario === name).length]),
       ),
-      faults,
+      faults: [...counted.faults, ...silent.faults, ...neverEnded],
     }
   } finally {
-    await stage.stop()
+    await server.stop()
     await node.stop()
     await chain.stop()
   }

@@ -3,17 +3,11 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
-import { createDatabase, freePort, startCluster } from '../../packages/server/dev/cluster.ts'
+import { startCluster } from '../../packages/server/dev/cluster.ts'
 import { compareWithJournal, readJournal } from '../../packages/server/src/signing/index.ts'
-import {
-  startWithRestarts,
-  runToEnd,
-  waitUntilReady,
-} from '../../packages/server/test/fixtures/processes/restarts.ts'
-
-const main = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url))
+import { startWithRestarts, waitUntilReady } from '../../packages/server/test/fixtures/processes/restarts.ts'
+import { prepareServer, startRole } from './server-processes.ts'
 
 export type SignerKillOptions = {
   readonly kills: number
@@ -132,29 +126,13 @@ export const runSignerKills = async ({
   clients,
   signer,
 }: SignerKillOptions): Promise<SignerFindings> => {
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-deaths-'))
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-signer-'))
   const cluster = await startCluster({ folder })
-  const port = await freePort()
-  const baseUrl = `http://127.0.0.1:${port}`
   const keysDir = join(folder, 'keys')
   mkdirSync(keysDir, { mode: 0o700 })
-  const databaseUrl = await createDatabase(cluster, 'pohf')
-  const env = {
-    ...process.env,
-    DATABASE_URL: databaseUrl,
-    DATA_DIR: join(folder, 'secrets'),
-    KEYS_DIR: keysDir,
-    PORT: String(port),
-    OPERATOR_PORT: String(await freePort()),
-    KEY_LIMIT_PER_MINUTE: '10000000',
-    LOG_LEVEL: 'fatal',
-  }
-  await runToEnd([main, 'migrate'], env)
-  mkdirSync(env.DATA_DIR, { recursive: true, mode: 0o700 })
-  const processes = [
-    startWithRestarts(signer ?? [main, 'signer'], env),
-    startWithRestarts([main, 'api'], env),
-  ] as const
+  const { baseUrl, databaseUrl, env } = await prepareServer(cluster, folder, { KEYS_DIR: keysDir })
+  const signerProcess = signer ? startWithRestarts(signer, env) : startRole('signer', env)
+  const api = startRole('api', env)
   try {
     await waitUntilReady(baseUrl)
     const startedAt = performance.now()
@@ -164,7 +142,7 @@ export const runSignerKills = async ({
       await waitUntilReady(baseUrl)
       await setTimeout(Math.random() * 600)
       if (load.count.waiting > 0) killsDuringCalls++
-      processes[0].kill()
+      signerProcess.kill()
     }
     await waitUntilReady(baseUrl)
     await load.stop()
@@ -185,7 +163,7 @@ export const runSignerKills = async ({
       faults: [...load.faults, ...audit({ answered: load.answered, stored, lines, keys })],
     }
   } finally {
-    for (const each of processes) await each.stop()
+    for (const each of [signerProcess, api]) await each.stop()
     await cluster.stop()
     rmSync(folder, { recursive: true, force: true })
   }

@@ -13,10 +13,52 @@ import { publish } from '../../packages/server/src/platform/queue/outbox.ts'
 
 export type FixtureAgent = { readonly agentId: `agt_${string}`; readonly apiKey: string }
 
+/** A PostgreSQL that can be killed with kill -9 and is started again on the same port and data. */
+const openKillableCluster = async (folder: string, settings: Readonly<Record<string, string>>) => {
+  let cluster: Cluster = await startCluster({ folder, settings })
+  return {
+    url: cluster.url,
+    pid: () => cluster.process.pid ?? 0,
+    /** It accepts connections again when the promise is fulfilled. */
+    kill: async () => {
+      const { port } = cluster
+      cluster.process.kill('SIGKILL')
+      for (let tries = 0; ; tries++) {
+        try {
+          // Its children need a moment to notice and to let go of the shared memory.
+          cluster = await startCluster({ folder, port, settings })
+          return
+        } catch (error) {
+          if (tries > 100) throw error
+          await new Promise((resolve) => setTimeout(resolve, 100))
+        }
+      }
+    },
+    stop: () => cluster.stop(),
+  }
+}
+
+type EventOutcome = 'committed' | 'rolled back' | 'lost'
+
+/** One event about a subject, in a transaction of its own that commits, fails after the event, or loses it. */
+const publishEvent = (
+  ctx: ReturnType<typeof buildContext>,
+  { agentId }: FixtureAgent,
+  subject: string,
+  outcome: EventOutcome,
+): Promise<string> =>
+  inTransaction(ctx, agentId, async (tx) => {
+    const data = { keyId: subject }
+    const id = await publish(tx, { agentId, mode: 'test', type: 'key.revoked', subject, data })
+    if (outcome === 'rolled back') throw new RolledBackError(id)
+    if (outcome === 'lost') await tx.deleteFrom('outbox').where('agent_id', '=', agentId).execute()
+    return id
+  })
+
 /** A database of its own with agents and endpoints, for measuring and breaking the worker. */
 export const openWebhookFixture = async (settings: Readonly<Record<string, string>> = {}) => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-webhooks-'))
-  let cluster: Cluster = await startCluster({ folder: folder, settings })
+  const cluster = await openKillableCluster(folder, settings)
   const databaseUrl = await createDatabase(cluster, 'pohf')
   await migrate(databaseUrl)
   const environment = {
@@ -28,12 +70,12 @@ export const openWebhookFixture = async (settings: Readonly<Record<string, strin
   const log = makeLogger('silent')
   const ctx = buildContext({ config: readConfig(environment), log, name: 'pohf-battery' })
   const { api } = buildApp(ctx)
-  const call = async <T>(method: 'GET' | 'POST', url: string, payload?: object, key?: string): Promise<T> => {
+  const post = async <T>(url: string, payload: object, key?: string): Promise<T> => {
     const answer = await api.inject({
-      method,
+      method: 'POST',
       url,
       headers: { 'content-type': 'application/json', ...(key ? { authorization: `Bearer ${key}` } : {}) },
-      ...(payload ? { payload: JSON.stringify(payload) } : {}),
+      payload: JSON.stringify(payload),
     })
     if (answer.statusCode !== 200) throw new Error(`${url}: ${answer.body}`)
     return answer.json() as T
@@ -41,40 +83,18 @@ export const openWebhookFixture = async (settings: Readonly<Record<string, strin
   return {
     ctx,
     environment,
-    postmaster: () => cluster.process.pid ?? 0,
+    postmaster: cluster.pid,
+    killDatabase: cluster.kill,
     register: () =>
-      call<FixtureAgent>('POST', '/api/agents/register', {
+      post<FixtureAgent>('/api/agents/register', {
         name: 'Battery',
         contactEmail: 'battery@example.com',
         mode: 'test',
       }),
     subscribe: (agent: FixtureAgent, url: string, events: readonly string[]) =>
-      call<{ id: string }>('POST', '/api/agents/webhooks', { url, events }, agent.apiKey),
-    /** One event about a subject, in a transaction of its own that commits, fails after the event, or loses it. */
-    happen: (agent: FixtureAgent, subject: string, end: 'committed' | 'rolled back' | 'lost' = 'committed') =>
-      inTransaction(ctx, agent.agentId, async (tx) => {
-        const { agentId } = agent
-        const data = { keyId: subject }
-        const id = await publish(tx, { agentId, mode: 'test', type: 'key.revoked', subject, data })
-        if (end === 'rolled back') throw new RolledBackError(id)
-        if (end === 'lost') await tx.deleteFrom('outbox').where('agent_id', '=', agentId).execute()
-        return id
-      }),
-    /** kill -9 of the whole of PostgreSQL; it is back when the promise is fulfilled. */
-    killDatabase: async () => {
-      const { port } = cluster
-      cluster.process.kill('SIGKILL')
-      for (let tries = 0; ; tries++) {
-        try {
-          // Its children need a moment to notice and to let go of the shared memory.
-          cluster = await startCluster({ folder: folder, port, settings })
-          return
-        } catch (error) {
-          if (tries > 100) throw error
-          await new Promise((resolve) => setTimeout(resolve, 100))
-        }
-      }
-    },
+      post<{ id: string }>('/api/agents/webhooks', { url, events }, agent.apiKey),
+    publishEvent: (agent: FixtureAgent, subject: string, outcome: EventOutcome = 'committed') =>
+      publishEvent(ctx, agent, subject, outcome),
     close: async () => {
       await api.close()
       await ctx.db.pool.end()

@@ -63,7 +63,7 @@ const respond = (path: string, response: ServerResponse): void => {
 }
 
 /** Writers that commit events one after another, about subjects in turn; some transactions fail on purpose. */
-const startWriters = (stage: WebhookFixture, agents: readonly FixtureAgent[]) => {
+const startWriters = (fixture: WebhookFixture, agents: readonly FixtureAgent[]) => {
   const committed = new Map<string, number>()
   const rolledBack = new Set<string>()
   const count = { unknown: 0 }
@@ -72,7 +72,10 @@ const startWriters = (stage: WebhookFixture, agents: readonly FixtureAgent[]) =>
     for (let n = 0; !end.signal.aborted; n++) {
       const subject = `subject ${n % 5} number ${String(n).padStart(6, '0')}`
       try {
-        committed.set(await stage.happen(agent, subject, n % 17 === 0 ? 'rolled back' : 'committed'), index)
+        committed.set(
+          await fixture.publishEvent(agent, subject, n % 17 === 0 ? 'rolled back' : 'committed'),
+          index,
+        )
       } catch (error) {
         if (error instanceof RolledBackError) rolledBack.add(error.eventId)
         else count.unknown++
@@ -112,76 +115,107 @@ const waitUntil = async (deadlineMs: number, done: () => boolean): Promise<numbe
   return (performance.now() - startedAt) / 1_000
 }
 
-/** Kills two workers and PostgreSQL again and again under load, then counts what every endpoint was given. */
-export const runWebhookKills = async ({
-  seconds,
-  plantLoss,
-}: WebhookKillOptions): Promise<WebhookFindings> => {
-  const stage = await openWebhookFixture()
+/** Agents with endpoints, and every arrival at them, by path. */
+const openEndpoints = async (fixture: WebhookFixture) => {
   const arrived = new Map<string, Map<string, number>>()
   const subjects = new Map<string, string[]>()
   const receivers = await openReceivers(respond, ({ path, eventId, body }) => {
-    const seen = arrived.get(path) ?? new Map<string, number>()
-    arrived.set(path, seen.set(eventId, (seen.get(eventId) ?? 0) + 1))
+    const counts = arrived.get(path) ?? new Map<string, number>()
+    arrived.set(path, counts.set(eventId, (counts.get(eventId) ?? 0) + 1))
     const { data } = JSON.parse(body) as { data: { keyId: string } }
-    if (seen.get(eventId) === 1) subjects.set(path, [...(subjects.get(path) ?? []), data.keyId])
+    if (counts.get(eventId) === 1) subjects.set(path, [...(subjects.get(path) ?? []), data.keyId])
   })
   const agents: FixtureAgent[] = []
   for (let a = 0; a < agentCount; a++) {
-    const agent = await stage.register()
+    const agent = await fixture.register()
     agents.push(agent)
     for (let e = 0; e < endpointsPerAgent; e++)
-      await stage.subscribe(agent, receivers.url(`/${a}/${e}`), ['key.revoked'])
+      await fixture.subscribe(agent, receivers.url(`/${a}/${e}`), ['key.revoked'])
   }
-  const env = { ...process.env, ...stage.environment, LOG_LEVEL: 'silent' }
-  const workers = [startWorkerWithRestarts(env), startWorkerWithRestarts(env)]
-  const writers = startWriters(stage, agents)
+  return { agents, arrived, subjects, close: receivers.close }
+}
+type Endpoints = Awaited<ReturnType<typeof openEndpoints>>
+
+/** Kills the workers in turn, and after every fourth worker PostgreSQL, until the time is over. */
+const killInTurn = async (
+  fixture: WebhookFixture,
+  workers: readonly { readonly kill: () => boolean }[],
+  seconds: number,
+) => {
   const kills = { worker: 0, database: 0 }
   const startedAt = performance.now()
-  const passed = () => (performance.now() - startedAt) / 1_000
-  while (passed() < seconds) {
+  const elapsed = () => (performance.now() - startedAt) / 1_000
+  while (elapsed() < seconds) {
     // Long enough for a worker to start, claim and be in the middle of sending.
     await setTimeout(1_500 + Math.random() * 2_500)
     if (kills.worker % 4 === 3 && kills.database <= kills.worker / 4) {
       kills.database++
-      await stage.killDatabase()
+      await fixture.killDatabase()
     }
-    workers[kills.worker % 2]?.kill()
+    workers[kills.worker % workers.length]?.kill()
     kills.worker++
   }
+  return { ...kills, seconds: elapsed() }
+}
+
+/** The events that were committed and did not reach every endpoint of their agent. */
+const listMissing = (committed: ReadonlyMap<string, number>, arrived: Endpoints['arrived']): string[] =>
+  [...committed].flatMap(([eventId, agent]) =>
+    Array.from({ length: endpointsPerAgent }, (_, e) => `/${agent}/${e}`)
+      .filter((path) => !arrived.get(path)?.has(eventId))
+      .map((path) => `${eventId} never reached ${path}`),
+  )
+
+const countArrivals = ({ arrived, subjects }: Endpoints) => {
+  const all = [...arrived.values()]
+  const distinct = all.reduce((sum, counts) => sum + counts.size, 0)
+  const total = all.reduce((sum, counts) => sum + [...counts.values()].reduce((a, b) => a + b, 0), 0)
+  const outOfOrder = [...subjects.values()].reduce((sum, list) => sum + countOutOfOrder(list), 0)
+  return {
+    arrived: distinct,
+    duplicates: total - distinct,
+    duplicatesPercent: percent(total - distinct, distinct),
+    outOfOrderPercent: percent(outOfOrder, distinct),
+  }
+}
+
+/** Kills two workers and PostgreSQL again and again under load, then counts the deliveries to every endpoint. */
+export const runWebhookKills = async ({
+  seconds,
+  plantLoss,
+}: WebhookKillOptions): Promise<WebhookFindings> => {
+  const fixture = await openWebhookFixture()
+  const endpoints = await openEndpoints(fixture)
+  const env = { ...process.env, ...fixture.environment, LOG_LEVEL: 'silent' }
+  const workers = [startWorkerWithRestarts(env), startWorkerWithRestarts(env)]
+  const writers = startWriters(fixture, endpoints.agents)
+  const kills = await killInTurn(fixture, workers, seconds)
   await writers.stop()
-  const ran = passed()
-  if (plantLoss) writers.committed.set(await stage.happen(agents[0] as FixtureAgent, 'planted', 'lost'), 0)
-  const expected = writers.committed.size * endpointsPerAgent
-  const missing = () =>
-    [...writers.committed].flatMap(([eventId, agent]) =>
-      Array.from({ length: endpointsPerAgent }, (_, e) => `/${agent}/${e}`)
-        .filter((path) => !arrived.get(path)?.has(eventId))
-        .map((path) => `${eventId} never reached ${path}`),
-    )
+  const [firstAgent] = endpoints.agents
+  if (plantLoss && firstAgent)
+    writers.committed.set(await fixture.publishEvent(firstAgent, 'planted', 'lost'), 0)
+  const missing = () => listMissing(writers.committed, endpoints.arrived)
   // A lease of a killed worker lasts 60 s, and a failure waits up to five minutes for its third attempt.
   const drainSeconds = await waitUntil(plantLoss ? 90_000 : 420_000, () => missing().length === 0)
   await Promise.all(workers.map((worker) => worker.stop()))
-  const all = [...arrived.values()]
-  const distinct = all.reduce((sum, seen) => sum + seen.size, 0)
-  const total = all.reduce((sum, seen) => sum + [...seen.values()].reduce((a, b) => a + b, 0), 0)
-  const wrong = [...writers.rolledBack].filter((id) => all.some((seen) => seen.has(id)))
-  const disordered = [...subjects.values()].reduce((sum, list) => sum + countOutOfOrder(list), 0)
-  receivers.close()
-  await stage.close()
+  const deliveredAlthoughRolledBack = [...writers.rolledBack].filter((id) =>
+    [...endpoints.arrived.values()].some((counts) => counts.has(id)),
+  )
+  endpoints.close()
+  await fixture.close()
   return {
-    seconds: Math.round(ran),
+    seconds: Math.round(kills.seconds),
     workerKills: kills.worker,
     databaseKills: kills.database,
     committed: writers.committed.size,
     rolledBack: writers.rolledBack.size,
     unknownOutcomes: writers.count.unknown,
-    expected,
-    arrived: distinct,
-    duplicates: total - distinct,
-    duplicatesPercent: percent(total - distinct, distinct),
-    outOfOrderPercent: percent(disordered, distinct),
+    expected: writers.committed.size * endpointsPerAgent,
+    ...countArrivals(endpoints),
     drainSeconds: Math.round(drainSeconds),
-    faults: [...missing(), ...wrong.map((id) => `${id} was rolled back and delivered all the same`)],
+    faults: [
+      ...missing(),
+      ...deliveredAlthoughRolledBack.map((id) => `${id} was rolled back and delivered all the same`),
+    ],
   }
 }

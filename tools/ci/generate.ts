@@ -1,14 +1,13 @@
 // Writes every generated file, or with --check fails where one is not what it should be.
-import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { contractsFile } from '../../packages/chain/src/compile.ts'
 import { endpoints, errorCatalogue, errorCodes, openApiDocument } from '../../packages/protocol/src/index.ts'
-import { createDatabase, startCluster } from '../../packages/server/dev/cluster.ts'
 import { settings } from '../../packages/server/src/platform/ops/config.ts'
-import { migrate } from '../../packages/server/src/platform/db/migrate.ts'
+import { readSources } from '../../packages/server/test/architecture/import-rules.ts'
+import { diagramOf, moduleGraphOf } from '../../packages/server/test/architecture/module-graph.ts'
+import { schemaTypes } from './schema-types.ts'
 
 const root = new URL('../../', import.meta.url).pathname
 const check = process.argv.includes('--check')
@@ -43,27 +42,18 @@ const sdkOperations = (): string => {
   return `// Written by npm run generate.\n// prettier-ignore\nexport const operations = [\n${rows.join('\n')}\n] as const\n`
 }
 
-const schemaTypes = async (): Promise<string> => {
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-generate-'))
-  const cluster = await startCluster({ folder })
-  try {
-    const url = await createDatabase(cluster, 'pohf')
-    await migrate(url)
-    const out = join(folder, 'schema.ts')
-    const run = spawnSync(
-      'kysely-codegen',
-      ['--dialect', 'postgres', '--url', url, '--out-file', out, '--type-mapping', '{"int8":"bigint"}'],
-      { encoding: 'utf8' },
-    )
-    if (run.status !== 0) throw new Error(run.stderr || run.stdout || String(run.error))
-    return readFileSync(out, 'utf8')
-  } finally {
-    await cluster.stop()
-    rmSync(folder, { recursive: true, force: true })
-  }
+/** ARCHITECTURE.md with the diagram of the modules drawn from their imports. */
+const architecturePage = (): string => {
+  const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
+  const [start, end] = ['<!-- modules: written by npm run generate -->', '<!-- end of modules -->']
+  const [before, after] = [page.indexOf(start), page.indexOf(end)]
+  if (before === -1 || after < before) throw new Error('ARCHITECTURE.md has no markers for the modules')
+  const diagram = diagramOf(moduleGraphOf(readSources()))
+  return `${page.slice(0, before + start.length)}\n\n\`\`\`\n${diagram}\n\`\`\`\n\n${page.slice(after)}`
 }
 
 const expectedFiles = new Map<string, string>([
+  ['ARCHITECTURE.md', architecturePage()],
   ['docs/openapi.json', `${JSON.stringify(openApiDocument(), null, 2)}\n`],
   ['docs/config.md', configPage()],
   ['packages/chain/src/contracts.ts', contractsFile()],

@@ -144,78 +144,77 @@ function familyTable(families: readonly FamilyResult[], seconds: number): string
   )
 }
 
+const capturedTable = (rows: EvidenceMeasurements['evaluation']['captured']): string =>
+  table(
+    [
+      'Family, captured in Chromium',
+      'Seconds',
+      'Windows',
+      'Rejected where 5 % of people are lost',
+      'where 1 % are lost',
+    ],
+    rows.map((row) => [
+      row.family,
+      `${row.seconds}`,
+      `${row.windows}`,
+      percent(row.rejectedAt5, 0),
+      percent(row.rejectedAt1, 0),
+    ]),
+  )
+
+const sessionTable = (rows: EvidenceMeasurements['sessions']): string =>
+  table(
+    [
+      'Whole sessions, shipped model',
+      'Sessions',
+      'Judged (1 s)',
+      '3 s or more',
+      'Flagged `synthetic_motion`',
+      'Median p',
+    ],
+    rows.map((row) => [
+      row.who,
+      `${row.sessions}`,
+      `${row.judged}`,
+      `${row.longEnough}`,
+      `${row.flagged}`,
+      Number.isNaN(row.medianP) ? '–' : row.medianP.toFixed(3),
+    ]),
+  )
+
+const experimentTable = (rows: EvidenceMeasurements['ideas']): string =>
+  table(
+    [
+      'Against stroke morph',
+      'Seconds',
+      'EER, people as recorded',
+      'EER, people on the frame clock',
+      'EER, training people left out',
+    ],
+    rows.map((row) => [
+      row.idea,
+      `${row.seconds}`,
+      percent(row.eer),
+      percent(row.eerReclocked),
+      percent(row.eerTraining),
+    ]),
+  )
+
+/** The text of each section of docs/evidence.md, by the name of its marker. */
 function sections(measured: EvidenceMeasurements): Map<string, string> {
-  const { evaluation, sessions, ideas } = measured
+  const { evaluation, sessions, ideas, sessionsPerSecond } = measured
+  const families = WINDOW_SECONDS.map(
+    (seconds) => `### ${seconds} s of motion\n\n${familyTable(evaluation.families, seconds)}`,
+  )
   return new Map([
     ['goals', table(['Bar', 'Goal', 'People as recorded', 'On the frame clock', ''], goalRows(measured))],
-    [
-      'families',
-      WINDOW_SECONDS.map(
-        (seconds) => `### ${seconds} s of motion\n\n${familyTable(evaluation.families, seconds)}`,
-      ).join('\n\n'),
-    ],
-    [
-      'captured',
-      table(
-        [
-          'Family, captured in Chromium',
-          'Seconds',
-          'Windows',
-          'Rejected where 5 % of people are lost',
-          'where 1 % are lost',
-        ],
-        evaluation.captured.map((row) => [
-          row.family,
-          `${row.seconds}`,
-          `${row.windows}`,
-          percent(row.rejectedAt5, 0),
-          percent(row.rejectedAt1, 0),
-        ]),
-      ),
-    ],
-    [
-      'sessions',
-      table(
-        [
-          'Whole sessions, shipped model',
-          'Sessions',
-          'Judged (1 s)',
-          '3 s or more',
-          'Flagged `synthetic_motion`',
-          'Median p',
-        ],
-        sessions.map((row) => [
-          row.who,
-          `${row.sessions}`,
-          `${row.judged}`,
-          `${row.longEnough}`,
-          `${row.flagged}`,
-          Number.isNaN(row.medianP) ? '–' : row.medianP.toFixed(3),
-        ]),
-      ),
-    ],
-    [
-      'ideas',
-      table(
-        [
-          'Against stroke morph',
-          'Seconds',
-          'EER, people as recorded',
-          'EER, people on the frame clock',
-          'EER, training people left out',
-        ],
-        ideas.map((row) => [
-          row.idea,
-          `${row.seconds}`,
-          percent(row.eer),
-          percent(row.eerReclocked),
-          percent(row.eerTraining),
-        ]),
-      ),
-    ],
+    ['families', families.join('\n\n')],
+    ['captured', capturedTable(evaluation.captured)],
+    ['sessions', sessionTable(sessions)],
+    ['ideas', experimentTable(ideas)],
     [
       'speed',
-      `Measured with the tables: ${Math.round(measured.sessionsPerSecond)} sessions of one minute judged per second of one core's time.`,
+      `Measured with the tables: ${Math.round(sessionsPerSecond)} sessions of one minute judged per second of one core's time.`,
     ],
   ])
 }

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 
 import { join } from 'node:path'
 
 /** The committed files. */
-export const goldenFolder = new URL('files/', import.meta.url).pathname
+const goldenFolder = new URL('files/', import.meta.url).pathname
 
 /** Texts by file name. */
 export type GoldenFiles = ReadonlyMap<string, string>

@@ -20,7 +20,7 @@ type Listener = App['api']
 const isPartition = /_\d{4}_\d{2}(_\d{2})?\b/
 
 /** Rows of the dump as lines; PostgreSQL 18 lists NOT NULL among the constraints, older ones do not. */
-export const schemaText = (dump: SchemaDump): string =>
+const schemaText = (dump: SchemaDump): string =>
   Object.entries(dump)
     .map(([part, rows]) => {
       const lines = rows

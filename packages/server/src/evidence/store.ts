@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { now, type Tx } from '../platform/db/db.ts'
-import type { DeviceAssurance, DeviceKey } from './devices/attestation.ts'
+import type { AttestedAssurance, DeviceKey } from './devices/attestation.ts'
 import type { GeoPoint } from './rules.ts'
 
 type NoncePurpose = 'wallet' | 'attest'
@@ -258,7 +258,7 @@ export const insertAttentionClaim = async (tx: Tx, key: AttentionKey, usedBy: st
 type DeviceOwner = {
   readonly agentId: string
   readonly mode: Mode
-  readonly method: string
+  readonly method: 'webauthn' | 'play_integrity' | 'app_attest'
   readonly subjectRef: string
 }
 export const findDeviceKey = async (
@@ -280,7 +280,7 @@ export const findDeviceKey = async (
       keyId,
       publicKey: row.public_key,
       counter: Number(row.counter),
-      assurance: row.assurance as DeviceAssurance,
+      assurance: row.assurance,
     }
   )
 }
@@ -327,7 +327,7 @@ export const updateDeviceCounter = async (tx: Tx, owner: DeviceOwner, key: Devic
 export const updateDeviceAttestation = async (
   tx: Tx,
   owner: DeviceOwner,
-  attestation: { readonly assurance: DeviceAssurance; readonly days: number },
+  attestation: { readonly assurance: AttestedAssurance; readonly days: number },
 ): Promise<void> => {
   const fresh = {
     assurance: attestation.assurance,
@@ -351,7 +351,7 @@ export const updateDeviceAttestation = async (
 
 export type Device = {
   readonly method: string
-  readonly assurance: Exclude<DeviceAssurance, 'none'>
+  readonly assurance: AttestedAssurance
   readonly attestedAt: Date
 }
 /** The best attestation that speaks now for one of these subjects; undefined where none does. */
@@ -373,7 +373,7 @@ export const findDevice = async (
   return (
     row && {
       method: row.method,
-      assurance: row.assurance as Device['assurance'],
+      assurance: row.assurance,
       attestedAt: row.attested_at,
     }
   )

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Mode } from '@pohf/protocol'
+import type { Mode, WebhookDelivery } from '@pohf/protocol'
 import { now, type Tenant, type Tx } from '../platform/db/db.ts'
 
 export type EndpointKey = { readonly agentId: string; readonly endpointId: string }
@@ -350,20 +350,20 @@ export const listDeliveries = async (
   owner: Owner,
   page: {
     readonly endpointId: string
-    readonly state: string | undefined
+    readonly state: WebhookDelivery['state'] | undefined
     readonly before: string | undefined
     readonly limit: number
   },
 ) => {
   const { state, before } = page
-  return tx
+  const ofEndpoint = tx
     .selectFrom('webhook_deliveries')
     .select(deliveryColumns)
     .select(sql<string>`body::json ->> 'type'`.as('type'))
     .where('agent_id', '=', owner.agentId)
     .where('mode', '=', owner.mode)
     .where('endpoint_id', '=', page.endpointId)
-    .$if(state !== undefined, (query) => query.where('state', '=', state ?? ''))
+  return (state === undefined ? ofEndpoint : ofEndpoint.where('state', '=', state))
     .$if(before !== undefined, (query) => query.where('event_id', '<', before ?? ''))
     .orderBy('event_id', 'desc')
     .limit(page.limit)

@@ -70,6 +70,13 @@ const makePerson = async (externalRef: string) => {
   return { ...person, cookie, assignmentId, personId: rows[0]?.person_id ?? '' }
 }
 
+/** What a person sees of themselves; the tasks on offer change with what others claim. */
+const readOwn = async (cookie: string, params: Record<string, string>) => {
+  const rows = ['members.me', 'work.worker-assignment', 'work.worker-tasks', 'work.worker-earnings']
+  const answers = await Promise.all(rows.map((row) => ask(row, cookie, { params })))
+  return answers.map(({ status, json }) => ({ status, json: { ...json, tasks: undefined } }))
+}
+
 test("another person's session shows and changes nothing of the first", async () => {
   const first = await makePerson('customer-first')
   await commission(['For whoever comes?'])
@@ -113,15 +120,7 @@ test("another person's session shows and changes nothing of the first", async ()
     memberRows.map((row) => row.publicId).toSorted(),
     'every row for a person is tried here',
   )
-  const heldOfFirst = async () =>
-    (
-      await Promise.all(
-        ['members.me', 'work.worker-assignment', 'work.worker-tasks', 'work.worker-earnings'].map((row) =>
-          ask(row, first.cookie, { params }),
-        ),
-      )
-    ).map(({ status, json }) => ({ status, json: { ...json, tasks: undefined } }))
-  const before = await heldOfFirst()
+  const before = await readOwn(first.cookie, params)
   for (const { status } of before) assert.equal(status, 200)
   const traces = [first.personId, first.memberId, first.sessionId, first.assignmentId, 'customer-first']
   for (const [publicId, { ends, ...asked }] of Object.entries(attempts)) {
@@ -129,7 +128,7 @@ test("another person's session shows and changes nothing of the first", async ()
     assert.equal(outcomeOf(answered), ends, `${publicId}: ${answered.text}`)
     for (const trace of traces) assert.ok(!answered.text.includes(trace), `${publicId} shows ${trace}`)
   }
-  assert.deepEqual(await heldOfFirst(), before)
+  assert.deepEqual(await readOwn(first.cookie, params), before)
 })
 
 /** Lets the edge look at the request, then does something else, and only then sends the body. */

@@ -11,19 +11,40 @@ import {
   readSources,
   readTables,
   serverRoot,
+  unusedEdges,
 } from './import-rules.ts'
+import { diagramOf, layersOf, moduleGraphOf } from './module-graph.ts'
 
 const files = readSources()
 
-test('the sources keep the rules of the house', (t) => {
+test('the sources keep the rules for imports and restricted calls', (t) => {
   assert.ok(files.length >= 50, `saw only ${files.length} files`)
   t.diagnostic(`saw ${files.length} source files`)
   assert.deepEqual(sourceFaults(files), [])
 })
 
+test('every permitted import between modules is used', () => {
+  assert.deepEqual(unusedEdges(files), [])
+  const withoutPurchases = files.filter((file) => !file.path.startsWith('purchases/'))
+  assert.ok(unusedEdges(withoutPurchases).includes('purchases never imports work'))
+})
+
+test('the diagram in ARCHITECTURE.md is drawn from the imports', () => {
+  const page = readFileSync(join(serverRoot, '../../ARCHITECTURE.md'), 'utf8')
+  assert.ok(page.includes(diagramOf(moduleGraphOf(files))), 'run npm run generate')
+})
+
+test('a planted violation is seen: modules that import each other in a circle', () => {
+  const circle = moduleGraphOf([
+    { path: 'ledger/post.ts', text: "import { x } from '../credits/index.ts'" },
+    { path: 'credits/buy.ts', text: "import { x } from '../ledger/index.ts'" },
+  ])
+  assert.throws(() => layersOf(circle), /circle: ledger, credits/)
+})
+
 test('every module is in the import table and has a README of at most 30 lines', () => {
   const modules = readdirSync(join(serverRoot, 'src'), { withFileTypes: true }).filter(
-    (entry) => entry.isDirectory() && entry.name !== 'platform',
+    (entry) => entry.isDirectory() && !['platform', 'roles', 'wiring'].includes(entry.name),
   )
   for (const { name } of modules) {
     assert.ok(permittedImports[name], `${name} is not in the import table`)

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
-import { request as httpRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
-import { endpoints, type Endpoint } from '@pohf/protocol'
+import { endpoints } from '@pohf/protocol'
 import { makeRateLimits } from '../../src/platform/http/admission.ts'
 import { buildListener } from '../../src/platform/http/http.ts'
 import { assertRefusal } from '../fixtures/refusal.ts'
 import { startHarness, type TestResponse } from '../fixtures/harness.ts'
 import { pollUntil } from '../fixtures/polling.ts'
+import { requestOverSocket } from '../fixtures/socket-request.ts'
 
 const harness = await startHarness()
 const live = await harness.register('live')
@@ -16,24 +16,7 @@ await harness.app.api.listen({ host: '127.0.0.1', port: 0 })
 const listening = harness.app.api.server.address()
 const port = listening !== null && typeof listening === 'object' ? listening.port : 0
 
-/** A request over a real socket, its path sent as it is. */
-const overSocket = (method: string, path: string, body?: string): Promise<TestResponse> =>
-  new Promise((resolve, reject) => {
-    const request = httpRequest({ host: '127.0.0.1', port, method, path, agent: false }, (response) => {
-      let text = ''
-      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
-      response.on('end', () =>
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers as Record<string, string>,
-          text,
-          json: undefined,
-        }),
-      )
-    })
-    request.on('error', reject)
-    request.end(body)
-  })
+const overSocket = requestOverSocket(port)
 
 const post = (path: string, raw: string, headers: Record<string, string> = {}) =>
   harness.call('POST', path, { raw, headers, key: sandbox.apiKey })
@@ -291,94 +274,6 @@ test('unknown fields are dropped, never stored, and told to a test key alone', a
     "select count(*)::int as n from agents t where t::text like '%typo%'",
   )
   assert.equal(rows[0].n, 0)
-})
-
-const safe = {
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'cross-origin-resource-policy': 'cross-origin',
-}
-test('every answer carries the safe headers and the version, refusals and pages too', async () => {
-  const answers = [
-    await harness.call('GET', '/api/agents/me', { key: live.apiKey }),
-    await harness.call('GET', '/api/agents/me'),
-    await harness.call('GET', '/nowhere'),
-    await harness.call('GET', '/livez'),
-    await harness.call('GET', '/agents/confirm?token=x'),
-    await overSocket('GET', '/api/%zz'),
-    await overSocket('GET', `/docs/errors/${'x'.repeat(300)}`),
-    await harness.operate('GET', '/operator/operators'),
-  ]
-  for (const answer of answers) {
-    for (const [name, value] of Object.entries(safe)) assert.equal(answer.headers[name], value)
-    assert.match(
-      answer.headers['content-security-policy'] ?? '',
-      /^default-src 'none'.*frame-ancestors 'none'/,
-    )
-    assert.equal(answer.headers['cache-control'], 'no-store')
-    assert.equal(answer.headers['api-version'], '1.0.0')
-    assert.match(answer.headers['x-request-id'] ?? '', /^req_/)
-    assert.equal(answer.headers['strict-transport-security'], undefined)
-    assert.equal(answer.headers['x-powered-by'], undefined)
-    assert.equal(answer.headers['server'], undefined)
-  }
-})
-
-test('over https the browser is told to stay there', async () => {
-  const secure = await startHarness({ BASE_URL: 'https://pohf.example' })
-  const { headers } = await secure.call('GET', '/livez')
-  assert.match(headers['strict-transport-security'] ?? '', /^max-age=31536000/)
-})
-
-test('a browser of another site reads nothing of what a secret key opens', async () => {
-  const origin = { origin: 'https://evil.example' }
-  for (const answer of [
-    await harness.call('GET', '/api/agents/me', { key: live.apiKey, headers: origin }),
-    await harness.call('POST', '/api/agents/keys/rotate', { headers: origin }),
-    await harness.call('OPTIONS', '/api/agents/keys', {
-      headers: {
-        ...origin,
-        'access-control-request-method': 'POST',
-        'access-control-request-headers': 'authorization',
-      },
-    }),
-    await harness.call('OPTIONS', '/api/agents/register', { headers: origin }),
-    await harness.operate('OPTIONS', '/operator/operators', { headers: origin }),
-  ])
-    assert.deepEqual(
-      Object.keys(answer.headers).filter((name) => name.startsWith('access-control-')),
-      [],
-    )
-})
-
-test('a row that browsers of any site may call answers their preflight and echoes their origin', async () => {
-  const row = endpoints.find((endpoint) => endpoint.id === 'agents.register')
-  assert.ok(row)
-  const rows: Endpoint[] = [{ ...row, cors: 'echo' }]
-  const listener = buildListener({
-    ctx: harness.ctx,
-    admission: makeRateLimits(harness.ctx),
-    endpoints: rows,
-    pages: [],
-    routes: [{ id: 'agents.register', handler: async () => assert.fail() }],
-    authenticate: {
-      agent: async () => assert.fail(),
-      operator: async () => assert.fail(),
-      member: async () => assert.fail(),
-    },
-  })
-  const send = (method: 'OPTIONS' | 'POST') =>
-    listener.inject({ method, url: '/api/agents/register', headers: { origin: 'https://shop.example' } })
-  const preflight = await send('OPTIONS')
-  assert.equal(preflight.statusCode, 204)
-  assert.equal(preflight.headers['access-control-allow-methods'], 'POST')
-  assert.equal(preflight.headers['access-control-allow-headers'], 'content-type')
-  const refused = await send('POST')
-  assert.equal(refused.statusCode, 400)
-  for (const { headers } of [preflight, refused]) {
-    assert.equal(headers['access-control-allow-origin'], 'https://shop.example')
-    assert.equal(headers['vary'], 'Origin')
-  }
 })
 
 test('a number in a query is decimal text within its range, else 400', async () => {

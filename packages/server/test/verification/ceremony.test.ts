@@ -191,6 +191,31 @@ const viewRecording = async (page: Page, words: Messages, name: string): Promise
   await page.goBack()
   await page.getByRole('link', { name: words.me.replay }).first().waitFor()
 }
+/** The credential of a member verifies with the relying party's library, at the assurance of a software key. */
+const verifyPersonhood = async (memberId: string): Promise<void> => {
+  const minted = await harness.call('POST', '/api/agents/verify-personhood', {
+    key: agent.apiKey,
+    body: { memberId },
+  })
+  assert.equal(minted.status, 200, minted.text)
+  const result = await verifyCredential(minted.json.pohf_jwt, {
+    issuer,
+    fetch: inProcess,
+    policy: {
+      kinds: ['personhood'],
+      minAssurance: 'substantial',
+      minQuality: 0.6,
+      status: 'if-present',
+      allowTest: false,
+    },
+  })
+  assert.ok(result.ok, result.ok ? '' : result.message)
+  // The certificate of the virtual key is of a maker that nobody trusts: it counts as software.
+  assert.deepEqual(
+    [result.claims['uniqueness'], (result.claims['device'] as { assurance: string }).assurance],
+    ['device', 'software'],
+  )
+}
 for (const [name, view, authenticator] of ceremonyCases)
   test(
     `${name}: a person enrols in Chromium (${authenticator.transport}, ${authenticator.direct ? 'direct' : 'none'}), and @pohf/verify believes the credential`,
@@ -209,28 +234,7 @@ for (const [name, view, authenticator] of ceremonyCases)
         [login?.secure, login?.httpOnly, login?.sameSite, login?.path],
         [true, true, 'Strict', '/'],
       )
-      const minted = await harness.call('POST', '/api/agents/verify-personhood', {
-        key: agent.apiKey,
-        body: { memberId },
-      })
-      assert.equal(minted.status, 200, minted.text)
-      const result = await verifyCredential(minted.json.pohf_jwt, {
-        issuer,
-        fetch: inProcess,
-        policy: {
-          kinds: ['personhood'],
-          minAssurance: 'substantial',
-          minQuality: 0.6,
-          status: 'if-present',
-          allowTest: false,
-        },
-      })
-      assert.ok(result.ok, result.ok ? '' : result.message)
-      // The certificate of the virtual key is of a maker that nobody trusts: it counts as software.
-      assert.deepEqual(
-        [result.claims['uniqueness'], (result.claims['device'] as { assurance: string }).assurance],
-        ['device', 'software'],
-      )
+      await verifyPersonhood(memberId)
       await page.getByRole('link', { name: words.seeData }).click()
       await page.getByText(memberId).waitFor()
       await saveScreenshot(page, `${name}-5-me`)

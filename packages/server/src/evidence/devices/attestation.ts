@@ -1,6 +1,8 @@
 import type { deviceAssurances } from '@pohf/protocol'
 
 export type DeviceAssurance = (typeof deviceAssurances)[number]
+/** The assurance of a device that was attested. */
+export type AttestedAssurance = Exclude<DeviceAssurance, 'none'>
 
 /** A key that a device proved, to be known again by: its own id, its public key and how often it signed. */
 export type DeviceKey = {
@@ -8,14 +10,14 @@ export type DeviceKey = {
   readonly publicKey: Buffer
   readonly counter: number
   /** What the first proof was worth; a later signature by the key is worth at most that, or one step more. */
-  readonly assurance: DeviceAssurance
+  readonly assurance: AttestedAssurance
 }
 
 /** What evidence is worth. `reason` is a stable word for programs. */
 export type AttestationResult =
   | {
       readonly attested: true
-      readonly assurance: DeviceAssurance
+      readonly assurance: AttestedAssurance
       readonly key?: DeviceKey
       /** Of a passkey: whether it may be copied to other devices. */
       readonly synced?: boolean

@@ -16,7 +16,7 @@ export const makePasskeyVerifier = (trust: Promise<DeviceTrust>): PasskeyVerifie
     const { findCertificationLevel: levelOf, capped } = await trust
     const created = { credential: credential as RegistrationResponseJSON, challenge: expected.challenge }
     const result = await verifyEvidence(() => verifyNewPasskey(created, relyingPartyOf(expected), levelOf))
-    if (!result.attested || !result.key || result.assurance === 'none') return undefined
+    if (!result.attested || !result.key) return undefined
     return {
       credentialId: result.key.keyId,
       publicKey: result.key.publicKey,

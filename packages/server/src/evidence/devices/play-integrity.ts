@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto'
 import { compactDecrypt, compactVerify } from 'jose'
 import { z } from 'zod'
-import { assertEvidence, type AttestationResult, type DeviceAssurance } from './attestation.ts'
+import { assertEvidence, type AttestationResult, type AttestedAssurance } from './attestation.ts'
 
 export type PlayKeys = {
   /** AES key of 32 bytes. */
@@ -54,7 +54,7 @@ const decryptToken = async (token: string, keys: PlayKeys) => {
   return verdict.parse(JSON.parse(new TextDecoder().decode(payload)))
 }
 
-const assuranceByLabel: readonly (readonly [label: string, assurance: DeviceAssurance])[] = [
+const assuranceByLabel: readonly (readonly [label: string, assurance: AttestedAssurance])[] = [
   ['MEETS_STRONG_INTEGRITY', 'hardware_strong'],
   ['MEETS_DEVICE_INTEGRITY', 'hardware'],
   ['MEETS_BASIC_INTEGRITY', 'software'],

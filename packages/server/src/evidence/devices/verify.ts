@@ -156,7 +156,7 @@ export const attestVerify = async (deps: AttestDeps, agent: Agent, input: Attest
   const context = { settings, trust, at, challenge: input.nonce, baseUrl: ctx.config.BASE_URL, findKey }
   const result = await verifyEvidence(() => verifiers[method](evidence, context))
   if (!result.attested) return notAttested(result.reason)
-  const assurance = trust.capped && result.assurance !== 'none' ? 'software' : result.assurance
+  const assurance = trust.capped ? 'software' : result.assurance
   return inTransaction(ctx, agentId, async (tx) => {
     if (
       result.key &&

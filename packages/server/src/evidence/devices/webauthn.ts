@@ -8,7 +8,7 @@ import { decodeAttestationObject } from '@simplewebauthn/server/helpers'
 import {
   assertEvidence,
   type AttestationResult,
-  type DeviceAssurance,
+  type AttestedAssurance,
   type DeviceKey,
 } from './attestation.ts'
 
@@ -31,7 +31,7 @@ type Info = {
  * Only a device-bound key of a model that the metadata names is more than software. The library holds a certificate
  * chain against the model's roots; a statement without one is the key speaking for itself, under any AAGUID it likes.
  */
-const assuranceOf = (info: Info, levelOf: FindCertificationLevel): DeviceAssurance => {
+const assuranceOf = (info: Info, levelOf: FindCertificationLevel): AttestedAssurance => {
   const chain: unknown = decodeAttestationObject(info.attestationObject).get('attStmt').get('x5c')
   const vouched = Array.isArray(chain) && chain.length > 0 && info.credentialDeviceType === 'singleDevice'
   const level = vouched ? levelOf(info.aaguid) : undefined

@@ -329,9 +329,8 @@ export const listRefunds = async (
   },
 ): Promise<RefundRow[]> => {
   const { state, agentId } = page
-  const rows = await query(tx)
-    .where('refund_id', '>', page.after)
-    .$if(state !== undefined, (narrow) => narrow.where('state', '=', state ?? ''))
+  const after = query(tx).where('refund_id', '>', page.after)
+  const rows = await (state === undefined ? after : after.where('state', '=', state))
     .$if(agentId !== undefined, (narrow) => narrow.where('agent_id', '=', agentId ?? ''))
     .orderBy('refund_id')
     .limit(page.limit)

@@ -4,6 +4,7 @@
  */
 
 import type { ColumnType } from "kysely";
+import type { AnswerForm, EvidenceItem, FrozenAnswer, Hex, InputForm, JsonColumn, KnownAnswer, NullableJsonColumn, OrderTerms, SessionComponents, SessionCounts, TelemetrySeal } from "./columns.ts";
 
 export type Generated<T> = T extends ColumnType<infer S, infer I, infer U>
   ? ColumnType<S, I | undefined, U>
@@ -33,7 +34,7 @@ export interface Agents {
   created_at: Generated<Timestamp>;
   email_confirmed_at: Timestamp | null;
   mail_domain: string;
-  mode: string;
+  mode: 'live' | 'test';
   name: string;
   network_tag: string;
   rate_per_minute: number | null;
@@ -67,7 +68,7 @@ export interface Assignments {
   flags: Generated<string[]>;
   gold_right: boolean | null;
   item: number | null;
-  mode: string;
+  mode: 'live' | 'test';
   n: number;
   order_id: string;
   person_id: string | null;
@@ -75,14 +76,14 @@ export interface Assignments {
   reasons: Generated<string[]>;
   reward_stars: number;
   session_id: string | null;
-  status: Generated<string>;
+  status: Generated<'claimed' | 'delivered' | 'accepted' | 'rejected' | 'appealed' | 'refused' | 'not_verified' | 'returned' | 'ran_out'>;
   task_id: string;
   worker: string;
 }
 
 export interface AttentionClaims {
   agent_id: string;
-  mode: string;
+  mode: 'live' | 'test';
   session_id: string;
   used_by: string;
 }
@@ -91,12 +92,12 @@ export interface CardDisputes {
   amount_usd_cents: bigint;
   dispute_id: string;
   payment_id: string;
-  state: string;
+  state: 'inquiry' | 'open' | 'won' | 'lost';
 }
 
 export interface CardEvents {
   event_id: string;
-  outcome: string;
+  outcome: 'applied' | 'known' | 'waiting' | 'unmatched' | 'ignored';
   received_at: Generated<Timestamp>;
   said_at: Timestamp;
   subject: string | null;
@@ -112,7 +113,7 @@ export interface CardRefundFacts {
   amount_usd_cents: bigint;
   payment_id: string;
   provider_refund_id: string;
-  state: string;
+  state: 'pending' | 'succeeded' | 'failed';
 }
 
 export interface CardRefunds {
@@ -123,14 +124,14 @@ export interface CardRefunds {
   checkout_id: string;
   created_at: Generated<Timestamp>;
   fault: string | null;
-  mode: string;
+  mode: 'live' | 'test';
   next_at: Generated<Timestamp>;
   provider_key: Generated<number>;
   provider_refund_id: string | null;
   reason: string;
   reference: string;
   refund_id: string;
-  state: Generated<string>;
+  state: Generated<'wanted' | 'sent' | 'done' | 'failed'>;
 }
 
 export interface Checkouts {
@@ -142,22 +143,22 @@ export interface Checkouts {
   description: string;
   expires_at: Timestamp;
   given_usd_cents: Generated<bigint>;
-  mode: string;
+  mode: 'live' | 'test';
   paid_at: Timestamp | null;
   payment_id: string | null;
   provider_asked_at: Timestamp | null;
   provider_attempt: Generated<number>;
   provider_session_id: string | null;
   provider_url: string | null;
-  purpose: string;
+  purpose: 'credits' | 'order';
   reference: string;
-  state: Generated<string>;
+  state: Generated<'created' | 'processing' | 'completed' | 'expired' | 'failed'>;
   taken_revision: Generated<number>;
   taken_usd_cents: Generated<bigint>;
 }
 
 export interface Consents {
-  act: string;
+  act: 'given' | 'withdrawn';
   at: Generated<Timestamp>;
   consent_ref: string;
   language: string;
@@ -168,7 +169,7 @@ export interface Consents {
 export interface ConversionClaims {
   agent_id: string;
   idempotency_key: string;
-  mode: string;
+  mode: 'live' | 'test';
   name: string;
   session_id: string;
   viewed_at: Timestamp;
@@ -179,7 +180,7 @@ export interface Conversions {
   at: Generated<Timestamp>;
   currency: string | null;
   event_id: string;
-  mode: string;
+  mode: 'live' | 'test';
   name: string;
   session_id: string;
   value: number | null;
@@ -187,12 +188,12 @@ export interface Conversions {
 }
 
 export interface CredentialClaims {
-  act: string;
+  act: 'session' | 'personhood' | 'binding' | 'purchase';
   agent_id: string;
   at: Timestamp;
   credential_id: string;
   expires_at: Timestamp;
-  mode: string;
+  mode: 'live' | 'test';
   reference: string;
 }
 
@@ -204,8 +205,8 @@ export interface Credentials {
   credential_id: string;
   expires_at: Timestamp;
   jwt: string;
-  kind: string;
-  mode: string;
+  kind: 'work' | 'view' | 'presence' | 'personhood' | 'binding' | 'purchase';
+  mode: 'live' | 'test';
   salt: Buffer | null;
   status_idx: number | null;
   status_list: string | null;
@@ -217,27 +218,27 @@ export interface CredentialStates {
   credential_id: string;
   reason: string;
   seq: number;
-  state: string;
+  state: 'issued' | 'suspended' | 'revoked';
 }
 
 export interface DeviceAttestations {
   agent_id: string;
-  assurance: string;
+  assurance: 'software' | 'hardware' | 'hardware_strong';
   attested_at: Timestamp;
   expires_at: Timestamp;
-  method: string;
-  mode: string;
+  method: 'webauthn' | 'play_integrity' | 'app_attest';
+  mode: 'live' | 'test';
   subject_ref: string;
 }
 
 export interface DeviceKeys {
   agent_id: string;
-  assurance: string;
+  assurance: 'software' | 'hardware' | 'hardware_strong';
   counter: bigint;
   created_at: Generated<Timestamp>;
   key_id: string;
-  method: string;
-  mode: string;
+  method: 'webauthn' | 'play_integrity' | 'app_attest';
+  mode: 'live' | 'test';
   public_key: Buffer;
   subject_ref: string;
 }
@@ -246,7 +247,7 @@ export interface EnrolmentLinks {
   agent_id: string;
   expires_at: Timestamp;
   member_id: string;
-  mode: string;
+  mode: 'live' | 'test';
   token_hash: Buffer;
 }
 
@@ -255,13 +256,13 @@ export interface Events {
   at: Generated<Timestamp>;
   data: Json;
   event_id: string;
-  mode: string;
+  mode: 'live' | 'test';
   subject: string;
   type: string;
 }
 
 export interface ForwardOrders {
-  assessment: string;
+  assessment: 'within' | 'stretch' | 'beyond';
   category: string | null;
   company: string;
   email: string;
@@ -274,25 +275,25 @@ export interface ForwardOrders {
   order_id: string;
   premium_pct: number;
   received_at: Generated<Timestamp>;
-  status: Generated<string>;
+  status: Generated<'received'>;
   total_usd_cents: bigint | null;
 }
 
 export interface FreePlanGrants {
   agent_id: string;
   granted_at: Generated<Timestamp>;
-  mode: string;
+  mode: 'live';
 }
 
 export interface FreePlanPlaces {
   agent_id: string;
-  kind: string;
+  kind: 'mail' | 'network';
   place: number;
   tag: string;
 }
 
 export interface GasKeys {
-  address: string;
+  address: Hex;
   balance_wei: Numeric | null;
   chain_id: bigint;
   last_used_at: Timestamp | null;
@@ -302,14 +303,14 @@ export interface GasKeys {
 }
 
 export interface GasTransactions {
-  address: string;
+  address: Hex;
   attempt: number;
   chain_id: bigint;
   created_at: Generated<Timestamp>;
-  hash: string;
+  hash: Hex;
   max_fee_wei: Numeric;
   nonce: bigint;
-  raw: string;
+  raw: Hex;
   reference: string;
 }
 
@@ -331,8 +332,8 @@ export interface LedgerAccounts {
   agent_id: string;
   balance: Generated<bigint>;
   line_count: Generated<bigint>;
-  mode: string;
-  unit: string;
+  mode: 'live' | 'test';
+  unit: 'credit' | 'star' | 'usd_cent' | 'usdc_micro';
 }
 
 export interface LedgerCheckpoints {
@@ -341,7 +342,7 @@ export interface LedgerCheckpoints {
   at: Timestamp;
   balance: bigint;
   line_number: bigint;
-  mode: string;
+  mode: 'live' | 'test';
   unit: string;
 }
 
@@ -350,7 +351,7 @@ export interface LedgerClaims {
   at: Timestamp;
   entry_id: string;
   kind: string;
-  mode: string;
+  mode: 'live' | 'test';
   reference: string;
 }
 
@@ -365,7 +366,7 @@ export interface LedgerDrift {
   detail: string;
   finding: string;
   found_at: Generated<Timestamp>;
-  mode: string;
+  mode: 'live' | 'test';
   subject: string;
 }
 
@@ -374,7 +375,7 @@ export interface LedgerEntries {
   at: Timestamp;
   entry_id: string;
   kind: string;
-  mode: string;
+  mode: 'live' | 'test';
   reference: string;
 }
 
@@ -386,14 +387,14 @@ export interface LedgerLines {
   balance_after: bigint;
   entry_id: string;
   line_number: bigint;
-  mode: string;
+  mode: 'live' | 'test';
   unit: string;
 }
 
 export interface MailTokens {
   agent_id: string;
   expires_at: Timestamp;
-  purpose: string;
+  purpose: 'confirm' | 'recover';
   token_hash: Buffer;
   used_at: Timestamp | null;
 }
@@ -402,7 +403,7 @@ export interface MemberAttention {
   agent_id: string;
   at: Generated<Timestamp>;
   member_id: string;
-  mode: string;
+  mode: 'live' | 'test';
   session_id: string;
 }
 
@@ -420,11 +421,11 @@ export interface Members {
   good_checks: Generated<number>;
   member_id: string;
   methods: Generated<string[]>;
-  mode: string;
-  passkey_assurance: string | null;
+  mode: 'live' | 'test';
+  passkey_assurance: 'software' | 'hardware' | 'hardware_strong' | null;
   person_id: string | null;
-  status: Generated<string>;
-  uniqueness: Generated<string>;
+  status: Generated<'invited' | 'consented' | 'enrolled' | 'withdrawn'>;
+  uniqueness: Generated<'none' | 'account' | 'device' | 'attested' | 'external'>;
 }
 
 export interface Nonces {
@@ -434,7 +435,7 @@ export interface Nonces {
   member_ref: string | null;
   message: string | null;
   nonce: string;
-  purpose: string;
+  purpose: 'wallet' | 'attest';
   used_at: Timestamp | null;
   wallet: string | null;
 }
@@ -484,14 +485,14 @@ export interface Orders {
   instructions: string | null;
   items: Json | null;
   max_price_usd_cents: bigint | null;
-  mode: string;
+  mode: 'live' | 'test';
   offer: boolean;
   order_id: string;
-  purpose: Generated<string>;
+  purpose: Generated<'buyer' | 'stock' | 'gold'>;
   quantity: number;
-  status: Generated<string>;
+  status: Generated<'created' | 'funded' | 'in_progress' | 'delivered' | 'completed' | 'cancelled' | 'refunded' | 'expired'>;
   task_type: string;
-  terms: Json | null;
+  terms: NullableJsonColumn<OrderTerms>;
   total_usd_cents: bigint;
   workflow_id: string | null;
 }
@@ -504,25 +505,25 @@ export interface OrderUnits {
   appealed_at: Timestamp | null;
   created_at: Generated<Timestamp>;
   credential_id: string | null;
-  decision: string | null;
+  decision: 'accepted' | 'refused' | null;
   decision_reason: string | null;
   delivered_at: Timestamp | null;
   ended_at: Timestamp | null;
   house_pays: Generated<boolean>;
   item: number | null;
-  mode: string;
+  mode: 'live' | 'test';
   n: number;
   open_until: Timestamp;
   order_id: string;
   price_usd_cents: bigint;
   quality: number | null;
   reject_note: string | null;
-  reject_reason: string | null;
+  reject_reason: 'wrong_answer' | 'instructions_not_followed' | 'incomplete' | 'low_effort' | 'other' | null;
   rejected_at: Timestamp | null;
   review_until: Timestamp | null;
   session_id: string | null;
-  status: Generated<string>;
-  stock: string | null;
+  status: Generated<'open' | 'claimed' | 'delivered' | 'accepted' | 'rejected' | 'appealed' | 'refused' | 'cancelled'>;
+  stock: 'shelf' | 'taken' | 'sold' | null;
   task_id: string | null;
   worker_ref: string | null;
 }
@@ -543,7 +544,7 @@ export interface PartnerConversions {
   balance: Generated<bigint>;
   claim: string;
   claimed_at: Generated<Timestamp>;
-  mode: string;
+  mode: 'live' | 'test';
   points: number;
   stars: bigint;
   user_ref: string;
@@ -553,13 +554,13 @@ export interface PasskeyChallenges {
   bound_to: string;
   challenge: string;
   expires_at: Timestamp;
-  purpose: string;
+  purpose: 'create' | 'sign_in' | 'confirm';
 }
 
 export interface PaymentBindings {
   agent_id: string;
   human_ref: string;
-  mode: string;
+  mode: 'live' | 'test';
   payment_ref: string;
 }
 
@@ -568,7 +569,7 @@ export interface PayoutRequests {
   approved_by: string | null;
   changed_at: Generated<Timestamp>;
   created_at: Generated<Timestamp>;
-  mode: string;
+  mode: 'live' | 'test';
   paid_by: string | null;
   payment_ref: string | null;
   reject_reason: string | null;
@@ -577,7 +578,7 @@ export interface PayoutRequests {
   reviewed_by: string | null;
   simulated: Generated<boolean>;
   stars: bigint;
-  state: Generated<string>;
+  state: Generated<'queued' | 'in_review' | 'approved' | 'paid' | 'rejected'>;
   user_ref: string;
 }
 
@@ -593,7 +594,7 @@ export interface PersonLogins {
 }
 
 export interface PersonPasskeys {
-  assurance: string;
+  assurance: 'software' | 'hardware' | 'hardware_strong';
   counter: bigint;
   created_at: Generated<Timestamp>;
   credential_id: string;
@@ -642,7 +643,7 @@ export interface Presences {
   lat: number;
   lng: number;
   member_ref: string;
-  mode: string;
+  mode: 'live' | 'test';
 }
 
 export interface Purchases {
@@ -653,8 +654,8 @@ export interface Purchases {
   created_at: Generated<Timestamp>;
   credential_id: string | null;
   due_at: Timestamp | null;
-  frozen: Json | null;
-  mode: string;
+  frozen: NullableJsonColumn<FrozenAnswer>;
+  mode: 'live' | 'test';
   needs_wallet: Generated<boolean>;
   network: string;
   payer: string;
@@ -663,7 +664,7 @@ export interface Purchases {
   refund_transaction_hash: string | null;
   response: string | null;
   secret_hash: Buffer;
-  state: Generated<string>;
+  state: Generated<'reserved' | 'broadcast' | 'uncertain' | 'settled' | 'delivered' | 'void' | 'refund_due' | 'refunded'>;
   transaction_hash: string | null;
   unit_ref: string | null;
   workflow_id: string;
@@ -681,7 +682,7 @@ export interface SessionChunks {
 export interface SessionClaims {
   agent_id: string;
   at: Timestamp;
-  mode: string;
+  mode: 'live' | 'test';
   session_id: string;
 }
 
@@ -695,31 +696,31 @@ export interface SessionRecorders {
   agent_id: string;
   at: Timestamp;
   expires_at: Timestamp;
-  kind: string;
-  mode: string;
+  kind: 'view' | 'work' | 'task';
+  mode: 'live' | 'test';
   public_key: Buffer;
   session_id: string;
   state: Json;
-  status: Generated<string>;
+  status: Generated<'open' | 'closed' | 'expired'>;
 }
 
 export interface Sessions {
   agent_id: string;
-  assurance: string | null;
+  assurance: 'low' | 'substantial' | 'high' | null;
   at: Generated<Timestamp>;
   challenge: string | null;
-  components: Json | null;
-  counted: Json | null;
+  components: NullableJsonColumn<SessionComponents>;
+  counted: NullableJsonColumn<SessionCounts>;
   credential_id: string | null;
   ended_at: Timestamp | null;
-  evidence: Generated<Json>;
+  evidence: Generated<JsonColumn<readonly EvidenceItem[]>>;
   faults: Generated<string[]>;
   flags: Generated<string[]>;
   jkt: string | null;
-  kind: string;
+  kind: 'view' | 'work' | 'task' | 'presence';
   leaves: Buffer | null;
   member_ref: string | null;
-  mode: string;
+  mode: 'live' | 'test';
   opening: Json | null;
   quality: number | null;
   reasons: Generated<string[]>;
@@ -728,8 +729,8 @@ export interface Sessions {
   session_id: string;
   simulated: Generated<boolean>;
   source: string | null;
-  status: string;
-  telemetry: Json | null;
+  status: 'open' | 'closed' | 'scored' | 'sealed' | 'expired';
+  telemetry: NullableJsonColumn<TelemetrySeal>;
   verified: boolean | null;
   workflow_id: string | null;
 }
@@ -756,7 +757,7 @@ export interface StatusLists {
   kid: string | null;
   lease_until: Timestamp | null;
   list_id: string;
-  mode: string;
+  mode: 'live' | 'test';
   number: number;
   opened_at: Generated<Timestamp>;
   version: Generated<bigint>;
@@ -780,7 +781,7 @@ export interface TaskCompletions {
   completion_id: string;
   correct: boolean | null;
   member_ref: string | null;
-  mode: string;
+  mode: 'live' | 'test';
   reward_stars: number;
   session_id: string;
   task_id: string;
@@ -790,14 +791,14 @@ export interface TaskCompletions {
 export interface TaskTokenClaims {
   agent_id: string;
   expires_at: Timestamp;
-  mode: string;
+  mode: 'live' | 'test';
   nonce: string;
 }
 
 export interface TrackEventClaims {
   agent_id: string;
   client_event_id: string;
-  mode: string;
+  mode: 'live' | 'test';
   session_id: string;
   viewed_at: Timestamp;
 }
@@ -807,7 +808,7 @@ export interface TrackEvents {
   at: Generated<Timestamp>;
   client_at: Timestamp | null;
   client_event_id: string | null;
-  mode: string;
+  mode: 'live' | 'test';
   path: string | null;
   props: Json | null;
   seq: number;
@@ -819,7 +820,7 @@ export interface TrackEvents {
 export interface TrackViews {
   agent_id: string;
   beacons: Generated<number>;
-  mode: string;
+  mode: 'live' | 'test';
   session_id: string;
   viewed_at: Timestamp;
 }
@@ -834,7 +835,7 @@ export interface VhhEpochs {
   method: string;
   published_at: Timestamp;
   revision: Generated<number>;
-  status: string;
+  status: 'final' | 'insufficient_data';
   value_usd_cents: bigint | null;
 }
 
@@ -847,8 +848,8 @@ export interface WebhookAttempts {
   endpoint_id: string;
   event_id: string;
   fault: string | null;
-  mode: string;
-  outcome: string;
+  mode: 'live' | 'test';
+  outcome: 'delivered' | 'failed' | 'gone';
   status: number | null;
 }
 
@@ -862,24 +863,24 @@ export interface WebhookDeliveries {
   due_at: Generated<Timestamp>;
   endpoint_id: string;
   event_id: string;
-  kind: Generated<string>;
-  mode: string;
+  kind: Generated<'event' | 'test' | 'probe'>;
+  mode: 'live' | 'test';
   replays: Generated<number>;
   settled_at: Timestamp | null;
-  state: Generated<string>;
+  state: Generated<'pending' | 'delivered' | 'dead'>;
 }
 
 export interface WebhookEndpoints {
   agent_id: string;
   created_at: Generated<Timestamp>;
   disabled_at: Timestamp | null;
-  disabled_reason: string | null;
+  disabled_reason: 'gone' | 'failing' | 'owner' | null;
   endpoint_id: string;
   events: string[];
   failing_since: Timestamp | null;
   failures: Generated<number>;
   last_failure_at: Timestamp | null;
-  mode: string;
+  mode: 'live' | 'test';
   notices: Generated<number>;
   open_until: Timestamp | null;
   previous_sealed: string | null;
@@ -888,7 +889,7 @@ export interface WebhookEndpoints {
   recover_event_id: string | null;
   recover_since: Timestamp | null;
   secret_sealed: string;
-  state: Generated<string>;
+  state: Generated<'enabled' | 'disabled' | 'deleted'>;
   url: string;
   watch_at: Timestamp | null;
 }
@@ -905,11 +906,11 @@ export interface WebhookHealth {
 export interface WorkerEarnings {
   agent_id: string;
   flagged: Generated<boolean>;
-  mode: string;
+  mode: 'live' | 'test';
   n: number;
   order_id: string;
   stars: bigint;
-  status: Generated<string>;
+  status: Generated<'vesting' | 'vested' | 'taken_back'>;
   vests_at: Timestamp;
   worker: string;
 }
@@ -917,7 +918,7 @@ export interface WorkerEarnings {
 export interface WorkerStanding {
   golds: Generated<number>;
   golds_right: Generated<number>;
-  mode: string;
+  mode: 'live' | 'test';
   paused_until: Timestamp | null;
   person_id: string;
   task_id: string;
@@ -925,14 +926,14 @@ export interface WorkerStanding {
 
 export interface Workflows {
   active: Generated<boolean>;
-  answer_form: Generated<Json>;
+  answer_form: Generated<JsonColumn<AnswerForm>>;
   category: string;
   created_at: Generated<Timestamp>;
   dataset_optin: Generated<boolean>;
   description: string;
   est_minutes: number;
-  gold: Generated<Json>;
-  input_form: Generated<Json>;
+  gold: Generated<JsonColumn<readonly KnownAnswer[]>>;
+  input_form: Generated<JsonColumn<InputForm>>;
   price_usd_cents: bigint;
   reward_stars: number;
   steps: string[];
@@ -942,22 +943,22 @@ export interface Workflows {
 }
 
 export interface X402Payments {
-  asset: string;
+  asset: Hex;
   block_number: bigint | null;
   chain_id: bigint;
   changed_at: Generated<Timestamp>;
   created_at: Generated<Timestamp>;
   finalized_at: Timestamp | null;
-  form: string;
+  form: 'key' | 'contract';
   from_block: bigint;
   looked_at: Timestamp | null;
-  nonce: string;
-  pay_to: string;
-  payer: string;
+  nonce: Hex;
+  pay_to: Hex;
+  payer: Hex;
   reference: string;
-  signature: string;
-  state: Generated<string>;
-  transaction_hash: string | null;
+  signature: Hex;
+  state: Generated<'claimed' | 'settled' | 'void'>;
+  transaction_hash: Hex | null;
   valid_after: bigint;
   valid_before: bigint;
   value_micro: bigint;

@@ -9,7 +9,7 @@ import { findEndpoint, listAttempts, listDeliveries } from '../store.ts'
 
 type Query = {
   readonly webhookId: string
-  readonly state?: string | undefined
+  readonly state?: WebhookDelivery['state'] | undefined
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
 }
@@ -47,7 +47,7 @@ export const deliveries = async (ctx: Ctx, agent: Agent, query: Query) => {
         id: row.delivery_id,
         eventId: row.event_id,
         type: row.type,
-        state: row.state as WebhookDelivery['state'],
+        state: row.state,
         createdAt: row.created_at.toISOString(),
         settledAt: row.settled_at?.toISOString() ?? null,
         nextAttemptAt: row.state === 'pending' ? row.due_at.toISOString() : null,

@@ -127,12 +127,12 @@ export const listUnits = async (
   key: OrderKey,
   page: { readonly status?: UnitState | undefined; readonly after: number; readonly limit: number },
 ): Promise<Unit[]> => {
-  const rows = await selectUnits(tx)
+  const ofOrder = selectUnits(tx)
     .where('agent_id', '=', key.agentId)
     .where('mode', '=', key.mode)
     .where('order_id', '=', key.orderId)
     .where('n', '>', page.after)
-    .$if(page.status !== undefined, (query) => query.where('status', '=', page.status ?? ''))
+  const rows = await (page.status === undefined ? ofOrder : ofOrder.where('status', '=', page.status))
     .orderBy('n')
     .limit(page.limit)
     .execute()

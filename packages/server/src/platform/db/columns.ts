@@ -1,0 +1,59 @@
+// The stored shapes of JSON columns. Property names are data: renaming one needs a migration.
+import type { AnswerForm, InputForm } from '@pohf/protocol'
+import type { ColumnType } from 'kysely'
+import type { Components, SessionEvidence } from '@pohf/scorer'
+
+/** A JSON column: read as its shape, written as text that is already JSON. */
+export type JsonColumn<T> = ColumnType<T, string, string>
+export type NullableJsonColumn<T> = ColumnType<T | null, string | null, string | null>
+
+/** An address, a hash or a signature in hexadecimal. */
+export type Hex = `0x${string}`
+
+/** orders.terms: fixed when the order is placed, or when an operator accepts it. */
+export type OrderTerms = {
+  readonly title: string
+  readonly description: string
+  readonly category: string
+  readonly steps: readonly string[]
+  readonly estMinutes: number
+  readonly rewardStars: number
+  readonly inputForm: InputForm
+  readonly answerForm: AnswerForm
+  /** Shown in turn where the buyer sent no items. */
+  readonly samples: readonly unknown[]
+  /** The known answer, for a known-answer item. */
+  readonly goldAnswer?: unknown
+}
+
+/** workflows.gold: known-answer items. */
+export type KnownAnswer = { readonly input: unknown; readonly answer: unknown }
+
+/** purchases.frozen: the answer as it was when it was taken from stock. */
+export type FrozenAnswer = {
+  readonly answer: unknown
+  readonly session: { readonly agentId: `agt_${string}`; readonly sessionId: string } | null
+}
+
+/** sessions.telemetry: what seals the recorded chunks. */
+export type TelemetrySeal = {
+  readonly alg: string
+  readonly link: string
+  readonly root: string
+  readonly n: number
+}
+
+/** One element of sessions.evidence. */
+export type EvidenceItem = {
+  readonly type: 'simulated' | 'photo' | 'receipt' | 'geo' | 'answer' | 'telemetry'
+  readonly alg: 'sha-256'
+  readonly hash: string
+}
+
+/** sessions.components: the parts of the quality. */
+export type SessionComponents = Components
+
+/** sessions.counted: the counts behind a score, and observations that did not lower it. */
+export type SessionCounts = SessionEvidence & { readonly observations: string[] }
+
+export type { AnswerForm, InputForm }
