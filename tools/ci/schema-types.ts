@@ -8,12 +8,15 @@ import { migrate } from '../../packages/server/src/platform/db/migrate.ts'
 
 /** Types of JSON and hexadecimal columns, from platform/db/columns.ts. JSON columns that are not named stay `Json`. */
 const columnTypes: Readonly<Record<string, string>> = {
+  'api_keys.scopes': 'Scope[]',
   // One type for both tables of devices, although Play Integrity leaves no key.
   'device_keys.method': "'webauthn' | 'play_integrity' | 'app_attest'",
+  'events.data': 'JsonColumn<JsonRecord>',
   'gas_keys.address': 'Hex',
   'gas_transactions.address': 'Hex',
   'gas_transactions.hash': 'Hex',
   'gas_transactions.raw': 'Hex',
+  'operator_audit.details': 'JsonColumn<JsonRecord>',
   'orders.terms': 'NullableJsonColumn<OrderTerms>',
   'purchases.frozen': 'NullableJsonColumn<FrozenAnswer>',
   'sessions.components': 'NullableJsonColumn<SessionComponents>',

@@ -3,7 +3,7 @@ import { existsSync, globSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** What each package builds its pages from, besides its own sources, and a file that it makes. */
+/** For each package: the sources besides its own, and one output file. */
 const packages = {
   web: {
     built: 'verify.html',
@@ -22,7 +22,7 @@ const packages = {
 } as const
 type PackageName = keyof typeof packages
 
-/** Builds a package where its output is missing or older than its sources; false where that failed. */
+/** Builds a package if its output is missing or older than its sources; false if the build failed. */
 const buildPackage = async (name: PackageName): Promise<boolean> => {
   const { built, sources } = packages[name]
   const folder = fileURLToPath(new URL(`../../${name}/`, import.meta.url))
@@ -36,7 +36,7 @@ const buildPackage = async (name: PackageName): Promise<boolean> => {
   return (await new Promise<number>((resolve) => child.once('exit', (status) => resolve(status ?? 1)))) === 0
 }
 
-/** Builds what is missing or old, and names what did not build. */
+/** Builds what is missing or out of date, and returns the packages that failed. */
 export const buildPages = async (names: readonly PackageName[]): Promise<PackageName[]> => {
   const built = await Promise.all(names.map(buildPackage))
   return names.filter((_, index) => built[index] === false)

@@ -4,15 +4,15 @@ import { deployRegistry, openRegistry, startChain, type Chain, type Jwk, type Re
 import type { Config } from '../src/platform/ops/config.ts'
 
 export type DevChain = {
-  /** What the server must know of it. */
+  /** The server's settings for this chain. */
   readonly settings: Record<string, string>
   readonly buyerKey: string
-  /** Tells the registry of the server's keys, and says where everything is. */
+  /** Adds the server's keys to the registry, and returns a description for the developer. */
   readonly registerKeys: (serverUrl: string) => Promise<string>
   readonly stop: () => Promise<void>
 }
 
-/** The registry of an earlier start, where the chain still has it. */
+/** The registry of an earlier start if the chain still has it, else a new one. */
 const findRegistry = async (chain: Chain, file: string): Promise<Registry> => {
   if (existsSync(file)) {
     const { registry } = JSON.parse(readFileSync(file, 'utf8')) as { registry: `0x${string}` }
@@ -37,8 +37,8 @@ const registerKeys = async (chain: Chain, registry: Registry, serverUrl: string)
 }
 
 /**
- * A chain of our own with test dollars, a buyer, accounts that pay for gas, and a registry of humans. It is kept beside the
- * database: the one without the other would not fit. Undefined where anvil is not built for this system.
+ * A local chain with test dollars, a buyer, gas accounts and a registry of humans. It is stored beside the database, since
+ * their states belong together. Undefined where anvil is not available for this system.
  */
 export const openChain = async (config: Config): Promise<DevChain | undefined> => {
   const chain = await startChain({ stateFile: join(config.DATA_DIR, 'chain-state.json') })

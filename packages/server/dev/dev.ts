@@ -32,7 +32,7 @@ const clusterFolder = (dataDir: string): string =>
     ? join('/var/tmp', `pohf-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`)
     : join(dataDir, 'postgres')
 
-/** A cluster that an earlier start left running is used as it is. */
+/** The port of a cluster that an earlier start left running. */
 const runningPort = async (folder: string): Promise<number | undefined> => {
   const pidFile = join(folder, 'data/postmaster.pid')
   if (!existsSync(pidFile)) return undefined
@@ -78,7 +78,7 @@ const waitUntilReady = async (url: string, server: ChildProcess): Promise<void> 
   throw new Error(`${url} did not get ready within 60 s`)
 }
 
-/** The same test agent at every start: its key rests beside the other secrets. */
+/** The same test agent at every start: its key is stored beside the other secrets. */
 const seedAgent = async (config: Config): Promise<{ apiKey: string; agentId: string }> => {
   const file = join(config.DATA_DIR, 'dev-agent.json')
   if (existsSync(file)) {
@@ -99,7 +99,7 @@ const seedAgent = async (config: Config): Promise<{ apiKey: string; agentId: str
   return made
 }
 
-/** A publisher's site with the check in a form: a process of its own, as it would be anywhere else. */
+/** A publisher's site with the check in a form, as a process of its own. */
 const startDemo = async (
   environment: Record<string, string>,
 ): Promise<{ url: string; stop: () => Promise<void> }> => {
@@ -120,27 +120,27 @@ const startDemo = async (
   return { url, stop }
 }
 
-/** A card provider that a developer has set up is used as it is. */
-const startCardSimulator = (early: Config): Promise<CheckoutSimulator> | undefined =>
-  early.STRIPE_SECRET_KEY === undefined
+/** Starts the card simulator, unless the developer has configured a card provider. */
+const startCardSimulator = (initialConfig: Config): Promise<CheckoutSimulator> | undefined =>
+  initialConfig.STRIPE_SECRET_KEY === undefined
     ? startCheckoutSimulator({
-        webhookUrl: `http://127.0.0.1:${early.PORT}/api/payments/card/webhook`,
-        folder: early.DATA_DIR,
+        webhookUrl: `http://127.0.0.1:${initialConfig.PORT}/api/payments/card/webhook`,
+        folder: initialConfig.DATA_DIR,
       })
     : undefined
 
-/** A chain that a developer has set up is used as it is. */
-const openLocalChain = async (early: Config): Promise<DevChain | string> => {
+/** Starts a local chain, unless the developer has configured one. */
+const openLocalChain = async (initialConfig: Config): Promise<DevChain | string> => {
   if (process.argv.includes('--no-chain')) return 'none: --no-chain'
-  if (early.X402_CHAIN_RPC !== undefined) return 'none: your X402_CHAIN_RPC is used'
+  if (initialConfig.X402_CHAIN_RPC !== undefined) return 'none: your X402_CHAIN_RPC is used'
   try {
-    return (await openChain(early)) ?? 'none: npm has no anvil for this system'
+    return (await openChain(initialConfig)) ?? 'none: npm has no anvil for this system'
   } catch (error) {
     return `none: anvil does not run here (${error instanceof Error ? error.message.slice(0, 200) : 'unknown'})`
   }
 }
 
-/** The key is known to everybody, and so is what it holds: 1,000 test dollars. */
+/** The key is publicly known and holds 1,000 test dollars. */
 const buyCommand = (config: Config, buyerKey: string): string => `
 
   PAYER_PRIVATE_KEY=${buyerKey} \\
@@ -164,7 +164,7 @@ PoHF is ready.
   Work           ${config.BASE_URL}/work   for members
   Operators      http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}/operator
   Mails          ${urls.mails}
-  Card stand-in  ${urls.checkout}
+  Card simulator ${urls.checkout}
   Chain          ${urls.chain}
   OpenAPI        ${config.BASE_URL}/openapi.json
   Database       ${config.DATABASE_URL}
@@ -178,61 +178,79 @@ Try it:
 Ctrl-C stops everything.`)
 }
 
-const dev = async (): Promise<void> => {
-  const stops: (() => Promise<void>)[] = []
+type Stops = (() => Promise<void>)[]
+
+/** Stops what was started, in reverse order, at the end or on a signal. */
+const makeStops = () => {
+  const stops: Stops = []
   const stopAll = async () => {
     for (const stop of stops.splice(0).toReversed()) await stop().catch(() => undefined)
   }
   let stopping = false
-  const stopNow = () => {
+  const stopAndExit = () => {
     if (stopping) return
     stopping = true
     void stopAll().then(() => process.exit())
   }
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stopNow)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stopAndExit)
+  return { stops, stopAll, stopAndExit }
+}
 
-  // DATABASE_URL may be missing here and nowhere else, so everything but it is checked before anything starts.
-  const given = process.env['DATABASE_URL']
-  const early = readConfig({ ...process.env, DATABASE_URL: given || 'postgres://placeholder/dev' })
-  mkdirSync(early.DATA_DIR, { recursive: true, mode: 0o700 })
+/** Starts what the server needs, and returns the environment that points to it. */
+const startServices = async (initialConfig: Config, stops: Stops) => {
+  const databaseUrl = process.env['DATABASE_URL']
+  const database = databaseUrl
+    ? { url: databaseUrl, stop: async () => undefined }
+    : await step('PostgreSQL', () => openDatabase(initialConfig.DATA_DIR))
+  stops.push(database.stop)
+  const unbuilt = await step('pages and scripts', () => buildPages(['web', 'tag', 'demo']))
+  for (const name of unbuilt) print(`  ! ${name} did not build; everything but that works`)
+  const catcher = process.env['SMTP_URL']
+    ? undefined
+    : await step('mail catcher', async () => startMailCatcher({ smtp: await freePort(), http: 0 }))
+  if (catcher) stops.push(catcher.stop)
+  const cardSimulator = await step('card simulator', async () => startCardSimulator(initialConfig))
+  if (cardSimulator) stops.push(cardSimulator.stop)
+  const chain = await step('local chain', () => openLocalChain(initialConfig))
+  if (typeof chain !== 'string') stops.push(chain.stop)
+  const environment: NodeJS.ProcessEnv = {
+    LOG_LEVEL: 'warn',
+    ...(typeof chain === 'string' ? {} : chain.settings),
+    ...process.env,
+    DATABASE_URL: database.url,
+    ...(catcher ? { SMTP_URL: `smtp://127.0.0.1:${catcher.smtpPort}` } : {}),
+    ...cardSimulator?.settings,
+  }
+  return { environment, catcher, cardSimulator, chain }
+}
+
+const startServer = async (environment: NodeJS.ProcessEnv, config: Config, stops: Stops) => {
+  const child = spawn(process.execPath, [fileURLToPath(new URL('../src/main.ts', import.meta.url))], {
+    env: environment,
+    stdio: 'inherit',
+    detached: true,
+  })
+  stops.push(async () => {
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    if (child.exitCode === null && child.kill('SIGTERM')) await ended
+  })
+  await waitUntilReady(`http://127.0.0.1:${config.PORT}/readyz`, child)
+  return child
+}
+
+const dev = async (): Promise<void> => {
+  const { stops, stopAll, stopAndExit } = makeStops()
+  // DATABASE_URL may be missing here and nowhere else, so every other setting is checked before anything starts.
+  const initialConfig = readConfig({
+    ...process.env,
+    DATABASE_URL: process.env['DATABASE_URL'] || 'postgres://placeholder/dev',
+  })
+  mkdirSync(initialConfig.DATA_DIR, { recursive: true, mode: 0o700 })
   try {
-    const database = given
-      ? { url: given, stop: async () => undefined }
-      : await step('PostgreSQL', () => openDatabase(early.DATA_DIR))
-    stops.push(database.stop)
-    const unbuilt = await step('pages and scripts', () => buildPages(['web', 'tag', 'demo']))
-    for (const name of unbuilt) print(`  ! ${name} did not build; everything but that works`)
-    const catcher = process.env['SMTP_URL']
-      ? undefined
-      : await step('mail catcher', async () => startMailCatcher({ smtp: await freePort(), http: 0 }))
-    if (catcher) stops.push(catcher.stop)
-    const cardSimulator = await step('card simulator', async () => startCardSimulator(early))
-    if (cardSimulator) stops.push(cardSimulator.stop)
-    const chain = await step('local chain', () => openLocalChain(early))
-    if (typeof chain !== 'string') stops.push(chain.stop)
-    const environment: NodeJS.ProcessEnv = {
-      LOG_LEVEL: 'warn',
-      ...(typeof chain === 'string' ? {} : chain.settings),
-      ...process.env,
-      DATABASE_URL: database.url,
-      ...(catcher ? { SMTP_URL: `smtp://127.0.0.1:${catcher.smtpPort}` } : {}),
-      ...cardSimulator?.settings,
-    }
+    const { environment, catcher, cardSimulator, chain } = await startServices(initialConfig, stops)
     const config = readConfig(environment)
-    const server = await step('server', async () => {
-      const child = spawn(process.execPath, [fileURLToPath(new URL('../src/main.ts', import.meta.url))], {
-        env: environment,
-        stdio: 'inherit',
-        detached: true,
-      })
-      stops.push(async () => {
-        const ended = new Promise((resolve) => child.once('exit', resolve))
-        if (child.exitCode === null && child.kill('SIGTERM')) await ended
-      })
-      await waitUntilReady(`http://127.0.0.1:${config.PORT}/readyz`, child)
-      return child
-    })
-    server.once('exit', stopNow)
+    const server = await step('server', () => startServer(environment, config, stops))
+    server.once('exit', stopAndExit)
     const chainDescription =
       typeof chain === 'string' ? chain : await chain.registerKeys(`http://127.0.0.1:${config.PORT}`)
     const { apiKey, agentId } = await step('test agent', () => seedAgent(config))

@@ -1,4 +1,4 @@
-// A real SMTP server that keeps the last mails and shows them as JSON and text. For development and tests.
+// An SMTP server that keeps the last mails and serves them as JSON and text. For development and tests.
 import { createServer } from 'node:http'
 import { SMTPServer } from 'smtp-server'
 
@@ -31,7 +31,7 @@ export const startMailCatcher = async (ports: { smtp: number; http: number }): P
       })
     },
   })
-  // A client that hangs up half-way is the client's affair.
+  // A client may disconnect at any time.
   smtp.on('error', () => undefined)
   const http = createServer((request, response) => {
     const asJson = request.url === '/mails.json'

@@ -10,20 +10,19 @@ const usage = `usage: node packages/server/src/main.ts [role]
   operator create NAME   make an operator on this machine and print the key
 `
 
-const run = async (role: string | undefined, rest: readonly string[]): Promise<void> => {
+const run = async (role: string | undefined, parameters: readonly string[]): Promise<void> => {
   if (role === 'signer') return runSigner(readSignerConfig())
   const config = readConfig()
-  // After the signer's turn: its process must not load what it does not use.
-  const { createOperator, prepareDatabase: prepare, runApi, runWorker } = await import('./roles/index.ts')
-  if (role === undefined) {
-    await prepare(config)
-    return supervise(['signer', 'api', 'worker'])
+  // Imported by role: a process loads only what it runs.
+  if (role === 'api') return (await import('./roles/api.ts')).runApi(config)
+  if (role === 'worker') return (await import('./roles/worker.ts')).runWorker(config)
+  if (role === 'migrate' || role === undefined) {
+    await (await import('./roles/migrate.ts')).prepareDatabase(config)
+    return role === undefined ? supervise(['signer', 'api', 'worker']) : undefined
   }
-  if (role === 'api') return runApi(config)
-  if (role === 'worker') return runWorker(config)
-  if (role === 'migrate') return prepare(config)
-  const name = rest[1]
-  if (role === 'operator' && rest[0] === 'create' && name) return createOperator(config, name)
+  const [action, name] = parameters
+  if (role === 'operator' && action === 'create' && name)
+    return (await import('./roles/operator.ts')).createOperator(config, name)
   process.stderr.write(usage)
   process.exitCode = 2
 }

@@ -17,7 +17,7 @@ import {
   scopes,
   type Endpoint,
 } from '../../../packages/protocol/src/index.ts'
-import { settings } from '../../../packages/server/src/platform/ops/config.ts'
+import { settings } from '../../../packages/server/src/platform/ops/settings.ts'
 import { jsonText, linesText } from './compare.ts'
 
 const schemaOf = (schema: z.ZodType): unknown =>

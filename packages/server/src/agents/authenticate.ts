@@ -6,7 +6,7 @@ import { hashKey } from '../platform/ops/keys.ts'
 import { isAgentKey, isKeyUsable } from './rules.ts'
 import { findKeyByHash, updateKeyUsed } from './store.ts'
 
-/** A revoked key works on for at most this long on other processes; on this one it ends at once. */
+/** A revoked key works at most this long on other processes; on this one it stops at once. */
 const cacheMs = 2_000
 const cacheMax = 10_000
 
@@ -22,15 +22,15 @@ const findAgentByKey = async (ctx: Ctx, hash: Buffer): Promise<KeyLookup> =>
     if (row.use_unseen) await updateKeyUsed(tx, row.agent_id, row.key_id)
     const agent: Agent = {
       agentId: row.agent_id as Agent['agentId'],
-      mode: row.mode as Agent['mode'],
+      mode: row.mode,
       keyId: row.key_id,
-      scopes: row.scopes as Agent['scopes'],
+      scopes: row.scopes,
       ratePerMinute: row.rate_per_minute,
     }
     return { agent, validMs: row.expires_at ? row.expires_at.getTime() - row.at.getTime() : Infinity }
   })
 
-/** Who a key belongs to. A key with a bad form or checksum costs no look-up. */
+/** Finds the agent of a key. A key with a bad format or checksum needs no query. */
 export const makeAuthenticator = (ctx: Ctx) => {
   const cache = new Map<string, CachedAgent>()
   let generation = 0
@@ -45,7 +45,7 @@ export const makeAuthenticator = (ctx: Ctx) => {
       cache.delete(cacheKey)
       const startGeneration = generation
       const { agent, validMs } = await findAgentByKey(ctx, hash)
-      // A look-up that began before a change may have read the old state: it answers once and is not kept.
+      // A look-up that began before a change may have read the old state: its result is used once and not cached.
       if (startGeneration !== generation) return agent
       if (cache.size >= cacheMax) cache.clear()
       cache.set(cacheKey, { agent, until: nowMs + Math.min(cacheMs, validMs) })

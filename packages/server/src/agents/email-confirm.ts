@@ -1,4 +1,3 @@
-import type { Agent } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
@@ -14,7 +13,7 @@ export const emailConfirm = async (ctx: Ctx, token: string) =>
     if (!agent)
       throw new Refusal('not_found', { message: 'This link is unknown, used or too old. Ask for a new one.' })
     if (await updateEmailConfirmed(tx, agent.agent_id)) {
-      const mode = agent.mode as Agent['mode']
+      const mode = agent.mode
       await publish(tx, {
         agentId: agent.agent_id,
         mode,

@@ -13,7 +13,7 @@ type MailTemplate = {
   readonly text: (link: string) => readonly string[]
 }
 
-/** Queues a mail with a link that works once; only its hash stays here. */
+/** Queues a mail with a link that works once; only the hash of its token is stored. */
 const queueLinkMail = async (
   tx: Tx,
   ctx: Pick<Ctx, 'secrets' | 'config'>,
@@ -47,7 +47,7 @@ export const mailConfirmation = async (
     ],
   })
 
-/** Queues the mail whose link trades all keys of the agent for a new one. */
+/** Queues the mail whose link replaces all keys of the agent with a new one. */
 export const mailRecovery = async (
   tx: Tx,
   ctx: Pick<Ctx, 'secrets' | 'config'>,

@@ -6,7 +6,7 @@ import { updateSuspended } from './store.ts'
 
 type Suspension = { readonly agentId: string; readonly suspended: boolean; readonly reason: string }
 
-/** Stops an agent's keys, or lets them work again; the reason goes into the audit log. */
+/** Suspends or reinstates an agent; the reason goes into the audit log. */
 export const operatorSuspend = async (ctx: Ctx, audit: Audit, operator: Operator, input: Suspension) =>
   inTransaction(ctx, 'system', async (tx) => {
     if (!(await updateSuspended(tx, input.agentId, input.suspended))) throw new Refusal('not_found')

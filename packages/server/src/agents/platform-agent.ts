@@ -4,21 +4,21 @@ import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { insertAgentIfAbsent } from './store.ts'
 
-/** The time of these ids is zero, so no id that is ever made is one of them. */
+/** The time part of these ids is zero, so no generated id can equal one of them. */
 const idSuffixes: Readonly<Record<Mode, string>> = {
   live: '00000000000000000000000001',
   test: '00000000000000000000000002',
 }
 
 /**
- * The agent that stands for the operator in one mode: it owns what nobody with a key owns, such as work that the
- * operator pays in advance and purchases without a key. It has no key and no confirmed mail address, so nobody can
- * call as it or recover a key for it.
+ * The platform agent represents the operator in one mode: it owns what no agent with a key owns, such as work that the
+ * operator prepays and purchases without a key. It has no key and no confirmed mail address, so nobody can call as it or
+ * recover a key for it.
  */
 export const platformAgentId = (config: Pick<Config, 'CELL'>, mode: Mode): `agt_${string}` =>
   `agt_${config.CELL}${idSuffixes[mode]}`
 
-/** Makes both rows. Every start does the same, also two at the same time. */
+/** Inserts both rows if they are missing. Every start calls it; concurrent starts are safe. */
 export const ensurePlatformAgents = async (ctx: Ctx): Promise<void> => {
   await inTransaction(ctx, 'system', async (tx) => {
     for (const mode of modes)

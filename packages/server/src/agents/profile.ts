@@ -5,14 +5,14 @@ import { inTransaction, type Tx } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { findAgent } from './store.ts'
 
-/** The agent's own record as it is shown to it. */
+/** Reads the agent's profile. */
 export const readProfile = async (tx: Tx, agentId: string) => {
   const row = await findAgent(tx, agentId)
   if (!row) throw new Refusal('not_found')
   return {
     agentId: row.agent_id,
     name: row.name,
-    mode: row.mode as Agent['mode'],
+    mode: row.mode,
     contactEmail: row.contact_email,
     emailConfirmedAt: row.email_confirmed_at?.toISOString() ?? null,
     allowedOrigins: row.allowed_origins,

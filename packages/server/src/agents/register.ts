@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { Mode } from '@pohf/protocol'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
-import { networkPrefixOf } from '../platform/http/limits.ts'
+import { networkPrefixOf } from '../platform/http/rate-limiter.ts'
 import { publish } from '../platform/queue/outbox.ts'
 import { addKey } from './keys/key.ts'
 import { mailConfirmation } from './mails.ts'
@@ -16,11 +16,11 @@ type Registration = {
   readonly address: string
 }
 
-/** The network that a call came from, as a keyed hash: it tells two apart and leads to none. */
+/** A keyed hash of the network that a call came from: comparable, not reversible. */
 export const networkTagOf = (ctx: Ctx, address: string): string =>
   createHmac('sha256', ctx.secrets.derive('network')).update(networkPrefixOf(address)).digest('base64url')
 
-/** Makes an agent with one key that has every scope, and mails the confirmation link. */
+/** Creates an agent with one key that has every scope, and mails the confirmation link. */
 export const register = async (ctx: Ctx, input: Registration) =>
   inTransaction(ctx, 'system', async (tx) => {
     const agentId = ctx.ids.make('agt_')

@@ -15,7 +15,7 @@ import { profile } from './profile.ts'
 import { profileUpdate } from './profile-update.ts'
 import { register } from './register.ts'
 
-/** Forgets cached keys once a change to them has been committed. */
+/** Clears the cache of keys after a change to them has committed. */
 const clearCacheAfter = async <T>(authenticator: Authenticator, work: Promise<T>): Promise<T> => {
   const result = await work
   authenticator.clearCache()

@@ -6,7 +6,7 @@ export const isAgentKey = (text: string): boolean => isWellFormedKey(Object.valu
 
 /** Keys that one agent may hold at the same time. */
 export const keysMax = 20
-/** Rotation goes above that while replaced keys run out their overlap, but not without end. */
+/** The limit with rotation, which adds a key while the replaced one works until its overlap ends. */
 export const keysWithReplacedMax = 2 * keysMax
 export const confirmHours = 72
 export const recoverMinutes = 60
@@ -22,6 +22,6 @@ type KeyState = {
   readonly revoked_at: Date | null
   readonly suspended_at: Date | null
 }
-/** Whether a stored key is good at this time. */
+/** Whether a stored key is usable at this time. */
 export const isKeyUsable = (key: KeyState, at: Date): boolean =>
   key.revoked_at === null && (key.expires_at === null || key.expires_at > at)

@@ -22,7 +22,7 @@ export const insertAgent = async (tx: Tx, agent: NewAgent): Promise<void> => {
   await tx.insertInto('agents').values(agentValues(agent)).execute()
 }
 
-/** Leaves a row that is there as it is. */
+/** Does not change an existing row. */
 export const insertAgentIfAbsent = async (tx: Tx, agent: NewAgent): Promise<void> => {
   await tx
     .insertInto('agents')
@@ -66,7 +66,7 @@ export const findConfirmedContactEmail = async (tx: Tx, agentId: string): Promis
   return row?.contact_email
 }
 
-/** Where an agent came from: what the caps of the free plan count by. */
+/** The mail address and network of a registration, by which the free plan is capped. */
 export const findRegistrationOrigin = async (
   tx: Tx,
   agentId: string,
@@ -79,7 +79,7 @@ export const findRegistrationOrigin = async (
   return row && { contactEmail: row.contact_email, networkTag: row.network_tag }
 }
 
-/** Whose devices may vouch for an agent's people. */
+/** The attestation settings of an agent: the apps and sites whose devices are accepted. */
 export const findAttestationSettings = async (tx: Tx, agentId: string): Promise<AttestationSettings> => {
   const row = await tx
     .selectFrom('agents')
@@ -89,7 +89,7 @@ export const findAttestationSettings = async (tx: Tx, agentId: string): Promise<
   return attestationSettings.parse(row.attestation)
 }
 
-/** What an agent calls itself. */
+/** The name of an agent that is not suspended. */
 export const findName = async (tx: Tx, agentId: string): Promise<string | undefined> => {
   const row = await tx
     .selectFrom('agents')
@@ -100,7 +100,7 @@ export const findName = async (tx: Tx, agentId: string): Promise<string | undefi
   return row?.name
 }
 
-/** The mode of an agent that may act; undefined where there is none. */
+/** The mode of an agent that is not suspended; undefined where there is none. */
 export const findMode = async (tx: Tx, agentId: string): Promise<Mode | undefined> => {
   const row = await tx
     .selectFrom('agents')
@@ -108,10 +108,10 @@ export const findMode = async (tx: Tx, agentId: string): Promise<Mode | undefine
     .where('agent_id', '=', agentId)
     .where('suspended_at', 'is', null)
     .executeTakeFirst()
-  return row && (row.mode as Mode)
+  return row?.mode
 }
 
-/** What pages of an agent that may act are held to; undefined where there is none. No origins means any. */
+/** The mode and allowed origins of an agent that is not suspended; undefined where there is none. No origins means any. */
 export const findSite = async (
   tx: Tx,
   agentId: string,
@@ -122,7 +122,7 @@ export const findSite = async (
     .where('agent_id', '=', agentId)
     .where('suspended_at', 'is', null)
     .executeTakeFirst()
-  return row && { mode: row.mode as Mode, allowedOrigins: row.allowed_origins }
+  return row && { mode: row.mode, allowedOrigins: row.allowed_origins }
 }
 
 export const listAgents = async (tx: Tx, after: string, limit: number) =>
@@ -232,12 +232,12 @@ export const listKeys = async (tx: Tx, agentId: string) =>
     .limit(100)
     .execute()
 
-/** Makes calls of one agent wait for each other, so that two cannot both be the last within a limit. */
+/** Serializes calls of one agent, so that two concurrent calls cannot pass a limit together. */
 const lockAgent = async (tx: Tx, agentId: string): Promise<void> => {
   await tx.selectFrom('agents').select('agent_id').where('agent_id', '=', agentId).forNoKeyUpdate().execute()
 }
 
-/** How many keys of the agent work now; locks the agent. */
+/** Counts the agent's usable keys; locks the agent. */
 export const countUsableKeys = async (tx: Tx, agentId: string): Promise<number> => {
   await lockAgent(tx, agentId)
   const row = await tx
@@ -250,7 +250,7 @@ export const countUsableKeys = async (tx: Tx, agentId: string): Promise<number> 
   return Number(row.count)
 }
 
-/** Gives the old key its end and its successor; undefined where it was replaced before. */
+/** Sets the old key's expiry and successor; undefined where it was replaced before. */
 export const updateKeyReplaced = async (
   tx: Tx,
   agentId: string,
@@ -306,7 +306,7 @@ export const insertMailToken = async (tx: Tx, token: NewToken): Promise<void> =>
     .execute()
 }
 
-/** Uses a token up and names its agent; undefined where it is unknown, used or too old. */
+/** Marks a token as used and returns its agent; undefined where it is unknown, used or expired. */
 export const updateMailTokenUsed = async (
   tx: Tx,
   hash: Buffer,
@@ -324,7 +324,7 @@ export const updateMailTokenUsed = async (
   return row?.agent_id
 }
 
-/** Mails of this purpose to this agent in the last hour, a limit that no address can step around; locks the agent. */
+/** Counts mails of this purpose to this agent in the last hour, whatever network asked for them; locks the agent. */
 export const countRecentMailTokens = async (
   tx: Tx,
   agentId: string,
@@ -342,7 +342,7 @@ export const countRecentMailTokens = async (
   return Number(row.count)
 }
 
-/** Tokens a month past their time; the maintenance of the worker drops them. */
+/** Deletes tokens that expired a month ago; called by the maintenance job. */
 export const deleteOldMailTokens = async (tx: Tx): Promise<void> => {
   await sql`delete from mail_tokens where expires_at < pohf_now() - interval '30 days'`.execute(tx)
 }

@@ -141,7 +141,7 @@ test('the database refuses illegal states and any change of a credential', async
   await assert.rejects(harness.owner.query('delete from credential_states'), /append-only/)
 })
 
-test('personhood: any member is simulated, a repeat is free, the named ones are refused with their reason', async () => {
+test('personhood: any member is simulated, a repeat is free, the reserved ids are refused with their reason', async () => {
   const first = await personhood({ memberId: 'alice' })
   assert.equal(first.status, 200)
   assert.equal(first.json.uniqueness, 'none')

@@ -14,12 +14,12 @@ import { makeStatusIndexes } from './index.ts'
 import type { CredentialsDeps } from './mint/mint.ts'
 import { makeVerifyQueue } from './verify-batch.ts'
 
-/** Sequences that run beside each other, so that their calls meet in batches as those of different agents do. */
+/** Concurrent sequences, so that their calls share batches as those of different agents do. */
 const slots = 25
 const sequencesPerSlot = 80
 const commandsMax = 7
 
-/** The part of the server that verify is, without HTTP: keys and parsing have tests of their own. */
+/** Verify without HTTP: authentication and parsing have their own tests. */
 const openMint = (harness: Harness, credits: Partial<CredentialsDeps['credits']> = {}) => {
   const { ctx } = harness
   const signer = connectSigner(ctx.config.SIGNER_SOCKET, ctx.clock)
@@ -80,7 +80,7 @@ class Verify implements fc.AsyncCommand<Model, Real> {
         throw error
       }
     }
-    // At once: whatever order they happen in, the outcome must be one that some order gives.
+    // Concurrent calls: the outcome must equal that of some serial order.
     const results = await Promise.all(this.sessions.map(call))
     count.operations += results.length
     const before = model.balance
@@ -174,7 +174,7 @@ const runModel = async (harness: Harness, mintOne: Mint, runs: { lanes: number; 
   return { sequences, ...count }
 }
 
-test('whatever is bought and verified, alone and at once, the mint does what a simple model of it does', async (t) => {
+test('for any sequence of purchases and verifications, serial or concurrent, the mint agrees with a simple model', async (t) => {
   const harness = await startHarness()
   const { mintOne, close } = openMint(harness)
   const totals = await runModel(harness, mintOne, { lanes: slots, sequences: sequencesPerSlot })
@@ -185,9 +185,9 @@ test('whatever is bought and verified, alone and at once, the mint does what a s
   assert.deepEqual(await ledgerFaults(harness), [])
 })
 
-test('the model finds a planted fault: a mint that takes the balance as it was before the batch', async () => {
+test('the model finds a planted fault: a mint that uses the balance from before the batch', async () => {
   const harness = await startHarness()
-  // What is looked at before signing would hide a fault of the statement, so it is made blind as well.
+  // The check before signing would hide a fault of the statement, so it is disabled as well.
   const { mintOne, close } = openMint(harness, {
     countSpendable: async (_agentId, seen) => (seen.credits > 0n ? 100n : 0n),
   })

@@ -10,9 +10,11 @@ import { makeVerifyQueue } from './verify-batch.ts'
 import { verifyPersonhood } from './verify-personhood.ts'
 
 export const routes = (deps: BindDeps): Route[] => {
-  const mintOne = makeVerifyQueue(deps)
+  const mintQueued = makeVerifyQueue(deps)
   return [
-    route('credentials.verify', (call) => verify(deps.ctx, mintOne, { agent: call.agent, input: call.body })),
+    route('credentials.verify', (call) =>
+      verify(deps.ctx, mintQueued, { agent: call.agent, input: call.body }),
+    ),
     route('credentials.verify-personhood', (call) => verifyPersonhood(deps, call.agent, call.body)),
     route('credentials.binding.bind', (call) => bindTransaction(deps, call.agent, call.body)),
     route('credentials.status.list', (call) =>

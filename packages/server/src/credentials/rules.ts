@@ -9,7 +9,7 @@ export const credentialKindOf: Readonly<Record<SessionKind, 'view' | 'work' | 'p
   presence: 'presence',
 }
 
-/** The person as this agent sees them, and no other agent does. */
+/** The pairwise identifier of a person at this agent (different at every agent). */
 export const pairwiseSubject = (key: Buffer, agentId: string, person: string): string =>
   `psu_${createHmac('sha256', key).update(agentId).update('\0').update(person).digest('base64url').slice(0, 32)}`
 
@@ -22,7 +22,7 @@ type ClaimsContext = {
   readonly kind: CredentialKind
   readonly at: Date
 }
-/** The claims that every credential has, from who and when. */
+/** The claims common to all credentials. */
 export const commonClaims = ({ baseUrl, mode, kind, at }: ClaimsContext) => {
   const iat = Math.floor(at.getTime() / 1_000)
   const days = mode === 'test' ? testLifetimeDays : lifetimeDays[kind]
@@ -37,7 +37,7 @@ export const commonClaims = ({ baseUrl, mode, kind, at }: ClaimsContext) => {
   }
 }
 
-/** A personhood credential is repeated until two thirds of its life are over, then minted anew. */
+/** A personhood credential is returned again until two thirds of its lifetime have passed, then minted anew. */
 export const isFresh = (mintedAt: Date, expiresAt: Date, at: Date): boolean =>
   at.getTime() < mintedAt.getTime() + ((expiresAt.getTime() - mintedAt.getTime()) * 2) / 3
 

@@ -1,6 +1,7 @@
-import { sql } from 'kysely'
+import { sql, type Selectable } from 'kysely'
 import { apiVersion, type CredentialKind, type Mode } from '@pohf/protocol'
 import { executePrepared, type Tx } from '../platform/db/db.ts'
+import type { DB } from '../platform/db/schema.ts'
 import type { CredentialState } from './status/rules.ts'
 
 type Act = 'session' | 'personhood' | 'binding' | 'purchase'
@@ -22,33 +23,29 @@ export type MintedCredential = {
   readonly now: Date
 }
 
-type StoredRow = {
-  n: number
-  credential_id: string
-  at: Date
-  expires_at: Date
-  expired: boolean
-  state: MintedCredential['state']
-  jwt: string
-  answer: object
-  now: Date
+type CredentialRow = Pick<Selectable<DB['credentials']>, 'credential_id' | 'at' | 'expires_at' | 'jwt'> & {
+  readonly n: number
+  readonly expired: boolean
+  readonly state: CredentialState
+  readonly answer: object
+  readonly now: Date
 }
 
-/** The credentials of several acts, whosever they are, with their present state; each in the place of its key. */
+/** The credentials of several acts, of any tenant, with their current state, in the order of the keys. */
 export const listMintedCredentials = async (
   tx: Tx,
   keys: readonly ActKey[],
 ): Promise<readonly (MintedCredential | undefined)[]> => {
-  const query = sql<StoredRow>`
-    select asked.n::int as n, c.credential_id, c.at, c.expires_at, c.expires_at <= pohf_now() as expired, c.jwt, c.answer,
+  const query = sql<CredentialRow>`
+    select requested.n::int as n, c.credential_id, c.at, c.expires_at, c.expires_at <= pohf_now() as expired, c.jwt, c.answer,
       pohf_now() as now,
       (select state from credential_states s where s.agent_id = c.agent_id and s.credential_id = c.credential_id
        order by seq desc limit 1) as state
     from unnest(${keys.map((key) => key.agentId)}::text[], ${keys.map((key) => key.mode)}::text[],
       ${keys.map((key) => key.act)}::text[], ${keys.map((key) => key.reference)}::text[])
-      with ordinality asked (agent_id, mode, act, reference, n)
-    join credential_claims k on k.agent_id = asked.agent_id and k.mode = asked.mode and k.act = asked.act
-      and k.reference = asked.reference
+      with ordinality requested (agent_id, mode, act, reference, n)
+    join credential_claims k on k.agent_id = requested.agent_id and k.mode = requested.mode and k.act = requested.act
+      and k.reference = requested.reference
     join credentials c on c.agent_id = k.agent_id and c.credential_id = k.credential_id and c.at = k.at`
   const rows = await executePrepared(tx, 'credentials_stored', query)
   const found = new Map(
@@ -60,14 +57,14 @@ export const listMintedCredentials = async (
   return keys.map((_, index) => found.get(index + 1))
 }
 
-/** The credential of an act, with its present state. */
+/** The credential of an act, with its current state. */
 export const findMintedCredential = async (tx: Tx, key: ActKey): Promise<MintedCredential | undefined> =>
   (await listMintedCredentials(tx, [key]))[0]
 
 /** Everything that a mint writes. */
 export type MintRow = {
   readonly key: ActKey
-  /** A credential of the same act that this one follows; it must still be the one in place. */
+  /** The credential of the same act that this one replaces; the mint fails if it was replaced already. */
   readonly replaces: string | undefined
   readonly charged: boolean
   readonly credentialId: string
@@ -84,10 +81,13 @@ export type MintRow = {
   readonly ids: { readonly entry: string; readonly event: string; readonly notice: string }
 }
 
-/** `lost`: the act has its credential. `short`: nothing left to pay with. `stopped`: the agent's books do not add up. */
+/**
+ * `lost`: the act already has a credential. `short`: no credits left. `owes`: the account is in debt. `stopped`:
+ * the agent's ledger does not balance.
+ */
 export type MintOutcome = 'granted' | 'lost' | 'short' | 'owes' | 'stopped'
 
-/** Mints what can be paid for and is not minted yet, and says for each row what became of it. */
+/** Mints the rows that are paid for and not minted yet; returns the outcome of each row. */
 export const insertMintedCredentials = async (tx: Tx, rows: readonly MintRow[]): Promise<MintOutcome[]> => {
   const all = <T>(of: (row: MintRow) => T): T[] => rows.map(of)
   const query = sql<{ outcome: MintOutcome }>`
@@ -111,8 +111,8 @@ type ErasedMember = {
   readonly sessionIds: readonly string[]
 }
 /**
- * Erasure: the salts that open the evidence, and whose act a credential was. The credentials themselves stay as they
- * were signed: they name the person by a code that nothing leads back from.
+ * Erasure: deletes the salts of the evidence and the link from act to credential. The signed credentials stay
+ * unchanged: they name the person by a code that no longer resolves.
  */
 export const eraseCredentialLinks = async (tx: Tx, erased: ErasedMember): Promise<void> => {
   const { agentId, mode, memberId, sessionIds } = erased
@@ -158,7 +158,7 @@ export const insertCredentialState = async (tx: Tx, row: NewState): Promise<void
     .execute()
 }
 
-/** A credential by its id alone, for operators; locked, so that its steps come one after the other. */
+/** A credential by its id alone, for operators; locked, so that state changes are serial. */
 export const findCredentialLocked = async (tx: Tx, credentialId: string) => {
   const row = await tx
     .selectFrom('credentials')
@@ -169,7 +169,7 @@ export const findCredentialLocked = async (tx: Tx, credentialId: string) => {
   return (
     row && {
       agentId: row.agent_id,
-      mode: row.mode as Mode,
+      mode: row.mode,
       statusList: row.status_list,
       statusIdx: row.status_idx,
       answer: row.answer,
@@ -177,7 +177,10 @@ export const findCredentialLocked = async (tx: Tx, credentialId: string) => {
   )
 }
 
-/** The present state. A statement of its own: asked together with the lock, it would be the state from before. */
+/**
+ * The current state. A separate statement: in the same statement as the lock it would read the state from before
+ * the wait.
+ */
 export const findCredentialState = async (tx: Tx, agentId: string, credentialId: string) => {
   const row = await tx
     .selectFrom('credential_states')
@@ -187,10 +190,10 @@ export const findCredentialState = async (tx: Tx, agentId: string, credentialId:
     .orderBy('seq', 'desc')
     .limit(1)
     .executeTakeFirstOrThrow()
-  return { seq: row.seq, state: row.state as CredentialState }
+  return { seq: row.seq, state: row.state }
 }
 
-/** The session that a credential of this agent was minted for, while the credential holds. */
+/** The session of a credential of this agent, while the credential is valid. */
 export const findCredentialSession = async (
   tx: Tx,
   key: { agentId: string; mode: Mode; credentialId: string },
@@ -204,7 +207,7 @@ export const findCredentialSession = async (
   return rows[0]?.reference
 }
 
-/** Binds a payment to a human; false where it is bound to another. */
+/** Binds a payment to a human; false when it is bound to another. */
 export const insertPaymentBinding = async (
   tx: Tx,
   key: { agentId: string; mode: Mode; paymentRef: string },
@@ -219,12 +222,12 @@ export const insertPaymentBinding = async (
   return rows.length === 1
 }
 
-/** Stored credentials of all tenants by time, for the comparison with the signer's journal. */
+/** Issued credentials of all tenants by time, for reconciliation with the signer's journal. */
 type IssuedCredential = {
   readonly credentialId: string
   readonly jwt: string
   readonly at: Date
-  /** The token for chains that was given out beside it. */
+  /** The on-chain token returned with it. */
   readonly onchain: unknown
 }
 export const listIssuedCredentials = async (
@@ -244,7 +247,7 @@ export const listIssuedCredentials = async (
 
 type ChargedKey = { readonly agentId: string; readonly mode: Mode; readonly reference: string }
 
-/** Credentials of this time that had to be paid for, of all tenants. */
+/** Charged credentials of a period, of all tenants. */
 export const listChargedCredentials = async (
   tx: Tx,
   span: { readonly from: Date; readonly to: Date },
@@ -255,7 +258,7 @@ export const listChargedCredentials = async (
   return rows
 }
 
-/** Those of the ids that name no credential. */
+/** The keys without a credential. */
 export const listUnknownCredentials = async (tx: Tx, keys: readonly ChargedKey[]): Promise<ChargedKey[]> => {
   const { rows } = await sql<ChargedKey>`
     select key.agent_id as "agentId", key.mode, key.reference
@@ -274,8 +277,9 @@ type WalletClaim = {
   readonly until: Date
 }
 /**
- * Whether a human may have a token for this wallet: there is no other one, its tokens have ended, or the same agent alone
- * has them, whose code then moves on the chain by itself. One statement, so that two agents cannot both be first.
+ * Claims the on-chain wallet of a human: granted when there is no other wallet, its tokens have expired, or only
+ * the same agent holds tokens, whose nullifier then moves on the chain. One statement, so that two agents cannot
+ * both be first.
  */
 export const claimWallet = async (
   tx: Tx,
@@ -291,7 +295,7 @@ export const claimWallet = async (
   return rows.length === 1
 }
 
-/** Forgets wallets whose tokens have all ended, a batch at a time. */
+/** Deletes wallets whose tokens have all expired, a batch at a time. */
 export const deleteExpiredWallets = async (tx: Tx): Promise<void> => {
   await sql`
     delete from onchain_humans where human in (

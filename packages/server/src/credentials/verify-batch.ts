@@ -28,11 +28,11 @@ import {
   type VerifyResponse,
 } from './verify.ts'
 
-/** Two keep the database busy while this process signs; a third would only wait for the locks of the others. */
+/** Two batches keep the database busy while this process signs; a third would only wait for their locks. */
 const inFlightMax = 2
 const batchMax = 128
 const waitingMax = 10_000
-/** Whoever is told that nothing is left to pay with is looked at twice: the month, or a purchase, may have come between. */
+/** A call that finds no credits is tried twice: a new month or a purchase may have come in between. */
 const attemptsMax = 2
 
 const busy = () => new Refusal('overloaded', { headers: { 'retry-after': '1' } })
@@ -52,7 +52,7 @@ type SessionLookup = {
 }
 type Result = Outcome<VerifyResponse>
 
-/** Turns what is thrown into the outcome of this one call. */
+/** Turns an exception into the outcome of this one call. */
 const captureOutcome = (work: () => VerifyResponse): Result => {
   try {
     return { value: work() }
@@ -61,35 +61,38 @@ const captureOutcome = (work: () => VerifyResponse): Result => {
   }
 }
 
-/** Everything that is known of the batch before anything is decided: three statements, whatever its size. */
+/** Loads everything the decision needs: three statements, whatever the size of the batch. */
 const loadBatch = async (deps: CredentialsDeps, batch: readonly VerifyRequest[]) => {
   const keys = batch.map(keyOf)
   const liveAgents = [
     ...new Set(batch.flatMap(({ agent }) => (agent.mode === 'live' ? [agent.agentId] : []))),
   ]
-  // No single tenant: the batch mixes agents. Each row is found by its own agent, mode and id, and by its place.
+  // No single tenant: the batch mixes agents. Each row is found by its own agent, mode and id.
   return inTransaction(deps.ctx, 'system', async (tx) => {
     const stored = await listMintedCredentials(tx, keys)
     const sessions = await findSessions(
       tx,
       keys.map(({ agentId, mode, reference }) => ({ agentId, mode, sessionId: reference })),
     )
-    const acts = batch.flatMap(({ agent }, index) => {
+    const agentSessions = batch.flatMap(({ agent }, index) => {
       const session = sessions[index]
       return session ? [{ agent, session }] : []
     })
-    const standings = new Map(
-      (await sessionAssuranceInputs(tx, acts)).map((standing, index) => [acts[index]?.session, standing]),
+    const inputsBySession = new Map(
+      (await sessionAssuranceInputs(tx, agentSessions)).map((inputs, index) => [
+        agentSessions[index]?.session,
+        inputs,
+      ]),
     )
     return {
       at: await readNow(tx),
-      seen: batch.map((request, index): SessionLookup => {
+      lookups: batch.map((request, index): SessionLookup => {
         const session = sessions[index]
         return {
-          request: request,
+          request,
           stored: stored[index],
           session,
-          assuranceInputs: session && standings.get(session),
+          assuranceInputs: session && inputsBySession.get(session),
         }
       }),
       allowances:
@@ -99,14 +102,17 @@ const loadBatch = async (deps: CredentialsDeps, batch: readonly VerifyRequest[])
 }
 type LoadedBatch = Awaited<ReturnType<typeof loadBatch>>
 
-/** How many each live agent of the batch can pay for, or why it may not; asked of those alone who want to mint. */
+/**
+ * How many credentials each live agent of the batch can pay for, or why it may not; only for agents with something
+ * to mint.
+ */
 const countSpendable = async (
   deps: CredentialsDeps,
   loaded: LoadedBatch,
   lookups: readonly SessionLookup[],
 ): Promise<ReadonlyMap<string, bigint | Refusal>> => {
   const counts = new Map<string, bigint | Refusal>()
-  for (const { agent } of lookups.map(({ request: request }) => request)) {
+  for (const { agent } of lookups.map(({ request }) => request)) {
     const allowance = loaded.allowances?.get(agent.agentId)
     if (agent.mode === 'test' || counts.has(agent.agentId) || !allowance) continue
     const count = await deps.credits.countSpendable(agent.agentId, allowance).catch((error: unknown) => {
@@ -118,10 +124,10 @@ const countSpendable = async (
   return counts
 }
 
-/** A repeat gets the bytes of the first call, whatever its balance. */
+/** A repeated call gets the bytes of the first, whatever its balance. */
 const replayStored = (
   deps: CredentialsDeps,
-  { request: request, session }: Omit<SessionLookup, 'stored'>,
+  { request, session }: Omit<SessionLookup, 'stored'>,
   stored: MintedCredential,
 ): VerifyResponse => {
   if (session) requireChallenge(session, request.input.challenge)
@@ -140,12 +146,12 @@ type MintCandidate = {
 }
 
 const mintCandidateOf = (deps: CredentialsDeps, lookup: SessionLookup, at: Date): MintCandidate => {
-  const { request: request, stored } = lookup
+  const { request, stored } = lookup
   const session = requireVerified(lookup.session)
   requireChallenge(session, request.input.challenge)
   if (!lookup.assuranceInputs) throw new Error('assurance inputs of the session not found')
   return {
-    lookup: lookup,
+    lookup,
     session,
     draft: {
       key: keyOf(request),
@@ -166,43 +172,43 @@ const actName = ({ agent, input }: VerifyRequest): string =>
   `${agent.agentId} ${agent.mode} ${input.sessionId}`
 
 /**
- * Decides everything that can be decided before anything is signed: repeats, who cannot pay, which sessions show no
- * human. What is left is signed: at most as many for an agent as it can pay for, and one for each act.
+ * Decides every call that needs no signature: repeats, agents without credits, sessions without a verified human.
+ * The rest is signed: for each agent at most as many as it can pay for, and one for each act.
  */
 const decideBatch = async (deps: CredentialsDeps, loaded: LoadedBatch) => {
   const isRepeat = ({ stored }: SessionLookup) => stored && (!stored.expired || stored.state === 'revoked')
   const counts = await countSpendable(
     deps,
     loaded,
-    loaded.seen.filter((lookup) => !isRepeat(lookup)),
+    loaded.lookups.filter((lookup) => !isRepeat(lookup)),
   )
-  const used = new Map<string, bigint>()
+  const spentByAgent = new Map<string, bigint>()
   const candidates = new Map<string, MintCandidate>()
-  const settled = new Map<SessionLookup, Result>()
+  const decided = new Map<SessionLookup, Result>()
   const decide = (lookup: SessionLookup): VerifyResponse | undefined => {
-    const { request: request, stored } = lookup
+    const { request, stored } = lookup
     if (stored && isRepeat(lookup)) return replayStored(deps, lookup, stored)
     const count = counts.get(request.agent.agentId) ?? BigInt(batchMax)
     if (count instanceof Refusal) throw count
     if (count === 0n) throw insufficientCredits(deps.ctx)
     const candidate = mintCandidateOf(deps, lookup, loaded.at)
-    // The same act twice in one batch: the second waits for what becomes of the first.
+    // The same act twice in one batch: the second waits for the outcome of the first.
     if (candidates.has(actName(request))) return undefined
-    const before = used.get(request.agent.agentId) ?? 0n
+    const before = spentByAgent.get(request.agent.agentId) ?? 0n
     if (before >= count) throw insufficientCredits(deps.ctx)
-    used.set(request.agent.agentId, before + 1n)
+    spentByAgent.set(request.agent.agentId, before + 1n)
     candidates.set(actName(request), candidate)
     return undefined
   }
-  for (const lookup of loaded.seen) {
+  for (const lookup of loaded.lookups) {
     try {
       const answer = decide(lookup)
-      if (answer) settled.set(lookup, { value: answer })
+      if (answer) decided.set(lookup, { value: answer })
     } catch (error) {
-      settled.set(lookup, { error })
+      decided.set(lookup, { error })
     }
   }
-  return { wanted: candidates, settled }
+  return { candidates, decided }
 }
 
 type MintResult = {
@@ -210,7 +216,7 @@ type MintResult = {
   readonly outcome: Awaited<ReturnType<typeof insertMintedCredentials>>[number]
 }
 
-/** Signs and writes; says by the name of each act what became of it. */
+/** Signs and writes; returns the outcome by act. */
 const mintAll = async (
   deps: CredentialsDeps,
   candidates: ReadonlyMap<string, MintCandidate>,
@@ -238,31 +244,31 @@ const mintAll = async (
   )
 }
 
-/** What is said to a call that is to be looked at again, if there is no further look. */
+/** The answer to a call that should be tried again, if no attempt is left. */
 type RetryOutcome = { readonly retry: Refusal }
 
-/** One pass over a batch. */
+/** One attempt: load, decide, sign, commit, answer. */
 const processBatch = async (
   deps: CredentialsDeps,
   batch: readonly VerifyRequest[],
 ): Promise<(Result | RetryOutcome)[]> => {
   const loaded = await loadBatch(deps, batch)
-  const { wanted: candidates, settled } = await decideBatch(deps, loaded)
+  const { candidates, decided } = await decideBatch(deps, loaded)
   const minted = await mintAll(deps, candidates)
-  const first = new Set<string>()
-  return loaded.seen.map((lookup) => {
-    const known = settled.get(lookup)
-    if (known) return known
+  const mintedActs = new Set<string>()
+  return loaded.lookups.map((lookup) => {
+    const decision = decided.get(lookup)
+    if (decision) return decision
     const name = actName(lookup.request)
-    const made = minted.get(name)
+    const result = minted.get(name)
     const session = candidates.get(name)?.session
-    if (!made || !session) throw new Error('verify call has neither a decision nor a mint result')
-    // Another batch minted it, or this one did for an earlier call: the next look finds it stored.
-    if (made.outcome === 'lost' || first.has(name)) return { retry: busy() }
-    if (made.outcome === 'short') return { retry: refusalOf(deps.ctx, 'short') }
-    if (made.outcome !== 'granted') return { error: refusalOf(deps.ctx, made.outcome) }
-    first.add(name)
-    return captureOutcome(() => withViewToken(deps, lookup.request.agent, session, made.signed.answer))
+    if (!result || !session) throw new Error('verify call has neither a decision nor a mint result')
+    // Another batch minted it, or this one did for an earlier call: the next attempt finds it stored.
+    if (result.outcome === 'lost' || mintedActs.has(name)) return { retry: busy() }
+    if (result.outcome === 'short') return { retry: refusalOf(deps.ctx, 'short') }
+    if (result.outcome !== 'granted') return { error: refusalOf(deps.ctx, result.outcome) }
+    mintedActs.add(name)
+    return captureOutcome(() => withViewToken(deps, lookup.request.agent, session, result.signed.answer))
   })
 }
 
@@ -272,21 +278,21 @@ const verifyBatch = async (
 ): Promise<readonly Result[]> => {
   const results = await processBatch(deps, batch)
   for (let attempt = 1; attempt < attemptsMax; attempt++) {
-    const open = results.flatMap((result, index) => ('retry' in result ? [index] : []))
-    if (open.length === 0) break
-    const again = await processBatch(
+    const pending = results.flatMap((result, index) => ('retry' in result ? [index] : []))
+    if (pending.length === 0) break
+    const retried = await processBatch(
       deps,
-      open.flatMap((index) => batch[index] ?? []),
+      pending.flatMap((index) => batch[index] ?? []),
     )
-    for (const [place, index] of open.entries()) results[index] = again[place] ?? { retry: busy() }
+    for (const [position, index] of pending.entries()) results[index] = retried[position] ?? { retry: busy() }
   }
   return results.map((result) => ('retry' in result ? { error: result.retry } : result))
 }
 
-/** No row is at fault where the database or the signer is away. */
+/** No single row is at fault when the database or the signer is unavailable. */
 const isUnavailable = (error: unknown): boolean => error instanceof Refusal
 
-/** Brings the calls of verify together: one look, one call to the signer and one statement for many. */
+/** Coalesces calls of verify: one load, one call to the signer and one statement for many. */
 export const makeVerifyQueue = (
   deps: CredentialsDeps,
 ): ((request: VerifyRequest) => Promise<VerifyResponse>) =>

@@ -24,7 +24,7 @@ type Input = {
   readonly walletNonce?: string | undefined
 }
 
-/** The three wallet fields come together or not at all. */
+/** The three wallet fields are given together or not at all. */
 const walletProofOf = (input: Input): WalletProof | undefined => {
   const { wallet, walletSig, walletNonce } = input
   if (wallet !== undefined && walletSig !== undefined && walletNonce !== undefined)
@@ -42,7 +42,7 @@ const walletProofOf = (input: Input): WalletProof | undefined => {
   })
 }
 
-/** Refuses a member who is unknown, not enrolled, double or banned. */
+/** Refuses a member who is unknown, not enrolled, a duplicate or banned. */
 export const requireEnrolled = (member: Member | undefined): EnrolledMember => {
   if (!member) throw new Refusal('not_found', { message: 'No such member.' })
   if (member.status === 'refused') {
@@ -72,7 +72,7 @@ const walletClaims = ({ wallet, type, chainId }: ProvenWallet) => ({
   ...(type === 'contract' && chainId !== null ? { wallet_chain: chainId } : {}),
 })
 
-/** Proves a wallet before anything else is looked at. Only who could pay makes us ask a chain, outside a transaction. */
+/** Proves the wallet first. A chain is called only for a caller who can pay, and outside a transaction. */
 const proveWallet = async (
   deps: CredentialsDeps,
   agent: Agent,
@@ -137,16 +137,19 @@ const draftPersonhood = async (tx: Tx, deps: CredentialsDeps, subject: Subject) 
 type PersonhoodAnswer = Awaited<ReturnType<typeof draftPersonhood>>['answer'] &
   Partial<Awaited<ReturnType<typeof issueOnchainToken>>>
 
-/** Spends one credit and mints a personhood credential; with a proven wallet it names the wallet, and a contract can be told. */
+/**
+ * Spends one credit and mints a personhood credential; with a proven wallet it names the wallet and has an on-chain
+ * token.
+ */
 export const verifyPersonhood = async (deps: CredentialsDeps, agent: Agent, input: Input) => {
   const proof = walletProofOf(input)
   const reference = proof ? `${input.memberId} ${proof.wallet.toLowerCase()}` : input.memberId
   const key = { agentId: agent.agentId, mode: agent.mode, act: 'personhood', reference } as const
-  // A request with a nonce is a new act: the nonce decides first, and a used one is no repeat.
+  // A request with a nonce is a new act: the nonce is checked first, and a used one is never a repeat.
   const bound = proof ? await proveWallet(deps, agent, proof, input.memberId) : undefined
   const lookup = await inTransaction(deps.ctx, agent.agentId, async (tx) => {
     const stored = await findMintedCredential(tx, key)
-    // A fresh signature proves the wallet; it does not undo a revocation.
+    // A new signature proves the wallet; it does not undo a revocation.
     if (stored?.state === 'revoked') throw new Refusal('credential_revoked')
     if (stored && !proof && isFresh(stored.mintedAt, stored.expiresAt, stored.now)) {
       return { repeat: replayAnswer<PersonhoodAnswer>(stored) }

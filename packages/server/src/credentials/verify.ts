@@ -11,7 +11,7 @@ import type { SessionAssuranceInputs } from './mint/assurance-inputs.ts'
 
 type Input = { readonly sessionId: string; readonly challenge?: string | undefined }
 
-/** Refuses a session that shows no human, in the order of its life. */
+/** Refuses a session that is missing, expired, not ready or rejected, in this order. */
 export const requireVerified = (session: Session | undefined): Session => {
   if (!session) throw new Refusal('not_found', { message: 'No such session.' })
   if (session.status === 'expired') throw new Refusal('session_expired')
@@ -28,9 +28,9 @@ export const requireVerified = (session: Session | undefined): Session => {
   return session
 }
 
-/** Refuses a challenge that is not the session's. */
-export const requireChallenge = (session: Session, given: string | undefined): void => {
-  if (given === undefined || given === session.challenge) return
+/** Refuses a challenge other than the session's. */
+export const requireChallenge = (session: Session, challenge: string | undefined): void => {
+  if (challenge === undefined || challenge === session.challenge) return
   throw new Refusal('validation_failed', {
     details: [{ path: 'body.challenge', code: 'mismatch', message: 'is not the challenge of this session' }],
   })
@@ -54,7 +54,7 @@ const kindClaim = (session: Session) => {
   }
 }
 
-/** Everything a session's credential says. */
+/** The claims of a session's credential. */
 const sessionClaims = (deps: CredentialsDeps, agent: MintTenant, session: Session) => ({
   sub: pairwiseSubject(
     deps.ctx.secrets.derive('pairwise'),
@@ -73,7 +73,7 @@ const sessionClaims = (deps: CredentialsDeps, agent: MintTenant, session: Sessio
   ...(session.jkt === null ? {} : { cnf: { jkt: session.jkt } }),
 })
 
-/** For whom a credential is made. */
+/** The agent for which a credential is minted. */
 type MintTenant = { readonly agentId: string; readonly mode: Mode }
 type SessionCredentialInput = {
   readonly agent: MintTenant
@@ -81,10 +81,10 @@ type SessionCredentialInput = {
   readonly assuranceInputs: SessionAssuranceInputs
   readonly at: Date
 }
-/** The credential of a session, ready to be signed. */
+/** Drafts the credential of a session. */
 export const draftSessionCredential = (
   deps: CredentialsDeps,
-  { agent, session, assuranceInputs: standing, at }: SessionCredentialInput,
+  { agent, session, assuranceInputs, at }: SessionCredentialInput,
 ) => {
   const kind = credentialKindOf[session.kind]
   const credentialId = deps.ctx.ids.make('crd_')
@@ -98,8 +98,8 @@ export const draftSessionCredential = (
     ...frame,
     jti: credentialId,
     ...sessionClaims(deps, agent, session),
-    ...standing.claim,
-    assurance: standing.assurance,
+    ...assuranceInputs.claim,
+    assurance: assuranceInputs.assurance,
     ...kindClaim(session),
   }
   return {
@@ -120,7 +120,7 @@ export const draftSessionCredential = (
 
 export type VerifyAnswer = ReturnType<typeof draftSessionCredential>['answer']
 
-/** Adds the view token: it is made from the session, so it need not be stored. */
+/** Adds the view token: it is derived from the session, so it is not stored. */
 export const withViewToken = (
   deps: CredentialsDeps,
   agent: Agent,
@@ -137,21 +137,21 @@ export const withViewToken = (
   return new ApiResponse({ ...answer.body, vt }, answer.options)
 }
 
-/** What a call of verify asks for; many of them go through the mint together. */
+/** One call of verify; calls are minted in batches. */
 export type VerifyRequest = { readonly agent: Agent; readonly input: Input }
 export type VerifyResponse = ApiResponse<WithToken<VerifyAnswer>>
 
-/** Spends one credit and mints the credential of a human session, once. */
+/** Spends one credit and mints the credential of a verified session, once. */
 export const verify = async (
   ctx: Ctx,
-  mintOne: (request: VerifyRequest) => Promise<VerifyResponse>,
+  mintQueued: (request: VerifyRequest) => Promise<VerifyResponse>,
   request: VerifyRequest,
 ) => {
   const { agent, input } = request
-  // The sandbox makes up whom it is asked for, one at a time: what is simulated must not keep what is real waiting.
+  // The sandbox creates the session on demand, outside the batch, so that simulated calls do not delay live ones.
   if (agent.mode === 'test')
     await inTransaction(ctx, agent.agentId, (tx) =>
       resolveSession(tx, agent, input.sessionId, input.challenge),
     )
-  return mintOne(request)
+  return mintQueued(request)
 }

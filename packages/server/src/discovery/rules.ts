@@ -1,4 +1,4 @@
-import { isLoopbackHost } from '../platform/ops/config.ts'
+import { isLoopbackHost } from '../platform/net/loopback.ts'
 
 /** Versions with the `initialize` handshake, oldest first. */
 const handshakeVersions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const

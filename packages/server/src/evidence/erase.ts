@@ -1,6 +1,7 @@
 import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../platform/db/db.ts'
-import { deleteMemberTraces, deleteSketches } from './store.ts'
+import { deleteSketches } from './scoring/store.ts'
+import { deleteMemberTraces } from './store.ts'
 
 type ErasedMember = {
   readonly agentId: string
@@ -9,7 +10,7 @@ type ErasedMember = {
   readonly sessionIds: readonly string[]
 }
 
-/** Erasure: shapes of strokes, last place, devices and open nonces of one member. */
+/** Erasure: deletes stroke sketches, last location, devices and open nonces of one member. */
 export const eraseEvidence = async (tx: Tx, erased: ErasedMember): Promise<void> => {
   for (const sessionId of erased.sessionIds) await deleteSketches(tx, { agentId: erased.agentId, sessionId })
   await deleteMemberTraces(tx, erased, [erased.memberId, ...erased.sessionIds])

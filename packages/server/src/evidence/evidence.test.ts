@@ -63,7 +63,7 @@ test('a photo counts once per deployment in live and once per agent in test', as
   )
 })
 
-test('an impossible journey is flagged, not verified, and never the place to measure from', async () => {
+test('an impossible move is flagged, not verified, and not stored as the last location', async () => {
   assert.deepEqual((await submit(place(52.52, 13.4))).json.flags, [])
   for (const _ of ['first', 'again']) {
     const leap = await submit(place(40.71, -74))
@@ -76,7 +76,7 @@ test('an impossible journey is flagged, not verified, and never the place to mea
 })
 
 for (const parallel of [2, 20]) {
-  test(`${parallel} places of a new member at once, far apart: one stands, the others are flagged`, async () => {
+  test(`${parallel} concurrent distant locations of a new member: one is stored, the others are flagged`, async () => {
     const answers = await Promise.all(
       Array.from({ length: parallel }, (_, n) =>
         submit({
@@ -91,7 +91,7 @@ for (const parallel of [2, 20]) {
   })
 }
 
-/** What is handed in by a live key, and what stands against it. */
+/** Submissions by a live key, and the expected reasons for refusal. */
 const submissions: readonly (readonly [string, Record<string, unknown>, readonly string[]])[] = [
   ['a receipt alone', { source: 'receipt' }, ['member_not_enrolled', 'evidence_missing']],
   ['a latitude alone', { source: 'geo_photo', lat: 1 }, ['member_not_enrolled', 'evidence_missing']],
@@ -119,7 +119,7 @@ for (const [name, body, reasons] of submissions) {
   })
 }
 
-test('one photo is one photo, however its hash is written', async () => {
+test('a photo counts once, however its hash is spelled', async () => {
   const hash = 'ab'.repeat(32)
   assert.equal((await submit({ memberId: 'm', source: 'receipt', photoHash: hash })).status, 200)
   for (const photoHash of [hash.toUpperCase(), `0x${hash}`, Buffer.from(hash, 'hex').toString('base64')])
@@ -154,7 +154,7 @@ test('an attestation nonce works once, for its own agent, for five minutes', asy
   assert.equal((await attest(late.nonce)).json.error, 'nonce_expired')
 })
 
-test('evidence that cannot be read is not believed', async () => {
+test('unreadable evidence is not attested', async () => {
   const { nonce } = await challenge()
   assert.deepEqual((await attest(nonce, { evidence: { attestationObject: 'x' } })).json, {
     attested: false,
@@ -215,7 +215,7 @@ for (const [profile, status, error] of outcomes) {
   })
 }
 
-test('a simulated session takes a challenge, and only that one fits', async () => {
+test('a simulated session accepts a challenge, and only that one matches', async () => {
   const { sessionId } = (await makeSession({ challenge: 'n-1' })).json
   const ask = (challenge: string) =>
     harness.call('POST', '/api/agents/verify', { key, body: { sessionId, challenge } })
@@ -223,7 +223,7 @@ test('a simulated session takes a challenge, and only that one fits', async () =
   assert.equal((await ask('n-1')).status, 200)
 })
 
-test('a live key makes no simulated session, and another agent cannot use one', async () => {
+test('a live key cannot create a simulated session, and another agent cannot use one', async () => {
   assert.equal((await makeSession({}, live.apiKey)).json.error, 'forbidden')
   assert.equal((await makeSession({ profile: 'genius' })).json.error, 'validation_failed')
   const { sessionId } = (await makeSession({ profile: 'bot' })).json

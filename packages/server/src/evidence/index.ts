@@ -1,16 +1,10 @@
 export { routes } from './routes.ts'
 export { resolveSession, simulatedAttention } from './scoring/sandbox.ts'
 export { makeScoring } from './scoring/score-session.ts'
-export {
-  deleteOldAttestations,
-  deleteOldNonces,
-  findDevice,
-  findDevices,
-  listMemberTraces,
-  type Device,
-} from './store.ts'
+export { deleteOldAttestations, findDevice, findDevices, type Device } from './devices/store.ts'
+export { deleteOldNonces, listMemberTraces } from './store.ts'
 export { eraseEvidence } from './erase.ts'
-export { makePasskeyVerifier } from './devices/passkey-level.ts'
+export { makePasskeyVerifier } from './devices/passkey-verifier.ts'
 export { loadDeviceTrust } from './devices/attestation-trust.ts'
 export { recordTaskSession } from './scoring/task-session.ts'
 export {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { distanceKm, isPlausibleMove, canonicalPhotoHash, walletMessage } from './rules.ts'
 
-test('distance and speed: a flight is plausible, a leap is not', () => {
+test('distance and speed: a flight is plausible, a jump is not', () => {
   const berlin = { lat: 52.52, lng: 13.4 }
   const newYork = { lat: 40.71, lng: -74 }
   assert.ok(Math.abs(distanceKm(berlin, newYork) - 6_385) < 30)
@@ -23,7 +23,7 @@ const writings: readonly string[] = [
   bytes.toString('base64'),
   bytes.toString('base64url'),
 ]
-test('one hash is one photo, however it is written', () => {
+test('all spellings of a hash are one photo', () => {
   for (const writing of writings)
     assert.equal(canonicalPhotoHash(writing), canonicalPhotoHash(writings[0] ?? ''), writing)
   const others = ['p1', 'P1', ' p1', 'sha256:p1', bytes.toString('hex').slice(2), 'f'.repeat(64)]

@@ -15,7 +15,7 @@ export const distanceKm = (a: GeoPoint, b: GeoPoint): number => {
   return 2 * earthRadiusKm * Math.asin(Math.min(1, Math.sqrt(h)))
 }
 
-/** An airliner; places are kept to about a kilometre, so short hops in no time are not counted. */
+/** The speed of an airliner. Locations are stored to about a kilometre, so short moves in no time are tolerated. */
 const speedKmhMax = 1_000
 const toleranceKm = 5
 export const isPlausibleMove = (from: GeoPoint & { at: Date }, to: GeoPoint & { at: Date }): boolean => {
@@ -24,13 +24,16 @@ export const isPlausibleMove = (from: GeoPoint & { at: Date }, to: GeoPoint & { 
   return km <= toleranceKm || km <= hours * speedKmhMax
 }
 
-/** Whether a node says that the contract itself failed, by a revert or for want of gas, and not the node. */
+/** Whether the node reports a failure of the contract itself (revert, out of gas) rather than of the node. */
 export const isContractRejection = (error: { readonly code: number; readonly message: string }): boolean =>
   error.code === 3 ||
   /revert|out of gas|outofgas|oog|opcode|invalid ?jump|stack (over|under)flow/i.test(error.message)
 const hex32 = /^(?:0x|sha-?256[:=-])?([0-9a-f]{64})$/i
 const base64Of32 = /^(?:sha-?256[:=-])?([A-Za-z0-9+/_-]{43})=?$/i
-/** One photo, one key: a SHA-256 is the same in hex and base64, in capitals and with a prefix; other text stands for itself. */
+/**
+ * The canonical form of a photo hash: hex and base64, upper case and prefixes of one SHA-256 give one key; other
+ * text is kept.
+ */
 export const canonicalPhotoHash = (photoHash: string): string => {
   const [, hex] = hex32.exec(photoHash) ?? []
   if (hex !== undefined) return `sha256:${hex.toLowerCase()}`
@@ -41,7 +44,7 @@ export const canonicalPhotoHash = (photoHash: string): string => {
 
 export const nonceMinutes = 5
 
-/** How long an attestation speaks for its device. Play says how things stand at the moment, so it ages fast. */
+/** How long an attestation is valid. Play reports a momentary state, so it expires sooner. */
 export const attestationDays = { webauthn: 30, app_attest: 30, play_integrity: 1 } as const
 
 type WalletMessageFields = {
@@ -54,7 +57,7 @@ type WalletMessageFields = {
   readonly chainId?: number | undefined
   readonly memberId?: string | undefined
 }
-/** What the wallet signs: EIP-4361 where the wallet is known, else a text of ours with the same facts. */
+/** The message that the wallet signs: EIP-4361 when the wallet is known, else our own text with the same facts. */
 export const walletMessage = (text: WalletMessageFields): string => {
   const { host } = new URL(text.baseUrl)
   const memberPhrase = text.memberId === undefined ? '' : ` for the member ${text.memberId}`
@@ -79,21 +82,21 @@ export const walletMessage = (text: WalletMessageFields): string => {
   )
 }
 
-/** A key that only software vouches for can be made by any script. */
+/** Any script can create a software key, so only hardware counts. */
 export const isHardware = (device: DeviceAssurance | undefined): boolean =>
   device === 'hardware' || device === 'hardware_strong'
 
 type AssuranceInputs = {
   /** An enrolled member with a passkey. */
   readonly member: boolean
-  /** What a device proved, at best. */
+  /** The best assurance that a device proved. */
   readonly device: DeviceAssurance | undefined
   readonly history: { readonly good: number; readonly bad: number }
   readonly external: boolean
 }
-/** Three good checks and no bad one; a bad one takes three more good ones to outweigh. */
+/** Three good checks and no bad one; each bad one takes three more good ones. */
 const historyMin = 0.7
-/** What is shown by more than the session alone. A key of software raises nothing. */
+/** The assurance level from inputs besides the session itself. A software key raises nothing. */
 export const assuranceOf = ({ member, device, history, external }: AssuranceInputs): Assurance => {
   const hardware = isHardware(device)
   if (external || (hardware && historyScore(history.good, history.bad) >= historyMin)) return 'high'

@@ -102,7 +102,7 @@ test('one person is one member of an agent; another person cannot take over a me
   assertRefusal(stranger, 409, 'member_not_enrolled')
 })
 
-test('a person without a passkey can come back by a recovery code, which works once', async () => {
+test('a person without a passkey can sign in by a recovery code, which works once', async () => {
   const { browser, recoveryCodes } = await enrolMember(harness, live)
   const [code = ''] = recoveryCodes
   browser.forget()
@@ -116,7 +116,7 @@ test('a person without a passkey can come back by a recovery code, which works o
   assert.equal(rows.length, 0)
 })
 
-test('signing in takes a passkey that verified its person, once, with a count that goes up', async () => {
+test('signing in requires user verification, a fresh challenge and an increasing counter', async () => {
   const { browser, passkey } = await enrolMember(harness, live)
   browser.forget()
   assertRefusal(await browser.signIn(passkey, 1), 400, 'passkey_refused')
@@ -132,7 +132,7 @@ test('signing in takes a passkey that verified its person, once, with a count th
   )
 })
 
-test('enrolment refuses a passkey without its person, of another link, and a challenge used before', async () => {
+test('enrolment refuses a passkey without user verification, of another link, or with a used challenge', async () => {
   const browser = openBrowser(harness)
   const { token } = await invite(harness, live.apiKey)
   assertRefusal(await browser.agree(token, makePasskey(), { fmt: 'none' }, 1), 400, 'passkey_refused')
@@ -149,7 +149,7 @@ test('enrolment refuses a passkey without its person, of another link, and a cha
   assertRefusal(await browser.post('enrol', { ...body, consentVersion: '2020-01' }), 400, 'validation_failed')
 })
 
-test('a page of another origin changes nothing, whatever cookie it rides on', async () => {
+test('a page of another origin changes nothing, whatever cookie it sends', async () => {
   const { browser, token, sessionId } = await enrolMember(harness, live)
   const bodies = {
     'passkey-options': { purpose: 'create', token },
@@ -163,7 +163,7 @@ test('a page of another origin changes nothing, whatever cookie it rides on', as
       assertRefusal(await browser.post(path, body, origin), 403, 'forbidden')
 })
 
-test('an attention check counts for the invitation that it was made for, once, and only if it shows a human', async () => {
+test('an attention check counts once, for its own invitation, and only if it shows a human', async () => {
   const browser = openBrowser(harness)
   const { memberId, token } = await invite(harness, live.apiKey)
   const { site, challenge } = (await browser.agree(token, makePasskey())).json
@@ -185,7 +185,7 @@ test('an attention check counts for the invitation that it was made for, once, a
   assert.deepEqual(rows, [{ good_checks: 1, bad_checks: 1 }])
 })
 
-test('links end after a week, challenges after five minutes, a check after 180 days', async () => {
+test('links expire after a week, challenges after five minutes, a check after 180 days', async () => {
   const { memberId, browser } = await enrolMember(harness, live, { externalRef: 'ages' })
   const unused = await invite(harness, live.apiKey)
   const { challenge } = (await browser.post('passkey-options', { purpose: 'sign_in' })).json.publicKey
@@ -207,7 +207,7 @@ test('links end after a week, challenges after five minutes, a check after 180 d
   assert.equal(old.json.details[0].code, 'attention_too_old')
 })
 
-test("no agent's transaction reads a person, and a foreign member is one that does not exist", async () => {
+test("no agent's transaction reads a person, and another agent's member does not exist", async () => {
   const { memberId } = await enrolMember(harness, live)
   const hidden = [
     'people',
@@ -234,7 +234,7 @@ test("no agent's transaction reads a person, and a foreign member is one that do
   assertRefusal(await personhood(memberId, other.apiKey), 404, 'not_found')
 })
 
-test('a human does a one-per-human act once at each agent, at a hundred calls at once, and the codes link nobody', async () => {
+test('a human does a one-per-human action once at each agent, in a hundred concurrent calls, and the nullifiers are unlinkable', async () => {
   const { memberId, browser } = await enrolMember(harness, live)
   const act = (action: string, by: string, key = live.apiKey) =>
     harness.call('POST', `/api/agents/members/${by}/acts`, { key, body: { action } })

@@ -1,19 +1,22 @@
 import { createHmac } from 'node:crypto'
 import { memberCookie, type Mode } from '@pohf/protocol'
 
-/** The words that people agree to. A change of their meaning is a new version, and everybody is asked again. */
+/** Version of the consent text. A change of its meaning needs a new version, and everybody is asked again. */
 export const consentVersion = '2026-11'
 export const linkDays = 7
 export const loginHours = 12
 export const challengeMinutes = 5
 export const recoveryCodesCount = 8
-/** Past this a person is asked to look again: who was attentive half a year ago says little of today. */
+/** After this a new attention check is required: one from half a year ago says little about today. */
 export const attentionDaysMax = 180
 
 export type PasskeyAssurance = 'software' | 'hardware' | 'hardware_strong'
 export type Uniqueness = 'none' | 'account' | 'device' | 'attested' | 'external'
 
-/** How sure it is that this member is nobody else's second self: by an issuer outside, or by the best passkey. */
+/**
+ * How certain it is that this member is not a second account of the same human: by an external issuer, else by the
+ * best passkey.
+ */
 export const uniquenessOf = (
   passkeys: readonly PasskeyAssurance[],
   issuers: readonly string[],
@@ -28,7 +31,7 @@ export const bestAssurance = (passkeys: readonly PasskeyAssurance[]): PasskeyAss
   order.findLast((assurance) => passkeys.includes(assurance))
 
 type Site = { readonly BASE_URL: string; readonly loopback: boolean }
-/** Where people enrol. Passkeys need a name, so on this machine alone it is localhost and never an address. */
+/** The origin where people enrol. Passkeys need a host name, so on loopback it is localhost, never an IP address. */
 export const originOf = ({
   BASE_URL,
   loopback,
@@ -39,15 +42,15 @@ export const originOf = ({
 }
 
 type Membership = { readonly agentId: string; readonly mode: Mode; readonly memberId: string }
-/** What an attention check of this member carries, so that nobody brings a session that was recorded for something else. */
+/** The challenge of this member's attention check: a session recorded for another purpose does not carry it. */
 export const attentionChallenge = (key: Buffer, member: Membership): string =>
   `att_${createHmac('sha256', key).update([member.agentId, member.mode, member.memberId].join('\0')).digest('base64url')}`
 
-/** What a proof from outside must cover, so that it is this person's. */
+/** What an external proof must cover, so that it belongs to this person. */
 export const signalOf = (key: Buffer, personId: string): string =>
   createHmac('sha256', key).update(personId).digest('base64url')
 
-/** One human, one act, one code: fields with their lengths, so that no two lists read alike. */
+/** One human, one action, one nullifier. Fields are length-prefixed, so that no two lists encode alike. */
 export const nullifierOf = (key: Buffer, fields: readonly string[]): Buffer =>
   fields
     .reduce(
@@ -56,7 +59,7 @@ export const nullifierOf = (key: Buffer, fields: readonly string[]): Buffer =>
     )
     .digest()
 
-/** 78 random bits in groups of four, without letters that look alike. */
+/** 78 random bits in groups of four, without ambiguous letters. */
 const alphabet = '23456789abcdefghjkmnpqrstvwxyz'
 export const recoveryCodeOf = (random: Buffer): string =>
   Array.from(random.subarray(0, 16), (byte) => alphabet[byte % alphabet.length])
@@ -71,7 +74,7 @@ const cookiePattern = new RegExp(`(?:^|;\\s*)${memberCookie}=([A-Za-z0-9_-]{43})
 export const readCookie = (header: string | undefined): string | undefined =>
   cookiePattern.exec(header ?? '')?.[1]
 
-/** What is known of a member. `refused` says why no personhood credential may be minted. */
+/** A member. `refused` says why no personhood credential may be minted. */
 export type Member =
   | {
       readonly status: 'enrolled'
@@ -101,7 +104,7 @@ const simulatedRefusals = new Map<string, 'duplicate' | 'banned'>([
   ['mem_test_duplicate', 'duplicate'],
   ['mem_test_banned', 'banned'],
 ])
-/** To a test key any text is a simulated person; a few named ids are refused, so that refusal can be tried. */
+/** To a test key any id is a simulated person; a few reserved ids are refused, so that refusal can be tested. */
 export const simulatedMember = (memberId: string): Member => {
   const reason = simulatedRefusals.get(memberId)
   if (reason) return { status: 'refused', reason }

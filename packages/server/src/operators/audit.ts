@@ -3,7 +3,7 @@ import { inTransaction } from '../platform/db/db.ts'
 import { initialHash, isChainIntact } from './rules.ts'
 import { findAuditHash, listAudit } from './store.ts'
 
-/** Reads a page of the log and checks that it is unchanged and joins on to the line before it. */
+/** Reads a page of the log and checks that it is unchanged and continues the entry before it. */
 export const audit = async (ctx: Ctx, page: { after?: number | undefined; limit?: number | undefined }) =>
   inTransaction(ctx, 'system', async (tx) => {
     const after = BigInt(page.after ?? 0)
@@ -15,7 +15,7 @@ export const audit = async (ctx: Ctx, page: { after?: number | undefined; limit?
       operatorId: row.operator_id,
       action: row.action,
       target: row.target,
-      details: row.details as Record<string, unknown>,
+      details: row.details,
       prevHash: row.prev_hash,
       hash: row.hash,
     }))

@@ -4,7 +4,7 @@ import { hashKey, makeKey } from '../platform/ops/keys.ts'
 import { operatorKeyPrefix } from './rules.ts'
 import { insertAudit, insertOperator } from './store.ts'
 
-/** Makes an operator and shows the key once. `by` is another operator, or `machine` for whoever has the machine. */
+/** Creates an operator and returns the key once. `by` is another operator's id, or `machine` for the command line. */
 export const create = async (ctx: Ctx, by: string, name: string) =>
   inTransaction(ctx, 'system', async (tx) => {
     const operatorId = ctx.ids.make('opr_')

@@ -16,7 +16,7 @@ export type AuditEntry = {
 
 export const initialHash = Buffer.alloc(32)
 
-/** The hash of a line: over the one before and everything in it. */
+/** The hash of an entry: over the previous hash and every field. */
 export const hashEntry = (previous: Buffer, entry: AuditEntry): Buffer => {
   const line = [
     entry.seq.toString(),
@@ -30,7 +30,7 @@ export const hashEntry = (previous: Buffer, entry: AuditEntry): Buffer => {
 }
 
 type ChainedEntry = AuditEntry & { readonly prevHash: Buffer; readonly hash: Buffer }
-/** Whether lines that follow each other are unchanged, none left out, beginning after `previous`. */
+/** Whether consecutive entries after `previous` are unchanged and complete. */
 export const isChainIntact = (
   previous: { seq: bigint; hash: Buffer },
   entries: readonly ChainedEntry[],

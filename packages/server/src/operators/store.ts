@@ -40,7 +40,7 @@ export const updateOperatorRevoked = async (tx: Tx, operatorId: string): Promise
 
 const auditColumns = ['seq', 'at', 'operator_id', 'action', 'target', 'details', 'prev_hash', 'hash'] as const
 
-/** Adds the next line of the chain. One at a time: the lock lasts until the commit. */
+/** Appends the next entry of the chain. One at a time: the lock lasts until the commit. */
 export const insertAudit = async (tx: Tx, entry: Omit<AuditEntry, 'seq' | 'at'>): Promise<void> => {
   await sql`select pg_advisory_xact_lock(hashtextextended('operator_audit', 0))`.execute(tx)
   const last = await tx

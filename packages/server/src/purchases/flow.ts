@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { SignedPayment } from '../payments/index.ts'
 import { Refusal } from '../platform/http/errors.ts'
-import { makeRateLimiter } from '../platform/http/limits.ts'
+import { makeRateLimiter } from '../platform/http/rate-limiter.ts'
 import {
   awaitOutcome,
   findPurchaseByPayment,

@@ -1,4 +1,4 @@
-/** What `pohf doctor` needs of the server, and nothing more. */
+/** The parts of the server that `pohf doctor` uses. */
 export { ConfigFaults, readConfig, type Config } from '../platform/ops/config.ts'
 export { checkDurability } from '../platform/db/db.ts'
 export { readMigrations } from '../platform/db/migrate.ts'

@@ -2,7 +2,7 @@ import { systemClock } from '../platform/ops/clock.ts'
 import type { SignerConfig } from '../platform/ops/config.ts'
 import { makeLogger } from '../platform/ops/log.ts'
 import { onStop } from '../platform/ops/stop.ts'
-// File by file, not by index.ts: this process loads no code that speaks HTTP or SQL, and starts the faster for it.
+// Imported file by file, not from index.ts: this process loads no HTTP or SQL code, and starts faster.
 import { openBackend } from '../signing/open-backend.ts'
 import { openKeyring } from '../signing/keyring.ts'
 import { startSignerServer } from '../signing/signer-server.ts'
@@ -10,14 +10,14 @@ import { startSignerServer } from '../signing/signer-server.ts'
 /** The only process that holds private keys. It needs no database and no network. */
 export const runSigner = async (config: SignerConfig): Promise<void> => {
   const log = makeLogger(config.LOG_LEVEL)
-  // Nothing that this process makes is for others, but for the socket where it is told so.
+  // Files of this process are private; SIGNER_SOCKET_MODE may open the socket to its group.
   process.umask(0o077)
   const backend = openBackend(config)
   const keyring = openKeyring({ folder: config.KEYS_DIR, backend, clock: systemClock })
   try {
     keyring.selfTest()
   } catch (error) {
-    // Not the end: an operator can revoke the key that is lost, and /readyz says no until then.
+    // The signer starts nevertheless: an operator can revoke the lost key, and /readyz answers 503 until then.
     log.error({ err: error }, 'a key cannot sign')
   }
   const socketOptions = {
@@ -28,7 +28,7 @@ export const runSigner = async (config: SignerConfig): Promise<void> => {
   onStop(async () => {
     await new Promise<void>((resolve) => {
       server.close(() => resolve())
-      // The api keeps its line open for ever; what it asked for is answered, for signing takes no turn of the loop.
+      // The api keeps its connection open, so close() never calls back. Signing is synchronous: nothing is unanswered.
       setImmediate(resolve)
     })
     keyring.close()

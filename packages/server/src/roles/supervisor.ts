@@ -2,11 +2,11 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 const entry = fileURLToPath(new URL('../main.ts', import.meta.url))
-/** A child that dies is started again, slower each time: 0.2 s, 0.4 s, up to 5 s. */
+/** Backoff before a child that exited is restarted: 0.2 s, 0.4 s, up to 5 s. */
 const restartDelayMs = (failures: number) => Math.min(5_000, 200 * 2 ** failures)
 const healthyMs = 30_000
 
-/** Keeps one child process per role alive until this process is told to stop. */
+/** Keeps one child process per role running until this process receives SIGTERM or SIGINT. */
 export const supervise = (roles: readonly string[]): void => {
   const children = new Map<string, ChildProcess>()
   let stopping = false

@@ -7,9 +7,9 @@ import { probeLanguageOf } from './recording/probes.ts'
 import { beginRecording, receiptOf } from './recording/state.ts'
 import { sealSubjectKey } from './recording/records.ts'
 import { parseUserAgent, sessionMinutesOf } from './rules.ts'
-import { insertRecording } from './store.ts'
+import { insertRecording } from './recording/store.ts'
 
-/** Handed down by app.ts: mode and allowed origins of an agent, undefined where there is none. */
+/** Injected by the wiring: mode and allowed origins of an agent; undefined when there is none. */
 export type FindSite = (
   tx: Tx,
   agentId: string,
@@ -43,7 +43,7 @@ const requireKey = (key: PublicJwk): void => {
 
 /** Opens a session for a page of this site. */
 export const create = async (ctx: Ctx, findSite: FindSite, input: Input, headers: Headers) => {
-  // A text that is no id costs no read.
+  // Text that is not an id costs no read.
   if (!isId('agt_', input.site)) throw new Refusal('not_found', { message: 'No such site.' })
   requireKey(input.key)
   const agentId = input.site as `agt_${string}`

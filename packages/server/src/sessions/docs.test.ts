@@ -37,7 +37,7 @@ test('the script of docs/sessions.md records a session, and the command of the s
   const told = await pohf('sessions', 'open', sessionId, '--url', base, '--key', apiKey, '--json')
   assert.equal(JSON.parse(told.out).records.length, 3)
 
-  // What was changed behind the program's back is seen.
+  // A change in the database is detected.
   await harness.owner.query(
     'update session_chunks set ciphertext = set_byte(ciphertext, 20, (get_byte(ciphertext, 20) + 1) % 256) where session_id = $1 and seq = 2',
     [sessionId],

@@ -5,17 +5,12 @@ import { inTransaction, type Tx } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import type { SignedChunk } from './recording/chain.ts'
 import { makeViewToken, type SessionStatus } from './rules.ts'
-import {
-  findSession,
-  listLeaves,
-  updateSessionClosed,
-  type LockedRecording,
-  type SessionKey,
-} from './store.ts'
+import { listLeaves, updateSessionClosed, type LockedRecording } from './recording/store.ts'
+import { findSession, type SessionKey } from './store.ts'
 import { appendChunks } from './recording/append.ts'
 import { packLeaves, rootOf } from './recording/tree.ts'
 
-/** Handed down by app.ts: what follows once a session is closed for good. Where it fails, a duty comes back to it. */
+/** Injected by the wiring: scores the session once it is closed. If it fails, a job scores it later. */
 export type OnClosed = (key: SessionKey) => Promise<void>
 
 const closeSession = async (tx: Tx, recording: LockedRecording): Promise<void> => {
@@ -35,7 +30,7 @@ const closeSession = async (tx: Tx, recording: LockedRecording): Promise<void> =
   })
 }
 
-/** Takes the last chunk and ends the session. */
+/** Appends the last chunk and closes the session. */
 export const finish = async (
   ctx: Ctx,
   sessionId: string,
@@ -48,13 +43,13 @@ export const finish = async (
     if (!appended) throw new Error('no result for a telemetry chunk')
     if (appended.type === 'refused') return appended
     const { recording } = appended
-    if (appended.type === 'taken') {
+    if (appended.type === 'accepted') {
       await closeSession(tx, recording)
     }
     return appended
   })
   if (ended.type === 'refused') throw ended.refusal
-  if (ended.type === 'taken') await onClosed(ended.recording)
+  if (ended.type === 'accepted') await onClosed(ended.recording)
   const found = await inTransaction(ctx, 'system', (tx) => findSession(tx, ended.recording))
   const { agentId, mode, kind, at } = ended.recording
   const vt = makeViewToken(ctx.secrets.derive('vt'), { agentId, mode, sessionId, viewedAt: at })

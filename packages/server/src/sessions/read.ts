@@ -4,7 +4,7 @@ import { inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { findSession } from './store.ts'
 
-/** What became of a session of this agent. */
+/** A session of this agent with its result. */
 export const read = async (ctx: Ctx, agent: Agent, sessionId: string) => {
   const session = await inTransaction(ctx, agent.agentId, (tx) =>
     findSession(tx, { agentId: agent.agentId, mode: agent.mode, sessionId }),

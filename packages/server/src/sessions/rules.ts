@@ -1,26 +1,18 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Assurance, Mode } from '@pohf/protocol'
-import type { Components, SessionEvidence } from '@pohf/scorer'
+import type { Components } from '@pohf/scorer'
+import type { EvidenceItem, SessionCounts, TelemetrySeal } from '../platform/db/columns.ts'
 
 export type SessionKind = 'view' | 'work' | 'task' | 'presence'
 export type SessionStatus = 'open' | 'closed' | 'scored' | 'sealed' | 'expired'
 
-export type Telemetry = {
-  readonly alg: string
-  readonly link: string
-  readonly root: string
-  readonly n: number
-}
-export type EvidenceItem = {
-  readonly type: 'simulated' | 'photo' | 'receipt' | 'geo' | 'answer' | 'telemetry'
-  readonly alg: 'sha-256'
-  readonly hash: string
-}
+export type Telemetry = TelemetrySeal
+export type { EvidenceItem }
 
-/** What stands behind a score: seconds, probes, hits; and what was noticed and held against nobody. */
-export type EvidenceCounts = SessionEvidence & { readonly observations: string[] }
+/** The counts behind a score (seconds, probes, hits) and observations without effect on it. */
+export type EvidenceCounts = SessionCounts
 
-/** What scoring says of an act, ready to be stored. */
+/** The result of scoring, ready to be stored. */
 export type SessionMeasurement = {
   readonly kind: SessionKind
   readonly simulated: boolean
@@ -67,7 +59,7 @@ export type Session = {
   readonly jkt: string | null
 }
 
-/** What a view token stands for. */
+/** The contents of a view token. */
 export type View = {
   readonly agentId: string
   readonly mode: Mode
@@ -78,14 +70,14 @@ export type View = {
 const macOf = (key: Buffer, payload: string): Buffer =>
   createHmac('sha256', key).update(payload).digest().subarray(0, 16)
 
-/** A token that names a verified view and cannot be forged: payload and 128 bits of HMAC. No read is needed to check it. */
+/** An unforgeable token for a view: payload and 128 bits of HMAC. Checking it needs no read. */
 export const makeViewToken = (key: Buffer, view: View): string => {
   const fields = [view.agentId, view.mode, view.sessionId, Math.floor(view.viewedAt.getTime() / 1_000)]
   const payload = Buffer.from(JSON.stringify(fields)).toString('base64url')
   return `vt_${payload}.${macOf(key, payload).toString('base64url')}`
 }
 
-/** The view of a genuine token; undefined for anything else. */
+/** The view of a valid token; undefined for anything else. */
 export const readViewToken = (key: Buffer, token: string): View | undefined => {
   const [, payload, mac] = /^vt_([A-Za-z0-9_-]{1,600})\.([A-Za-z0-9_-]{22})$/.exec(token) ?? []
   if (payload === undefined || mac === undefined) return undefined
@@ -97,11 +89,11 @@ export const readViewToken = (key: Buffer, token: string): View | undefined => {
   return { agentId, mode, sessionId, viewedAt: new Date(viewedAt * 1_000) }
 }
 
-/** What the headers of a page say of its browser: claims of a client, and nothing that tells one person from another. */
+/** What the User-Agent header claims about the browser; nothing that distinguishes people. */
 export type Client = { readonly platform: Platform; readonly automated: boolean }
 type Platform = (typeof platforms)[number][0] | 'other'
 
-/** The first that fits: Android says Linux too, and an iPhone says Mac OS. */
+/** The first match wins: Android also says Linux, and an iPhone says Mac OS. */
 const platforms = [
   ['windows', /Windows/],
   ['android', /Android/],
@@ -120,7 +112,7 @@ export const parseUserAgent = (userAgent: string | undefined): Client => ({
 export const sessionMinutesOf: Readonly<Record<RecordedKind, number>> = { view: 15, task: 15, work: 60 }
 export type RecordedKind = Exclude<SessionKind, 'presence'>
 
-/** The flags that stand for what the holder of the session key did against the rules, in signed chunks. */
+/** The flags for rules that the key holder broke in signed chunks. */
 export const faultFlags = (faults: readonly string[]): ('chain_broken' | 'clock_skew')[] => [
   ...(faults.some((fault) => fault !== 'clock') ? (['chain_broken'] as const) : []),
   ...(faults.includes('clock') ? (['clock_skew'] as const) : []),

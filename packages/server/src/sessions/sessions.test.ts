@@ -1,42 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { probeOutcomes, readChunk } from '@pohf/protocol/telemetry'
 import { inTransaction } from '../platform/db/db.ts'
 import { startHarness } from '../../test/fixtures/harness.ts'
 import { playSession } from '../../test/fixtures/people/play-session.ts'
-import {
-  probeAnswerEvents,
-  answerProbes,
-  makeSessionKey,
-  openRecorder,
-  readProbeAnswer,
-} from '../../test/fixtures/people/recorder.ts'
+import { makeSessionKey, openRecorder } from '../../test/fixtures/people/recorder.ts'
 import { readRecords, updateSessionScored, type DecryptedSession } from './index.ts'
 import { thumbprintOf } from './recording/chain.ts'
-import { expectedAnswerOf } from './recording/probes.ts'
-import { deleteSubjectKey } from './store.ts'
+import { deleteSubjectKey } from './recording/store.ts'
 
 const harness = await startHarness()
 const { apiKey, agentId } = await harness.register('test')
 const open = (options: Partial<Parameters<typeof openRecorder>[0]> = {}) =>
   openRecorder({ send: harness.call, site: agentId, ...options })
 
-const openedOf = async (sessionId: string): Promise<DecryptedSession> => {
+const decryptedOf = async (sessionId: string): Promise<DecryptedSession> => {
   const opened = await inTransaction(harness.ctx, agentId, (tx) =>
     readRecords(tx, harness.ctx, { agentId, mode: 'test', sessionId }),
   )
   assert.ok(opened)
   return opened
-}
-
-/** The names of a PNG's parts, in their order. */
-const partsOf = (dataUrl: string): string[] => {
-  const bytes = Buffer.from(dataUrl.replace('data:image/png;base64,', ''), 'base64')
-  const names: string[] = []
-  for (let at = 8; at < bytes.length; at += 12 + bytes.readUInt32BE(at))
-    names.push(bytes.toString('latin1', at + 4, at + 8))
-  return names
 }
 
 test('a session is recorded chunk by chunk, closes, and opens again for the scorer', async () => {
@@ -50,7 +33,7 @@ test('a session is recorded chunk by chunk, closes, and opens again for the scor
   assert.equal(ended.status, 200, ended.text)
   assert.equal(ended.json.status, 'scored')
   assert.match(ended.json.vt, /^vt_/)
-  const opened = await openedOf(recorder.sessionId)
+  const opened = await decryptedOf(recorder.sessionId)
   assert.deepEqual(
     opened.records.map(({ seq }) => seq),
     [1, 2, 3],
@@ -88,7 +71,7 @@ test('the same bytes again get the same receipt again, a probe included, and cou
     answer = await recorder.post(made)
   }
   assert.equal(answer.json.receipt.probe.kind, 'point')
-  // No answer arrived: the page sends what it has sent, as often as it must, also at the same time.
+  // No response arrived: the page sends the same bytes again, also concurrently.
   const again = await Promise.all([1, 2, 3].map(() => recorder.post(made)))
   for (const one of again) assert.deepEqual(one.json, answer.json)
   recorder.take(made, answer)
@@ -108,7 +91,7 @@ test('many sessions at once share transactions and nothing else', async () => {
   const garbage = { chunk: '{}', signature: 'A'.repeat(86) }
   const [first] = recorders
   assert.ok(first)
-  // One that is refused takes none of its batch with it.
+  // A refused chunk fails none of its batch.
   const mixed = await Promise.all([
     ...recorders.map((recorder) => recorder.chunk()),
     first.post(garbage),
@@ -123,14 +106,14 @@ test('many sessions at once share transactions and nothing else', async () => {
   }
 })
 
-test('two chunks of one session at once: one is taken, the other is told why not', async () => {
+test('of two concurrent chunks of one session, one is accepted and the other refused with its rule', async () => {
   const recorder = await open()
   const [one, two] = [await recorder.make({ t1: 10 }), await recorder.make({ t1: 20 })]
   const answers = await Promise.all([recorder.post(one), recorder.post(two)])
   assert.deepEqual(answers.map(({ status }) => String(status)).toSorted(), ['200', '409'])
 })
 
-test('a session whose key cannot be opened fails alone', async () => {
+test('a session whose key cannot be decrypted fails alone', async () => {
   const [broken, sound] = [await open(), await open()]
   await harness.owner.query("update session_keys set sealed = 'broken' where session_id = $1", [
     broken.sessionId,
@@ -140,7 +123,7 @@ test('a session whose key cannot be opened fails alone', async () => {
   assert.equal(good.status, 200)
 })
 
-test('a site is an agent: nobody else, and none that is suspended', async () => {
+test('a site is an agent that exists and is not suspended', async () => {
   const { jwk } = await makeSessionKey()
   const unknown = `${agentId.slice(0, -1)}${agentId.endsWith('0') ? '1' : '0'}`
   for (const site of ['', 'nobody', unknown]) {
@@ -153,7 +136,7 @@ test('a site is an agent: nobody else, and none that is suspended', async () => 
   assert.equal(answer.status, 404)
 })
 
-test('where an agent names origins, only pages of these open sessions', async () => {
+test('when an agent lists origins, only their pages open sessions', async () => {
   const shop = await harness.register('test')
   await harness.call('PATCH', '/api/agents/me', {
     key: shop.apiKey,
@@ -174,7 +157,7 @@ test('where an agent names origins, only pages of these open sessions', async ()
   assert.equal(allowed.headers['access-control-allow-origin'], 'https://shop.example')
 })
 
-test('a key that is no point of P-256, or is written another way, is refused', async () => {
+test('a key that is not a point on P-256, or not canonical, is refused', async () => {
   const { jwk } = await makeSessionKey()
   const last = jwk.x.at(-1) ?? ''
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
@@ -187,7 +170,7 @@ test('a key that is no point of P-256, or is written another way, is refused', a
   }
 })
 
-test('a page sends text/plain, so that its browser asks no leave first', async () => {
+test('a page sends text/plain, so that its browser sends no preflight request', async () => {
   const recorder = await openRecorder({
     site: agentId,
     send: (method, path, { body }) =>
@@ -220,7 +203,7 @@ test("another agent's session reads exactly like one that does not exist", async
   }
 })
 
-test('every table of a recording is closed to other tenants by the database', async () => {
+test('row-level security hides every table of a recording from other tenants', async () => {
   const stranger = await harness.register('test')
   const recorder = await open()
   await recorder.chunk()
@@ -234,110 +217,7 @@ test('every table of a recording is closed to other tenants by the database', as
   }
 })
 
-test('three probes rightly answered are enough; too few right ones bring three more', async () => {
-  const attentive = await open()
-  const done = await answerProbes({ harness, recorder: attentive })
-  assert.deepEqual(done.progress, { done: 3, of: 3 })
-  const careless = await open()
-  const more = await answerProbes({
-    harness,
-    recorder: careless,
-    answers: (n) => [true, false, undefined, true, true, true][n],
-  })
-  assert.deepEqual(more.progress, { done: 6, of: 6 })
-  for (const [recorder, results] of [
-    [attentive, ['hit', 'hit', 'hit']],
-    [careless, ['hit', 'wrong', 'unanswered', 'hit', 'hit', 'hit']],
-  ] as const) {
-    assert.equal((await recorder.finish()).status, 200)
-    const opened = await openedOf(recorder.sessionId)
-    const read = opened.records.map((record) => {
-      const chunk = readChunk(record.chunk)
-      assert.ok(chunk)
-      return { chunk, receivedAt: record.receivedAt, after: record.after }
-    })
-    assert.deepEqual(
-      probeOutcomes(read).map(({ result }) => result),
-      results,
-    )
-    const asked = opened.records.filter(({ after }) => after.probe !== null).map(({ after }) => after.at)
-    for (const [index, at] of asked.entries())
-      assert.ok(index === 0 || at - (asked[index - 1] ?? 0) >= 1_900, 'probes come two seconds apart')
-  }
-})
-
-test('words come only to who asks for them, and what was open then is taken back', async () => {
-  const recorder = await open()
-  const kinds: string[] = []
-  let asked = false
-  for (let step = 0; step < 60; step++) {
-    const { receipt, clock } = recorder.now()
-    if (receipt.progress.done === receipt.progress.of) break
-    const truth = await readProbeAnswer(harness.owner, recorder.sessionId)
-    if (truth) kinds.push(truth.kind)
-    await harness.advance(receipt.nextMs)
-    const events =
-      truth?.kind === 'choose' ? probeAnswerEvents(truth, true) : truth && !asked ? [['x', 40]] : []
-    asked ||= truth !== undefined
-    const next = await recorder.chunk({ t1: clock + receipt.nextMs, events })
-    if (next.probe?.kind === 'choose') {
-      assert.equal(next.probe.windowMs, 6_000)
-      assert.equal(new Set(next.probe.choices).size, 4)
-      assert.ok(next.probe.choices.some((word) => (next.probe as { say: string }).say.includes(word)))
-    }
-  }
-  assert.deepEqual(kinds, ['point', 'choose', 'choose', 'choose'])
-  assert.deepEqual(recorder.now().receipt.progress, { done: 3, of: 3 })
-})
-
-test('what a probe asks for is in no answer, log line, event or row but its own', async () => {
-  const recorder = await open()
-  const texts: string[] = [recorder.created.text]
-  const seeds: string[] = []
-  for (let step = 0; step < 60 && recorder.now().receipt.progress.done < 3; step++) {
-    const { receipt, clock } = recorder.now()
-    const { rows } = await harness.owner.query<{ seed: string | null }>(
-      "select state #>> '{given,probe,seed}' as seed from session_recorders where session_id = $1",
-      [recorder.sessionId],
-    )
-    if (rows[0]?.seed) seeds.push(rows[0].seed)
-    const truth = await readProbeAnswer(harness.owner, recorder.sessionId)
-    await harness.advance(receipt.nextMs)
-    const made = await recorder.make({
-      t1: clock + receipt.nextMs,
-      events: truth ? probeAnswerEvents(truth, true) : [],
-    })
-    const answer = await recorder.post(made)
-    texts.push(answer.text)
-    const { probe } = recorder.take(made, answer)
-    if (!probe) continue
-    // Nothing rides along: these fields, and of the picture these parts.
-    assert.deepEqual(Object.keys(probe).toSorted(), ['height', 'id', 'image', 'kind', 'width', 'windowMs'])
-    assert.ok(probe.kind === 'point' && probe.image.length < 12_288, 'a probe is small')
-    assert.deepEqual(partsOf(probe.image), ['IHDR', 'PLTE', 'IDAT', 'IEND'])
-  }
-  assert.equal(seeds.length, 3)
-  const ended = await recorder.finish()
-  texts.push(ended.text)
-  await harness.work()
-  const { rows: published } = await harness.owner.query(
-    'select data::text as text from events union all select payload::text from outbox',
-  )
-  const { rows: stored } = await harness.owner.query(
-    "select encode(ciphertext, 'escape') as text from session_chunks where session_id = $1",
-    [recorder.sessionId],
-  )
-  const everything = [...texts, ...harness.lines, ...published.map(({ text }) => text as string)].join('\n')
-  for (const seed of seeds) {
-    assert.ok(!everything.includes(seed), 'a seed leaked')
-    for (const { text } of stored) assert.ok(!(text as string).includes(seed))
-  }
-  assert.ok(!/"radius"|"choice"|"fromMs"/.test(everything), 'a truth leaked')
-  // The same look finds it where it is planted.
-  assert.ok(/"radius"/.test(JSON.stringify(expectedAnswerOf({ kind: 'point', seed: seeds[0] ?? '' }))))
-})
-
-test('erasing the key of a subject makes every record unreadable, and the hashes stay right', async () => {
+test('erasing the key of a subject makes every record unreadable, and the hashes stay valid', async () => {
   const recorder = await open()
   await recorder.chunk({ events: [['s', 0, 40]] })
   await recorder.finish()
@@ -353,7 +233,7 @@ test('erasing the key of a subject makes every record unreadable, and the hashes
     await inTransaction(harness.ctx, agentId, (tx) => readRecords(tx, harness.ctx, key)),
     undefined,
   )
-  // The leaves that stay are those of the bytes that nobody can open any more.
+  // The remaining leaves are those of the undecryptable bytes.
   const { rows } = await harness.owner.query(
     "select s.leaves, string_agg(sha256('\\x00'::bytea || c.ciphertext), null order by c.seq) as hashed from sessions s join session_chunks c using (agent_id, session_id) where session_id = $1 group by s.leaves",
     [recorder.sessionId],
@@ -361,7 +241,7 @@ test('erasing the key of a subject makes every record unreadable, and the hashes
   assert.deepEqual(rows[0].leaves, rows[0].hashed)
 })
 
-test('records are kept for thirty days, then a day at a time is dropped and the hashes stay', async () => {
+test('records are kept for thirty days, then dropped by daily partition; the hashes stay', async () => {
   const recorder = await open()
   await recorder.chunk()
   await recorder.finish()
@@ -390,7 +270,7 @@ test('records are kept for thirty days, then a day at a time is dropped and the 
   assert.equal((await next.finish()).status, 200)
 })
 
-test('the program may drop days of recordings, and nothing else', async () => {
+test('the service role may drop daily partitions of recordings, and nothing else', async () => {
   const drop = (target: string, days: number) =>
     inTransaction(harness.ctx, 'system', (tx) => sql`select pohf_drop_days(${target}, ${days})`.execute(tx))
   await assert.rejects(drop('sessions', 30), /cannot be dropped/)
@@ -434,7 +314,7 @@ test('a session is scored once, and its credential names the key of the page', a
   assert.equal(one.sub, two.sub, 'a page that keeps its key is one subject')
 })
 
-test('an id that no database can hold is refused, not a fault of ours', async () => {
+test('an id that the database cannot store is a 400, not a 500', async () => {
   for (const path of ['', '/chunks']) {
     const answer = await harness.call('GET', `/api/agents/sessions/nul%00${path}`, { key: apiKey })
     assert.equal(answer.status, 400, answer.text)

@@ -3,18 +3,18 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rawSignature } from './rules.ts'
 
-/** Where private keys live. A reference is all that leaves it. */
+/** Stores private keys and signs with them. Only references leave it. */
 export type Backend = {
   readonly name: string
   readonly generate: () => { readonly ref: string; readonly x: string; readonly y: string }
   /** An ECDSA P-256 signature over SHA-256 of the data: the 64 bytes of JWS, r then s. */
   readonly sign: (ref: string, data: Buffer) => Buffer
-  /** Destroys the private part: a retired key can never sign again. Says nothing where it is gone already. */
+  /** Destroys the private key, so that a retired key can never sign again. Does nothing where it is gone already. */
   readonly destroy: (ref: string) => void
   readonly close: () => void
 }
 
-/** Keys as files, mode 0600, in a folder that only the signer enters. For development and small deployments. */
+/** Keys as files, mode 0600, in a folder that only the signer reads. For development and small deployments. */
 export const fileBackend = (folder: string): Backend => {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const loaded = new Map<string, KeyObject>()
@@ -39,7 +39,7 @@ export const fileBackend = (folder: string): Backend => {
       writeFileSync(path(x), JSON.stringify(jwk), { mode: 0o600, flag: 'wx', flush: true })
       return { ref: x, x, y }
     },
-    // DER and a conversion by hand: asking OpenSSL for the raw form takes about twice the time.
+    // Converted from DER here: asking OpenSSL for the raw form takes about twice the time.
     sign: (ref, data) => rawSignature(sign('sha256', data, load(ref))),
     destroy: (ref) => {
       loaded.delete(ref)

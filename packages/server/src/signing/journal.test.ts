@@ -19,7 +19,7 @@ const line = (n: number, at = n): JournalEntry => ({
   hash: 'h'.repeat(43),
 })
 
-test('half a line of a writer that died is dropped; whole lines stay, whatever is torn', () => {
+test('a partial line of a writer that crashed is dropped; complete lines stay, wherever it is cut', () => {
   fc.assert(
     fc.property(fc.nat(5), fc.string({ maxLength: 200 }), (whole, torn) => {
       const folder = mkdtempSync(join(tmpdir(), 'pohf-journal-'))
@@ -80,8 +80,8 @@ test('any span of time is read whole, over pages and months', () => {
   assert.ok(readAll(folder, { from: 0, to: Date.UTC(2027, 0) }).pages > 3)
   fc.assert(
     fc.property(times, times, (from, to) => {
-      const wanted = all.filter((entry) => entry.at >= from && entry.at < to)
-      assert.deepEqual(readAll(folder, { from, to }).entries, wanted)
+      const expected = all.filter((entry) => entry.at >= from && entry.at < to)
+      assert.deepEqual(readAll(folder, { from, to }).entries, expected)
     }),
     { numRuns: 40 },
   )

@@ -12,8 +12,9 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import type { Clock } from '../platform/ops/clock.ts'
 
-/** One line: what was signed, by which key. It is on disk before the signature exists. */
+/** One entry: what was signed, by which key. It is on disk before the signature exists. */
 export type JournalEntry = {
   readonly at: number
   readonly kid: string
@@ -28,7 +29,7 @@ export type Journal = {
 
 const lineOf = (entry: JournalEntry): string => `${entry.at}\t${entry.kid}\t${entry.id}\t${entry.hash}\n`
 
-/** A process that died while writing leaves half a line; it was never signed, so it goes. */
+/** Drops the partial line of a process that crashed while writing: its payload was never signed. */
 const truncatePartialLine = (file: number): void => {
   const { size } = fstatSync(file)
   const tail = Buffer.alloc(Math.min(size, 4_096))
@@ -37,7 +38,7 @@ const truncatePartialLine = (file: number): void => {
   if (size > 0 && end !== tail.length - 1) ftruncateSync(file, end === -1 ? 0 : size - tail.length + end + 1)
 }
 
-/** Opens this month's file of the journal; files are only ever added to. */
+/** Opens the journal file of a month; files are append-only. */
 export const openJournal = (folder: string, month: string): Journal => {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const file = openSync(join(folder, `${month}.log`), 'a+', 0o600)
@@ -52,6 +53,24 @@ export const openJournal = (folder: string, month: string): Journal => {
   }
 }
 
+export type OpenJournal = (folder: string, month: string) => Journal
+
+/** The journal of the present month, opened at the first entry and anew when the month changes. */
+export const openMonthlyJournal = (folder: string, clock: Clock, open: OpenJournal): Journal => {
+  let current: { readonly month: string; readonly file: Journal } | undefined
+  return {
+    append: (entries) => {
+      const month = clock.now().toISOString().slice(0, 7)
+      if (current?.month !== month) {
+        current?.file.close()
+        current = { month, file: open(folder, month) }
+      }
+      current.file.append(entries)
+    },
+    close: () => current?.file.close(),
+  }
+}
+
 const entryOf = (line: string): JournalEntry => {
   const [at = '0', kid = '', id = '', hash = ''] = line.split('\t')
   return { at: Number(at), kid, id, hash }
@@ -62,13 +81,13 @@ const listJournalFiles = (folder: string): string[] =>
     .filter((name) => /^\d{4}-\d{2}\.log$/.test(name))
     .toSorted()
 
-/** Every whole line of the journal, oldest first. */
+/** Every complete line of the journal, oldest first. */
 export const readJournal = (folder: string): JournalEntry[] =>
   listJournalFiles(folder)
     .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n').slice(0, -1))
     .map(entryOf)
 
-/** Part of the journal by time, and where to go on. */
+/** A time range of the journal, and where to continue. */
 export type JournalSpan = {
   readonly from: number
   readonly to: number
@@ -79,7 +98,7 @@ export type JournalPage = {
   readonly next: JournalSpan['cursor']
 }
 
-/** About 5,000 lines: a page must not keep a signature waiting. */
+/** About 5,000 lines: reading a page must not delay signatures. */
 const pageBytes = 600_000
 
 const readAt = (file: number, offset: number, bytes: number): Buffer => {
@@ -87,7 +106,7 @@ const readAt = (file: number, offset: number, bytes: number): Buffer => {
   return buffer.subarray(0, readSync(file, buffer, 0, bytes, offset))
 }
 
-/** Where the lines of a time begin, by halving: lines stand in the order of their time. */
+/** The offset of the first line of a time, by binary search: lines are ordered by time. */
 const seek = (file: number, from: number): number => {
   let low = 0
   let high = fstatSync(file).size

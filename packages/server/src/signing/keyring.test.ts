@@ -63,7 +63,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 const assertInvariants = (
   keys: readonly KeyRecord[],
-  seen: Map<string, KeyRecord>,
+  previous: Map<string, KeyRecord>,
   now: number,
   revokedNow: boolean,
 ) => {
@@ -73,14 +73,14 @@ const assertInvariants = (
     assert.ok(own.filter((key) => key.state === 'pending').length <= 1, 'one successor at most')
   }
   assert.equal(new Set(keys.map((key) => key.kid)).size, keys.length, 'no kid twice')
-  for (const [kid, before] of seen) {
+  for (const [kid, before] of previous) {
     const key = keys.find((each) => each.kid === kid)
     assert.ok(key, 'a key is never forgotten')
     if (before.state === 'removed' || before.state === 'revoked') assert.equal(key.state, before.state)
     if (before.state === 'retired') assert.ok(!['pending', 'active'].includes(key.state), 'no way back')
     if (before.state === 'pending' && key.state === 'active' && !revokedNow)
       assert.ok(now - key.createdAt >= publishAheadMs(key.purpose), 'published long enough before it signs')
-    // A look follows every change, so it retired when it was first seen retired.
+    // A list follows every change, so it retired when it was first listed as retired.
     if (before.state === 'active' && key.state === 'retired')
       assert.equal(key.removeAt, now + (365 + 30) * dayMs, 'verifies as long as a credential may live')
     if (before.state === 'retired') {
@@ -88,8 +88,8 @@ const assertInvariants = (
       if (key.state === 'removed') assert.ok(now >= key.removeAt)
     }
   }
-  const fresh = keys.filter((key) => !seen.has(key.kid))
-  if (seen.size > 0 && !revokedNow) assert.ok(fresh.every((key) => key.state === 'pending'))
+  const fresh = keys.filter((key) => !previous.has(key.kid))
+  if (previous.size > 0 && !revokedNow) assert.ok(fresh.every((key) => key.state === 'pending'))
 }
 
 test('whatever happens when: one key signs per purpose, is known long enough before, and no kid returns', () => {
@@ -101,19 +101,19 @@ test('whatever happens when: one key signs per purpose, is known long enough bef
         const backend = countingBackend()
         const open = () => openKeyring({ folder, backend, clock: { now: () => new Date(now) } })
         let keyring = open()
-        const seen = new Map<string, KeyRecord>()
+        const previous = new Map<string, KeyRecord>()
         const look = (revokedNow: boolean) => {
           keyring.list()
           const keys = recordsIn(folder)
-          assertInvariants(keys, seen, now, revokedNow)
+          assertInvariants(keys, previous, now, revokedNow)
           for (const key of keys) {
-            seen.set(key.kid, key)
+            previous.set(key.kid, key)
             const usable = key.state === 'active' || key.state === 'pending'
             assert.equal(backend.destroyed.has(key.ref), !usable, 'private parts go with their use')
           }
-          const shown = keyring.publicKeys().map((jwk) => jwk.kid)
+          const publishedKids = keyring.publicKeys().map((jwk) => jwk.kid)
           const due = keys.filter((key) => !['removed', 'revoked'].includes(key.state)).map((key) => key.kid)
-          assert.deepEqual(shown, due)
+          assert.deepEqual(publishedKids, due)
         }
         look(false)
         for (const each of steps) {
@@ -135,21 +135,21 @@ test('whatever happens when: one key signs per purpose, is known long enough bef
 const openAt = (folder: string, clock: { now: () => Date }) =>
   openKeyring({ folder, backend: fileBackend(join(folder, 'private')), clock })
 
-test('the first key of a purpose signs at once; its successor is shown a day and signs on day 30', () => {
+test('the first key of a purpose signs at once; its successor is published a day before and signs on day 30', () => {
   let now = start
   const keyring = openAt(makeFolder(), { now: () => new Date(now) })
   const kidNow = () => decodeProtectedHeader(keyring.signTyped('vhh-epoch+jwt', epoch)).kid
   const first = kidNow()
-  const shown = () => keyring.list().filter((key) => key.purpose === 'epoch').length
+  const keyCount = () => keyring.list().filter((key) => key.purpose === 'epoch').length
   now = start + 28 * dayMs
-  assert.deepEqual([kidNow(), shown()], [first, 1])
+  assert.deepEqual([kidNow(), keyCount()], [first, 1])
   now = start + 29 * dayMs
-  assert.deepEqual([kidNow(), shown()], [first, 2])
+  assert.deepEqual([kidNow(), keyCount()], [first, 2])
   now = start + 30 * dayMs
   assert.notEqual(kidNow(), first)
 })
 
-test('the key for chains signs for a year, and its successor is shown a month before', () => {
+test('the key for chains signs for a year, and its successor is published a month before', () => {
   let now = start
   const keyring = openAt(makeFolder(), { now: () => new Date(now) })
   const kidNow = () => {
@@ -165,13 +165,13 @@ test('the key for chains signs for a year, and its successor is shown a month be
     ).kid
   }
   const first = kidNow()
-  const shown = () => keyring.list().filter((key) => key.purpose === 'onchain').length
+  const keyCount = () => keyring.list().filter((key) => key.purpose === 'onchain').length
   now = start + 334 * dayMs
-  assert.deepEqual([kidNow(), shown()], [first, 1])
+  assert.deepEqual([kidNow(), keyCount()], [first, 1])
   now = start + 335 * dayMs
-  assert.deepEqual([kidNow(), shown()], [first, 2])
+  assert.deepEqual([kidNow(), keyCount()], [first, 2])
   now = start + 364 * dayMs
-  assert.deepEqual([kidNow(), shown()], [first, 2])
+  assert.deepEqual([kidNow(), keyCount()], [first, 2])
   now = start + 365 * dayMs
   assert.notEqual(kidNow(), first)
 })
@@ -186,7 +186,7 @@ test('revoking the signing key while its successor waits leaves no gap', () => {
   assert.equal(keyring.revoke('unknown'), false)
 })
 
-test('a signer that died after it wrote a state destroys the private part when it starts again', () => {
+test('a signer that crashed after it wrote a state destroys the private key when it starts again', () => {
   const folder = makeFolder()
   const backend = fileBackend(join(folder, 'private'))
   const clock = { now: () => new Date(start) }

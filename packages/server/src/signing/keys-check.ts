@@ -13,9 +13,9 @@ import {
 import type { Signer } from './signer-client.ts'
 
 const dayMs = 86_400_000
-/** The signer's clock may differ from the database's, and a credential is stored after it was signed. */
+/** Tolerance: the signer's clock may differ from the database's, and a credential is stored after it was signed. */
 const clockSkewMs = 600_000
-/** One check holds what it compares in memory: about 100 MB at most. */
+/** A check holds what it compares in memory: about 100 MB at most. */
 const countMax = 50_000
 const chunkSize = 500
 const differencesShownMax = 100
@@ -27,7 +27,7 @@ const tooMany = () =>
     ],
   })
 
-/** The owner's list of what it stored; app.ts hands it down. */
+/** Lists the stored credentials; the credentials module provides it. */
 export type ListStored = (
   tx: Tx,
   span: { readonly from: Date; readonly to: Date },
@@ -38,7 +38,7 @@ const readJournalEntries = async (signer: Signer, from: number, to: number): Pro
   const lines: JournalEntry[] = []
   let page = await signer.readJournal({ from, to })
   for (;;) {
-    // Status lists and epochs are journaled too and stored elsewhere; their ids name their type.
+    // Status lists and epochs are journaled too but stored elsewhere; their ids begin with their type.
     lines.push(...page.entries.filter(({ id }) => id.startsWith('crd_') || id.startsWith(`${onchainTyp}:`)))
     if (lines.length > 2 * countMax) throw tooMany()
     if (!page.next) return lines
@@ -46,7 +46,7 @@ const readJournalEntries = async (signer: Signer, from: number, to: number): Pro
   }
 }
 
-/** Compares the signer's journal with the stored credentials of a time; by default of the last day. */
+/** Compares the signer's journal with the stored credentials of a time range; by default the last day. */
 export const keysCheck = async (
   ctx: Ctx,
   { signer, listStored }: { readonly signer: Signer; readonly listStored: ListStored },
@@ -61,7 +61,7 @@ export const keysCheck = async (
   }
   const credentials = await inTransaction(ctx, 'system', (tx) => listStored(tx, widenedRange, countMax + 1))
   if (credentials.length > countMax) throw tooMany()
-  // After the credentials: whatever is stored by now has its line by now.
+  // Read after the credentials: every credential stored by now has its journal line by now.
   const lines = await readJournalEntries(
     signer,
     Math.max(0, widenedRange.from.getTime()),
@@ -73,7 +73,7 @@ export const keysCheck = async (
   const differences: JournalDifference[] = []
   for (let start = 0; start < checkedCredentials.length; start += chunkSize) {
     differences.push(...compareWithJournal(checkedCredentials.slice(start, start + chunkSize), linesOf))
-    // Hashing thousands of payloads takes seconds; requests go on in between.
+    // Hashing thousands of payloads takes seconds; other requests run in between.
     await setImmediate()
   }
   const stored = new Set(credentials.map(journalIdOf))

@@ -9,7 +9,7 @@ const abi = parseAbi([
 ])
 const hexOf = (base64url: string) => toHex(Buffer.from(base64url, 'base64url'))
 
-/** What the owner of a registry sends to it, for every key that is published. The test key is not among them. */
+/** The calls that the owner of a registry sends to it, for every published key except the test key. */
 export const keysOnchain = async (signer: Signer) => {
   const published = new Map((await signer.publicKeys()).map((key) => [key.kid, key]))
   return {
@@ -17,7 +17,7 @@ export const keysOnchain = async (signer: Signer) => {
       const jwk = published.get(key.kid)
       if (key.purpose !== 'onchain' || !jwk) return []
       const [keyId, x, y] = [hexOf(key.kid), hexOf(jwk.x), hexOf(jwk.y)]
-      // The last token that it signs may be bound as long as it is good.
+      // The last token that the key signs can be bound until the token expires.
       const notAfter = Math.ceil(key.activeUntil / 1_000) + lifetimeDays.personhood * 86_400
       const header = toHex(headerOf(onchainTyp, key.kid))
       return {

@@ -3,7 +3,7 @@ import { inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import type { KeyOperationDeps } from './keys-rotate.ts'
 
-/** Takes a compromised key out of use and out of the published set at once. */
+/** Removes a compromised key from use and from the published set at once. */
 export const keysRevoke = async (
   { ctx, signer, audit }: KeyOperationDeps,
   operator: Operator,

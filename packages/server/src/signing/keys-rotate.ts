@@ -6,7 +6,7 @@ import type { Signer } from './signer-client.ts'
 
 export type KeyOperationDeps = { readonly ctx: Ctx; readonly signer: Signer; readonly audit: Audit }
 
-/** The audit line comes first: an act that the log lacks cannot have happened. */
+/** The audit entry is written first, so that no rotation can be missing from the log. */
 export const keysRotate = async (
   { ctx, signer, audit }: KeyOperationDeps,
   operator: Operator,

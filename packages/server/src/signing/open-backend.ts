@@ -4,8 +4,8 @@ import { fileBackend, type Backend } from './backend.ts'
 import { pkcs11Backend } from './pkcs11.ts'
 
 /**
- * New keys in one place while the keys of an older place sign to the end of their time. So a deployment moves into
- * a token by an ordinary rotation, and no verifier meets a key that was not published a day before.
+ * Generates keys in a new back end while keys of the previous one sign until they retire. So a deployment moves into a
+ * token by an ordinary rotation, and no verifier sees a key that was not published a day before.
  */
 export const withPreviousBackend = (newer: Backend, older: Backend): Backend => {
   const backendOf = (ref: string) => (ref.startsWith(`${newer.name}:`) ? newer : older)
@@ -21,7 +21,7 @@ export const withPreviousBackend = (newer: Backend, older: Backend): Backend => 
   }
 }
 
-/** The back end that the settings ask for. */
+/** Opens the back end that the settings name. */
 export const openBackend = (config: SignerConfig): Backend => {
   const files = fileBackend(join(config.KEYS_DIR, 'private'))
   if (config.SIGNER_BACKEND === 'file') return files

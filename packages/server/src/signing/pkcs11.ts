@@ -18,7 +18,7 @@ const refPrefix = 'pkcs11:'
 /** DER of the object identifier of P-256. */
 const p256 = Buffer.from('06082a8648ce3d030107', 'hex')
 
-/** The binding is native and optional: a machine without a compiler installs everything else. */
+/** The binding is native and optional, so that a machine without a compiler can install everything else. */
 const loadLibrary = (): Library => {
   try {
     return createRequire(import.meta.url)('pkcs11js') as Library
@@ -36,7 +36,7 @@ const openToken = (library: Library, { module, label, pinFile }: TokenSettings):
   token.C_Initialize()
   const slot = token.C_GetSlotList(true).find((each) => token.C_GetTokenInfo(each).label.trim() === label)
   if (!slot) throw new Error(`${module} has no token with the label ${label}`)
-  // A signer with a wrong PIN is started again and again: the try that would lock the token is left to a person.
+  // The supervisor restarts a signer with a wrong PIN again and again, so the last attempt before the lock is not used.
   if ((token.C_GetTokenInfo(slot).flags & library.CKF_USER_PIN_FINAL_TRY) !== 0)
     throw new Error(
       `the token ${label} has one try left for its PIN; log in by hand with the right one first`,
@@ -73,7 +73,7 @@ const findPrivateKey = (
   }
 }
 
-/** The private part stays in the token for good; the public part is a session object and needs no place. */
+/** The private key stays in the token; the public key is a session object and takes no storage. */
 const generatePair = (library: Library, { token, session }: TokenSession, id: Buffer) =>
   token.C_GenerateKeyPair(
     session,
@@ -103,7 +103,25 @@ const pointOf = (bytes: Buffer): { readonly x: string; readonly y: string } => {
   }
 }
 
-/** Keys made in a token that never gives them out. Tested on SoftHSM 2; any PKCS#11 token with P-256 fits. */
+/** Generates a key and refuses one that could leave the token. */
+const generateKey = (library: Library, tokenSession: TokenSession) => {
+  const { token, session } = tokenSession
+  const id = token.C_GenerateRandom(session, Buffer.alloc(16))
+  const { publicKey, privateKey } = generatePair(library, tokenSession, id)
+  const attributes = token.C_GetAttributeValue(session, privateKey, [
+    { type: library.CKA_ALWAYS_SENSITIVE },
+    { type: library.CKA_NEVER_EXTRACTABLE },
+  ])
+  if (!attributes.every(({ value }) => Buffer.isBuffer(value) && value[0] === 1)) {
+    token.C_DestroyObject(session, privateKey)
+    throw new Error('the token generated an extractable private key')
+  }
+  const [point] = token.C_GetAttributeValue(session, publicKey, [{ type: library.CKA_EC_POINT }])
+  token.C_DestroyObject(session, publicKey)
+  return { ref: `${refPrefix}${id.toString('hex')}`, ...pointOf(point?.value as Buffer) }
+}
+
+/** Keys in a PKCS#11 token, never extractable. Tested on SoftHSM 2; any token with P-256 should work. */
 export const pkcs11Backend = (settings: TokenSettings): Backend => {
   const library = loadLibrary()
   let tokenSession = openToken(library, settings)
@@ -114,11 +132,11 @@ export const pkcs11Backend = (settings: TokenSettings): Backend => {
     try {
       closeToken(tokenSession)
     } catch {
-      // The old line is dead; only whether the new one works matters.
+      // The old session is lost; only whether the new one works matters.
     }
     tokenSession = openToken(library, settings)
   }
-  /** A token that was restarted has forgotten our session: one new session, one new try. */
+  /** A token that restarted has lost our session: opens a new one and retries once. */
   const withSessionRetry = <T>(act: () => T): T => {
     try {
       return act()
@@ -130,30 +148,14 @@ export const pkcs11Backend = (settings: TokenSettings): Backend => {
   }
   const handleOf = (ref: string): Pkcs11.Handle => {
     const handle = handles.get(ref) ?? findPrivateKey(library, tokenSession, ref)
-    if (!handle) throw new Error('the token does not hold this key')
+    if (!handle) throw new Error(`the token ${settings.label} does not hold the key ${ref}`)
     handles.set(ref, handle)
     return handle
   }
 
   return {
     name: 'pkcs11',
-    generate: () =>
-      withSessionRetry(() => {
-        const { token, session } = tokenSession
-        const id = token.C_GenerateRandom(session, Buffer.alloc(16))
-        const { publicKey, privateKey } = generatePair(library, tokenSession, id)
-        const attributes = token.C_GetAttributeValue(session, privateKey, [
-          { type: library.CKA_ALWAYS_SENSITIVE },
-          { type: library.CKA_NEVER_EXTRACTABLE },
-        ])
-        if (!attributes.every(({ value }) => Buffer.isBuffer(value) && value[0] === 1)) {
-          token.C_DestroyObject(session, privateKey)
-          throw new Error('the token generated an extractable private key')
-        }
-        const [point] = token.C_GetAttributeValue(session, publicKey, [{ type: library.CKA_EC_POINT }])
-        token.C_DestroyObject(session, publicKey)
-        return { ref: `${refPrefix}${id.toString('hex')}`, ...pointOf(point?.value as Buffer) }
-      }),
+    generate: () => withSessionRetry(() => generateKey(library, tokenSession)),
     sign: (ref, data) =>
       withSessionRetry(() => {
         const { token, session } = tokenSession

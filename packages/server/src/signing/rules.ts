@@ -11,13 +11,13 @@ import { z } from 'zod'
 import { canonicalJson } from '../platform/ops/canonical.ts'
 
 declare const validatedBrand: unique symbol
-/** Claims that were checked. Only `lint` makes one, and only this can be signed. */
+/** Claims that were validated. Only `validateClaims` makes this type, and only this type can be signed. */
 export type ValidatedClaims = CredentialClaims & { readonly [validatedBrand]: true }
 
 const dayS = 86_400
 const dayMs = 86_400_000
 
-/** Checks claims before they are signed: the closed list, and a lifetime that fits the kind. */
+/** Validates claims before they are signed: the closed list of claims, and the lifetime of the kind. */
 export const validateClaims = (claims: unknown): ValidatedClaims => {
   const checked = credentialClaims.parse(claims)
   const days = checked.test ? testLifetimeDays : lifetimeDays[checked.kind]
@@ -26,7 +26,7 @@ export const validateClaims = (claims: unknown): ValidatedClaims => {
   return checked as ValidatedClaims
 }
 
-/** What the journal keeps of a payload: enough to know it again, nothing to read. */
+/** The hash of a payload in the journal: enough to recognise it, nothing to read. */
 export const payloadHash = (payload: unknown): string =>
   createHash('sha256').update(canonicalJson(payload)).digest('base64url')
 
@@ -47,7 +47,7 @@ export const rawSignature = (der: Buffer): Buffer => {
 export type KeyPurpose = (typeof keyPurposes)[number]
 
 export const onchainTyp = 'pohf-onchain+jwt'
-/** Everything but credentials has its own `typ`, its own key and its own shape. */
+/** Every signed type except credentials has its own `typ`, key and schema. */
 export const typedPayloads = {
   'statuslist+jwt': {
     purposeOf: () => 'status',
@@ -65,7 +65,7 @@ export const typedPayloads = {
     schema: z.looseObject({ iss: z.url(), iat: z.int(), code: z.string(), epoch: z.string() }),
   },
   [onchainTyp]: {
-    // The registry is never told of the test key: what it signs cannot reach a chain.
+    // The test key is never added to a registry, so tokens signed by it are not accepted on a chain.
     purposeOf: (payload) => (payload['test'] === true ? 'onchain-test' : 'onchain'),
     schema: onchainClaims,
   },
@@ -75,10 +75,10 @@ export const typedPayloads = {
 >
 export type Typ = keyof typeof typedPayloads
 
-/** What the journal calls a thing that has no id of its own. */
+/** The journal id of a payload that has no id of its own. */
 export const typedId = (typ: Typ, payload: unknown): string => `${typ}:${payloadHash(payload).slice(0, 16)}`
 
-/** The first part of everything that is signed: three members, in this order. */
+/** The JWS header of everything that is signed: three members, in this order. */
 export const headerOf = (typ: string, kid: string): string =>
   Buffer.from(JSON.stringify({ alg: 'ES256', typ, kid })).toString('base64url')
 
@@ -108,7 +108,7 @@ export type KeyRecord = {
   readonly kid: string
   readonly purpose: KeyPurpose
   readonly jwk: PublicJwk
-  /** Where the back end finds the private part. */
+  /** The back end's reference to the private key. */
   readonly ref: string
   readonly state: KeyState
   readonly createdAt: number
@@ -120,8 +120,8 @@ export type KeyRecord = {
 }
 
 /**
- * Verifiers cache keys for minutes, some for a day: a key is shown this long before it signs. A contract must be told of
- * each key by its owner, who may have to wait for others and for a timelock: that takes longer and is done rarely.
+ * Verifiers cache keys for minutes, some for a day: a key is published this long before it signs. The owner of a contract
+ * must add each key by a transaction, perhaps through a multisig and a timelock: that takes longer and happens rarely.
  */
 const defaultPeriods = { aheadMs: dayMs, activeMs: 30 * dayMs }
 const periods: Readonly<Record<KeyPurpose, typeof defaultPeriods>> = {
@@ -138,7 +138,7 @@ const keepRetiredMs = (365 + 30) * dayMs
 /** The successor is made this long before it is needed. */
 const prepareAheadMs = (purpose: KeyPurpose) => publishAheadMs(purpose) + 6 * 3_600_000
 
-/** A published key says what it is used for: a stolen test key must not be able to speak for people. */
+/** A published key names its purpose, so that verifiers reject live credentials signed with a stolen test key. */
 export type PublishedJwk = PublicJwk & { readonly pohf_purpose: KeyPurpose }
 export const publishedJwks = (keys: readonly KeyRecord[]): PublishedJwk[] =>
   keys
@@ -184,7 +184,7 @@ export const newKeyRecord = ({ purpose, generated: made, activeFrom, now }: NewK
   }
 }
 
-/** Every key in the state that it should have at this time. A purpose without a signing key takes its next one early. */
+/** Moves every key into its state of this time. A purpose without an active key activates its pending key early. */
 export const advanceKeyStates = (keys: readonly KeyRecord[], now: number): KeyRecord[] => {
   const due = keys.filter(
     (key) => key.state === 'pending' && (key.activeFrom <= now || !activeKey(keys, key.purpose)),
@@ -200,7 +200,7 @@ export const advanceKeyStates = (keys: readonly KeyRecord[], now: number): KeyRe
   })
 }
 
-/** What the checker knows of a credential that was stored or given out. */
+/** A credential that was stored or handed out, as the check sees it. */
 export type IssuedCredential = { readonly credentialId: string; readonly jwt: string }
 export type JournalLine = { readonly kid: string; readonly id: string; readonly hash: string }
 export type JournalDifference = {
@@ -214,11 +214,11 @@ const decodeJwtPart = (jwt: string, index: number): Readonly<Record<string, unkn
     unknown
   >
 
-/** What the journal calls a credential, or the token for chains that was given out beside it. */
+/** The journal id of a credential, or of the on-chain token that was issued beside it. */
 export const journalIdOf = ({ credentialId, jwt }: IssuedCredential): string =>
   decodeJwtPart(jwt, 0)['typ'] === onchainTyp ? typedId(onchainTyp, decodeJwtPart(jwt, 1)) : credentialId
 
-/** Every credential must have its line: same id, same key, same payload. */
+/** Finds credentials without a matching journal line: same id, same key, same payload. */
 export const compareWithJournal = (
   issued: readonly IssuedCredential[],
   linesOf: ReadonlyMap<string, readonly JournalLine[]>,

@@ -4,23 +4,23 @@ import { Refusal } from '../platform/http/errors.ts'
 import type { JournalPage, JournalSpan } from './journal.ts'
 import type { KeyPurpose, KeyRecord, ValidatedClaims, PublishedJwk, Typ } from './rules.ts'
 
-/** What may be asked of the keys. They are in another process; this one never holds one. */
+/** The operations of the signer process. This process never holds a private key. */
 export type Signer = {
-  /** Signs checked claims, each by the key of its mode. */
+  /** Signs validated claims, each with the key of its mode. */
   readonly sign: (batch: readonly ValidatedClaims[]) => Promise<string[]>
   readonly signTyped: (typ: Typ, payload: Readonly<Record<string, unknown>>) => Promise<string>
   readonly publicKeys: () => Promise<PublishedJwk[]>
   readonly list: () => Promise<Omit<KeyRecord, 'ref' | 'jwk'>[]>
   readonly rotate: (purpose: KeyPurpose) => Promise<string>
   readonly revoke: (kid: string) => Promise<boolean>
-  /** Fails where a key cannot sign, or where nobody answers. */
+  /** Fails where a key cannot sign, or the signer does not answer. */
   readonly selfTest: () => Promise<void>
   readonly readJournal: (span: JournalSpan) => Promise<JournalPage>
   readonly close: () => void
 }
 
 const timeoutMs = 5_000
-/** Keys change rarely and are shown a day ahead: a few seconds of cache cost nothing. */
+/** Keys change rarely and are published a day ahead, so a cache of a few seconds is safe. */
 const keysCacheMs = 5_000
 const pendingMax = 10_000
 
@@ -33,7 +33,7 @@ type PendingRequest = {
 const signerUnavailable = () =>
   new Refusal('overloaded', { message: 'The signer does not answer.', headers: { 'retry-after': '1' } })
 
-/** One connection to the signer, opened when needed and again after it was lost. */
+/** One connection to the signer, opened when needed and reopened after it was lost. */
 const openConnection = (socketPath: string) => {
   const pending = new Map<number, PendingRequest>()
   let socket: Socket | undefined
@@ -56,7 +56,7 @@ const openConnection = (socketPath: string) => {
     pending.delete(id)
     clearTimeout(call.timer)
     if (error === undefined) call.resolve(result)
-    else call.reject(new Error(`the signer refused: ${error}`))
+    else call.reject(new Error(`the signer rejected the request: ${error}`))
   }
 
   const open = (): Socket => {
@@ -77,7 +77,7 @@ const openConnection = (socketPath: string) => {
   }
 
   return {
-    request: (question: Readonly<Record<string, unknown>>): Promise<unknown> => {
+    request: (message: Readonly<Record<string, unknown>>): Promise<unknown> => {
       if (pending.size >= pendingMax) return Promise.reject(signerUnavailable())
       return new Promise((resolve, reject) => {
         const id = ++lastId
@@ -86,7 +86,7 @@ const openConnection = (socketPath: string) => {
           reject(signerUnavailable())
         }, timeoutMs)
         pending.set(id, { resolve, reject, timer })
-        open().write(`${JSON.stringify({ ...question, id })}\n`)
+        open().write(`${JSON.stringify({ ...message, id })}\n`)
       })
     },
     close: () => socket && drop(socket),
@@ -94,36 +94,37 @@ const openConnection = (socketPath: string) => {
 }
 
 export const connectSigner = (socketPath: string, clock: Clock = systemClock): Signer => {
-  const line = openConnection(socketPath)
+  const connection = openConnection(socketPath)
   let cached: { keys: PublishedJwk[]; until: number } | undefined
   return {
-    sign: async (batch) => (await line.request({ op: 'sign', batch })) as string[],
-    signTyped: async (typ, payload) => (await line.request({ op: 'sign-typed', typ, payload })) as string,
+    sign: async (batch) => (await connection.request({ op: 'sign', batch })) as string[],
+    signTyped: async (typ, payload) =>
+      (await connection.request({ op: 'sign-typed', typ, payload })) as string,
     publicKeys: async () => {
       if (cached && cached.until > clock.now().getTime()) return cached.keys
       try {
         cached = {
-          keys: (await line.request({ op: 'public-keys' })) as PublishedJwk[],
+          keys: (await connection.request({ op: 'public-keys' })) as PublishedJwk[],
           until: clock.now().getTime() + keysCacheMs,
         }
       } catch (error) {
-        // The public keys of a moment ago are better than none: verification must not hang on the signer.
+        // The cached public keys are better than none: verification must not depend on the signer.
         if (!cached) throw error
       }
       return cached.keys
     },
-    list: async () => (await line.request({ op: 'list' })) as Omit<KeyRecord, 'ref' | 'jwk'>[],
-    rotate: async (purpose) => (await line.request({ op: 'rotate', purpose })) as string,
+    list: async () => (await connection.request({ op: 'list' })) as Omit<KeyRecord, 'ref' | 'jwk'>[],
+    rotate: async (purpose) => (await connection.request({ op: 'rotate', purpose })) as string,
     revoke: async (kid) => {
-      const revoked = (await line.request({ op: 'revoke', kid })) as boolean
-      // Only now: an answer that was under way would have put the old keys back.
+      const revoked = (await connection.request({ op: 'revoke', kid })) as boolean
+      // Only after the response: a request in flight would have cached the old keys again.
       cached = undefined
       return revoked
     },
     selfTest: async () => {
-      await line.request({ op: 'self-test' })
+      await connection.request({ op: 'self-test' })
     },
-    readJournal: async (span) => (await line.request({ op: 'journal', span })) as JournalPage,
-    close: line.close,
+    readJournal: async (span) => (await connection.request({ op: 'journal', span })) as JournalPage,
+    close: connection.close,
   }
 }

@@ -48,7 +48,7 @@ const onchain = {
   iss: 'https://pohf.example',
 }
 
-/** Speaks to the socket as somebody who has taken over the api would. */
+/** Sends to the socket what a compromised api process could send. */
 const requestSigner = (
   question: unknown,
 ): Promise<{ id: number; result?: unknown; error?: string } | 'closed'> =>
@@ -176,7 +176,7 @@ test('while the signer is down the api answers 503 overloaded and /readyz says w
   const unready = await harness.call('GET', '/readyz')
   assert.deepEqual([unready.status, unready.text], [503, 'the signer does not answer\n'])
   assert.equal((await harness.call('GET', '/livez')).status, 200)
-  // Verifiers do not notice: the keys of a moment ago are still given out.
+  // Verifiers do not notice: the cached keys are still served.
   assert.equal((await harness.call('GET', '/.well-known/jwks.json')).status, 200)
   await assert.rejects(signer.sign([validateClaims(claims)]), /does not answer/)
 

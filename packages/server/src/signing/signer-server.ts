@@ -6,7 +6,7 @@ import type { Logger } from '../platform/ops/log.ts'
 import type { Keyring } from './keyring.ts'
 import type { KeyPurpose, Typ } from './rules.ts'
 
-/** One line of JSON each way. A line longer than this ends the connection. */
+/** Requests and responses are one line of JSON each. A longer line closes the connection. */
 const lineBytesMax = 8_388_608
 const batchMax = 256
 
@@ -28,37 +28,40 @@ const journalSpan = z.strictObject({
   cursor: z.strictObject({ file: z.string().regex(/^\d{4}-\d{2}\.log$/), offset: z.int().min(0) }).optional(),
 })
 
-const handleRequest = (keyring: Keyring, asked: SignerRequest): unknown => {
-  switch (asked.op) {
+const handleRequest = (keyring: Keyring, request: SignerRequest): unknown => {
+  switch (request.op) {
     case 'sign':
-      if (!Array.isArray(asked.batch) || asked.batch.length > batchMax)
+      if (!Array.isArray(request.batch) || request.batch.length > batchMax)
         throw new Error(`a batch has at most ${batchMax}`)
-      return keyring.sign(asked.batch)
+      return keyring.sign(request.batch)
     case 'sign-typed':
-      return keyring.signTyped(asked.typ as Typ, asked.payload)
+      return keyring.signTyped(request.typ as Typ, request.payload)
     case 'public-keys':
       return keyring.publicKeys()
     case 'list':
       return keyring.list()
     case 'rotate':
-      if (!keyPurposes.includes(asked.purpose as KeyPurpose)) throw new Error('unknown key purpose')
-      return keyring.rotate(asked.purpose as KeyPurpose)
+      if (!keyPurposes.includes(request.purpose as KeyPurpose))
+        throw new Error(`unknown key purpose ${request.purpose}`)
+      return keyring.rotate(request.purpose as KeyPurpose)
     case 'self-test':
       return keyring.selfTest()
     case 'journal':
-      return keyring.readJournal(journalSpan.parse(asked.span))
+      return keyring.readJournal(journalSpan.parse(request.span))
     case 'revoke':
-      return keyring.revoke(String(asked.kid))
+      return keyring.revoke(String(request.kid))
     default:
-      throw new Error('unknown signer operation')
+      throw new Error(`unknown signer operation ${request.op}`)
   }
 }
 
-/** The line's question, or nothing where it is none. */
+/** Parses a line; undefined where it is no request. */
 const parseRequest = (line: string): SignerRequest | undefined => {
   try {
-    const asked: unknown = JSON.parse(line)
-    return typeof asked === 'object' && asked !== null && 'id' in asked ? (asked as SignerRequest) : undefined
+    const request: unknown = JSON.parse(line)
+    return typeof request === 'object' && request !== null && 'id' in request
+      ? (request as SignerRequest)
+      : undefined
   } catch {
     return undefined
   }
@@ -66,7 +69,7 @@ const parseRequest = (line: string): SignerRequest | undefined => {
 
 const serveConnection = (keyring: Keyring, log: Logger, socket: Socket): void => {
   let rest = ''
-  // The listening socket keeps the signer alive; a caller's open line must not.
+  // The listening socket keeps the signer alive; a client's open connection must not.
   socket.unref()
   socket.setEncoding('utf8')
   socket.on('error', () => socket.destroy())
@@ -75,18 +78,18 @@ const serveConnection = (keyring: Keyring, log: Logger, socket: Socket): void =>
     rest = lines.pop() ?? ''
     if (rest.length > lineBytesMax) socket.destroy()
     for (const line of lines) {
-      const asked = parseRequest(line)
-      // Whoever does not speak this language is not answered; the other lines go on.
-      if (!asked) {
+      const request = parseRequest(line)
+      // A client that sends no valid request is disconnected; other connections continue.
+      if (!request) {
         socket.destroy()
         return
       }
       try {
-        socket.write(`${JSON.stringify({ id: asked.id, result: handleRequest(keyring, asked) })}\n`)
+        socket.write(`${JSON.stringify({ id: request.id, result: handleRequest(keyring, request) })}\n`)
       } catch (error) {
-        log.error({ err: error, op: asked.op }, 'signer request failed')
+        log.error({ err: error, op: request.op }, 'signer request failed')
         socket.write(
-          `${JSON.stringify({ id: asked.id, error: error instanceof Error ? error.message : 'refused' })}\n`,
+          `${JSON.stringify({ id: request.id, error: error instanceof Error ? error.message : 'unknown error' })}\n`,
         )
       }
     }
@@ -95,7 +98,7 @@ const serveConnection = (keyring: Keyring, log: Logger, socket: Socket): void =>
 
 type SocketOptions = { readonly socketPath: string; readonly mode: number }
 
-/** Listens on a Unix socket: mode 0600 for its own user alone, 0660 for the group of the socket's folder as well. */
+/** Listens on a Unix socket: mode 0600 for the signer's user alone, 0660 for the group of the socket's folder as well. */
 export const startSignerServer = async (
   keyring: Keyring,
   { socketPath, mode }: SocketOptions,

@@ -1,6 +1,6 @@
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, readNow, type Tenant, type Tx } from '../platform/db/db.ts'
-import type { RateLimiter } from '../platform/http/limits.ts'
+import type { RateLimiter } from '../platform/http/rate-limiter.ts'
 import { findSession, readViewToken, type View } from '../sessions/index.ts'
 import {
   beaconsByToken,

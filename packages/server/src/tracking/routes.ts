@@ -1,6 +1,6 @@
 import { route, type Route } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
-import { makeRateLimiter } from '../platform/http/limits.ts'
+import { makeRateLimiter } from '../platform/http/rate-limiter.ts'
 import { conversion } from './conversion.ts'
 import { event } from './event.ts'
 import { funnel } from './funnel.ts'

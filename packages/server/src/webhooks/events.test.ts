@@ -138,7 +138,8 @@ test('an event that commits late is not passed over: the list ends before what m
   const slow = publishKey('key_slow', commit.promise)
   await begun.promise
   const quick = await publishKey('key_quick')
-  // Long enough for the margin: without a look at what is still open, the quick one would be shown alone.
+  // Past the margin of 2 s: without a check of open transactions, the quick event would be listed alone. The margin is
+  // measured by PostgreSQL's own start times of transactions, which a test cannot move.
   await new Promise((resolve) => setTimeout(resolve, 2_500))
   const between = await read(agent, `?cursor=${start}`)
   assert.deepEqual(between.events, [])

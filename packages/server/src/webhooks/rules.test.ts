@@ -89,11 +89,12 @@ test('five days without a success are too long, a moment less is not', () => {
 })
 
 const open = (failures: number) => circuitOpenMsAfter(failures, failed, at) / 1_000
-const asked = (seconds: string) => circuitOpenMsAfter(1, { status: 429, retryAfter: seconds }, at) / 1_000
+const openWithRetryAfter = (seconds: string) =>
+  circuitOpenMsAfter(1, { status: 429, retryAfter: seconds }, at) / 1_000
 
 test('the circuit breaker opens at the third failure, twice as long each time, at most five minutes', () => {
   assert.deepEqual([1, 2, 3, 4, 5, 8, 9, 1_000].map(open), [0, 0, 5, 10, 20, 160, 300, 300])
-  assert.deepEqual(['30', '86400', 'soon'].map(asked), [30, 3_600, 0])
+  assert.deepEqual(['30', '86400', 'soon'].map(openWithRetryAfter), [30, 3_600, 0])
 })
 
 const after = (hours: number) => new Date(at.getTime() + hours * hourMs)
@@ -103,7 +104,7 @@ const planAt = (hours: number, lastFailure: number, notices: number) => {
   return [due.noticeHours, due.notices, due.probe, (due.nextAt.getTime() - at.getTime()) / hourMs]
 }
 
-test('a failing endpoint is told of after an hour and a day, and probed a day after its last attempt and at the end', () => {
+test('the owner of a failing endpoint is notified after an hour and a day, and it is probed a day after its last attempt and at the end', () => {
   assert.deepEqual(planAt(0.5, 0.5, 0), [undefined, 0, false, 1])
   assert.deepEqual(planAt(1, 0.6, 0), [1, 1, false, 24])
   assert.deepEqual(planAt(24, 17, 1), [24, 2, false, 41])
@@ -114,7 +115,7 @@ test('a failing endpoint is told of after an hour and a day, and probed a day af
   assert.deepEqual(planAt(120, 100, 2), [undefined, 2, true, 121])
 })
 
-test('a cursor is read back as it was written, and nothing else is taken for one', () => {
+test('a cursor is read back as it was written, and nothing else is accepted as one', () => {
   const position = { at: '2026-03-01T00:00:00.123456Z', eventId: 'evt_aa01' }
   assert.deepEqual(readCursor(writeCursor(position)), position)
   const start = initialPosition(at, at)
@@ -128,7 +129,7 @@ test('a cursor is read back as it was written, and nothing else is taken for one
   )
 })
 
-test('every failure has words, and a success has none', () => {
+test('every failure has an explanation, and a success has none', () => {
   for (let status = 200; status < 300; status++) assert.equal(explainAttempt({ status, fault: null }), null)
   for (let status = 300; status < 600; status++)
     assert.match(explainAttempt({ status, fault: null }) ?? '', /^[A-Z].*\.$|pohf webhooks verify$|\?$/)

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
 import type { EventEnvelope } from '@pohf/protocol'
-import { isLoopbackHost } from '../platform/ops/config.ts'
+import { isLoopbackHost } from '../platform/net/loopback.ts'
 import { isPublicAddress } from '../platform/net/outbound.ts'
 import type { EndpointReply } from './delivery/rules.ts'
 
@@ -8,21 +8,21 @@ import type { EndpointReply } from './delivery/rules.ts'
 export const endpointsMax = 50
 const bodyBytesMax = 20_480
 
-/** Names that lead nowhere on the public internet, whatever a resolver says. */
+/** Suffixes of names that are never public, whatever a resolver says. */
 const localSuffixes = ['.local', '.internal', '.localdomain', '.home.arpa']
 
 const isLocalName = (host: string): boolean =>
   !host.includes('.') || isLoopbackHost(host) || localSuffixes.some((suffix) => host.endsWith(suffix))
 
-/** The address that a host names literally: URL parsing has made one form of 0x7f.1, 2130706433 and the like. */
+/** The literal IP address of a host name; URL parsing has normalised 0x7f.1, 2130706433 and the like. */
 const literalOf = (hostname: string): string | undefined => {
   if (hostname.startsWith('[')) return hostname.slice(1, -1)
   return /^\d{1,3}(\.\d{1,3}){3}$/.test(hostname) ? hostname : undefined
 }
 
 /**
- * Why a URL cannot be a receiver, by its written form alone; undefined where it can. What a name leads to is
- * judged at every delivery, because the answer may change after registration.
+ * Why a URL cannot be a receiver, by its text alone; undefined where it can. What a name resolves to is checked at every
+ * delivery, because it may change after registration.
  */
 export const urlFault = (text: string, loopback: boolean): string | undefined => {
   const url = new URL(text)
@@ -40,7 +40,7 @@ export const urlFault = (text: string, loopback: boolean): string | undefined =>
 const secretPrefix = 'whsec_'
 export const formatSecret = (bytes: Buffer): string => `${secretPrefix}${bytes.toString('base64')}`
 
-/** The key is what the secret decodes to, not its text. */
+/** The key is the decoded secret, not its text. */
 export const signingKeyOf = (secret: string): KeyObject =>
   createSecretKey(Buffer.from(secret.slice(secretPrefix.length), 'base64'))
 
@@ -53,7 +53,7 @@ const signatureOf = (
   return `v1,${createHmac('sha256', key).update(content).digest('base64')}`
 }
 
-/** Every header of a delivery; both names carry the same signatures, one for each key that signs now. */
+/** The headers of a delivery; both signature headers hold the same signatures, one for each current key. */
 export const headersOf = (
   keys: readonly KeyObject[],
   message: { readonly id: string; readonly at: Date; readonly body: string },
@@ -69,12 +69,12 @@ export const headersOf = (
     'webhook-timestamp': String(seconds),
     'webhook-signature': signature,
     'x-service-signature': signature,
-    // Signed by nobody: it lets a receiver whose check fails tell a changed body from a wrong secret.
+    // Not signed: a receiver whose verification fails can tell a changed body from a wrong secret.
     'content-digest': `sha-256=:${hash('sha256', message.body, 'base64')}:`,
   }
 }
 
-/** What is sent and signed. An event too large for a push still announces itself, without its data. */
+/** The body that is sent and signed. An event that is too large is sent without its data. */
 export const bodyOf = (envelope: EventEnvelope): string => {
   const body = JSON.stringify(envelope)
   return Buffer.byteLength(body) <= bodyBytesMax ? body : JSON.stringify({ ...envelope, data: {} })
@@ -83,7 +83,7 @@ export const bodyOf = (envelope: EventEnvelope): string => {
 const secondMs = 1_000
 const minuteMs = 60 * secondMs
 const hourMs = 60 * minuteMs
-/** The wait before each attempt; in all 75.6 hours. */
+/** The retry schedule: the delay before each attempt; 75.6 hours in all. */
 const retryDelaysMs = [
   0,
   5 * secondMs,
@@ -99,13 +99,13 @@ const retryDelaysMs = [
 const retryAfterMsMax = 24 * hourMs
 
 const retryAfterMs = (header: string, at: Date): number => {
-  const asked = /^\d{1,9}$/.test(header) ? Number(header) * secondMs : Date.parse(header) - at.getTime()
-  return Number.isNaN(asked) ? 0 : Math.min(Math.max(asked, 0), retryAfterMsMax)
+  const requestedMs = /^\d{1,9}$/.test(header) ? Number(header) * secondMs : Date.parse(header) - at.getTime()
+  return Number.isNaN(requestedMs) ? 0 : Math.min(Math.max(requestedMs, 0), retryAfterMsMax)
 }
 
 /**
- * How long to wait after the given attempt failed; undefined after the last. Spread by a tenth either way, so that
- * a receiver that comes back is not met by everything at once, and never sooner than the receiver asked for.
+ * The delay before the retry after this attempt; undefined after the last. With jitter of a tenth either way, so that a
+ * receiver that recovers does not get everything at once, and never shorter than its Retry-After.
  */
 export const retryDelayMsAfter = (
   attempt: number,
@@ -114,46 +114,47 @@ export const retryDelayMsAfter = (
 ): number | undefined => {
   const planned = retryDelaysMs[attempt]
   if (planned === undefined) return undefined
-  const asked =
+  const requestedMs =
     'status' in reply && reply.retryAfter !== undefined ? retryAfterMs(reply.retryAfter, jitter.at) : 0
-  return Math.max(Math.round(planned * (0.9 + 0.2 * jitter.fraction)), asked)
+  return Math.max(Math.round(planned * (0.9 + 0.2 * jitter.fraction)), requestedMs)
 }
 
 const failuresTolerated = 2
 const circuitOpenMsFirst = 5 * secondMs
 const circuitOpenMsMax = 5 * minuteMs
-/** What one answer may ask of all deliveries to the endpoint; its own delivery waits as long as it was asked to. */
+/** How long the Retry-After of one response may pause all deliveries to the endpoint; its own delivery waits in full. */
 const endpointPauseMsMax = hourMs
 
 /**
- * The circuit breaker: how long nothing at all is sent after so many failures without a success. From the third on
- * 5 s, then twice as long each time up to 5 min; a receiver that asks for more time gets it.
+ * The circuit breaker: how long nothing is sent after so many consecutive failures. From the third on 5 s, then doubled
+ * each time up to 5 min; a longer Retry-After is respected.
  */
 export const circuitOpenMsAfter = (failures: number, reply: EndpointReply, at: Date): number => {
   const opened =
     failures <= failuresTolerated
       ? 0
       : Math.min(circuitOpenMsFirst * 2 ** Math.min(failures - failuresTolerated - 1, 20), circuitOpenMsMax)
-  const asked = 'status' in reply && reply.retryAfter !== undefined ? retryAfterMs(reply.retryAfter, at) : 0
-  return Math.max(opened, Math.min(asked, endpointPauseMsMax))
+  const requestedMs =
+    'status' in reply && reply.retryAfter !== undefined ? retryAfterMs(reply.retryAfter, at) : 0
+  return Math.max(opened, Math.min(requestedMs, endpointPauseMsMax))
 }
 
 const dayMs = 24 * hourMs
 const failingDaysMax = 5
-/** Whether an endpoint has failed without a break for so long that it is switched off. */
+/** Whether an endpoint has failed for so long without a success that it is disabled. */
 export const isFailingTooLong = (failingSince: Date, at: Date): boolean =>
   at.getTime() - failingSince.getTime() >= failingDaysMax * dayMs
 
-/** After so many hours of failure its owner is told; the third notice is that of the end. */
+/** Hours of failure after which the owner is notified; the third notice is about the disabling. */
 const noticeHours = [1, 24] as const
 
 type FailureState = { readonly failingSince: Date; readonly lastFailureAt: Date; readonly notices: number }
-/** When a failing endpoint must first be looked at. */
+/** How long after its first failure an endpoint is monitored. */
 export const firstMonitorMs = noticeHours[0] * hourMs
 
 /**
- * What is due for a failing endpoint: a notice, a probe, and when to look again. Probes come a day after the last
- * attempt, and one at the end of the five days, so that no endpoint is judged by what was long ago.
+ * What is due for a failing endpoint: a notice, a probe, and the time of the next check. A probe is sent a day after the
+ * last attempt, and one at the end of the five days, so that no endpoint is disabled by old failures.
  */
 export const planMonitoring = (
   { failingSince, lastFailureAt, notices }: FailureState,
@@ -170,7 +171,7 @@ export const planMonitoring = (
   const end = start + failingDaysMax * dayMs
   const probe = now >= Math.min(lastFailureAt.getTime() + dayMs, end)
   const nextProbe = probe
-    ? // Past the end a probe that nobody sent is sent again.
+    ? // After the end, a probe that was not sent is queued again.
       Math.min(now + dayMs, end > now ? end : now + hourMs)
     : Math.min(lastFailureAt.getTime() + dayMs, end)
   const nextNotice = noticeHours[Math.max(passed, notices)]
@@ -185,7 +186,7 @@ export const planMonitoring = (
 export type Notice =
   { readonly kind: 'failing'; readonly hours: number } | { readonly kind: 'gone' | 'disabled' }
 
-/** The words of a mail to an endpoint's owner. The host alone: the rest of an address may hold a secret. */
+/** The mail to an endpoint's owner. It names the host only: the rest of the URL may hold a secret. */
 export const noticeMailOf = (about: {
   readonly endpointId: string
   readonly host: string
@@ -226,7 +227,7 @@ export const noticeMailOf = (about: {
 
 const endpointEventTypes: ReadonlySet<string> = new Set(['endpoint.failing', 'endpoint.disabled'])
 
-/** Whether an endpoint gets an event: what it subscribed to, except the news of its own failure. */
+/** Whether an endpoint receives an event: what it subscribed to, except events about its own failure. */
 export const isSubscribed = (
   endpoint: { readonly endpoint_id: string; readonly events: readonly string[] },
   { type, data }: Pick<EventEnvelope, 'type' | 'data'>,
@@ -234,7 +235,7 @@ export const isSubscribed = (
   (endpoint.events.includes('*') || endpoint.events.includes(type)) &&
   !(endpointEventTypes.has(type) && data['endpointId'] === endpoint.endpoint_id)
 
-/** How far back a recovery reaches: as long as settled deliveries are kept, so that none is taken for a missing one. */
+/** How far back a recovery reaches: as long as settled deliveries are kept, so that none is mistaken for a missing one. */
 export const recoverDaysMax = 30
 export const isTooOldToRecover = (since: Date, at: Date): boolean =>
   at.getTime() - since.getTime() > recoverDaysMax * dayMs
@@ -274,7 +275,7 @@ const statusExplanations: ReadonlyMap<number, string> = new Map([
   [429, 'The receiver asks for fewer requests. They wait as long as its Retry-After says.'],
 ])
 
-/** Why an attempt was not taken, and what to do; null where it was. */
+/** Why an attempt failed, and what to do; null where it succeeded. */
 export const explainAttempt = (reply: {
   readonly status: number | null
   readonly fault: string | null
@@ -306,7 +307,7 @@ const parseJson = (text: string): unknown => {
     return undefined
   }
 }
-/** The place that a cursor names; undefined where it is none of ours. */
+/** The position of a cursor; undefined where it is not valid. */
 export const readCursor = (cursor: string): Position | undefined => {
   const value = parseJson(Buffer.from(cursor, 'base64url').toString('utf8'))
   if (!Array.isArray(value) || value.length !== 2) return undefined

@@ -39,7 +39,9 @@ const verifiers: Readonly<Record<string, (secret: string, received: ReceivedRequ
 const verdicts = async (secret: string, received: ReceivedRequest) =>
   Object.fromEntries(
     await Promise.all(
-      Object.entries(verifiers).map(async ([name, judge]) => [name, await judge(secret, received)] as const),
+      Object.entries(verifiers).map(
+        async ([name, verify]) => [name, await verify(secret, received)] as const,
+      ),
     ),
   )
 const all = (value: boolean) => Object.fromEntries(Object.keys(verifiers).map((name) => [name, value]))
@@ -47,7 +49,7 @@ const all = (value: boolean) => Object.fromEntries(Object.keys(verifiers).map((n
 const rotate = (agent: Agent, id: string, body: unknown = {}) =>
   harness.call('POST', `/api/agents/webhooks/${id}/rotate`, { key: agent.apiKey, body })
 
-test('before, during and after a rotation every judge accepts exactly the secrets that sign', async () => {
+test('before, during and after a rotation every verifier accepts exactly the secrets that sign', async () => {
   const agent = await registerIdleAgent(harness)
   const receiver = await startReceiver()
   const { id, signingSecret: first } = await subscribe(harness, agent, receiver.url)

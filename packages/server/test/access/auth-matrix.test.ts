@@ -6,7 +6,7 @@ import * as operators from '../../src/operators/index.ts'
 import { workTools } from '../../src/discovery/mcp.ts'
 import { identityTools } from '../../src/discovery/mcp-identity.ts'
 import type { Tool } from '../../src/discovery/tools/tool.ts'
-import { makeRateLimits } from '../../src/platform/http/admission.ts'
+import { makeRateLimits } from '../../src/platform/http/rate-limits.ts'
 import type { EndpointId } from '../../src/platform/http/call.ts'
 import { Refusal } from '../../src/platform/http/errors.ts'
 import { buildListener, type ListenerOptions } from '../../src/platform/http/http.ts'
@@ -196,7 +196,7 @@ const real: ListenerOptions['authenticate']['member'] = (browser) =>
 const edgeOver = (rows: readonly Endpoint[], member: ListenerOptions['authenticate']['member']) =>
   buildListener({
     ctx: harness.ctx,
-    admission: makeRateLimits(harness.ctx),
+    rateLimits: makeRateLimits(harness.ctx),
     endpoints: rows,
     pages: [],
     routes: rows.map(({ id }) => ({

@@ -11,7 +11,7 @@ import {
   operatorEndpoints,
   specification,
 } from '@pohf/protocol'
-import { makeRateLimits } from '../../src/platform/http/admission.ts'
+import { makeRateLimits } from '../../src/platform/http/rate-limits.ts'
 import { buildListener } from '../../src/platform/http/http.ts'
 import { startHarness } from '../fixtures/harness.ts'
 import { serverRoot } from './import-rules.ts'
@@ -105,7 +105,7 @@ test('a route that the table lacks, and a row that nobody mounts, stop the start
     operator: async () => assert.fail(),
     member: async () => assert.fail(),
   }
-  const base = { ctx: harness.ctx, pages: [], authenticate, admission: makeRateLimits(harness.ctx) }
+  const base = { ctx: harness.ctx, pages: [], authenticate, rateLimits: makeRateLimits(harness.ctx) }
   const row = endpoints[0]
   assert.ok(row)
   assert.throws(() => buildListener({ ...base, endpoints: [row], routes: [] }), /no module mounts it/)

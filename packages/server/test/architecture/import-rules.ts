@@ -47,7 +47,7 @@ const httpFiles =
   /(^|\/)routes\.ts$|^platform\/http\/http[a-z-]*\.ts$|^discovery\/mcp\.ts$|^wiring\/[a-z]+\.ts$/
 // signing/process and signing/sign speak over a Unix socket of our own, never over a network.
 const networkFiles =
-  /^platform\/net\/(outbound|mail)\.ts$|^platform\/db\/(db|migrate)\.ts$|^signing\/signer-(server|client)\.ts$|^main\.ts$|^roles\/(index|supervisor)\.ts$/
+  /^platform\/net\/(outbound|mail)\.ts$|^platform\/db\/(db|migrate)\.ts$|^signing\/signer-(server|client)\.ts$|^main\.ts$|^roles\/supervisor\.ts$/
 const meaninglessNames = new Set(['utils', 'helpers', 'lib', 'common'])
 
 const importsOf = (file: SourceFile): string[] =>
@@ -83,7 +83,7 @@ const restrictedCallFaults = (file: SourceFile): string[] => {
   if (
     !networkFiles.test(path) &&
     has(/from '(node:https?|node:net|node:dns[^']*|undici|nodemailer)'|\bfetch\(/) &&
-    !/^platform\/http\/limits\.ts$/.test(path)
+    !/^platform\/http\/rate-limiter\.ts$/.test(path)
   )
     faults.push(`${path}: network outside platform/net/outbound.ts`)
   // The card provider's SDK has a way out of its own, which card-client replaces.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { endpoints, type Endpoint } from '@pohf/protocol'
-import { makeRateLimits } from '../../src/platform/http/admission.ts'
+import { makeRateLimits } from '../../src/platform/http/rate-limits.ts'
 import { buildListener } from '../../src/platform/http/http.ts'
 import { startHarness } from '../fixtures/harness.ts'
 import { requestOverSocket } from '../fixtures/socket-request.ts'
@@ -76,7 +76,7 @@ test('a row that browsers of any site may call answers their preflight and echoe
   const rows: Endpoint[] = [{ ...row, cors: 'echo' }]
   const listener = buildListener({
     ctx: harness.ctx,
-    admission: makeRateLimits(harness.ctx),
+    rateLimits: makeRateLimits(harness.ctx),
     endpoints: rows,
     pages: [],
     routes: [{ id: 'agents.register', handler: async () => assert.fail() }],

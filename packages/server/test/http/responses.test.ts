@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { endpoints } from '@pohf/protocol'
-import { makeRateLimits } from '../../src/platform/http/admission.ts'
+import { makeRateLimits } from '../../src/platform/http/rate-limits.ts'
 import { buildListener } from '../../src/platform/http/http.ts'
 import { assertRefusal } from '../fixtures/refusal.ts'
 import { startHarness, type TestResponse } from '../fixtures/harness.ts'
@@ -223,7 +223,7 @@ test('an answer that does not fit its own schema is our fault, and nothing of it
   assert.ok(row)
   const listener = buildListener({
     ctx: harness.ctx,
-    admission: makeRateLimits(harness.ctx),
+    rateLimits: makeRateLimits(harness.ctx),
     endpoints: [row],
     pages: [],
     routes: [{ id: 'agents.register', handler: async () => ({ apiKey: 'svc_planted', agentId: 5 }) }],

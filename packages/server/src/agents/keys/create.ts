@@ -7,7 +7,7 @@ import { addKey } from './key.ts'
 import { keysMax } from '../rules.ts'
 import { countUsableKeys } from '../store.ts'
 
-/** Makes a further key. It never has a scope that the calling key lacks. */
+/** Creates a further key. It never has a scope that the calling key lacks. */
 export const keysCreate = async (ctx: Ctx, agent: Agent, requestedScopes: readonly Scope[]) => {
   const missingScopes = requestedScopes.filter((scope) => !agent.scopes.includes(scope))
   if (missingScopes.length > 0)

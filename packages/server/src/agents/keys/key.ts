@@ -4,7 +4,7 @@ import { hashKey, makeKey } from '../../platform/ops/keys.ts'
 import { keyPrefixes } from '../rules.ts'
 import { insertKey } from '../store.ts'
 
-/** Makes a key of an agent and stores its hash; the text leaves only through the answer. */
+/** Creates a key of an agent and stores its hash; its text appears only in the response. */
 export const addKey = async (
   tx: Tx,
   key: { agentId: string; mode: Mode; cell: string; scopes: readonly Scope[] },

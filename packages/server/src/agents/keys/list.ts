@@ -1,4 +1,3 @@
-import type { Scope } from '@pohf/protocol'
 import type { Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
@@ -11,7 +10,7 @@ export const keysList = async (ctx: Ctx, agent: Agent) =>
       keys: rows.map((row) => ({
         keyId: row.key_id,
         hint: row.hint,
-        scopes: row.scopes as Scope[],
+        scopes: row.scopes,
         createdAt: row.created_at.toISOString(),
         expiresAt: row.expires_at?.toISOString() ?? null,
         revokedAt: row.revoked_at?.toISOString() ?? null,

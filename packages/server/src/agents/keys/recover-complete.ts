@@ -1,4 +1,3 @@
-import type { Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
@@ -8,14 +7,14 @@ import { addKey } from './key.ts'
 import { allScopes } from '../rules.ts'
 import { findAgent, updateAllKeysRevoked, updateMailTokenUsed } from '../store.ts'
 
-/** Trades the mailed token for a new key; every other key of the agent ends, for it may be in wrong hands. */
+/** Exchanges the mailed token for a new key, and revokes every other key of the agent, since it may be compromised. */
 export const keysRecoverComplete = async (ctx: Ctx, token: string) =>
   inTransaction(ctx, 'system', async (tx) => {
     const agentId = await updateMailTokenUsed(tx, hashKey(token), 'recover')
     const agent = agentId === undefined ? undefined : await findAgent(tx, agentId)
     if (!agent)
       throw new Refusal('not_found', { message: 'This link is unknown, used or too old. Ask for a new one.' })
-    const mode = agent.mode as Agent['mode']
+    const mode = agent.mode
     for (const keyId of await updateAllKeysRevoked(tx, agent.agent_id)) {
       await publish(tx, {
         agentId: agent.agent_id,

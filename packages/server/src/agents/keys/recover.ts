@@ -7,7 +7,7 @@ import { countRecentMailTokens, listConfirmedAgentsByEmail } from '../store.ts'
 const agentsPerMailMax = 10
 const mailsPerHourMax = 3
 
-/** Mails a link to every agent of a confirmed address. The answer is the same whether there is one or not. */
+/** Mails a link to every agent of a confirmed address. The response is the same whether there is one or not. */
 export const keysRecover = async (ctx: Ctx, contactEmail: string) => {
   await inTransaction(ctx, 'system', async (tx) => {
     for (const agent of await listConfirmedAgentsByEmail(

@@ -69,7 +69,7 @@ const nameOf = (one: Case): string =>
     .filter((part) => part !== '')
     .join(', ')
 
-/** What the rules say, in the words of the rules: whoever changes the code must change this table knowingly. */
+/** The expected outcome of each combination, written independently of the code. */
 const expected = (one: Case): readonly [status: number, code: string, assurance: string] => {
   const isTest = one.key === 'test' || one.flag
   const names = [one.session, one.member, one.work]
@@ -124,7 +124,7 @@ test('every combination of anchors and keys, one row each', async (t) => {
   assert.deepEqual(rows, wanted)
 })
 
-test('a live payment binds one human of an agent, whoever asks first; a test payment binds any number', async () => {
+test('a live payment binds one human of an agent, the first one; a test payment binds any number', async () => {
   const body = { paymentRef: `usdc:eip155:8453/tx:0x${'ab'.repeat(32)}` }
   const both = await Promise.all(
     [ada.memberId, ben.memberId].map((memberId) => bind(live.apiKey, { ...body, memberId })),
@@ -148,7 +148,7 @@ test('a live payment binds one human of an agent, whoever asks first; a test pay
   assert.equal((await bind(other.apiKey, { ...body, memberId: cleo.memberId })).status, 200, 'per agent')
 })
 
-test('the same binding again is the same bytes, also for a hundred at once, and one event', async () => {
+test('the same binding again returns the same bytes, also for a hundred calls at once, with one event', async () => {
   const body = { paymentRef: 'agentpay:visa:4815162342', memberId: ada.memberId }
   const answers = await Promise.all(Array.from({ length: 100 }, () => bind(live.apiKey, body)))
   assert.ok(answers.every(({ status }) => status === 200))
@@ -163,7 +163,7 @@ test('the same binding again is the same bytes, also for a hundred at once, and 
   assert.equal(rows[0].n, 1)
 })
 
-test('an order of our own is verified once it is paid, and 422 before, or where it is another agent’s', async () => {
+test('an own order is verified once it is paid, and 422 before, or when it is another agent’s', async () => {
   const memberId = ada.memberId
   const unpaid = await order(live.apiKey, false)
   const paid = await order(live.apiKey, true)
@@ -182,7 +182,7 @@ test('an order of our own is verified once it is paid, and 422 before, or where 
   assert.equal((await bind(live.apiKey, { paymentRef: 'x402:pur_aa01h2xcejqtf2', memberId })).status, 422)
 })
 
-test('what nobody can look up is asserted and says nothing more', async () => {
+test('a payment without a lookup is asserted, with no amount or payee', async () => {
   const refs = [
     `usdc:eip155:8453/tx:0x${'cd'.repeat(32)}`,
     'mpp:lightning:77',

@@ -57,7 +57,9 @@ const memberAnchor = async (tx: Tx, agent: Agent, memberId: string): Promise<Hum
   }
 }
 
-/** Whoever did this work: the one of the session that its credential was minted for, or the one that `work` names. */
+/**
+ * The human who did this work: the subject of the session behind its credential, or the one recorded with the work.
+ */
 const workAnchor = async (
   tx: Tx,
   agent: Agent,
@@ -78,7 +80,7 @@ const workAnchor = async (
   return undefined
 }
 
-/** Every human that the anchors name. In the sandbox each is simulated and they always agree. */
+/** All humans that the anchors name. In the sandbox each is simulated and they always agree. */
 const listHumanAnchors = async (tx: Tx, agent: Agent, input: Input, work: Work): Promise<HumanAnchor[]> => {
   const { sessionId, memberId, workRef } = input
   const humans = [
@@ -99,7 +101,7 @@ const requireOneAnchor = (humans: readonly HumanAnchor[]): HumanAnchor => {
   return first
 }
 
-/** The payment that is bound: a reference, our own paid work, or nothing but a rehearsal. */
+/** The payment to bind: the given reference, our own paid work, or a test rehearsal. */
 const paymentOf = (input: Input, work: Work): PaymentRef => {
   const { paymentRef, workRef } = input
   if (paymentRef !== undefined) return parsePaymentRef(paymentRef)
@@ -109,7 +111,7 @@ const paymentOf = (input: Input, work: Work): PaymentRef => {
   throw new Refusal('missing_payment_anchor')
 }
 
-/** Names the act: the same anchors are the same binding. */
+/** Idempotency reference: the same anchors give the same binding. */
 const bindingReference = (paymentRef: string, input: Input): string =>
   createHash('sha256')
     .update(
@@ -142,7 +144,7 @@ const requireAnchors = (input: Input): void => {
     })
 }
 
-/** What is known of our own order or purchase without asking anybody else. */
+/** The settlement of an own order or purchase, read from the database alone. */
 const findOwnSettlement = async (
   tx: Tx,
   deps: CredentialsDeps,
@@ -162,7 +164,7 @@ type BindingInput = {
   readonly at: Date
 }
 
-/** Ties a verified human to a payment reference. Spends no credit. */
+/** Binds a verified human to a payment reference. Spends no credit. */
 export const bindTransaction = async (deps: BindDeps, caller: Agent, request: Input) => {
   const input: Input =
     request.workRef === undefined ? request : { ...request, workRef: publicPurchaseId(request.workRef) }
@@ -178,7 +180,7 @@ export const bindTransaction = async (deps: BindDeps, caller: Agent, request: In
     const stored = await findMintedCredential(tx, key)
     if (stored && (!stored.expired || stored.state === 'revoked'))
       return { repeat: replayAnswer<BindingAnswer>(stored) }
-    // The human first: who has none makes us ask no chain and no provider.
+    // Check the human first: a request without one must not cost a call to a chain or provider.
     const human = requireOneAnchor(await listHumanAnchors(tx, agent, input, work))
     const own = await findOwnSettlement(tx, deps, agent, payment)
     return { key, human, payment, own, at: await readNow(tx), replaces: stored?.credentialId }
@@ -209,7 +211,7 @@ export const bindTransaction = async (deps: BindDeps, caller: Agent, request: In
   })
 }
 
-/** A live payment binds one human per agent, under every name that it has. */
+/** A live payment binds one human per agent, under every reference to it. */
 const claimPayment = async (
   tx: Tx,
   agent: Agent,
@@ -217,7 +219,7 @@ const claimPayment = async (
 ): Promise<void> => {
   if (agent.mode === 'test') return
   const names = new Set([payment.ref, ...(settled ? [settled.identity] : [])])
-  // Always in the same order, so that two of them wait for each other and never in a circle.
+  // A fixed order, so that two concurrent bindings cannot deadlock.
   for (const paymentRef of [...names].toSorted()) {
     const key = { agentId: agent.agentId, mode: 'live', paymentRef } as const
     if (!(await insertPaymentBinding(tx, key, human.person))) throw new Refusal('payment_ref_bound')
@@ -231,18 +233,19 @@ const draftBinding = (deps: CredentialsDeps, agent: Agent, { human, payment, set
   const frame = commonClaims({ baseUrl: deps.ctx.config.BASE_URL, mode: agent.mode, kind: 'binding', at })
   const credentialId = deps.ctx.ids.make('crd_')
   const salt = Buffer.from(deps.ctx.ids.token(), 'base64url')
-  const lookup = settled && {
+  const settlementClaims = settled && {
     checked_at: frame.iat,
     ...(settled.amount === undefined ? {} : { amount: settled.amount }),
     ...(settled.currency === undefined ? {} : { currency: settled.currency }),
     ...(settled.payee === undefined ? {} : { payee: settled.payee }),
   }
-  // Where nobody looked, the reference is what the agent says it is.
-  const assurance = agent.mode === 'test' ? 'test' : lookup ? 'verified' : 'asserted'
+  // Without a lookup the reference is only the agent's assertion.
+  const assurance = agent.mode === 'test' ? 'test' : settlementClaims ? 'verified' : 'asserted'
   const sub = pairwiseSubject(deps.ctx.secrets.derive('pairwise'), agent.agentId, human.person)
-  // A signed document cannot be changed: it names a member by the code from which nothing leads back after erasure.
+  // A signed document cannot be changed, so it names a member by the pairwise code, which no longer resolves after
+  // erasure.
   const humanRef = human.by === 'member' ? sub : human.ref
-  const document = { paymentRef, human: humanRef, ...lookup }
+  const document = { paymentRef, human: humanRef, ...settlementClaims }
   const claims: Omit<CredentialClaims, 'status'> = {
     ...frame,
     jti: credentialId,
@@ -257,7 +260,14 @@ const draftBinding = (deps: CredentialsDeps, agent: Agent, { human, payment, set
         type: human.simulated ? 'simulated' : 'payment',
       },
     ],
-    binding: { payment_ref: paymentRef, rail, assurance, human: human.by, human_ref: humanRef, ...lookup },
+    binding: {
+      payment_ref: paymentRef,
+      rail,
+      assurance,
+      human: human.by,
+      human_ref: humanRef,
+      ...settlementClaims,
+    },
   }
   return {
     claims,

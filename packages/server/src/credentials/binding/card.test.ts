@@ -24,7 +24,7 @@ const paid = async () => {
   return { sessionId, paymentId, chargeId: payments.find(({ id }) => id === paymentId)?.chargeId ?? '' }
 }
 
-test('a payment of the operator’s account is looked up by any of its names, and is one payment', async () => {
+test('a payment of the operator’s account is found by any of its ids, and is one payment', async () => {
   const { sessionId, paymentId, chargeId } = await paid()
   const names = [paymentId, `card:stripe:${sessionId}`, `card:stripe:${chargeId}`, `mpp:stripe:${paymentId}`]
   assert.equal((await bind({ paymentRef: paymentId })).status, 200)
@@ -43,7 +43,7 @@ test('a payment of the operator’s account is looked up by any of its names, an
   }
 })
 
-test('an open, a slow, a refunded and a disputed payment are not settled', async () => {
+test('an open, a processing, a refunded and a disputed payment are not settled', async () => {
   const open = await card.openCheckout(await card.liveAgent())
   assert.deepEqual(await refusal(open.sessionId), [422, 'payment_not_settled', 'unpaid'])
   await simulator.control(`sessions/${open.sessionId}/pay-slowly`)
@@ -66,7 +66,7 @@ test('an open, a slow, a refunded and a disputed payment are not settled', async
       assert.deepEqual(await refusal(name), [422, 'payment_not_settled', code])
 })
 
-test('an id of another account is what the agent says; a provider that is away is 503 and binds nothing', async () => {
+test('an id of another account is asserted; an unavailable provider is 503 and binds nothing', async () => {
   for (const paymentRef of ['pi_of_somebody_else', 'cs_of_somebody_else', 'card:stripe:ch_of_somebody_else'])
     assert.equal((await bind({ paymentRef })).json.binding.assurance, 'asserted', paymentRef)
   const { paymentId } = await paid()

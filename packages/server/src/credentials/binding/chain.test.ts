@@ -8,7 +8,7 @@ import { encodeFunctionData, type Address, type Hex } from 'viem'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import { enrolMember, registerConfirmedAgent } from '../../../test/fixtures/people/member.ts'
 
-/** Stands where a node should be; each test sets what it answers. */
+/** A fake RPC node; each test sets its responses. */
 const behaviour: { answer: () => { status: number; body: string } | undefined } = { answer: () => undefined }
 const faulty = createServer((request, response) => {
   request.resume().on('end', () => {
@@ -39,7 +39,7 @@ const bind = (body: object, memberId = ada.memberId) =>
   harness.call('POST', '/api/agents/bind-transaction', { key: live.apiKey, body: { memberId, ...body } })
 const bindingOf = (jwt: string) => decodeJwt(jwt)['binding'] as Record<string, unknown>
 
-/** What a test does with the chain; skipped where anvil cannot run. */
+/** A test that uses the chain; skipped when anvil cannot run. */
 const testOnChain = (name: string, run: (on: NonNullable<typeof chain>) => Promise<void>): void => {
   void test(name, { skip: chain ? false : 'anvil is not built for this system' }, async () => {
     if (chain) await run(chain)
@@ -86,7 +86,7 @@ testOnChain(
   },
 )
 
-testOnChain('one payment binds one human under every name that it has', async (on) => {
+testOnChain('one payment binds one human under every reference to it', async (on) => {
   const hash = await pay(merchant, 1_000_000n)
   await mine(confirmations)
   const receipt = (await on.rpc('eth_getTransactionReceipt', [hash])) as { logs: { logIndex: Hex }[] }
@@ -148,7 +148,7 @@ contract Imitation {
   function transfer(address to, uint256 value) external returns (bool) { emit Transfer(msg.sender, to, value); return true; }
 }`)
 
-testOnChain('another token, nothing at all, or no money in it: wrong token', async (on) => {
+testOnChain('another token, no transfer, or a zero amount: wrong token', async (on) => {
   assert.ok(Imitation)
   const { address } = await on.deploy(Imitation.bytecode)
   const fake = await pay(merchant, 5_000_000n, address)
@@ -195,7 +195,7 @@ testOnChain('two transfers in one transaction: the log must be named, or the pay
   assert.deepEqual(await refusal({ paymentRef: `${refOf(hash)}/log:999999` }), notSettled('wrong_log'))
   const first = await bind({ paymentRef: `${refOf(hash)}/log:${logs[0]}` })
   assert.equal(bindingOf(first.json.pohf_jwt)['payee'], merchant)
-  // The other transfer is another payment: of somebody else, if need be.
+  // The other transfer is another payment, which may bind another human.
   const second = await bind(
     { paymentRef: refOf(hash), payee: other.toUpperCase().replace('0X', '0x') },
     ben.memberId,
@@ -212,7 +212,7 @@ testOnChain('a payee that was not paid is refused', async () => {
   assert.equal((await bind({ paymentRef: refOf(hash), payee: merchant })).json.binding?.assurance, 'verified')
 })
 
-testOnChain('a test key and test:true ask no chain', async () => {
+testOnChain('a test key and test:true call no chain', async () => {
   const paymentRef = refOf(`0x${'8'.repeat(64)}`)
   assert.equal((await bind({ paymentRef, test: true })).json.binding.assurance, 'test')
   const sandbox = await harness.register('test')

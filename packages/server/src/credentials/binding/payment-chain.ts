@@ -10,11 +10,11 @@ type TransferQuery = {
   readonly hash: string
   readonly log?: number
   readonly payee?: string | undefined
-  /** The money that counts on this chain. */
+  /** The tokens accepted on this chain. */
   readonly tokens: readonly Token[]
 }
 
-/** For all questions together. */
+/** For the whole batch of RPC calls. */
 const timeoutMs = 3_000
 const answerBytesMax = 2_097_152
 /** keccak-256 of Transfer(address,address,uint256). */
@@ -39,7 +39,7 @@ type Receipt = z.infer<typeof receiptSchema>
 const reply = z.looseObject({ id: z.int(), result: z.unknown().optional(), error: z.unknown().optional() })
 const replies = z.array(reply).length(4)
 
-/** One POST with four questions: which chain this is, the receipt, whether the transaction waits, the newest block. */
+/** One JSON-RPC batch of four calls: chain id, receipt, transaction (to tell pending from unknown), newest block. */
 const queryNode = async (url: string, hash: string) => {
   const calls = [
     { method: 'eth_chainId', params: [] },
@@ -82,7 +82,7 @@ type Transfer = {
   readonly token: Token
 }
 
-/** Transfers of money that counts, in their order. */
+/** Transfers of accepted tokens, in log order. */
 const transfersOf = (receipt: Receipt, tokens: readonly Token[]): Transfer[] =>
   receipt.logs.flatMap((log) => {
     const token = tokens.find(({ address }) => address === log.address.toLowerCase())
@@ -93,7 +93,7 @@ const transfersOf = (receipt: Receipt, tokens: readonly Token[]): Transfer[] =>
     return [{ log: Number(log.logIndex), payee, amount: BigInt(log.data), token }]
   })
 
-/** The one transfer that is meant; refuses where there is none, or where it cannot be told which. */
+/** Selects the one transfer that the query names; refuses when there is none or more than one. */
 const selectTransfer = (receipt: Receipt, question: TransferQuery): Transfer => {
   const all = transfersOf(receipt, question.tokens)
   if (all.length === 0)
@@ -117,7 +117,7 @@ const selectTransfer = (receipt: Receipt, question: TransferQuery): Transfer => 
   return first
 }
 
-/** An amount in the token's own units as a decimal number, with nothing rounded. */
+/** Formats an amount of the token's smallest unit as an exact decimal number. */
 export const formatAmount = (amount: bigint, decimals: number): string => {
   const digits = amount.toString().padStart(decimals + 1, '0')
   const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
@@ -125,7 +125,7 @@ export const formatAmount = (amount: bigint, decimals: number): string => {
   return fraction === '' ? whole : `${whole}.${fraction}`
 }
 
-/** Looks a transfer up on its chain. What is not clear is refused as unreachable: nothing is verified on a guess. */
+/** Looks up a transfer on its chain. An unclear answer is refused as unreachable, never taken as verified. */
 export const lookUpTransfer = async (
   ctx: Pick<Ctx, 'log' | 'config'>,
   url: string,
@@ -133,7 +133,7 @@ export const lookUpTransfer = async (
 ): Promise<PaymentSettlement> => {
   const { chainId, hash } = question
   const found = await queryNode(url, hash).catch((error: unknown) => {
-    // The address may hold the key of a node provider, so only the kind of fault is logged.
+    // The URL may contain a provider's API key, so only the error name is logged.
     ctx.log.warn(
       { chainId, fault: error instanceof Error ? error.name : 'unknown' },
       'EVM RPC node not reachable',
@@ -151,7 +151,7 @@ export const lookUpTransfer = async (
       : notSettled('unknown', 'the chain has no such transaction')
   if (BigInt(receipt.status) !== 1n) throw notSettled('reverted', 'the transaction failed')
   const needed = ctx.config.BINDING_CONFIRMATIONS
-  // A node that lags behind another of its pool may name an older block than the receipt's.
+  // A lagging node of the provider's pool may report an older head block than the receipt's.
   const confirmations = head - BigInt(receipt.blockNumber) + 1n
   if (confirmations < BigInt(needed))
     throw notSettled(

@@ -4,7 +4,10 @@ import { formatAmount, lookUpTransfer } from './payment-chain.ts'
 import type { PaymentRef } from './payment-ref.ts'
 import { notSettled, type PaymentSettlement } from './payment-settled.ts'
 
-/** How a payment stands at the card provider; `foreign` where its account has none of this name, or there is none. */
+/**
+ * The status of a payment at the card provider; `foreign` when its account has no such payment, or no provider is
+ * configured.
+ */
 type CardPaymentStatus =
   | 'foreign'
   | { readonly settled: true; readonly paymentId: string; readonly usdCents: bigint | undefined }
@@ -13,12 +16,12 @@ export type FindCardPayment = (id: string) => Promise<CardPaymentStatus>
 
 type LookupDeps = { readonly ctx: Ctx; readonly findCardPayment: FindCardPayment }
 
-/** The node that is asked about a chain: the one set for it, else the one that purchases are settled on. */
+/** The RPC node of a chain: the one configured for it, else the one that settles purchases. */
 const rpcUrlOf = ({ config }: Ctx, chainId: number): string | undefined =>
   config.EVM_RPC_URLS.get(chainId) ??
   (networkOf(config).chainId === chainId ? config.X402_CHAIN_RPC : undefined)
 
-/** A reference to one kind of dollar is not proven by a transfer of another. */
+/** A reference to one stablecoin is not proven by a transfer of another. */
 const tokensOf = ({ config }: Ctx, { rail }: PaymentRef, chainId: number) =>
   (config.BINDING_TOKENS.get(chainId) ?? []).filter(
     ({ symbol }) => (rail !== 'usdc' && rail !== 'ousd') || symbol === rail,
@@ -34,7 +37,7 @@ const lookUpCard = async (find: FindCardPayment, id: string): Promise<PaymentSet
     : { identity, amount: formatAmount(found.usdCents, 2), currency: 'USD' }
 }
 
-/** Looks a payment up where this deployment can; undefined where it cannot. May call the network. */
+/** Looks up a payment where this deployment can; undefined where it cannot. May call the network. */
 export const lookUpPayment = async (
   { ctx, findCardPayment }: LookupDeps,
   payment: PaymentRef,

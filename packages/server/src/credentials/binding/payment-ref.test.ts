@@ -56,7 +56,7 @@ const good: readonly (readonly [text: string, rail: string, target: object, ref?
   ],
   ['Card:Stripe:pi_AbCd', 'card', { kind: 'card', id: 'pi_AbCd' }, 'card:stripe:pi_AbCd'],
 ]
-test('every form of the grammar is read, and one payment has one reference', () => {
+test('every form of the grammar is parsed, and one payment has one reference', () => {
   for (const [text, rail, target, ref = text] of good)
     assert.deepEqual(parsePaymentRef(text), { ref, rail, target }, text)
 })
@@ -87,12 +87,12 @@ const bad = [
   'constructor:a:b',
   '__proto__:x',
 ]
-test('any other text is taken as it is, on no known rail, and never looked up', () => {
+test('any other text is kept verbatim, on rail other, and never looked up', () => {
   for (const text of bad)
     assert.deepEqual(parsePaymentRef(text), { ref: text, rail: 'other', target: { kind: 'none' } }, text)
 })
 
-test('no text throws, reading twice changes nothing, and a known rail is in front', () => {
+test('no text throws, parsing is idempotent, and a known rail is the prefix', () => {
   const near = fc
     .tuple(fc.constantFrom(...good.map(([text]) => text), ...bad), fc.nat(), fc.string({ maxLength: 3 }))
     .map(([text, at, put]) => {
@@ -116,7 +116,7 @@ const write = (one: { chainId: number; digits: string; log: number | undefined }
   const text = `usdc:eip155:${one.chainId}/tx:0x${one.digits}${one.log === undefined ? '' : `/log:${one.log}`}`
   return upper ? text.toUpperCase() : text
 }
-test('two writings of one transaction are one reference, two transactions never', () => {
+test('two spellings of one transaction give one reference, two transactions never do', () => {
   const digits = fc.string({
     unit: fc.constantFrom(...'0123456789abcdef'.split('')),
     minLength: 64,
@@ -134,7 +134,7 @@ test('two writings of one transaction are one reference, two transactions never'
   )
 })
 
-test('amounts are written whole, with nothing rounded', () => {
+test('amounts are formatted exactly, without rounding', () => {
   assert.equal(formatAmount(1n, 6), '0.000001')
   assert.equal(formatAmount(2_500_000n, 6), '2.5')
   assert.equal(formatAmount(7n, 0), '7')

@@ -2,14 +2,14 @@ import type { CredentialClaims } from '@pohf/protocol'
 
 type Rail = NonNullable<CredentialClaims['binding']>['rail']
 
-/** Where a payment can be looked up; `none` where nobody here can. */
+/** Where a payment can be looked up; `none` when no lookup exists. */
 type PaymentTarget =
   | { readonly kind: 'transfer'; readonly chainId: number; readonly hash: string; readonly log?: number }
   | { readonly kind: 'card'; readonly id: string }
   | { readonly kind: 'own'; readonly id: string }
   | { readonly kind: 'none' }
 export type PaymentRef = {
-  /** One payment has one way to be written. */
+  /** The canonical form: one payment has one reference. */
   readonly ref: string
   readonly rail: Rail
   readonly target: PaymentTarget
@@ -18,7 +18,7 @@ type ParsedRest = { readonly rest: string; readonly target: PaymentTarget } | un
 type RefParser = (rest: string) => ParsedRest
 
 const none = { kind: 'none' } as const
-/** A chain id is at most what a number holds exactly. */
+/** At most 15 digits: a chain id must be a safe integer. */
 const transferPattern = /^eip155:([1-9][0-9]{0,14})\/tx:(0x[0-9a-f]{64})(?:\/log:(0|[1-9][0-9]{0,8}))?$/i
 const cardPattern = /^(?:pi|cs|ch|py)_[A-Za-z0-9_]{4,200}$/
 const bareCardPattern = /^(?:pi|cs)_[A-Za-z0-9_]{4,200}$/
@@ -43,7 +43,7 @@ const parseOwnId =
   (form: RegExp): RefParser =>
   (rest) =>
     form.test(rest) ? { rest, target: { kind: 'own', id: rest } } : undefined
-/** The part of a purchase id after the dot proves who bought: it is never written into a credential. */
+/** The part of a purchase id after the dot is the buyer's secret; it is never written into a credential. */
 export const publicPurchaseId = (id: string): string =>
   id.startsWith('pur_') ? (id.split('.')[0] ?? id) : id
 const parsePurchase: RefParser = (rest) =>
@@ -56,7 +56,7 @@ const parseVerbatim =
   (form: RegExp): RefParser =>
   (rest) =>
     form.test(rest) ? { rest, target: none } : undefined
-/** One word and a colon, then what the reader takes. */
+/** Parses a prefix and a colon, then the rest with the given parser. */
 const withPrefix =
   (word: string, reader: RefParser): RefParser =>
   (rest) => {
@@ -95,7 +95,7 @@ const parsersByRail: ReadonlyMap<string, RefParser> = new Map([
   ['agentpay', parseVerbatim(/^(?:visa|mastercard|amex|discover):[!-~]{4,128}$/)],
 ] satisfies [Exclude<Rail, 'other'>, RefParser][])
 
-/** Reads any text. What has no known form is rail `other`: taken as it is, and never looked up. */
+/** Parses any text. An unknown form has rail `other`, is kept verbatim and never looked up. */
 export const parsePaymentRef = (text: string): PaymentRef => {
   if (bareCardPattern.test(text))
     return { ref: `card:stripe:${text}`, rail: 'card', target: { kind: 'card', id: text } }

@@ -1,15 +1,15 @@
 import { Refusal } from '../../platform/http/errors.ts'
 
-/** What a look-up says of a payment that is settled. */
+/** A settled payment, as found by a lookup. */
 export type PaymentSettlement = {
-  /** The payment itself, however it was referred to: two references to it bind one human. */
+  /** Canonical identity of the payment: two references to the same payment bind one human. */
   readonly identity: string
   readonly amount?: string
   readonly currency?: string
   readonly payee?: string
 }
 
-/** We looked, and it is not settled. `code` is one word for programs, `why` ends the sentence for people. */
+/** The lookup found an unsettled payment. `code` is for programs, `why` completes the sentence for people. */
 export const notSettled = (code: string, why: string): Refusal =>
   new Refusal('payment_not_settled', {
     message: `The payment is not settled: ${why}.`,

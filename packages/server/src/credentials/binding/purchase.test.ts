@@ -6,7 +6,7 @@ import { startPurchaseHarness } from '../../../test/fixtures/payments/purchases.
 const shop = await startPurchaseHarness()
 
 test(
-  'a purchase of an agent is its payment, and the secret part of its id is written nowhere',
+  'a purchase of an agent is a payment, and the secret part of its id is stored nowhere',
   { skip: shop ? false : 'anvil is not built for this system' },
   async () => {
     if (!shop) return

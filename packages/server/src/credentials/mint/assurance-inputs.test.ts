@@ -13,7 +13,7 @@ const origin = new URL(harness.ctx.config.BASE_URL).origin
 const post = (path: string, body: unknown) => harness.call('POST', path, { key: live.apiKey, body })
 const claimsOf = (jwt: string) => JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString())
 
-/** A passkey that nobody vouches for, shown for this subject. */
+/** Attests this subject with a passkey without a certificate. */
 const attest = async (subjectRef: string): Promise<void> => {
   const { nonce, challengeB64url } = (await post('/api/agents/attest/challenge', {})).json
   const credential = createPasskey(makePasskey(), { challenge: challengeB64url, origin }, { fmt: 'none' })
@@ -25,14 +25,14 @@ const attest = async (subjectRef: string): Promise<void> => {
   })
   assert.deepEqual(json, { attested: true, assurance: 'software' })
 }
-/** What no test machine has: a device whose maker vouches for it. */
+/** Inserts a hardware attestation, which no test machine can produce. */
 const makeHardware = (subjectRef: string, mode: Mode = 'live') =>
   harness.owner.query(
     "insert into device_attestations values ($1, $2, $3, 'webauthn', 'hardware', pohf_now(), pohf_now() + interval '1 day')",
     [live.agentId, mode, subjectRef],
   )
 
-test('a device that proved itself for a session is in its credential; only hardware raises the assurance', async () => {
+test('an attested device of a session is in its credential; only hardware raises the assurance', async () => {
   const levels: Record<string, unknown> = {}
   for (const level of ['none', 'software', 'hardware']) {
     const { sessionId } = await playSession(harness, { site: live.agentId })
@@ -60,7 +60,7 @@ const submit = (memberId: string) =>
     photoHash: `p-${memberId}`,
   })
 
-test('live presence counts where an enrolled member or a device of hardware vouches, and a passkey of software does not', async () => {
+test('live presence counts with an enrolled member or a hardware device, and not with a software passkey', async () => {
   await attest('somebody')
   const soft = (await submit('somebody')).json
   assert.deepEqual([soft.verified, soft.assurance], [false, 'low'])
@@ -98,7 +98,7 @@ test('personhood is high with hardware and three good checks, and not before', a
   assert.equal(later.json.assurance, 'high')
 })
 
-test('a task whose page names a member is no act of that member', async () => {
+test('a task whose page names a member does not count for that member', async () => {
   const { memberId } = await enrolMember(harness, live)
   const { sessionId } = await playSession(harness, { site: live.agentId, kind: 'task' })
   await harness.owner.query('update sessions set member_ref = $1 where session_id = $2', [

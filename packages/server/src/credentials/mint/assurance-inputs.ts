@@ -19,7 +19,7 @@ const noHistory = { good: 0, bad: 0 }
 export type EnrolledMember = Extract<Member, { status: 'enrolled' }>
 type Subject = { readonly agent: Agent; readonly memberId: string; readonly member: EnrolledMember }
 
-/** What stands behind a member: in the sandbox a played check, else passkey, device and the last attention check. */
+/** Assurance inputs of a member: a simulated check in the sandbox, else passkey, device and last attention check. */
 export const memberAssuranceInputs = async (
   tx: Tx,
   { agent, memberId, member }: Subject,
@@ -61,7 +61,10 @@ export const memberAssuranceInputs = async (
   }
 }
 
-/** A page says whose task it was, and pages say anything; elsewhere the agent or the person did. */
+/**
+ * The member of a task session is claimed by the page, which proves nothing; elsewhere the agent or the person
+ * named it.
+ */
 const memberOf = (session: Session): string | undefined =>
   session.memberRef === null || session.kind === 'task' ? undefined : session.memberRef
 
@@ -93,7 +96,7 @@ const assuranceInputsOf = async (
   }
 }
 
-/** What stands behind sessions besides themselves: devices, in one look for all, and members, for the few that have one. */
+/** Assurance inputs of sessions: their devices in one query, and the members of the few sessions that have one. */
 export const sessionAssuranceInputs = async (
   tx: Tx,
   agentSessions: readonly AgentSession[],

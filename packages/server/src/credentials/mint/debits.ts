@@ -12,7 +12,7 @@ type Drift = {
   readonly detail: string
 }
 
-/** What app.ts hands down from the ledger. */
+/** The ledger queries, injected by the wiring. */
 export type SpendLedger = {
   readonly listPosted: (tx: Tx, kind: string, span: Span) => Promise<readonly Key[]>
   readonly listUnposted: (tx: Tx, kind: string, keys: readonly Key[]) => Promise<readonly Key[]>
@@ -29,7 +29,7 @@ const driftOf = (key: Key, detail: string): Drift => ({
   detail,
 })
 
-/** Compares credentials that cost something with the entries that paid for them: each has the other. */
+/** Reconciles charged credentials with the ledger entries that paid for them, in both directions. */
 export const debitReconciliation = (spends: SpendLedger) => ({
   name,
   find: async (tx: Tx, span: Span): Promise<Drift[]> => {

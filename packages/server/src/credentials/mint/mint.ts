@@ -15,14 +15,14 @@ import {
   type MintedCredential,
 } from '../store.ts'
 
-/** `quality`: how attentive whoever did the work was, where that was measured. */
+/** `quality`: the measured attention of the human who did the work, where there is a measurement. */
 type WorkRef = { readonly humanRef: string | null; readonly paid: boolean; readonly quality?: number }
 export type CredentialsDeps = {
   readonly ctx: Ctx
   readonly signer: Signer
   readonly statusIndexes: StatusIndexes
   readonly credits: Pick<Credits, 'hasAllowance' | 'readAllowanceSnapshots' | 'countSpendable'>
-  /** Work sits above this module, so app.ts hands its look-up down. */
+  /** Injected by the wiring, because the work module imports this one. */
   readonly findWorkRef: (
     tx: Tx,
     ref: { readonly agentId: string; readonly mode: Mode; readonly ref: string },
@@ -32,7 +32,7 @@ export type CredentialsDeps = {
 export const insufficientCredits = (ctx: Pick<Ctx, 'config'>): Refusal =>
   new Refusal('insufficient_credits', { buy: `${ctx.config.BASE_URL}/buy` })
 
-/** Refuses a caller who cannot pay, before it learns anything about sessions or members. */
+/** Refuses a caller who cannot pay before it learns anything about sessions or members. */
 export const requireAllowance = async (tx: Tx, deps: CredentialsDeps, agent: Agent): Promise<void> => {
   if (await deps.credits.hasAllowance(tx, agent)) return
   throw insufficientCredits(deps.ctx)
@@ -42,7 +42,7 @@ export const requireAllowance = async (tx: Tx, deps: CredentialsDeps, agent: Age
 export type Draft<T> = {
   readonly key: ActKey
   readonly claims: Omit<CredentialClaims, 'status'>
-  /** What the caller is told beside the token. */
+  /** The response body without the token. */
   readonly answer: T
   readonly salt: Buffer | null
   readonly sessionId: string | null
@@ -51,10 +51,10 @@ export type Draft<T> = {
   readonly replaces: string | undefined
 }
 
-/** What the caller gets: the token and what is said beside it. */
+/** The response body with the token. */
 export type WithToken<T> = T & { readonly pohf_jwt: string; readonly statusUri?: string }
 
-/** The answer to a repeat: the same bytes, nothing spent. */
+/** The response to a repeated call: the same bytes, nothing spent. */
 export const replayAnswer = <T>(stored: MintedCredential): ApiResponse<WithToken<T>> => {
   if (stored.state === 'revoked') throw new Refusal('credential_revoked')
   return new ApiResponse(
@@ -63,7 +63,7 @@ export const replayAnswer = <T>(stored: MintedCredential): ApiResponse<WithToken
   )
 }
 
-/** A signed credential that nobody has been given yet: the row to be written, and the answer if it is. */
+/** A signed credential that is not stored yet: the row to write, and the response once it is written. */
 export type SignedCredential<T> = { readonly row: MintRow; readonly answer: ApiResponse<WithToken<T>> }
 
 const signedCredentialOf = <T extends object>(
@@ -86,8 +86,8 @@ const signedCredentialOf = <T extends object>(
       jwt,
       answer,
       salt: draft.salt,
-      statusIndex: statusIndex,
-      // Only the session's own credential seals it; a binding names it and leaves it as it is.
+      statusIndex,
+      // Only the session's own credential seals it; a binding refers to it and leaves it unchanged.
       seals: key.act === 'session' ? draft.sessionId : null,
       event: {
         credentialId: claims.jti,
@@ -109,25 +109,25 @@ export const signDrafts = async <T extends object>(
   deps: Pick<CredentialsDeps, 'ctx' | 'signer' | 'statusIndexes'>,
   drafts: readonly Draft<T>[],
 ): Promise<SignedCredential<T>[]> => {
-  const indexedDrafts: { draft: Draft<T>; place: StatusIndex }[] = []
+  const indexedDrafts: { draft: Draft<T>; statusIndex: StatusIndex }[] = []
   for (const draft of drafts)
-    indexedDrafts.push({ draft, place: await deps.statusIndexes.next(draft.key.mode) })
+    indexedDrafts.push({ draft, statusIndex: await deps.statusIndexes.next(draft.key.mode) })
   const jwts = await deps.signer.sign(
-    indexedDrafts.map(({ draft, place: statusIndex }) =>
+    indexedDrafts.map(({ draft, statusIndex }) =>
       validateClaims({
         ...draft.claims,
         status: { status_list: { idx: statusIndex.idx, uri: statusIndex.uri } },
       }),
     ),
   )
-  return indexedDrafts.map(({ draft, place: statusIndex }, index) => {
+  return indexedDrafts.map(({ draft, statusIndex }, index) => {
     const jwt = jwts[index]
     if (jwt === undefined) throw new Error('signer returned fewer signatures than drafts')
     return signedCredentialOf(deps.ctx, draft, statusIndex, jwt)
   })
 }
 
-/** Why the database did not grant a mint; `lost` is no refusal, for the act has its credential. */
+/** Maps a refused mint to its error; `lost` is not an error, because the act has its credential. */
 export const refusalOf = (ctx: Ctx, outcome: Exclude<MintOutcome, 'granted' | 'lost'>): Refusal => {
   if (outcome === 'short') return insufficientCredits(ctx)
   if (outcome === 'owes') return new Refusal('account_in_debt')
@@ -138,8 +138,8 @@ export const refusalOf = (ctx: Ctx, outcome: Exclude<MintOutcome, 'granted' | 'l
 }
 
 /**
- * Signs, then writes and charges in one transaction, with what else belongs to it. What is not written never leaves.
- * The one row goes the same way as the rows of a batch.
+ * Signs, then writes and charges in one transaction together with `within`. A credential that was not written is
+ * never returned. A single row takes the same path as the rows of a batch.
  */
 export const mint = async <T extends object>(
   deps: CredentialsDeps,

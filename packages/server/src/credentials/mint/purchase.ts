@@ -7,7 +7,7 @@ import { commonClaims, pairwiseSubject } from '../rules.ts'
 import { sessionAssuranceInputs } from './assurance-inputs.ts'
 import { insertMintedCredentials, type ActKey } from '../store.ts'
 
-/** A unit of work that was paid for: who bought it, with what, and in which session a person did it. */
+/** A purchased unit of work: its buyer, its payment, and the session in which a person did it. */
 type PurchasedWork = {
   readonly agentId: `agt_${string}`
   readonly mode: Mode
@@ -16,36 +16,36 @@ type PurchasedWork = {
   readonly payer: string
   readonly transaction: string
   readonly answer: unknown
-  /** Where the work was done: the session of the agent that had it made. Null for a rehearsal, which nobody did. */
+  /** The session of the agent that ordered the work. Null for a rehearsal, which has no session. */
   readonly session: { readonly agentId: `agt_${string}`; readonly sessionId: string } | null
 }
 
-/** The work that was paid for cannot be shown any more, so no credential can say that somebody did it. */
+/** The session behind purchased work is missing or unverified, so no credential can be minted for it. */
 export class WorkEvidenceMissing extends Error {}
 
 type CompletedWork = { readonly session: Session; readonly assurance: CredentialClaims['assurance'] }
 
-/** The session and what stands behind it. Both belong to whoever had the work made. */
+/** The session and its assurance. Both belong to the agent that ordered the work. */
 const findCompletedWork = async (
   tx: Tx,
-  { mode, session: location }: PurchasedWork,
+  { mode, session: source }: PurchasedWork,
 ): Promise<CompletedWork | undefined> => {
-  if (location === null) return undefined
-  const { agentId, sessionId } = location
+  if (source === null) return undefined
+  const { agentId, sessionId } = source
   const session = await findSession(tx, { agentId, mode, sessionId })
   if (!session || session.verified !== true)
     throw new WorkEvidenceMissing('session of the purchased work not found or not verified')
   const agent = { agentId, mode, keyId: '', scopes: [], ratePerMinute: null }
-  const [standing] = await sessionAssuranceInputs(tx, [{ agent, session }])
-  return { session, assurance: standing?.assurance ?? 'low' }
+  const [inputs] = await sessionAssuranceInputs(tx, [{ agent, session }])
+  return { session, assurance: inputs?.assurance ?? 'low' }
 }
 
-const measurementClaims = (done: CompletedWork | undefined) => {
-  if (!done) {
+const measurementClaims = (completed: CompletedWork | undefined) => {
+  if (!completed) {
     const { quality, scoring } = simulatedAttention()
     return { quality, scoring }
   }
-  const { quality, scoring, components, telemetry } = done.session
+  const { quality, scoring, components, telemetry } = completed.session
   return {
     quality: quality ?? 0,
     ...(scoring === null ? {} : { scoring }),
@@ -54,28 +54,28 @@ const measurementClaims = (done: CompletedWork | undefined) => {
   }
 }
 
-/** The answer and the payment by salted hashes, beside what the session itself left. */
+/** Salted hashes of the answer and the payment, besides the session's own evidence. */
 const evidenceOf = (
   salt: Buffer,
-  sale: PurchasedWork,
-  done: CompletedWork | undefined,
+  work: PurchasedWork,
+  completed: CompletedWork | undefined,
 ): CredentialClaims['evidence'] => {
-  const { purchaseId, transaction, payer, answer } = sale
+  const { purchaseId, transaction, payer, answer } = work
   const payment = {
     ...evidenceItem(salt, 'answer', { purchaseId, transaction, payer }),
     type: 'payment' as const,
   }
-  if (!done) return [evidenceItem(salt, 'simulated', { purchaseId, answer }), payment]
+  if (!completed) return [evidenceItem(salt, 'simulated', { purchaseId, answer }), payment]
   return [
-    ...done.session.evidence.map((item) => ({ ...item })),
+    ...completed.session.evidence.map((item) => ({ ...item })),
     evidenceItem(salt, 'answer', { answer }),
     payment,
   ].slice(-16)
 }
 
-const draftPurchaseCredential = async (tx: Tx, deps: MintDeps, sale: PurchasedWork) => {
-  const { agentId, mode, purchaseId, workflowId, payer, transaction } = sale
-  const done = await findCompletedWork(tx, sale)
+const draftPurchaseCredential = async (tx: Tx, deps: MintDeps, work: PurchasedWork) => {
+  const { agentId, mode, purchaseId, workflowId, payer, transaction } = work
+  const completed = await findCompletedWork(tx, work)
   const frame = commonClaims({
     baseUrl: deps.ctx.config.BASE_URL,
     mode,
@@ -84,19 +84,21 @@ const draftPurchaseCredential = async (tx: Tx, deps: MintDeps, sale: PurchasedWo
   })
   const credentialId = deps.ctx.ids.make('crd_')
   const salt = Buffer.from(deps.ctx.ids.token(), 'base64url')
-  const person = done
-    ? (done.session.memberRef ?? done.session.jkt ?? done.session.sessionId)
+  const person = completed
+    ? (completed.session.memberRef ?? completed.session.jkt ?? completed.session.sessionId)
     : `simulated ${purchaseId}`
-  const facts = measurementClaims(done)
+  const facts = measurementClaims(completed)
   const claims: Omit<CredentialClaims, 'status'> = {
     ...frame,
     jti: credentialId,
     sub: pairwiseSubject(deps.ctx.secrets.derive('pairwise'), agentId, person),
     agent: agentId,
-    event_at: done ? Math.floor((done.session.endedAt ?? done.session.at).getTime() / 1_000) : frame.iat,
-    assurance: done?.assurance ?? 'low',
+    event_at: completed
+      ? Math.floor((completed.session.endedAt ?? completed.session.at).getTime() / 1_000)
+      : frame.iat,
+    assurance: completed?.assurance ?? 'low',
     ...facts,
-    evidence: evidenceOf(salt, sale, done),
+    evidence: evidenceOf(salt, work, completed),
     purchase: { id: purchaseId, workflow: workflowId, payer, transaction },
   }
   return {
@@ -111,7 +113,7 @@ const draftPurchaseCredential = async (tx: Tx, deps: MintDeps, sale: PurchasedWo
       ...('telemetry' in facts ? { telemetry: facts.telemetry } : {}),
     },
     salt,
-    simulated: done === undefined,
+    simulated: completed === undefined,
   }
 }
 
@@ -119,20 +121,21 @@ type MintDeps = Pick<CredentialsDeps, 'ctx' | 'signer' | 'statusIndexes'>
 type PurchaseAnswer = Awaited<ReturnType<typeof draftPurchaseCredential>>['answer']
 export type PurchaseCredential = WithToken<PurchaseAnswer>
 
-/** A signed credential that is nobody's yet. It names the transaction that pays for it. */
+/** A signed credential that is not stored yet. It names the transaction that pays for it. */
 export type SignedPurchaseCredential = SignedCredential<PurchaseAnswer>
 
 export type PurchaseMint = {
-  /** Fails where a credential could not be signed now: then nothing is charged. */
+  /** Fails when the signer is unavailable, so that nothing is charged. */
   readonly ready: () => Promise<void>
   /**
-   * Signs the credential of a purchase and writes nothing. Nobody has it until `write` has written it, so it may be
-   * signed before the payment is proven, and is forgotten if it never is. Throws WorkGone where nothing can be shown.
+   * Signs the credential of a purchase and writes nothing. Nobody receives it before `write`, so it may be signed
+   * before the payment is proven and is dropped if the payment fails. Throws WorkEvidenceMissing when the session
+   * is missing.
    */
-  readonly sign: (sale: PurchasedWork) => Promise<SignedPurchaseCredential>
+  readonly sign: (work: PurchasedWork) => Promise<SignedPurchaseCredential>
   /**
-   * Writes a signed credential, once, in one transaction with what else makes its purchase delivered. It costs no credit:
-   * it was paid for on the chain. False where another did it meanwhile.
+   * Writes a signed credential, once, in one transaction with the rest of the delivery. It costs no credit: it was
+   * paid on the chain. False when another process wrote it first.
    */
   readonly write: (
     signed: SignedPurchaseCredential,
@@ -140,7 +143,7 @@ export type PurchaseMint = {
   ) => Promise<boolean>
 }
 
-/** A signer that was well a second ago is taken to be well: what it cannot sign then is delivered later. */
+/** Within this time a passed self-test is reused; a credential that then cannot be signed is delivered later. */
 const selfTestCacheMs = 1_000
 
 const makeCachedSelfTest = ({ ctx, signer }: MintDeps): (() => Promise<void>) => {
@@ -155,16 +158,16 @@ const makeCachedSelfTest = ({ ctx, signer }: MintDeps): (() => Promise<void>) =>
 
 export const makePurchaseMint = (deps: MintDeps): PurchaseMint => ({
   ready: makeCachedSelfTest(deps),
-  sign: async (sale) => {
-    const { agentId, mode, purchaseId } = sale
+  sign: async (work) => {
+    const { agentId, mode, purchaseId } = work
     const key: ActKey = { agentId, mode, act: 'purchase', reference: purchaseId }
-    const draft = await inTransaction(deps.ctx, 'system', (tx) => draftPurchaseCredential(tx, deps, sale))
+    const draft = await inTransaction(deps.ctx, 'system', (tx) => draftPurchaseCredential(tx, deps, work))
     const full = { key, ...draft, replaces: undefined, sessionId: null, charged: false }
     const [signed] = await signDrafts(deps, [full])
     if (!signed) throw new Error('signer returned no credential')
     return signed
   },
-  // As the system: the unit is the house's, and the purchase may be another agent's.
+  // As the system: the unit belongs to the platform agent, and the purchase may belong to another agent.
   write: (signed, within) =>
     inTransaction(deps.ctx, 'system', async (tx) => {
       const [outcome = 'lost'] = await insertMintedCredentials(tx, [signed.row])

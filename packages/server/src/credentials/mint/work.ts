@@ -7,13 +7,13 @@ import { sessionAssuranceInputs } from './assurance-inputs.ts'
 import { findMintedCredential, insertMintedCredentials, type ActKey } from '../store.ts'
 import { draftSessionCredential } from '../verify.ts'
 
-/** A unit of work that somebody did: the recorded session of the buyer, and who stands behind it. */
+/** A completed unit of work: the buyer's recorded session and the member who did it. */
 type CompletedWork = {
   readonly agentId: string
   readonly mode: Mode
-  /** Verified, and named after the person as this buyer sees them. */
+  /** Verified, with the buyer's pairwise name of the person as member reference. */
   readonly session: Session
-  /** The membership by which the person works; it may be at another agent. */
+  /** The membership of the worker; it may be at another agent. */
   readonly member: { readonly agentId: string; readonly mode: Mode; readonly memberId: string }
 }
 export type WorkMint = <R>(
@@ -22,24 +22,19 @@ export type WorkMint = <R>(
 ) => Promise<R>
 
 /**
- * Mints the credential of a unit of work for its buyer, who pays by the unit and spends no credit, with all else that
- * is then true. The act is the session's: a buyer who verifies it gets this credential again, and one who did so
- * before has it already.
+ * Mints the credential of a unit of work for its buyer, who pays per unit and spends no credit, in one transaction
+ * with `within`. The act is the session's: a buyer who verifies the session gets this credential again.
  */
 export const makeWorkMint =
   (deps: CredentialsDeps): WorkMint =>
   async ({ agentId, mode, session, member }, within) => {
     const key: ActKey = { agentId, mode, act: 'session', reference: session.sessionId }
-    const {
-      standing: assuranceInputs,
-      at,
-      stored,
-    } = await inTransaction(deps.ctx, 'system', async (tx) => {
+    const { assuranceInputs, at, stored } = await inTransaction(deps.ctx, 'system', async (tx) => {
       const [found] = await sessionAssuranceInputs(tx, [
         { agent: member, session: { ...session, memberRef: member.memberId } },
       ])
       if (!found) throw new Error('assurance inputs of the session not found')
-      return { standing: found, at: await readNow(tx), stored: await findMintedCredential(tx, key) }
+      return { assuranceInputs: found, at: await readNow(tx), stored: await findMintedCredential(tx, key) }
     })
     const [signed] = stored
       ? []
@@ -49,7 +44,7 @@ export const makeWorkMint =
             ...draftSessionCredential(deps, {
               agent: { agentId, mode },
               session,
-              assuranceInputs: assuranceInputs,
+              assuranceInputs,
               at,
             }),
             sessionId: session.sessionId,

@@ -64,7 +64,7 @@ const makeRegistry = async (chain: Chain) => {
   const registry = await deployRegistry(chain)
   const [key] = await keysForChain()
   assert.ok(key && key.state === 'active')
-  // What operators are told to send is sent as it stands.
+  // The call given to operators is sent unchanged.
   await chain.send({ to: registry.address, data: key.addKey })
   return { registry, key }
 }
@@ -82,7 +82,7 @@ for (const [index, { name }] of forks.entries()) {
       },
     )
 
-  onChain('from a person to isVerifiedHuman, by anyone, with nothing but the answer', async (here) => {
+  onChain('anyone can take the response of a call to isVerifiedHuman on a chain', async (here) => {
     const { registry } = await makeRegistry(here)
     const wallet = newWallet()
     const { onchain } = await mint(live.apiKey, person.memberId, wallet)
@@ -93,7 +93,7 @@ for (const [index, { name }] of forks.entries()) {
     assert.equal(await registry.isVerifiedHuman(newWallet().address), false)
   })
 
-  onChain('a second wallet of the same human takes the place of the first', async (here) => {
+  onChain('a second wallet of the same human replaces the first', async (here) => {
     const { registry } = await makeRegistry(here)
     const human = await enrolMember(harness, live)
     const [first, second] = [newWallet(), newWallet()]
@@ -129,7 +129,7 @@ for (const [index, { name }] of forks.entries()) {
   })
 
   onChain(
-    'a credential that an operator revokes names the call that puts its human out, and that call does',
+    'a credential that an operator revokes names the contract call that revokes its human, and that call works',
     async (here) => {
       const { registry } = await makeRegistry(here)
       const wallet = newWallet()
@@ -155,7 +155,7 @@ const testOnFirstChain = (title: string, body: (here: Chain) => Promise<void>): 
     await body(first)
   })
 
-test('two agents who ask for different wallets at the same moment: one of them gets a token', async () => {
+test('of two agents that request different wallets at the same moment, one gets a token', async () => {
   for (let round = 0; round < 10; round += 1) {
     const human = await enrolMember(harness, live)
     const again = await enrolMember(harness, other, { browser: human.browser })
@@ -168,7 +168,7 @@ test('two agents who ask for different wallets at the same moment: one of them g
   }
 })
 
-test('the token says the wallet, a code of the human and how long; any JWT library reads it, and it is no credential', async () => {
+test('the token holds the wallet, a nullifier and the validity; any JWT library reads it, and it is not a credential', async () => {
   const wallet = newWallet()
   const { onchain, pohf_jwt } = await mint(live.apiKey, person.memberId, wallet)
   const credential = JSON.parse(Buffer.from(pohf_jwt.split('.')[1] ?? '', 'base64url').toString())
@@ -203,12 +203,12 @@ test('the token says the wallet, a code of the human and how long; any JWT libra
   assert.equal((await verifyCredential(pohf_jwt, policy)).ok, true)
 })
 
-test('a token that no stored credential explains, or that was changed in the table, is found by the check of keys', async () => {
+test('a token without a stored credential, or changed in the table, is found by the key check', async () => {
   const check = async () => (await harness.operate('GET', '/operator/keys/check', { key: operator })).json
   const { onchain, credentialId } = await mint(live.apiKey, person.memberId, newWallet())
   const before = await check()
   assert.equal(before.ok, true, JSON.stringify(before))
-  // Whoever takes over the api can ask the signer for a human of their own.
+  // An attacker who controls the api can ask the signer for a token.
   const claims = JSON.parse(textOf(onchain))
   const signer = connectSigner(harness.ctx.config.SIGNER_SOCKET)
   await signer.signTyped('pohf-onchain+jwt', { ...claims, nul: `0x${'ee'.repeat(32)}` })
@@ -229,7 +229,7 @@ test('a token that no stored credential explains, or that was changed in the tab
   assert.equal((await check()).ok, true)
 })
 
-test('the signer journals the token before it exists, as it does everything', async () => {
+test('the signer journals the token before it signs it', async () => {
   const { onchain } = await mint(live.apiKey, person.memberId, newWallet())
   const kid = Buffer.from(onchain.keyId.slice(2), 'hex').toString('base64url')
   const lines = readJournal(join(harness.ctx.config.KEYS_DIR, 'journal')).filter((line) => line.kid === kid)
@@ -237,7 +237,7 @@ test('the signer journals the token before it exists, as it does everything', as
   assert.match(lines.at(-1)?.id ?? '', /^pohf-onchain\+jwt:/)
 })
 
-test('without a wallet there is no token; a repeat of a call gets the same one; a signer that is away costs nothing', async () => {
+test('without a wallet there is no token; a repeated call gets the same one; an unavailable signer costs nothing', async () => {
   const someone = await enrolMember(harness, live)
   const plain = await mintWith(live.apiKey, { memberId: someone.memberId })
   assert.equal(plain.onchain, undefined)
@@ -260,7 +260,7 @@ test('without a wallet there is no token; a repeat of a call gets the same one; 
   assert.equal(used.json.error, 'nonce_used')
 })
 
-testOnFirstChain('the wallet of a contract carries its chain, and binds there alone', async (here) => {
+testOnFirstChain('a contract wallet’s token names its chain and is valid there alone', async (here) => {
   const { registry } = await makeRegistry(here)
   const holder = newWallet()
   const code = compile(`pragma solidity ^0.8.0; contract Owned {
@@ -311,9 +311,9 @@ testOnFirstChain('the example of docs/onchain.md runs as it stands', async (here
   assert.match(out, /^0x[0-9a-fA-F]{40} true$/m)
 })
 
-// Last: it takes the key of the deployment and a quarter of a year away.
+// Last: it revokes the deployment's key and moves time by a quarter of a year.
 testOnFirstChain(
-  'a record ends with its credential, is renewed by the next, and a revoked key takes it along',
+  'a registry record expires with its credential, is renewed by the next, and is revoked with its key',
   async (here) => {
     const { registry, key } = await makeRegistry(here)
     const wallet = newWallet()
@@ -358,8 +358,8 @@ testOnFirstChain(
   },
 )
 
-// The last one: it moves the service's time far ahead of the chains'.
-test('a human has one wallet on chains, whichever agents ask, and a code of its own at each', async () => {
+// Last: it moves the service's time far ahead of the chains'.
+test('a human has one on-chain wallet across all agents, and a different nullifier at each', async () => {
   const wallet = newWallet()
   const human = await enrolMember(harness, live)
   const again = await enrolMember(harness, other, { browser: human.browser })

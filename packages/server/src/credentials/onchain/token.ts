@@ -12,15 +12,15 @@ import { claimWallet, listIssuedCredentials } from '../store.ts'
 type OnchainTokenInput = {
   readonly claims: Pick<OnchainClaims, 'iss' | 'iat' | 'exp'>
   readonly wallet: ProvenWallet
-  /** The code of the human in a registry: another one at each agent, so that agents cannot compare. */
+  /** The nullifier of the human in a registry: different at each agent, so that agents cannot compare. */
   readonly nul: Buffer
 }
 
 const hexOf = (bytes: Buffer): Hex => `0x${bytes.toString('hex')}`
 
 /**
- * Signs what a registry contract takes, beside a personhood credential and with its lifetime. It goes to a public place,
- * so it says nothing but the wallet, the code of its human, and how long.
+ * Signs the token for a registry contract, with the lifetime of its personhood credential. It becomes public, so it
+ * holds only the wallet, the nullifier and the validity.
  */
 const signOnchainToken = async (signer: Signer, mode: Mode, { claims, wallet, nul }: OnchainTokenInput) => {
   const { iss, iat, exp } = claims
@@ -46,8 +46,8 @@ const signOnchainToken = async (signer: Signer, mode: Mode, { claims, wallet, nu
 }
 
 /**
- * The token for chains beside a credential, or why there is none: a human has one wallet on chains at a time, whichever
- * agents asked. `human` is the same at every agent and never leaves.
+ * The on-chain token of a credential, or why there is none: a human has one on-chain wallet at a time, across all
+ * agents. `human` is the same at every agent and is never returned.
  */
 export const issueOnchainToken = async (
   { ctx, signer }: Pick<CredentialsDeps, 'ctx' | 'signer'>,
@@ -62,7 +62,7 @@ export const issueOnchainToken = async (
     holder: agentId,
     until: new Date(claims.exp * 1_000),
   }
-  // No registry takes a test token, so there is nothing to keep single.
+  // No registry accepts a test token, so uniqueness does not matter.
   const granted = mode === 'test' || (await inTransaction(ctx, 'system', (tx) => claimWallet(tx, claim)))
   return granted
     ? { onchain: await signOnchainToken(signer, mode, input) }
@@ -75,8 +75,8 @@ const onchainToken = z.looseObject({ payload: z.string(), r: hex32, s: hex32, ke
 const storedAnswer = z.looseObject({ onchain: onchainToken })
 
 /**
- * What the owner of a registry sends to put the human of a credential out there too; undefined where the credential
- * came without a token for chains, or with one that no registry takes.
+ * The contract call by which the owner of a registry revokes the human there too; undefined when the credential has
+ * no on-chain token, or one that no registry accepts.
  */
 export const registryRevocation = (answer: unknown): { nullifier: Hex; revoke: Hex } | undefined => {
   const { data } = storedAnswer.safeParse(answer)
@@ -94,7 +94,7 @@ const jwtOf = ({ payload, r, s, keyId }: z.infer<typeof onchainToken>): string =
   return `${header}.${payload}.${Buffer.concat([bytesOf(r), bytesOf(s)]).toString('base64url')}`
 }
 
-/** Everything of a time that was signed for somebody: credentials, and the tokens for chains beside them. */
+/** Everything signed in a period: credentials and their on-chain tokens. */
 export const listSigned = async (
   tx: Tx,
   span: { readonly from: Date; readonly to: Date },

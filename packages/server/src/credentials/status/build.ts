@@ -13,8 +13,8 @@ import { findSnapshot, updateListBuilt, updateListsClaimed } from './store.ts'
 const compress = promisify(deflate)
 
 /**
- * Builds, signs and publishes a list. A change that comes while it is under way leaves the list dirty, because
- * what is published bears the count of changes that it was read with; the slower of two builders gives way.
+ * Builds, signs and publishes a list. A change during the build leaves the list dirty, because the published
+ * version is the one that was read; of two concurrent builders the one with the older version writes nothing.
  */
 export const buildList = async (ctx: Ctx, signer: Signer, listId: string): Promise<boolean> => {
   const list = await inTransaction(ctx, 'system', (tx) => findSnapshot(tx, listId))
@@ -40,8 +40,8 @@ export const buildList = async (ctx: Ctx, signer: Signer, listId: string): Promi
 }
 
 /**
- * A change is published at most gap + look = 25 s later; with the minute that verifiers keep a list, it is seen
- * everywhere within 90 s. The gap keeps a stream of changes from building without pause.
+ * A change is published at most gap + check interval = 25 s later; with the 60 s for which verifiers cache a list,
+ * it is visible everywhere within 90 s. The gap bounds the build rate under a stream of changes.
  */
 const checkIntervalMs = 10_000
 const buildPolicy = { gapSeconds: 15, refreshSeconds: 12 * 3_600, leaseSeconds: 30, limit: 8 }

@@ -8,7 +8,7 @@ import { listUri, statusValues, type CredentialState } from './rules.ts'
 import { updateEntry } from './store.ts'
 import { findCredentialLocked, findCredentialState, insertCredentialState } from '../store.ts'
 
-/** What an operator act needs. */
+/** Dependencies of the operator actions. */
 export type OperatorActionDeps = { readonly ctx: Ctx; readonly audit: Audit }
 export type StateChange = { readonly credentialId: string; readonly reason: string }
 
@@ -19,8 +19,8 @@ const transitions = {
 } as const
 
 /**
- * One step of a credential's life: state, place in the list, event and audit line in one transaction. Asking for
- * the state that it has is a repeat and changes nothing; from revoked there is no way.
+ * Changes a credential's state, status list entry, event and audit line in one transaction. Requesting the current
+ * state changes nothing; revoked is final.
  */
 export const changeState = async (
   { ctx, audit }: OperatorActionDeps,

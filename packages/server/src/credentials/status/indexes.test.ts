@@ -13,11 +13,11 @@ const small = { entries: 64, blockSize: 8 }
 
 const blockOf = ({ listId, idx }: { listId: string; idx: number }) => `${listId} ${idx >> 3}`
 
-/** Another process, as far as the database can tell: its own pool, its own memory. */
+/** Simulates another process: its own pool, its own memory. */
 const makeProcess = (name: string) =>
   buildContext({ config: ctx.config, log: ctx.log, clock: ctx.clock, name })
 
-test('4 processes at once never hand out a place twice, and open the next list when one is full', async () => {
+test('4 concurrent processes never assign an index twice, and open the next list when one is full', async () => {
   const processes = ['one', 'two', 'three', 'four'].map(makeProcess)
   try {
     const indexes = processes.map((process) => makeStatusIndexes(process, signer, small))
@@ -38,7 +38,7 @@ test('4 processes at once never hand out a place twice, and open the next list w
   }
 })
 
-test('a process that is started again goes on with a block of its own', async () => {
+test('a restarted process continues with a new block', async () => {
   const first = makeStatusIndexes(ctx, signer, small)
   const before = await Promise.all(Array.from({ length: 3 }, () => first.next('test')))
   const second = makeStatusIndexes(ctx, signer, small)
@@ -54,7 +54,7 @@ test('live and test never share a list', async () => {
   assert.match((await indexes.next('test')).uri, /\/status\/[a-z0-9]{2}-test-\d+$/)
 })
 
-test('a list whose first signature failed is finished by the next call, and no place of it left before', async () => {
+test('a list whose first signature failed is finished by the next call, and none of its indexes was assigned before', async () => {
   await owner.query(
     "update status_blocks set taken_at = now() where list_id like '%-test-%' and taken_at is null",
   )
@@ -75,7 +75,7 @@ test('a list whose first signature failed is finished by the next call, and no p
   assert.equal((await harness.call('GET', `/status/${listId}`)).status, 200)
 })
 
-test('1,024 credentials cost one transaction for their places', async () => {
+test('1,024 credentials cost one transaction for their indexes', async () => {
   const indexes = makeStatusIndexes(ctx, signer, { entries: 4_096, blockSize: 1_024 })
   await owner.query(
     "update status_blocks set taken_at = now() where list_id like '%-live-%' and taken_at is null",
@@ -89,7 +89,7 @@ test('1,024 credentials cost one transaction for their places', async () => {
   assert.equal(ctx.db.statements() - before, 4)
 })
 
-test('a block is handed out whole and not in order', () => {
+test('all indexes of a block are assigned, in random order', () => {
   let state = 1
   const fraction = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647
   const order = shuffledRange(2_048, 1_024, fraction)
@@ -101,9 +101,9 @@ test('a block is handed out whole and not in order', () => {
   assert.notDeepEqual(order, sorted)
 })
 
-test('two bits a place, the lowest first', () => {
+test('two bits for each index, the lowest first', () => {
   const words = Buffer.alloc(12)
-  // Place 0 revoked, place 3 suspended, place 5 revoked.
+  // Index 0 revoked, index 3 suspended, index 5 revoked.
   for (const [n, [idx, value]] of (
     [
       [0, 1],

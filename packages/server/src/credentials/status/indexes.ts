@@ -8,13 +8,16 @@ import { findUnpublishedList, insertList, lockLists, updateBlockClaimed, type Bl
 
 export type StatusIndex = { readonly listId: string; readonly idx: number; readonly uri: string }
 export type StatusIndexes = {
-  /** A place that nobody else has or ever gets. */
+  /** An index that no other credential has or ever gets. */
   readonly next: (mode: Mode) => Promise<StatusIndex>
 }
 
 type OpenBlock = { readonly listId: string; readonly unused: number[] }
 
-/** One round opens a list, the next takes a block of it; more are needed only where others empty it meanwhile. */
+/**
+ * The first attempt opens a list, the second claims a block; more are needed only when other processes use it up
+ * meanwhile.
+ */
 const attemptsMax = 10
 
 const claimBlock = async (ctx: Ctx, signer: Signer, mode: Mode, shape: ListLayout): Promise<Block> => {
@@ -28,15 +31,15 @@ const claimBlock = async (ctx: Ctx, signer: Signer, mode: Mode, shape: ListLayou
       }
     })
     if (found.block) return found.block
-    // Published before its first place is handed out, so that the address in a credential always answers.
+    // Published before its first index is assigned, so that the URI in a credential always resolves.
     await buildList(ctx, signer, found.open)
   }
   throw new Error('no free status list block after the maximum number of attempts')
 }
 
 /**
- * Hands out places from a block that this process took for itself: one transaction for 1,024 credentials, at
- * most one block in memory for each mode, random within it. What a process leaves when it ends stays unused.
+ * Assigns indexes from a block claimed by this process: one transaction for 1,024 credentials, at most one block in
+ * memory for each mode, in random order. Indexes left over when the process ends stay unused.
  */
 export const makeStatusIndexes = (
   ctx: Ctx,
@@ -57,7 +60,7 @@ export const makeStatusIndexes = (
         const idx = hand?.unused.pop()
         if (hand && idx !== undefined)
           return { listId: hand.listId, idx, uri: listUri(ctx.config.BASE_URL, hand.listId) }
-        // Whoever comes while a block is fetched waits for that one.
+        // Concurrent calls share one pending claim.
         const under = filling.get(mode) ?? fill(mode).finally(() => filling.delete(mode))
         filling.set(mode, under)
         await under

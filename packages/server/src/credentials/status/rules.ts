@@ -1,12 +1,14 @@
 import type { Mode } from '@pohf/protocol'
 
-/** How a new list is laid out: so many places, handed to processes in blocks. */
+/** Layout of a new list: its number of indexes, assigned to processes in blocks. */
 export type ListLayout = { readonly entries: number; readonly blockSize: number }
-/** With 2 % revoked this is 25 kB compressed, in a third of a second; ten million places would take seconds. */
+/**
+ * With 2 % revoked this is 25 kB compressed and takes a third of a second; ten million indexes would take seconds.
+ */
 export const defaultListLayout: ListLayout = { entries: 2 ** 20, blockSize: 1_024 }
 
 export type CredentialState = 'issued' | 'suspended' | 'revoked'
-/** What a list says of each state. */
+/** The list value of each state. */
 export const statusValues: Readonly<Record<CredentialState, 0 | 1 | 2>> = {
   issued: 0,
   revoked: 1,
@@ -16,32 +18,35 @@ export const statusValues: Readonly<Record<CredentialState, 0 | 1 | 2>> = {
 export const listName = (cell: string, mode: Mode, number: number): string => `${cell}-${mode}-${number}`
 export const listUri = (baseUrl: string, listId: string): string => `${baseUrl}/status/${listId}`
 
-/** One number for a place and its value, as the database hands them over: idx * 4 + value, four bytes each. */
+/** Packs entries from the database, four bytes each: idx * 4 + value. */
 export const packStatuses = (entries: number, words: Buffer): Buffer => {
   const bits = Buffer.alloc(entries / 4)
   for (let offset = 0; offset < words.length; offset += 4) {
     const word = words.readUInt32BE(offset)
     const idx = word >>> 2
-    // Two bits each, the first place in the lowest bits of its byte.
+    // Two bits each, the first index in the lowest bits of its byte.
     const byte = idx >>> 2
     bits.writeUInt8(bits.readUInt8(byte) | ((word & 3) << ((idx & 3) * 2)), byte)
   }
   return bits
 }
 
-/** The numbers from `first` on, in random order. */
+/** `count` numbers from `first`, in random order. */
 export const shuffledRange = (first: number, count: number, fraction: () => number): number[] => {
   const numbers = Array.from({ length: count }, (_, n) => first + n)
   for (let end = count - 1; end > 0; end--) {
     const pick = Math.floor(fraction() * (end + 1))
-    const kept = numbers[end] ?? 0
+    const swapped = numbers[end] ?? 0
     numbers[end] = numbers[pick] ?? 0
-    numbers[pick] = kept
+    numbers[pick] = swapped
   }
   return numbers
 }
 
-/** A verifier keeps a list for a minute; the signature holds a day, so that half a day of silence breaks nothing. */
+/**
+ * Verifiers cache a list for a minute; the signature is valid for a day, so that half a day without builds breaks
+ * nothing.
+ */
 const ttlSeconds = 60
 const validitySeconds = 86_400
 
@@ -51,7 +56,7 @@ type ListTokenInput = {
   readonly at: Date
   readonly compressed: Buffer
 }
-/** What is signed: the claims of a status list token. */
+/** The claims of a status list token. */
 export const listPayload = ({ issuer, uri, at, compressed }: ListTokenInput) => {
   const iat = Math.floor(at.getTime() / 1_000)
   return {

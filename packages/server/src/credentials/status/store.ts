@@ -3,28 +3,28 @@ import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../../platform/db/db.ts'
 import { listName, type ListLayout } from './rules.ts'
 
-/** One process at a time opens lists and takes blocks of a mode; the lock lasts until the commit. */
+/** One process at a time opens lists and claims blocks of a mode; the lock is held until the commit. */
 export const lockLists = async (tx: Tx, mode: Mode): Promise<void> => {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`status_lists ${mode}`}, 0))`.execute(tx)
 }
 
 export type Block = { readonly listId: string; readonly first: number; readonly size: number }
 
-/** Takes a random free block of the first list that has one and is published; undefined where none has. */
+/** Claims a random free block of the first published list that has one; undefined when none has. */
 export const updateBlockClaimed = async (tx: Tx, mode: Mode): Promise<Block | undefined> => {
   const { rows } = await sql<{ list_id: string; block: number; block_size: number }>`
-    update status_blocks taken set taken_at = pohf_now()
+    update status_blocks claimed set taken_at = pohf_now()
     from (
       select b.list_id, b.block, l.block_size from status_lists l join status_blocks b on b.list_id = l.list_id
       where l.mode = ${mode} and l.jwt is not null and b.taken_at is null
       order by l.number, random() limit 1) free
-    where taken.list_id = free.list_id and taken.block = free.block
-    returning taken.list_id, taken.block, free.block_size`.execute(tx)
+    where claimed.list_id = free.list_id and claimed.block = free.block
+    returning claimed.list_id, claimed.block, free.block_size`.execute(tx)
   const row = rows[0]
   return row && { listId: row.list_id, first: row.block * row.block_size, size: row.block_size }
 }
 
-/** A list that was opened and not yet published. */
+/** A list that is not published yet. */
 export const findUnpublishedList = async (tx: Tx, mode: Mode): Promise<string | undefined> => {
   const row = await tx
     .selectFrom('status_lists')
@@ -37,7 +37,7 @@ export const findUnpublishedList = async (tx: Tx, mode: Mode): Promise<string | 
   return row?.list_id
 }
 
-/** Opens the next list of a mode with all its blocks free. */
+/** Inserts the next list of a mode with all its blocks free. */
 export const insertList = async (tx: Tx, cell: string, mode: Mode, shape: ListLayout): Promise<string> => {
   const last = await tx
     .selectFrom('status_lists')
@@ -69,8 +69,8 @@ export type Snapshot = {
 }
 
 /**
- * A list as it stands. One statement, so that the count of changes and the changes agree; each is one number of
- * four bytes, because a million rows would cost seconds to read.
+ * A consistent snapshot. One statement, so that version and entries agree; entries are packed to four bytes each,
+ * because a million rows would take seconds to read.
  */
 export const findSnapshot = async (tx: Tx, listId: string): Promise<Snapshot | undefined> => {
   const { rows } = await sql<Snapshot>`
@@ -89,7 +89,7 @@ export type BuiltList = {
   readonly jwt: string
 }
 
-/** Publishes what was built, unless something newer stands; says whether it did. */
+/** Publishes a built list unless a newer version is published; returns whether it did. */
 export const updateListBuilt = async (tx: Tx, built: BuiltList): Promise<boolean> => {
   const result = await tx
     .updateTable('status_lists')
@@ -108,7 +108,7 @@ export const updateListBuilt = async (tx: Tx, built: BuiltList): Promise<boolean
 }
 
 type BuildCriteria = {
-  /** The keys that verifiers can find: a list under any other is worth nothing. */
+  /** The published signing keys: a list signed by any other key cannot be verified. */
   readonly kids: readonly string[]
   readonly gapSeconds: number
   readonly refreshSeconds: number
@@ -116,7 +116,7 @@ type BuildCriteria = {
   readonly limit: number
 }
 
-/** Claims lists that must be built: changed, old, under a key that is gone, or never built. */
+/** Claims lists that must be built: changed, old, signed by a removed key, or never built. */
 export const updateListsClaimed = async (tx: Tx, due: BuildCriteria): Promise<string[]> => {
   const { rows } = await sql<{ list_id: string }>`
     update status_lists set lease_until = pohf_now() + make_interval(secs => ${due.leaseSeconds})
@@ -145,7 +145,7 @@ export const findPublishedList = async (tx: Tx, listId: string): Promise<Publish
 
 export type StatusEntry = { readonly listId: string; readonly idx: number; readonly value: 0 | 1 | 2 }
 
-/** Sets a place of a list and marks the list as changed. */
+/** Sets an entry and marks the list as changed. */
 export const updateEntry = async (tx: Tx, entry: StatusEntry): Promise<void> => {
   if (entry.value === 0)
     await tx

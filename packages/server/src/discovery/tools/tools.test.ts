@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import * as agents from '../../agents/index.ts'
 import type { Agent } from '../../platform/http/call.ts'
-import { makeRateLimits } from '../../platform/http/admission.ts'
+import { makeRateLimits } from '../../platform/http/rate-limits.ts'
 import { makeDispatcher } from '../../platform/http/dispatch.ts'
 import * as signing from '../../signing/index.ts'
 import { makeSurface, type McpCall } from '../messages.ts'
@@ -21,7 +21,7 @@ const dispatcher = makeDispatcher({
   ctx,
   endpoints,
   routes: [...agents.routes(ctx, authenticator), ...signing.routes(signer)],
-  admission: makeRateLimits(ctx),
+  rateLimits: makeRateLimits(ctx),
 })
 
 /** A tool over a keyed operation, so that the rules for keys show here. */

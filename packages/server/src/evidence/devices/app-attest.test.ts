@@ -97,7 +97,7 @@ const mutations: readonly (readonly [string, string, () => ReturnType<typeof ver
 for (const [name, reason, run] of mutations)
   test(`refused: ${name}`, async () => assert.deepEqual(await run(), { attested: false, reason }))
 
-test('any byte changed, any end cut off: refused, never thrown', async () => {
+test('any changed byte or truncation is refused, never thrown', async () => {
   const whole = await makeAppAttestation(device, good)
   for (let round = 0; round < 400; round += 1) {
     const bytes = Buffer.from(whole)
@@ -118,7 +118,7 @@ test('any byte changed, any end cut off: refused, never thrown', async () => {
   }
 })
 
-test('the vendor’s own attestations of 2024 hold under the shipped root at their time, and not at another', async () => {
+test('the vendor’s own attestations of 2024 are valid under the built-in root at their time, and at no other', async () => {
   const folder = createRequire(import.meta.url)
     .resolve('node-app-attest/package.json')
     .replace(/package\.json$/, '')
@@ -165,7 +165,7 @@ const signed = async (options: Partial<Parameters<typeof makeAppAssertion>[1]>, 
 const verifyAssertion = (assertion: Buffer, data = clientData, key = known) =>
   verifyEvidence(() => verifyAppAssertion({ assertion, clientData: data, challenge }, key, trust))
 
-test('a fresh signature of a store build is strong; its counter moves on', async () => {
+test('a new signature of a store build is strong; its counter increases', async () => {
   const plain = await verifyAssertion(await signed({}))
   assert.ok(plain.attested)
   assert.equal(plain.assurance, 'hardware')
@@ -175,7 +175,7 @@ test('a fresh signature of a store build is strong; its counter moves on', async
   assert.equal(strong.assurance, 'hardware_strong')
 })
 
-test('signatures that do not hold are refused, each for its reason', async () => {
+test('invalid signatures are refused, each with its reason', async () => {
   const cases: readonly (readonly [string, Awaited<ReturnType<typeof verifyAssertion>>])[] = [
     ['counter_replayed', await verifyAssertion(await signed({ counter: 0 }))],
     [

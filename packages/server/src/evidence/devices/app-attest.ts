@@ -19,10 +19,10 @@ import { extensionOf, unwrap } from './der.ts'
 
 export type AppleTrust = {
   readonly roots: readonly X509Certificate[]
-  /** Team and bundle of the apps that may vouch: `TEAMID1234.com.example.app`. */
+  /** Team and bundle ids of the accepted apps: `TEAMID1234.com.example.app`. */
   readonly appIds: readonly string[]
   readonly at: Date
-  /** Builds handed out for testing may vouch too. */
+  /** Also accepts TestFlight builds. */
   readonly allowTestFlight: boolean
 }
 
@@ -48,7 +48,7 @@ const requireMap = (value: unknown): ReadonlyMap<unknown, unknown> => {
   return value as ReadonlyMap<unknown, unknown>
 }
 
-/** The leaf, once leaf, intermediate and one of the roots hang together at this time. */
+/** The leaf, after leaf and intermediate have been verified against one of the roots at this time. */
 const trustedLeaf = (chain: unknown, { roots, at }: AppleTrust): X509Certificate => {
   assertEvidence(Array.isArray(chain) && chain.length === 2, 'certificate_chain')
   const certificates = (chain as unknown[]).map((der) => new X509Certificate(requireBytes(der)))
@@ -83,7 +83,7 @@ const readAuthenticatorData = (bytes: Buffer): AuthenticatorData => {
 const extensionFlag = 0x80
 const attestedFlag = 0x40
 
-/** App Store builds say 4, TestFlight 2; systems before this extension say nothing and are taken as they are. */
+/** App Store builds say 4, TestFlight 2; older systems do not send the extension and are accepted. */
 const validationCategoryOf = (extensions: unknown): number | undefined => {
   if (extensions === undefined) return undefined
   const value = requireMap(extensions).get('apple_validation_category_01')
@@ -102,10 +102,10 @@ const requireCategory = (category: number | undefined, trust: AppleTrust): void 
     'app_not_from_store',
   )
 
-/** What follows the credential id: the COSE key, then extensions where the flag says so. */
+/** Reads the extensions after the credential id and the COSE key, when the flag announces them. */
 const readExtensions = (bytes: Buffer, hasExtensions: boolean): unknown => {
   if (!hasExtensions) return undefined
-  // Both are CBOR items in a row; as a list of two they decode in one go.
+  // Two CBOR items in sequence; prefixed as an array of two they decode together.
   const list = decodeCBOR(new Uint8Array(Buffer.concat([Buffer.from([0x82]), bytes])))
   return (list as unknown[])[1]
 }
@@ -116,14 +116,14 @@ type AppAttestation = {
   readonly clientDataHash: Buffer
 }
 
-/** A new key of an app on an Apple device, vouched for by Apple's certificates. */
+/** Verifies a new app key on an Apple device, certified by Apple. */
 export const verifyAppAttestation = (evidence: AppAttestation, trust: AppleTrust): AttestationResult => {
   const object = requireMap(decodeCBOR(new Uint8Array(evidence.attestationObject)))
   assertEvidence(object.get('fmt') === 'apple-appattest', 'format_unknown')
   const leaf = trustedLeaf(requireMap(object.get('attStmt')).get('x5c'), trust)
   const authData = requireBytes(object.get('authData'))
   const carried = extensionOf(leaf.raw, nonceExtension)
-  // The extension wraps its bytes four times: octets, sequence, tag 1, octets. The first is already gone.
+  // The extension nests its bytes four times: octets, sequence, tag 1, octets. The first level is already removed.
   assertEvidence(
     carried !== undefined && same(unwrap(carried, 3), sha256(authData, evidence.clientDataHash)),
     'challenge_mismatch',
@@ -154,7 +154,7 @@ export const verifyAppAttestation = (evidence: AppAttestation, trust: AppleTrust
 
 type AppAssertion = { readonly assertion: Buffer; readonly clientData: Buffer; readonly challenge: string }
 
-/** The client data names the challenge, as JSON; anything else in it is the app's own. */
+/** The client data contains the challenge, as JSON; its other fields belong to the app. */
 const hasChallenge = (clientData: Buffer, challenge: string): boolean => {
   const parsed: unknown = JSON.parse(clientData.toString('utf8'))
   return (
@@ -164,7 +164,7 @@ const hasChallenge = (clientData: Buffer, challenge: string): boolean => {
   )
 }
 
-/** A fresh signature by a key that was attested before. Its counter must have moved on. */
+/** Verifies a new signature by an attested key. Its counter must have increased. */
 export const verifyAppAssertion = (
   evidence: AppAssertion,
   known: DeviceKey,

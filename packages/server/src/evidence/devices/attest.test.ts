@@ -22,7 +22,7 @@ import {
 } from '../../../test/fixtures/people/authenticator.ts'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 
-// One maker signs the metadata, the models' certificates and the app keys.
+// One authority signs the metadata, the models' certificates and the app keys.
 const root = await makeAuthority('Root')
 const intermediate = await makeAuthority('Intermediate', root)
 const stranger = await makeAuthority('Root')
@@ -129,7 +129,7 @@ const packed = (batch: keyof typeof batches): AttestationFormat => ({ fmt: 'pack
 const attestedAssurance = async (...parameters: Parameters<typeof attestPasskey>) =>
   (await attestPasskey(...parameters))['assurance']
 
-test('a passkey is worth what trusted metadata says of its model, and software where it says nothing', async () => {
+test('a passkey’s assurance follows the trusted metadata of its model, and is software without it', async () => {
   assert.equal(await attestedAssurance(models.two, packed('two')), 'hardware_strong')
   assert.equal(await attestedAssurance(models.two, packed('two'), 1), 'hardware', 'without user verification')
   assert.equal(await attestedAssurance(models.one, packed('one')), 'hardware')
@@ -149,7 +149,7 @@ test('a passkey is worth what trusted metadata says of its model, and software w
   )
 })
 
-test('a passkey that does not fit is refused', async () => {
+test('a passkey with a wrong challenge, origin or RP id is refused', async () => {
   const nonce = await challenge()
   const passkey = makePasskey()
   const options = { challenge: nonce, origin }
@@ -167,7 +167,7 @@ test('a passkey that does not fit is refused', async () => {
   }
 })
 
-test('a known passkey signs again; a copied counter is refused', async () => {
+test('a known passkey signs again; a cloned counter is refused', async () => {
   const passkey = makePasskey()
   const first = await challenge()
   const credential = createPasskey(
@@ -225,12 +225,12 @@ test('an app key is attested, signs again, and belongs to one subject', async ()
   }
   assert.deepEqual((await signed(1)).json, { attested: true, assurance: 'hardware_strong' })
   assert.equal((await signed(1)).json.reason, 'counter_replayed')
-  // Twenty signatures under one counter at once: the database lets one move it on.
+  // Twenty concurrent signatures with one counter: the database lets one advance it.
   const race = await Promise.all(Array.from({ length: 20 }, () => signed(7)))
   assert.equal(race.filter(({ json }) => json.attested === true).length, 1)
 })
 
-test('a nonce counts once among a hundred at once, and evidence or not it is used', async () => {
+test('a nonce counts once among a hundred concurrent calls, and is consumed with or without evidence', async () => {
   const nonce = await challenge()
   const credential = createPasskey(makePasskey(), { challenge: nonce, origin }, { fmt: 'none' })
   const answers = await Promise.all(
@@ -243,13 +243,13 @@ test('a nonce counts once among a hundred at once, and evidence or not it is use
   assert.equal((await verify({ nonce: empty })).json.error, 'nonce_used')
 })
 
-test('the database’s time ends a nonce', async () => {
+test('a nonce expires by the database’s clock', async () => {
   const nonce = await challenge()
   await harness.advance(5 * 60_000 + 1_000)
   assert.equal((await verify({ nonce })).json.error, 'nonce_expired')
 })
 
-test('what an agent did not list does not vouch for its people', async () => {
+test('an app or origin that the agent did not list attests nothing', async () => {
   const other = await harness.register('live')
   const nonce = await challenge(other.apiKey)
   const credential = createPasskey(makePasskey(), { challenge: nonce, origin }, { fmt: 'none' })
@@ -257,7 +257,7 @@ test('what an agent did not list does not vouch for its people', async () => {
   assert.equal(answer.json.reason, 'passkey_refused')
 })
 
-test('malformed evidence of each method is an answer, never an error', async () => {
+test('malformed evidence of each method is refused, never a 500', async () => {
   for (const method of ['webauthn', 'play_integrity', 'app_attest'])
     for (const evidence of [
       null,
@@ -275,7 +275,7 @@ test('malformed evidence of each method is an answer, never an error', async () 
     }
 })
 
-test('roots of one’s own make nothing better than software until they are allowed to', async () => {
+test('custom roots give at most software until they are allowed', async () => {
   const capped = await startHarness(files)
   const agent = await capped.register('live')
   const body = { attestation: { webauthn: { origins: [origin], rpIds: ['app.example'] } } }

@@ -8,12 +8,12 @@ import { chainFault } from './certificates.ts'
 import type { PlayKeys } from './play-integrity.ts'
 import type { FindCertificationLevel } from './webauthn.ts'
 
-/** Whom we believe about devices, loaded once at the start. */
+/** Trust anchors for device attestation, loaded once at the start. */
 export type DeviceTrust = {
   readonly appleRoots: readonly X509Certificate[]
   readonly findCertificationLevel: FindCertificationLevel
   readonly playKeysOf: (packageName: string) => PlayKeys | undefined
-  /** Roots of the operator's own, not allowed to count in full: everything they vouch for is software. */
+  /** Custom roots that are not fully trusted: everything they certify counts as software. */
   readonly capped: boolean
 }
 
@@ -81,7 +81,7 @@ const loadLevels = async (file: string | undefined, roots: readonly X509Certific
       ? []
       : [{ aaguid, statement: metadataStatement, level: certificationLevelOf(statusReports) }],
   )
-  // The library keeps one list per process and holds chains against it. Unknown models pass there, as software.
+  // The library holds one metadata list per process. It accepts unknown models; they count as software.
   await MetadataService.initialize({
     mdsServers: [],
     statements: good.map(({ statement }) => statement as unknown as MetadataStatement),
@@ -108,7 +108,7 @@ const loadPlayKeys = (file: string | undefined): ReadonlyMap<string, PlayKeys> =
   )
 }
 
-/** Loads what the settings name; the shipped roots where they name none. A file that cannot be trusted ends the start. */
+/** Loads the files that the settings name, else the built-in roots. An invalid file stops the start. */
 export const loadDeviceTrust = async (config: Config, at: Date): Promise<DeviceTrust> => {
   const own =
     config.ATTEST_ROOTS_FILE === undefined

@@ -4,27 +4,27 @@ export type DeviceAssurance = (typeof deviceAssurances)[number]
 /** The assurance of a device that was attested. */
 export type AttestedAssurance = Exclude<DeviceAssurance, 'none'>
 
-/** A key that a device proved, to be known again by: its own id, its public key and how often it signed. */
+/** A device key that was verified: its id, its public key and its signature counter. */
 export type DeviceKey = {
   readonly keyId: string
   readonly publicKey: Buffer
   readonly counter: number
-  /** What the first proof was worth; a later signature by the key is worth at most that, or one step more. */
+  /** The assurance of the attestation; a later signature by the key gets at most that, or one level more. */
   readonly assurance: AttestedAssurance
 }
 
-/** What evidence is worth. `reason` is a stable word for programs. */
+/** The result of verifying evidence. `reason` is a stable code. */
 export type AttestationResult =
   | {
       readonly attested: true
       readonly assurance: AttestedAssurance
       readonly key?: DeviceKey
-      /** Of a passkey: whether it may be copied to other devices. */
+      /** For a passkey: whether it may be synced to other devices. */
       readonly synced?: boolean
     }
   | { readonly attested: false; readonly reason: string }
 
-/** Evidence that does not hold, with the one reason; a verifier throws it, its caller answers with it. */
+/** Invalid evidence with its reason; a verifier throws it and its caller returns it. */
 export class EvidenceError extends Error {
   readonly reason: string
   constructor(reason: string) {
@@ -33,12 +33,12 @@ export class EvidenceError extends Error {
   }
 }
 
-/** Throws unless it holds. */
+/** Throws unless the condition is true. */
 export const assertEvidence = (holds: boolean, reason: string): void => {
   if (!holds) throw new EvidenceError(reason)
 }
 
-/** Runs a verifier. Whatever it throws is evidence that does not hold: foreign bytes never become a 500. */
+/** Runs a verifier. Anything it throws means invalid evidence: bytes from outside never become a 500. */
 export const verifyEvidence = async (
   verify: () => Promise<AttestationResult> | AttestationResult,
 ): Promise<AttestationResult> => {

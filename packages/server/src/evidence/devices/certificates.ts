@@ -6,7 +6,10 @@ const isIssuedBy = (certificate: X509Certificate, issuer: X509Certificate): bool
 const isValidAt = (certificate: X509Certificate, at: Date): boolean =>
   new Date(certificate.validFrom) <= at && at <= new Date(certificate.validTo)
 
-/** Why a chain, leaf first and without its root, leads to none of the roots at this time; undefined where it does. */
+/**
+ * Why a chain (leaf first, without its root) is not valid under any of the roots at this time; undefined when it
+ * is.
+ */
 export const chainFault = (
   chain: readonly X509Certificate[],
   roots: readonly X509Certificate[],

@@ -9,6 +9,6 @@ export const attestChallenge = async (ctx: Ctx, agent: Agent) =>
     const nonce = ctx.ids.token()
     const expiresAt = new Date((await readNow(tx)).getTime() + nonceMinutes * 60_000)
     await insertNonce(tx, { agentId: agent.agentId, purpose: 'attest', nonce, expiresAt })
-    // 32 random bytes, already base64url: the same text serves as nonce and as challenge.
+    // 32 random bytes in base64url: the same text is nonce and challenge.
     return { nonce, challengeB64url: nonce, expiresAt: expiresAt.toISOString() }
   })

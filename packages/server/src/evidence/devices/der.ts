@@ -1,11 +1,11 @@
-/** One element of DER: its tag and its content. */
+/** A DER element: its tag and its content. */
 type Element = { readonly tag: number; readonly content: Buffer; readonly end: number }
 
 const readElement = (bytes: Buffer, at: number): Element => {
   const tag = bytes.readUInt8(at)
   const first = bytes.readUInt8(at + 1)
   const lengthBytes = first < 0x80 ? 0 : first & 0x7f
-  // Indefinite lengths are not DER; four bytes are far more than any certificate has.
+  // Indefinite lengths are not DER; four length bytes exceed any certificate.
   if (first === 0x80 || lengthBytes > 4) throw new RangeError('not DER')
   const length = lengthBytes === 0 ? first : bytes.readUIntBE(at + 2, lengthBytes)
   const start = at + 2 + lengthBytes
@@ -25,7 +25,7 @@ const children = (content: Buffer): Element[] => {
   return found
 }
 
-/** A number in groups of seven bits, all but the last with the top bit set. */
+/** Base-128: groups of seven bits, all but the last with the top bit set. */
 const septets = (value: number): number[] => {
   const bytes = [value & 0x7f]
   for (let left = Math.floor(value / 128); left > 0; left = Math.floor(left / 128))
@@ -39,7 +39,7 @@ const oidBytes = (oid: string): Buffer => {
 }
 
 const extensionsTag = 0xa3
-/** The content of a certificate's extension; undefined where it has none of this id, or more than one. */
+/** The content of a certificate's extension; undefined when there is none with this id, or more than one. */
 export const extensionOf = (certificate: Buffer, oid: string): Buffer | undefined => {
   const [signed] = children(readElement(certificate, 0).content)
   const [list] = signed ? children(signed.content).filter(({ tag }) => tag === extensionsTag) : []
@@ -51,7 +51,7 @@ export const extensionOf = (certificate: Buffer, oid: string): Buffer | undefine
   return matching.length === 1 ? matching[0]?.at(-1)?.content : undefined
 }
 
-/** The content inside so many wrappings of one element each. */
+/** The content inside `levels` nested elements. */
 export const unwrap = (bytes: Buffer, levels: number): Buffer => {
   let content = bytes
   for (let level = 0; level < levels; level += 1) content = readElement(content, 0).content

@@ -63,7 +63,7 @@ const withDevice = (...labels: string[]): Token => ({ payload: { deviceIntegrity
 const withRequest = (change: object): Token => ({ payload: { requestDetails: { ...request, ...change } } })
 const withApp = (change: object): Token => ({ payload: { appIntegrity: { ...app, ...change } } })
 
-test('the label decides what a device is worth', async () => {
+test('the label decides the assurance of a device', async () => {
   assert.deepEqual(await verifyToken({}), { attested: true, assurance: 'hardware_strong' })
   const middle = await verifyToken(withDevice('MEETS_BASIC_INTEGRITY', 'MEETS_DEVICE_INTEGRITY'))
   assert.deepEqual(middle, { attested: true, assurance: 'hardware' })

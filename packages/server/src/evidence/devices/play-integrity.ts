@@ -11,7 +11,7 @@ export type PlayKeys = {
 }
 export type PlayTrust = {
   readonly keysOf: (packageName: string) => PlayKeys | undefined
-  /** The apps that may vouch, with the digests of their signing certificates, base64url. */
+  /** The accepted apps, with the digests of their signing certificates, base64url. */
   readonly packages: readonly { readonly name: string; readonly certificateDigests: readonly string[] }[]
   readonly at: Date
 }
@@ -41,7 +41,7 @@ const verdict = z.object({
 })
 
 const ageMsMax = 5 * 60_000
-/** A phone's clock may be a little ahead of ours. */
+/** Tolerance for a phone's clock ahead of ours. */
 const aheadMsMax = 60_000
 
 const decryptToken = async (token: string, keys: PlayKeys) => {
@@ -60,7 +60,7 @@ const assuranceByLabel: readonly (readonly [label: string, assurance: AttestedAs
   ['MEETS_BASIC_INTEGRITY', 'software'],
 ]
 
-/** An app on an Android device, vouched for by Google Play in a token that only the app's owner can open. */
+/** Verifies a Google Play integrity token of an Android app; only the app's owner can decrypt it. */
 export const verifyPlayIntegrity = async (
   evidence: Evidence,
   trust: PlayTrust,

@@ -12,14 +12,8 @@ import { EvidenceError, verifyEvidence, type AttestationResult, type DeviceKey }
 import type { DeviceTrust } from './attestation-trust.ts'
 import { verifyPlayIntegrity } from './play-integrity.ts'
 import { attestationDays } from '../rules.ts'
-import {
-  findDeviceKey,
-  findNonce,
-  insertDeviceKey,
-  updateDeviceAttestation,
-  updateDeviceCounter,
-  updateNonceUsed,
-} from '../store.ts'
+import { findDeviceKey, insertDeviceKey, updateDeviceAttestation, updateDeviceCounter } from './store.ts'
+import { findNonce, updateNonceUsed } from '../store.ts'
 import { verifyKnownPasskey, verifyNewPasskey } from './webauthn.ts'
 
 type AttestRequest = {
@@ -50,14 +44,14 @@ const playIntegrityEvidence = z.object({
   requestType: z.enum(['classic', 'standard']).default('classic'),
 })
 
-/** What the evidence is judged by: the agent's settings, whom we trust, when, and the challenge. */
+/** What evidence is verified against: the agent's settings, trust anchors, time and challenge. */
 type VerificationContext = {
   readonly settings: AttestationSettings
   readonly trust: DeviceTrust
   readonly at: Date
   readonly challenge: string
   readonly baseUrl: string
-  /** The key that the evidence names, where this subject proved it before. */
+  /** The key that the evidence names, when this subject registered it before. */
   readonly findKey: (keyId: string) => Promise<DeviceKey>
 }
 
@@ -113,7 +107,7 @@ const verifiers = {
   play_integrity: verifyPlayEvidence,
 } as const
 
-/** Uses the nonce up, whatever comes of it. */
+/** Consumes the nonce, whatever the result. */
 const consumeNonce = async (tx: Tx, agentId: string, nonce: string): Promise<void> => {
   const key = { agentId, purpose: 'attest', nonce } as const
   if (await updateNonceUsed(tx, key)) return
@@ -128,7 +122,9 @@ type DeviceOwner = {
   readonly subjectRef: string
 }
 
-/** Remembers the key; false where it is another subject's, or where another call moved its counter on. */
+/**
+ * Stores the key or its new counter; false when it belongs to another subject or another call advanced the counter.
+ */
 const saveDeviceKey = async (tx: Tx, owner: DeviceOwner, key: DeviceKey): Promise<boolean> => {
   if (await insertDeviceKey(tx, owner, key)) return true
   return updateDeviceCounter(tx, owner, key)
@@ -136,7 +132,7 @@ const saveDeviceKey = async (tx: Tx, owner: DeviceOwner, key: DeviceKey): Promis
 
 const notAttested = (reason: string) => ({ attested: false, assurance: 'none' as const, reason })
 
-/** Checks the evidence of a device, and remembers what it is worth for a while. */
+/** Verifies the evidence of a device and stores its assurance for a limited time. */
 export const attestVerify = async (deps: AttestDeps, agent: Agent, input: AttestRequest) => {
   const { ctx } = deps
   const { agentId, mode } = agent

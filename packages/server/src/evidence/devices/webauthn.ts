@@ -15,10 +15,10 @@ import {
 export type RelyingParty = {
   readonly origins: readonly string[]
   readonly rpIds: readonly string[]
-  /** Whether a finger, a face or a PIN must stand behind it, and not only a touch. */
+  /** Whether user verification (biometrics or PIN) is required, not only presence. */
   readonly requiresUserVerification: boolean
 }
-/** The certification of a model by its AAGUID; undefined where no trusted statement names it. */
+/** The certification level of a model by its AAGUID; undefined when no trusted statement names it. */
 export type FindCertificationLevel = (aaguid: string) => number | undefined
 
 type Info = {
@@ -28,8 +28,8 @@ type Info = {
   readonly attestationObject: Uint8Array<ArrayBuffer>
 }
 /**
- * Only a device-bound key of a model that the metadata names is more than software. The library holds a certificate
- * chain against the model's roots; a statement without one is the key speaking for itself, under any AAGUID it likes.
+ * Only a device-bound key of a model in the metadata counts as more than software. The library checks a certificate
+ * chain against the model's roots; a statement without a chain is self-attested, under any AAGUID.
  */
 const assuranceOf = (info: Info, levelOf: FindCertificationLevel): AttestedAssurance => {
   const chain: unknown = decodeAttestationObject(info.attestationObject).get('attStmt').get('x5c')
@@ -41,7 +41,7 @@ const assuranceOf = (info: Info, levelOf: FindCertificationLevel): AttestedAssur
 
 type PasskeyRegistration = { readonly credential: RegistrationResponseJSON; readonly challenge: string }
 
-/** A new passkey or security key. Its attestation counts only against trusted metadata. */
+/** Verifies a new passkey or security key. Its attestation counts only against trusted metadata. */
 export const verifyNewPasskey = async (
   { credential, challenge }: PasskeyRegistration,
   relying: RelyingParty,
@@ -68,7 +68,10 @@ export const verifyNewPasskey = async (
 
 type PasskeyAssertion = { readonly credential: AuthenticationResponseJSON; readonly challenge: string }
 
-/** A signature by a passkey that is known. A counter that stands still is a copied key, unless it never counted. */
+/**
+ * Verifies a signature by a known passkey. A counter that does not increase means a cloned key, unless the
+ * authenticator never counts.
+ */
 export const verifyKnownPasskey = async (
   { credential, challenge }: PasskeyAssertion,
   known: DeviceKey,

@@ -7,9 +7,10 @@ import { Refusal } from '../../platform/http/errors.ts'
 import { resolveMember } from '../../members/index.ts'
 import { insertScoredSession } from '../../sessions/index.ts'
 import { evidenceItem } from '../proof.ts'
-import { publishSessionScore } from '../scoring/publish-scored.ts'
+import { publishSessionScore, type ScoredSessionKey } from '../scoring/publish-scored.ts'
 import { assuranceOf, isHardware, isPlausibleMove, canonicalPhotoHash } from '../rules.ts'
-import { findDevice, findPresence, insertPhotoHash, insertPresence, updatePresence } from '../store.ts'
+import { findDevice } from '../devices/store.ts'
+import { findPresence, insertPhotoHash, insertPresence, updatePresence } from './store.ts'
 
 type Submission = {
   readonly memberId: string
@@ -19,86 +20,111 @@ type Submission = {
   readonly photoHash?: string | undefined
 }
 
-/** Compares the place with the member's last one. A leap is flagged, and never becomes the place to measure from. */
+/**
+ * Compares the location with the member's last one. An implausible move is flagged and not stored as the last
+ * location.
+ */
 const geoFlags = async (tx: Tx, agent: Agent, input: Submission): Promise<FlagName[]> => {
   if (input.lat === undefined || input.lng === undefined) return []
   const key = { agentId: agent.agentId, mode: agent.mode, memberRef: input.memberId }
-  const here = { lat: input.lat, lng: input.lng, at: await readNow(tx) }
-  if (await insertPresence(tx, key, here)) return []
+  const location = { lat: input.lat, lng: input.lng, at: await readNow(tx) }
+  if (await insertPresence(tx, key, location)) return []
   const last = await findPresence(tx, key)
-  if (last && !isPlausibleMove(last, here)) return ['geo_mismatch']
-  await updatePresence(tx, key, here)
+  if (last && !isPlausibleMove(last, location)) return ['geo_mismatch']
+  await updatePresence(tx, key, location)
   return []
 }
 
-/** Scores a claim of physical presence into a session. Live, it counts only if somebody vouches for the person. */
+/** Claims the photo, so that it counts once. */
+const claimPhoto = async (
+  tx: Tx,
+  { agentId, mode, sessionId }: ScoredSessionKey,
+  photoHash: string | undefined,
+): Promise<void> => {
+  if (photoHash === undefined) return
+  const hash = createHash('sha256').update(canonicalPhotoHash(photoHash)).digest()
+  if (!(await insertPhotoHash(tx, { agentId, mode, hash, sessionId }))) throw new Refusal('photo_hash_used')
+}
+
+/** What enrolment and attested devices prove about the member. */
+const findMemberProof = async (tx: Tx, agent: Agent, memberId: string) => {
+  const { agentId, mode } = agent
+  const member = await resolveMember(tx, agent, memberId)
+  const device = await findDevice(tx, { agentId, mode, subjects: [memberId] })
+  const enrolled = member?.status === 'enrolled' ? member : undefined
+  const realMember = enrolled?.simulated === false ? enrolled : undefined
+  const history = realMember?.history ?? { good: 0, bad: 0 }
+  return {
+    isEnrolled: enrolled !== undefined,
+    attested: isHardware(device?.assurance),
+    history,
+    assurance: assuranceOf({
+      member: realMember !== undefined,
+      device: device?.assurance,
+      history,
+      external: realMember?.uniqueness === 'external',
+    }),
+  }
+}
+
+const componentsOf = ({ isEnrolled, attested, history }: Awaited<ReturnType<typeof findMemberProof>>) => ({
+  focus: null,
+  probe: null,
+  input: null,
+  gaze: null,
+  device: attested ? deviceScores.attested : isEnrolled ? deviceScores.passkey : deviceScores.none,
+  history: historyScore(history.good, history.bad),
+})
+
+const hasLocation = ({ lat, lng }: Submission): boolean => lat !== undefined && lng !== undefined
+
+const evidenceItemsOf = (salt: Buffer, { mode, sessionId }: ScoredSessionKey, input: Submission) => [
+  evidenceItem(salt, input.source === 'receipt' ? 'receipt' : 'photo', {
+    source: input.source,
+    photoHash: input.photoHash,
+  }),
+  ...(hasLocation(input) ? [evidenceItem(salt, 'geo', { lat: input.lat, lng: input.lng })] : []),
+  ...(mode === 'test' ? [evidenceItem(salt, 'simulated', { session: sessionId })] : []),
+]
+
+/**
+ * Scores a claim of physical presence into a session. Live, it counts only for an enrolled member or an attested
+ * device.
+ */
 export const kineticSubmit = async (ctx: Ctx, agent: Agent, input: Submission) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
-    const sessionId = ctx.ids.make('ses_')
-    if (input.photoHash !== undefined) {
-      const hash = createHash('sha256').update(canonicalPhotoHash(input.photoHash)).digest()
-      if (!(await insertPhotoHash(tx, { agentId: agent.agentId, mode: agent.mode, hash, sessionId })))
-        throw new Refusal('photo_hash_used')
-    }
-    const member = await resolveMember(tx, agent, input.memberId)
-    const attestedDevice = await findDevice(tx, {
-      agentId: agent.agentId,
-      mode: agent.mode,
-      subjects: [input.memberId],
-    })
-    const enrolled = member?.status === 'enrolled' ? member : undefined
-    const real = enrolled?.simulated === false ? enrolled : undefined
-    const attested = isHardware(attestedDevice?.assurance)
-    const vouched = enrolled !== undefined || attested
-    const history = real?.history ?? { good: 0, bad: 0 }
-    const assurance = assuranceOf({
-      member: real !== undefined,
-      device: attestedDevice?.assurance,
-      history,
-      external: real?.uniqueness === 'external',
-    })
+    const { memberId, source, photoHash } = input
+    const key = { agentId: agent.agentId, mode: agent.mode, sessionId: ctx.ids.make('ses_') }
+    await claimPhoto(tx, key, photoHash)
+    const proof = await findMemberProof(tx, agent, memberId)
+    const { isEnrolled, attested, assurance } = proof
     const flags = await geoFlags(tx, agent, input)
-    const device = attested ? deviceScores.attested : enrolled ? deviceScores.passkey : deviceScores.none
-    const components = {
-      focus: null,
-      probe: null,
-      input: null,
-      gaze: null,
-      device,
-      history: historyScore(history.good, history.bad),
-    }
+    const components = componentsOf(proof)
     const simulated = agent.mode === 'test'
-    const hasPlace = input.lat !== undefined && input.lng !== undefined
-    const evidenced = simulated || hasPlace || input.photoHash !== undefined
-    const verdict = evaluatePresence({ components, flags, vouched, attested, evidenced })
+    const verdict = evaluatePresence({
+      components,
+      flags,
+      vouched: isEnrolled || attested,
+      attested,
+      evidenced: simulated || hasLocation(input) || photoHash !== undefined,
+    })
     const salt = Buffer.from(ctx.ids.token(), 'base64url')
-    await insertScoredSession(
-      tx,
-      { agentId: agent.agentId, mode: agent.mode, sessionId },
-      {
-        kind: 'presence',
-        simulated,
-        memberRef: input.memberId,
-        source: input.source,
-        ...verdict,
-        assurance,
-        scoring: rulesVersion,
-        components,
-        flags,
-        evidence: [
-          evidenceItem(salt, input.source === 'receipt' ? 'receipt' : 'photo', {
-            source: input.source,
-            photoHash: input.photoHash,
-          }),
-          ...(hasPlace ? [evidenceItem(salt, 'geo', { lat: input.lat, lng: input.lng })] : []),
-          ...(simulated ? [evidenceItem(salt, 'simulated', { session: sessionId })] : []),
-        ],
-        salt,
-      },
-    )
-    await publishSessionScore(tx, { agentId: agent.agentId, mode: agent.mode, sessionId }, verdict)
+    await insertScoredSession(tx, key, {
+      kind: 'presence',
+      simulated,
+      memberRef: memberId,
+      source,
+      ...verdict,
+      assurance,
+      scoring: rulesVersion,
+      components,
+      flags,
+      evidence: evidenceItemsOf(salt, key, input),
+      salt,
+    })
+    await publishSessionScore(tx, key, verdict)
     return {
-      sessionId,
+      sessionId: key.sessionId,
       status: 'scored',
       quality: verdict.quality,
       verified: verdict.verified,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Calibration } from '@pohf/scorer'
 import { inputModel } from '@pohf/scorer/input-model'
 
-/** What `pohf calibrate` writes: one row for each platform whose people were measured. */
+/** The output of `pohf calibrate`: one row for each calibrated platform. */
 const calibrationFile = z.array(
   z.strictObject({
     pointer: z.literal('mouse'),
@@ -21,7 +21,10 @@ export const readCalibrations = (path: string) =>
 
 export type FindCalibration = (platform: string) => Calibration | null
 
-/** The calibration of a platform, as far as the file has one for the model in force. No file: motion is only observed. */
+/**
+ * The calibration of a platform, if the file has one for the current model. Without a file, motion is observed and
+ * not scored.
+ */
 export const makeFindCalibration = (path: string): FindCalibration => {
   const rows = path === '' ? [] : readCalibrations(path)
   const byPlatform = new Map(

@@ -5,7 +5,7 @@ import { publish } from '../../platform/queue/outbox.ts'
 
 export type ScoredSessionKey = { readonly agentId: string; readonly mode: Mode; readonly sessionId: string }
 
-/** Tells the agent how a session was scored. */
+/** Publishes the event with a session's score. */
 export const publishSessionScore = async (
   tx: Tx,
   key: ScoredSessionKey,

@@ -11,25 +11,28 @@ import {
   type ReplayDescriptor,
 } from '@pohf/scorer'
 import type { Tx } from '../../platform/db/db.ts'
-import { insertSketches, listSketchesNear } from '../store.ts'
+import { insertSketches, listSketchesNear } from './store.ts'
 
-/** About ten minutes of steady motion; what comes after is not kept. */
+/** About ten minutes of continuous motion; later strokes are not stored. */
 const sketchesStoredMax = 256
-/** Looked for, spread evenly over the session. With three million stored strokes each is compared with a thousand. */
+/**
+ * Strokes compared, spread evenly over the session. With three million stored strokes each is compared with a
+ * thousand.
+ */
 const sketchesComparedMax = 24
 
 type SketchKey = { readonly agentId: string; readonly mode: Mode; readonly sessionId: string }
 
-/** In test an agent plays with itself; live strokes are looked for everywhere. */
+/** Test strokes are compared within one agent, live strokes across all agents. */
 const scopeOf = ({ agentId, mode }: SketchKey): string => (mode === 'live' ? 'live' : agentId)
 
-/** The strokes of a session that could be known again; most are alike in everybody and are not kept. */
+/** Sketches of the distinctive strokes of a session; most strokes are alike in everybody and are not stored. */
 export const sketchesOf = (points: readonly MotionPoint[]): ReplayDescriptor[] =>
   toRuns(points)
     .flatMap((run) => describeStroke(run, replayModel) ?? [])
     .slice(0, sketchesStoredMax)
 
-/** Keeps the sketches of a session; a second time changes nothing. */
+/** Stores the sketches of a session; idempotent. */
 export const storeSketches = async (
   tx: Tx,
   key: SketchKey,
@@ -55,7 +58,7 @@ const readSketch = (bytes: Buffer): ReplayDescriptor => {
   return sketch
 }
 
-/** Whether another session has so many of these strokes that chance does not explain it. */
+/** Whether other sessions contain more of these strokes than chance explains. */
 export const isKnownReplay = async (
   tx: Tx,
   key: SketchKey,

@@ -10,7 +10,7 @@ import { evidenceItem, singleChunkTelemetry } from '../proof.ts'
 import { publishSessionScore, type ScoredSessionKey } from './publish-scored.ts'
 import { scoreProfile, type Profile } from './simulated.ts'
 
-/** What a named id stands for; every other text is an attentive person. */
+/** Profiles of the reserved ids; any other id is an attentive person. */
 const namedProfiles = new Map<string, Profile>([
   ['ses_test_pass', 'human'],
   ['ses_test_low_quality', 'idle'],
@@ -21,7 +21,7 @@ const namedStates = new Map<string, 'open' | 'expired'>([
   ['ses_test_expired', 'expired'],
 ])
 
-/** What the scorer says of the attentive person: the sandbox's answer where only a member is named. */
+/** The score of the attentive profile, used in the sandbox when only a member is named. */
 export const simulatedAttention = () => scoreProfile('human')
 
 type SimulatedSession = {
@@ -29,7 +29,7 @@ type SimulatedSession = {
   readonly kind?: 'view' | 'work'
   readonly challenge?: string | undefined
 }
-/** Stores a simulated act, scored, unless its id was used before. */
+/** Stores a scored simulated session, unless its id was used before. */
 export const insertSimulatedSession = async (
   tx: Tx,
   key: ScoredSessionKey,
@@ -55,7 +55,7 @@ export const insertSimulatedSession = async (
   if (stored) await publishSessionScore(tx, key, { quality, verified, reasons })
 }
 
-/** The session behind an id. To a test key an unknown id is a simulated act, stored as it is first asked for. */
+/** Finds a session. To a test key an unknown id is a simulated session, stored on first use. */
 export const resolveSession = async (
   tx: Tx,
   agent: Pick<Agent, 'agentId' | 'mode'>,

@@ -5,7 +5,7 @@ import { listClosedSessions } from '../../sessions/index.ts'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import { playSession, makeStrokes } from '../../../test/fixtures/people/play-session.ts'
 import { makeScoring } from './score-session.ts'
-import { deleteSketches } from '../store.ts'
+import { deleteSketches } from './store.ts'
 
 const harness = await startHarness()
 const { apiKey: key, agentId: site } = await harness.register('test')
@@ -14,7 +14,7 @@ const read = async (sessionId: string, by = key) =>
 const verify = (sessionId: string, by = key) =>
   harness.call('POST', '/api/agents/verify', { key: by, body: { sessionId } })
 
-test('an attentive person at a keyboard: recorded, scored at the end, minted, with the same numbers', async () => {
+test('an attentive person at a keyboard is recorded, scored at the end and minted with the same numbers', async () => {
   const { sessionId, status } = await playSession(harness, { site })
   assert.equal(status, 'scored')
   const session = await read(sessionId)
@@ -67,7 +67,7 @@ for (const [name, how, flags] of refused) {
   })
 }
 
-test('strokes that were recorded before are known again, shaken by a pixel and under another agent', async () => {
+test('recorded strokes are recognized again, shifted by a pixel and under another agent', async () => {
   const [one, two] = [await harness.register('live'), await harness.register('live')]
   const first = await playSession(harness, { site: one.agentId, strokes: makeStrokes(1) })
   const { rows } = await harness.owner.query(
@@ -83,7 +83,7 @@ test('strokes that were recorded before are known again, shaken by a pixel and u
   assert.deepEqual([replayed.flags, replayed.verified], [['replay_match'], false])
 })
 
-/** Takes a score back, as if the process had ended between closing and scoring. */
+/** Removes a score, as if the process had ended between closing and scoring. */
 const unscore = async (...sessionIds: string[]) => {
   await harness.owner.query('alter table sessions disable trigger transition')
   await harness.owner.query(
@@ -93,7 +93,7 @@ const unscore = async (...sessionIds: string[]) => {
   await harness.owner.query('alter table sessions enable trigger transition')
 }
 
-test('two copies that are scored at the same moment: at least one is known for a copy', async () => {
+test('of two copies scored at the same moment, at least one is flagged as a replay', async () => {
   const { agentId, apiKey } = await harness.register('live')
   const ids: string[] = []
   for (const _ of ['first', 'second'])
@@ -108,7 +108,7 @@ test('two copies that are scored at the same moment: at least one is known for a
   }
 })
 
-test('sketches go when the recordings go', async () => {
+test('sketches are deleted with their recordings', async () => {
   const { agentId } = await harness.register('live')
   const { sessionId } = await playSession(harness, { site: agentId, strokes: makeStrokes(4) })
   const count = async () =>
@@ -122,7 +122,7 @@ test('sketches go when the recordings go', async () => {
   assert.equal(await count(), 0)
 })
 
-test('an erased session takes its sketches with it', async () => {
+test('erasing a session deletes its sketches', async () => {
   const { agentId } = await harness.register('live')
   const { sessionId } = await playSession(harness, { site: agentId, strokes: makeStrokes(5) })
   const count = async () =>
@@ -135,7 +135,7 @@ test('an erased session takes its sketches with it', async () => {
   assert.equal(await count(), 0)
 })
 
-test('what closed and was not scored is scored by the worker, once', async () => {
+test('a closed session without a score is scored by the worker, once', async () => {
   const { sessionId } = await playSession(harness, { site })
   await unscore(sessionId)
   assert.equal((await verify(sessionId)).json.error, 'session_not_ready')
@@ -144,7 +144,7 @@ test('what closed and was not scored is scored by the worker, once', async () =>
   assert.deepEqual(await inTransaction(harness.ctx, 'system', (tx) => listClosedSessions(tx, 10)), [])
 })
 
-test('a session whose records are gone is refused and does not wait for ever', async () => {
+test('a session whose records were deleted is rejected and does not stay closed', async () => {
   const { sessionId } = await playSession(harness, { site })
   await unscore(sessionId)
   await harness.owner.query('delete from session_keys where session_id = $1', [sessionId])

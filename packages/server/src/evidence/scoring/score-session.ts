@@ -22,9 +22,9 @@ import { makeFindCalibration, type FindCalibration } from './calibrations.ts'
 import { evidenceItem } from '../proof.ts'
 import { publishSessionScore } from './publish-scored.ts'
 import { isKnownReplay, sketchesOf, storeSketches } from './replay.ts'
-import { dropOldSketches } from '../store.ts'
+import { dropOldSketches } from './store.ts'
 
-/** Where nothing can be said of a session, it is refused with the reason, so that it does not wait for ever. */
+/** A session that cannot be scored is rejected with the reason, so that it does not stay closed for ever. */
 type Unscorable = { readonly unscorable: 'records_gone' | 'scoring_failed' }
 type LoadedRecording = { readonly opened: DecryptedSession; readonly sketches: readonly ReplayDescriptor[] }
 
@@ -56,7 +56,7 @@ const scoreRecording = (
   ]
   const context = {
     kind: session.kind,
-    // A page's key says nothing about the person or the device behind it; members and attested devices will.
+    // A page's key proves nothing about the person or the device; members and attested devices do.
     device: deviceScores.none,
     history: historyScore(0, 0),
     known,
@@ -83,8 +83,8 @@ const storeScore = async (tx: Tx, key: SessionKey, scored: SessionScore | Unscor
 }
 
 /**
- * Scores a session that has closed, once; false where somebody else did. Sketches are committed before others are
- * looked for: of two copies that close at the same moment at least one sees the other.
+ * Scores a closed session, once; false when another process did. Its sketches are committed before others are
+ * compared: of two copies that close at the same moment at least one finds the other.
  */
 const scoreClosed = async (ctx: Ctx, findCalibration: FindCalibration, key: SessionKey): Promise<boolean> => {
   const ready = await inTransaction(ctx, 'system', async (tx) => {
@@ -109,7 +109,7 @@ const scoreClosed = async (ctx: Ctx, findCalibration: FindCalibration, key: Sess
 
 const batchMax = 50
 
-/** What follows the end of a session, and the duties that keep it so. Calibrations are read once, at the start. */
+/** Scoring on close, and the jobs that retry it. Calibrations are read once, at the start. */
 export const makeScoring = (ctx: Ctx) => {
   const findCalibration = makeFindCalibration(ctx.config.CALIBRATIONS_FILE)
   const scoreWaiting = async (): Promise<number> => {
@@ -119,7 +119,7 @@ export const makeScoring = (ctx: Ctx) => {
     return scoredCount
   }
   const jobs: Job[] = [
-    // Those that closed and were not scored: a process ended in between, or the database was away.
+    // Closed sessions without a score: a process ended in between, or the database was unavailable.
     { name: 'session scores', everyMs: 2_000, run: scoreWaiting },
     {
       name: 'stroke retention',
@@ -131,8 +131,8 @@ export const makeScoring = (ctx: Ctx) => {
     },
   ]
   return {
-    jobs: jobs,
-    /** The session is closed for good, so a failure here is no failure of the call: the duty comes back to it. */
+    jobs,
+    /** The session stays closed, so a failure here does not fail the call: the job scores it later. */
     onClosed: async (key: SessionKey): Promise<void> => {
       try {
         await scoreClosed(ctx, findCalibration, key)

@@ -13,8 +13,8 @@ import { deviceScores, historyScore, scoreSession, type FlagName, type SessionSc
 import { inputModel } from '@pohf/scorer/input-model'
 
 /**
- * Who the sandbox can play. They all sit at a keyboard: a program that drew pointer motion well enough to pass would
- * be the bot that the scorer is there to find.
+ * The sandbox profiles. They all use a keyboard: a program that could simulate passing pointer motion would be the
+ * bot that the scorer has to detect.
  */
 export type Profile = (typeof sandboxProfiles)[number]
 
@@ -23,24 +23,24 @@ type Behaviour = {
   readonly webdriver: boolean
   readonly visible: 0 | 1
   readonly answers: boolean
-  /** What the server would have found in its own memory. */
+  /** Flags that the server would have found in its stored data. */
   readonly known: readonly FlagName[]
 }
 const attentive: Behaviour = { trusted: 1, webdriver: false, visible: 1, answers: true, known: [] }
 const behaviours: Readonly<Record<Profile, Behaviour>> = {
   human: attentive,
   bot: { ...attentive, trusted: 0, webdriver: true },
-  // The same bytes a second time: what the index of strokes and digests says of a copy.
+  // The same bytes a second time, as the replay index would report them.
   replay: { ...attentive, known: ['replay_match'] },
   idle: { ...attentive, visible: 0, answers: false },
 }
 
 const chunkMs = 2_000
 const chunkCount = 7
-/** A probe in every second chunk, answered after so long. */
+/** A probe in every second chunk, answered after this delay. */
 const answerAfterMs = 1_400
 const networkMs = 40
-/** Any moment will do: nothing that is scored depends on the date. */
+/** Arbitrary: no score depends on the date. */
 const startedAt = Date.UTC(2026, 0, 1)
 const site = 'simulated'
 const sessionId = 'simulated'
@@ -51,7 +51,7 @@ const tokenOf = (seq: number): string =>
 const probeOf = (seq: number): ProbeTruth | null =>
   seq % 2 === 0 ? { id: `probe-${seq}`, kind: 'choose', choice: seq % 3, ...probeWindows.choose } : null
 
-/** What the page saw in chunk `seq`: each event with its milliseconds since the event before. */
+/** The events of chunk `seq`, each with its milliseconds since the previous one. */
 const eventsOf = (seq: number, { trusted, visible, answers }: Behaviour): unknown[] => {
   const opening =
     seq === 1
@@ -62,11 +62,11 @@ const eventsOf = (seq: number, { trusted, visible, answers }: Behaviour): unknow
       : []
   const probe = probeOf(seq)
   if (!probe || probe.kind !== 'choose') return opening
-  const shown = ['o', 30, probe.id]
-  if (!answers) return [...opening, shown]
+  const probeShown = ['o', 30, probe.id]
+  if (!answers) return [...opening, probeShown]
   return [
     ...opening,
-    shown,
+    probeShown,
     ['k', answerAfterMs - 300, 'd', 1, trusted],
     ['k', 85, 'u', 1, trusted],
     ['k', 130, 'd', 1, trusted],
@@ -96,7 +96,9 @@ const chunkOf = (seq: number, behaviour: Behaviour): string => {
   })
 }
 
-/** A whole session of a profile: records as a page and a server make them, chained and signed with a key that nobody keeps. */
+/**
+ * A whole session of a profile: records as a page and a server make them, chained and signed with a throwaway key.
+ */
 export const simulateRecords = (profile: Profile) => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
@@ -133,7 +135,7 @@ export const simulateRecords = (profile: Profile) => {
 
 const scores = new Map<Profile, SessionScore>()
 
-/** What the scorer says of a profile. Its records never change, so it is asked once. */
+/** The score of a profile. Its records never change, so it is computed once. */
 export const scoreProfile = (profile: Profile): SessionScore => {
   const known = scores.get(profile)
   if (known) return known

@@ -11,7 +11,7 @@ import type { Tx } from '../../platform/db/db.ts'
 import { findSession, insertScoredSession, type Session, type Telemetry } from '../../sessions/index.ts'
 import { evidenceItem } from '../proof.ts'
 import { publishSessionScore } from './publish-scored.ts'
-import { insertAttentionClaim } from '../store.ts'
+import { insertAttentionClaim } from './store.ts'
 
 type TaskCompletion = {
   readonly agentId: string
@@ -24,11 +24,11 @@ type TaskCompletion = {
   readonly correct: boolean | null
   /** The session in which the visitor's attention was recorded. */
   readonly recordedSessionId?: string | undefined
-  /** When the task was handed out: attention from before says nothing about it. */
+  /** When the task was assigned: earlier attention does not count. */
   readonly assignedAt: Date
 }
 
-/** What is known of the visitor's attention. */
+/** The visitor's attention. */
 type Attention = {
   readonly components: Components
   readonly flags: readonly FlagName[]
@@ -54,7 +54,7 @@ const noAttention: Attention = {
 }
 const sandboxAttention: Attention = { ...noAttention, components: { ...noAttention.components, focus: 0.97 } }
 
-/** Why a recorded session does not stand behind this answer, in the order of its life. */
+/** Why a recorded session does not support this answer, in the order of its lifecycle. */
 const attentionFaultOf = (session: Session | undefined, completion: TaskCompletion): string | undefined => {
   if (!session) return 'session_unknown'
   if (session.kind !== 'task') return 'session_of_another_kind'
@@ -77,7 +77,7 @@ const findAttention = async (
     sessionId: completion.recordedSessionId ?? '',
   }
   const session = completion.recordedSessionId === undefined ? undefined : await findSession(tx, key)
-  // On a test site an answer counts as attended, whatever id came with it, unless a page did record a session.
+  // On a test site an answer counts as attended, whatever id was sent, unless a page recorded a session.
   if (completion.mode === 'test' && !session?.jkt)
     return completion.answered ? sandboxAttention : { missing: 'answer_missing' }
   if (completion.recordedSessionId === undefined) return { missing: 'attention_missing' }
@@ -95,13 +95,13 @@ const findAttention = async (
   }
 }
 
-/** In the sandbox an attended answer is a right one: who tries the flow does not know our gold answers. */
+/** In the sandbox an attended answer is correct: developers do not know the known answers. */
 const isAnswerCorrect = (completion: TaskCompletion, attention: Attention): boolean | null => {
   if (!completion.answered) return false
   return attention === sandboxAttention ? true : completion.correct
 }
 
-/** Scores a micro-task into a session of kind task: the attention that a page recorded, and the answer. */
+/** Scores a micro-task into a session of kind task, from the recorded attention and the answer. */
 export const recordTaskSession = async (
   tx: Tx,
   completion: TaskCompletion,

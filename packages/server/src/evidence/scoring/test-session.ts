@@ -11,7 +11,7 @@ type Input = {
   readonly challenge?: string | undefined
 }
 
-/** Makes a session that nobody had, so that each outcome can be built against. */
+/** Creates a simulated session, so that developers can build against each outcome. */
 export const testSession = async (
   ctx: Ctx,
   agent: Agent,

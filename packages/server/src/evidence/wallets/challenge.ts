@@ -11,7 +11,7 @@ type WalletChallengeRequest = {
   readonly memberId?: string | undefined
 }
 
-/** Makes the message that a wallet signs. The server keeps it: nobody can bring a text of their own. */
+/** Creates the message that a wallet signs. It is stored, so that a caller cannot substitute another text. */
 export const walletChallenge = async (ctx: Ctx, agent: Agent, request: WalletChallengeRequest) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
     // EIP-4361 nonces are alphanumeric.
@@ -20,7 +20,7 @@ export const walletChallenge = async (ctx: Ctx, agent: Agent, request: WalletCha
     const expiresAt = new Date(issuedAt.getTime() + nonceMinutes * 60_000)
     const message = walletMessage({
       ...request,
-      // EIP-4361 asks for the checksum; wallets warn where it is missing.
+      // EIP-4361 requires the checksum; wallets warn when it is missing.
       wallet: request.wallet === undefined ? undefined : getAddress(request.wallet),
       baseUrl: ctx.config.BASE_URL,
       nonce,

@@ -13,10 +13,10 @@ type SignatureQuery = {
   readonly signature: string
 }
 
-/** For all three questions together. */
+/** For the whole batch of RPC calls. */
 const timeoutMs = 2_000
 const answerBytesMax = 262_144
-/** EIP-1271 has no limit of its own; multi-signature wallets need some hundred thousand. */
+/** EIP-1271 sets no limit; multi-signature wallets need several hundred thousand. */
 const gasMax = 5_000_000
 const eip1271MagicValue = '0x1626ba7e'
 const abi = parseAbi(['function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)'])
@@ -32,7 +32,7 @@ const replies = z.array(reply).length(3)
 
 const unreachable = () => new Refusal('chain_unreachable', { headers: { 'retry-after': '5' } })
 
-/** One POST with three questions: which chain this is, what code the wallet has, and what the code says. */
+/** One JSON-RPC batch of three calls: chain id, code of the wallet, isValidSignature. */
 const queryNode = async (question: SignatureQuery): Promise<z.infer<typeof replies>> => {
   const to = question.wallet as Address
   const data = encodeFunctionData({
@@ -59,8 +59,8 @@ const queryNode = async (question: SignatureQuery): Promise<z.infer<typeof repli
 }
 
 /**
- * Whether the wallet is a contract that calls the signature its own (EIP-1271). False is its clear no, or that
- * there is no contract. Whatever is not clear is refused as unreachable: nothing is bound on a guess.
+ * Whether the wallet is a contract that confirms the signature (EIP-1271). False means that it rejects it, or that
+ * there is no contract. An unclear answer is refused as unreachable: nothing is bound on a guess.
  */
 export const isContractSignature = async (
   ctx: Pick<Ctx, 'log'>,
@@ -69,7 +69,7 @@ export const isContractSignature = async (
   if (!/^0x([0-9a-fA-F]{2})+$/.test(question.signature)) return false
   const { chainId } = question
   const answers = await queryNode(question).catch((error: unknown) => {
-    // The address may hold the key of a node provider, so only the kind of fault is logged.
+    // The URL may contain a provider's API key, so only the error name is logged.
     ctx.log.warn(
       { chainId, fault: error instanceof Error ? error.name : 'unknown' },
       'EVM RPC node not reachable',
@@ -82,7 +82,7 @@ export const isContractSignature = async (
     throw unreachable()
   }
   if (code?.result === undefined) throw unreachable()
-  // A wallet without code is held by a key, and its key has not signed.
+  // A wallet without code belongs to a key, and that key did not sign.
   if (code.result === '0x') return false
   if (call?.result !== undefined) return call.result.toLowerCase() === eip1271MagicValue.padEnd(66, '0')
   if (call?.error && isContractRejection(call.error)) return false

@@ -10,7 +10,7 @@ export type WalletProof = {
   readonly walletSig: string
   readonly walletNonce: string
 }
-/** A wallet that was proven: by its own key, or by a contract that spoke for it on a chain. */
+/** A proven wallet: by its own key, or by its contract on a chain. */
 export type ProvenWallet = {
   readonly wallet: string
   readonly type: 'eoa' | 'contract'
@@ -20,7 +20,10 @@ export type ProvenWallet = {
 type WalletChallenge = {
   readonly message: string
   readonly chainId: number | null
-  /** The chain on which a contract may speak: the one in the signed text. A text without a wallet names none. */
+  /**
+   * The chain whose contract may confirm the signature: the one in the signed text. A text without a wallet names
+   * none.
+   */
   readonly contractChain: number | undefined
 }
 
@@ -32,7 +35,10 @@ const recoverSigner = async (message: string, signature: string): Promise<string
   }
 }
 
-/** The stored challenge of this proof; refuses one that is used, over, foreign or for somebody else. Uses nothing up. */
+/**
+ * The stored challenge of this proof; refuses one that is used, expired, unknown or for another wallet or member.
+ * Does not consume it.
+ */
 export const findWalletChallenge = async (
   tx: Tx,
   agentId: string,
@@ -53,7 +59,7 @@ export const findWalletChallenge = async (
   }
 }
 
-/** The wallet where its own key signed exactly the stored message; needs no chain. */
+/** The wallet, when its own key signed exactly the stored message; needs no chain. */
 export const proveByKey = async (
   challenge: WalletChallenge,
   proof: WalletProof,
@@ -64,7 +70,7 @@ export const proveByKey = async (
     : undefined
 }
 
-/** Asks the wallet's contract whether the signature is its own. Refuses a no, and whatever is not a clear yes. */
+/** Asks the wallet's contract to confirm the signature. Refuses anything but a clear confirmation. */
 export const proveByContract = async (
   ctx: Pick<Ctx, 'config' | 'log'>,
   { message, contractChain }: WalletChallenge,
@@ -84,7 +90,7 @@ export const proveByContract = async (
   return { wallet: getAddress(wallet), type: 'contract', chainId: contractChain }
 }
 
-/** Uses the nonce up, in the transaction that mints. */
+/** Consumes the nonce in the transaction that mints. */
 export const consumeWalletNonce = async (tx: Tx, agentId: string, nonce: string): Promise<void> => {
   if (!(await updateNonceUsed(tx, { agentId, purpose: 'wallet', nonce }))) throw new Refusal('nonce_used')
 }

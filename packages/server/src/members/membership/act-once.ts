@@ -4,11 +4,11 @@ import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { resolveMember } from './resolve-member.ts'
 import { nullifierOf } from '../rules.ts'
-import { findMember, insertNullifier } from '../store.ts'
+import { findMember, insertNullifier } from './store.ts'
 
 type Input = { readonly memberId: string; readonly action: string }
 
-/** Lets one human do one act once, whichever member they are at the time. The code tells nobody who it was. */
+/** Allows one human an action once, whichever member they are at the time. The nullifier does not identify them. */
 export const actOnce = async (ctx: Ctx, agent: Agent, { memberId, action }: Input) =>
   inTransaction(ctx, 'system', async (tx) => {
     const { agentId, mode } = agent

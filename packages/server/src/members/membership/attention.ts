@@ -11,7 +11,7 @@ import {
   updateMemberCheckPassed,
   updateMemberCheckFailed,
   type MemberRow,
-} from '../store.ts'
+} from './store.ts'
 
 type Input = { readonly token: string; readonly sessionId: string }
 
@@ -23,7 +23,7 @@ const requireConsent = (member: MemberRow, personId: string): void => {
   })
 }
 
-/** Refuses a session that is not this member's check, in the order of its life. */
+/** Refuses a session that is not this member's check, or is expired or not ready, in this order. */
 const requireOwnCheck = (session: Session | undefined, challenge: string): Session => {
   if (!session || session.challenge !== challenge)
     throw new Refusal('not_found', { message: 'This check was not made for this invitation.' })
@@ -63,7 +63,7 @@ const recordCheck = async (tx: Tx, member: MemberRow, session: Session): Promise
   return undefined
 }
 
-/** Ties a finished check to the member, once. One that does not show a human is remembered, and refused. */
+/** Counts a finished check for the member, once. A check that does not show a human is recorded and refused. */
 export const attention = async (ctx: Ctx, { personId }: Person, input: Input) => {
   const { member, session, faults } = await inTransaction(ctx, 'system', async (tx) => {
     const found = await requireInvited(tx, input.token)

@@ -3,9 +3,9 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { hashKey } from '../../platform/ops/keys.ts'
 import { linkDays, originOf } from '../rules.ts'
-import { insertEnrolmentLink, insertMember } from '../store.ts'
+import { insertEnrolmentLink, insertMember } from './store.ts'
 
-/** Invites a person. The same reference is the same member, with a new link. */
+/** Invites a person. The same reference gives the same member with a new link. */
 export const create = async (ctx: Ctx, agent: Agent, input: { readonly externalRef?: string | undefined }) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
     const made = { agentId: agent.agentId, mode: agent.mode, memberId: ctx.ids.make('mem_') }

@@ -19,29 +19,25 @@ import { makeRecoveryCodes } from '../people/recovery-codes.ts'
 import { attentionChallenge, bestAssurance, consentVersion, originOf, uniquenessOf } from '../rules.ts'
 import {
   insertConsent,
-  insertPasskey,
-  insertPerson,
   listMemberships,
-  listPasskeys,
-  listProofs,
-  consumeChallenge,
   updateMemberConsented,
   updateMemberAssurance,
   type MemberKey,
   type MemberRow,
-} from '../store.ts'
+} from './store.ts'
+import { insertPasskey, insertPerson, listPasskeys, listProofs, consumeChallenge } from '../people/store.ts'
 
 export type MembersDeps = {
   readonly ctx: Ctx
   readonly passkeyVerifier: PasskeyVerifier
-  /** Handed down by app.ts: what an agent calls itself, undefined where it may not act. */
+  /** Injected by the wiring: the name of an agent; undefined when it may not act. */
   readonly findName: (tx: Tx, agentId: string) => Promise<string | undefined>
   readonly issuers: readonly ExternalIssuer[]
-  /** Handed down by app.ts: what the modules above hold of a member, for the person's file. */
+  /** Injected by the wiring: data of a member in other modules, for the export. */
   readonly exportMember: (tx: Tx, member: MemberKey) => Promise<object>
-  /** Handed down by app.ts: what the modules above delete of a member. */
+  /** Injected by the wiring: erases data of a member in other modules. */
   readonly erasers: Erasure['erasers']
-  /** Handed down by app.ts: what a person did for buyers of work. */
+  /** Injected by the wiring: the completed work of a person. */
   readonly completedWork: CompletedWork
 }
 type Input = {
@@ -51,7 +47,7 @@ type Input = {
   readonly credential?: unknown
 }
 
-/** Who was shown other words has agreed to something else. */
+/** Consent to an older text does not count. */
 const requireConsentVersion = (version: string): void => {
   if (version === consentVersion) return
   throw new Refusal('validation_failed', {
@@ -59,26 +55,26 @@ const requireConsentVersion = (version: string): void => {
   })
 }
 
-/** The new passkey, checked outside any transaction; its challenge is used up whatever comes of it. */
+/** Verifies a new passkey outside any transaction; its challenge is consumed whatever the result. */
 export const verifyNewPasskey = async (
-  { ctx, passkeyVerifier: judge }: MembersDeps,
+  { ctx, passkeyVerifier }: MembersDeps,
   credential: unknown,
   boundTo: string,
 ): Promise<Passkey> => {
   const challenge = readChallenge(credential)
-  const taken =
+  const consumed =
     challenge !== undefined &&
     (await inTransaction(ctx, 'system', (tx) =>
       consumeChallenge(tx, { challenge, purpose: 'create', boundTo }),
     ))
-  const passkey = taken
-    ? await judge.verifyNew(credential, { challenge, ...originOf(ctx.config) })
+  const passkey = consumed
+    ? await passkeyVerifier.verifyNew(credential, { challenge, ...originOf(ctx.config) })
     : undefined
   if (!passkey) throw new Refusal('passkey_refused')
   return passkey
 }
 
-/** Tells every agent that knows the person what its passkeys are worth now. */
+/** Updates the uniqueness and passkey assurance of all memberships of a person. */
 export const refreshAssurance = async (tx: Tx, personId: string): Promise<void> => {
   const assurances = (await listPasskeys(tx, personId)).map(({ assurance }) => assurance)
   const issuers = (await listProofs(tx, personId)).map(({ issuer }) => issuer)
@@ -89,13 +85,13 @@ export const refreshAssurance = async (tx: Tx, personId: string): Promise<void> 
   })
 }
 
-/** Refuses a passkey that is somebody's already: one key, one person. */
+/** Refuses a passkey that already belongs to a person: one key, one person. */
 export const addPasskey = async (tx: Tx, personId: string, passkey: Passkey): Promise<void> => {
   if (!(await insertPasskey(tx, personId, passkey)))
     throw new Refusal('passkey_refused', { message: 'This passkey is known already. Sign in with it.' })
 }
 
-/** A new person, with a passkey and the codes for the day when it is lost. */
+/** Creates a person with a passkey and recovery codes. */
 const makePerson = async (tx: Tx, passkey: Passkey) => {
   const personId = tx.ids.token()
   await insertPerson(tx, personId)
@@ -104,23 +100,23 @@ const makePerson = async (tx: Tx, passkey: Passkey) => {
   return { personId, codes, headers: await signPersonIn(tx, personId) }
 }
 
-/** One person is one member of an agent, and a membership is one person's. */
+/** One person is one member of an agent, and a membership belongs to one person. */
 const requireUnclaimed = async (tx: Tx, member: MemberRow, personId: string): Promise<void> => {
   await requirePerson(tx, personId)
-  const taken = member.personId !== null && member.personId !== personId
-  const other = (await listMemberships(tx, personId)).some(
+  const isClaimed = member.personId !== null && member.personId !== personId
+  const isOtherMember = (await listMemberships(tx, personId)).some(
     (one) => one.agentId === member.agentId && one.mode === member.mode && one.memberId !== member.memberId,
   )
-  if (!taken && !other) return
+  if (!isClaimed && !isOtherMember) return
   throw new Refusal('member_not_enrolled', {
-    message: taken
+    message: isClaimed
       ? 'Somebody else has used this link already. Ask for one of your own.'
       : 'You are a member here already. One person is one member.',
     details: [{ path: 'body.token', code: 'duplicate', message: 'one person is one member of an agent' }],
   })
 }
 
-/** The invited person agrees. What is recorded afterwards rests on this. */
+/** Records the invited person's consent. Nothing is recorded of them before. */
 export const enrol = async (deps: MembersDeps, page: PageRequest, input: Input) => {
   const { ctx } = deps
   requireOwnPage(ctx, page)

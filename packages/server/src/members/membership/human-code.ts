@@ -2,13 +2,13 @@ import type { Mode } from '@pohf/protocol'
 import type { Secrets } from '../../platform/ops/secrets.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { nullifierOf } from '../rules.ts'
-import { findMember } from '../store.ts'
+import { findMember } from './store.ts'
 
 type MemberReference = { readonly agentId: string; readonly mode: Mode; readonly memberId: string }
 
 /**
- * The code of the human behind a member, for one scope: the same at every agent, so that one human counts once there, and
- * without a link to what any agent knows them by.
+ * The code of the human behind a member, for one scope: the same at every agent, so that one human counts once
+ * there, and not linkable to any agent's member id.
  */
 export const humanCode = async (
   tx: Tx,

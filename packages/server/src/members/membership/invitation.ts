@@ -1,9 +1,9 @@
 import type { Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { hashKey } from '../../platform/ops/keys.ts'
-import { findEnrolmentLink, findMember, type MemberRow } from '../store.ts'
+import { findEnrolmentLink, findMember, type MemberRow } from './store.ts'
 
-/** The member whom a link invites. */
+/** The member that a link invites. */
 export const requireInvited = async (tx: Tx, token: string): Promise<MemberRow> => {
   const key = await findEnrolmentLink(tx, hashKey(token))
   const member = key && (await findMember(tx, key))

@@ -2,9 +2,9 @@ import type { Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import { findMember, type MemberRow } from '../store.ts'
+import { findMember, type MemberRow } from './store.ts'
 
-/** What an agent is shown: nothing that another agent is shown too. */
+/** The member as its agent sees it: nothing that is shared between agents. */
 export const describeMember = (member: MemberRow) => ({
   memberId: member.memberId,
   externalRef: member.externalRef,

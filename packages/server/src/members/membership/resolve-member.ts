@@ -1,9 +1,9 @@
 import type { Mode } from '@pohf/protocol'
 import { readNow, type Tx } from '../../platform/db/db.ts'
 import { attentionDaysMax, simulatedMember, type Member } from '../rules.ts'
-import { findMember } from '../store.ts'
+import { findMember } from './store.ts'
 
-/** The member behind an id, as its agent may know it; undefined where there is none. */
+/** Finds a member as its agent may see it; undefined when there is none. */
 export const resolveMember = async (
   tx: Tx,
   agent: { readonly agentId: string; readonly mode: Mode },

@@ -5,11 +5,11 @@ import { publish } from '../../platform/queue/outbox.ts'
 import type { MembersDeps } from './enrol.ts'
 import { requirePerson } from '../people/login.ts'
 import { consentVersion } from '../rules.ts'
-import { insertConsent, listMemberships, updateMemberWithdrawn } from '../store.ts'
+import { insertConsent, listMemberships, updateMemberWithdrawn } from './store.ts'
 
 type Input = { readonly memberId: string; readonly language: 'en' | 'de' }
 
-/** Takes the consent back that one agent was given: from now on it gets no personhood credential of this person. */
+/** Withdraws the consent for one agent: from now on it gets no personhood credential of this person. */
 export const withdraw = async ({ ctx }: MembersDeps, { personId }: Person, input: Input) =>
   inTransaction(ctx, 'system', async (tx) => {
     await requirePerson(tx, personId)

@@ -1,8 +1,8 @@
 import type { Tx } from '../../platform/db/db.ts'
 import { resolveMember } from './resolve-member.ts'
-import { listMemberships, type MemberKey } from '../store.ts'
+import { listMemberships, type MemberKey } from './store.ts'
 
-/** The memberships by which a person may work: enrolled, and attentive not too long ago. */
+/** The memberships with which a person may work: enrolled, with a recent attention check. */
 export const listEligibleMemberships = async (tx: Tx, personId: string): Promise<MemberKey[]> => {
   const workable: MemberKey[] = []
   for (const { agentId, mode, memberId, status } of await listMemberships(tx, personId)) {

@@ -1,7 +1,7 @@
 import { html, type Html } from '../../platform/http/html.ts'
 import { languages, messagesOf, type Language } from './messages.ts'
 
-/** The page in the other languages, at the same address. */
+/** Links to the same page in the other languages. */
 export const languageSwitch = (here: Language): Html =>
   html`<nav class="languages" aria-label="Language / Sprache">
     ${languages.map((language) =>

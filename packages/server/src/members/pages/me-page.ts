@@ -8,7 +8,7 @@ import { fillPlaceholders, type Language, type Messages } from './messages.ts'
 type Membership = PersonData['memberships'][number]
 type SessionSummary = Membership['sessions'][number]
 
-/** Minutes in UTC: the same for everybody, and no script is needed to read it. */
+/** Minutes in UTC: the same for everybody, and readable without a script. */
 const timeOf = (instant: string): Html =>
   html`<time datetime="${instant}"
     ><span>${instant.slice(0, 10)}</span> <span>${instant.slice(11, 16)} UTC</span></time
@@ -48,7 +48,7 @@ export const signInPage = (messages: Messages, language: Language): PageResponse
       </form>`,
   )
 
-/** Two digits, as the language writes them. */
+/** Two decimals in the format of the language. */
 const figureOf = ({ language }: Messages, figure: number): string =>
   figure.toLocaleString(language, { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 
@@ -59,7 +59,7 @@ const outcomeOf = (messages: Messages, session: SessionSummary): Html => {
     <span class="num">${quality}</span>`
 }
 
-/** What was recorded in a browser and to its end can be looked at. */
+/** Finished browser recordings can be replayed. */
 const isRecorded = ({ kind, status }: SessionSummary): boolean =>
   kind !== 'presence' && status !== 'open' && status !== 'expired'
 
@@ -131,7 +131,8 @@ const membershipCard = (messages: Messages, member: Membership): Html => {
           html`<div>
             <dt>${me.consents}</dt>
             <dd>
-              ${consent.act === 'given' ? me.given : me.taken}, ${timeOf(consent.at)} (${consent.version})
+              ${consent.act === 'given' ? me.consentGiven : me.consentWithdrawn}, ${timeOf(consent.at)}
+              (${consent.version})
             </dd>
           </div>`,
       )}
@@ -156,11 +157,11 @@ const passkeysPart = (messages: Messages, person: PersonData): Html => {
       (passkey) =>
         html`<dl class="card pad facts">
           <div>
-            <dt>${me.made}</dt>
+            <dt>${me.passkeyCreated}</dt>
             <dd>${timeOf(passkey.createdAt)}</dd>
           </div>
           <div>
-            <dt>${me.used}</dt>
+            <dt>${me.passkeyUsed}</dt>
             <dd>${timeOf(passkey.usedAt)}</dd>
           </div>
           <div>
@@ -183,9 +184,9 @@ const passkeysPart = (messages: Messages, person: PersonData): Html => {
 
 const erasePart = ({ me }: Messages): Html =>
   html`<h2>${me.eraseTitle}</h2>
-    <p>${me.goes}</p>
-    <p>${me.stays}</p>
-    <p>${me.told}</p>
+    <p>${me.erasedAtOnce}</p>
+    <p>${me.retained}</p>
+    <p>${me.agentsNotified}</p>
     <form data-act="erase" class="card pad flow">
       <label class="agree"><input type="checkbox" name="sure" /><span>${me.sure}</span></label>
       <p><button class="btn stop" type="submit">${me.erase}</button></p>

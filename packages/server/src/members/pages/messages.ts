@@ -3,7 +3,7 @@ import { attentionDaysMax } from '../rules.ts'
 export const languages = ['en', 'de'] as const
 export type Language = (typeof languages)[number]
 
-/** Every text of the pages for people, in one table for each language. `{agent}` and the like are filled in. */
+/** All texts of the pages for people, one table for each language, with `{placeholders}`. */
 const en = {
   language: 'en' as Language,
   name: 'English',
@@ -80,8 +80,8 @@ const en = {
     checked: 'Last check',
     quality: 'Quality',
     consents: 'Your consent',
-    given: 'given',
-    taken: 'withdrawn',
+    consentGiven: 'given',
+    consentWithdrawn: 'withdrawn',
     acts: 'What was recorded',
     noActs: 'Nothing.',
     olderActs: 'Older ones are in the file.',
@@ -96,8 +96,8 @@ const en = {
     kinds: { view: 'questions', work: 'work', task: 'task', presence: 'presence at a place' },
     withdraw: 'Withdraw from this application',
     passkeys: 'Your passkeys',
-    made: 'Made',
-    used: 'Last used',
+    passkeyCreated: 'Made',
+    passkeyUsed: 'Last used',
     copies: 'Copies',
     synced: 'may be on several of your devices',
     bound: 'on one device only',
@@ -107,10 +107,11 @@ const en = {
     renewed: 'The old codes do not work any more.',
     addPasskey: 'Add another passkey',
     eraseTitle: 'Delete everything',
-    goes: 'At once: passkeys, logins, codes, recordings and their keys, shapes of your motion, places, devices, and every id that an application has for you.',
-    stays:
+    erasedAtOnce:
+      'At once: passkeys, logins, codes, recordings and their keys, shapes of your motion, places, devices, and every id that an application has for you.',
+    retained:
       'What stays: credentials that applications were given. They carry a code that leads to nobody any more, and they keep verifying until they expire; a wallet that you had bound stays named in them. That somebody agreed stays too, without a name. Notices to the applications are kept 30 days in transit and three months in the log; backups go when their own time is over.',
-    told: 'The applications are told to delete what they hold.',
+    agentsNotified: 'The applications are told to delete what they hold.',
     sure: 'Yes, delete everything. It cannot be undone.',
     sureFirst: 'Please tick the box first.',
     erase: 'Delete everything about me',
@@ -200,8 +201,8 @@ const de: Messages = {
     checked: 'Letzte Prüfung',
     quality: 'Güte',
     consents: 'Ihre Zustimmung',
-    given: 'gegeben',
-    taken: 'zurückgenommen',
+    consentGiven: 'gegeben',
+    consentWithdrawn: 'zurückgenommen',
     acts: 'Was aufgezeichnet wurde',
     noActs: 'Nichts.',
     olderActs: 'Ältere stehen in der Datei.',
@@ -216,8 +217,8 @@ const de: Messages = {
     kinds: { view: 'Fragen', work: 'Arbeit', task: 'Aufgabe', presence: 'Anwesenheit an einem Ort' },
     withdraw: 'Bei dieser Anwendung zurücknehmen',
     passkeys: 'Ihre Passkeys',
-    made: 'Angelegt',
-    used: 'Zuletzt benutzt',
+    passkeyCreated: 'Angelegt',
+    passkeyUsed: 'Zuletzt benutzt',
     copies: 'Kopien',
     synced: 'kann auf mehreren Ihrer Geräte sein',
     bound: 'nur auf einem Gerät',
@@ -227,10 +228,11 @@ const de: Messages = {
     renewed: 'Die alten Codes gelten nicht mehr.',
     addPasskey: 'Weiteren Passkey anlegen',
     eraseTitle: 'Alles löschen',
-    goes: 'Sofort: Passkeys, Anmeldungen, Codes, Aufzeichnungen und ihre Schlüssel, Formen Ihrer Bewegung, Orte, Geräte und jede Kennung, die eine Anwendung für Sie hat.',
-    stays:
+    erasedAtOnce:
+      'Sofort: Passkeys, Anmeldungen, Codes, Aufzeichnungen und ihre Schlüssel, Formen Ihrer Bewegung, Orte, Geräte und jede Kennung, die eine Anwendung für Sie hat.',
+    retained:
       'Was bleibt: Nachweise, die Anwendungen bekommen haben. Sie tragen einen Code, der zu niemandem mehr führt, und gelten bis zu ihrem Ablauf; ein Wallet, das Sie verbunden hatten, steht weiter darin. Dass jemand zugestimmt hat, bleibt auch, ohne Namen. Mitteilungen an die Anwendungen bleiben 30 Tage im Versand und drei Monate im Protokoll; Sicherungen gehen, wenn ihre eigene Zeit um ist.',
-    told: 'Die Anwendungen werden aufgefordert zu löschen, was sie haben.',
+    agentsNotified: 'Die Anwendungen werden aufgefordert zu löschen, was sie haben.',
     sure: 'Ja, alles löschen. Es lässt sich nicht rückgängig machen.',
     sureFirst: 'Bitte setzen Sie zuerst das Häkchen.',
     erase: 'Alles über mich löschen',
@@ -242,7 +244,7 @@ const de: Messages = {
 const messagesByLanguage: Readonly<Record<Language, Messages>> = { en, de }
 export const messagesOf = (language: Language): Messages => messagesByLanguage[language]
 
-/** The switch decides, else what the browser asks for first among those that we have. */
+/** The chosen language, else the browser's most preferred one that is supported. */
 export const languageOf = (chosen: string | undefined, accepted: string | undefined): Language => {
   const acceptedTags = (accepted ?? '')
     .slice(0, 512)

@@ -11,7 +11,7 @@ import { mePage, signInPage } from './me-page.ts'
 import { consentVersion } from '../rules.ts'
 import { fillPlaceholders, languageOf, messagesOf, type Language, type Messages } from './messages.ts'
 
-/** What the words leave open: who asks, and how long recordings are kept. */
+/** Placeholder values: the inviting agent, and how long recordings are kept. */
 type Facts = { readonly agent: string; readonly days: string }
 
 const listOf = (texts: readonly string[], facts: Facts): Html[] =>
@@ -90,7 +90,7 @@ const expiredLinkPage = (messages: Messages, language: Language): PageResponse =
     language,
   )
 
-/** Who a link is from; undefined where it leads nowhere. */
+/** The name of the inviting agent; undefined when the link is unknown or expired. */
 const inviterOf = async ({ ctx, findName }: MembersDeps, token: string): Promise<string | undefined> =>
   inTransaction(ctx, 'system', async (tx) => {
     try {
@@ -101,7 +101,7 @@ const inviterOf = async ({ ctx, findName }: MembersDeps, token: string): Promise
     }
   })
 
-/** The pages for people. Reading one changes nothing. */
+/** The pages for people. A GET changes nothing. */
 export const pages = (deps: MembersDeps): Page[] => [
   {
     path: '/m/:token',

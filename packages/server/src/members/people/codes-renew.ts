@@ -4,12 +4,12 @@ import type { MembersDeps } from '../membership/enrol.ts'
 import { requirePerson } from './login.ts'
 import { boundToOf } from './passkey-options.ts'
 import { makeRecoveryCodes } from './recovery-codes.ts'
-import { deleteRecoveryCodes } from '../store.ts'
+import { deleteRecoveryCodes } from './store.ts'
 import { withPasskey } from './use-passkey.ts'
 
 /**
- * New recovery codes in place of the old ones, shown once. The passkey is asked for again: a login alone, which may come
- * from a code that somebody found, must not shut its owner out.
+ * Replaces the recovery codes; the new ones are shown once. Requires the passkey again: a login alone, which may
+ * come from a stolen code, must not lock the owner out.
  */
 export const codesRenew = async (deps: MembersDeps, { personId }: Person, credential: unknown) => {
   const boundTo = boundToOf({ personId })

@@ -3,16 +3,10 @@ import type { Tx } from '../../platform/db/db.ts'
 import { eraseEvents, publish } from '../../platform/queue/outbox.ts'
 import { eraseSession, listSessionsOfMember } from '../../sessions/index.ts'
 import { eraseDeliveries } from '../../webhooks/index.ts'
-import {
-  deleteMember,
-  deletePerson,
-  listMemberships,
-  lockPerson,
-  type MemberKey,
-  type MemberRow,
-} from '../store.ts'
+import { deleteMember, listMemberships, type MemberKey, type MemberRow } from '../membership/store.ts'
+import { deletePerson, lockPerson } from './store.ts'
 
-/** Handed down by app.ts: what the modules above hold of a member, and delete. */
+/** Injected by the wiring: erases data of a member in another module. */
 type EraseMemberData = (
   tx: Tx,
   erased: {
@@ -23,20 +17,20 @@ type EraseMemberData = (
   },
 ) => Promise<void>
 
-/** Handed down by app.ts: what a person did for buyers of work, at whichever agents. */
+/** Injected by the wiring: the work of a person for buyers, at any agents. */
 export type CompletedWork = {
-  /** By which names buyers know the person: recordings stand under them. */
+  /** The member keys under which buyers know the person; recordings are stored under them. */
   readonly listMemberKeys: (tx: Tx, personId: string) => Promise<readonly MemberKey[]>
-  /** For the person's file. */
+  /** For the person's export. */
   readonly exportPerson: (tx: Tx, personId: string) => Promise<readonly object[]>
   readonly erasePerson: (tx: Tx, personId: string) => Promise<void>
 }
 export type Erasure = { readonly erasers: readonly EraseMemberData[]; readonly completedWork: CompletedWork }
 
-/** More than this in one membership, and a second pass takes the rest. */
+/** Each pass erases one page of sessions. */
 const passesMax = 100
 
-/** What was recorded under one name of a person. */
+/** Erases the sessions recorded under one member key. */
 const eraseSessions = async (
   tx: Tx,
   erasers: readonly EraseMemberData[],
@@ -63,14 +57,14 @@ const eraseMember = async (tx: Tx, erasers: readonly EraseMemberData[], member: 
 /** Deletes a person: keys, salts, recordings, passkeys, logins and every membership. Credentials keep verifying. */
 export const erasePerson = async (
   tx: Tx,
-  { erasers, completedWork: worked }: Erasure,
+  { erasers, completedWork }: Erasure,
   personId: string,
 ): Promise<number> => {
   await lockPerson(tx, personId)
   const memberships = await listMemberships(tx, personId)
   for (const member of memberships) await eraseMember(tx, erasers, member)
-  for (const place of await worked.listMemberKeys(tx, personId)) await eraseSessions(tx, erasers, place)
-  await worked.erasePerson(tx, personId)
+  for (const key of await completedWork.listMemberKeys(tx, personId)) await eraseSessions(tx, erasers, key)
+  await completedWork.erasePerson(tx, personId)
   await deletePerson(tx, personId)
   return memberships.length
 }

@@ -54,15 +54,8 @@ const verifies = async (jwt: string): Promise<boolean> =>
 let invoices = 0
 const claimsOf = (jwt: string) => JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString())
 
-/** A person who did all that leaves a trace: two agents, a check, a presence with a place, a device, credentials, a payment. */
-const createPersonWithHistory = async (externalRef: string, lat = 12.34) => {
-  const strokes = makeStrokes(100 + invoices)
-  const first = await enrolMember(harness, live, { externalRef, strokes })
-  // In life minutes lie between two acts; here they are moved apart, so that no second is shared by chance.
-  await harness.advance(60_000)
-  const second = await enrolMember(harness, other, { browser: first.browser })
-  const { memberId } = first
-  await harness.advance(60_000)
+/** Attests a device for this member. */
+const attestDevice = async (memberId: string) => {
   const { nonce, challengeB64url } = (await post('/api/agents/attest/challenge', {})).json
   const device = makePasskey()
   const origin = new URL(harness.ctx.config.BASE_URL).origin
@@ -73,6 +66,19 @@ const createPersonWithHistory = async (externalRef: string, lat = 12.34) => {
     subjectRef: memberId,
     evidence: { credential },
   })
+  return device
+}
+
+/** A person with all kinds of data: two agents, a check, a presence with a location, a device, credentials, a payment. */
+const createPersonWithHistory = async (externalRef: string, lat = 12.34) => {
+  const strokes = makeStrokes(100 + invoices)
+  const first = await enrolMember(harness, live, { externalRef, strokes })
+  // Real acts are minutes apart; time is moved, so that no two share a second by chance.
+  await harness.advance(60_000)
+  const second = await enrolMember(harness, other, { browser: first.browser })
+  const { memberId } = first
+  await harness.advance(60_000)
+  const device = await attestDevice(memberId)
   const place = { source: 'geo_photo', lat, lng: 56.78, photoHash: `photo ${externalRef}` }
   const presence = (await post('/api/kinetic/submit', { memberId, ...place })).json
   await harness.advance(60_000)
@@ -112,21 +118,23 @@ const createPersonWithHistory = async (externalRef: string, lat = 12.34) => {
     recording: (ciphertext as Buffer).subarray(0, 64),
     'shape of a stroke': sketch as Buffer,
     cookie: first.browser.cookie() ?? '',
-    // As a row writes it; the number alone would be found in any second.
+    // As a row stores it; the number alone would also match in timestamps.
     place: `${lat},56.78`,
   }
   return { first, second, jwts, traces, memberIds: [first.memberId, second.memberId] }
 }
 
-test('every table says what it holds of a person', async () => {
+test('every table declares its personal data', async () => {
   assert.deepEqual(await tablesWithoutErasureEffect(harness.owner), [])
   await harness.owner.query('create table planted (id int)')
   assert.deepEqual(await tablesWithoutErasureEffect(harness.owner), ['planted'])
   await harness.owner.query('drop table planted')
 })
 
-test('after a person has deleted everything, a search of the whole database finds nothing, and every credential verifies', async () => {
-  const { first, jwts, traces, memberIds } = await createPersonWithHistory('customer-erased-by-self', 34.56)
+type PersonWithHistory = Awaited<ReturnType<typeof createPersonWithHistory>>
+
+/** The search finds every trace before the erasure, so that it is not blind. */
+const assertFoundBefore = async ({ jwts, traces, memberIds }: PersonWithHistory): Promise<void> => {
   for (const [name, trace] of Object.entries(traces))
     if (name !== 'cookie')
       assert.notDeepEqual(
@@ -145,7 +153,7 @@ test('after a person has deleted everything, a search of the whole database find
     receiver.received.some(({ body }) => body.includes(ownId)),
     'nothing was delivered',
   )
-  // The search looks into tokens and files too: what every credential says of itself is found there.
+  // The search covers tokens and files too: claims of the credentials are found there.
   const claims = jwts.map(claimsOf)
   const binding = claims.find(({ kind }) => kind === 'binding')
   for (const known of [binding.sub, binding.binding.payment_ref])
@@ -157,6 +165,33 @@ test('after a person has deleted everything, a search of the whole database find
   // A binding names the member by the code of its agent, never by the id that is erased.
   assert.deepEqual([binding.binding.human, binding.binding.human_ref], ['member', claims[0].sub])
   assert.ok(!(await findTablesHolding(harness.owner, ownId)).includes('credentials'))
+}
+
+/** No trace is left in tables, files or the log, but for the notice to each agent. */
+const assertErased = async ({ traces, memberIds }: PersonWithHistory): Promise<void> => {
+  for (const [name, trace] of Object.entries(traces)) {
+    assert.deepEqual(await findTablesHolding(harness.owner, trace), [], name)
+    assert.deepEqual(findFilesHolding(harness.dataDir, trace), [], name)
+  }
+  for (const memberId of memberIds) {
+    assert.deepEqual(findFilesHolding(harness.dataDir, memberId), [])
+    assert.ok(!harness.lines.some((line) => line.includes(memberId)), 'the log names a member')
+  }
+  // Each agent is notified by its own member id. Those events expire.
+  for (const memberId of memberIds) {
+    assert.deepEqual(await findTablesHolding(harness.owner, memberId), ['events', 'webhook_deliveries'])
+    const { rows: notices } = await harness.owner.query(
+      "select body::jsonb ->> 'type' as type, state from webhook_deliveries where body like '%' || $1 || '%'",
+      [memberId],
+    )
+    assert.deepEqual(notices, [{ type: 'member.erased', state: 'delivered' }])
+  }
+}
+
+test('after a person has deleted everything, a search of the whole database finds nothing, and every credential verifies', async () => {
+  const person = await createPersonWithHistory('customer-erased-by-self', 34.56)
+  const { first, jwts, memberIds } = person
+  await assertFoundBefore(person)
   const before = await Promise.all(jwts.map(verifies))
   assert.deepEqual(
     before,
@@ -169,23 +204,7 @@ test('after a person has deleted everything, a search of the whole database find
   assert.match(String(erased.headers['set-cookie']), /Max-Age=0/)
   await harness.work()
 
-  for (const [name, trace] of Object.entries(traces)) {
-    assert.deepEqual(await findTablesHolding(harness.owner, trace), [], name)
-    assert.deepEqual(findFilesHolding(harness.dataDir, trace), [], name)
-  }
-  for (const memberId of memberIds) {
-    assert.deepEqual(findFilesHolding(harness.dataDir, memberId), [])
-    assert.ok(!harness.lines.some((line) => line.includes(memberId)), 'the log names a member')
-  }
-  // The agents are told whom to forget, by the id that each of them gave. Those notices age out.
-  for (const memberId of memberIds) {
-    assert.deepEqual(await findTablesHolding(harness.owner, memberId), ['events', 'webhook_deliveries'])
-    const { rows: notices } = await harness.owner.query(
-      "select body::jsonb ->> 'type' as type, state from webhook_deliveries where body like '%' || $1 || '%'",
-      [memberId],
-    )
-    assert.deepEqual(notices, [{ type: 'member.erased', state: 'delivered' }])
-  }
+  await assertErased(person)
   assert.deepEqual(await Promise.all(jwts.map(verifies)), before)
 
   assertRefusal(await post('/api/agents/verify-personhood', { memberId: memberIds[0] }), 404, 'not_found')
@@ -200,7 +219,7 @@ test('after a person has deleted everything, a search of the whole database find
   for (const memberId of memberIds) assert.deepEqual(await findTablesHolding(harness.owner, memberId), [])
 })
 
-test('an operator erases the person behind a member; the audit log names nobody', async () => {
+test('an operator erases the person behind a member; the audit log does not name them', async () => {
   const { traces, memberIds, jwts } = await createPersonWithHistory('customer-erased-by-operator', 23.45)
   const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
   const path = `/operator/agents/${live.agentId}/members/${memberIds[0]}/erase`
@@ -222,7 +241,7 @@ test('an operator erases the person behind a member; the audit log names nobody'
   ])
 })
 
-test('a person sees and takes along all that is held, and nothing of others', async () => {
+test('a person sees and exports all of their data, and nothing of others', async () => {
   const stranger = await enrolMember(harness, live, { externalRef: 'somebody else' })
   const { first, second, memberIds } = await createPersonWithHistory('customer-export')
   const { json } = await first.browser.get('me')
@@ -273,7 +292,7 @@ test('consent is withdrawn from one agent alone, is never rewritten, and can be 
   assertRefusal(await first.browser.post('me/withdraw', unknown), 404, 'not_found')
 })
 
-test('a second passkey opens the same person', async () => {
+test('a second passkey signs in the same person', async () => {
   const { browser, memberId } = await enrolMember(harness, live)
   const spare = makePasskey()
   const { challenge } = (await browser.post('passkey-options', { purpose: 'create' })).json.publicKey
@@ -285,12 +304,12 @@ test('a second passkey opens the same person', async () => {
   assert.equal((await phone.get('me')).json.memberships[0].memberId, memberId)
 })
 
-/** Every text and number that could name somebody: long ones, for short ones are shared by many. */
+/** Every long text and number that could identify somebody; short ones are shared by many. */
 const valuesOf = (value: unknown): string[] => {
   if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(valuesOf)
   return typeof value === 'string' || typeof value === 'number' ? [String(value)] : []
 }
-// What thousands share: words of the vocabulary, the issuer and its status list, figures of a few digits.
+// Values shared by thousands: vocabulary, the issuer and its status list, short numbers.
 const common =
   /^(personhood|substantial|enrolled|device|passkey|attention|webauthn|software|sha-256|telemetry|eoa|eip155:1|[a-z]+\.[a-z_.]+|[\d.]{1,5}|rules-[\w.+-]+|https?:.*)$/
 const sharedValues = (a: readonly string[], b: readonly string[]) => [
@@ -304,7 +323,7 @@ test('two agents cannot tell that they have the same person, until the person sh
     { agent: live, memberId: first.memberId, hooks: () => receiver.received.slice(heard.live) },
     { agent: other, memberId: second.memberId, hooks: () => otherReceiver.received.slice(heard.other) },
   ] as const
-  /** Answers, claims and what was delivered, as one agent has them; `extra` goes along with the question. */
+  /** Responses, claims and deliveries of one agent; `extra` is added to the request. */
   const seenBy = async ({ agent, memberId, hooks }: (typeof parties)[number], extra: object = {}) => {
     const answers = [
       await harness.call('GET', `/api/agents/members/${memberId}`, { key: agent.apiKey }),
@@ -319,7 +338,7 @@ test('two agents cannot tell that they have the same person, until the person sh
     const bodies = hooks().map(({ body }) => JSON.parse(body) as object)
     assert.ok(bodies.length >= 3, `only ${bodies.length} deliveries`)
     const { onchain, ...told } = answers[1]?.json ?? {}
-    // The key that signs for a chain is everybody's; what it signs is looked into.
+    // The on-chain signing key is shared by everybody; the signed payload is searched.
     const onChain = onchain === undefined ? {} : claimsOf(`.${onchain.payload}`)
     return valuesOf([claimsOf(told.pohf_jwt), bodies, told, answers[0]?.json, onChain])
   }
@@ -341,6 +360,6 @@ test('two agents cannot tell that they have the same person, until the person sh
   }
   const shared = new Set(sharedValues(shown[0] ?? [], shown[1] ?? []).map((value) => value.toLowerCase()))
   assert.ok(shared.delete(wallet.address.toLowerCase()))
-  // The code for a chain is looked at too: it is another one at each agent (decision 0147).
+  // The on-chain nullifier is searched too: it differs at each agent (decision 0147).
   assert.deepEqual([...shared], [])
 })

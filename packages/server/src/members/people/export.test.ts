@@ -10,7 +10,7 @@ const live = await registerConfirmedAgent(harness, 'live', 'one@example.com')
 
 const ids = (list: readonly { sessionId: string }[]) => list.map((one) => one.sessionId)
 
-/** Acts that were not recorded, as many as are asked for, at times of their own and some at the same. */
+/** Inserts sessions without recordings, some of them at the same time. */
 const insertSessions = (memberId: string, count: number) =>
   harness.owner.query(
     `with made as (
@@ -22,7 +22,7 @@ const insertSessions = (memberId: string, count: number) =>
     [live.agentId, memberId, count],
   )
 
-test('a file holds every act and every recording, however many there are, and comes in pieces', async () => {
+test('an export holds every session and every recording, however many there are, and is streamed', async () => {
   const { browser, memberId, sessionId } = await enrolMember(harness, live)
   const played = [sessionId]
   for (let n = 0; n < 50; n += 1) {
@@ -44,6 +44,6 @@ test('a file holds every act and every recording, however many there are, and co
   assert.equal((await browser.get('me')).json.memberships[0].sessions.length, 500)
 })
 
-test('nobody who is not signed in gets a file', async () => {
+test('an export requires sign-in', async () => {
   assertRefusal(await openBrowser(harness).get('me/export'), 401, 'sign_in_required')
 })

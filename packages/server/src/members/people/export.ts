@@ -3,12 +3,12 @@ import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import { listSessionsOfMember, memberSessionsMax, readRecords, type Session } from '../../sessions/index.ts'
 import type { MembersDeps } from '../membership/enrol.ts'
 import { readAccount, describeMembership, describeSession } from './me.ts'
-import { listMemberships, type MemberKey, type MemberRow } from '../store.ts'
+import { listMemberships, type MemberKey, type MemberRow } from '../membership/store.ts'
 
-/** 500,000 acts in one membership: nobody has so many. A bound all the same. */
+/** 500,000 sessions in one membership: a bound that nobody reaches. */
 const pagesMax = 1_000
 
-/** The pieces of a JSON array, one item on a line. */
+/** Writes a JSON array in pieces, one item per line. */
 async function* jsonArrayOf(items: AsyncIterable<unknown>): AsyncGenerator<string> {
   let before = '[\n'
   for await (const item of items) {
@@ -18,7 +18,7 @@ async function* jsonArrayOf(items: AsyncIterable<unknown>): AsyncGenerator<strin
   yield before === '[\n' ? '[]' : '\n]'
 }
 
-/** Every act of a membership, however many there are: a page at a time, each in a transaction of its own. */
+/** All sessions of a membership, page by page, each in its own transaction. */
 async function* sessionsOf({ ctx }: MembersDeps, member: MemberKey): AsyncGenerator<Session> {
   let last: string | undefined
   for (let page = 0; page < pagesMax; page += 1) {
@@ -33,11 +33,11 @@ async function* sessionsOf({ ctx }: MembersDeps, member: MemberKey): AsyncGenera
 async function* exportMemberships(deps: MembersDeps, members: readonly MemberRow[]): AsyncGenerator {
   for (const member of members) {
     const { agentId, mode, memberId } = member
-    const [shown, besides] = await inTransaction(deps.ctx, 'system', async (tx) => [
+    const [membership, besides] = await inTransaction(deps.ctx, 'system', async (tx) => [
       await describeMembership(tx, deps, member),
       await deps.exportMember(tx, { agentId, mode, memberId }),
     ])
-    yield { ...shown, besides }
+    yield { ...membership, besides }
   }
 }
 
@@ -47,7 +47,7 @@ async function* exportSessions(deps: MembersDeps, members: readonly MemberKey[])
       yield { memberId: member.memberId, ...describeSession(session) }
 }
 
-/** At most one recording, of four megabytes, is in memory. */
+/** At most one recording (four megabytes) is in memory. */
 async function* exportRecordings(deps: MembersDeps, members: readonly MemberKey[]): AsyncGenerator {
   const { ctx } = deps
   for (const member of members)
@@ -64,22 +64,18 @@ type ExportData = {
   readonly exportedAt: string
   readonly basics: Awaited<ReturnType<typeof readAccount>>
   readonly members: readonly MemberRow[]
-  /** By which names the person acted: the memberships, and what buyers of work know them by. */
+  /** The member keys of the person: the memberships, and those under which buyers of work know them. */
   readonly actingKeys: readonly MemberKey[]
   readonly work: readonly object[]
 }
-const loadExport = async (
-  tx: Tx,
-  { completedWork: worked }: MembersDeps,
-  personId: string,
-): Promise<ExportData> => {
+const loadExport = async (tx: Tx, { completedWork }: MembersDeps, personId: string): Promise<ExportData> => {
   const members = await listMemberships(tx, personId)
   return {
     exportedAt: (await readNow(tx)).toISOString(),
     basics: await readAccount(tx, personId),
     members,
-    actingKeys: [...members, ...(await worked.listMemberKeys(tx, personId))],
-    work: await worked.exportPerson(tx, personId),
+    actingKeys: [...members, ...(await completedWork.listMemberKeys(tx, personId))],
+    work: await completedWork.exportPerson(tx, personId),
   }
 }
 
@@ -97,13 +93,13 @@ async function* writeExport(
     yield* jsonArrayOf(exportRecordings(deps, acting))
     yield '\n}\n'
   } catch (error) {
-    // The answer has begun: all that is left is to cut it off, which every reader of JSON notices.
+    // The response has begun, so it can only be cut off; the JSON is then invalid and the client notices.
     deps.ctx.log.error({ err: error }, 'person export aborted')
     throw error
   }
 }
 
-/** Everything that is held of a person in one file, the recordings opened. It is sent while it is read. */
+/** Exports all data of a person as one file, with decrypted recordings. It is streamed while it is read. */
 export const exportAll = async (deps: MembersDeps, { personId }: Person) => {
   const exportData = await inTransaction(deps.ctx, 'system', (tx) => loadExport(tx, deps, personId))
   return new ApiResponse(undefined, {

@@ -7,7 +7,7 @@ import { findTablesHolding } from '../../../test/architecture/personal-data.ts'
 import { assertRefusal } from '../../../test/fixtures/refusal.ts'
 import type { ExternalIssuer } from '../index.ts'
 
-/** An issuer for the test: whoever knows its key can say that a signal belongs to a human of that number. */
+/** An issuer for the test: its key signs that a signal belongs to a human. */
 const issuerKey = 'held by the issuer alone'
 const proofOf = (human: string, signal: string) =>
   createHmac('sha256', issuerKey).update(`${human} ${signal}`).digest('base64url')
@@ -24,7 +24,7 @@ const live = await registerConfirmedAgent(harness, 'live', 'external@example.com
 const personhood = async (memberId: string) =>
   (await harness.call('POST', '/api/agents/verify-personhood', { key: live.apiKey, body: { memberId } })).json
 
-test('an issuer outside makes a person unique across devices: one human there is one person here', async () => {
+test('an external issuer makes a person unique across devices: one human there is one person here', async () => {
   const one = await enrolMember(harness, live)
   const two = await enrolMember(harness, live)
   const signalOf = async ({ browser }: typeof one) => (await browser.get('me')).json.signal as string

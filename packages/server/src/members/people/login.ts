@@ -4,18 +4,18 @@ import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { hashKey } from '../../platform/ops/keys.ts'
 import { loginCookie, loginHours, originOf, readCookie } from '../rules.ts'
-import { findLogin, insertLogin, lockPerson } from '../store.ts'
+import { findLogin, insertLogin, lockPerson } from './store.ts'
 
-/** What a page of ours sends along: where it was, and who is signed in. */
+/** The headers of a request by one of our pages: its origin and the login cookie. */
 export type PageRequest = { readonly origin: string | undefined; readonly cookie: string | undefined }
 
-/** Refuses a write that another site's page sent with our cookie. */
+/** Refuses a write by another site's page with our cookie (CSRF). */
 export const requireOwnPage = (ctx: Ctx, page: PageRequest): void => {
   if (page.origin === originOf(ctx.config).origin) return
   throw new Refusal('forbidden', { message: 'Only our own pages may do this.' })
 }
 
-/** The person who is signed in; undefined where nobody is. */
+/** The signed-in person; undefined when nobody is. */
 export const findSignedIn = async (tx: Tx, page: PageRequest): Promise<string | undefined> => {
   const token = readCookie(page.cookie)
   return token === undefined ? undefined : findLogin(tx, hashKey(token))
@@ -27,18 +27,18 @@ export const requireSignedIn = async (tx: Tx, page: PageRequest): Promise<string
   return personId
 }
 
-/** Who calls a row of the table that is for a person. A write must come from a page of ours. */
+/** Authenticates a member endpoint's caller. A write must come from one of our pages. */
 export const authenticate = async (ctx: Ctx, browser: Browser): Promise<Person> => {
   if (browser.writes) requireOwnPage(ctx, browser)
   return { personId: await inTransaction(ctx, 'system', (tx) => requireSignedIn(tx, browser)) }
 }
 
-/** Makes writes of one person wait for each other. Who was erased after the call was let in is signed in no more. */
+/** Serializes writes of one person. A person who was erased after authentication is no longer signed in. */
 export const requirePerson = async (tx: Tx, personId: string): Promise<void> => {
   if (!(await lockPerson(tx, personId))) throw new Refusal('sign_in_required')
 }
 
-/** Signs a person in; gives the header that tells the browser. */
+/** Signs a person in; returns the cookie header. */
 export const signPersonIn = async (tx: Tx, personId: string): Promise<Record<string, string>> => {
   const token = tx.ids.token()
   await insertLogin(tx, personId, hashKey(token), loginHours)

@@ -3,14 +3,8 @@ import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { listSessionsOfMember, type Session } from '../../sessions/index.ts'
 import type { MembersDeps } from '../membership/enrol.ts'
 import { signalOf } from '../rules.ts'
-import {
-  countRecoveryCodes,
-  listConsents,
-  listMemberships,
-  listPasskeys,
-  listProofs,
-  type MemberRow,
-} from '../store.ts'
+import { listConsents, listMemberships, type MemberRow } from '../membership/store.ts'
+import { countRecoveryCodes, listPasskeys, listProofs } from './store.ts'
 
 export const describeSession = (session: Session) => ({
   sessionId: session.sessionId,
@@ -47,7 +41,7 @@ export const describeMembership = async (tx: Tx, deps: Pick<MembersDeps, 'findNa
         })),
 })
 
-/** What is held of a person, besides memberships and what was recorded in them. */
+/** The data of a person except memberships and their sessions. */
 export const readAccount = async (tx: Tx, personId: string) => ({
   passkeys: (await listPasskeys(tx, personId)).map((passkey) => ({
     id: passkey.credentialId,
@@ -60,7 +54,7 @@ export const readAccount = async (tx: Tx, personId: string) => ({
   recoveryCodesLeft: await countRecoveryCodes(tx, personId),
 })
 
-/** All that is held of a person, in the order in which it came to be; of each membership the newest acts. */
+/** All data of a person in chronological order; for each membership the newest sessions. */
 export const readPerson = async (tx: Tx, deps: Pick<MembersDeps, 'findName'>, personId: string) => {
   const memberships = []
   for (const member of await listMemberships(tx, personId))

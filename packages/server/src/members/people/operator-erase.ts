@@ -2,7 +2,7 @@ import type { Audit, Operator } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import { deleteMember, findMember } from '../store.ts'
+import { deleteMember, findMember } from '../membership/store.ts'
 import { erasePerson, type Erasure } from './erase-person.ts'
 
 type Input = {
@@ -13,7 +13,7 @@ type Input = {
 }
 export type OperatorEraseDeps = Erasure & { readonly ctx: Ctx; readonly audit: Audit }
 
-/** Deletes the person behind a member, who asked for it by other ways than the page. The audit log names nobody. */
+/** Erases the person behind a member on a request outside the page. The audit log does not name the person. */
 export const operatorErase = async (deps: OperatorEraseDeps, operator: Operator, input: Input) =>
   inTransaction(deps.ctx, 'system', async (tx) => {
     const { agentId, mode, memberId, reason } = input

@@ -4,7 +4,7 @@ import { addPasskey, verifyNewPasskey, refreshAssurance, type MembersDeps } from
 import { requirePerson } from './login.ts'
 import { boundToOf } from './passkey-options.ts'
 
-/** A further passkey: the best way back in when one is lost. */
+/** Adds a further passkey: the best recovery when one is lost. */
 export const passkeyAdd = async (deps: MembersDeps, { personId }: Person, credential: unknown) => {
   const passkey = await verifyNewPasskey(deps, credential, boundToOf({ personId }))
   return inTransaction(deps.ctx, 'system', async (tx) => {

@@ -4,14 +4,14 @@ import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { requireInvited } from '../membership/invitation.ts'
 import { findSignedIn, requireOwnPage, requireSignedIn, type PageRequest } from './login.ts'
 import { challengeMinutes, originOf } from '../rules.ts'
-import { insertChallenge, listPasskeys } from '../store.ts'
+import { insertChallenge, listPasskeys } from './store.ts'
 
 type Input = {
   readonly purpose: 'create' | 'sign_in' | 'confirm'
   readonly token?: string | undefined
 }
 
-/** Whose new passkey a challenge is for: an invited person's first, or a further one of whoever is signed in. */
+/** Binds a challenge to its subject: an invited person's first passkey, or a further one of the signed-in person. */
 export const boundToOf = (subject: { readonly personId: string } | { readonly token: string }): string =>
   'personId' in subject
     ? `person ${subject.personId}`
@@ -29,10 +29,10 @@ const findChallengeSubject = async (tx: Tx, page: PageRequest, token: string | u
 const credentialDescriptors = (passkeys: readonly { readonly credentialId: string }[]) =>
   passkeys.map(({ credentialId }) => ({ type: 'public-key', id: credentialId }))
 
-/** ES256, EdDSA and RS256: what authenticators of today speak. */
+/** ES256, EdDSA and RS256: what current authenticators support. */
 const algorithms = [-7, -8, -257]
 
-/** What the browser is asked for. User verification is required: a finger, a face or a PIN of the person. */
+/** The WebAuthn options for the browser. User verification (biometrics or PIN) is required. */
 export const passkeyOptions = async (ctx: Ctx, page: PageRequest, input: Input) => {
   requireOwnPage(ctx, page)
   const { rpId } = originOf(ctx.config)
@@ -58,7 +58,7 @@ export const passkeyOptions = async (ctx: Ctx, page: PageRequest, input: Input) 
         challenge,
         timeout,
         rp: { id: rpId, name: 'PoHF' },
-        // The handle is new each time and stored nowhere: it must not tell who the person is.
+        // The user handle is random and not stored: it must not identify the person.
         user: { id: ctx.ids.token(), name: 'PoHF', displayName: 'PoHF' },
         pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
         excludeCredentials: credentialDescriptors(known),

@@ -9,10 +9,10 @@ export type Passkey = {
 }
 type PasskeyExpectation = { readonly challenge: string; readonly origin: string; readonly rpId: string }
 
-/** Handed down by app.ts: evidence knows whom to trust about devices. Undefined where it does not hold. */
+/** Injected by the wiring: the evidence module holds the trust anchors. Undefined when the passkey is invalid. */
 export type PasskeyVerifier = {
   readonly verifyNew: (credential: unknown, expected: PasskeyExpectation) => Promise<Passkey | undefined>
-  /** The new count of a passkey that signed. */
+  /** The new signature counter of a passkey. */
   readonly verifyKnown: (
     credential: unknown,
     known: Passkey,
@@ -20,7 +20,7 @@ export type PasskeyVerifier = {
   ) => Promise<number | undefined>
 }
 
-/** The challenge that a passkey says it signed; whether it did is the judge's to say. */
+/** The challenge that the client data claims; the verifier checks the signature. */
 export const readChallenge = (credential: unknown): string | undefined => {
   try {
     const { response } = credential as { response: { clientDataJSON: string } }

@@ -5,11 +5,11 @@ import { Refusal } from '../../platform/http/errors.ts'
 import { refreshAssurance, type MembersDeps } from '../membership/enrol.ts'
 import { requirePerson } from './login.ts'
 import { signalOf } from '../rules.ts'
-import { insertProof } from '../store.ts'
+import { insertProof } from './store.ts'
 
 type Input = { readonly issuer: string; readonly proof: unknown }
 
-/** Takes what an issuer outside says of the person who is signed in. One human there is one person here. */
+/** Adds an external issuer's proof to the signed-in person. One human there is one person here. */
 export const proofAdd = async (deps: MembersDeps, { personId }: Person, input: Input) => {
   const { ctx } = deps
   const issuer = deps.issuers.find(({ name }) => name === input.issuer)

@@ -16,7 +16,7 @@ const harness = await startHarness()
 const live = await registerConfirmedAgent(harness, 'live', 'one@example.com')
 const chunksOf = (sessionId: string, query = '') => `me/sessions/${sessionId}/chunks${query}`
 
-test('a person opens a recording of their own, page by page, and it holds', async () => {
+test('a person reads their own recording page by page, and it verifies', async () => {
   const { browser, sessionId } = await enrolMember(harness, live)
   const first = await browser.get(chunksOf(sessionId, '?limit=2'))
   assert.equal(first.status, 200, first.text)
@@ -28,14 +28,14 @@ test('a person opens a recording of their own, page by page, and it holds', asyn
   const { json } = await browser.get(chunksOf(sessionId, '?limit=100'))
   const whole = await checkChunks(json)
   assert.ok(whole.ok && whole.records.length === json.telemetry.n)
-  // The very same call of the agent gives the same.
+  // The agent's own call returns the same.
   const agents = await harness.call('GET', `/api/agents/sessions/${sessionId}/chunks?limit=100`, {
     key: live.apiKey,
   })
   assert.deepEqual(json, agents.json)
 })
 
-test('a recording of somebody else is unknown, and nobody who is not signed in sees any', async () => {
+test('another person’s recording is not found, and reading one requires sign-in', async () => {
   const owner = await enrolMember(harness, live)
   const stranger = await enrolMember(harness, live)
   assertRefusal(await stranger.browser.get(chunksOf(owner.sessionId)), 404, 'not_found')
@@ -44,7 +44,7 @@ test('a recording of somebody else is unknown, and nobody who is not signed in s
   assertRefusal(await owner.browser.get(chunksOf(owner.sessionId, '?limit=101')), 400, 'validation_failed')
 })
 
-test('an unfinished recording opens to nobody: its questions are not answered yet', async () => {
+test('an unfinished recording is readable by nobody: its probes are not answered yet', async () => {
   const browser = openBrowser(harness)
   const { token, memberId } = await invite(harness, live.apiKey)
   const { site, challenge } = (await browser.agree(token, makePasskey())).json
@@ -58,7 +58,7 @@ test('an unfinished recording opens to nobody: its questions are not answered ye
   assertRefusal(await browser.get(chunksOf(recorder.sessionId)), 404, 'not_found')
 })
 
-test('when its time is over the recording is gone; the rest of it stays to be seen', async () => {
+test('after its retention the recording is deleted; its hashes stay readable', async () => {
   const { browser, sessionId, passkey } = await enrolMember(harness, live)
   await harness.advance(31 * 86_400_000)
   await harness.work()

@@ -3,7 +3,7 @@ import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { findSessions, readChunks } from '../../sessions/index.ts'
 import type { MembersDeps } from '../membership/enrol.ts'
-import { listMemberships } from '../store.ts'
+import { listMemberships } from '../membership/store.ts'
 
 type Input = {
   readonly sessionId: string
@@ -11,7 +11,7 @@ type Input = {
   readonly limit?: number | undefined
 }
 
-/** A recording of the person who is signed in, to be opened in their browser. Another's is unknown here. */
+/** A recording of the signed-in person, decrypted in their browser. Another person's is not found. */
 export const recording = async ({ ctx }: MembersDeps, { personId }: Person, { sessionId, ...slice }: Input) =>
   inTransaction(ctx, 'system', async (tx) => {
     const memberships = await listMemberships(tx, personId)

@@ -39,13 +39,13 @@ test('new recovery codes replace the old ones, which stop working at once', asyn
   assert.ok(!(await phone.get('me')).text.includes(codes[1] ?? ''), 'codes are shown once')
 })
 
-test('a login is not enough for new codes: the passkey of this very person confirms, now and once', async () => {
+test('a login is not enough for new codes: a passkey of the same person must confirm, once', async () => {
   const { browser, passkey } = await enrolMember(harness, live)
   const stranger = await enrolMember(harness, live)
   const refused = async (credential: unknown) =>
     assertRefusal(await browser.post('me/recovery-codes', { credential }), 400, 'passkey_refused')
   await refused({})
-  // Signed for something else: to sign in, or as somebody else.
+  // Signed for another purpose, or by another person.
   const { challenge } = (await browser.post('passkey-options', { purpose: 'sign_in' })).json.publicKey
   await refused(usePasskey(passkey, { challenge, origin: browser.origin, flags: 5, counter: 0 }))
   await refused(await confirmBy(stranger.browser, passkey))
@@ -67,7 +67,7 @@ test('a login is not enough for new codes: the passkey of this very person confi
   assertRefusal(await browser.post('me/recovery-codes', body, 'https://evil.example'), 403, 'forbidden')
 })
 
-test('who came back by a code makes a passkey first, and then new codes', async () => {
+test('after signing in by a code, a person adds a passkey first, and then gets new codes', async () => {
   const { recoveryCodes } = await enrolMember(harness, live)
   const phone = openBrowser(harness)
   await phone.post('sign-in', { recoveryCode: recoveryCodes[0] })

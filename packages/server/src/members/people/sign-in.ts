@@ -6,7 +6,7 @@ import type { MembersDeps } from '../membership/enrol.ts'
 import { requireOwnPage, signPersonIn, type PageRequest } from './login.ts'
 import { boundToAnyone } from './passkey-options.ts'
 import { normaliseCode } from '../rules.ts'
-import { consumeRecoveryCode } from '../store.ts'
+import { consumeRecoveryCode } from './store.ts'
 import { withPasskey } from './use-passkey.ts'
 
 type Input = { readonly credential?: unknown; readonly recoveryCode?: string | undefined }

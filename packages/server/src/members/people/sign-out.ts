@@ -4,7 +4,7 @@ import { inTransaction } from '../../platform/db/db.ts'
 import { hashKey } from '../../platform/ops/keys.ts'
 import { requireOwnPage, type PageRequest } from './login.ts'
 import { expiredLoginCookie, readCookie } from '../rules.ts'
-import { deleteLogin } from '../store.ts'
+import { deleteLogin } from './store.ts'
 
 export const signOut = async (ctx: Ctx, page: PageRequest) => {
   requireOwnPage(ctx, page)

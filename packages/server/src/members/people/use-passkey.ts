@@ -3,7 +3,7 @@ import { Refusal } from '../../platform/http/errors.ts'
 import type { MembersDeps } from '../membership/enrol.ts'
 import { readChallenge } from './passkeys.ts'
 import { originOf } from '../rules.ts'
-import { findPasskey, consumeChallenge, updatePasskeyUsed } from '../store.ts'
+import { findPasskey, consumeChallenge, updatePasskeyUsed } from './store.ts'
 
 type PasskeyUse = {
   readonly credential: unknown
@@ -16,20 +16,20 @@ const idOf = (credential: unknown): string => {
   return typeof id === 'string' && id.length <= 1_400 ? id : ''
 }
 
-/** Checks a passkey that was used just now, and does the work for its person in the transaction that counts the use. */
+/** Verifies a passkey assertion and runs `work` for its person in the transaction that updates the counter. */
 export const withPasskey = async <T>(
-  { ctx, passkeyVerifier: judge }: MembersDeps,
+  { ctx, passkeyVerifier }: MembersDeps,
   { credential, purpose, boundTo }: PasskeyUse,
   work: (tx: Tx, personId: string) => Promise<T>,
 ): Promise<T> => {
   const challenge = readChallenge(credential)
   if (challenge === undefined) throw new Refusal('passkey_refused')
   const known = await inTransaction(ctx, 'system', async (tx) => {
-    const taken = await consumeChallenge(tx, { challenge, purpose, boundTo })
-    return taken ? findPasskey(tx, idOf(credential)) : undefined
+    const consumed = await consumeChallenge(tx, { challenge, purpose, boundTo })
+    return consumed ? findPasskey(tx, idOf(credential)) : undefined
   })
   const counter =
-    known && (await judge.verifyKnown(credential, known, { challenge, ...originOf(ctx.config) }))
+    known && (await passkeyVerifier.verifyKnown(credential, known, { challenge, ...originOf(ctx.config) }))
   if (!known || counter === undefined) throw new Refusal('passkey_refused')
   return inTransaction(ctx, 'system', async (tx) => {
     if (!(await updatePasskeyUsed(tx, known.credentialId, counter))) throw new Refusal('passkey_refused')

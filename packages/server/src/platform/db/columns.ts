@@ -1,5 +1,5 @@
 // The stored shapes of JSON columns. Property names are data: renaming one needs a migration.
-import type { AnswerForm, InputForm } from '@pohf/protocol'
+import type { AnswerForm, InputForm, Scope } from '@pohf/protocol'
 import type { ColumnType } from 'kysely'
 import type { Components, SessionEvidence } from '@pohf/scorer'
 
@@ -9,6 +9,9 @@ export type NullableJsonColumn<T> = ColumnType<T | null, string | null, string |
 
 /** An address, a hash or a signature in hexadecimal. */
 export type Hex = `0x${string}`
+
+/** events.data and operator_audit.details: an object whose keys depend on the type or the action. */
+export type JsonRecord = Readonly<Record<string, unknown>>
 
 /** orders.terms: fixed when the order is placed, or when an operator accepts it. */
 export type OrderTerms = {
@@ -56,4 +59,4 @@ export type SessionComponents = Components
 /** sessions.counted: the counts behind a score, and observations that did not lower it. */
 export type SessionCounts = SessionEvidence & { readonly observations: string[] }
 
-export type { AnswerForm, InputForm }
+export type { AnswerForm, InputForm, Scope }

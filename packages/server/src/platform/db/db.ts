@@ -8,7 +8,7 @@ import type { DB } from './schema.ts'
 // bigint columns hold money and counters: never a string, never a float.
 types.setTypeParser(types.builtins.INT8, BigInt)
 
-/** Whose rows a transaction may see: one agent's, or everybody's for work that no agent asked for. */
+/** The tenant whose rows a transaction sees: one agent, or `system` for all rows, for work of no single agent. */
 export type Tenant = `agt_${string}` | 'system'
 
 declare const transactionBrand: unique symbol
@@ -18,13 +18,13 @@ export type Tx = Kysely<DB> & { readonly ids: Ids; readonly [transactionBrand]: 
 export type Database = {
   readonly pool: Pool
   readonly ids: Ids
-  /** How many statements this process has sent: tests prove by it what costs no read. */
+  /** How many statements this process has sent: tests assert with it that something needs no query. */
   readonly statements: () => number
 }
 
 export type WithDatabase = { readonly db: Database }
 
-/** The role that the program works as: no owner, no superuser, so that row-level security holds. */
+/** The role of the program: neither owner nor superuser, so that row-level security applies. */
 const applicationRole = 'pohf_app'
 const attemptsMax = 3
 
@@ -55,7 +55,7 @@ export const openDatabase = (options: {
   pool.on('error', (error) => options.log.warn({ err: error }, 'idle database connection lost'))
   const counter: StatementCounter = { statements: 0 }
   pool.on('connect', (client) => {
-    // The pool listens while a connection is idle only. One that dies in use fails its statement, not the process.
+    // The pool listens only while a connection is idle. A connection lost in use fails its statement, not the process.
     client.on('error', () => undefined)
     const query = client.query.bind(client) as (...parameters: unknown[]) => unknown
     Object.assign(client, {
@@ -68,7 +68,7 @@ export const openDatabase = (options: {
   return { pool, ids: options.ids, statements: () => counter.statements }
 }
 
-/** One Kysely per pooled connection, made once: building it costs more than a statement. */
+/** One Kysely per pooled connection, built once: building it costs more than a statement. */
 const kyselyFor = (client: PoolClient, ids: Ids) => {
   const known = kyselyByClient.get(client)
   if (known) return known
@@ -90,7 +90,7 @@ const sqlStateOf = (error: unknown): string =>
 
 const isRetryable = (error: unknown) => ['40001', '40P01'].includes(sqlStateOf(error))
 
-/** No connection, too many, starting up, timed out: the caller may try again later. */
+/** No connection, too many connections, starting up or timed out: the caller may retry. */
 const isUnavailable = (error: unknown): boolean => {
   const state = sqlStateOf(error)
   if (
@@ -134,7 +134,7 @@ const runInTransaction = async <T>(
   work: () => Promise<T>,
 ): Promise<T> => {
   if (tenant === undefined) return work()
-  // One round trip for both: the tenant is checked against its form above, so it needs no quoting.
+  // One round trip for both. inTransaction has checked the tenant against tenantPattern, so it needs no quoting.
   await client.query(`begin; set local "pohf.tenant" = '${tenant}'`)
   try {
     const result = await work()
@@ -148,7 +148,7 @@ const runInTransaction = async <T>(
 
 const tenantPattern = /^(system|agt_[a-z0-9]{1,64})$/
 
-/** Runs again, up to three times, when PostgreSQL asks for it (deadlock, serialization). */
+/** Retries after a deadlock or a serialization failure, up to three attempts in all. */
 const withClient = async <T>(
   ctx: WithDatabase,
   tenant: Tenant | undefined,
@@ -183,16 +183,16 @@ export const inTransaction = async <T>(
 }
 
 /**
- * One statement that is its own transaction: one way to the database and back, and its locks end without waiting for
- * this process. It has no tenant, so it sees no row; it can only call a function that knows what it does.
+ * Runs one statement that is its own transaction: one round trip, and its locks do not wait for this process. It has no
+ * tenant, so row-level security hides every row; it can only call a SQL function that sets the tenant itself.
  */
 export const inSingleStatement = <T>(ctx: WithDatabase, work: (tx: Tx) => Promise<T>): Promise<T> =>
   withClient(ctx, undefined, work)
 
 type Preparable<Row> = { readonly compile: (tx: Tx) => CompiledQuery<Row> }
 /**
- * Runs a statement that each connection plans once and keeps by this name. For the few that run all the time: with
- * tables cut by month, planning one costs more than running it. Its text must always be the same.
+ * Runs a prepared statement, which each connection plans once under this name. For the few statements that run all the
+ * time: with tables partitioned by month, planning costs more than running. Its text must always be the same.
  */
 export const executePrepared = async <Row>(tx: Tx, name: string, query: Preparable<Row>): Promise<Row[]> => {
   const client = clientByKysely.get(tx)
@@ -202,7 +202,7 @@ export const executePrepared = async <Row>(tx: Tx, name: string, query: Preparab
   return rows
 }
 
-/** The time that rules decide by. */
+/** The database's time, by which rules decide. */
 export const now = () => sql<Date>`pohf_now()`
 
 /** Reads the database's time. */
@@ -213,7 +213,7 @@ export const readNow = async (tx: Tx): Promise<Date> => {
   return row.now
 }
 
-/** Refuses a cluster that may lose acknowledged writes; returns what deserves a warning. */
+/** Refuses a cluster that may lose acknowledged writes; returns warnings. */
 export const checkDurability = async (pool: Pick<Pool, 'query'>): Promise<string[]> => {
   const { rows } = await pool.query<{ name: string; setting: string }>(
     "select name, setting from pg_settings where name in ('fsync', 'full_page_writes', 'synchronous_commit', 'data_checksums', 'server_version_num')",

@@ -5,7 +5,7 @@ import { inTransaction, type Tenant, type Tx } from './db.ts'
 import { Refusal } from '../http/errors.ts'
 import { openFor, sealFor } from '../ops/secrets.ts'
 
-/** What names a stored answer: the caller, the operation and the caller's own key. */
+/** Identifies a stored response: the caller, the operation and the Idempotency-Key. */
 export type IdempotencyScope = {
   readonly agentId: Tenant
   readonly method: string
@@ -14,7 +14,7 @@ export type IdempotencyScope = {
 }
 export type StoredResponse = { readonly status: number; readonly body: string }
 
-/** A call that died without an answer frees its key after this time. */
+/** A call that crashed without a response releases its key after this time. */
 const leaseSeconds = 60
 const retentionHours = 24
 
@@ -35,35 +35,26 @@ const fingerprintOf = (body: unknown): Buffer =>
     .update(JSON.stringify(body ?? {}))
     .digest()
 
-type Row = {
-  fingerprint: Buffer
-  status: number | null
-  body: string | null
-  sealed: boolean
-  stale: boolean
-}
-
-const findRow = async (tx: Tx, slot: IdempotencyScope): Promise<Row | undefined> =>
+const findResponse = async (tx: Tx, scope: IdempotencyScope) =>
   tx
     .selectFrom('idempotency_keys')
     .select(['fingerprint', 'status', 'body', 'sealed'])
-    .select(
-      sql<boolean>`created_at < pohf_now() - make_interval(hours => ${retentionHours}) or (status is null and lease_until < pohf_now())`.as(
-        'stale',
-      ),
-    )
-    .where('agent_id', '=', slot.agentId)
-    .where('method', '=', slot.method)
-    .where('path', '=', slot.path)
-    .where('key', '=', slot.key)
+    .where('agent_id', '=', scope.agentId)
+    .where('method', '=', scope.method)
+    .where('path', '=', scope.path)
+    .where('key', '=', scope.key)
     .forUpdate()
     .executeTakeFirst()
 
-/** Takes the slot: true where this call is the first, or the first after a dead or outlived one. */
-const claimIdempotencyKey = async (tx: Tx, slot: IdempotencyScope, fingerprint: Buffer): Promise<boolean> => {
+/** Claims the key: true where this call is the first, or the first after a crashed or expired one. */
+const claimIdempotencyKey = async (
+  tx: Tx,
+  scope: IdempotencyScope,
+  fingerprint: Buffer,
+): Promise<boolean> => {
   const { rows } = await sql`
     insert into idempotency_keys as stored (agent_id, method, path, key, fingerprint, lease_until)
-    values (${slot.agentId}, ${slot.method}, ${slot.path}, ${slot.key}, ${fingerprint}, pohf_now() + make_interval(secs => ${leaseSeconds}))
+    values (${scope.agentId}, ${scope.method}, ${scope.path}, ${scope.key}, ${fingerprint}, pohf_now() + make_interval(secs => ${leaseSeconds}))
     on conflict (agent_id, method, path, key) do update
       set fingerprint = excluded.fingerprint, lease_until = excluded.lease_until, created_at = pohf_now(), status = null, body = null, sealed = false
       where stored.created_at < pohf_now() - make_interval(hours => ${retentionHours})
@@ -72,7 +63,9 @@ const claimIdempotencyKey = async (tx: Tx, slot: IdempotencyScope, fingerprint: 
   return rows.length === 1
 }
 
-const storedResponseOf = (row: Row, secret: string): StoredResponse => {
+type StoredRow = NonNullable<Awaited<ReturnType<typeof findResponse>>>
+
+const storedResponseOf = (row: StoredRow, secret: string): StoredResponse => {
   if (row.status === null || row.body === null)
     throw new Refusal('idempotency_in_progress', { headers: { 'retry-after': '1' } })
   if (!row.sealed) return { status: row.status, body: row.body }
@@ -85,54 +78,54 @@ const storedResponseOf = (row: Row, secret: string): StoredResponse => {
   }
 }
 
-/** Begins a call: undefined means go ahead, an answer means repeat it. Refuses while the first is under way. */
+/** Begins a call: undefined means run it, a response means replay it. Refuses while the first call is in progress. */
 export const beginIdempotent = async (
   ctx: Ctx,
-  slot: IdempotencyScope,
+  scope: IdempotencyScope,
   request: { body: unknown; secret: string },
 ): Promise<StoredResponse | undefined> =>
-  inTransaction(ctx, slot.agentId, async (tx) => {
+  inTransaction(ctx, scope.agentId, async (tx) => {
     const fingerprint = fingerprintOf(request.body)
-    if (await claimIdempotencyKey(tx, slot, fingerprint)) return undefined
-    const row = await findRow(tx, slot)
+    if (await claimIdempotencyKey(tx, scope, fingerprint)) return undefined
+    const row = await findResponse(tx, scope)
     if (!row) throw new Refusal('idempotency_in_progress', { headers: { 'retry-after': '1' } })
     if (!row.fingerprint.equals(fingerprint)) throw new Refusal('idempotency_key_reused')
     return storedResponseOf(row, request.secret)
   })
 
-/** Keeps the answer for a day; one that shows a secret is sealed for the caller alone. */
+/** Stores the response for a day; one that shows a secret is encrypted with the caller's API key. */
 export const completeIdempotent = async (
   ctx: Ctx,
-  slot: IdempotencyScope,
+  scope: IdempotencyScope,
   answer: StoredResponse & { readonly sealWith?: string },
 ): Promise<void> =>
-  inTransaction(ctx, slot.agentId, async (tx) => {
+  inTransaction(ctx, scope.agentId, async (tx) => {
     const sealed = answer.sealWith !== undefined
     const body = answer.sealWith === undefined ? answer.body : sealFor(answer.sealWith, answer.body)
     await tx
       .updateTable('idempotency_keys')
       .set({ status: answer.status, body, sealed, lease_until: null })
-      .where('agent_id', '=', slot.agentId)
-      .where('method', '=', slot.method)
-      .where('path', '=', slot.path)
-      .where('key', '=', slot.key)
+      .where('agent_id', '=', scope.agentId)
+      .where('method', '=', scope.method)
+      .where('path', '=', scope.path)
+      .where('key', '=', scope.key)
       .execute()
   })
 
-/** Frees the slot after an answer that is not kept: 401, 429, validation faults and our own faults. */
-export const releaseIdempotent = async (ctx: Ctx, slot: IdempotencyScope): Promise<void> =>
-  inTransaction(ctx, slot.agentId, async (tx) => {
+/** Releases the key after a response that is not stored: 401, 429, validation errors and our own errors. */
+export const releaseIdempotent = async (ctx: Ctx, scope: IdempotencyScope): Promise<void> =>
+  inTransaction(ctx, scope.agentId, async (tx) => {
     await tx
       .deleteFrom('idempotency_keys')
-      .where('agent_id', '=', slot.agentId)
-      .where('method', '=', slot.method)
-      .where('path', '=', slot.path)
-      .where('key', '=', slot.key)
+      .where('agent_id', '=', scope.agentId)
+      .where('method', '=', scope.method)
+      .where('path', '=', scope.path)
+      .where('key', '=', scope.key)
       .where('status', 'is', null)
       .execute()
   })
 
-/** Drops what is older than a day; the maintenance job calls it. */
+/** Deletes keys older than a day; called by the maintenance job. */
 export const deleteExpiredIdempotencyKeys = async (tx: Tx): Promise<void> => {
   await sql`delete from idempotency_keys where created_at < pohf_now() - make_interval(hours => ${retentionHours})`.execute(
     tx,

@@ -4,7 +4,7 @@ import { inTransaction, type Tx } from './db.ts'
 import { deleteExpiredIdempotencyKeys } from './idempotency.ts'
 import type { Job } from '../queue/worker.ts'
 
-/** Hourly housekeeping: next partitions, retention, outlived idempotency keys, and what modules clean of theirs. Safe to run on every node. */
+/** Hourly maintenance: next partitions, retention, expired idempotency keys, and the modules' own cleanups. Safe on every node. */
 export const maintenanceJob = (ctx: Ctx, cleanups: readonly ((tx: Tx) => Promise<void>)[]): Job => ({
   name: 'maintenance',
   everyMs: 3_600_000,

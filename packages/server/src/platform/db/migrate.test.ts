@@ -86,19 +86,29 @@ test('databases of one cluster migrate at once, though they share the role', asy
   for (const url of urls) assert.deepEqual(await dumpSchema(url), reference)
 })
 
+/** Holds an advisory lock that a migration waits for, until it is released. */
+const holdLock = async (url: string) => {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  await client.query('select pg_advisory_lock(1)')
+  return { release: () => client.end() }
+}
+
 test('a process killed in the middle of a migration leaves nothing of it, and the next run completes', async (t) => {
   const url = await emptyDatabase(t)
   const folder = folderWith(t, {
-    [numbered(1, 'slow')]: 'create table slow_a (n int); select pg_sleep(2); create table slow_b (n int);',
+    [numbered(1, 'slow')]:
+      'create table slow_a (n int); set local lock_timeout = 0; select pg_advisory_xact_lock(1); create table slow_b (n int);',
     [numbered(2, 'after')]: 'create table after_slow (n int);',
   })
   const program = `import { migrate, readMigrations } from ${JSON.stringify(new URL('migrate.ts', import.meta.url).href)}
     await migrate(${JSON.stringify(url)}, readMigrations(new URL(${JSON.stringify(folder.href)})))`
+  const lock = await holdLock(url)
   const run = startNode(['--input-type=module', '-e', program], {})
-  await pollUntil('the slow migration runs', async () => {
+  await pollUntil('the migration waits for the lock', async () => {
     const rows = await query(
       url,
-      "select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'",
+      "select pid from pg_stat_activity where datname = current_database() and wait_event = 'advisory'",
     )
     return rows.length === 1
   })
@@ -107,6 +117,7 @@ test('a process killed in the middle of a migration leaves nothing of it, and th
   assert.equal(await hasTable(url, 'slow_a'), false)
   assert.deepEqual((await appliedIn(url)).length, lastNumber)
 
+  await lock.release()
   assert.deepEqual(await migrate(url, readMigrations(folder)), [numbered(1, 'slow'), numbered(2, 'after')])
   for (const name of ['slow_a', 'slow_b', 'after_slow']) assert.equal(await hasTable(url, name), true, name)
   assert.equal((await appliedIn(url)).length, lastNumber + 2)

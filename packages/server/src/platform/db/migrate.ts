@@ -14,7 +14,7 @@ const folder = new URL('../../../migrations/', import.meta.url)
 const lockKey = 7_064_801
 const lockWaitMs = 60_000
 
-/** The numbered files in order; a gap or a double number is a fault. */
+/** Reads the numbered files in order; throws on a gap or a repeated number. */
 export const readMigrations = (from: URL = folder): Migration[] => {
   const names = readdirSync(from)
     .filter((name) => name.endsWith('.sql'))
@@ -53,7 +53,7 @@ export const migrate = async (
     connectionTimeoutMillis: 10_000,
     application_name: 'pohf-migrate',
   })
-  // The error also rejects the query under way; without a listener it would end the process first.
+  // The error also rejects the running query; without a listener it would end the process first.
   client.on('error', () => undefined)
   await client.connect()
   try {

@@ -4,7 +4,7 @@
  */
 
 import type { ColumnType } from "kysely";
-import type { AnswerForm, EvidenceItem, FrozenAnswer, Hex, InputForm, JsonColumn, KnownAnswer, NullableJsonColumn, OrderTerms, SessionComponents, SessionCounts, TelemetrySeal } from "./columns.ts";
+import type { AnswerForm, EvidenceItem, FrozenAnswer, Hex, InputForm, JsonColumn, JsonRecord, KnownAnswer, NullableJsonColumn, OrderTerms, Scope, SessionComponents, SessionCounts, TelemetrySeal } from "./columns.ts";
 
 export type Generated<T> = T extends ColumnType<infer S, infer I, infer U>
   ? ColumnType<S, I | undefined, U>
@@ -56,7 +56,7 @@ export interface ApiKeys {
   last_used_at: Timestamp | null;
   replaced_by: string | null;
   revoked_at: Timestamp | null;
-  scopes: string[];
+  scopes: Scope[];
 }
 
 export interface Assignments {
@@ -254,7 +254,7 @@ export interface EnrolmentLinks {
 export interface Events {
   agent_id: string;
   at: Generated<Timestamp>;
-  data: Json;
+  data: JsonColumn<JsonRecord>;
   event_id: string;
   mode: 'live' | 'test';
   subject: string;
@@ -455,7 +455,7 @@ export interface OnchainHumans {
 export interface OperatorAudit {
   action: string;
   at: Timestamp;
-  details: Json;
+  details: JsonColumn<JsonRecord>;
   hash: Buffer;
   operator_id: string;
   prev_hash: Buffer;

@@ -2,7 +2,7 @@ import type { additions, operatorEndpoints, specification, Mode, Scope } from '@
 import type { z } from 'zod'
 import type { Tx } from '../db/db.ts'
 
-/** Who calls with an API key. `mode` comes from the key and from nowhere else. */
+/** A caller with an API key. `mode` comes from the key alone. */
 export type Agent = {
   readonly agentId: `agt_${string}`
   readonly mode: Mode
@@ -10,7 +10,7 @@ export type Agent = {
   readonly scopes: readonly Scope[]
   readonly ratePerMinute: number | null
 }
-/** Writes one line into the operators' audit log, in the transaction of the act. */
+/** Writes one entry into the operators' audit log, in the transaction of the action. */
 export type Audit = (
   tx: Tx,
   entry: {
@@ -23,7 +23,7 @@ export type Audit = (
 
 /** A person who is signed in in the calling browser. */
 export type Person = { readonly personId: string }
-/** What of a request tells who is signed in, and whether a page of ours sent it. */
+/** The parts of a request that identify the signed-in person, and whether one of our pages sent it. */
 export type Browser = {
   readonly cookie: string | undefined
   readonly origin: string | undefined
@@ -61,13 +61,13 @@ export type Call<Id extends EndpointId> = {
 
 export type ResultOf<Id extends EndpointId> = z.input<RowOf<Id>['response']>
 
-/** The bodies of answers besides 200 that are no errors, such as the payment challenge. */
+/** The bodies of responses other than 200 that are no errors, such as the payment challenge. */
 type AlternateBodyOf<Id extends EndpointId> =
   RowOf<Id> extends { also: infer Schemas extends Record<number, z.ZodType> }
     ? z.input<Schemas[keyof Schemas]>
     : never
 
-/** An answer that is more than a 200 with a JSON body. */
+/** A response that is more than a 200 with a JSON body. */
 export class ApiResponse<T> {
   readonly body: T
   readonly options: {
@@ -75,7 +75,7 @@ export class ApiResponse<T> {
     readonly headers?: Readonly<Record<string, string>>
     /** Sent as it is, in place of the JSON body. */
     readonly raw?: { readonly mediaType: string; readonly text: string }
-    /** The same in pieces, for what is too large to be held: each is made when the one before was taken. */
+    /** Sent as it is, in chunks, for bodies too large for memory: each chunk is made when the one before was sent. */
     readonly stream?: { readonly mediaType: string; readonly pieces: AsyncIterable<string> }
   }
   constructor(body: T, options: ApiResponse<T>['options'] = {}) {
@@ -87,7 +87,7 @@ export class ApiResponse<T> {
 export type Handler = (call: Call<EndpointId>) => Promise<unknown>
 export type Route = { readonly id: EndpointId; readonly handler: Handler }
 
-/** Ties an operation to its row of the table; the compiler checks both sides. */
+/** Binds an operation to its row of the endpoint table; the compiler checks both sides. */
 export const route = <Id extends EndpointId>(
   id: Id,
   handler: (
@@ -97,7 +97,7 @@ export const route = <Id extends EndpointId>(
   >,
 ): Route => ({ id, handler: handler as unknown as Handler })
 
-/** A page for people: a path outside the API that answers text. */
+/** A page for people: a path outside the API that returns text. */
 export type Page = {
   readonly path: string
   readonly handler: (request: {

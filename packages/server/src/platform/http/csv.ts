@@ -1,9 +1,9 @@
 export const csvMediaType = 'text/csv; charset=utf-8; header=present'
 
-/** RFC 4180: quoted where it must be. */
+/** RFC 4180: quoted where necessary. */
 const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
 
-/** Text that no spreadsheet takes for a formula: much of it is the caller's own words. */
+/** Prefixes text that a spreadsheet would run as a formula: much of it was written by callers. */
 const textCell = (text: string): string => quoted(/^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text)
 
 type Cell = string | number | null

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { endpoints } from '@pohf/protocol'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import * as agents from '../../agents/index.ts'
-import { makeRateLimits } from './admission.ts'
+import { makeRateLimits } from './rate-limits.ts'
 import type { Agent } from './call.ts'
 import { makeDispatcher, type InternalCall } from './dispatch.ts'
 
@@ -11,7 +11,7 @@ const harness = await startHarness({ KEY_LIMIT_PER_MINUTE: '30' })
 const { ctx } = harness
 const authenticator = agents.makeAuthenticator(ctx)
 const routes = agents.routes(ctx, authenticator)
-const { dispatch, has } = makeDispatcher({ ctx, endpoints, routes, admission: makeRateLimits(ctx) })
+const { dispatch, has } = makeDispatcher({ ctx, endpoints, routes, rateLimits: makeRateLimits(ctx) })
 
 const from = (agent?: Agent, parts: Partial<InternalCall> = {}): InternalCall => ({
   agent,
@@ -42,7 +42,7 @@ test('the refusals are those of HTTP: no key, no scope, a field that does not fi
   assert.deepEqual(await codeOf(from()), [401, 'missing_api_key'])
   assert.deepEqual(await codeOf(from({ ...agent, scopes: ['work'] })), [403, 'forbidden'])
   assert.deepEqual(await codeOf(from(agent, { body: { name: 5 } })), [400, 'validation_failed'])
-  // The key is looked at before the body.
+  // The key is checked before the body.
   assert.deepEqual(await codeOf(from(undefined, { body: { name: 5 } })), [401, 'missing_api_key'])
 })
 
@@ -80,7 +80,7 @@ test('calls count against the limit of the key', async () => {
 
 test('what is not mounted, is for a person, or shows a secret to a key is never dispatched', async () => {
   const { agent } = await newAgent()
-  const empty = makeDispatcher({ ctx, endpoints, routes: [], admission: makeRateLimits(ctx) })
+  const empty = makeDispatcher({ ctx, endpoints, routes: [], rateLimits: makeRateLimits(ctx) })
   assert.equal(has('agents.profile'), true)
   assert.equal(empty.has('agents.profile'), false)
   await assert.rejects(empty.dispatch('agents.profile', from(agent)), /not mounted/)
@@ -88,7 +88,7 @@ test('what is not mounted, is for a person, or shows a secret to a key is never 
     ctx,
     endpoints,
     routes: [{ id: 'members.people.me', handler: async () => assert.fail() }],
-    admission: makeRateLimits(ctx),
+    rateLimits: makeRateLimits(ctx),
   })
   await assert.rejects(person.dispatch('members.people.me', from(agent)), /person in a browser/)
   await assert.rejects(dispatch('agents.keys.create', from(agent, { body: { scopes: ['work'] } })), /secret/)
@@ -102,7 +102,7 @@ test('a fault shows nothing of itself, and the log has it under the same request
     routes: [
       { id: 'agents.profile', handler: async () => Promise.reject(new Error('the cellar is flooded')) },
     ],
-    admission: makeRateLimits(ctx),
+    rateLimits: makeRateLimits(ctx),
   })
   const { status, body } = await broken.dispatch('agents.profile', from(agent))
   assert.equal(status, 500)

@@ -1,13 +1,13 @@
 import { operationNameOf, type Endpoint } from '@pohf/protocol'
-import type { RateLimits } from './admission.ts'
+import type { RateLimits } from './rate-limits.ts'
 import type { Agent, EndpointId, Handler, Route } from './call.ts'
 import type { Ctx } from '../ops/context.ts'
 import { Refusal } from './errors.ts'
 import { parseCall, authorizeCaller, type IncomingRequest } from './http-input.ts'
 import { runIdempotent, serializeResponse, serializeError, type SerializedResponse } from './http-output.ts'
-import type { RateLimitResult } from './limits.ts'
+import type { RateLimitResult } from './rate-limiter.ts'
 
-/** A call from inside the process. Its caller was authenticated before; header names are in lower case. */
+/** A call from inside the process. Its caller is authenticated already; header names are in lower case. */
 export type InternalCall = {
   readonly agent: Agent | undefined
   readonly address: string
@@ -23,7 +23,7 @@ export type DispatchResult = {
   readonly body: unknown
 }
 
-/** The second way into the operations of the table: what HTTP checks is checked here by the same functions. */
+/** Calls operations of the table without HTTP, with the same checks by the same functions. */
 export type Dispatcher = {
   readonly dispatch: (id: EndpointId, call: InternalCall) => Promise<DispatchResult>
   readonly has: (id: EndpointId) => boolean
@@ -46,7 +46,7 @@ const internalRequestOf = (endpoint: Endpoint, call: InternalCall): IncomingRequ
   body: call.body ?? {},
   query: call.query ?? {},
   params: call.params ?? {},
-  // As over HTTP, a public operation does not learn who calls.
+  // As over HTTP, a public operation does not see the caller.
   agent: endpoint.auth === 'public' ? undefined : call.agent,
   operator: undefined,
   person: undefined,
@@ -57,11 +57,11 @@ type DispatcherOptions = {
   readonly ctx: Ctx
   readonly endpoints: readonly Endpoint[]
   readonly routes: readonly Route[]
-  readonly admission: RateLimits
+  readonly rateLimits: RateLimits
 }
 
-/** Makes the dispatcher over the rows and their routes. */
-export const makeDispatcher = ({ ctx, endpoints, routes, admission }: DispatcherOptions): Dispatcher => {
+/** Makes the dispatcher for these endpoints and their routes. */
+export const makeDispatcher = ({ ctx, endpoints, routes, rateLimits }: DispatcherOptions): Dispatcher => {
   const find = (id: EndpointId): { endpoint: Endpoint; handler: Handler } | undefined => {
     const endpoint = endpoints.find((row) => row.id === id)
     const route = routes.find((candidate) => candidate.id === id)
@@ -74,9 +74,9 @@ export const makeDispatcher = ({ ctx, endpoints, routes, admission }: Dispatcher
     call: InternalCall,
   ): Promise<SerializedResponse> => {
     const request = internalRequestOf(endpoint, call)
-    enforceRateLimit(admission.byAddress(endpoint, request.ip))
+    enforceRateLimit(rateLimits.byAddress(endpoint, request.ip))
     authorizeCaller(endpoint, request.agent)
-    if (request.agent) enforceRateLimit(admission.byAgent(request.agent))
+    if (request.agent) enforceRateLimit(rateLimits.byAgent(request.agent))
     const parsed = parseCall(endpoint, request)
     return runIdempotent({ ctx, endpoint, request }, async () =>
       serializeResponse(endpoint, await handler(parsed)),
@@ -90,7 +90,7 @@ export const makeDispatcher = ({ ctx, endpoints, routes, admission }: Dispatcher
       if (!found) throw new Error(`${id} is dispatched, but not mounted`)
       const { endpoint, handler } = found
       if (endpoint.auth === 'member') throw new Error(`${id} is for a person in a browser`)
-      // A stored answer that shows a secret is sealed by the key's own text, which does not come this way.
+      // A stored response with a secret is encrypted with the API key, which is not known here.
       if (endpoint.showsSecret && endpoint.auth !== 'public') throw new Error(`${id} shows a secret`)
       const startedAt = performance.now()
       const written = await execute(endpoint, handler, call).catch((error: unknown) =>

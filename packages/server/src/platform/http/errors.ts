@@ -9,7 +9,7 @@ type RefusalOptions = {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A refusal that the caller may know: a code of the closed list. Everything else that is thrown is a 500. */
+/** An error for the caller, with a code of the closed list. Every other error is a 500. */
 export class Refusal extends Error {
   readonly code: ErrorCode
   readonly options: RefusalOptions
@@ -20,7 +20,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The one body of every error. */
+/** The body of every error response. */
 export const errorBodyOf = (refusal: Refusal, requestId: string, baseUrl: string) => ({
   ok: false as const,
   error: refusal.code,

@@ -21,32 +21,32 @@ type Part = string | number | Html | readonly Html[]
 
 /** A template whose values are escaped unless they are HTML already. */
 export const html = (strings: TemplateStringsArray, ...values: readonly Part[]): Html => {
-  const written = values.map((value) => {
+  const escaped = values.map((value) => {
     if (value instanceof Html) return value.text
     if (typeof value === 'object') return value.map((item) => item.text).join('')
     return escape(String(value))
   })
-  return new Html(strings.map((text, index) => text + (written[index] ?? '')).join(''))
+  return new Html(strings.map((text, index) => text + (escaped[index] ?? '')).join(''))
 }
 
 const contentSecurityPolicyOf = (images: string): string =>
   `default-src 'none'; style-src 'self'; script-src 'self'; img-src ${images}; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`
 
-/** Scripts, styles and requests only from and to ourselves, nothing inline, in nobody's frame. */
+/** Scripts, styles and requests from our own origin only, nothing inline, no framing. */
 export const pageHeaders = { 'content-security-policy': contentSecurityPolicyOf("'self' data:") }
 
-/** The same for a page that shows pictures of others: any host, for they are not known before, and only by https. */
+/** The same for a page with external images: from any host, because the hosts are not known beforehand, over https only. */
 export const externalImagePageHeaders = {
   'content-security-policy': contentSecurityPolicyOf("'self' data: https:"),
 }
 
-/** A page that was built beforehand, with places for values and headers of its own. */
+/** A prebuilt page with placeholders for values, and headers of its own. */
 export type Template = (
   values: Readonly<Record<string, string | Html>>,
   headers: Readonly<Record<string, string>>,
 ) => PageResponse
 
-/** A whole page in the house's look. Scripts come only from our own files, so the policy stays strict. */
+/** Renders a complete page in our design. Scripts come from our own files only, so the policy stays strict. */
 export const renderPage = (title: string, body: Html, status = 200, lang = 'en'): PageResponse => ({
   status,
   mediaType: 'text/html; charset=utf-8',

@@ -9,7 +9,7 @@ export const headerOf = (request: Pick<FastifyRequest, 'headers'>, name: string)
 
 export const pathOf = (request: Pick<FastifyRequest, 'url'>): string => request.url.split('?')[0] ?? ''
 
-/** Tells which rows of the table a path belongs to, whatever its method. */
+/** Matches a path to rows of the table, whatever its method. */
 export type PathMatcher = { readonly pattern: RegExp; readonly endpoint: Endpoint }
 export const matchersOf = (endpoints: readonly Endpoint[]): PathMatcher[] =>
   endpoints.map((endpoint) => ({
@@ -22,7 +22,7 @@ export const matchersOf = (endpoints: readonly Endpoint[]): PathMatcher[] =>
 const corsHeaders = (cors: 'echo' | 'any', origin: string | undefined): Record<string, string> => {
   if (cors === 'any') return { 'access-control-allow-origin': '*' }
   if (origin === undefined) return { vary: 'Origin' }
-  // Browsers send beacons with credentials; these routes read no cookie, so echoing the origin gives nothing away.
+  // Browsers send beacons with credentials; these routes read no cookie, so echoing the origin reveals nothing.
   return { 'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true', vary: 'Origin' }
 }
 
@@ -38,22 +38,22 @@ export const securityHeaders = (ctx: Ctx): Record<string, string> => ({
     : {}),
 })
 
-/** Puts the request id and the safe defaults on every answer, and speaks CORS for the rows that allow it. */
+/** Sets the request id and the security headers on every response, and answers CORS for the rows that allow it. */
 export const addHeaders = (app: FastifyInstance, ctx: Ctx, matchers: readonly PathMatcher[]): void => {
   const security = securityHeaders(ctx)
   app.addHook('onRequest', async (request, reply) => {
     request.startedAt = performance.now()
     reply.headers({ ...security, 'x-request-id': request.id })
     const path = pathOf(request)
-    const here = matchers.filter(({ pattern }) => pattern.test(path))
-    const cors = here.find(({ endpoint }) => endpoint.cors)?.endpoint.cors
+    const matching = matchers.filter(({ pattern }) => pattern.test(path))
+    const cors = matching.find(({ endpoint }) => endpoint.cors)?.endpoint.cors
     if (!cors) return
     reply.headers({
       ...corsHeaders(cors, headerOf(request, 'origin')),
       'access-control-expose-headers': 'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy',
     })
     if (request.method !== 'OPTIONS') return
-    const methods = [...new Set(here.map(({ endpoint }) => endpoint.method))].join(', ')
+    const methods = [...new Set(matching.map(({ endpoint }) => endpoint.method))].join(', ')
     await reply
       .code(204)
       .headers({

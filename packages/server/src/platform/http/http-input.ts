@@ -6,14 +6,14 @@ import { Refusal, type Detail } from './errors.ts'
 import { headerOf } from './http-headers.ts'
 import { readIdempotencyKey } from '../db/idempotency.ts'
 
-/** Handed down by app.ts: who a key or a browser belongs to. Refuses with a 401 code, another site's page with a 403. */
+/** Finds the caller of a key or of a browser. Refuses with a 401 code, a page of another site with a 403. */
 export type Authenticate = {
   readonly agent: (key: string) => Promise<Agent>
   readonly operator: (key: string) => Promise<Operator>
   readonly member: (browser: Browser) => Promise<Person>
 }
 
-/** What of a request an operation may depend on; dispatch makes one without a connection. */
+/** The parts of a request that operations may depend on; dispatch builds one without a connection. */
 export type IncomingRequest = Pick<
   FastifyRequest,
   'id' | 'ip' | 'url' | 'headers' | 'body' | 'query' | 'params' | 'agent' | 'operator' | 'person' | 'keyText'
@@ -33,7 +33,7 @@ const missingKeyCodes = {
   member: 'sign_in_required',
 } as const
 
-/** Refuses who may not call: nobody where a key is needed, or a key that lacks the scope. */
+/** Refuses a call without a key where one is required, and a key that lacks the scope. */
 export const authorizeCaller = (endpoint: Endpoint, agent: Agent | undefined): void => {
   if (endpoint.auth === 'public') return
   if (!agent) {
@@ -44,7 +44,7 @@ export const authorizeCaller = (endpoint: Endpoint, agent: Agent | undefined): v
     throw new Refusal('forbidden', { message: `This key lacks the scope "${endpoint.scope}".` })
 }
 
-/** Whether the licensed tier is asked for, so that a missing or bad key is 403 and not 401. */
+/** Whether the request is for the licensed tier: then a missing or bad key is 403 and not 401. */
 const requestsLicensedTier = (endpoint: Endpoint, request: FastifyRequest): boolean => {
   const query = request.query as Record<string, unknown>
   return (
@@ -53,7 +53,7 @@ const requestsLicensedTier = (endpoint: Endpoint, request: FastifyRequest): bool
   )
 }
 
-/** Finds out who calls, before the body is read: a stranger learns nothing about what a body should be. */
+/** Authenticates the caller before the body is read: an anonymous caller learns nothing about the body's schema. */
 export const authenticateRequest = async (
   authenticate: Authenticate,
   endpoint: Endpoint,
@@ -103,7 +103,7 @@ const parsePart = (schema: z.ZodType | undefined, value: unknown, place: string)
   throw new Refusal('validation_failed', { details: detailsOf(parsed.error, place) })
 }
 
-/** Names of fields that the schema does not know; a test key is told, so that a typing fault shows early. */
+/** Fields that the schema does not know. Responses to test keys list them, so that typing errors show early. */
 export const unknownFields = (endpoint: Endpoint, body: unknown): string[] => {
   if (!(endpoint.body instanceof z.ZodObject) || typeof body !== 'object' || body === null) return []
   const known = endpoint.body.shape
@@ -112,13 +112,13 @@ export const unknownFields = (endpoint: Endpoint, body: unknown): string[] => {
     .slice(0, 20)
 }
 
-/** The caller's own key for a call that acts; reading needs none, and on public calls it means nothing. */
+/** The Idempotency-Key of a call that is no GET and has an API key; other calls ignore the header. */
 export const idempotencyKeyOf = (endpoint: Endpoint, request: IncomingRequest): string | undefined =>
   request.agent && endpoint.method !== 'GET'
     ? readIdempotencyKey(headerOf(request, 'idempotency-key'))
     : undefined
 
-/** The request as an operation sees it: every part parsed by its schema, nothing converted. */
+/** The request as an operation sees it: every part parsed by its schema, no type coerced. */
 export const parseCall = (endpoint: Endpoint, request: IncomingRequest): Call<EndpointId> =>
   ({
     body: parsePart(endpoint.body, request.body ?? {}, 'body'),
@@ -134,10 +134,10 @@ export const parseCall = (endpoint: Endpoint, request: IncomingRequest): Call<En
     header: (name: string) => headerOf(request, name),
   }) as Call<EndpointId>
 
-/** What pages of any site send: as text/plain a browser asks no leave first. */
+/** Endpoints that pages of any site call with text/plain, for which browsers send no CORS preflight. */
 const browserLimitGroups: ReadonlySet<string> = new Set(['beacon', 'sessions', 'telemetry'])
 
-/** Anything is read as JSON if it says so, says nothing, or comes from pages; an empty body is {}. Signed text stays text. */
+/** Reads a body as JSON if its type is JSON, missing, or it comes from a page; an empty body is {}. Signed text stays text. */
 export const addBodyParser = (app: FastifyInstance): void => {
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()

@@ -13,7 +13,7 @@ import {
   type IdempotencyScope,
 } from '../db/idempotency.ts'
 
-/** An answer in full, before it is put on a connection. */
+/** A complete response, before it is sent. */
 export type SerializedResponse = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -25,7 +25,7 @@ export type Exchange = { readonly ctx: Ctx; readonly endpoint: Endpoint; readonl
 
 const jsonType = 'application/json; charset=utf-8'
 
-/** Writes a result, stripped to its schema: a field that the table does not know never leaves. */
+/** Serializes a result, stripped to its schema: a field that is not in the table is never sent. */
 export const serializeResponse = (endpoint: Endpoint, result: unknown): SerializedResponse => {
   const answer = result instanceof ApiResponse ? result : new ApiResponse(result)
   const { status = 200, headers = {}, raw, stream } = answer.options
@@ -49,11 +49,11 @@ const serializeRefusal = (ctx: Ctx, requestId: string, refusal: Refusal): Serial
   }
 }
 
-/** Puts an answer on the connection. */
+/** Sends a serialized response. */
 export const sendResponse = (reply: FastifyReply, written: SerializedResponse): FastifyReply =>
   reply.code(written.status).headers(written.headers).type(written.mediaType).send(written.body)
 
-/** Never stored: faults of the call itself and of ours. The same key may be used again with the mended call. */
+/** Refusals that are not stored, so that the corrected call may reuse its Idempotency-Key. */
 const unstoredCodes: ReadonlySet<Refusal['code']> = new Set([
   'validation_failed',
   'invalid_json',
@@ -68,7 +68,7 @@ const unstoredCodes: ReadonlySet<Refusal['code']> = new Set([
   'out_of_stock',
 ])
 
-/** Runs the operation once for its Idempotency-Key: a repeat gets the stored answer. */
+/** Runs the operation once for its Idempotency-Key: a repeated call gets the stored response. */
 export const runIdempotent = async (
   exchange: Exchange,
   run: () => Promise<SerializedResponse>,
@@ -96,16 +96,16 @@ export const runIdempotent = async (
     }
     answer = serializeRefusal(ctx, request.id, error)
   }
-  // A challenge or a pending state asks for the next call, which may carry the same key.
+  // A payment challenge or a pending state expects another call, which may carry the same key.
   const isUnstored = answer.status === 202 || (answer.status === 402 && endpoint.also?.[402] !== undefined)
   const sealWith = endpoint.showsSecret && answer.status === 200 ? { sealWith: request.keyText } : {}
-  // The act is done: where its answer cannot be kept, the slot stays taken, so that a repeat at once does not act again.
+  // The operation is done. If storing its response fails, the key stays claimed, so that a repeat does not run it again.
   if (answer.json && !isUnstored) await completeIdempotent(ctx, slot, { ...answer, ...sealWith })
   else await releaseIdempotent(ctx, slot)
   return answer
 }
 
-/** What the framework refuses by itself, in our words. */
+/** Our codes for errors that Fastify raises. */
 const frameworkCodes: Record<string, Refusal['code']> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
@@ -124,7 +124,7 @@ const asRefusal = (error: unknown): Refusal => {
   return status >= 400 && status < 500 ? new Refusal('invalid_json') : new Refusal('internal_error')
 }
 
-/** The one place where a code becomes a response; a fault of ours is logged and shows nothing of itself. */
+/** The one place where an error becomes a response. An internal error is logged, and its response reveals nothing of it. */
 export const serializeError = (
   ctx: Ctx,
   error: unknown,
@@ -137,7 +137,7 @@ export const serializeError = (
   return serializeRefusal(ctx, where.id, refusal)
 }
 
-/** What the router refuses before any hook runs, such as a path that cannot be decoded: the headers come from here. */
+/** Errors that the router raises before any hook runs, such as a path that cannot be decoded: it sets the headers itself. */
 export const sendRouterError = (
   ctx: Ctx,
   error: Error,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { operationNameOf, type Endpoint } from '@pohf/protocol'
-import type { RateLimits } from './admission.ts'
+import type { RateLimits } from './rate-limits.ts'
 import type { Agent, Handler, Operator, Page, Person, Route } from './call.ts'
 import type { Ctx } from '../ops/context.ts'
 import { Refusal } from './errors.ts'
@@ -20,14 +20,14 @@ import {
   serializeResponse,
   sendRouterError,
 } from './http-output.ts'
-import type { RateLimitResult } from './limits.ts'
+import type { RateLimitResult } from './rate-limiter.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     agent: Agent | undefined
     operator: Operator | undefined
     person: Person | undefined
-    /** The key's own text: it seals answers that show a secret. Never logged. */
+    /** The text of the API key: it encrypts stored responses that show a secret. Never logged. */
     keyText: string
     startedAt: number
   }
@@ -36,14 +36,14 @@ declare module 'fastify' {
   }
 }
 
-/** What one listener serves. */
+/** What a listener serves. */
 export type ListenerOptions = {
   readonly ctx: Ctx
   readonly endpoints: readonly Endpoint[]
   readonly routes: readonly Route[]
   readonly pages: readonly Page[]
   readonly authenticate: Authenticate
-  readonly admission: RateLimits
+  readonly rateLimits: RateLimits
 }
 
 const bodyLimitBytes = 262_144
@@ -61,16 +61,16 @@ const mount = (
   endpoint: Endpoint,
   handler: Handler,
 ): void => {
-  const { ctx, admission } = listener
+  const { ctx, rateLimits } = listener
   app.route({
     method: endpoint.method,
     url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     bodyLimit: endpoint.bodyLimitBytes ?? bodyLimitBytes,
     config: { endpoint },
     onRequest: async (request, reply) => {
-      enforceRateLimit(reply, admission.byAddress(endpoint, request.ip))
+      enforceRateLimit(reply, rateLimits.byAddress(endpoint, request.ip))
       await authenticateRequest(listener.authenticate, endpoint, request)
-      if (request.agent) enforceRateLimit(reply, admission.byAgent(request.agent))
+      if (request.agent) enforceRateLimit(reply, rateLimits.byAgent(request.agent))
     },
     handler: async (request, reply) => {
       const exchange = { ctx, endpoint, request }
@@ -105,7 +105,7 @@ export const mountPage = (app: FastifyInstance, page: Page): void => {
   })
 }
 
-/** While the listener closes it finishes what it has begun and takes no more. */
+/** While the listener closes, it finishes open requests and refuses new ones. */
 const addGracefulShutdown = (app: FastifyInstance): void => {
   let closing = false
   app.addHook('preClose', async () => {
@@ -114,7 +114,7 @@ const addGracefulShutdown = (app: FastifyInstance): void => {
   app.addHook('onRequest', async () => {
     if (closing) throw new Refusal('overloaded', { headers: { 'retry-after': '2' } })
   })
-  // A connection that was kept alive would hold the process up until it times out.
+  // A kept-alive connection would delay the exit until it times out.
   app.addHook('onSend', async (_request, reply) => {
     if (closing) reply.header('connection', 'close')
   })
@@ -126,7 +126,7 @@ const addLogging = (app: FastifyInstance, ctx: Ctx): void => {
     const row = request.routeOptions.config.endpoint
     const endpoint = row ? operationNameOf(row) : 'other'
     ctx.metrics.requests.observe({ endpoint, status: reply.statusCode }, seconds)
-    // The operation's name, never the address itself: a query may hold a token.
+    // The endpoint's id, never the URL: a query may hold a token.
     const line = { requestId: request.id, method: request.method, endpoint, status: reply.statusCode }
     ctx.log.info({ ...line, ms: Math.round(seconds * 1_000), agentId: request.agent?.agentId }, 'request')
   })
@@ -145,7 +145,7 @@ const mountAll = (app: FastifyInstance, listener: ListenerOptions): void => {
   for (const page of listener.pages) mountPage(app, page)
 }
 
-/** Builds one listener: every row of the table mounted once, the pages, and nothing else. */
+/** Builds a listener: every row of the table mounted once, the pages, and nothing else. */
 export const buildListener = (listener: ListenerOptions): FastifyInstance => {
   const { ctx } = listener
   const app = Fastify({
@@ -155,9 +155,9 @@ export const buildListener = (listener: ListenerOptions): FastifyInstance => {
     connectionTimeout: 60_000,
     keepAliveTimeout: 72_000,
     bodyLimit: bodyLimitBytes,
-    // The schemas bound every parameter; the router's own refusal would not be in our error body.
+    // The schemas bound every parameter; the router's own error would not have our error body.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
-    // We say it ourselves, in our shape.
+    // addGracefulShutdown answers 503 with our error body.
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => sendRouterError(ctx, error, request, reply),
     genReqId: (request) => {

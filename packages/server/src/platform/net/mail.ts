@@ -6,7 +6,7 @@ import { enqueue, type OutboxRow } from '../queue/outbox.ts'
 
 type Mail = { readonly to: string; readonly subject: string; readonly text: string }
 
-/** Puts a mail into the outbox of this transaction. Its text may hold a link that is a secret, so it rests sealed. */
+/** Puts a mail into the outbox of this transaction. Its text may hold a secret link, so it is stored encrypted. */
 export const queueMail = async (
   tx: Tx,
   secrets: Secrets,
@@ -25,7 +25,7 @@ const readMail = (ctx: Ctx, row: OutboxRow): Mail => {
   return JSON.parse(ctx.secrets.open('mail', sealed)) as Mail
 }
 
-/** The library waits up to ten minutes, but a mail must be sent or given up before its lease of one ends. */
+/** The library waits up to ten minutes, but an attempt must end before its lease of one minute does. */
 const smtpTimeouts = {
   dnsTimeout: 10_000,
   connectionTimeout: 10_000,
@@ -33,7 +33,7 @@ const smtpTimeouts = {
   socketTimeout: 10_000,
 }
 
-/** A refusal after the text was sent may quote it, and with it a link that is a secret: only its number is kept. */
+/** A rejection after the text was sent may quote it, and with it a secret link: only its code is kept. */
 const redactMailText = (error: unknown): unknown =>
   error instanceof Error && 'command' in error && error.command === 'DATA'
     ? new Error(
@@ -41,7 +41,7 @@ const redactMailText = (error: unknown): unknown =>
       )
     : error
 
-/** The worker's sender; undefined where no mail server is set, so that mails wait. */
+/** The worker's mail sender; undefined where SMTP_URL is not set, so that mails stay in the outbox. */
 export const makeMailSender = (ctx: Ctx): ((row: OutboxRow) => Promise<void>) | undefined => {
   const url = ctx.config.SMTP_URL
   if (url === undefined) return undefined

@@ -51,13 +51,13 @@ export type OutboundRequest = {
   readonly body?: string
   readonly timeoutMs: number
   readonly responseBytesMax: number
-  /** `user`: an address that a user gave, guarded. `operator`: from our own settings, exempt. */
+  /** `user`: a URL that a user gave, only public addresses. `operator`: from our own settings, any address. */
   readonly trust: 'user' | 'operator'
-  /** Where base_url is loopback, loopback receivers are the point. */
+  /** Set where BASE_URL is loopback: then receivers on loopback are wanted. */
   readonly allowLoopback?: boolean
   /**
-   * Uses a connection again that an earlier request left open. The other side may close it at that very moment, and then
-   * the request is sent once more: only for what may arrive twice.
+   * Reuses a connection that an earlier request left open. The peer may close it at that moment, and then the request is
+   * sent again: only for requests that may arrive twice.
    */
   readonly idempotent?: boolean
 }
@@ -90,19 +90,101 @@ const resolveAllowedAddress = async (find: Lookup, url: URL, request: OutboundRe
   return first.address
 }
 
-/** Idle connections are few and go after a while; those that are in use are bounded by their requests. */
+/** Idle connections are few and time out; connections in use are bounded by their requests. */
 const keepAliveOptions = { keepAlive: true, maxFreeSockets: 16, timeout: 15_000 }
 const httpKeepAliveAgent = new http.Agent(keepAliveOptions)
 const httpsKeepAliveAgent = new https.Agent(keepAliveOptions)
 const agentFor = (url: URL, request: OutboundRequest) => {
-  // What users point at is reached by a connection of its own, whose peer is checked.
+  // A URL that a user gave always gets a new connection, whose peer is checked.
   if (request.idempotent !== true || request.trust !== 'operator') return false
   return url.protocol === 'https:' ? httpsKeepAliveAgent : httpKeepAliveAgent
 }
 const isConnectionClosed = (error: Error) =>
   'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
 
-/** A sender of single requests: to the checked address only, no redirects, bounded in time and size. */
+type Connection = { readonly url: URL; readonly address: string; readonly signal: AbortSignal }
+
+/** Resolves within the timeout: the system's resolver takes no signal, and a dead name server must not outlast it. */
+const resolveInTime = async (
+  find: Lookup,
+  url: URL,
+  request: OutboundRequest,
+  signal: AbortSignal,
+): Promise<string> => {
+  const timedOut = Promise.withResolvers<never>()
+  const fail = () => timedOut.reject(signal.reason)
+  signal.addEventListener('abort', fail, { once: true })
+  const address = await Promise.race([resolveAllowedAddress(find, url, request), timedOut.promise])
+  signal.removeEventListener('abort', fail)
+  return address
+}
+
+const requestOptionsOf = ({ url, address, signal }: Connection, request: OutboundRequest) => ({
+  host: address,
+  servername: isIP(hostOf(url)) ? undefined : url.hostname,
+  port: url.port || (url.protocol === 'https:' ? 443 : 80),
+  path: `${url.pathname}${url.search}`,
+  method: request.method,
+  headers: {
+    host: url.host,
+    ...request.headers,
+    ...(request.body === undefined ? {} : { 'content-length': Buffer.byteLength(request.body) }),
+  },
+  signal,
+})
+
+const isPeerAllowed = (peer: string, request: OutboundRequest): boolean =>
+  request.trust === 'operator' ||
+  isPublicAddress(peer) ||
+  (request.allowLoopback === true && isLoopback(peer.replace('::ffff:', '')))
+
+/** A response that is cut at the size limit still counts: its status is known. */
+const readResponse = (
+  response: http.IncomingMessage,
+  bytesMax: number,
+  resolve: (response: OutboundResponse) => void,
+): void => {
+  const chunks: Buffer[] = []
+  let size = 0
+  response.on('data', (chunk: Buffer) => {
+    size += chunk.length
+    if (size > bytesMax) response.destroy()
+    else chunks.push(chunk)
+  })
+  response.on('close', () =>
+    resolve({
+      status: response.statusCode ?? 0,
+      headers: response.headers,
+      body: Buffer.concat(chunks).toString('utf8'),
+    }),
+  )
+  response.on('error', () => undefined)
+}
+
+const sendOnce = (
+  connection: Connection,
+  request: OutboundRequest,
+  agent: http.Agent | false,
+): Promise<OutboundResponse> =>
+  new Promise((resolve, reject) => {
+    let responseStarted = false
+    const client = connection.url.protocol === 'https:' ? https : http
+    const outgoing = client.request({ ...requestOptionsOf(connection, request), agent }, (response) => {
+      responseStarted = true
+      if (isPeerAllowed(response.socket.remoteAddress ?? '', request))
+        readResponse(response, request.responseBytesMax, resolve)
+      else outgoing.destroy(new OutboundRefused('the peer is not public'))
+    })
+    outgoing.on('error', (error) => {
+      // The peer closed the idle connection, so it did not read the request: send it again on a new connection.
+      if (outgoing.reusedSocket && !responseStarted && isConnectionClosed(error))
+        resolve(sendOnce(connection, request, false))
+      else reject(error)
+    })
+    outgoing.end(request.body)
+  })
+
+/** Makes a sender of single requests: to the checked address only, no redirects, bounded in time and size. */
 export const makeSend =
   (find: Lookup) =>
   async (request: OutboundRequest): Promise<OutboundResponse> => {
@@ -112,73 +194,9 @@ export const makeSend =
     if (request.trust === 'user' && (url.username || url.password))
       throw new OutboundRefused('credentials in the address')
     const signal = AbortSignal.timeout(request.timeoutMs)
-    const timedOut = Promise.withResolvers<never>()
-    const fail = () => timedOut.reject(signal.reason)
-    signal.addEventListener('abort', fail, { once: true })
-    // The system's resolver takes no signal, and a dead name server must not outlast the timeout.
-    const address = await Promise.race([resolveAllowedAddress(find, url, request), timedOut.promise])
-    signal.removeEventListener('abort', fail)
-    const client = url.protocol === 'https:' ? https : http
-    const sendOnce = (
-      agent: http.Agent | false,
-      resolve: (response: OutboundResponse) => void,
-      reject: (reason: unknown) => void,
-    ) => {
-      let responseStarted = false
-      const outgoing = client.request(
-        {
-          host: address,
-          servername: isIP(hostOf(url)) ? undefined : url.hostname,
-          port: url.port || (url.protocol === 'https:' ? 443 : 80),
-          path: `${url.pathname}${url.search}`,
-          method: request.method,
-          headers: {
-            host: url.host,
-            ...request.headers,
-            ...(request.body === undefined ? {} : { 'content-length': Buffer.byteLength(request.body) }),
-          },
-          signal,
-          agent,
-        },
-        (response) => {
-          responseStarted = true
-          const peer = response.socket.remoteAddress ?? ''
-          if (
-            request.trust === 'user' &&
-            !isPublicAddress(peer) &&
-            !(request.allowLoopback && isLoopback(peer.replace('::ffff:', '')))
-          ) {
-            outgoing.destroy(new OutboundRefused('the peer is not public'))
-            return
-          }
-          const chunks: Buffer[] = []
-          let size = 0
-          response.on('data', (chunk: Buffer) => {
-            size += chunk.length
-            if (size > request.responseBytesMax) response.destroy()
-            else chunks.push(chunk)
-          })
-          // A response that is cut at the limit is still an answer: its status stands.
-          response.on('close', () =>
-            resolve({
-              status: response.statusCode ?? 0,
-              headers: response.headers,
-              body: Buffer.concat(chunks).toString('utf8'),
-            }),
-          )
-          response.on('error', () => undefined)
-        },
-      )
-      outgoing.on('error', (error) => {
-        // Closed while it was idle, so nobody read the request: once more, on a connection of its own.
-        if (outgoing.reusedSocket && !responseStarted && isConnectionClosed(error))
-          sendOnce(false, resolve, reject)
-        else reject(error)
-      })
-      outgoing.end(request.body)
-    }
-    return new Promise((resolve, reject) => sendOnce(agentFor(url, request), resolve, reject))
+    const address = await resolveInTime(find, url, request, signal)
+    return sendOnce({ url, address, signal }, request, agentFor(url, request))
   }
 
-/** Sends by the machine's own resolver. */
+/** Sends with the system's resolver. */
 export const send = makeSend(systemLookup)

@@ -58,7 +58,7 @@ const get = (host: string, options: Partial<OutboundRequest> = {}) =>
     ...options,
   })
 
-test('a name that changes its answer after the check is reached where it was checked, and asked only once', async () => {
+test('a name that resolves differently after the check is reached at the checked address, and resolved only once', async () => {
   assert.equal((await get('rebinds.example', { allowLoopback: true })).status, 200)
   assert.deepEqual(hits, { checked: 1, canary: 0 })
   assert.deepEqual(names.queries.toSorted(), ['A rebinds.example', 'AAAA rebinds.example'])

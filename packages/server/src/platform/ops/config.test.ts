@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigFaults, isLoopbackHost, readConfig, settings } from './config.ts'
+import { isLoopbackHost } from '../net/loopback.ts'
+import { ConfigFaults, readConfig } from './config.ts'
+import { settings } from './settings.ts'
 
 const DATABASE_URL = 'postgres://pohf@127.0.0.1:5432/pohf'
 const faultsOf = (environment: Record<string, string>): readonly string[] => {
@@ -49,7 +51,7 @@ test('a fault never shows the value, which may hold a password', () => {
     }
 })
 
-test('the two secrets of the card provider come together, have their form, and are never shown', () => {
+test('the two secrets of the card provider come together, are validated, and are never printed', () => {
   const secret = 'sk_live_hunter2hunter2'
   const webhook = 'whsec_hunter2hunter2'
   assert.deepEqual(faultsOf({ DATABASE_URL, STRIPE_SECRET_KEY: secret, STRIPE_WEBHOOK_SECRET: webhook }), [])
@@ -107,29 +109,37 @@ test('settings of other programs in the environment change nothing', () => {
   )
 })
 
-const addresses: readonly { given: Record<string, string>; baseUrl: string; loopback: boolean }[] = [
-  { given: {}, baseUrl: 'http://127.0.0.1:3000', loopback: true },
-  { given: { PORT: '8080' }, baseUrl: 'http://127.0.0.1:8080', loopback: true },
-  { given: { HOST: '0.0.0.0' }, baseUrl: 'http://127.0.0.1:3000', loopback: true },
-  { given: { HOST: '::' }, baseUrl: 'http://127.0.0.1:3000', loopback: true },
-  { given: { HOST: '::1' }, baseUrl: 'http://[::1]:3000', loopback: true },
-  { given: { HOST: 'localhost' }, baseUrl: 'http://localhost:3000', loopback: true },
-  { given: { HOST: '192.168.1.5', PORT: '80' }, baseUrl: 'http://192.168.1.5:80', loopback: false },
-  { given: { HOST: 'api.internal' }, baseUrl: 'http://api.internal:3000', loopback: false },
-  { given: { BASE_URL: 'https://pohf.example/' }, baseUrl: 'https://pohf.example', loopback: false },
-  { given: { BASE_URL: 'http://127.8.9.1:1//' }, baseUrl: 'http://127.8.9.1:1', loopback: true },
-  { given: { BASE_URL: 'http://app.localhost' }, baseUrl: 'http://app.localhost', loopback: true },
-  { given: { BASE_URL: 'https://127.0.0.1.example' }, baseUrl: 'https://127.0.0.1.example', loopback: false },
-  { given: { BASE_URL: 'https://localhost.example' }, baseUrl: 'https://localhost.example', loopback: false },
+const addresses: readonly { environment: Record<string, string>; baseUrl: string; loopback: boolean }[] = [
+  { environment: {}, baseUrl: 'http://127.0.0.1:3000', loopback: true },
+  { environment: { PORT: '8080' }, baseUrl: 'http://127.0.0.1:8080', loopback: true },
+  { environment: { HOST: '0.0.0.0' }, baseUrl: 'http://127.0.0.1:3000', loopback: true },
+  { environment: { HOST: '::' }, baseUrl: 'http://127.0.0.1:3000', loopback: true },
+  { environment: { HOST: '::1' }, baseUrl: 'http://[::1]:3000', loopback: true },
+  { environment: { HOST: 'localhost' }, baseUrl: 'http://localhost:3000', loopback: true },
+  { environment: { HOST: '192.168.1.5', PORT: '80' }, baseUrl: 'http://192.168.1.5:80', loopback: false },
+  { environment: { HOST: 'api.internal' }, baseUrl: 'http://api.internal:3000', loopback: false },
+  { environment: { BASE_URL: 'https://pohf.example/' }, baseUrl: 'https://pohf.example', loopback: false },
+  { environment: { BASE_URL: 'http://127.8.9.1:1//' }, baseUrl: 'http://127.8.9.1:1', loopback: true },
+  { environment: { BASE_URL: 'http://app.localhost' }, baseUrl: 'http://app.localhost', loopback: true },
+  {
+    environment: { BASE_URL: 'https://127.0.0.1.example' },
+    baseUrl: 'https://127.0.0.1.example',
+    loopback: false,
+  },
+  {
+    environment: { BASE_URL: 'https://localhost.example' },
+    baseUrl: 'https://localhost.example',
+    loopback: false,
+  },
 ]
 test('the base address comes from HOST and PORT, and address limits are off only where it is loopback', () => {
-  for (const { given, baseUrl, loopback } of addresses) {
-    const config = readConfig({ DATABASE_URL, ...given })
+  for (const { environment, baseUrl, loopback } of addresses) {
+    const config = readConfig({ DATABASE_URL, ...environment })
     assert.equal(config.BASE_URL, baseUrl)
     assert.equal(config.loopback, loopback, baseUrl)
     assert.equal(config.addressLimits, !loopback, baseUrl)
-    assert.equal(readConfig({ DATABASE_URL, ...given, ADDRESS_LIMITS: 'on' }).addressLimits, true)
-    assert.equal(readConfig({ DATABASE_URL, ...given, ADDRESS_LIMITS: 'off' }).addressLimits, false)
+    assert.equal(readConfig({ DATABASE_URL, ...environment, ADDRESS_LIMITS: 'on' }).addressLimits, true)
+    assert.equal(readConfig({ DATABASE_URL, ...environment, ADDRESS_LIMITS: 'off' }).addressLimits, false)
   }
 })
 

@@ -6,7 +6,7 @@ import type { Logger } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import type { Secrets } from './secrets.ts'
 
-/** What an operation that may open a transaction is given, first. */
+/** The first parameter of every operation that may open a transaction. */
 export type Ctx = {
   readonly config: Config
   readonly db: Database

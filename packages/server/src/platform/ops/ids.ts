@@ -10,7 +10,7 @@ const encodeTime = (ms: number): string => {
   return text
 }
 
-/** Random bytes are drawn from the system in stock: one call for each id would cost more than the id. */
+/** Random bytes are read from the system in blocks: one call for each id would cost more than the id. */
 const randomPool = Buffer.alloc(8_192)
 let poolOffset = randomPool.length
 const randomText = (length: number): string => {
@@ -31,7 +31,7 @@ export type Ids = {
   make(prefix: IdPrefix): string
   /** 256 random bits as base64url: nonces, tokens, secrets. */
   token(): string
-  /** Evenly from 0 up to 1: spreads waits, so that many do not come at once. */
+  /** Uniform in [0, 1): jitter for delays, so that retries do not coincide. */
   randomFraction(): number
 }
 

@@ -51,7 +51,7 @@ test('a changed, swapped, cut or lengthened key is caught, whichever key it is',
   )
 })
 
-test('a key is good only where its own prefix is asked for', () => {
+test('a key is well-formed only for its own prefix', () => {
   const operator = makeKey('svc_op_', 'aa')
   const live = makeKey('svc_live_', 'aa')
   assert.ok(isWellFormedKey(['svc_op_'], operator))

@@ -17,7 +17,7 @@ export const makeKey = (prefix: string, cell: string): string => {
   return body + base62(crc32(body), 6)
 }
 
-/** Whether the text is a whole key with one of the prefixes: tells typing faults apart without a look-up. */
+/** Whether the text is a complete key with one of the prefixes: finds typing errors without a query. */
 export const isWellFormedKey = (prefixes: readonly string[], text: string): boolean => {
   const prefix = prefixes.find((candidate) => text.startsWith(candidate))
   if (prefix === undefined || text.length !== prefix.length + 2 + 30 + 6) return false
@@ -25,5 +25,5 @@ export const isWellFormedKey = (prefixes: readonly string[], text: string): bool
   return text.slice(-6) === base62(crc32(text.slice(0, -6)), 6)
 }
 
-/** What is stored of a key or token: 178 random bits need no slow hash. */
+/** The stored hash of a key or token: 178 random bits need no slow hash. */
 export const hashKey = (text: string): Buffer => createHash('sha256').update(text).digest()

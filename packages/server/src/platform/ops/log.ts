@@ -1,6 +1,6 @@
 import { pino, type DestinationStream, type Logger } from 'pino'
 
-/** Fields that are cut out of every line, wherever they stand up to three levels deep. */
+/** Fields that are redacted in every line, up to three levels deep. */
 const secretFields = [
   'authorization',
   'apiKey',

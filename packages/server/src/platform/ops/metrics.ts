@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom
 
 export type Metrics = ReturnType<typeof makeMetrics>
 
-/** The figures of this process, one registry each so that tests do not share. */
+/** The metrics of this process, in a registry of their own so that tests do not share one. */
 export const makeMetrics = () => {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })

@@ -2,15 +2,15 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Keys derived from one master secret, and sealing of short texts that must rest in the database. */
+/** Keys derived from one master secret, and encryption of short texts that are stored in the database. */
 export type Secrets = {
-  /** The same 32 bytes for the same purpose, always. */
+  /** Always the same 32 bytes for the same purpose. */
   derive(purpose: string): Buffer
   seal(purpose: string, plain: string): string
   open(purpose: string, sealed: string): string
 }
 
-/** Without it Node takes a cut tag of 4 bytes for a whole one. */
+/** Without this length Node accepts a tag that was truncated to 4 bytes. */
 const authTagLength = 16
 
 const seal = (key: Buffer, plain: string): string => {
@@ -30,7 +30,7 @@ const open = (key: Buffer, sealed: string): string => {
 const deriveKey = (master: Buffer | string, purpose: string): Buffer =>
   Buffer.from(hkdfSync('sha256', master, '', `pohf.${purpose}`, 32))
 
-/** Purposes are words of the program, a few dozen at most; deriving one anew for each use costs as much as an HMAC. */
+/** Purposes are constants of the program, a few dozen at most. Deriving a key costs as much as an HMAC, so it is cached. */
 const purposesMax = 100
 
 const makeSecrets = (master: Buffer): Secrets => {
@@ -57,8 +57,8 @@ const hasCode = (error: unknown, code: string): boolean =>
 const masterBytes = 32
 
 /**
- * Reads a file that holds a secret, or makes it once, mode 0600. Several processes may start at the same time:
- * the file appears whole by link(2), and whoever comes second reads the first one's.
+ * Reads a file that holds a secret, or creates it once, mode 0600. Several processes may start at the same time: link(2)
+ * makes the complete file appear, and the second process reads the first one's.
  */
 export const readOrCreateSecretFile = (folder: string, name: string, make: () => string): string => {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -80,7 +80,7 @@ export const readOrCreateSecretFile = (folder: string, name: string, make: () =>
   return readFileSync(path, 'utf8')
 }
 
-/** The master secret of this deployment, made at the first start. */
+/** The master secret of this deployment, created at the first start. */
 export const loadSecrets = (dataDir: string): Secrets => {
   const master = readOrCreateSecretFile(
     dataDir,

@@ -1,4 +1,4 @@
-/** How long a stopping process may take to finish what it has begun. */
+/** How long a stopping process may take to finish its requests and jobs. */
 const shutdownGraceMs = 10_000
 
 /** Runs `stop` once on SIGTERM or SIGINT, or when the supervisor is gone, and ends the process. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeCoalescer, runBisected, type Outcome } from './coalesce.ts'
 
-/** A run that is held up until it is let go, and remembers what it was given. */
+/** A run that waits until it is released, and records its batches. */
 const deferredRun = () => {
   const batches: number[][] = []
   const gates: (() => void)[] = []

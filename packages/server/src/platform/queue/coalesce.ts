@@ -1,12 +1,12 @@
-/** What became of one item of a batch. */
+/** The outcome of one item of a batch. */
 export type Outcome<T> = { readonly value: T } | { readonly error: unknown }
 
 type Options<In, Out> = {
-  /** Works off a batch and says, in its order, what became of each item. */
+  /** Processes a batch and returns the outcome of each item, in order. */
   readonly run: (items: readonly In[]) => Promise<readonly Outcome<Out>[]>
   readonly batchMax: number
   readonly inFlightMax: number
-  /** Whoever comes when so many wait is refused by `full`. */
+  /** A call that comes when so many wait is rejected with `fullError`. */
   readonly waitingMax: number
   readonly fullError: () => Error
 }
@@ -25,8 +25,8 @@ const settle = <In, Out>(batch: readonly PendingItem<In, Out>[], outcomes: reado
 }
 
 /**
- * Brings calls together into batches. There is no timer: a batch leaves as soon as fewer than `inFlightMax` are under
- * way, so one call alone waits for nobody, and batches grow as the load does.
+ * Coalesces calls into batches. There is no timer: a batch starts as soon as fewer than `inFlightMax` are in flight, so a
+ * single call does not wait, and batches grow with the load.
  */
 export const makeCoalescer = <In, Out>(options: Options<In, Out>): ((item: In) => Promise<Out>) => {
   const waiting: PendingItem<In, Out>[] = []
@@ -59,15 +59,15 @@ export const makeCoalescer = <In, Out>(options: Options<In, Out>): ((item: In) =
       waiting.push({ item, resolve, reject })
       if (scheduled || inFlight >= options.inFlightMax) return
       scheduled = true
-      // After this turn of the loop: the requests that came with it go together.
+      // After this turn of the event loop: requests that arrived together share a batch.
       setImmediate(launch)
     })
   }
 }
 
 /**
- * Runs a batch; where it fails as a whole, runs its halves, down to the item that is at fault. `spares` names errors
- * that no item caused: then all fail at once.
+ * Runs a batch; where it fails as a whole, runs its halves, down to the item at fault. `failsWholeBatch` recognises errors
+ * that no item caused: then all items fail at once.
  */
 export const runBisected = async <In, Out>(
   items: readonly In[],

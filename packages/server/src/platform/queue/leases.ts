@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
 import type { Tx } from '../db/db.ts'
 
-/** A table whose rows are work: agent_id, an id, due_at and attempts. */
+/** A queue table: agent_id, an id, due_at and attempts. */
 type Queue = {
   readonly table: string
   readonly id: string
@@ -12,9 +12,9 @@ type Queue = {
 }
 
 /**
- * Claims due rows by pushing due_at behind a lease, and returns them. A worker that dies simply lets its lease
- * run out. `attempts` is the fencing number: whoever finishes a row names the number it claimed, so that a
- * worker that was only slow cannot overwrite its successor.
+ * Claims due rows by moving due_at to the end of a lease, and returns them. The lease of a worker that crashed runs out.
+ * `attempts` is the fencing token: a worker settles a row by the number that it claimed, so that a slow worker cannot
+ * overwrite its successor.
  */
 export const claimDue = async <Row>(tx: Tx, queue: Queue): Promise<Row[]> => {
   const table = sql.table(queue.table)
@@ -30,9 +30,9 @@ export const claimDue = async <Row>(tx: Tx, queue: Queue): Promise<Row[]> => {
 }
 
 /**
- * Claims rows by their keys, those of them that are still due. For a queue that chooses what to claim by more than time.
- * The look-up of each key stands by itself: a queue's figures are always out of date, and joined as a whole PostgreSQL
- * reads all that waits once for every key: finding 100 keys among 1,600 took 270 ms, and takes 1 to 3 like this.
+ * Claims those of the given rows that are still due. For a queue that selects by more than time. Each key has a lateral
+ * look-up of its own: the statistics of a queue are always out of date, and with a plain join PostgreSQL scans the whole
+ * queue for every key: 100 keys among 1,600 took 270 ms, and take 1 to 3 ms like this.
  */
 export const claimByKeys = async <Row>(
   tx: Tx,

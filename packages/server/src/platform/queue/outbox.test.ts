@@ -37,8 +37,8 @@ await clear()
 test('a row is done once and gone', async () => {
   await add(3)
   const done: unknown[] = []
-  const taken = await drain({ beforeTransaction: async (row) => void done.push(row.payload) })
-  assert.equal(taken, 3)
+  const processed = await drain({ beforeTransaction: async (row) => void done.push(row.payload) })
+  assert.equal(processed, 3)
   assert.equal(done.length, 3)
   assert.deepEqual(await rowsLeft(), [])
   assert.equal(await drain({ beforeTransaction: async () => assert.fail() }), 0)
@@ -81,7 +81,7 @@ const insert: NonNullable<OutboxHandler['withinTransaction']> = async (tx) => {
 
 test('what a row does within its transaction happens with its removal, or not at all', async () => {
   await add(1)
-  const seen = async () =>
+  const rowCount = async () =>
     (await harness.owner.query("select from platform_partitioned where table_name = 'within'")).rowCount
   await harness.owner.query('grant insert on platform_partitioned to pohf_app')
   await drain({
@@ -90,16 +90,16 @@ test('what a row does within its transaction happens with its removal, or not at
       throw new Error('after the insert')
     },
   })
-  assert.equal(await seen(), 0)
+  assert.equal(await rowCount(), 0)
   assert.equal((await rowsLeft()).length, 1)
   await harness.advance(6_000)
   await drain({ withinTransaction: insert })
-  assert.equal(await seen(), 1)
+  assert.equal(await rowCount(), 1)
   assert.deepEqual(await rowsLeft(), [])
   await harness.owner.query("delete from platform_partitioned where table_name = 'within'")
 })
 
-test('work that was asked for in a transaction that fails is never done', async () => {
+test('work that was queued in a transaction that fails is never done', async () => {
   await assert.rejects(
     inTransaction(harness.ctx, 'system', async (tx) => {
       await enqueue(tx, { agentId, topic: 'mail', payload: {} })
@@ -150,15 +150,15 @@ const stuckWorker = async (finish: (row: OutboxRow) => Promise<void> = async () 
   return { effects, letGo: () => (release.resolve(), run) }
 }
 
-test('a row of a worker that died waits for its lease and goes to another', async () => {
+test('a row of a worker that crashed waits for its lease and goes to another', async () => {
   await add(1)
   const dead = await stuckWorker()
   await harness.advance(59_000)
   assert.equal(await drain({ beforeTransaction: async () => assert.fail('its lease still runs') }, other), 0)
   await harness.advance(2_000)
-  const taken: number[] = []
-  assert.equal(await drain({ beforeTransaction: async (row) => void taken.push(row.attempts) }, other), 1)
-  assert.deepEqual(taken, [2])
+  const attempts: number[] = []
+  assert.equal(await drain({ beforeTransaction: async (row) => void attempts.push(row.attempts) }, other), 1)
+  assert.deepEqual(attempts, [2])
   assert.deepEqual(await rowsLeft(), [])
   await dead.letGo()
 })
@@ -202,7 +202,7 @@ test('a batch that takes longer than its lease leaves the rest to the next claim
       // The first mail of the batch takes a minute; meanwhile another worker claims all that is due.
       if (sent.length > 1) return
       await harness.advance(61_000)
-      byOther = await drain({ beforeTransaction: async (taken) => void sent.push(taken.outboxId) }, other)
+      byOther = await drain({ beforeTransaction: async (row) => void sent.push(row.outboxId) }, other)
     },
   })
   assert.equal(byOther, 3)
@@ -220,10 +220,12 @@ test('an event and its work appear together, with the same envelope', async () =
     eventId,
   ])
   assert.deepEqual(events, [{ type: 'agent.registered', data: { agentId } }])
-  const seen: OutboxRow[] = []
-  await drainOutbox(harness.ctx, 'event', { withinTransaction: async (_tx, rows) => void seen.push(...rows) })
-  assert.equal(seen.length, 1)
-  const [{ payload } = { payload: undefined }] = seen
+  const handled: OutboxRow[] = []
+  await drainOutbox(harness.ctx, 'event', {
+    withinTransaction: async (_tx, rows) => void handled.push(...rows),
+  })
+  assert.equal(handled.length, 1)
+  const [{ payload } = { payload: undefined }] = handled
   const { envelope } = payload as { envelope: Record<string, unknown> }
   assert.deepEqual(Object.keys(envelope).toSorted(), [
     'agentId',

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql, type Selectable } from 'kysely'
 import {
   apiVersion,
   events,
@@ -9,18 +9,19 @@ import {
 } from '@pohf/protocol'
 import type { Ctx } from '../ops/context.ts'
 import { inTransaction, now, readNow, type Tx } from '../db/db.ts'
+import type { DB } from '../db/schema.ts'
 import { claimDue } from './leases.ts'
 
 type Publication<T extends EventType> = {
   readonly agentId: string
   readonly mode: Mode
   readonly type: T
-  /** What the event is about. Deliveries keep no order, also not those of one subject. */
+  /** What the event is about. Deliveries have no order, not even those of one subject. */
   readonly subject: string
   readonly data: EventData<T>
 }
 
-/** The envelope of an event that is true now; by itself it tells nobody. */
+/** Builds the envelope of an event without publishing it. */
 export const envelopeOf = async <T extends EventType>(
   tx: Tx,
   event: Omit<Publication<T>, 'subject'>,
@@ -34,7 +35,7 @@ export const envelopeOf = async <T extends EventType>(
   data: events[event.type].data.parse(event.data),
 })
 
-/** Publishes an event in the transaction that makes it true: both are there, or neither is. */
+/** Publishes an event in the transaction of its state change: both commit, or neither does. */
 export const publish = async <T extends EventType>(tx: Tx, event: Publication<T>): Promise<string> => {
   const eventId = tx.ids.make('evt_')
   const data = events[event.type].data.parse(event.data)
@@ -46,21 +47,16 @@ export const publish = async <T extends EventType>(tx: Tx, event: Publication<T>
   return eventId
 }
 
-/** A place in an agent's list of events; `at` is text, because the database counts finer than a Date. */
+/** A position in an agent's list of events; `at` is text, because the database has microseconds and Date has not. */
 export type EventPosition = { readonly at: string; readonly eventId: string }
 type ListedEvent = { readonly position: EventPosition; readonly envelope: EventEnvelope }
-type EventRow = {
-  agent_id: string
-  event_id: string
-  at_text: string
-  at: Date
-  type: string
-  data: Record<string, unknown>
+type EventRow = Pick<Selectable<DB['events']>, 'agent_id' | 'event_id' | 'at' | 'type' | 'data'> & {
+  readonly at_text: string
 }
 
 /**
- * Events of an agent in their order, from behind a position on. With `whole`, only as far as no event can still
- * appear in front: who goes on from the last one misses none.
+ * Lists events of an agent in order, after a position. With `stableOnly`, only up to the point before which no event can
+ * still commit: a reader that continues from the last one misses none.
  */
 export const listEvents = async (
   tx: Tx,
@@ -68,16 +64,16 @@ export const listEvents = async (
     readonly agentId: string
     readonly mode: Mode
     readonly after: EventPosition
-    readonly whole: boolean
+    readonly stableOnly: boolean
     readonly limit: number
   },
 ): Promise<ListedEvent[]> => {
-  const { agentId, mode, after, whole, limit } = query
+  const { agentId, mode, after, stableOnly, limit } = query
   const { rows } = await sql<EventRow>`
     select agent_id, event_id, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at_text, at, type, data
     from events
     where agent_id = ${agentId} and mode = ${mode} and (at, event_id) > (${after.at}::timestamptz, ${after.eventId})
-      and (not ${whole} or at < (select pohf_events_whole_until()))
+      and (not ${stableOnly} or at < (select pohf_events_whole_until()))
     order by at, event_id limit ${limit}`.execute(tx)
   return rows.map((row) => ({
     position: { at: row.at_text, eventId: row.event_id },
@@ -101,7 +97,7 @@ export type OutboxRow = {
   readonly attempts: number
 }
 
-/** Adds work to be done after the commit, at least once. */
+/** Queues work to be done after the commit, at least once. */
 export const enqueue = async (
   tx: Tx,
   row: { readonly agentId: string; readonly topic: Topic; readonly payload: unknown },
@@ -119,21 +115,18 @@ export const enqueue = async (
 
 const batchMax = 100
 const leaseSeconds = 60
-/** 5 s, 25 s, 2 min, 10 min, then every 30 min: a mail server may be away for days. */
+/** Backoff: 5 s, 25 s, 2 min, 10 min, then every 30 min: a mail server may be down for days. */
 const retryDelaySeconds = (attempts: number) => Math.min(1_800, 5 ** Math.min(attempts, 5))
 
 const claim = async (ctx: Ctx, topic: Topic): Promise<OutboxRow[]> =>
   inTransaction(ctx, 'system', async (tx) => {
-    const rows = await claimDue<{ agent_id: string; outbox_id: string; payload: unknown; attempts: number }>(
-      tx,
-      {
-        table: 'outbox',
-        id: 'outbox_id',
-        condition: sql`topic = ${topic}`,
-        limit: batchMax,
-        leaseSeconds,
-      },
-    )
+    const rows = await claimDue<Selectable<DB['outbox']>>(tx, {
+      table: 'outbox',
+      id: 'outbox_id',
+      condition: sql`topic = ${topic}`,
+      limit: batchMax,
+      leaseSeconds,
+    })
     return rows.map((row) => ({
       agentId: row.agent_id,
       outboxId: row.outbox_id,
@@ -142,9 +135,9 @@ const claim = async (ctx: Ctx, topic: Topic): Promise<OutboxRow[]> =>
     }))
   })
 
-/** Removes rows that are done and returns them, without those whose lease ran out and that another worker has now. */
+/** Deletes the rows whose claim still holds, and returns them; another worker has claimed the rest. */
 const deleteClaimed = async (tx: Tx, rows: readonly OutboxRow[]): Promise<OutboxRow[]> => {
-  const { rows: removed } = await sql<{ outbox_id: string }>`
+  const { rows: removed } = await sql<Pick<Selectable<DB['outbox']>, 'outbox_id'>>`
     delete from outbox where (agent_id, outbox_id, attempts) in (
       select * from unnest(${rows.map((row) => row.agentId)}::text[], ${rows.map((row) => row.outboxId)}::text[],
         ${rows.map((row) => row.attempts)}::int[]))
@@ -167,15 +160,15 @@ const scheduleRetry = async (tx: Tx, row: OutboxRow, reason: string): Promise<vo
 }
 
 /**
- * What happens to rows of a topic: `before` may call the network, `within` joins the transaction that removes them.
- * Without `before` a batch goes in one transaction.
+ * Handles rows of a topic: `beforeTransaction` may call the network, `withinTransaction` joins the transaction that deletes
+ * them. Without `beforeTransaction` a batch is handled in one transaction.
  */
 export type OutboxHandler = {
   readonly beforeTransaction?: (row: OutboxRow) => Promise<void>
   readonly withinTransaction?: (tx: Tx, rows: readonly OutboxRow[]) => Promise<void>
 }
 
-/** Removes and handles rows in one transaction; those whose lease ran out are left to who has them now. */
+/** Deletes and handles rows in one transaction; rows whose lease ran out are left to the worker that holds them. */
 const completeBatch = async (
   ctx: Ctx,
   rows: readonly OutboxRow[],
@@ -186,7 +179,7 @@ const completeBatch = async (
     if (removed.length > 0) await within?.(tx, removed)
   })
 
-/** Works off one batch of a topic and says how many rows it took. */
+/** Processes one batch of a topic and returns how many rows it claimed. */
 export const drainOutbox = async (ctx: Ctx, topic: Topic, handler: OutboxHandler): Promise<number> => {
   const claimedAt = ctx.clock.now().getTime()
   const rows = await claim(ctx, topic)
@@ -195,12 +188,12 @@ export const drainOutbox = async (ctx: Ctx, topic: Topic, handler: OutboxHandler
       await completeBatch(ctx, rows, handler.withinTransaction)
       return rows.length
     } catch (error) {
-      // One bad row must not hold up the others: each is tried by itself below.
+      // One bad row must not block the others: each is handled alone below.
       ctx.log.warn({ topic, err: error }, 'outbox batch failed; its rows are retried one by one')
     }
   }
   for (const row of rows) {
-    // The rest of a slow batch is left to its next claim: half-way through the lease another worker is near.
+    // After half of the lease, the rest of a slow batch is left to its next claim: another worker may soon hold it.
     if (ctx.clock.now().getTime() - claimedAt > leaseSeconds * 500) break
     try {
       await handler.beforeTransaction?.(row)
@@ -219,7 +212,7 @@ export const drainOutbox = async (ctx: Ctx, topic: Topic, handler: OutboxHandler
 
 const topics: readonly Topic[] = ['event', 'mail']
 
-/** Sets the age of the oldest waiting row of each topic, for whoever reads the metrics. */
+/** Sets the metric of the oldest waiting row of each topic. */
 export const measureOutbox = async (ctx: Ctx): Promise<void> => {
   const rows = await inTransaction(ctx, 'system', (tx) =>
     tx
@@ -232,7 +225,7 @@ export const measureOutbox = async (ctx: Ctx): Promise<void> => {
     ctx.metrics.outboxAge.set({ topic }, rows.find((row) => row.topic === topic)?.seconds ?? 0)
 }
 
-/** Erasure: what was told about a subject is emptied; that something was told stays. Names the events. */
+/** Erases the data of all events about a subject, keeps their rows, and returns their ids. */
 export const eraseEvents = async (tx: Tx, agentId: string, subject: string): Promise<string[]> => {
   const rows = await tx
     .updateTable('events')

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import { pollUntil } from '../../../test/fixtures/polling.ts'
 import { startWorker } from './worker.ts'
 
 const harness = await startHarness()
 
-test('a duty runs again at once while there is work, and rests when there is none', async () => {
+test('a job runs again at once while there is work, and pauses when there is none', async () => {
   const backlog = [5, 4, 3, 0, 0, 0]
   let runs = 0
   const worker = startWorker(harness.ctx, [
@@ -14,51 +15,62 @@ test('a duty runs again at once while there is work, and rests when there is non
   ])
   await pollUntil('the backlog is done', async () => runs === 4)
   await worker.stop()
-  assert.equal(runs, 4, 'after nothing was left it rested')
+  assert.equal(runs, 4, 'it paused after nothing was left')
 })
 
-test('a duty that fails is logged, goes on after a while, and takes no other with it', async () => {
-  const ran = { broken: 0, sound: 0 }
-  const worker = startWorker(harness.ctx, [
-    {
-      name: 'broken',
-      everyMs: 10,
-      run: async () => {
-        ran.broken += 1
-        if (ran.broken === 1) throw new Error('planted fault')
-        return 0
-      },
-    },
-    { name: 'sound', everyMs: 10, run: async () => (ran.sound++, 0) },
-  ])
-  await pollUntil('the sound one goes on', async () => ran.sound >= 5)
-  assert.equal(ran.broken, 1)
-  await pollUntil('the broken one goes on', async () => ran.broken >= 2)
+const failOnce = () => {
+  let runs = 0
+  const run = async () => {
+    runs += 1
+    if (runs === 1) throw new Error('planted fault')
+    return 0
+  }
+  return { runs: () => runs, job: { name: 'broken', everyMs: 10, run } }
+}
+
+test('a job that fails is logged, waits for its backoff, and does not affect the others', async () => {
+  const broken = failOnce()
+  let soundRuns = 0
+  const sound = { name: 'sound', everyMs: 10, run: async () => (soundRuns++, 0) }
+  const worker = startWorker(harness.ctx, [broken.job, sound], 3_600_000)
+  await pollUntil('the sound job continues', async () => soundRuns >= 5)
   await worker.stop()
-  assert.ok(harness.lines.some((line) => line.includes('planted fault') && line.includes('"duty":"broken"')))
+  assert.equal(broken.runs(), 1)
+  assert.ok(harness.lines.some((line) => line.includes('planted fault') && line.includes('"job":"broken"')))
 })
 
-test('stopping ends a rest at once and waits for what has begun', async () => {
+test('a job that failed is retried after its backoff', async () => {
+  const broken = failOnce()
+  const worker = startWorker(harness.ctx, [broken.job], 10)
+  await pollUntil('the job is retried', async () => broken.runs() >= 2)
+  await worker.stop()
+})
+
+test('stopping ends a pause at once and waits for the running job', async () => {
   const release = Promise.withResolvers<void>()
-  const begun = Promise.withResolvers<void>()
+  const started = Promise.withResolvers<void>()
   let finished = false
   const worker = startWorker(harness.ctx, [
-    { name: 'resting', everyMs: 3_600_000, run: async () => 0 },
+    { name: 'paused', everyMs: 3_600_000, run: async () => 0 },
     {
-      name: 'working',
+      name: 'running',
       everyMs: 10,
       run: async () => {
-        begun.resolve()
+        started.resolve()
         await release.promise
         finished = true
         return 5
       },
     },
   ])
-  await begun.promise
+  await started.promise
   const stopped = worker.stop()
-  const soon = new Promise((resolve) => setTimeout(resolve, 50, 'waiting'))
-  assert.equal(await Promise.race([stopped, soon]), 'waiting')
+  let hasStopped = false
+  void stopped.then(() => {
+    hasStopped = true
+  })
+  for (let turn = 0; turn < 20; turn++) await setImmediate()
+  assert.equal(hasStopped, false)
   assert.equal(finished, false)
   release.resolve()
   await stopped

@@ -1,23 +1,27 @@
 import type { Ctx } from '../ops/context.ts'
 
-/** One kind of background work: does a batch and says how many items it took. */
+/** A kind of background work: `run` processes a batch and returns how many items it processed. */
 export type Job = {
   readonly name: string
   readonly everyMs: number
   readonly run: () => Promise<number>
-  /** Waits for what `run` left under way; called once when the worker stops. */
+  /** Waits for what `run` left in flight; called once when the worker stops. */
   readonly finish?: () => Promise<void>
 }
 
 export type Worker = { readonly stop: () => Promise<void> }
 
-const errorBackoffMs = 2_000
+const errorBackoffMsDefault = 2_000
 
 /**
- * Runs every duty in a loop of its own until stopped: at once again while there is work, else after `everyMs`.
- * A duty that throws waits and goes on; it never takes the others with it.
+ * Runs every job in a loop of its own until stopped: again at once while there is work, else after `everyMs`. A job that
+ * throws is retried after a backoff, and does not affect the others.
  */
-export const startWorker = (ctx: Ctx, duties: readonly Job[]): Worker => {
+export const startWorker = (
+  ctx: Ctx,
+  jobs: readonly Job[],
+  errorBackoffMs = errorBackoffMsDefault,
+): Worker => {
   const stopping = new AbortController()
   const pause = (ms: number) =>
     new Promise<void>((resolve) => {
@@ -29,23 +33,23 @@ export const startWorker = (ctx: Ctx, duties: readonly Job[]): Worker => {
         resolve()
       }
     })
-  const loop = async (duty: Job) => {
+  const loop = async (job: Job) => {
     while (!stopping.signal.aborted) {
       try {
-        const processed = await duty.run()
-        if (processed === 0) await pause(duty.everyMs)
+        const processed = await job.run()
+        if (processed === 0) await pause(job.everyMs)
       } catch (error) {
-        ctx.log.error({ err: error, duty: duty.name }, 'background job failed')
+        ctx.log.error({ err: error, job: job.name }, 'background job failed')
         await pause(errorBackoffMs)
       }
     }
   }
-  const loops = duties.map(loop)
+  const loops = jobs.map(loop)
   return {
     stop: async () => {
       stopping.abort()
       await Promise.all(loops)
-      for (const duty of duties) await duty.finish?.()
+      for (const job of jobs) await job.finish?.()
     },
   }
 }

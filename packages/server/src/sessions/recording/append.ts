@@ -5,7 +5,7 @@ import { Refusal } from '../../platform/http/errors.ts'
 import type { ChunkRule, SignedChunk } from './chain.ts'
 import { advanceRecording, type Recording } from './state.ts'
 import { leafOf, openSubjectKey, recordKey, sealRecord } from './records.ts'
-import { lockRecordings, updateRecordings, type LockedRecording } from '../store.ts'
+import { lockRecordings, updateRecordings, type LockedRecording } from './store.ts'
 
 export type ChunkSubmission = {
   readonly sessionId: string
@@ -13,12 +13,12 @@ export type ChunkSubmission = {
   readonly isEnd: boolean
 }
 
-/** What became of a chunk. A refusal is a value here: what it left behind must be committed first. */
+/** The result of a chunk. A refusal is a value, because the faults it recorded must be committed first. */
 export type ChunkResult =
-  | { readonly type: 'taken' | 'repeated'; readonly recording: LockedRecording }
+  | { readonly type: 'accepted' | 'repeated'; readonly recording: LockedRecording }
   | { readonly type: 'refused'; readonly refusal: unknown }
 
-/** What to say to each rule, for the person who writes a client. */
+/** The message of each rule, for developers of clients. */
 const messages: Readonly<Record<ChunkRule, string>> = {
   shape: 'is no chunk of telemetry v1; env belongs in chunk 1 and only there',
   limit: 'is more than a chunk or a session may hold',
@@ -44,7 +44,7 @@ const sealChunk = (ctx: Ctx, recording: LockedRecording, record: TelemetryRecord
   return { agentId, sessionId, seq: record.seq, at: now, leaf: leafOf(ciphertext), ciphertext }
 }
 
-/** Takes chunks of any sessions in the caller's transaction: one read with locks, one write. */
+/** Appends chunks of any sessions in the caller's transaction: one locking read, one write. */
 export const appendChunks = async (
   tx: Tx,
   ctx: Ctx,
@@ -66,17 +66,17 @@ export const appendChunks = async (
     const step = advanceRecording(recording, { signed, isEnd, now: now.getTime() }, randomness)
     if (step.type === 'repeated') return { type: 'repeated', recording }
     const next = { ...recording, state: step.state }
-    if (step.type === 'taken') chunks.push(sealChunk(ctx, next, step.record))
+    if (step.type === 'accepted') chunks.push(sealChunk(ctx, next, step.record))
     recordings.set(sessionId, next)
     if (next.state !== recording.state) changed.set(sessionId, next)
     if (step.type === 'refused') return refuse(refusalOf(step.rule))
-    return { type: 'taken', recording: next }
+    return { type: 'accepted', recording: next }
   }
   const results = submissions.map((submission): ChunkResult => {
     try {
       return takeOne(submission)
     } catch (error) {
-      // A session that cannot be read is its own fault, not that of those it shares a batch with.
+      // A session that cannot be decrypted must not fail the others in its batch.
       return refuse(error)
     }
   })

@@ -33,7 +33,7 @@ const recordSession = async (chunks: number) => {
 }
 type AuditInput = Awaited<ReturnType<typeof recordSession>>
 
-test('an auditor opens one chunk and sees that it is the one committed to', async () => {
+test('an auditor decrypts one chunk and verifies that it is the committed one', async () => {
   for (const n of [1, 2, 3, 7, 8]) {
     const { telemetry, chunks } = await recordSession(n)
     assert.equal(chunks.length, n)
@@ -45,7 +45,7 @@ test('an auditor opens one chunk and sees that it is the one committed to', asyn
   }
 })
 
-test('with all chunks the chain, every signature and the end are checked; with the first ones, as far as they go', async () => {
+test('all chunks are verified with chain, signatures and end; a prefix as far as it goes', async () => {
   const all = await recordSession(5)
   const checked = await checkChunks(all)
   assert.ok(checked.ok && checked.complete && checked.records.length === 5, JSON.stringify(checked))
@@ -117,7 +117,7 @@ const tamperings: readonly [string, TelemetryReason, (all: AuditInput, other: Au
   ['no base64url', 'malformed', (all) => replaceChunk(all, 0, { key: '!' })],
   ['number 0', 'out_of_order', (all) => replaceChunk(all, 0, { seq: 0 })],
 ]
-test('every lie to an auditor is found, each by its reason', async () => {
+test('every tampering is found by the auditor, each with its reason', async () => {
   const [all, other] = [await recordSession(5), await recordSession(5)]
   for (const [name, reason, lie] of tamperings) {
     const checked = await checkChunks(lie(all, other))
@@ -130,13 +130,13 @@ test('every lie to an auditor is found, each by its reason', async () => {
   assert.ok(!swapped.ok && swapped.reason === 'broken_chain')
 })
 
-test('proofs of trees of every small size are taken, and fit no other place', async () => {
+test('proofs are valid for trees of every small size, and for no other leaf', async () => {
   const recording = await recordSession(1)
   const [only] = recording.chunks
   assert.ok(only)
   const ciphertext = Buffer.from(only.ciphertext, 'base64url')
   for (let n = 1; n <= 20; n++) {
-    // The record says that it is number 1: put there among strangers.
+    // The record says that it is number 1: it was moved from another recording.
     const leaves = [leafOf(ciphertext), ...Array.from({ length: n - 1 }, (_, index) => sha256(String(index)))]
     const claim = { ...recording.telemetry, n, root: rootOf(leaves).toString('base64url') }
     const proof = proofOf(leaves, 0).map((hash) => hash.toString('base64url'))
@@ -152,7 +152,7 @@ test('proofs of trees of every small size are taken, and fit no other place', as
   }
 })
 
-/** A recording of one chunk, committed to rightly, whatever the chunk says. */
+/** A recording of one chunk with a correct commitment, whatever the chunk says. */
 const openCarelessServer = async (over: Record<string, unknown>) => {
   const recorder = await openRecorder({ send: harness.call, site: agentId })
   const made = await recorder.makeLast({ t1: 100, overrides: over })
@@ -191,7 +191,7 @@ const reasonOf = async (over: Record<string, unknown>) => {
   return checked.ok ? 'believed' : checked.reason
 }
 
-test('a server that took what it must not take is found out by its own records', async () => {
+test('a server that accepted an invalid chunk is found by its own records', async () => {
   assert.equal(await reasonOf({}), 'believed')
   assert.equal(await reasonOf({ receipt: 'A'.repeat(22) }), 'wrong_receipt')
   assert.equal(await reasonOf({ t0: 50 }), 'wrong_clock')

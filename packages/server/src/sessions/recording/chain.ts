@@ -21,7 +21,7 @@ export const sha256 = (bytes: Uint8Array | string): Buffer => createHash('sha256
 
 export const thumbprintOf = (key: PublicJwk): string => sha256(thumbprintText(key)).toString('base64url')
 
-/** The key of a page; undefined where x and y are no point of P-256, or are not written the one way. */
+/** The page's key; undefined when x and y are not a point on P-256 or not canonical base64url. */
 export const readKey = (jwk: PublicJwk): KeyObject | undefined => {
   const isCanonical = [jwk.x, jwk.y].every(
     (part) => Buffer.from(part, 'base64url').toString('base64url') === part,
@@ -34,7 +34,7 @@ export const readKey = (jwk: PublicJwk): KeyObject | undefined => {
   }
 }
 
-/** x and y as 64 bytes, and back. */
+/** x and y as 64 bytes; `unpackKey` is the inverse. */
 export const packKey = (jwk: PublicJwk): Buffer =>
   Buffer.concat([Buffer.from(jwk.x, 'base64url'), Buffer.from(jwk.y, 'base64url')])
 const unpackKey = (bytes: Buffer): PublicJwk => ({
@@ -58,11 +58,11 @@ export const firstLinkOf = (opening: ChainOpening, action: Action): string =>
 const nextLink = (previous: string, seq: number, chunkHash: Buffer): Buffer =>
   sha256(linkBytes(Buffer.from(previous, 'base64url'), seq, chunkHash))
 
-/** Where a chain stands after its last chunk. Links and hashes are base64url. */
+/** The state of a chain after its last chunk. Links and hashes are base64url. */
 export type Chain = {
   readonly seq: number
   readonly link: string
-  /** The link before it: by it a second chunk of the same number can be told from garbage. */
+  /** The previous link: it tells a forked chunk of the same number from garbage. */
   readonly previousLink: string
   readonly chunkHash: string
   /** The page's time at the end of the last chunk. */
@@ -92,14 +92,14 @@ export type ChunkContext = {
   readonly startedAt: number
   readonly now: number
   readonly isClosed: boolean
-  /** Whether it came to end the session. */
+  /** Whether the chunk was sent to finish the session. */
   readonly isEnd: boolean
 }
 
 export type ChunkVerdict =
   | { readonly type: 'refused'; readonly rule: ChunkRule; readonly signed: boolean }
   | { readonly type: 'repeated' }
-  | { readonly type: 'taken'; readonly chunk: TelemetryChunk; readonly chain: Chain }
+  | { readonly type: 'accepted'; readonly chunk: TelemetryChunk; readonly chain: Chain }
 
 const sameText = (a: string, b: string): boolean =>
   a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
@@ -113,7 +113,7 @@ const isEndConsistent = (chunk: TelemetryChunk, isEnd: boolean): boolean => {
 }
 
 type SignedRule = readonly [ChunkRule, (chunk: TelemetryChunk, context: ChunkContext) => boolean]
-/** What a chunk that the session key signed must fulfil besides. Whoever breaks one is the holder of the key. */
+/** Further rules for chunks with a valid signature. A violation is by the holder of the key. */
 export const signedRules: readonly SignedRule[] = [
   ['receipt', (chunk, { token }) => sameText(chunk.receipt, token)],
   [
@@ -133,7 +133,7 @@ const isSigned = (publicKey: Buffer, link: Buffer, signature: string): boolean =
   )
 }
 
-/** A chunk of the number that came last: the same bytes again are a retry, other bytes are a fork. */
+/** A chunk with the last sequence number: the same bytes are a retry, other bytes are a fork. */
 const verifyRepeatedChunk = (
   signed: SignedChunk,
   chunk: TelemetryChunk,
@@ -149,7 +149,7 @@ const verifyRepeatedChunk = (
   return refused(isSame ? 'end' : 'fork', true)
 }
 
-/** Judges by these rules for signed chunks; the program has one set, `signedRules`. */
+/** Verifies chunks by these rules; production uses `signedRules`. */
 export const makeChunkVerifier =
   (rules: readonly SignedRule[]) =>
   (signed: SignedChunk, context: ChunkContext): ChunkVerdict => {
@@ -168,7 +168,7 @@ export const makeChunkVerifier =
     const broken = rules.find(([, holds]) => !holds(chunk, context))
     if (broken) return refused(broken[0], true)
     return {
-      type: 'taken',
+      type: 'accepted',
       chunk,
       chain: {
         seq: chunk.seq,

@@ -3,13 +3,14 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { openSubjectKey, recordKey } from './records.ts'
-import { findRecordedSession, listChunks, type SessionKey } from '../store.ts'
+import { findRecordedSession, listChunks } from './store.ts'
+import type { SessionKey } from '../store.ts'
 import { proofOf } from './tree.ts'
 
 type Page = { readonly from?: number | undefined; readonly limit?: number | undefined }
 const limitDefault = 20
 
-/** Recorded chunks of a session that has ended, each with its key and its proof; none once the raw data is gone. */
+/** Chunks of a finished session, each with its key and inclusion proof; none once the raw data is deleted. */
 export const readChunks = async (tx: Tx, ctx: Ctx, key: SessionKey, page: Page) => {
   const recorded = await findRecordedSession(tx, key)
   if (!recorded)
@@ -43,7 +44,7 @@ export const readChunks = async (tx: Tx, ctx: Ctx, key: SessionKey, page: Page) 
   }
 }
 
-/** Recorded chunks of a session of this agent. */
+/** Chunks of a session of this agent. */
 export const chunks = async (ctx: Ctx, agent: Agent, sessionId: string, page: Page) =>
   inTransaction(ctx, agent.agentId, (tx) =>
     readChunks(tx, ctx, { agentId: agent.agentId, mode: agent.mode, sessionId }, page),

@@ -4,19 +4,23 @@ import type { Tx } from '../../platform/db/db.ts'
 import type { PublicJwk } from './chain.ts'
 import { openRecord, openSubjectKey, recordKey } from './records.ts'
 import { faultFlags, type Client, type Session } from '../rules.ts'
-import { findRecordedSession, listChunks, type SessionKey } from '../store.ts'
+import { findRecordedSession, listChunks } from './store.ts'
+import type { SessionKey } from '../store.ts'
 
-/** A recorded session, opened: what the scorer works on. */
+/** A recorded session, decrypted: the input of the scorer. */
 export type DecryptedSession = {
   readonly session: Session
   readonly opening: { readonly nonce: string; readonly key: PublicJwk }
   readonly client: Client
   readonly records: readonly TelemetryRecord[]
-  /** `chain_broken`, `clock_skew`: what the holder of the key did against the rules while recording. */
+  /** `chain_broken`, `clock_skew`: rules that the key holder broke while recording. */
   readonly flags: readonly ('chain_broken' | 'clock_skew')[]
 }
 
-/** Opens all records of a session that has ended; undefined where it is none, was erased, or its records are gone. */
+/**
+ * Decrypts all records of a finished session; undefined when there is none, it was erased, or its records were
+ * deleted.
+ */
 export const readRecords = async (
   tx: Tx,
   ctx: Ctx,

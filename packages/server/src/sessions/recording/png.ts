@@ -6,7 +6,7 @@ type Picture = {
   readonly height: number
   /** Up to 16 colours. */
   readonly palette: readonly Colour[]
-  /** One number of the palette for each pixel, row by row. */
+  /** One palette index per pixel, row by row. */
   readonly pixels: Uint8Array
 }
 
@@ -21,12 +21,12 @@ const pngChunk = (name: string, body: Uint8Array): Buffer => {
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
-/** A PNG of four bits a pixel with a palette. The width must be even. */
+/** Encodes a PNG with four bits per pixel and a palette. The width must be even. */
 export const encodePng = ({ width, height, palette, pixels }: Picture): Buffer => {
   const head = Buffer.alloc(13)
   head.writeUInt32BE(width)
   head.writeUInt32BE(height, 4)
-  // Four bits a pixel, colours by palette.
+  // Four bits per pixel, indexed colour.
   head.set([4, 3, 0, 0, 0], 8)
   const rowBytes = width / 2
   const rows = Buffer.alloc((rowBytes + 1) * height)
@@ -47,7 +47,7 @@ export const encodePng = ({ width, height, palette, pixels }: Picture): Buffer =
     signature,
     pngChunk('IHDR', head),
     pngChunk('PLTE', Uint8Array.from(palette.flat())),
-    // Runs are all there is to find in noise; looking for more costs three times as much and saves nothing.
+    // Run-length matching suffices for noise; full matching costs three times as much and saves nothing.
     pngChunk('IDAT', deflateSync(rows, { strategy: constants.Z_RLE })),
     pngChunk('IEND', new Uint8Array()),
   ])

@@ -29,7 +29,7 @@ const pixelsOf = (png: Buffer): Uint8Array => {
   return pixels
 }
 
-/** Looks outwards from a place in 72 directions: the share in which it meets ink within so many pixels. */
+/** Looks outwards from a point in 72 directions: the share that meets ink within a number of pixels. */
 const shareOfInk = (pixels: Uint8Array, x: number, y: number): number => {
   const directions = Array.from({ length: 72 }, (_, n) => (n * Math.PI) / 36)
   const met = directions.filter((angle) =>
@@ -47,7 +47,7 @@ const detectRings = (pixels: Uint8Array): { x: number; y: number; share: number 
     .map(({ x, y }) => ({ x, y, share: shareOfInk(pixels, x, y) }))
     .filter(({ share }) => share > 0.3)
 
-test('one ring of seven has a gap, and it is where the truth says', () => {
+test('one ring of seven has a gap, at the position of the right answer', () => {
   for (const seed of seeds) {
     const truth = expectedAnswerOf({ kind: 'point', seed })
     assert.ok(truth.kind === 'point')
@@ -60,7 +60,7 @@ test('one ring of seven has a gap, and it is where the truth says', () => {
   }
 })
 
-test('a target can be hit with a thumb, lies whole in the picture, and fits the limits', () => {
+test('a target is large enough for a thumb, inside the picture, and within the limits', () => {
   for (const seed of seeds) {
     const truth = expectedAnswerOf({ kind: 'point', seed })
     assert.ok(truth.kind === 'point')
@@ -96,7 +96,7 @@ test('targets lie in every part of the picture', () => {
   for (const count of cells.values()) assert.ok(count > 60 && count < 140, String(count))
 })
 
-test('a choosing probe says one of its four words', () => {
+test('a word probe names one of its four words', () => {
   const choices = new Set<number>()
   for (const seed of seeds) {
     const [probe, truth] = [renderProbe({ kind: 'choose', seed }), expectedAnswerOf({ kind: 'choose', seed })]
@@ -109,7 +109,7 @@ test('a choosing probe says one of its four words', () => {
   assert.equal(choices.size, 4)
 })
 
-test('a choosing probe in German asks for the same place, in German', () => {
+test('a word probe in German has the same right answer, in German', () => {
   const vocabulary = new Set<string>()
   for (let n = 0; n < 300; n++) {
     const probe = { kind: 'choose', seed: `german ${n}` } as const
@@ -144,7 +144,7 @@ const recordAt = (
   },
 })
 
-test('whatever chance brings: one probe at a time, two seconds apart, three at least, six at most', () => {
+test('for any randomness: one probe at a time, two seconds apart, at least three, at most six', () => {
   fc.assert(
     fc.property(
       fc.array(fc.double({ min: 0, max: 0.999_999, noNaN: true }), { minLength: 80, maxLength: 80 }),
@@ -183,11 +183,11 @@ test('whatever chance brings: one probe at a time, two seconds apart, three at l
             recordAt(now, given?.seed ?? null, events, before),
             { draw: draws[step] ?? 0, seed: `s${step}` },
           )
-          if (followed.asked) {
+          if (followed.opened) {
             assert.ok(!wasOpen || followed.schedule.done === schedule.done + 1, 'two are open at once')
             askedAt.push(now)
           }
-          given = followed.asked ? { seed: followed.asked.seed, at: now } : null
+          given = followed.opened ? { seed: followed.opened.seed, at: now } : null
           schedule = followed.schedule
         }
         for (const [index, at] of askedAt.entries())
@@ -205,7 +205,7 @@ test('whatever chance brings: one probe at a time, two seconds apart, three at l
 const share = (list: readonly number[], over: number) =>
   list.filter((wait) => wait > over).length / list.length
 
-test('when the next probe comes is exponential: having waited says nothing', () => {
+test('the delay of the next probe is exponential, so it is memoryless', () => {
   const waits = Array.from({ length: 4_000 }, (_, n) => newSchedule(0, (n + 0.5) / 4_000).dueAt - 1_000)
   const mean = waits.reduce((sum, wait) => sum + wait, 0) / waits.length
   assert.ok(mean > 1_900 && mean < 2_100, `${mean}`)

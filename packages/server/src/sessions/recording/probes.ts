@@ -6,24 +6,25 @@ import { encodePng, type Colour } from './png.ts'
 import type { ProbeSeed } from './schedule.ts'
 
 /**
- * A pointing probe is a picture of rings on noise, and one ring has a gap. Shape tells it, not colour, and nothing is
- * written in it. Everything follows from the seed, so a receipt can be drawn again and nothing else is stored.
+ * A pointing probe is a picture of rings on noise, one of which has a gap. The shape marks it, not the colour, and
+ * the picture holds no text. Everything is derived from the seed, so a receipt can be rendered again and only the
+ * seed is stored.
  */
 const width = 320
 const height = 200
-/** Rings stand in cells, so that no two touch. */
+/** Rings are placed in cells, so that no two touch. */
 const grid = { columns: 5, rows: 3 } as const
 const ringCount = 7
-/** Grain is drawn in blocks of two by two pixels: it looks the same on every screen and packs well. */
+/** Grain is drawn in blocks of two by two pixels: it looks the same on every screen and compresses well. */
 const block = 2
 const grainMax = 2
 const levels = 16
 
-/** Bytes out of a seed, always the same ones. `use` keeps two uses apart. */
+/** Deterministic bytes from a seed. `use` separates domains. */
 const seededBytes = (seed: string, use: string, length: number): Buffer =>
   createCipheriv('aes-256-ctr', sha256(`${use} ${seed}`), Buffer.alloc(16)).update(Buffer.alloc(length))
 
-/** Numbers from 0 up to 1 out of a seed. */
+/** Deterministic numbers in [0, 1) from a seed. */
 const seededRandom = (seed: string, use: string, count: number): (() => number) => {
   const bytes = seededBytes(seed, use, 4 * count)
   let at = 0
@@ -53,12 +54,12 @@ type Ring = {
   readonly squash: number
   readonly tilt: number
   readonly ink: number
-  /** Radians left open, 0 for a whole ring. */
+  /** The open angle in radians, 0 for a closed ring. */
   readonly gap: number
   readonly gapAt: number
 }
 
-/** The target is the first. */
+/** The first ring is the target. */
 const ringsOf = (seed: string): Ring[] => {
   const draw = seededRandom(seed, 'rings', 256)
   const cells = Array.from({ length: grid.columns * grid.rows }, (_, n) => n)
@@ -94,7 +95,7 @@ const expectedPointOf = (id: string, seed: string): ProbeTruth => {
   }
 }
 
-/** How much of the pixel the ring covers, 0 to 1, with a soft edge of one pixel. */
+/** Coverage of the pixel by the ring, 0 to 1, with a soft edge of one pixel. */
 const makeCover = (ring: Ring): ((px: number, py: number) => number) => {
   const [cos, sin] = [Math.cos(ring.tilt), Math.sin(ring.tilt)]
   return (px, py) => {
@@ -129,7 +130,7 @@ const paintRing = (pixels: Uint8Array, ring: Ring): void => {
     }
 }
 
-/** Faint lines across everything, so that a ring is not simply what is darker. */
+/** Faint lines, so that a ring is not simply what is darker. */
 const paintLines = (pixels: Uint8Array, draw: () => number): void => {
   for (let line = 0; line < 9; line++) {
     const [x, y, angle] = [draw() * width, draw() * height, between(draw, 0, Math.PI)]
@@ -143,7 +144,7 @@ const paintLines = (pixels: Uint8Array, draw: () => number): void => {
   }
 }
 
-/** Paper with its grain. */
+/** The background with its grain. */
 const backgroundOf = (seed: string): Uint8Array => {
   const columns = width / block
   const grain = seededBytes(seed, 'grain', columns * (height / block))
@@ -155,7 +156,7 @@ const backgroundOf = (seed: string): Uint8Array => {
   return pixels
 }
 
-/** Sixteen steps from paper to ink, in tints of little weight; dark on light or the other way round. */
+/** Sixteen shades from background to ink, slightly tinted; dark on light or light on dark. */
 const paletteOf = (draw: () => number): Colour[] => {
   const tint = (base: number): number[] => [0, 1, 2].map(() => base + between(draw, -14, 14))
   const [pale, deep] = [tint(between(draw, 218, 238)), tint(between(draw, 20, 48))]
@@ -177,7 +178,7 @@ export const renderPointProbe = (seed: string): Buffer => {
   return encodePng({ width, height, palette, pixels })
 }
 
-/** Short words that are read, heard and told apart easily; in the same order and number in each language. */
+/** Short words that are easy to read, hear and distinguish; the same order and number in each language. */
 const vocabularies = {
   en: {
     ask: (word: string) => `Choose the word “${word}”.`,
@@ -194,11 +195,11 @@ export type Language = keyof typeof vocabularies
 const wordCount = vocabularies.en.words.split(' ').length
 const choiceCount = 4
 
-/** The language of questions in words: the one asked for where we have it, else English. */
+/** The language of word probes: the requested one when supported, else English. */
 export const probeLanguageOf = (tag: string | undefined): Language =>
   tag?.slice(0, 2).toLowerCase() === 'de' ? 'de' : 'en'
 
-/** Which words, by their number, and which of them is right: the same in every language. */
+/** The indexes of the words, and which is right: the same in every language. */
 const choiceOf = (seed: string) => {
   const draw = seededRandom(seed, 'words', 64)
   const numbers = shuffled(
@@ -208,16 +209,16 @@ const choiceOf = (seed: string) => {
   return { numbers, choice: Math.floor(draw() * choiceCount) }
 }
 
-/** Tells nothing about the seed. */
+/** Does not reveal the seed. */
 const probeIdOf = (seed: string): string => sha256(`id ${seed}`).toString('base64url').slice(0, 16)
 
-/** What is right. Never part of an answer before the person has answered. */
+/** The right answer. Never sent before the person has answered. */
 export const expectedAnswerOf = ({ kind, seed }: ProbeSeed): ProbeTruth =>
   kind === 'point'
     ? expectedPointOf(probeIdOf(seed), seed)
     : { id: probeIdOf(seed), kind, choice: choiceOf(seed).choice, ...probeWindows.choose }
 
-/** What the page is given. */
+/** The probe as the page receives it. */
 export const renderProbe = ({ kind, seed }: ProbeSeed, language: Language = 'en'): Probe => {
   const id = probeIdOf(seed)
   if (kind === 'choose') {

@@ -4,13 +4,13 @@ import { canonicalJson } from '../../platform/ops/canonical.ts'
 import type { Secrets } from '../../platform/ops/secrets.ts'
 import { sha256 } from './chain.ts'
 
-/** What wraps the keys of subjects. */
+/** Purpose of the key that encrypts subject keys. */
 const purpose = 'session-key'
 export const sealSubjectKey = (secrets: Secrets, key: string): string => secrets.seal(purpose, key)
 export const openSubjectKey = (secrets: Secrets, sealed: string): Buffer =>
   Buffer.from(secrets.open(purpose, sealed), 'base64url')
 
-/** A key for one record alone: showing it opens that record and no other. */
+/** The key of one record: revealing it decrypts that record and no other. */
 export const recordKey = (subjectKey: Buffer, sessionId: string, seq: number): Buffer =>
   Buffer.from(hkdfSync('sha256', subjectKey, sessionId, `pohf.record.v1.${seq}`, 32))
 

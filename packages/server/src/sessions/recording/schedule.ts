@@ -1,17 +1,17 @@
 import { probeOutcomes, probeWindows, type ReadRecord } from '@pohf/protocol/telemetry'
 
-/** A probe by the seed that it is drawn from: pixels, words and what is right all follow from it. */
+/** A probe by its seed: pixels, words and the right answer are derived from it. */
 export type ProbeSeed = { readonly kind: 'point' | 'choose'; readonly seed: string }
 
 export type Schedule = {
   readonly done: number
   readonly of: number
   readonly hits: number
-  /** When the next probe is due, in the server's milliseconds. */
+  /** When the next probe is due, in milliseconds of the server's clock. */
   readonly dueAt: number
-  /** Asked for probes without pointing. */
+  /** The person asked for probes without pointing. */
   readonly alternative: boolean
-  /** Asked and not settled: what came since, cut down to what answers it. */
+  /** The probe that is not settled yet, with the records since, trimmed to what answers it. */
   readonly open: {
     readonly probe: ProbeSeed
     readonly askedAt: number
@@ -21,22 +21,22 @@ export type Schedule = {
 
 const probesMin = 3
 const hitsMin = 2
-/** After a soft failure: three more. */
+/** After too few hits: three more. */
 const probesAfterStepUp = 6
 const probeSpacingMs = 2_000
 const firstProbeDelayMs = 1_000
 const meanDelayMs = 2_000
 const delayMsMax = 10_000
-/** Both ways over a slow line, after the window itself. */
+/** Round trip over a slow connection, after the window itself. */
 const deliveryMs = 3_000
-/** A chunk that comes so little before the time is not asked to come again. */
+/** A chunk this little too early still gets its probe. */
 const earlyToleranceMs = 100
-/** Records that `probeOutcomes` looks at for one probe. */
+/** Records that `probeOutcomes` considers for one probe. */
 const recordsMax = 12
 
 const nextMsRange = { min: 200, max: 2_500, open: 1_000, idle: 2_000 } as const
 
-/** Exponential: having waited long says nothing about how much longer it takes. `draw` is even from 0 up to 1. */
+/** Exponential: the time already waited does not predict the remaining time. `draw` is uniform in [0, 1). */
 const exponentialDelayMs = (draw: number): number =>
   Math.min(delayMsMax, Math.round(-meanDelayMs * Math.log(1 - draw)))
 
@@ -49,14 +49,14 @@ export const newSchedule = (at: number, draw: number): Schedule => ({
   open: null,
 })
 
-/** When the next chunk should come: soon while a probe is open, else when the next one is due. */
+/** When the next chunk should arrive: soon while a probe is open, else when the next one is due. */
 export const nextChunkDelayMs = (schedule: Schedule, at: number): number => {
   if (schedule.open) return nextMsRange.open
   if (schedule.done >= schedule.of) return nextMsRange.idle
   return Math.min(nextMsRange.max, Math.max(nextMsRange.min, schedule.dueAt - at))
 }
 
-/** Keeps of a record what tells how this probe was answered. */
+/** Keeps the parts of a record that show how this probe was answered. */
 const trimRecord = (record: ReadRecord, isFirst: boolean): ReadRecord => ({
   ...record,
   after: isFirst ? record.after : { ...record.after, probe: null },
@@ -92,7 +92,8 @@ const advanceOpenProbe = (schedule: Schedule, record: ReadRecord, draw: number):
   const shownAt = outcome?.shownAt ?? null
   if (outcome && outcome.result !== 'unanswered')
     return settleProbe(schedule, outcome.result === 'hit', at, draw)
-  // Who asks for the other kind cannot answer this one: it is taken back and counts neither way here.
+  // A person who asks for word probes cannot answer this one: it is withdrawn and counts neither as hit nor as
+  // miss.
   if (schedule.alternative && open.probe.kind === 'point')
     return { ...schedule, dueAt: Math.max(at, open.askedAt + probeSpacingMs), open: null }
   const isOver =
@@ -102,26 +103,26 @@ const advanceOpenProbe = (schedule: Schedule, record: ReadRecord, draw: number):
   return isOver ? settleProbe(schedule, false, at, draw) : { ...schedule, open: { ...open, records } }
 }
 
-/** The schedule after one more record: the open probe settled, the next one asked when its time has come. */
+/** Advances the schedule by one record: settles the open probe and opens the next one when it is due. */
 export const advanceSchedule = (
   schedule: Schedule,
   record: ReadRecord,
   random: { readonly draw: number; readonly seed: string },
-): { readonly schedule: Schedule; readonly asked: ProbeSeed | null } => {
+): { readonly schedule: Schedule; readonly opened: ProbeSeed | null } => {
   const asksOther = record.chunk.events.some(({ type }) => type === 'alternative')
-  const followed = advanceOpenProbe(
+  const advanced = advanceOpenProbe(
     asksOther ? { ...schedule, alternative: true } : schedule,
     record,
     random.draw,
   )
   const at = record.receivedAt
   if (
-    followed.open ||
-    followed.done >= followed.of ||
+    advanced.open ||
+    advanced.done >= advanced.of ||
     record.chunk.last ||
-    at < followed.dueAt - earlyToleranceMs
+    at < advanced.dueAt - earlyToleranceMs
   )
-    return { schedule: followed, asked: null }
-  const probe: ProbeSeed = { kind: followed.alternative ? 'choose' : 'point', seed: random.seed }
-  return { schedule: { ...followed, open: { probe, askedAt: at, records: [] } }, asked: probe }
+    return { schedule: advanced, opened: null }
+  const probe: ProbeSeed = { kind: advanced.alternative ? 'choose' : 'point', seed: random.seed }
+  return { schedule: { ...advanced, open: { probe, askedAt: at, records: [] } }, opened: probe }
 }

@@ -5,7 +5,7 @@ import { renderProbe, expectedAnswerOf, type Language } from './probes.ts'
 import type { RecordedKind } from '../rules.ts'
 import { advanceSchedule, nextChunkDelayMs, newSchedule, type ProbeSeed, type Schedule } from './schedule.ts'
 
-/** The last receipt, as far as it does not follow from the rest. */
+/** The parts of the last receipt that are not derived from the rest of the state. */
 type LastReceipt = {
   readonly at: number
   readonly token: string
@@ -13,14 +13,14 @@ type LastReceipt = {
   readonly probe: ProbeSeed | null
 }
 
-/** Where a recording stands: all that changes with each chunk. */
+/** The state of a recording: all that changes with each chunk. */
 export type RecordingState = {
   readonly chain: Chain
   readonly given: LastReceipt
   readonly schedule: Schedule
   /** Rules broken in signed chunks, each named once. */
   readonly faults: readonly ChunkRule[]
-  /** Of questions in words. A recording that an older version began has none: English. */
+  /** Of word probes. A recording begun by an older version has none: English. */
   readonly language?: Language
 }
 
@@ -39,7 +39,7 @@ export type Recording = {
 /** Fresh randomness for one receipt. */
 export type ReceiptRandomness = { readonly token: string; readonly draw: number; readonly seed: string }
 
-/** 128 bits, as receipts carry them, out of a token of 256. */
+/** Receipts carry 128 bits of a 256-bit token. */
 const shortToken = (token: string): string =>
   Buffer.from(token, 'base64url').subarray(0, 16).toString('base64url')
 
@@ -58,7 +58,7 @@ export const beginRecording = (
   }
 }
 
-/** The receipt of a state, the same each time it is asked for. */
+/** The receipt of a state; deterministic. */
 export const receiptOf = ({ chain, given, schedule, language }: RecordingState): Receipt => ({
   seq: chain.seq,
   at: given.at,
@@ -69,11 +69,14 @@ export const receiptOf = ({ chain, given, schedule, language }: RecordingState):
 })
 
 type RecordingStep =
-  | { readonly type: 'taken'; readonly state: RecordingState; readonly record: TelemetryRecord }
+  | { readonly type: 'accepted'; readonly state: RecordingState; readonly record: TelemetryRecord }
   | { readonly type: 'repeated' }
   | { readonly type: 'refused'; readonly rule: ChunkRule; readonly state: RecordingState }
 
-/** One chunk further, or why not. What the key holder did against the rules is remembered; garbage changes nothing. */
+/**
+ * Advances the recording by one chunk, or refuses it. Rules broken by the key holder are recorded; an unsigned
+ * chunk changes nothing.
+ */
 export const advanceRecording = (
   recording: Recording,
   call: { readonly signed: SignedChunk; readonly isEnd: boolean; readonly now: number },
@@ -108,12 +111,12 @@ export const advanceRecording = (
     },
   }
   const read = { chunk: verdict.chunk, receivedAt: call.now, after: record.after }
-  const { schedule, asked } = advanceSchedule(state.schedule, read, randomness)
+  const { schedule, opened } = advanceSchedule(state.schedule, read, randomness)
   const given = {
     at: call.now,
     token: shortToken(randomness.token),
     nextMs: nextChunkDelayMs(schedule, call.now),
-    probe: asked,
+    probe: opened,
   }
-  return { type: 'taken', state: { ...state, chain: verdict.chain, given, schedule }, record }
+  return { type: 'accepted', state: { ...state, chain: verdict.chain, given, schedule }, record }
 }

@@ -284,17 +284,17 @@ for (const { name, rule, flags, attack } of cases)
     const recorder = await openWithFirstChunk()
     const before = recorder.now()
     assert.equal(ruleOf(await attack(recorder)), rule)
-    // Whatever was refused, the honest page goes on as if nothing had been.
+    // After a refusal the honest page continues unaffected.
     const ended = await recorder.finish()
     assert.equal(ended.status, 200, ended.text)
     assert.ok(recorder.now().seq > before.seq)
     assert.deepEqual(await flagsOf(recorder.sessionId), flags)
   })
 
-test('truncate: a session without its last chunk runs out, and nothing verifies it', async () => {
+test('truncate: a session without its last chunk expires and cannot be verified', async () => {
   const recorder = await openWithFirstChunk()
   await harness.advance(15 * 60_000)
-  // Before the worker has come by, too.
+  // Also before the worker has run.
   const late = await recorder.post(await recorder.makeLast())
   assert.equal(late.json.error, 'session_expired')
   await harness.work()
@@ -307,7 +307,7 @@ test('truncate: a session without its last chunk runs out, and nothing verifies 
   assert.equal((await recorder.finish()).json.error, 'session_expired')
 })
 
-test('after its end a session takes nothing; the same last chunk is answered as before', async () => {
+test('a finished session accepts nothing; the same last chunk gets the same response', async () => {
   const recorder = await openWithFirstChunk()
   const last = await recorder.makeLast({ t1: 300 })
   const first = await recorder.post(last, 'finish')
@@ -321,7 +321,7 @@ test('after its end a session takes nothing; the same last chunk is answered as 
   assert.deepEqual(await flagsOf(recorder.sessionId), [])
 })
 
-test('a session holds so many bytes, and what is over is refused', async () => {
+test('a session has a byte limit, and a chunk beyond it is refused', async () => {
   const recorder = await openWithFirstChunk()
   await harness.owner.query(
     "update session_recorders set state = jsonb_set(state, '{chain,bytes}', '4194300') where session_id = $1",
@@ -330,7 +330,7 @@ test('a session holds so many bytes, and what is over is refused', async () => {
   assert.equal(ruleOf(await recorder.post(await recorder.make({ t1: 300 }))), 'limit')
 })
 
-test('planted: with a rule left out, the very chunk that it is for would be taken', async () => {
+test('planted: without a rule, the chunk that it refuses would be accepted', async () => {
   const recorder = await open()
   const situation: ChunkContext = {
     chain: {
@@ -358,10 +358,10 @@ test('planted: with a rule left out, the very chunk that it is for would be take
     const careless = makeChunkVerifier(signedRules.filter(([name]) => name !== rule))
     assert.equal(
       careless(made, situation).type,
-      'taken',
+      'accepted',
       `${rule} is checked elsewhere too: this test is blind`,
     )
   }
   // Two seconds and a tenth ahead are allowed, and not a millisecond more.
-  assert.equal(makeChunkVerifier(signedRules)(await recorder.make({ t1: 3_100 }), situation).type, 'taken')
+  assert.equal(makeChunkVerifier(signedRules)(await recorder.make({ t1: 3_100 }), situation).type, 'accepted')
 })

@@ -6,22 +6,22 @@ import type { SignedChunk } from './chain.ts'
 import { receiptOf } from './state.ts'
 import { appendChunks, type ChunkResult, type ChunkSubmission } from './append.ts'
 
-/** Chunks in one transaction; more wait for the next. */
+/** Chunks per transaction; the rest wait for the next batch. */
 const batchMax = 64
-/** Batches on their way at once: while one is written, the next is judged. */
+/** Concurrent batches: while one is written, the next is verified. */
 const inFlightMax = 2
-/** Chunks that wait; whoever comes after is asked to come again. */
+/** Queued chunks; further calls are refused with Retry-After. */
 const queuedMax = 10_000
 
 type QueuedChunk = {
   readonly submission: ChunkSubmission
-  readonly resolve: (taken: ChunkResult) => void
+  readonly resolve: (result: ChunkResult) => void
   readonly reject: (reason: unknown) => void
 }
 
 /**
- * Gathers chunks of many sessions into one transaction. Nobody waits for company: a chunk that comes alone goes at once,
- * and what comes while the batches are on their way goes together.
+ * Batches chunks of many sessions into one transaction. There is no artificial delay: a chunk that arrives alone is
+ * written at once, and chunks that arrive while batches are in flight are written together.
  */
 export const makeChunkQueue = (ctx: Ctx) => {
   const queue: QueuedChunk[] = []
@@ -29,10 +29,10 @@ export const makeChunkQueue = (ctx: Ctx) => {
 
   const send = async (batch: readonly QueuedChunk[]): Promise<void> => {
     try {
-      const submissions = batch.map(({ submission: submission }) => submission)
-      const taken = await inTransaction(ctx, 'system', (tx) => appendChunks(tx, ctx, submissions))
+      const submissions = batch.map(({ submission }) => submission)
+      const results = await inTransaction(ctx, 'system', (tx) => appendChunks(tx, ctx, submissions))
       for (const [index, one] of batch.entries()) {
-        const result = taken[index]
+        const result = results[index]
         if (result) one.resolve(result)
         else one.reject(new Error('no result for a telemetry chunk'))
       }
@@ -57,18 +57,18 @@ export const makeChunkQueue = (ctx: Ctx) => {
         reject(new Refusal('overloaded', { headers: { 'retry-after': '2' } }))
         return
       }
-      queue.push({ submission: submission, resolve, reject })
+      queue.push({ submission, resolve, reject })
       pump()
     })
 }
 export type ChunkQueue = ReturnType<typeof makeChunkQueue>
 
-/** Takes the next chunk of a session and gives its receipt. */
+/** Appends the next chunk of a session and returns its receipt. */
 export const telemetry = async (appendQueued: ChunkQueue, sessionId: string, signed: SignedChunk) => {
-  // A text that is no id costs no read.
+  // Text that is not an id costs no read.
   if (!isId('ses_', sessionId)) throw new Refusal('not_found', { message: 'No such session.' })
-  const taken = await appendQueued({ sessionId, signed, isEnd: false })
-  if (taken.type === 'refused') throw taken.refusal
-  const receipt = receiptOf(taken.recording.state)
+  const result = await appendQueued({ sessionId, signed, isEnd: false })
+  if (result.type === 'refused') throw result.refusal
+  const receipt = receiptOf(result.recording.state)
   return { received: receipt.seq, receipt }
 }

@@ -33,7 +33,7 @@ test('tree heads are those of RFC 6962', () => {
   assert.equal(rootOf([]).toString('hex'), sha256('').toString('hex'))
 })
 
-test('a proof has no more hashes than the tree is high, and leaves survive packing', () => {
+test('a proof has at most as many hashes as the tree has levels, and leaves survive packing', () => {
   const leaves = Array.from({ length: 2_000 }, (_, n) => sha256(String(n)))
   assert.deepEqual(unpackLeaves(packLeaves(leaves)), leaves)
   for (const index of [0, 1, 1_023, 1_024, 1_999]) assert.ok(proofOf(leaves, index).length <= 11)

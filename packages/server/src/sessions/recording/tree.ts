@@ -1,7 +1,7 @@
 import { nodeBytes } from '@pohf/protocol/telemetry'
 import { sha256 } from './chain.ts'
 
-/** The largest power of two below n: where RFC 6962 cuts a list of n leaves. */
+/** The largest power of two below n: where RFC 6962 splits a list of n leaves. */
 const splitPointOf = (n: number): number => {
   let cut = 1
   while (cut * 2 < n) cut *= 2

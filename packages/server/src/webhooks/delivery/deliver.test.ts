@@ -102,7 +102,7 @@ test('an event reaches endpoints of its own agent and mode that named it or *, a
   assert.deepEqual(everything.eventIds(), [eventId])
   assert.deepEqual(named.eventIds(), [eventId])
   for (const other of [otherName, foreign, otherMode]) assert.deepEqual(other.eventIds(), [])
-  // Passed on as wanted by nobody, not stuck because the database refused to mix modes.
+  // Removed because nobody subscribed, not stuck because the database refused to mix modes.
   const { rows } = await harness.owner.query("select last_error from outbox where topic = 'event'")
   assert.deepEqual(rows, [])
 })
@@ -113,17 +113,17 @@ test('a fan-out that runs again adds nothing, also after the delivery', async ()
   const agent = await registerIdleAgent(harness)
   const { id } = await subscribe(harness, agent, receiver.url)
   await publishEvent(harness, agent)
-  const seen: OutboxRow[] = []
+  const handled: OutboxRow[] = []
   await drainOutbox(harness.ctx, 'event', {
     withinTransaction: async (tx, rows) => {
       await fanOut(tx, rows)
       await fanOut(tx, rows)
-      seen.push(...rows)
+      handled.push(...rows)
     },
   })
   assert.deepEqual(await statesOf(harness, id), ['pending'])
   await harness.work()
-  const [row] = seen
+  const [row] = handled
   assert.ok(row)
   await Promise.all(
     Array.from({ length: 20 }, () => inTransaction(harness.ctx, 'system', (tx) => fanOut(tx, [row]))),
@@ -195,7 +195,7 @@ test('after ten failures a delivery is dead, and the endpoint lives on', async (
   assert.equal((await endpointOf(harness, id))?.failing_since, null)
 })
 
-test('Retry-After is kept to', async () => {
+test('Retry-After is respected', async () => {
   const harness = await startHarness()
   const receiver = await startReceiver(respondWith(503, { 'retry-after': '7200' }))
   const agent = await registerIdleAgent(harness)
@@ -210,7 +210,7 @@ test('Retry-After is kept to', async () => {
   assert.equal(receiver.received.length, 2)
 })
 
-test('410 switches the endpoint off, with everything that waits for it, and says so elsewhere', async () => {
+test('410 disables the endpoint, ends its pending deliveries, and publishes endpoint.disabled', async () => {
   const harness = await startHarness()
   const gone = await startReceiver(respondWith(500))
   const healthy = await startReceiver()
@@ -237,7 +237,7 @@ test('410 switches the endpoint off, with everything that waits for it, and says
   assert.equal((await statesOf(harness, id)).length, 2)
 })
 
-test('five days of failure without a break switch the endpoint off; one success in between does not let it', async () => {
+test('five days of failure without a success disable the endpoint; one success in between prevents it', async () => {
   const harness = await startHarness()
   const failing = await startReceiver(respondWith(500))
   const recovering = await startReceiver(respondWith(500))
@@ -285,7 +285,7 @@ test('a redirect is a failure and is not followed', async () => {
   }
 })
 
-test('in production a receiver that leads to this machine is never reached, whatever was registered', async () => {
+test('in production a receiver that resolves to this machine is never reached, whatever was registered', async () => {
   const harness = await startHarness({ BASE_URL: 'https://pohf.example.org' })
   const canary = await startReceiver()
   const agent = await registerIdleAgent(harness)

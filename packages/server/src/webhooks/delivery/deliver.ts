@@ -24,7 +24,12 @@ import {
   retryDelayMsAfter,
 } from '../rules.ts'
 import { openSigningKey } from '../endpoints/signing-key.ts'
-import { updateEndpointDisabled, updateEndpointFailing, updateEndpointCircuitOpen } from '../store.ts'
+import {
+  updateEndpointDisabled,
+  updateEndpointFailing,
+  updateEndpointCircuitOpen,
+} from '../endpoints/store.ts'
+import { makeInFlight } from './in-flight.ts'
 import { makeDeliverySlots } from './slots.ts'
 import { makeAcknowledgementWriter, type AcknowledgementWriter } from './acknowledged.ts'
 import { mailNotice, type FindConfirmedContactEmail } from './watch.ts'
@@ -33,38 +38,34 @@ import { mailNotice, type FindConfirmedContactEmail } from './watch.ts'
 const activeMax = 128
 /** At a time, from one worker. */
 const perEndpoint = 4
-/** Claimed ahead for an endpoint that is well, four rounds. Whoever dies holding them delays them by a lease. */
+/** Claimed ahead for a healthy endpoint, four rounds. A worker that crashes delays them by a lease. */
 const claimedPerEndpointMax = 16
-/** One at a time shows whether a failing endpoint is back, and 128 dead ones are needed to fill a worker. */
+/** One at a time shows whether a failing endpoint is back, and it takes 128 such endpoints to fill a worker. */
 const perFailingEndpoint = 1
 /** Held by one worker, waiting or being sent. */
 const heldMax = 384
-/** Must be longer than the timeout and the settling after it, or a slow delivery is sent twice. */
+/** Must be longer than the timeout plus settling, or a slow delivery is sent twice. */
 const leaseSeconds = 60
-/** What was claimed and not begun after this long is given back: 15 s of sending and the settling still fit the lease. */
+/** A claim that is not started after this time is returned: 15 s of sending and the settling still fit the lease. */
 const claimWaitMsMax = 25_000
 const timeoutMsDefault = 15_000
 const responseBytesMax = 65_536
-/** How often a worker with something under way looks for what has become due. */
-const pollMs = 250
-/** Deliveries end in clusters; a claim for each would cost more than this wait. */
-const batchDelayMs = 5
 
 type AttemptResult = { readonly reply: EndpointReply; readonly durationMs: number }
 const noneInFlight: ReadonlyMap<string, number> = new Map()
 
-export const claimBatch = (ctx: Ctx, limit: number, busy = noneInFlight): Promise<ClaimedDelivery[]> =>
+export const claimBatch = (ctx: Ctx, limit: number, inFlight = noneInFlight): Promise<ClaimedDelivery[]> =>
   inTransaction(ctx, 'system', (tx) =>
     claimDeliveries(tx, {
       limit,
       leaseSeconds,
       perEndpoint: claimedPerEndpointMax,
       perFailingEndpoint,
-      inFlight: busy,
+      inFlight,
     }),
   )
 
-/** A word for the log. Never the error's own message: it may quote the address, which may hold a secret. */
+/** A code for the attempts log. Never the error's own message: it may quote the URL, which may hold a secret. */
 const faultOf = (error: unknown): string => {
   if (error instanceof OutboundRefused) return 'address_refused'
   if (!(error instanceof Error)) return 'unknown'
@@ -72,7 +73,7 @@ const faultOf = (error: unknown): string => {
   return 'code' in error && typeof error.code === 'string' ? error.code.slice(0, 64) : 'connection_failed'
 }
 
-/** Sends one attempt. Whatever the receiver does is a reply; only our own faults throw. */
+/** Sends one attempt. Whatever the receiver does is a reply; only our own errors throw. */
 export const sendAttempt = async (
   ctx: Ctx,
   claimed: ClaimedDelivery,
@@ -101,16 +102,16 @@ export const sendAttempt = async (
   }
 }
 
-/** Writes down deliveries that were taken, each moved only if it is still this worker's to move. */
-export const settleAcknowledged = (ctx: Ctx, taken: readonly SettledAttempt[]): Promise<void> =>
+/** Records acknowledged deliveries. A delivery changes state only if this worker still holds its claim. */
+export const settleAcknowledged = (ctx: Ctx, attempts: readonly SettledAttempt[]): Promise<void> =>
   inTransaction(ctx, 'system', async (tx) => {
-    const claims = taken.map(({ claimed }) => claimed)
+    const claims = attempts.map(({ claimed }) => claimed)
     await updateEndpointsHealthy(tx, claims)
     await updateDeliveriesDelivered(tx, claims)
-    await insertAttempts(tx, taken)
+    await insertAttempts(tx, attempts)
   })
 
-/** Writes down a failure, and moves the delivery if it is still this worker's to move. */
+/** Records a failure, and reschedules or ends the delivery if this worker still holds its claim. */
 const settleFailed = async (
   ctx: Ctx,
   findContact: FindConfirmedContactEmail,
@@ -123,7 +124,7 @@ const settleFailed = async (
       ? await updateEndpointFailing(tx, claimed, firstMonitorMs)
       : undefined
     await insertAttempts(tx, [settled])
-    // Taken over by another worker, or switched off by one, together with this delivery.
+    // Another worker holds the claim now, or has disabled the endpoint and with it this delivery.
     if (failing === undefined) return
     const at = await readNow(tx)
     if (outcome === 'gone' || isFailingTooLong(failing.failingSince, at)) {
@@ -147,12 +148,12 @@ const settleFailed = async (
     }
     const openMs = circuitOpenMsAfter(failing.failures, reply, at)
     if (openMs > 0) await updateEndpointCircuitOpen(tx, claimed, openMs)
-    const waitMs =
+    const retryDelayMs =
       claimed.kind === 'event'
         ? retryDelayMsAfter(claimed.retryStep, reply, { at, fraction: ctx.ids.randomFraction() })
         : undefined
-    if (waitMs === undefined) await updateDeliveryDead(tx, claimed)
-    else await updateDeliveryDue(tx, claimed, waitMs)
+    if (retryDelayMs === undefined) await updateDeliveryDead(tx, claimed)
+    else await updateDeliveryDue(tx, claimed, retryDelayMs)
   })
 }
 
@@ -161,7 +162,7 @@ type DeliveryDeps = {
   readonly writeAcknowledged: AcknowledgementWriter['write']
 }
 
-/** Writes down what came of an attempt. */
+/** Records the outcome of an attempt. */
 export const settle = async (
   ctx: Ctx,
   deps: DeliveryDeps,
@@ -175,53 +176,61 @@ export const settle = async (
   return outcome
 }
 
-/** Gives claims back unused: due at once, and not counted as attempts. */
+/** Returns unused claims: due at once, and not counted as attempts. */
 const returnClaims = async (ctx: Ctx, claims: readonly ClaimedDelivery[]): Promise<void> => {
   if (claims.length === 0) return
   await inTransaction(ctx, 'system', (tx) => updateClaimsReturned(tx, claims)).catch((error: unknown) =>
-    // Their leases run out.
+    // Their leases run out, and they are claimed again.
     ctx.log.warn({ err: error, claims: claims.length }, 'webhook claims not returned'),
   )
 }
 
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+/** Records the result of an attempt. An error here is ours: the lease runs out and the delivery is retried. */
+const recordResult = async (
+  ctx: Ctx,
+  deps: DeliveryDeps,
+  claimed: ClaimedDelivery,
+  result: AttemptResult,
+): Promise<void> => {
+  const { deliveryId, endpointId, eventId, attempt } = claimed
+  const logFields = { deliveryId, endpointId, eventId, attempt }
+  try {
+    const outcome = await settle(ctx, deps, claimed, result)
+    ctx.metrics.webhookAttempts.inc({ outcome })
+    if (outcome === 'delivered') return
+    const reason = 'fault' in result.reply ? { fault: result.reply.fault } : { status: result.reply.status }
+    ctx.log.info({ ...logFields, ...reason }, 'webhook delivery failed')
+  } catch (error) {
+    ctx.log.error({ ...logFields, err: error }, 'webhook attempt not recorded')
+  }
+}
 
 /**
- * Keeps deliveries under way: claims ahead as they are sent and never waits for the slowest. `run` answers 0 only when
- * nothing is due, nothing is under way and nothing has ended since it was last asked: what ends may have published.
+ * Keeps deliveries in flight: claims ahead while they are sent and never waits for the slowest. `run` returns 0 only
+ * when nothing is due, nothing is in flight and nothing has ended since the last call: what ends may have published.
  */
 export const deliveryJob = (
   ctx: Ctx,
   findContact: FindConfirmedContactEmail,
   options: { readonly timeoutMs?: number } = {},
 ): Job => {
-  const deps = {
-    findContact,
-    writeAcknowledged: makeAcknowledgementWriter((taken) => settleAcknowledged(ctx, taken)).write,
-  }
-  const inFlight = new Set<Promise<void>>()
-  let endedCount = 0
-  let wake = Promise.withResolvers<void>()
-  const track = (work: Promise<void>): void => {
-    const tracked = work.finally(() => {
-      inFlight.delete(tracked)
-      endedCount += 1
-      wake.resolve()
-    })
-    inFlight.add(tracked)
-  }
-  /** What throws here is ours: the lease runs out and it is tried again. */
-  const recordResult = async (claimed: ClaimedDelivery, result: AttemptResult): Promise<void> => {
-    const { deliveryId, endpointId, eventId } = claimed
-    const logFields = { deliveryId, endpointId, eventId, attempt: claimed.attempt }
+  const { write } = makeAcknowledgementWriter((attempts) => settleAcknowledged(ctx, attempts))
+  const deps = { findContact, writeAcknowledged: write }
+  const inFlight = makeInFlight()
+  const sendOne = async (claimed: ClaimedDelivery): Promise<void> => {
+    const sending = Promise.withResolvers<void>()
+    inFlight.track(sending.promise)
     try {
-      const outcome = await settle(ctx, deps, claimed, result)
-      ctx.metrics.webhookAttempts.inc({ outcome })
-      if (outcome === 'delivered') return
-      const why = 'fault' in result.reply ? { fault: result.reply.fault } : { status: result.reply.status }
-      ctx.log.info({ ...logFields, ...why }, 'webhook delivery failed')
+      const result = await sendAttempt(ctx, claimed, options.timeoutMs)
+      // The others wait for a claim that knows of the failure.
+      if (outcomeOf(result.reply) !== 'delivered')
+        inFlight.track(returnClaims(ctx, slots.removeWaiting(claimed.endpointId)))
+      // The slot is free when the receiver has answered; recording the result takes none.
+      inFlight.track(recordResult(ctx, deps, claimed, result))
     } catch (error) {
-      ctx.log.error({ ...logFields, err: error }, 'webhook attempt not recorded')
+      ctx.log.error({ deliveryId: claimed.deliveryId, err: error }, 'webhook attempt not sent')
+    } finally {
+      sending.resolve()
     }
   }
   const slots = makeDeliverySlots({
@@ -229,50 +238,23 @@ export const deliveryJob = (
     perEndpoint,
     waitMsMax: claimWaitMsMax,
     now: () => performance.now(),
-    send: async (claimed) => {
-      const sending = Promise.withResolvers<void>()
-      track(sending.promise)
-      try {
-        const result = await sendAttempt(ctx, claimed, options.timeoutMs)
-        // The rest waits for a claim that knows of the failure.
-        if (outcomeOf(result.reply) !== 'delivered')
-          track(returnClaims(ctx, slots.removeWaiting(claimed.endpointId)))
-        // The place is free when the receiver has answered; writing that down takes none.
-        track(recordResult(claimed, result))
-      } catch (error) {
-        ctx.log.error({ deliveryId: claimed.deliveryId, err: error }, 'webhook attempt not sent')
-      } finally {
-        sending.resolve()
-      }
-    },
-    onStale: (claims) => track(returnClaims(ctx, claims)),
+    send: sendOne,
+    onStale: (claims) => inFlight.track(returnClaims(ctx, claims)),
   })
-  /** Until something ends, with what ends shortly after it, or it is time to look. */
-  const waitForWork = async (): Promise<void> => {
-    const look = Promise.withResolvers<void>()
-    const timer = setTimeout(look.resolve, pollMs)
-    await Promise.race([wake.promise, look.promise])
-    clearTimeout(timer)
-    await pause(batchDelayMs)
-    wake = Promise.withResolvers<void>()
-  }
-  const run = async (): Promise<number> => {
-    const free = heldMax - slots.heldCount()
-    // In large helpings: each costs the same few statements.
-    const claimed = free >= heldMax / 3 ? await claimBatch(ctx, free, slots.held()) : []
-    slots.add(claimed)
-    if (inFlight.size > 0) await waitForWork()
-    const seen = claimed.length + endedCount + inFlight.size
-    endedCount = 0
-    return seen
-  }
   return {
     name: 'webhooks',
     everyMs: 500,
-    run,
+    run: async () => {
+      const free = heldMax - slots.heldCount()
+      // In large batches: each costs the same few statements.
+      const claimed = free >= heldMax / 3 ? await claimBatch(ctx, free, slots.held()) : []
+      slots.add(claimed)
+      if (inFlight.size() > 0) await inFlight.waitForOne()
+      return claimed.length + inFlight.takeEndedCount() + inFlight.size()
+    },
     finish: async () => {
       await returnClaims(ctx, slots.removeWaiting())
-      while (inFlight.size > 0) await Promise.all(inFlight)
+      await inFlight.waitForAll()
     },
   }
 }

@@ -5,7 +5,8 @@ import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { unknownEndpoint } from '../endpoints/describe.ts'
 import { explainAttempt } from '../rules.ts'
-import { findEndpoint, listAttempts, listDeliveries } from '../store.ts'
+import { findEndpoint } from '../endpoints/store.ts'
+import { listAttempts, listDeliveries } from './log/store.ts'
 
 type Query = {
   readonly webhookId: string
@@ -15,7 +16,7 @@ type Query = {
 }
 const defaultLimit = 20
 
-/** Newest first, so the cursor is the id of the last event that was shown. */
+/** Newest first, so the cursor is the id of the last event of the page before. */
 const readPosition = (cursor: string | undefined): string | undefined => {
   if (cursor === undefined || /^evt_[a-z0-9]{1,64}$/.test(cursor)) return cursor
   throw new Refusal('validation_failed', {
@@ -23,7 +24,7 @@ const readPosition = (cursor: string | undefined): string | undefined => {
   })
 }
 
-/** The deliveries of an endpoint with every attempt, and why those failed that did. */
+/** The deliveries of an endpoint with their attempts, and why the failed ones failed. */
 export const deliveries = async (ctx: Ctx, agent: Agent, query: Query) => {
   const limit = query.limit ?? defaultLimit
   const before = readPosition(query.cursor)

@@ -4,7 +4,7 @@ import type { OutboxRow } from '../../platform/queue/outbox.ts'
 import { insertDeliveries, listEnabledEndpoints } from './store.ts'
 import { bodyOf, isSubscribed } from '../rules.ts'
 
-/** Queues published events for every endpoint that wants them. Run again, it adds nothing. */
+/** Queues published events for every endpoint that subscribed to them. Idempotent. */
 export const fanOut = async (tx: Tx, rows: readonly OutboxRow[]): Promise<void> => {
   const endpoints = await listEnabledEndpoints(
     tx,

@@ -12,7 +12,7 @@ type Query = {
 }
 const defaultLimit = 100
 
-/** The agent's events in their order. Who goes on with nextCursor misses none, also of those that commit late. */
+/** The agent's events in order. A reader that continues with nextCursor misses none, not even those that commit late. */
 export const readEvents = async (ctx: Ctx, agent: Agent, query: Query) => {
   const limit = query.limit ?? defaultLimit
   const cursor = query.cursor === undefined ? undefined : readCursor(query.cursor)
@@ -23,7 +23,7 @@ export const readEvents = async (ctx: Ctx, agent: Agent, query: Query) => {
   return inTransaction(ctx, agent.agentId, async (tx) => {
     const after = cursor ?? initialPosition(query.since, await readNow(tx))
     const { agentId, mode } = agent
-    const found = await listEvents(tx, { agentId, mode, after, whole: true, limit: limit + 1 })
+    const found = await listEvents(tx, { agentId, mode, after, stableOnly: true, limit: limit + 1 })
     const page = found.slice(0, limit)
     return {
       events: page.map(({ envelope }) => envelope),

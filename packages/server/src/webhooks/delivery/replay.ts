@@ -3,26 +3,22 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { endpointDisabledRefusal } from '../endpoints/send-test.ts'
-import {
-  findDeliveryLocked,
-  findEndpointLocked,
-  findEndpointOfDelivery,
-  updateDeliveryReplayed,
-} from '../store.ts'
+import { findEndpointLocked } from '../endpoints/store.ts'
+import { findDeliveryLocked, findEndpointOfDelivery, updateDeliveryReplayed } from './log/store.ts'
 
 const unknownDelivery = () =>
   new Refusal('not_found', { message: 'You have no webhook delivery with this id.' })
 
-/** Sends one delivery again, whatever became of it: same id, same body, a new signature. */
+/** Sends one delivery again, whatever its state: same id, same body, a new signature. */
 export const replay = async (ctx: Ctx, agent: Agent, deliveryId: string) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
     const endpointId = await findEndpointOfDelivery(tx, agent, deliveryId)
-    // Endpoint first, then delivery, as everywhere.
+    // The lock order everywhere: endpoint, then delivery.
     const endpoint = endpointId === undefined ? undefined : await findEndpointLocked(tx, agent, endpointId)
     const delivery = await findDeliveryLocked(tx, agent, deliveryId)
     if (!endpoint || !delivery) throw unknownDelivery()
     if (endpoint.state !== 'enabled') throw endpointDisabledRefusal()
-    // An attempt that is being made this moment is as good as a new one.
-    if (!delivery.underWay) await updateDeliveryReplayed(tx, agent.agentId, deliveryId)
+    // An attempt in progress is as good as a new one.
+    if (!delivery.inProgress) await updateDeliveryReplayed(tx, agent.agentId, deliveryId)
     return { id: deliveryId, eventId: delivery.event_id, state: 'pending' as const }
   })

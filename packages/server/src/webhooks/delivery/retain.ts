@@ -5,7 +5,7 @@ import { deleteEmptyEndpoints, deleteOrphanedDeliveries, deleteSettledDeliveries
 
 const retention = { days: 30, limit: 1_000 }
 
-/** Keeps the queue small: what was settled a month ago goes, and what was deleted. The attempts log goes by its partitions. */
+/** Deletes deliveries settled a month ago and those of deleted endpoints. The attempts log is dropped by its partitions. */
 export const retentionJob = (ctx: Ctx): Job => ({
   name: 'webhook retention',
   everyMs: 3_600_000,

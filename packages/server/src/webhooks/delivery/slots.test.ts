@@ -27,7 +27,7 @@ const open = (activeMax: number, perEndpoint: number) => {
   const sent: string[] = []
   const stale: string[] = []
   const clock = { now: 0 }
-  const lanes = makeDeliverySlots({
+  const slots = makeDeliverySlots({
     activeMax,
     perEndpoint,
     waitMsMax: 1_000,
@@ -43,57 +43,57 @@ const open = (activeMax: number, perEndpoint: number) => {
     sending.delete(id)
     await settle()
   }
-  return { lanes, sending, sent, stale, clock, end }
+  return { slots, sending, sent, stale, clock, end }
 }
 
 test('no endpoint has more than its share open, and a silent one holds up no other', async () => {
-  const { lanes, sending, sent, end } = open(10, 2)
-  lanes.add([...many('dead', 8), ...many('good', 8)])
+  const { slots, sending, sent, end } = open(10, 2)
+  slots.add([...many('dead', 8), ...many('good', 8)])
   assert.deepEqual(sent, ['dlv_dead_0', 'dlv_dead_1', 'dlv_good_0', 'dlv_good_1'])
   for (let n = 0; n < 8; n++) await end(`dlv_good_${n}`)
   assert.equal(sent.filter((id) => id.startsWith('dlv_good')).length, 8)
   assert.deepEqual([...sending.keys()], ['dlv_dead_0', 'dlv_dead_1'])
-  assert.deepEqual([...lanes.held()], [['dead', 8]])
+  assert.deepEqual([...slots.held()], [['dead', 8]])
 })
 
 test('over all endpoints no more are open than there are places, and each that ends makes room', async () => {
-  const { lanes, sending, end } = open(3, 2)
-  lanes.add([...many('a', 4), ...many('b', 4)])
+  const { slots, sending, end } = open(3, 2)
+  slots.add([...many('a', 4), ...many('b', 4)])
   assert.equal(sending.size, 3)
-  assert.equal(lanes.heldCount(), 8)
+  assert.equal(slots.heldCount(), 8)
   await end('dlv_a_0')
   assert.equal(sending.size, 3)
   for (let step = 0; step < 8; step++) {
     const [next] = sending.keys()
     if (next !== undefined) await end(next)
   }
-  assert.deepEqual([sending.size, lanes.heldCount()], [0, 0])
+  assert.deepEqual([sending.size, slots.heldCount()], [0, 0])
 })
 
-test('what waits can be taken back, of one endpoint or of all, and is not sent then', async () => {
-  const { lanes, sent, end } = open(10, 1)
-  lanes.add([...many('a', 3), ...many('b', 2)])
+test('waiting deliveries can be removed, of one endpoint or of all, and are not sent then', async () => {
+  const { slots, sent, end } = open(10, 1)
+  slots.add([...many('a', 3), ...many('b', 2)])
   assert.deepEqual(
-    lanes.removeWaiting('a').map((one) => one.deliveryId),
+    slots.removeWaiting('a').map((one) => one.deliveryId),
     ['dlv_a_1', 'dlv_a_2'],
   )
-  assert.equal(lanes.removeWaiting().length, 1)
+  assert.equal(slots.removeWaiting().length, 1)
   await end('dlv_a_0')
   await end('dlv_b_0')
   assert.deepEqual(sent, ['dlv_a_0', 'dlv_b_0'])
-  assert.equal(lanes.heldCount(), 0)
+  assert.equal(slots.heldCount(), 0)
 })
 
-test('what has waited too long is given back with all behind it, not sent near the end of its lease', async () => {
-  const { lanes, sent, stale, clock, end } = open(10, 1)
-  lanes.add(many('a', 3))
+test('a delivery that waited too long is returned with all behind it, not sent near the end of its lease', async () => {
+  const { slots, sent, stale, clock, end } = open(10, 1)
+  slots.add(many('a', 3))
   clock.now = 1_001
   await end('dlv_a_0')
   assert.deepEqual(sent, ['dlv_a_0'])
   assert.deepEqual(stale, ['dlv_a_1', 'dlv_a_2'])
 })
 
-const taken = (n: number): SettledAttempt => ({
+const acknowledged = (n: number): SettledAttempt => ({
   claimed: claimed('a', n),
   outcome: 'delivered',
   reply: { status: 204, retryAfter: undefined },
@@ -103,14 +103,14 @@ const taken = (n: number): SettledAttempt => ({
 test('the first is written at once, what ends meanwhile together, and a failed batch fails its own only', async () => {
   const batches: number[] = []
   const gates: PromiseWithResolvers<void>[] = []
-  const book = makeAcknowledgementWriter(async (batch) => {
+  const writer = makeAcknowledgementWriter(async (batch) => {
     batches.push(batch.length)
     const gate = Promise.withResolvers<void>()
     gates.push(gate)
     await gate.promise
   })
-  const first = book.write(taken(0))
-  const rest = Array.from({ length: 5 }, (_, n) => book.write(taken(n + 1)))
+  const first = writer.write(acknowledged(0))
+  const rest = Array.from({ length: 5 }, (_, n) => writer.write(acknowledged(n + 1)))
   assert.deepEqual(batches, [1])
   gates[0]?.reject(new Error('the database is away'))
   await assert.rejects(first, /away/)
@@ -118,7 +118,7 @@ test('the first is written at once, what ends meanwhile together, and a failed b
   assert.deepEqual(batches, [1, 5])
   gates[1]?.resolve()
   await Promise.all(rest)
-  const later = book.write(taken(9))
+  const later = writer.write(acknowledged(9))
   gates[2]?.resolve()
   await later
   assert.deepEqual(batches, [1, 5, 1])

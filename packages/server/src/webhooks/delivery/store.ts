@@ -1,10 +1,11 @@
-import { sql } from 'kysely'
+import { sql, type Selectable } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { now, type Tenant, type Tx } from '../../platform/db/db.ts'
+import type { DB } from '../../platform/db/schema.ts'
 import { claimByKeys } from '../../platform/queue/leases.ts'
 import type { AttemptOutcome, EndpointReply } from './rules.ts'
 
-/** Endpoints that may want events of these agents, locked until the commit: one that is being switched off waits or is left out. */
+/** Enabled endpoints of these agents, locked until the commit, so that none is disabled meanwhile. */
 export const listEnabledEndpoints = async (tx: Tx, agentIds: readonly string[]) =>
   tx
     .selectFrom('webhook_endpoints')
@@ -22,12 +23,12 @@ export type NewDelivery = {
   readonly endpointId: string
   readonly eventId: string
   readonly body: string
-  readonly kind?: 'event' | 'test' | 'probe'
+  readonly kind?: DeliveryRow['kind']
 }
 /** Rows that one statement inserts: with bodies of 20 KB some 10 MB. */
 const insertMax = 500
 
-/** Queues events for endpoints; for those that have one already nothing happens. */
+/** Queues events for endpoints. An endpoint that has the event already gets no second delivery. */
 export const insertDeliveries = async (tx: Tx, deliveries: readonly NewDelivery[]): Promise<string[]> => {
   const ids: string[] = []
   for (let from = 0; from < deliveries.length; from += insertMax) {
@@ -50,7 +51,7 @@ export const insertDeliveries = async (tx: Tx, deliveries: readonly NewDelivery[
   return ids
 }
 
-/** Takes up again a batch of what was given up since a time, and says how many. Tests and probes stay where they are. */
+/** Requeues a batch of dead deliveries since a time and returns how many. Tests and probes stay dead. */
 export const updateDeadRequeued = async (
   tx: Tx,
   endpoint: { readonly agentId: string; readonly endpointId: string },
@@ -67,7 +68,7 @@ export const updateDeadRequeued = async (
   return Number(numAffectedRows ?? 0n)
 }
 
-/** A delivery that this worker holds until its lease ends; `attempt` is the fencing number. */
+/** A delivery that this worker holds until its lease ends; `attempt` is the fencing token. */
 export type ClaimedDelivery = {
   readonly agentId: Tenant
   readonly mode: Mode
@@ -75,27 +76,17 @@ export type ClaimedDelivery = {
   readonly endpointId: string
   readonly eventId: string
   readonly attempt: number
-  /** The place of this attempt in the plan of waits, which a replay starts anew. */
+  /** The position of this attempt in the retry schedule, which a replay restarts. */
   readonly retryStep: number
-  readonly kind: 'event' | 'test' | 'probe'
+  readonly kind: DeliveryRow['kind']
   readonly body: string
   readonly url: string
-  /** The present secret, and the one before it while that one signs too. */
+  /** The current secret, and the previous one during its overlap. */
   readonly secretsSealed: readonly string[]
 }
-type ClaimedRow = {
-  agent_id: Tenant
-  mode: Mode
-  delivery_id: string
-  endpoint_id: string
-  event_id: string
-  attempts: number
-  attempts_before: number
-  kind: ClaimedDelivery['kind']
-  body: string
-}
+type DeliveryRow = Selectable<DB['webhook_deliveries']>
 
-/** Due rows that one claim looks at, so that a long queue does not make claiming slow. */
+/** Due rows that one claim scans, so that a long queue does not make claiming slow. */
 const scannedMax = 800
 
 type ClaimLimits = {
@@ -103,7 +94,7 @@ type ClaimLimits = {
   readonly leaseSeconds: number
   readonly perEndpoint: number
   readonly perFailingEndpoint: number
-  /** How many deliveries this worker has under way, by endpoint. */
+  /** How many deliveries this worker holds, by endpoint. */
   readonly inFlight: ReadonlyMap<string, number>
 }
 
@@ -117,11 +108,11 @@ const listCircuitOpen = async (tx: Tx): Promise<string[]> => {
   return rows.map((row) => row.endpoint_id)
 }
 
-/** The oldest due deliveries, a few of each endpoint: a receiver that never answers must not hold up the others. */
+/** The oldest due deliveries, a few of each endpoint: a receiver that never answers must not delay the others. */
 const listCandidates = async (tx: Tx, limits: ClaimLimits) => {
   const full = [...limits.inFlight].filter(([, count]) => count >= limits.perEndpoint).map(([id]) => id)
   const closed = [...full, ...(await listCircuitOpen(tx))]
-  const { rows } = await sql<{ agent_id: string; delivery_id: string }>`
+  const { rows } = await sql<Pick<DeliveryRow, 'agent_id' | 'delivery_id'>>`
     select agent_id, delivery_id from (
       select due.agent_id, due.delivery_id, endpoint.failing_since, coalesce(busy.count, 0)
         + row_number() over (partition by due.agent_id, due.endpoint_id order by due.due_at, due.event_id) as place
@@ -138,8 +129,8 @@ const listCandidates = async (tx: Tx, limits: ClaimLimits) => {
 }
 
 /**
- * Means the same as state = 'pending', which the table checks, but names no partial index: a row that is looked up by
- * its key must not be searched for among everything that waits.
+ * Equivalent to state = 'pending' by a check of the table, but matches no partial index: a look-up by key must not scan
+ * the index of all pending rows.
  */
 const unsettled = sql`settled_at is null`
 
@@ -147,7 +138,7 @@ const unsettled = sql`settled_at is null`
 export const claimDeliveries = async (tx: Tx, limits: ClaimLimits): Promise<ClaimedDelivery[]> => {
   const candidates = await listCandidates(tx, limits)
   if (candidates.length === 0) return []
-  const rows = await claimByKeys<ClaimedRow>(
+  const rows = await claimByKeys<DeliveryRow>(
     tx,
     {
       table: 'webhook_deliveries',
@@ -166,13 +157,13 @@ export const claimDeliveries = async (tx: Tx, limits: ClaimLimits): Promise<Clai
     .where('endpoint_id', 'in', [...new Set(rows.map((row) => row.endpoint_id))])
     .execute()
   const byEndpoint = new Map(targets.map((target) => [`${target.agent_id} ${target.endpoint_id}`, target]))
-  // An update returns its rows in any order; started by their ids, which hold the time, fewer overtake each other.
+  // An update returns its rows in any order. Sorted by id, which holds the time, fewer deliveries overtake each other.
   const inOrder = rows.toSorted((a, b) => (a.event_id < b.event_id ? -1 : 1))
   return inOrder.flatMap((row) => {
     const target = byEndpoint.get(`${row.agent_id} ${row.endpoint_id}`)
     if (!target) return []
     return {
-      agentId: row.agent_id,
+      agentId: row.agent_id as Tenant,
       mode: row.mode,
       deliveryId: row.delivery_id,
       endpointId: row.endpoint_id,
@@ -197,7 +188,7 @@ export type SettledAttempt = {
   readonly durationMs: number
 }
 
-/** Writes attempts into the log and into the figures of their endpoints' hours, in one statement. */
+/** Writes attempts into the log and into the hourly health of their endpoints, in one statement. */
 export const insertAttempts = async (tx: Tx, settled: readonly SettledAttempt[]): Promise<void> => {
   const column = <T>(read: (one: SettledAttempt) => T) => settled.map(read)
   await sql`
@@ -222,7 +213,7 @@ export const insertAttempts = async (tx: Tx, settled: readonly SettledAttempt[])
       duration_ms = health.duration_ms + excluded.duration_ms`.execute(tx)
 }
 
-/** Whether the claim still holds: not taken over, not settled by a switched-off endpoint. */
+/** Whether the claim still holds: not claimed by another worker, not settled by disabling the endpoint. */
 export const findClaimHolds = async (tx: Tx, claimed: ClaimedDelivery): Promise<boolean> => {
   const row = await tx
     .selectFrom('webhook_deliveries')
@@ -251,15 +242,18 @@ const heldClaims = (claims: readonly ClaimedDelivery[]) => {
       limit 1 for update) found`
 }
 
-/** Marks deliveries as taken, each if it is still this worker's to mark. */
-export const updateDeliveriesDelivered = async (tx: Tx, taken: readonly ClaimedDelivery[]): Promise<void> => {
+/** Marks deliveries as delivered where this worker's claim still holds. */
+export const updateDeliveriesDelivered = async (
+  tx: Tx,
+  claims: readonly ClaimedDelivery[],
+): Promise<void> => {
   await sql`
     update webhook_deliveries delivery set state = 'delivered', settled_at = pohf_now()
-    from (${heldClaims(taken)}) held
+    from (${heldClaims(claims)}) held
     where delivery.agent_id = held.agent_id and delivery.delivery_id = held.delivery_id`.execute(tx)
 }
 
-/** Makes claims due again that their holder did not use. They keep their place in the plan of waits. */
+/** Makes unused claims due again. They keep their position in the retry schedule. */
 export const updateClaimsReturned = async (tx: Tx, claims: readonly ClaimedDelivery[]): Promise<void> => {
   await sql`
     update webhook_deliveries delivery set due_at = pohf_now(), attempts_before = attempts_before + 1
@@ -289,20 +283,20 @@ export const updateDeliveryDue = async (tx: Tx, claimed: ClaimedDelivery, waitMs
     .execute()
 }
 
-/** Endpoints that answered well: touched only where they were failing, since every delivery comes by here. */
-export const updateEndpointsHealthy = async (tx: Tx, taken: readonly ClaimedDelivery[]): Promise<void> => {
+/** Resets the failure state of endpoints. Updates only failing ones, since every delivery calls this. */
+export const updateEndpointsHealthy = async (tx: Tx, claims: readonly ClaimedDelivery[]): Promise<void> => {
   await sql`
     update webhook_endpoints set failing_since = null, failures = 0, last_failure_at = null, open_until = null,
       notices = 0, watch_at = null
     where (agent_id, endpoint_id) in (
       select agent_id, endpoint_id from webhook_endpoints
       where (agent_id, endpoint_id) in (
-        select * from unnest(${taken.map((one) => one.agentId)}::text[], ${taken.map((one) => one.endpointId)}::text[]))
+        select * from unnest(${claims.map((claim) => claim.agentId)}::text[], ${claims.map((claim) => claim.endpointId)}::text[]))
         and failing_since is not null and state = 'enabled'
       order by agent_id, endpoint_id for update)`.execute(tx)
 }
 
-/** Drops a batch of deliveries that were settled long ago and says how many. */
+/** Deletes a batch of deliveries that were settled long ago and returns how many. */
 export const deleteSettledDeliveries = async (
   tx: Tx,
   keep: { readonly days: number; readonly limit: number },
@@ -315,7 +309,7 @@ export const deleteSettledDeliveries = async (
   return Number(numAffectedRows ?? 0n)
 }
 
-/** Drops a batch of deliveries whose endpoint was deleted and says how many. */
+/** Deletes a batch of deliveries whose endpoint was deleted and returns how many. */
 export const deleteOrphanedDeliveries = async (tx: Tx, limit: number): Promise<number> => {
   const { numAffectedRows } = await sql`
     delete from webhook_deliveries where (agent_id, delivery_id) in (
@@ -325,7 +319,7 @@ export const deleteOrphanedDeliveries = async (tx: Tx, limit: number): Promise<n
   return Number(numAffectedRows ?? 0n)
 }
 
-/** Drops deleted endpoints that have no delivery left, and figures of hours a week ago. */
+/** Deletes endpoints marked as deleted that have no delivery left, and hourly health older than a week. */
 export const deleteEmptyEndpoints = async (tx: Tx, limit: number): Promise<void> => {
   await sql`
     delete from webhook_endpoints where (agent_id, endpoint_id) in (
@@ -341,7 +335,7 @@ export const deleteEmptyEndpoints = async (tx: Tx, limit: number): Promise<void>
       limit ${limit} for update skip locked)`.execute(tx)
 }
 
-/** Erasure: what was sent, or waits to be sent, about events that are emptied. The log of attempts holds no body. */
+/** Erases the deliveries of erased events, sent or pending. The attempts log holds no body. */
 export const eraseDeliveries = async (
   tx: Tx,
   agent: { readonly agentId: string; readonly mode: Mode },

@@ -1,4 +1,3 @@
-import type { Mode } from '@pohf/protocol'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import { queueMail } from '../../platform/net/mail.ts'
@@ -6,12 +5,12 @@ import { publish } from '../../platform/queue/outbox.ts'
 import type { Job } from '../../platform/queue/worker.ts'
 import { noticeMailOf, planMonitoring, type Notice } from '../rules.ts'
 import { queueTestEvent } from '../endpoints/send-test.ts'
-import { listEndpointsToMonitor, updateMonitoring, type EndpointKey } from '../store.ts'
+import { listEndpointsToMonitor, updateMonitoring, type EndpointKey } from '../endpoints/store.ts'
 
-/** The mail address of an agent, where its owner has confirmed it; nobody else is written to. */
+/** Finds the mail address of an agent if it is confirmed; other addresses receive no mail. */
 export type FindConfirmedContactEmail = (tx: Tx, agentId: string) => Promise<string | undefined>
 
-/** Queues the mail that tells an owner how an endpoint of theirs is doing. */
+/** Queues the mail about a failing or disabled endpoint to its owner. */
 export const mailNotice = async (
   tx: Tx,
   ctx: Ctx,
@@ -40,7 +39,7 @@ const monitorEndpoint = async (
   row: Awaited<ReturnType<typeof listEndpointsToMonitor>>[number],
 ): Promise<void> => {
   const key = { agentId: row.agent_id, endpointId: row.endpoint_id }
-  const mode = row.mode as Mode
+  const mode = row.mode
   if (!row.failing_since || !row.last_failure_at)
     return updateMonitoring(tx, key, { notices: row.notices, nextAt: null })
   const failing = {
@@ -70,7 +69,7 @@ const monitorEndpoint = async (
 
 const batchMax = 50
 
-/** Looks after failing endpoints: tells their owners, and probes those that nothing else is sent to. */
+/** Monitors failing endpoints: notifies their owners, and probes those without other deliveries. */
 export const endpointMonitorJob = (ctx: Ctx, findContact: FindConfirmedContactEmail): Job => ({
   name: 'webhook endpoint monitor',
   everyMs: 5_000,

@@ -49,14 +49,14 @@ test('receivers that never answer hold up nobody, and none gets more than four a
   await subscribe(harness, agent, healthy.url)
   for (let i = 0; i < 60; i++) await publishEvent(harness, agent)
   await drainEvents(harness)
-  const duty = deliveryJob(harness.ctx, noContact, { timeoutMs: 60_000 })
+  const job = deliveryJob(harness.ctx, noContact, { timeoutMs: 60_000 })
   const startedAt = performance.now()
-  while (healthy.received.length < 60 && performance.now() - startedAt < 30_000) await duty.run()
+  while (healthy.received.length < 60 && performance.now() - startedAt < 30_000) await job.run()
   assert.equal(healthy.received.length, 60, 'the healthy receiver waited for the silent one')
   assert.equal(silent.concurrentMax, 4)
   assert.ok(healthy.concurrentMax <= 4)
   for (const response of held) response.writeHead(500).end()
-  await duty.finish?.()
+  await job.finish?.()
   // Known to fail, the endpoint is left alone for a while, then tried one at a time until it answers.
   assert.equal((await claimBatch(harness.ctx, 32)).length, 0)
   await harness.advance(11 * secondMs)
@@ -82,7 +82,7 @@ test('two workers side by side deliver every event once', async () => {
   assert.equal(rows[0].count, 240)
 })
 
-test('a worker that dies after sending leads to a second delivery with the same id, and changes nothing when it comes back', async () => {
+test('a worker that crashes after sending causes a second delivery with the same id, and changes nothing when it returns', async () => {
   const harness = await startHarness()
   const receiver = await startReceiver()
   const agent = await registerIdleAgent(harness)
@@ -94,7 +94,7 @@ test('a worker that dies after sending leads to a second delivery with the same 
   await sendAttempt(harness.ctx, claimed)
   await harness.advance(45 * secondMs)
   await harness.work()
-  assert.equal(receiver.received.length, 1, 'taken over while the lease held')
+  assert.equal(receiver.received.length, 1, 'claimed by another worker while the lease held')
   await harness.advance(16 * secondMs)
   await harness.work()
   assert.deepEqual(receiver.eventIds(), [eventId, eventId])

@@ -2,7 +2,7 @@ import type { WebhookEndpoint } from '@pohf/protocol'
 import type { Agent } from '../../platform/http/call.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import { findEndpoint, listHealth, type EndpointRow } from '../store.ts'
+import { findEndpoint, listHealth, type EndpointRow } from './store.ts'
 
 const noEndpoint = 'You have no webhook endpoint with this id.'
 export const unknownEndpoint = () => new Refusal('not_found', { message: noEndpoint })
@@ -16,7 +16,7 @@ const describe = (row: EndpointRow, health: Awaited<ReturnType<typeof listHealth
   createdAt: row.created_at.toISOString(),
   failingSince: row.failing_since?.toISOString() ?? null,
   disabledAt: row.disabled_at?.toISOString() ?? null,
-  disabledReason: row.disabled_reason as WebhookEndpoint['disabledReason'],
+  disabledReason: row.disabled_reason,
   previousSecretUntil: row.previous_until?.toISOString() ?? null,
   recoveringSince: row.recover_since?.toISOString() ?? null,
   waiting: row.waiting,
@@ -30,7 +30,7 @@ const describe = (row: EndpointRow, health: Awaited<ReturnType<typeof listHealth
     })),
 })
 
-/** Endpoints as their owner sees them. */
+/** Endpoints as the API returns them. */
 export const describeAll = async (
   tx: Tx,
   agent: Agent,

@@ -2,7 +2,7 @@ import type { Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { describeAll } from './describe.ts'
-import { listEndpoints } from '../store.ts'
+import { listEndpoints } from './store.ts'
 
 /** The agent's endpoints, newest first. */
 export const list = async (ctx: Ctx, agent: Agent) =>

@@ -45,7 +45,7 @@ test('the list shows every endpoint with its state and health, and never a secre
   for (const { signingSecret } of [first, second]) assert.ok(!answered.text.includes(signingSecret.slice(6)))
 })
 
-test('a change of URL or events counts from the next delivery on, and is judged as at registration', async () => {
+test('a change of URL or events applies from the next delivery on, and is validated as at registration', async () => {
   const agent = await registerIdleAgent(harness)
   const [old, next] = [await startReceiver(respondWith(500)), await startReceiver()]
   const { id } = await subscribe(harness, agent, old.url, ['key.revoked'])
@@ -63,7 +63,7 @@ test('a change of URL or events counts from the next delivery on, and is judged 
   assert.equal(
     next.received.length,
     1,
-    'the one that waited goes to the new address, the new event is not wanted',
+    'the pending delivery goes to the new URL, the new event has no subscription',
   )
   for (const [body, path] of [
     [{ url: 'https://10.0.0.1/' }, 'body.url'],
@@ -109,18 +109,18 @@ test('an endpoint that was switched off gets nothing, and recovery gives it ever
   assert.equal(receiver.received.length, 4)
 })
 
-test('a recovery goes through more events than one step holds, and only through those that are wanted', async () => {
+test('a recovery processes more events than one step holds, and only those with a subscription', async () => {
   const agent = await registerIdleAgent(harness)
   const receiver = await startReceiver()
   const { id } = await subscribe(harness, agent, receiver.url, ['credits.exhausted'])
   await call(agent, 'PATCH', `webhooks/${id}`, { enabled: false })
   const since = new Date(harness.ctx.clock.now().getTime() - secondMs).toISOString()
-  const wanted: string[] = []
+  const subscribed: string[] = []
   await inTransaction(harness.ctx, agent.agentId, async (tx) => {
     for (let n = 0; n < 450; n++) {
       const { agentId, mode } = agent
       if (n % 3 === 0)
-        wanted.push(
+        subscribed.push(
           await publish(tx, { agentId, mode, type: 'credits.exhausted', subject: 'x', data: { balance: n } }),
         )
       else await publish(tx, { agentId, mode, type: 'key.revoked', subject: 'x', data: { keyId: `${n}` } })
@@ -129,10 +129,10 @@ test('a recovery goes through more events than one step holds, and only through 
   await harness.work()
   await call(agent, 'POST', `webhooks/${id}/recover`, { since })
   await harness.work()
-  assert.deepEqual(receiver.eventIds().toSorted(), wanted.toSorted())
+  assert.deepEqual(receiver.eventIds().toSorted(), subscribed.toSorted())
 })
 
-test('a recovery reaches back 30 days and no further: beyond, taken and missed cannot be told apart', async () => {
+test('a recovery reaches back 30 days and no further: beyond, delivered and missed events cannot be told apart', async () => {
   const agent = await registerIdleAgent(harness)
   const { id } = await subscribe(harness, agent, 'http://127.0.0.1:9/')
   const daysAgo = (days: number) => new Date(harness.ctx.clock.now().getTime() - days * dayMs).toISOString()

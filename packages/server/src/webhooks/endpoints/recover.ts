@@ -1,4 +1,4 @@
-import { eventEnvelope, type Mode } from '@pohf/protocol'
+import { eventEnvelope } from '@pohf/protocol'
 import type { Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, readNow } from '../../platform/db/db.ts'
@@ -15,13 +15,13 @@ import {
   updateEndpointEnabled,
   updateRecoveryProgress,
   updateRecoveryStarted,
-} from '../store.ts'
+} from './store.ts'
 
 type Recovery = { readonly webhookId: string; readonly since: string }
 
 /**
- * Switches an endpoint on, where it is off, and has the worker send everything since a time that it wanted and did
- * not take: what was given up, and what happened while it was off.
+ * Enables an endpoint if it is disabled, and lets the worker send every event since a time that it subscribed to and did
+ * not acknowledge: dead deliveries, and events published while it was disabled.
  */
 export const recover = async (ctx: Ctx, agent: Agent, { webhookId, since: text }: Recovery) => {
   const since = new Date(text)
@@ -47,38 +47,38 @@ export const recover = async (ctx: Ctx, agent: Agent, { webhookId, since: text }
   })
 }
 
-/** Events that one step of a recovery goes through. */
+/** Events that one step of a recovery processes. */
 const stepMax = 200
 
 /**
- * One step of one recovery: first what was given up since its time, whenever it had happened, then the events since
- * its time. It needs no end: what happens from now on is fanned out to the endpoint, which is on, and the natural key
- * of a delivery keeps anything from being queued twice.
+ * One step of one recovery: first the deliveries that died since its time, then the events since its time. It needs no
+ * end time: new events are fanned out to the endpoint, which is enabled, and the unique key of a delivery prevents
+ * duplicates.
  */
 const recoverStep = async (ctx: Ctx): Promise<number> =>
   inTransaction(ctx, 'system', async (tx) => {
     const endpoint = await findRecovering(tx)
     if (!endpoint?.recover_since) return 0
     const key = { agentId: endpoint.agent_id, endpointId: endpoint.endpoint_id }
-    const mode = endpoint.mode as Mode
-    const revived = await updateDeadRequeued(tx, key, { since: endpoint.recover_since, limit: stepMax })
-    if (revived > 0) return revived
+    const mode = endpoint.mode
+    const requeued = await updateDeadRequeued(tx, key, { since: endpoint.recover_since, limit: stepMax })
+    if (requeued > 0) return requeued
     const found = await listEvents(tx, {
       agentId: key.agentId,
       mode,
       after: { at: endpoint.recover_at, eventId: endpoint.recover_event_id ?? '' },
-      whole: false,
+      stableOnly: false,
       limit: stepMax,
     })
-    const wanted = found
+    const subscribed = found
       .map(({ envelope }) => eventEnvelope.parse(envelope))
       .filter((envelope) => isSubscribed(endpoint, envelope))
     await insertDeliveries(
       tx,
-      wanted.map((envelope) => ({ ...key, mode, eventId: envelope.id, body: bodyOf(envelope) })),
+      subscribed.map((envelope) => ({ ...key, mode, eventId: envelope.id, body: bodyOf(envelope) })),
     )
     await updateRecoveryProgress(tx, key, found.length < stepMax ? null : (found.at(-1)?.position ?? null))
-    // At least one, so that the worker asks again: the next step, or the next endpoint.
+    // At least one, so that the worker runs again: the next step, or the next endpoint.
     return found.length + 1
   })
 

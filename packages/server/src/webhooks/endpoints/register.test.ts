@@ -103,7 +103,7 @@ const publicHosts = [
   'no-such-name-anywhere.example/never-resolved',
 ]
 
-test('in production only public https is taken, whatever the spelling', async (t) => {
+test('in production only public https is accepted, whatever the spelling', async (t) => {
   const bad = [
     ...[...notPublic, ...loopbackHosts, ...localNames].map((rest) => `https://${rest}`),
     'http://hooks.example.com/',
@@ -125,7 +125,7 @@ test('in production only public https is taken, whatever the spelling', async (t
   ]
   for (const url of bad) {
     const { status, json } = await isAccepted(production, url)
-    assert.equal(status, 400, `${url} was taken`)
+    assert.equal(status, 400, `${url} was accepted`)
     assert.equal(json.error, 'validation_failed', url)
     assert.equal(json.details[0].path, 'body.url', url)
   }
@@ -133,11 +133,11 @@ test('in production only public https is taken, whatever the spelling', async (t
     const { status, text } = await isAccepted(production, `https://${rest}`)
     assert.equal(status, 200, `${rest}: ${text}`)
   }
-  t.diagnostic(`${bad.length} refused, ${publicHosts.length} taken`)
+  t.diagnostic(`${bad.length} refused, ${publicHosts.length} accepted`)
   assert.ok(bad.length >= 80)
 })
 
-test('where base_url is loopback, http and loopback receivers are taken too, private addresses never', async () => {
+test('where BASE_URL is loopback, http and loopback receivers are accepted too, private addresses never', async () => {
   const good = ['http', 'https'].flatMap((scheme) =>
     [...loopbackHosts, ...publicHosts, 'localhost:4567/hook'].map((rest) => `${scheme}://${rest}`),
   )
@@ -151,7 +151,7 @@ test('where base_url is loopback, http and loopback receivers are taken too, pri
     'http://localhost:0/',
     'ftp://localhost/',
   ]
-  for (const url of bad) assert.equal((await isAccepted(local, url)).status, 400, `${url} was taken`)
+  for (const url of bad) assert.equal((await isAccepted(local, url)).status, 400, `${url} was accepted`)
 })
 
 test('a live key registers a loopback receiver just as a test key does, where base_url is loopback', async () => {
@@ -195,7 +195,7 @@ const dumpOf = async (harness: Harness): Promise<string> => {
   return parts.join('\n')
 }
 
-test('the signing secret is 32 random bytes, shown once, and in no dump and no log line', async () => {
+test('the signing secret is 32 random bytes, returned once, and in no dump and no log line', async () => {
   const { apiKey } = await local.register()
   const body = { url: 'https://hooks.example.com/dumped', events: ['*'] }
   const first = await register(local, apiKey, body, { 'idempotency-key': 'once' })
@@ -241,9 +241,9 @@ test('an agent sees no endpoint of another, even with the check in code left out
   await register(local, one.apiKey, body)
   const { json } = await register(local, other.apiKey, body)
   await inTransaction(local.ctx, one.agentId, async (tx) => {
-    const seen = await tx.selectFrom('webhook_endpoints').select('endpoint_id').execute()
-    assert.equal(seen.length, 1)
-    assert.ok(seen.every((row) => row.endpoint_id !== json.id))
+    const visible = await tx.selectFrom('webhook_endpoints').select('endpoint_id').execute()
+    assert.equal(visible.length, 1)
+    assert.ok(visible.every((row) => row.endpoint_id !== json.id))
   })
 })
 

@@ -3,7 +3,7 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { endpointsMax, formatSecret, urlFault } from '../rules.ts'
-import { countEnabledEndpoints, insertEndpoint } from '../store.ts'
+import { countEnabledEndpoints, insertEndpoint } from './store.ts'
 
 type Registration = { readonly url: string; readonly events: readonly string[] }
 
@@ -22,7 +22,7 @@ export const checkEndpointLimit = async (tx: Tx, agentId: string): Promise<void>
 
 export const newSecret = (ctx: Ctx): string => formatSecret(Buffer.from(ctx.ids.token(), 'base64url'))
 
-/** Subscribes a URL to events. Its secret is shown here and nowhere again. */
+/** Subscribes a URL to events. Its secret is returned here only. */
 export const register = async (ctx: Ctx, agent: Agent, input: Registration) => {
   checkUrl(ctx, input.url)
   const id = ctx.ids.make('whk_')
@@ -33,7 +33,7 @@ export const register = async (ctx: Ctx, agent: Agent, input: Registration) => {
       agentId: agent.agentId,
       mode: agent.mode,
       endpointId: id,
-      // As the URL parser writes it: plain ASCII, whatever was sent.
+      // Normalised by the URL parser: plain ASCII.
       url: new URL(input.url).href,
       events: [...new Set(input.events)],
       secretSealed: ctx.secrets.seal('webhook', signingSecret),

@@ -4,7 +4,7 @@ import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { unknownEndpoint } from './describe.ts'
 import { newSecret } from './register.ts'
-import { findEndpointLocked, updateSecret } from '../store.ts'
+import { findEndpointLocked, updateSecret } from './store.ts'
 
 type Rotation = { readonly webhookId: string; readonly overlapSeconds: number }
 
@@ -14,7 +14,7 @@ export const rotate = async (ctx: Ctx, agent: Agent, { webhookId, overlapSeconds
   return inTransaction(ctx, agent.agentId, async (tx) => {
     const endpoint = await findEndpointLocked(tx, agent, webhookId)
     if (!endpoint) throw unknownEndpoint()
-    // A third secret would end the overlap of the first before its time.
+    // A third secret would end the overlap of the first early.
     if (endpoint.previous_until && overlapSeconds > 0)
       throw new Refusal('forbidden', {
         message: `The secret was rotated before, and the old one signs until ${endpoint.previous_until.toISOString()}. Wait for that, or send overlapSeconds 0 to end both old ones now.`,

@@ -7,9 +7,9 @@ import { envelopeOf } from '../../platform/queue/outbox.ts'
 import { unknownEndpoint } from './describe.ts'
 import { insertDeliveries } from '../delivery/store.ts'
 import { bodyOf } from '../rules.ts'
-import { findEndpointLocked, type EndpointKey } from '../store.ts'
+import { findEndpointLocked, type EndpointKey } from './store.ts'
 
-/** Queues one test event for one endpoint, whatever it subscribed to. It is sent once and is in no list of events. */
+/** Queues a test event for one endpoint, whatever it subscribed to. It is sent once and not listed among events. */
 export const queueTestEvent = async (
   tx: Tx,
   endpoint: EndpointKey & { readonly mode: Mode },

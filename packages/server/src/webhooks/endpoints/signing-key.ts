@@ -2,11 +2,11 @@ import type { KeyObject } from 'node:crypto'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { signingKeyOf } from '../rules.ts'
 
-/** Keys that a worker remembers. Opening a secret and making a key of it costs more than signing with it. */
+/** Keys that a worker caches. Decrypting a secret and importing its key costs more than signing with it. */
 const keysMax = 2_000
 const keyCache = new WeakMap<Ctx['secrets'], Map<string, KeyObject>>()
 
-/** The key of a sealed secret. A sealed text never comes to mean another secret, so nothing remembered goes stale. */
+/** The key of an encrypted secret. A ciphertext never changes its meaning, so the cache never goes stale. */
 export const openSigningKey = (ctx: Ctx, sealed: string): KeyObject => {
   const keys = keyCache.get(ctx.secrets) ?? new Map<string, KeyObject>()
   keyCache.set(ctx.secrets, keys)

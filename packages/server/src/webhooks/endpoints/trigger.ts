@@ -5,7 +5,7 @@ import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { publish } from '../../platform/queue/outbox.ts'
 
-/** Publishes an event's example as if it had happened. Only in test mode, where nobody takes it for the truth. */
+/** Publishes the example of an event. Only in test mode, so that no live receiver acts on it. */
 export const trigger = async (ctx: Ctx, agent: Agent, type: EventType) => {
   if (agent.mode !== 'test')
     throw new Refusal('forbidden', {

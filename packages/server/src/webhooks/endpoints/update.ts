@@ -9,7 +9,7 @@ import {
   updateEndpointDisabled,
   updateEndpointEnabled,
   type EndpointKey,
-} from '../store.ts'
+} from './store.ts'
 
 type Change = {
   readonly webhookId: string
@@ -26,7 +26,7 @@ const setEnabled = async (tx: Tx, key: EndpointKey, state: string, enabled: bool
   if (enabled === false && state === 'enabled') await updateEndpointDisabled(tx, key, 'owner')
 }
 
-/** Changes an endpoint. What happens while it is off is not queued; a recovery sends it later. */
+/** Changes an endpoint. Events published while it is disabled are not queued; a recovery sends them later. */
 export const update = async (ctx: Ctx, agent: Agent, change: Change) => {
   if (change.url !== undefined) checkUrl(ctx, change.url)
   const key = { agentId: agent.agentId, endpointId: change.webhookId }

@@ -10,7 +10,7 @@ const relyingPartyOf = ({ origin, rpId }: { origin: string; rpId: string }) => (
   requiresUserVerification: true,
 })
 
-/** Judges passkeys of members by the same code as those of devices; here the person must have been verified. */
+/** Verifies members' passkeys by the same code as device attestation; here user verification is required. */
 export const makePasskeyVerifier = (trust: Promise<DeviceTrust>): PasskeyVerifier => ({
   verifyNew: async (credential, expected) => {
     const { findCertificationLevel: levelOf, capped } = await trust

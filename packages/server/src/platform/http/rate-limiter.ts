@@ -4,22 +4,22 @@ import type { Clock } from '../ops/clock.ts'
 export type RateLimit = { readonly name: string; readonly quota: number; readonly windowSeconds: number }
 export type RateLimitResult = { readonly allowed: boolean; readonly headers: Record<string, string> }
 
-/** Windows held at once per process; the oldest goes first, so that a flood of addresses cannot fill memory. */
+/** Windows kept per process; the oldest is dropped first, so that a flood of addresses cannot fill memory. */
 const windowsMax = 100_000
 
 type Window = { startedAt: number; used: number }
 
-/** One /64 is one subscriber: single IPv6 addresses cost nothing. IPv4 stays itself, also as a dual-stack socket writes it. */
+/** The network an address counts for: the /64 of an IPv6 address (one subscriber), an IPv4 address itself, mapped or not. */
 export const networkPrefixOf = (address: string): string => {
   if (!isIPv6(address)) return address
-  // URL parsing writes every form of an address in one way.
-  const written = new URL(`http://[${address.split('%')[0]}]`).hostname.slice(1, -1)
-  const mapped = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(written)
+  // URL parsing normalises every form of an address.
+  const normalised = new URL(`http://[${address.split('%')[0]}]`).hostname.slice(1, -1)
+  const mapped = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(normalised)
   if (mapped) {
     const halves = mapped.slice(1).map((half) => Number.parseInt(half, 16))
     return halves.map((half) => `${half >> 8}.${half & 255}`).join('.')
   }
-  const [head = '', tail = ''] = written.split('::')
+  const [head = '', tail = ''] = normalised.split('::')
   const left = head.split(':').filter((part) => part !== '')
   const right = tail.split(':').filter((part) => part !== '')
   const zeros = Array.from({ length: 8 - left.length - right.length }, () => '0')

@@ -1,7 +1,7 @@
 import type { Endpoint } from '@pohf/protocol'
 import type { Agent } from './call.ts'
 import type { Ctx } from '../ops/context.ts'
-import { networkPrefixOf, makeRateLimiter, type RateLimit, type RateLimitResult } from './limits.ts'
+import { networkPrefixOf, makeRateLimiter, type RateLimit, type RateLimitResult } from './rate-limiter.ts'
 
 const addressLimits = (ctx: Ctx): Record<NonNullable<Endpoint['limit']>, RateLimit> => ({
   register: { name: 'register', quota: ctx.config.REGISTER_LIMIT_PER_HOUR, windowSeconds: 3_600 },
@@ -10,11 +10,11 @@ const addressLimits = (ctx: Ctx): Record<NonNullable<Endpoint['limit']>, RateLim
   forwards: { name: 'forwards', quota: 20, windowSeconds: 3_600 },
   mail: { name: 'mail', quota: 20, windowSeconds: 3_600 },
   sessions: { name: 'sessions', quota: 60, windowSeconds: 60 },
-  // Twenty sessions at once behind one address, a chunk every two seconds each.
+  // Twenty concurrent sessions behind one address, each with a chunk every two seconds.
   telemetry: { name: 'telemetry', quota: 900, windowSeconds: 60 },
 })
 
-/** Counts calls against their limits. Every way into an operation shares one, or the second way would be free. */
+/** Counts calls against their rate limits. HTTP and dispatch share one, or dispatched calls would not count. */
 export const makeRateLimits = (ctx: Ctx) => {
   const limiter = makeRateLimiter(ctx.clock)
   const limits = addressLimits(ctx)

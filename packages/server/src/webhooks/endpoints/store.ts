@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
-import type { Mode, WebhookDelivery } from '@pohf/protocol'
-import { now, type Tenant, type Tx } from '../platform/db/db.ts'
+import type { Mode } from '@pohf/protocol'
+import { now, type Tx } from '../../platform/db/db.ts'
 
 export type EndpointKey = { readonly agentId: string; readonly endpointId: string }
-type Owner = { readonly agentId: string; readonly mode: Mode }
+export type EndpointOwner = { readonly agentId: string; readonly mode: Mode }
 
 /** Counts under a lock of this agent, so that parallel registrations cannot pass the limit together. */
 export const countEnabledEndpoints = async (tx: Tx, agentId: string): Promise<number> => {
@@ -53,16 +53,16 @@ const endpointColumns = [
 ] as const
 export type EndpointRow = NonNullable<Awaited<ReturnType<typeof findEndpoint>>>
 
-/** Disabled endpoints have no limit but this: the newest come first. */
+/** The only limit on disabled endpoints: the newest come first. */
 const listMax = 200
 
-const selectEndpoints = (tx: Tx, owner: Owner) =>
+const selectEndpoints = (tx: Tx, owner: EndpointOwner) =>
   tx
     .selectFrom('webhook_endpoints')
     .select(endpointColumns)
     .select([
       sql<Date | null>`case when previous_until > pohf_now() then previous_until end`.as('previous_until'),
-      // Counted up to a bound: an endpoint that is off the air for days may have very many.
+      // Counted up to 1,000: an endpoint that is down for days may have very many.
       sql<number>`(select count(*)::int from (
         select from webhook_deliveries delivery
         where delivery.agent_id = webhook_endpoints.agent_id and delivery.endpoint_id = webhook_endpoints.endpoint_id
@@ -72,14 +72,14 @@ const selectEndpoints = (tx: Tx, owner: Owner) =>
     .where('mode', '=', owner.mode)
     .where('state', '<>', 'deleted')
 
-export const listEndpoints = async (tx: Tx, owner: Owner) =>
+export const listEndpoints = async (tx: Tx, owner: EndpointOwner) =>
   selectEndpoints(tx, owner).orderBy('endpoint_id', 'desc').limit(listMax).execute()
 
-export const findEndpoint = async (tx: Tx, owner: Owner, endpointId: string) =>
+export const findEndpoint = async (tx: Tx, owner: EndpointOwner, endpointId: string) =>
   selectEndpoints(tx, owner).where('endpoint_id', '=', endpointId).executeTakeFirst()
 
 /** Locks an endpoint of this owner until the commit; undefined where there is none. */
-export const findEndpointLocked = async (tx: Tx, owner: Owner, endpointId: string) =>
+export const findEndpointLocked = async (tx: Tx, owner: EndpointOwner, endpointId: string) =>
   tx
     .selectFrom('webhook_endpoints')
     .select(['state', 'secret_sealed'])
@@ -105,7 +105,7 @@ export const listHealth = async (tx: Tx, agentId: string, endpointIds: readonly 
         .orderBy('hour')
         .execute()
 
-/** What an endpoint starts anew with, whoever switched it off. */
+/** The failure state of an endpoint without failures. */
 const healthyState = {
   failing_since: null,
   failures: 0,
@@ -123,7 +123,7 @@ export const updateEndpoint = async (
   if (change.url === undefined && change.events === undefined) return
   await tx
     .updateTable('webhook_endpoints')
-    // At another address it has not failed yet.
+    // A new URL has not failed yet.
     .set({ ...change, ...(change.url === undefined ? {} : healthyState) })
     .where('agent_id', '=', endpoint.agentId)
     .where('endpoint_id', '=', endpoint.endpointId)
@@ -139,7 +139,7 @@ export const updateEndpointEnabled = async (tx: Tx, endpoint: EndpointKey): Prom
     .execute()
 }
 
-/** Gives up everything that still waits for an endpoint; a recovery finds it again. */
+/** Marks the pending deliveries of an endpoint as dead; a recovery requeues them. */
 const updatePendingDead = async (tx: Tx, endpoint: EndpointKey): Promise<void> => {
   await tx
     .updateTable('webhook_deliveries')
@@ -150,7 +150,7 @@ const updatePendingDead = async (tx: Tx, endpoint: EndpointKey): Promise<void> =
     .execute()
 }
 
-/** Switches an endpoint off, and with it everything that still waits for it. */
+/** Disables an endpoint and marks its pending deliveries as dead. */
 export const updateEndpointDisabled = async (
   tx: Tx,
   endpoint: EndpointKey,
@@ -174,7 +174,7 @@ export const updateEndpointDisabled = async (
   await updatePendingDead(tx, endpoint)
 }
 
-/** Deletes an endpoint: its address and secrets go at once, its rows when the worker comes by. */
+/** Deletes an endpoint: its URL and secrets at once, its rows by the retention job. */
 export const updateEndpointDeleted = async (tx: Tx, endpoint: EndpointKey): Promise<void> => {
   await tx
     .updateTable('webhook_endpoints')
@@ -195,7 +195,7 @@ export const updateEndpointDeleted = async (tx: Tx, endpoint: EndpointKey): Prom
   await updatePendingDead(tx, endpoint)
 }
 
-/** Puts a new secret in place; the old one signs on for so long, or not at all. */
+/** Stores a new secret; the old one also signs for `overlapSeconds`, if any. */
 export const updateSecret = async (
   tx: Tx,
   endpoint: EndpointKey,
@@ -218,7 +218,7 @@ export const updateSecret = async (
   return row.previous_until
 }
 
-/** Since when an enabled endpoint fails, and how often, this failure counted. Locks it until the commit. */
+/** Counts a failure of an enabled endpoint; returns since when and how often it has failed. Locks it until the commit. */
 export const updateEndpointFailing = async (
   tx: Tx,
   endpoint: EndpointKey,
@@ -240,7 +240,7 @@ export const updateEndpointFailing = async (
   return row?.failing_since ? { failingSince: row.failing_since, failures: row.failures } : undefined
 }
 
-/** Sends nothing to an endpoint for so long; a longer wait that already stands is kept. */
+/** Opens the circuit breaker of an endpoint for this time; a later end that is already set stays. */
 export const updateEndpointCircuitOpen = async (
   tx: Tx,
   endpoint: EndpointKey,
@@ -256,7 +256,7 @@ export const updateEndpointCircuitOpen = async (
     .execute()
 }
 
-/** Failing endpoints that must be looked at now, locked until the commit. */
+/** Failing endpoints whose monitoring is due, locked until the commit. */
 export const listEndpointsToMonitor = async (tx: Tx, limit: number) =>
   tx
     .selectFrom('webhook_endpoints')
@@ -282,7 +282,7 @@ export const updateMonitoring = async (
     .execute()
 }
 
-/** Begins a recovery, or moves one that is under way further back. */
+/** Starts a recovery, or moves a running one further back. */
 export const updateRecoveryStarted = async (tx: Tx, endpoint: EndpointKey, since: Date): Promise<Date> => {
   const row = await tx
     .updateTable('webhook_endpoints')
@@ -315,7 +315,7 @@ export const findRecovering = async (tx: Tx) =>
     .skipLocked()
     .executeTakeFirst()
 
-/** How far a recovery has come; null where it has reached the end. */
+/** Stores the position of a recovery; null where it has reached the end. */
 export const updateRecoveryProgress = async (
   tx: Tx,
   endpoint: EndpointKey,
@@ -330,116 +330,5 @@ export const updateRecoveryProgress = async (
     )
     .where('agent_id', '=', endpoint.agentId)
     .where('endpoint_id', '=', endpoint.endpointId)
-    .execute()
-}
-
-const deliveryColumns = [
-  'delivery_id',
-  'endpoint_id',
-  'event_id',
-  'state',
-  'created_at',
-  'due_at',
-  'settled_at',
-  'attempts',
-] as const
-
-/** Deliveries of an endpoint, newest event first, from behind a position on. */
-export const listDeliveries = async (
-  tx: Tx,
-  owner: Owner,
-  page: {
-    readonly endpointId: string
-    readonly state: WebhookDelivery['state'] | undefined
-    readonly before: string | undefined
-    readonly limit: number
-  },
-) => {
-  const { state, before } = page
-  const ofEndpoint = tx
-    .selectFrom('webhook_deliveries')
-    .select(deliveryColumns)
-    .select(sql<string>`body::json ->> 'type'`.as('type'))
-    .where('agent_id', '=', owner.agentId)
-    .where('mode', '=', owner.mode)
-    .where('endpoint_id', '=', page.endpointId)
-  return (state === undefined ? ofEndpoint : ofEndpoint.where('state', '=', state))
-    .$if(before !== undefined, (query) => query.where('event_id', '<', before ?? ''))
-    .orderBy('event_id', 'desc')
-    .limit(page.limit)
-    .execute()
-}
-
-/** The latest attempts of deliveries: at most 20 of each, since a replay may add to them again and again. */
-export const listAttempts = async (tx: Tx, agentId: string, deliveryIds: readonly string[]) => {
-  const { rows } = await sql<{
-    delivery_id: string
-    attempt: number
-    at: Date
-    outcome: 'delivered' | 'failed' | 'gone'
-    status: number | null
-    fault: string | null
-    duration_ms: number
-  }>`
-    select delivery_id, attempt, at, outcome, status, fault, duration_ms
-    from unnest(${deliveryIds}::text[]) wanted(delivery_id), lateral (
-      select attempt, at, outcome, status, fault, duration_ms from webhook_attempts
-      where agent_id = ${agentId} and webhook_attempts.delivery_id = wanted.delivery_id
-      order by attempt desc, at desc limit 20) latest
-    order by delivery_id, attempt, at`.execute(tx)
-  return rows
-}
-
-/** A delivery of this owner, locked until the commit, with whether its last claim has been settled. */
-export const findDeliveryLocked = async (tx: Tx, owner: Owner, deliveryId: string) => {
-  const delivery = await tx
-    .selectFrom('webhook_deliveries')
-    .select(deliveryColumns)
-    .where('agent_id', '=', owner.agentId)
-    .where('mode', '=', owner.mode)
-    .where('delivery_id', '=', deliveryId)
-    .forUpdate()
-    .executeTakeFirst()
-  if (!delivery) return undefined
-  const last = await tx
-    .selectFrom('webhook_attempts')
-    .select('attempt')
-    .where('agent_id', '=', owner.agentId)
-    .where('delivery_id', '=', deliveryId)
-    .where('attempt', '=', delivery.attempts)
-    .limit(1)
-    .executeTakeFirst()
-  return { ...delivery, underWay: delivery.state === 'pending' && delivery.attempts > 0 && !last }
-}
-
-/** The endpoint of a delivery, without a lock: its own must come first. */
-export const findEndpointOfDelivery = async (
-  tx: Tx,
-  owner: Owner,
-  deliveryId: string,
-): Promise<string | undefined> => {
-  const row = await tx
-    .selectFrom('webhook_deliveries')
-    .select('endpoint_id')
-    .where('agent_id', '=', owner.agentId)
-    .where('mode', '=', owner.mode)
-    .where('delivery_id', '=', deliveryId)
-    .executeTakeFirst()
-  return row?.endpoint_id
-}
-
-/** Makes a delivery due now, with the plan of waits before it again. */
-export const updateDeliveryReplayed = async (tx: Tx, agentId: Tenant, deliveryId: string): Promise<void> => {
-  await tx
-    .updateTable('webhook_deliveries')
-    .set({
-      state: 'pending',
-      settled_at: null,
-      due_at: now(),
-      replays: sql<number>`replays + 1`,
-      attempts_before: sql<number>`attempts`,
-    })
-    .where('agent_id', '=', agentId)
-    .where('delivery_id', '=', deliveryId)
     .execute()
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { networkPrefixOf, makeRateLimiter } from './limits.ts'
+import { networkPrefixOf, makeRateLimiter } from './rate-limiter.ts'
 
 const minute = { name: 'key', quota: 3, windowSeconds: 60 }
 const start = () => {

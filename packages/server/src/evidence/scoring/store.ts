@@ -1,0 +1,76 @@
+import { sql, type Selectable } from 'kysely'
+import type { Mode } from '@pohf/protocol'
+import type { Tx } from '../../platform/db/db.ts'
+import type { DB } from '../../platform/db/schema.ts'
+
+type SketchScope = { readonly agentId: string; readonly sessionId: string; readonly scope: string }
+
+type Sketch = { readonly cell: number; readonly bytes: Buffer }
+
+/** Stores the sketches of a session, unless it has some. */
+export const insertSketches = async (
+  tx: Tx,
+  session: SketchScope,
+  sketches: readonly Sketch[],
+): Promise<void> => {
+  if (sketches.length === 0) return
+  await sql`
+    insert into stroke_sketches (agent_id, session_id, number, scope, cell, sketch)
+    select ${session.agentId}, ${session.sessionId}, number, ${session.scope}, cell, sketch
+    from unnest(${sketches.map(({ cell }) => cell)}::bigint[], ${sketches.map(({ bytes }) => bytes)}::bytea[])
+      with ordinality as sketches(cell, sketch, number)
+    where not exists (
+      select from stroke_sketches where agent_id = ${session.agentId} and session_id = ${session.sessionId})`.execute(
+    tx,
+  )
+}
+
+/** Far more than honest data holds; an attacker who floods one cell must not slow the others down. */
+const sketchesReadMax = 50_000
+
+/**
+ * Sketches of other sessions of the same scope in these cells. Reads across agents, so the transaction is the
+ * system's.
+ */
+export const listSketchesNear = async (
+  tx: Tx,
+  session: SketchScope,
+  cells: readonly number[],
+): Promise<Sketch[]> => {
+  if (cells.length === 0) return []
+  const { rows } = await sql<Pick<Selectable<DB['stroke_sketches']>, 'cell' | 'sketch'>>`
+    select cell, sketch from stroke_sketches
+    where scope = ${session.scope} and cell = any(${[...cells]}::bigint[])
+      and not (agent_id = ${session.agentId} and session_id = ${session.sessionId})
+    limit ${sketchesReadMax}`.execute(tx)
+  return rows.map(({ cell, sketch }) => ({ cell: Number(cell), bytes: sketch }))
+}
+
+/** Drops sketches together with the recordings they come from. */
+export const dropOldSketches = async (tx: Tx, keepDays: number): Promise<void> => {
+  await sql`select pohf_drop_days('stroke_sketches', ${keepDays})`.execute(tx)
+}
+
+/** Erasure: the stroke sketches of a session. */
+export const deleteSketches = async (
+  tx: Tx,
+  session: { readonly agentId: string; readonly sessionId: string },
+): Promise<void> => {
+  await tx
+    .deleteFrom('stroke_sketches')
+    .where('agent_id', '=', session.agentId)
+    .where('session_id', '=', session.sessionId)
+    .execute()
+}
+
+type AttentionKey = { readonly agentId: string; readonly mode: Mode; readonly sessionId: string }
+
+/** Claims a recorded session for one completion; false when another did. */
+export const insertAttentionClaim = async (tx: Tx, key: AttentionKey, usedBy: string): Promise<boolean> => {
+  const result = await tx
+    .insertInto('attention_claims')
+    .values({ agent_id: key.agentId, mode: key.mode, session_id: key.sessionId, used_by: usedBy })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return result.numInsertedOrUpdatedRows === 1n
+}

@@ -1,0 +1,240 @@
+import { sql, type Selectable } from 'kysely'
+import { now, type Tx } from '../../platform/db/db.ts'
+import type { DB } from '../../platform/db/schema.ts'
+import type { Passkey } from './passkeys.ts'
+
+type Challenge = {
+  readonly challenge: string
+  readonly purpose: 'create' | 'sign_in' | 'confirm'
+  readonly boundTo: string
+}
+
+export const insertChallenge = async (tx: Tx, challenge: Challenge, minutes: number): Promise<void> => {
+  await tx
+    .insertInto('passkey_challenges')
+    .values({
+      challenge: challenge.challenge,
+      purpose: challenge.purpose,
+      bound_to: challenge.boundTo,
+      expires_at: sql<Date>`pohf_now() + make_interval(mins => ${minutes})`,
+    })
+    .execute()
+}
+
+/** Consumes a challenge; false when it is unknown, another's, used or expired. */
+export const consumeChallenge = async (tx: Tx, challenge: Challenge): Promise<boolean> => {
+  const result = await tx
+    .deleteFrom('passkey_challenges')
+    .where('challenge', '=', challenge.challenge)
+    .where('purpose', '=', challenge.purpose)
+    .where('bound_to', '=', challenge.boundTo)
+    .where('expires_at', '>', now())
+    .executeTakeFirst()
+  return result.numDeletedRows === 1n
+}
+
+export const insertPerson = async (tx: Tx, personId: string): Promise<void> => {
+  await tx.insertInto('people').values({ person_id: personId }).execute()
+}
+
+/** Serializes calls of one person. */
+export const lockPerson = async (tx: Tx, personId: string): Promise<boolean> => {
+  const row = await tx
+    .selectFrom('people')
+    .select('person_id')
+    .where('person_id', '=', personId)
+    .forUpdate()
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** True when the passkey is new. */
+export const insertPasskey = async (tx: Tx, personId: string, passkey: Passkey): Promise<boolean> => {
+  const result = await tx
+    .insertInto('person_passkeys')
+    .values({
+      credential_id: passkey.credentialId,
+      person_id: personId,
+      public_key: passkey.publicKey,
+      counter: BigInt(passkey.counter),
+      assurance: passkey.assurance,
+      synced: passkey.synced,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return result.numInsertedOrUpdatedRows === 1n
+}
+
+const passkeyColumns = [
+  'credential_id',
+  'person_id',
+  'public_key',
+  'counter',
+  'assurance',
+  'synced',
+  'created_at',
+  'used_at',
+] as const
+
+type PasskeyRow = Pick<Selectable<DB['person_passkeys']>, (typeof passkeyColumns)[number]>
+
+type KnownPasskey = Passkey & {
+  readonly personId: string
+  readonly createdAt: Date
+  readonly usedAt: Date
+}
+
+const passkeyOf = (row: PasskeyRow): KnownPasskey => ({
+  credentialId: row.credential_id,
+  personId: row.person_id,
+  publicKey: row.public_key,
+  counter: Number(row.counter),
+  assurance: row.assurance,
+  synced: row.synced,
+  createdAt: row.created_at,
+  usedAt: row.used_at,
+})
+
+export const findPasskey = async (tx: Tx, credentialId: string): Promise<KnownPasskey | undefined> => {
+  const row = await tx
+    .selectFrom('person_passkeys')
+    .select(passkeyColumns)
+    .where('credential_id', '=', credentialId)
+    .executeTakeFirst()
+  return row && passkeyOf(row)
+}
+
+const passkeysMax = 20
+
+export const listPasskeys = async (tx: Tx, personId: string): Promise<KnownPasskey[]> => {
+  const rows = await tx
+    .selectFrom('person_passkeys')
+    .select(passkeyColumns)
+    .where('person_id', '=', personId)
+    .orderBy('created_at')
+    .limit(passkeysMax)
+    .execute()
+  return rows.map(passkeyOf)
+}
+
+/** Advances the counter; false when another call did, or when it does not increase and is not always zero. */
+export const updatePasskeyUsed = async (tx: Tx, credentialId: string, counter: number): Promise<boolean> => {
+  const result = await tx
+    .updateTable('person_passkeys')
+    .set({ counter: BigInt(counter), used_at: now() })
+    .where('credential_id', '=', credentialId)
+    .where((where) =>
+      where.or([
+        where('counter', '<', BigInt(counter)),
+        where.and([where('counter', '=', 0n), where.val(counter === 0)]),
+      ]),
+    )
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}
+
+export const insertRecoveryCodes = async (
+  tx: Tx,
+  personId: string,
+  hashes: readonly Buffer[],
+): Promise<void> => {
+  await tx
+    .insertInto('person_recovery_codes')
+    .values(hashes.map((hash) => ({ code_hash: hash, person_id: personId })))
+    .execute()
+}
+
+export const deleteRecoveryCodes = async (tx: Tx, personId: string): Promise<void> => {
+  await tx.deleteFrom('person_recovery_codes').where('person_id', '=', personId).execute()
+}
+
+/** Consumes a recovery code; returns its person. */
+export const consumeRecoveryCode = async (tx: Tx, hash: Buffer): Promise<string | undefined> => {
+  const row = await tx
+    .deleteFrom('person_recovery_codes')
+    .where('code_hash', '=', hash)
+    .returning('person_id')
+    .executeTakeFirst()
+  return row?.person_id
+}
+
+export const insertLogin = async (tx: Tx, personId: string, hash: Buffer, hours: number): Promise<void> => {
+  await tx
+    .insertInto('person_logins')
+    .values({
+      token_hash: hash,
+      person_id: personId,
+      expires_at: sql<Date>`pohf_now() + make_interval(hours => ${hours})`,
+    })
+    .execute()
+}
+
+export const findLogin = async (tx: Tx, hash: Buffer): Promise<string | undefined> => {
+  const row = await tx
+    .selectFrom('person_logins')
+    .select('person_id')
+    .where('token_hash', '=', hash)
+    .where('expires_at', '>', now())
+    .executeTakeFirst()
+  return row?.person_id
+}
+
+export const deleteLogin = async (tx: Tx, hash: Buffer): Promise<void> => {
+  await tx.deleteFrom('person_logins').where('token_hash', '=', hash).execute()
+}
+
+export const countRecoveryCodes = async (tx: Tx, personId: string): Promise<number> => {
+  const row = await tx
+    .selectFrom('person_recovery_codes')
+    .select(({ fn }) => fn.countAll<bigint>().as('count'))
+    .where('person_id', '=', personId)
+    .executeTakeFirstOrThrow()
+  return Number(row.count)
+}
+
+/** Erasure: the person, with every passkey, login and code. */
+export const deletePerson = async (tx: Tx, personId: string): Promise<void> => {
+  for (const table of [
+    'person_passkeys',
+    'person_logins',
+    'person_recovery_codes',
+    'person_proofs',
+    'people',
+  ] as const)
+    await tx.deleteFrom(table).where('person_id', '=', personId).execute()
+  await tx.deleteFrom('passkey_challenges').where('bound_to', '=', `person ${personId}`).execute()
+}
+
+type Proof = { readonly issuer: string; readonly hash: Buffer; readonly personId: string }
+
+/** Stores a proof; returns the person it belongs to. */
+export const insertProof = async (tx: Tx, proof: Proof): Promise<string> => {
+  await tx
+    .insertInto('person_proofs')
+    .values({ issuer: proof.issuer, code_hash: proof.hash, person_id: proof.personId })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  const row = await tx
+    .selectFrom('person_proofs')
+    .select('person_id')
+    .where('issuer', '=', proof.issuer)
+    .where('code_hash', '=', proof.hash)
+    .executeTakeFirstOrThrow()
+  return row.person_id
+}
+
+export const listProofs = async (tx: Tx, personId: string) =>
+  tx
+    .selectFrom('person_proofs')
+    .select(['issuer', 'at'])
+    .where('person_id', '=', personId)
+    .orderBy('issuer')
+    .limit(10)
+    .execute()
+
+/** Deletes expired links, challenges and logins. */
+export const deleteExpiredTokens = async (tx: Tx): Promise<void> => {
+  await sql`delete from enrolment_links where expires_at < pohf_now() - interval '30 days'`.execute(tx)
+  await sql`delete from passkey_challenges where expires_at < pohf_now()`.execute(tx)
+  await sql`delete from person_logins where expires_at < pohf_now()`.execute(tx)
+}

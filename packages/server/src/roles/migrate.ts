@@ -1,0 +1,19 @@
+import { Pool } from 'pg'
+import { checkDurability } from '../platform/db/db.ts'
+import { migrate } from '../platform/db/migrate.ts'
+import type { Config } from '../platform/ops/config.ts'
+import { makeLogger } from '../platform/ops/log.ts'
+
+/** Refuses an unsafe database and brings its schema up to date. */
+export const prepareDatabase = async (config: Config): Promise<void> => {
+  const log = makeLogger(config.LOG_LEVEL)
+  const pool = new Pool({ connectionString: config.DATABASE_URL, max: 1, connectionTimeoutMillis: 10_000 })
+  try {
+    for (const warning of await checkDurability(pool)) log.warn(warning)
+  } finally {
+    await pool.end()
+  }
+  const applied = await migrate(config.DATABASE_URL)
+  if (applied.length > 0) log.info({ applied }, 'schema brought up to date')
+  if (config.SMTP_URL === undefined) log.warn('SMTP_URL is not set: mails wait in the outbox until it is')
+}

@@ -1,0 +1,249 @@
+import { sql, type Selectable } from 'kysely'
+import { telemetryLimits } from '@pohf/protocol/telemetry'
+import type { Tx } from '../../platform/db/db.ts'
+import type { DB } from '../../platform/db/schema.ts'
+import type { PublicJwk } from './chain.ts'
+import type { Recording, RecordingState } from './state.ts'
+import type { Client, Session, Telemetry } from '../rules.ts'
+import { unpackLeaves } from './tree.ts'
+import { type SessionKey, type SessionRowKey, findSession } from '../store.ts'
+
+/** What an auditor needs besides the chunks, and what the page's headers said. */
+type SessionOpening = {
+  readonly nonce: string
+  readonly x: string
+  readonly y: string
+  readonly client: Client
+}
+
+type NewRecording = {
+  readonly recording: Recording
+  readonly workflowId: string | null
+  readonly challenge: string | null
+  readonly jkt: string
+  readonly opening: SessionOpening
+  readonly sealedKey: string
+}
+
+/** Stores an open session with its claim, key and recorder in one statement. */
+export const insertRecording = async (tx: Tx, made: NewRecording): Promise<void> => {
+  const { recording } = made
+  const { agentId, sessionId, mode, kind, at } = recording
+  await sql`
+    with claim as (
+      insert into session_claims (agent_id, mode, session_id, at) values (${agentId}, ${mode}, ${sessionId}, ${at})
+    ), session as (
+      insert into sessions (agent_id, session_id, at, mode, kind, status, workflow_id, challenge, jkt, opening)
+      values (${agentId}, ${sessionId}, ${at}, ${mode}, ${kind}, 'open', ${made.workflowId}, ${made.challenge},
+        ${made.jkt}, ${JSON.stringify(made.opening)})
+    ), key as (
+      insert into session_keys (agent_id, session_id, sealed) values (${agentId}, ${sessionId}, ${made.sealedKey})
+    )
+    insert into session_recorders (agent_id, session_id, mode, kind, at, expires_at, public_key, state)
+    values (${agentId}, ${sessionId}, ${mode}, ${kind}, ${at}, ${recording.expiresAt}, ${recording.publicKey},
+      ${JSON.stringify(recording.state)})`.execute(tx)
+}
+
+export type LockedRecording = Recording & { readonly sealedKey: string; readonly now: Date }
+
+type RecorderRow = Omit<Selectable<DB['session_recorders']>, 'state'> & {
+  state: RecordingState
+  sealed: string
+  now: Date
+}
+/** Finds recordings by session id alone and locks them in a fixed order, so that two batches cannot deadlock. */
+export const lockRecordings = async (tx: Tx, sessionIds: readonly string[]): Promise<LockedRecording[]> => {
+  const { rows } = await sql<RecorderRow>`
+    select r.agent_id, r.session_id, r.mode, r.kind, r.at, r.expires_at, r.status, r.public_key, r.state, k.sealed,
+      pohf_now() as now
+    from session_recorders r join session_keys k on k.agent_id = r.agent_id and k.session_id = r.session_id
+    where r.session_id = any(${[...sessionIds]}::text[]) order by r.session_id for update of r`.execute(tx)
+  return rows.map((row) => ({
+    agentId: row.agent_id,
+    sessionId: row.session_id,
+    mode: row.mode,
+    kind: row.kind,
+    at: row.at,
+    expiresAt: row.expires_at,
+    status: row.status,
+    publicKey: row.public_key,
+    state: row.state,
+    sealedKey: row.sealed,
+    now: row.now,
+  }))
+}
+
+type NewChunk = {
+  readonly agentId: string
+  readonly sessionId: string
+  readonly seq: number
+  readonly at: Date
+  readonly leaf: Buffer
+  readonly ciphertext: Buffer
+}
+
+/** Writes new states and chunks of any number of sessions in one statement. */
+export const updateRecordings = async (
+  tx: Tx,
+  changed: readonly Recording[],
+  chunks: readonly NewChunk[],
+): Promise<void> => {
+  if (changed.length === 0) return
+  await sql`
+    with moved as (
+      update session_recorders r set state = v.state::jsonb
+      from unnest(${changed.map((one) => one.agentId)}::text[], ${changed.map((one) => one.sessionId)}::text[],
+        ${changed.map((one) => JSON.stringify(one.state))}::text[]) as v(agent_id, session_id, state)
+      where r.agent_id = v.agent_id and r.session_id = v.session_id
+    )
+    insert into session_chunks (agent_id, session_id, seq, at, leaf, ciphertext)
+    select * from unnest(${chunks.map((one) => one.agentId)}::text[], ${chunks.map((one) => one.sessionId)}::text[],
+      ${chunks.map((one) => one.seq)}::int[], ${chunks.map((one) => one.at)}::timestamptz[],
+      ${chunks.map((one) => one.leaf)}::bytea[], ${chunks.map((one) => one.ciphertext)}::bytea[])`.execute(tx)
+}
+
+type StoredChunk = { readonly seq: number; readonly leaf: Buffer; readonly ciphertext: Buffer }
+
+/** Longer than any session runs: PostgreSQL then scans one or two daily partitions instead of all. */
+const recordingHoursMax = 2
+
+const withinSessionTime = (rowKey: SessionRowKey) =>
+  sql<boolean>`agent_id = ${rowKey.agentId} and session_id = ${rowKey.sessionId}
+    and at >= ${rowKey.at} and at < ${new Date(rowKey.at.getTime() + recordingHoursMax * 3_600_000)}`
+
+export const listLeaves = async (tx: Tx, rowKey: SessionRowKey): Promise<Buffer[]> => {
+  const rows = await tx
+    .selectFrom('session_chunks')
+    .select('leaf')
+    .where(withinSessionTime(rowKey))
+    .orderBy('seq')
+    .limit(telemetryLimits.chunksPerSession)
+    .execute()
+  return rows.map((row) => row.leaf)
+}
+
+/** Encrypted records in order; fewer, or none, after their retention. */
+export const listChunks = async (
+  tx: Tx,
+  rowKey: SessionRowKey,
+  page: { readonly from: number; readonly limit: number },
+): Promise<StoredChunk[]> =>
+  tx
+    .selectFrom('session_chunks')
+    .select(['seq', 'leaf', 'ciphertext'])
+    .where(withinSessionTime(rowKey))
+    .where('seq', '>=', page.from)
+    .orderBy('seq')
+    .limit(page.limit)
+    .execute()
+
+type SessionClosing = {
+  readonly endedAt: Date
+  readonly telemetry: Telemetry
+  readonly leaves: Buffer
+  readonly faults: readonly string[]
+}
+
+/** Closes a session and its recording. */
+export const updateSessionClosed = async (
+  tx: Tx,
+  rowKey: SessionRowKey,
+  closing: SessionClosing,
+): Promise<void> => {
+  await sql`
+    with recorder as (
+      update session_recorders set status = 'closed'
+      where agent_id = ${rowKey.agentId} and session_id = ${rowKey.sessionId}
+    )
+    update sessions set status = 'closed', ended_at = ${closing.endedAt}, leaves = ${closing.leaves},
+      telemetry = ${JSON.stringify(closing.telemetry)}, faults = ${[...closing.faults]}
+    where agent_id = ${rowKey.agentId} and session_id = ${rowKey.sessionId} and at = ${rowKey.at}
+      and status = 'open'`.execute(tx)
+}
+
+const expireBatchMax = 500
+
+/** Expires unfinished recordings, a batch at a time; returns how many. Safe to run on every node. */
+export const expireRecordings = async (tx: Tx): Promise<number> => {
+  const { numAffectedRows } = await sql`
+    with due as (
+      select agent_id, session_id, at from session_recorders
+      where status = 'open' and expires_at <= pohf_now() order by expires_at limit ${expireBatchMax}
+      for update skip locked
+    ), recorder as (
+      update session_recorders r set status = 'expired' from due
+      where r.agent_id = due.agent_id and r.session_id = due.session_id
+    )
+    update sessions s set status = 'expired' from due
+    where s.agent_id = due.agent_id and s.session_id = due.session_id and s.at = due.at and s.status = 'open'`.execute(
+    tx,
+  )
+  return Number(numAffectedRows ?? 0)
+}
+
+/** Deletes recorders a day after they expired: until then a late or repeated call gets its real answer. */
+export const deleteOldRecorders = async (tx: Tx): Promise<number> => {
+  const { numAffectedRows } = await sql`
+    delete from session_recorders where ctid = any(array(
+      select ctid from session_recorders
+      where status <> 'open' and expires_at < pohf_now() - interval '1 day' limit ${expireBatchMax}))`.execute(
+    tx,
+  )
+  return Number(numAffectedRows ?? 0)
+}
+
+/** Drops daily partitions past their retention. */
+export const dropOldChunks = async (tx: Tx, keepDays: number): Promise<void> => {
+  await sql`select pohf_drop_days('session_chunks', ${keepDays})`.execute(tx)
+}
+
+type RecordedSession = {
+  readonly session: Session
+  readonly telemetry: Telemetry
+  readonly nonce: string
+  readonly key: PublicJwk
+  readonly client: Client
+  readonly leaves: readonly Buffer[]
+  readonly faults: readonly string[]
+  /** Null once the subject was erased. */
+  readonly sealedKey: string | null
+}
+
+/** A finished recorded session, with the keys to its records. */
+export const findRecordedSession = async (tx: Tx, key: SessionKey): Promise<RecordedSession | undefined> => {
+  const session = await findSession(tx, key)
+  if (!session || session.jkt === null || session.telemetry === null) return undefined
+  const { rows } = await sql<{
+    opening: SessionOpening
+    leaves: Buffer
+    faults: string[]
+    sealed: string | null
+  }>`
+    select s.opening, s.leaves, s.faults, k.sealed from sessions s
+    left join session_keys k on k.agent_id = s.agent_id and k.session_id = s.session_id
+    where s.agent_id = ${key.agentId} and s.mode = ${key.mode} and s.session_id = ${key.sessionId}
+      and s.at = ${session.at}`.execute(tx)
+  const [row] = rows
+  if (!row) return undefined
+  const { nonce, x, y, client } = row.opening
+  return {
+    session,
+    telemetry: session.telemetry,
+    nonce,
+    key: { kty: 'EC', crv: 'P-256', x, y },
+    client,
+    leaves: unpackLeaves(row.leaves),
+    faults: row.faults,
+    sealedKey: row.sealed,
+  }
+}
+
+/** Erasure: without the key the records cannot be decrypted, while their hashes stay valid. */
+export const deleteSubjectKey = async (tx: Tx, key: SessionKey): Promise<boolean> => {
+  const result = await tx
+    .deleteFrom('session_keys')
+    .where('agent_id', '=', key.agentId)
+    .where('session_id', '=', key.sessionId)
+    .executeTakeFirst()
+  return result.numDeletedRows === 1n
+}

@@ -1,0 +1,113 @@
+import { sql, type Selectable } from 'kysely'
+import type { WebhookDelivery } from '@pohf/protocol'
+import { now, type Tenant, type Tx } from '../../../platform/db/db.ts'
+import type { DB } from '../../../platform/db/schema.ts'
+import type { EndpointOwner } from '../../endpoints/store.ts'
+
+const deliveryColumns = [
+  'delivery_id',
+  'endpoint_id',
+  'event_id',
+  'state',
+  'created_at',
+  'due_at',
+  'settled_at',
+  'attempts',
+] as const
+
+/** Deliveries of an endpoint, newest event first, before a position. */
+export const listDeliveries = async (
+  tx: Tx,
+  owner: EndpointOwner,
+  page: {
+    readonly endpointId: string
+    readonly state: WebhookDelivery['state'] | undefined
+    readonly before: string | undefined
+    readonly limit: number
+  },
+) => {
+  const { state, before } = page
+  const ofEndpoint = tx
+    .selectFrom('webhook_deliveries')
+    .select(deliveryColumns)
+    .select(sql<string>`body::json ->> 'type'`.as('type'))
+    .where('agent_id', '=', owner.agentId)
+    .where('mode', '=', owner.mode)
+    .where('endpoint_id', '=', page.endpointId)
+  return (state === undefined ? ofEndpoint : ofEndpoint.where('state', '=', state))
+    .$if(before !== undefined, (query) => query.where('event_id', '<', before ?? ''))
+    .orderBy('event_id', 'desc')
+    .limit(page.limit)
+    .execute()
+}
+
+type AttemptRow = Pick<
+  Selectable<DB['webhook_attempts']>,
+  'delivery_id' | 'attempt' | 'at' | 'outcome' | 'status' | 'fault' | 'duration_ms'
+>
+
+/** The latest attempts of deliveries: at most 20 of each, since replays add attempts without limit. */
+export const listAttempts = async (tx: Tx, agentId: string, deliveryIds: readonly string[]) => {
+  const { rows } = await sql<AttemptRow>`
+    select delivery_id, attempt, at, outcome, status, fault, duration_ms
+    from unnest(${deliveryIds}::text[]) requested(delivery_id), lateral (
+      select attempt, at, outcome, status, fault, duration_ms from webhook_attempts
+      where agent_id = ${agentId} and webhook_attempts.delivery_id = requested.delivery_id
+      order by attempt desc, at desc limit 20) latest
+    order by delivery_id, attempt, at`.execute(tx)
+  return rows
+}
+
+/** A delivery of this owner, locked until the commit, with whether its last claim has been settled. */
+export const findDeliveryLocked = async (tx: Tx, owner: EndpointOwner, deliveryId: string) => {
+  const delivery = await tx
+    .selectFrom('webhook_deliveries')
+    .select(deliveryColumns)
+    .where('agent_id', '=', owner.agentId)
+    .where('mode', '=', owner.mode)
+    .where('delivery_id', '=', deliveryId)
+    .forUpdate()
+    .executeTakeFirst()
+  if (!delivery) return undefined
+  const last = await tx
+    .selectFrom('webhook_attempts')
+    .select('attempt')
+    .where('agent_id', '=', owner.agentId)
+    .where('delivery_id', '=', deliveryId)
+    .where('attempt', '=', delivery.attempts)
+    .limit(1)
+    .executeTakeFirst()
+  return { ...delivery, inProgress: delivery.state === 'pending' && delivery.attempts > 0 && !last }
+}
+
+/** The endpoint of a delivery, without a lock: the endpoint must be locked before the delivery. */
+export const findEndpointOfDelivery = async (
+  tx: Tx,
+  owner: EndpointOwner,
+  deliveryId: string,
+): Promise<string | undefined> => {
+  const row = await tx
+    .selectFrom('webhook_deliveries')
+    .select('endpoint_id')
+    .where('agent_id', '=', owner.agentId)
+    .where('mode', '=', owner.mode)
+    .where('delivery_id', '=', deliveryId)
+    .executeTakeFirst()
+  return row?.endpoint_id
+}
+
+/** Makes a delivery due now and restarts its retry schedule. */
+export const updateDeliveryReplayed = async (tx: Tx, agentId: Tenant, deliveryId: string): Promise<void> => {
+  await tx
+    .updateTable('webhook_deliveries')
+    .set({
+      state: 'pending',
+      settled_at: null,
+      due_at: now(),
+      replays: sql<number>`replays + 1`,
+      attempts_before: sql<number>`attempts`,
+    })
+    .where('agent_id', '=', agentId)
+    .where('delivery_id', '=', deliveryId)
+    .execute()
+}

@@ -1,0 +1,173 @@
+import { endpoints } from '@pohf/protocol'
+import type { FastifyInstance } from 'fastify'
+import * as agents from '../agents/index.ts'
+import * as credentials from '../credentials/index.ts'
+import * as credits from '../credits/index.ts'
+import * as discovery from '../discovery/index.ts'
+import * as evidence from '../evidence/index.ts'
+import * as members from '../members/index.ts'
+import * as microtasks from '../microtasks/index.ts'
+import * as partners from '../partners/index.ts'
+import * as payments from '../payments/index.ts'
+import { inTransaction, type Tx } from '../platform/db/db.ts'
+import { makeRateLimits } from '../platform/http/rate-limits.ts'
+import type { Page, Route } from '../platform/http/call.ts'
+import { makeDispatcher } from '../platform/http/dispatch.ts'
+import { buildListener } from '../platform/http/http.ts'
+import * as purchases from '../purchases/index.ts'
+import * as sessions from '../sessions/index.ts'
+import * as signing from '../signing/index.ts'
+import * as tracking from '../tracking/index.ts'
+import * as vhh from '../vhh/index.ts'
+import * as webhooks from '../webhooks/index.ts'
+import * as work from '../work/index.ts'
+import type { Services } from './services.ts'
+import { ledgerAccountsOf, settlersOf } from './settlement.ts'
+
+/** An agent's allowed origins and our own: people enrol on our pages, whatever origins the agent lists. */
+const findSiteWith =
+  (ownOrigin: string): sessions.FindSite =>
+  async (tx, agentId) => {
+    const site = await agents.findSite(tx, agentId)
+    if (!site || site.allowedOrigins.length === 0) return site
+    return { ...site, allowedOrigins: [...site.allowedOrigins, ownOrigin] }
+  }
+
+/** Finds what a work reference names: a purchase, an order or a unit of an order. */
+const findWorkRef = (tx: Tx, key: work.WorkRefKey): Promise<work.WorkRef | undefined> =>
+  key.ref.startsWith('pur_') ? purchases.findPurchaseRef(tx, key) : work.findWorkRef(tx, key)
+
+/** The signed credentials of an agent's sessions. */
+const findTokens: work.FindCredentialTokens = async (tx, { agentId, mode }, sessionIds) => {
+  const stored = await credentials.listMintedCredentials(
+    tx,
+    sessionIds.map((reference) => ({ agentId, mode, act: 'session', reference })),
+  )
+  return new Map(
+    sessionIds.flatMap((sessionId, index) => {
+      const found = stored[index]
+      return found ? [[sessionId, found.jwt]] : []
+    }),
+  )
+}
+
+const membersDepsOf = ({ ctx, deviceTrust, issuers, erasers, completedWork }: Services) => ({
+  ctx,
+  passkeyVerifier: evidence.makePasskeyVerifier(deviceTrust),
+  findName: agents.findName,
+  issuers,
+  exportMember: evidence.listMemberTraces,
+  erasers,
+  completedWork,
+})
+
+const credentialsDepsOf = (services: Services) => ({
+  ctx: services.ctx,
+  signer: services.signer,
+  statusIndexes: services.statusIndexes,
+  credits: services.credits,
+  findWorkRef,
+  findCardPayment: services.payments.findCardPayment,
+})
+
+const workDepsOf = (services: Services) => {
+  const { ctx } = services
+  return {
+    ctx,
+    ...ledgerAccountsOf(ctx),
+    mintWork: credentials.makeWorkMint(credentialsDepsOf(services)),
+    findNetworkTag: async (tx: Tx, agentId: string) =>
+      (await agents.findRegistrationOrigin(tx, agentId))?.networkTag,
+    networkTagOf: (address: string) => agents.networkTagOf(ctx, address),
+    requestPayout: partners.requestPayout,
+    findPayoutSums: partners.findPayoutSums,
+    payments: services.payments,
+    findTokens,
+  }
+}
+
+/** Every module's routes, in the order of the specification. */
+const apiRoutes = (services: Services): Route[] => {
+  const { ctx, purchaseSettlement, signer } = services
+  return [
+    ...agents.routes(ctx, services.authenticator),
+    ...credits.routes(ctx, { credits: services.credits, payments: services.payments }),
+    ...credentials.routes(credentialsDepsOf(services)),
+    ...sessions.routes(ctx, {
+      findSite: findSiteWith(members.originOf(ctx.config).origin),
+      onClosed: evidence.makeScoring(ctx).onClosed,
+    }),
+    ...members.routes(membersDepsOf(services)),
+    ...evidence.routes(ctx, {
+      ctx,
+      trust: services.deviceTrust,
+      findSettings: agents.findAttestationSettings,
+    }),
+    ...tracking.routes(ctx),
+    ...work.routes(ctx, workDepsOf(services)),
+    ...microtasks.routes(ctx, {
+      findMode: agents.findMode,
+      recordTaskSession: evidence.recordTaskSession,
+    }),
+    ...purchases.routes({
+      ctx,
+      purchaseFlow: purchaseSettlement && purchases.makePurchaseFlow(purchaseSettlement),
+      platformAgentId: (mode) => agents.platformAgentId(ctx.config, mode),
+    }),
+    ...payments.routes(ctx, { provider: services.cardProvider, settlers: settlersOf(ctx) }),
+    ...webhooks.routes(ctx),
+    ...partners.routes(ctx),
+    ...signing.routes(signer),
+    ...vhh.routes(ctx, signer),
+  ]
+}
+
+const apiPages = (services: Services): Page[] => {
+  const { ctx } = services
+  return [
+    ...agents.pages,
+    ...credits.pages(ctx, services.payments),
+    ...payments.pages(ctx),
+    ...discovery.pages(ctx),
+    ...discovery.webPages(ctx.config.BASE_URL),
+    ...discovery.tagPages(),
+    ...members.pages(membersDepsOf(services)),
+    ...work.pages(discovery.templateOf('work.html')),
+  ]
+}
+
+/** The payment methods that the discovery documents advertise. */
+const paymentOptionsOf = ({ ctx, chainSettlement, payments }: Services): discovery.PaymentOptions => ({
+  chains: chainSettlement ? [chainSettlement.network.caip2] : [],
+  card: payments.acceptsCards,
+  countPurchasable: async () =>
+    chainSettlement
+      ? inTransaction(ctx, 'system', (tx) =>
+          purchases.countPurchasable(tx, chainSettlement.network.isTest ? 'test' : 'live'),
+        )
+      : 0,
+})
+
+/** Builds the public listener. */
+export const buildApi = (services: Services, health: readonly Page[]): FastifyInstance => {
+  const { ctx, signer } = services
+  const routes = apiRoutes(services)
+  const rateLimits = makeRateLimits(ctx)
+  const dispatcher = makeDispatcher({ ctx, endpoints, routes, rateLimits })
+  const api = buildListener({
+    ctx,
+    endpoints,
+    routes: [...routes, ...discovery.routes(ctx, dispatcher, paymentOptionsOf(services))],
+    pages: [...health, ...apiPages(services)],
+    authenticate: services.authenticate,
+    rateLimits,
+  })
+  // So that the first reader does not wait for the signature. Where this fails, the first read publishes the epoch.
+  api.addHook('onReady', async () => {
+    await vhh.ensureEpochs(ctx, signer).catch((error: unknown) => {
+      ctx.log.warn({ err: error }, 'vhh epoch not published at start')
+    })
+  })
+  api.addHook('onClose', async () => signer.close())
+  return api
+}

@@ -1,0 +1,60 @@
+import { operatorEndpoints } from '@pohf/protocol'
+import type { FastifyInstance } from 'fastify'
+import * as agents from '../agents/index.ts'
+import * as credentials from '../credentials/index.ts'
+import * as credits from '../credits/index.ts'
+import * as discovery from '../discovery/index.ts'
+import * as ledger from '../ledger/index.ts'
+import * as members from '../members/index.ts'
+import * as operators from '../operators/index.ts'
+import * as partners from '../partners/index.ts'
+import * as payments from '../payments/index.ts'
+import { makeRateLimits } from '../platform/http/rate-limits.ts'
+import type { Page, Route } from '../platform/http/call.ts'
+import { buildListener } from '../platform/http/http.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { measureOutbox } from '../platform/queue/outbox.ts'
+import * as purchases from '../purchases/index.ts'
+import * as signing from '../signing/index.ts'
+import * as work from '../work/index.ts'
+import type { Services } from './services.ts'
+import { comparisons, ledgerAccountsOf, settlersOf } from './settlement.ts'
+
+const operatorRoutes = (services: Services): Route[] => {
+  const { ctx, erasers, completedWork } = services
+  const { audit } = operators
+  return [
+    ...operators.operatorRoutes(ctx),
+    ...agents.operatorRoutes(ctx, services.authenticator, audit),
+    ...signing.operatorRoutes(ctx, services.signer, { audit, listStored: credentials.listSigned }),
+    ...credentials.operatorRoutes(ctx, audit),
+    ...members.operatorRoutes({ ctx, audit, erasers, completedWork }),
+    ...credits.operatorRoutes(ctx),
+    ...payments.operatorRoutes(ctx, { audit, settlers: settlersOf(ctx) }),
+    ...ledger.operatorRoutes(ctx, comparisons),
+    ...partners.operatorRoutes(ctx, audit),
+    ...work.operatorRoutes({ ctx, audit, platformLedger: ledgerAccountsOf(ctx) }),
+    ...purchases.operatorRoutes({ ctx, audit, settlement: services.chainSettlement }),
+  ]
+}
+
+const metricsPage = (ctx: Ctx): Page => ({
+  path: '/metrics',
+  handler: async () => {
+    await measureOutbox(ctx)
+    return { mediaType: ctx.metrics.registry.contentType, text: await ctx.metrics.registry.metrics() }
+  },
+})
+
+/** Builds the operators' listener, which has limits of its own. */
+export const buildOperator = (services: Services, health: readonly Page[]): FastifyInstance => {
+  const { ctx, authenticate } = services
+  return buildListener({
+    ctx,
+    endpoints: operatorEndpoints,
+    routes: operatorRoutes(services),
+    pages: [...health, ...discovery.operatorPages(ctx.config.BASE_URL), metricsPage(ctx)],
+    authenticate,
+    rateLimits: makeRateLimits(ctx),
+  })
+}

@@ -1,0 +1,42 @@
+import type { Mode } from '@pohf/protocol'
+import * as agents from '../agents/index.ts'
+import * as credentials from '../credentials/index.ts'
+import * as credits from '../credits/index.ts'
+import * as ledger from '../ledger/index.ts'
+import * as operators from '../operators/index.ts'
+import * as partners from '../partners/index.ts'
+import * as payments from '../payments/index.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import * as purchases from '../purchases/index.ts'
+import * as work from '../work/index.ts'
+
+/** The accounts that hold workers' Stars: in the platform agent's ledger, where payouts draw from. */
+export const ledgerAccountsOf = (ctx: Ctx) => ({
+  platformAgentOf: (mode: Mode) => agents.platformAgentId(ctx.config, mode),
+  starsAccountOf: partners.userAccountOf,
+})
+/** For each purpose of a card payment: what to post when it is paid, refunded or disputed. */
+export const settlersOf = (ctx: Ctx): payments.Settlers => ({
+  credits: credits.cardSettler,
+  order: work.makeCardSettler(ledgerAccountsOf(ctx)),
+})
+
+/** The records that reconciliation compares the ledger with. */
+export const comparisons: readonly ledger.Comparison[] = [
+  credentials.debitReconciliation({ listPosted: ledger.listPosted, listUnposted: ledger.listUnposted }),
+  credits.cardComparison,
+  purchases.purchaseReconciliation,
+  work.escrowReconciliation,
+]
+
+/** What purchases settle with; undefined where no chain is configured. The api and the worker each build one. */
+export const makePurchaseSettlement = (
+  ctx: Ctx,
+  parts: { readonly settlement: payments.Settlement | undefined; readonly mint: credentials.PurchaseMint },
+): purchases.PurchaseSettlement | undefined => {
+  const { settlement, mint } = parts
+  const revoke = async (credentialId: string, reason: string) => {
+    await credentials.revokeByMachine({ ctx, audit: operators.audit }, { credentialId, reason })
+  }
+  return settlement && { ctx, settlement, mint, stock: purchases.stock, revoke }
+}

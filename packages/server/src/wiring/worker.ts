@@ -1,0 +1,68 @@
+import * as agents from '../agents/index.ts'
+import * as credentials from '../credentials/index.ts'
+import * as evidence from '../evidence/index.ts'
+import * as ledger from '../ledger/index.ts'
+import * as members from '../members/index.ts'
+import * as microtasks from '../microtasks/index.ts'
+import * as payments from '../payments/index.ts'
+import { maintenanceJob } from '../platform/db/maintenance.ts'
+import { makeMailSender } from '../platform/net/mail.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { drainOutbox } from '../platform/queue/outbox.ts'
+import type { Job } from '../platform/queue/worker.ts'
+import * as purchases from '../purchases/index.ts'
+import * as sessions from '../sessions/index.ts'
+import * as signing from '../signing/index.ts'
+import * as tracking from '../tracking/index.ts'
+import * as vhh from '../vhh/index.ts'
+import * as webhooks from '../webhooks/index.ts'
+import * as work from '../work/index.ts'
+import { comparisons, ledgerAccountsOf, makePurchaseSettlement, settlersOf } from './settlement.ts'
+
+/** Every background job of the worker. */
+export const buildJobs = (ctx: Ctx): Job[] => {
+  const sendMail = makeMailSender(ctx)
+  const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET, ctx.clock)
+  const statusIndexes = credentials.makeStatusIndexes(ctx, signer)
+  const purchaseSettlement = makePurchaseSettlement(ctx, {
+    settlement: payments.makeSettlement(ctx),
+    mint: credentials.makePurchaseMint({ ctx, signer, statusIndexes }),
+  })
+  return [
+    {
+      name: 'events',
+      everyMs: 500,
+      run: () => drainOutbox(ctx, 'event', { withinTransaction: webhooks.fanOut }),
+    },
+    webhooks.deliveryJob(ctx, agents.findConfirmedContactEmail),
+    webhooks.endpointMonitorJob(ctx, agents.findConfirmedContactEmail),
+    webhooks.recoveryJob(ctx),
+    ...(sendMail
+      ? [
+          {
+            name: 'mails',
+            everyMs: 500,
+            run: () => drainOutbox(ctx, 'mail', { beforeTransaction: sendMail }),
+          },
+        ]
+      : []),
+    ...work.jobs(ctx, ledgerAccountsOf(ctx)),
+    microtasks.tokenCleanupDuty(ctx),
+    ...(purchaseSettlement ? purchases.purchaseJobs(purchaseSettlement) : []),
+    ...sessions.jobs(ctx),
+    ...payments.jobs(ctx, { provider: payments.makeCardProvider(ctx), settlers: settlersOf(ctx) }),
+    ...evidence.makeScoring(ctx).jobs,
+    vhh.epochJob(ctx, signer),
+    credentials.statusListJob(ctx, signer),
+    ledger.reconcileJob(ctx, comparisons),
+    tracking.retentionJob(ctx),
+    webhooks.retentionJob(ctx),
+    maintenanceJob(ctx, [
+      agents.deleteOldMailTokens,
+      members.deleteExpiredTokens,
+      credentials.deleteExpiredWallets,
+      evidence.deleteOldNonces,
+      evidence.deleteOldAttestations,
+    ]),
+  ]
+}
