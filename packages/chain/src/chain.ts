@@ -7,7 +7,7 @@ import { SilentDollar, TestDollar } from './contracts.ts'
 
 const require = createRequire(import.meta.url)
 
-/** The program itself and not its wrapper, so that ending it ends it; undefined where npm has none for this system. */
+/** The program itself and not its wrapper, so that a signal reaches it; undefined where npm has none for this system. */
 const findAnvil = (): string | undefined => {
   const cpu = process.arch === 'x64' ? 'amd64' : process.arch
   try {
@@ -21,7 +21,7 @@ const findAnvil = (): string | undefined => {
 /** Where USDC is on Base Sepolia: clients refuse another address on that chain. */
 export const usdcAddress: Address = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
 
-/** The words that every development chain derives its accounts from: these keys are known to everybody. */
+/** The mnemonic of every development chain: its keys are public. */
 const mnemonic = 'test test test test test test test test test test test junk'
 export type Account = { readonly address: Address; readonly privateKey: Hex }
 const accountOf = (addressIndex: number): Account => {
@@ -38,7 +38,7 @@ type Options = {
   readonly optimism?: boolean
   /** Seconds between blocks; default: a block for each transaction, at once. */
   readonly blockTime?: number
-  /** A file that keeps the chain from one start to the next; default: it is forgotten. */
+  /** A file that keeps the chain from one start to the next; default: the chain is lost when it stops. */
   readonly stateFile?: string
 }
 
@@ -50,12 +50,12 @@ const argumentsOf = ({ chainId = 84_532, hardfork, optimism, blockTime, stateFil
   ...(hardfork === undefined ? [] : ['--hardfork', hardfork]),
   ...(optimism ? ['--optimism'] : []),
   ...(blockTime === undefined ? [] : ['--block-time', String(blockTime)]),
-  // Every ten seconds besides: whoever kills it loses no more.
+  // The state is also written every ten seconds, so that a kill loses no more.
   ...(stateFile === undefined ? [] : ['--state', stateFile, '--state-interval', '10']),
 ]
 
 const startDeadlineMs = 30_000
-/** It chooses its port itself and says so in its last line. */
+/** anvil chooses its port and prints it in its last line. */
 const urlOf = (child: ChildProcess): Promise<string> =>
   new Promise((resolve, reject) => {
     let output = ''
@@ -81,26 +81,10 @@ const balanceOf = (of: Address): Hex =>
 
 const tokens = { honest: TestDollar.runtime, silent: SilentDollar.runtime }
 
-/**
- * A real EVM on this machine, with a chain of its own: a dollar at the address of USDC, a funded buyer, accounts with gas.
- * Undefined where anvil is not built for this system. Whoever starts it stops it.
- */
-export const startChain = async (options: Options = {}) => {
-  const anvil = findAnvil()
-  if (anvil === undefined) return undefined
-  // In a process group of its own: Ctrl-C reaches whoever started it, who decides what ends first.
-  const child = spawn(anvil, argumentsOf(options), { stdio: ['ignore', 'pipe', 'pipe'], detached: true })
-  const kill = () => child.kill('SIGKILL')
-  process.once('exit', kill)
-  const stop = async (): Promise<void> => {
-    process.off('exit', kill)
-    const ended = new Promise((resolve) => child.once('exit', resolve))
-    if (child.exitCode === null && child.signalCode === null && child.kill()) await ended
-  }
-  const url = await urlOf(child)
-
+type Rpc = (method: string, params?: readonly unknown[]) => Promise<unknown>
+const makeRpc = (url: string): Rpc => {
   let lastId = 0
-  const rpc = async (method: string, params: readonly unknown[] = []): Promise<unknown> => {
+  return async (method, params = []) => {
     const response = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -111,70 +95,94 @@ export const startChain = async (options: Options = {}) => {
     if (error) throw new Error(`${method}: ${JSON.stringify(error)}`)
     return result
   }
+}
 
+type Transaction = { readonly to?: Address; readonly data: Hex }
+type MinedTransaction = { readonly contractAddress: Address; readonly status: Hex; readonly gasUsed: Hex }
+
+/** Sends and waits for the block, which comes at once or with the block time. */
+const sendFrom = async (rpc: Rpc, from: Address, transaction: Transaction): Promise<MinedTransaction> => {
+  const hash = await rpc('eth_sendTransaction', [{ from, gas: '0x989680', ...transaction }])
+  const deadline = performance.now() + startDeadlineMs
+  for (;;) {
+    const receipt = (await rpc('eth_getTransactionReceipt', [hash])) as MinedTransaction | null
+    if (receipt?.status === '0x0') throw new Error(`transaction ${String(hash)} was reverted`)
+    if (receipt) return receipt
+    if (performance.now() > deadline) throw new Error(`no block took transaction ${String(hash)}`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+/** The operations on a running chain: a dollar at the address of USDC, and its accounts. */
+const operationsOf = (rpc: Rpc) => {
   const owner = accountOf(0)
   const buyer = accountOf(1)
-  /** Sends as the owner and waits for the block, which comes at once or with the block time. */
-  const send = async (transaction: { readonly to?: Address; readonly data: Hex }) => {
-    const hash = await rpc('eth_sendTransaction', [{ from: owner.address, gas: '0x989680', ...transaction }])
-    const deadline = performance.now() + startDeadlineMs
-    for (;;) {
-      const receipt = (await rpc('eth_getTransactionReceipt', [hash])) as {
-        contractAddress: Address
-        status: Hex
-        gasUsed: Hex
-      } | null
-      if (receipt?.status === '0x0') throw new Error(`transaction ${String(hash)} was reverted`)
-      if (receipt) return receipt
-      if (performance.now() > deadline) throw new Error(`no block took transaction ${String(hash)}`)
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
-  }
-  /** Puts a token at the address of USDC. Balances and used authorizations stay: only the code changes. */
-  const putToken = (kind: keyof typeof tokens) => rpc('anvil_setCode', [usdcAddress, tokens[kind]])
-  const mint = async (to: Address, valueMicro: bigint): Promise<void> => {
-    await send({
-      to: usdcAddress,
-      data: encodeFunctionData({ abi: TestDollar.abi, functionName: 'mint', args: [to, valueMicro] }),
-    })
-  }
-
-  try {
-    await putToken('honest')
-    // A chain without a block may say that it is the year 1970, and an authorization is not yet valid then.
-    await rpc('anvil_mine', ['0x1'])
-    const held = BigInt(
-      (await rpc('eth_call', [{ to: usdcAddress, data: balanceOf(buyer.address) }, 'latest'])) as Hex,
-    )
-    if (held < buyerMicro) await mint(buyer.address, buyerMicro - held)
-  } catch (error) {
-    await stop()
-    throw error
-  }
+  const send = (transaction: Transaction) => sendFrom(rpc, owner.address, transaction)
   return {
-    url,
-    chainId: options.chainId ?? 84_532,
     token: usdcAddress,
-    /** Deploys and owns what is ours on the chain. */
+    /** Deploys the contracts and owns them. */
     owner,
     /** Holds 1,000 test dollars. */
     buyer,
-    /** They hold coins for gas, and nobody else uses them. */
+    /** They hold coins for gas and are used for nothing else. */
     gasAccounts: [accountOf(2), accountOf(3), accountOf(4), accountOf(5)] as const,
     payTo: accountOf(6),
     rpc,
+    /** Sends as the owner. */
     send,
-    /** Gives an account test dollars, in millionths. */
-    mint,
-    putToken,
-    /** Puts a contract on the chain and says where, and what it cost. */
+    /** Mints test dollars, in millionths, for an account. */
+    mint: async (to: Address, valueMicro: bigint): Promise<void> => {
+      await send({
+        to: usdcAddress,
+        data: encodeFunctionData({ abi: TestDollar.abi, functionName: 'mint', args: [to, valueMicro] }),
+      })
+    },
+    /** Sets the code at the address of USDC. Balances and used authorizations stay. */
+    putToken: (kind: keyof typeof tokens) => rpc('anvil_setCode', [usdcAddress, tokens[kind]]),
+    /** Deploys a contract and returns its address and the gas used. */
     deploy: async (bytecode: Hex, parameters: Hex = '0x') => {
       const { contractAddress, gasUsed } = await send({
         data: `${bytecode}${parameters.slice(2)}`,
       })
       return { address: contractAddress, gasUsed: Number(gasUsed) }
     },
-    stop,
   }
+}
+
+const fundBuyer = async ({ rpc, buyer, mint, putToken }: ReturnType<typeof operationsOf>): Promise<void> => {
+  await putToken('honest')
+  // A chain without a block may report the year 1970, when an authorization is not yet valid.
+  await rpc('anvil_mine', ['0x1'])
+  const balance = BigInt(
+    (await rpc('eth_call', [{ to: usdcAddress, data: balanceOf(buyer.address) }, 'latest'])) as Hex,
+  )
+  if (balance < buyerMicro) await mint(buyer.address, buyerMicro - balance)
+}
+
+/**
+ * Starts a real EVM on this machine: a dollar at the address of USDC, a funded buyer, accounts with gas. Undefined where
+ * anvil is not built for this system. The caller stops it.
+ */
+export const startChain = async (options: Options = {}) => {
+  const anvil = findAnvil()
+  if (anvil === undefined) return undefined
+  // A separate process group: Ctrl-C reaches only the parent, which decides what ends first.
+  const child = spawn(anvil, argumentsOf(options), { stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  const stop = async (): Promise<void> => {
+    process.off('exit', kill)
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    if (child.exitCode === null && child.signalCode === null && child.kill()) await ended
+  }
+  const url = await urlOf(child)
+  const operations = operationsOf(makeRpc(url))
+  try {
+    await fundBuyer(operations)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return { url, chainId: options.chainId ?? 84_532, ...operations, stop }
 }
 export type Chain = NonNullable<Awaited<ReturnType<typeof startChain>>>

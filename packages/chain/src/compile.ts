@@ -4,7 +4,7 @@ import type { Abi, Hex } from 'viem'
 
 const require = createRequire(import.meta.url)
 
-/** What solc makes of one contract. `runtime` is what lies on the chain, for a contract without a constructor. */
+/** The output of solc for one contract. `runtime` is the code on the chain, for a contract without a constructor. */
 export type Compiled = { readonly abi: Abi; readonly bytecode: Hex; readonly runtime: Hex }
 
 type Output = {
@@ -25,17 +25,17 @@ type Output = {
 }
 
 const folder = new URL('../contracts/', import.meta.url)
-/** An import is a file of a package, or lies beside the contracts. */
+/** An import is a file of a package, or of the contracts folder. */
 const readImport = (path: string): { contents: string } | { error: string } => {
   try {
-    const place = path.startsWith('@') ? require.resolve(path) : new URL(path, folder)
-    return { contents: readFileSync(place, 'utf8') }
+    const file = path.startsWith('@') ? require.resolve(path) : new URL(path, folder)
+    return { contents: readFileSync(file, 'utf8') }
   } catch {
     return { error: `${path} is not there` }
   }
 }
 
-/** Compiles one Solidity text and gives each of its contracts by name. */
+/** Compiles one Solidity source and returns its contracts by name. */
 export const compile = (source: string): Readonly<Record<string, Compiled>> => {
   const solc = require('solc') as {
     compile: (input: string, callbacks: { import: typeof readImport }) => string
@@ -69,7 +69,7 @@ export const compile = (source: string): Readonly<Record<string, Compiled>> => {
 
 const names = ['HumanRegistry', 'TestDollar', 'SilentDollar'] as const
 
-/** The compiled contracts as a TypeScript file, so that nobody needs the compiler to start a chain. */
+/** The compiled contracts as a TypeScript file, so that starting a chain needs no compiler. */
 export const contractsFile = (): string => {
   const parts = names.map((name) => {
     const made = compile(readFileSync(new URL(`${name}.sol`, folder), 'utf8'))[name]

@@ -13,9 +13,9 @@ import { privateKeyToAccount } from 'viem/accounts'
 import type { Account, Chain } from './chain.ts'
 import { HumanRegistry } from './contracts.ts'
 
-/** What `verify-personhood` answers beside a credential with a wallet. */
+/** The on-chain proof that `verify-personhood` returns with a credential that names a wallet. */
 export type Onchain = { readonly payload: string; readonly r: Hex; readonly s: Hex; readonly keyId: Hex }
-/** A key as the issuer's JWKS has it. */
+/** A key of the issuer's JWKS. */
 export type Jwk = { readonly kid: string; readonly x: string; readonly y: string }
 
 export const tokenType = 'pohf-onchain+jwt'
@@ -24,7 +24,7 @@ const hexOf = (base64url: string): Hex => toHex(Buffer.from(base64url, 'base64ur
 export const headerOf = (kid: string): string =>
   Buffer.from(JSON.stringify({ alg: 'ES256', typ: tokenType, kid })).toString('base64url')
 
-/** The name of the contract's own error; any other failure goes on. */
+/** The name of the contract's own error; any other error is rethrown. */
 const refusalOf = (error: unknown): string => {
   const cause =
     error instanceof BaseError
@@ -35,21 +35,21 @@ const refusalOf = (error: unknown): string => {
   return name
 }
 
-/** Speaks to a registry on a local chain, as its owner or as anyone. */
+/** Calls a registry on a local chain, as its owner or as any account. */
 export const openRegistry = (chain: Chain, address: Address) => {
   const transport = http(chain.url)
   const reader = createPublicClient({ transport, pollingInterval: 20 })
   const at = { address, abi: HumanRegistry.abi } as const
   const [anyone] = chain.gasAccounts
 
-  /** Sends one call; the gas that it took, or the name of the error. */
+  /** Sends one call and returns the gas used, or the name of the error. */
   const send = async (
     functionName: 'addKey' | 'bind' | 'revokeKey' | 'revoke' | 'transferOwnership' | 'acceptOwnership',
     args: readonly unknown[],
     by: Account,
   ): Promise<number | string> => {
     const account = privateKeyToAccount(by.privateKey)
-    // The compiler cannot follow six signatures at once; the tests see every one of them.
+    // The compiler cannot infer six signatures at once; the tests cover each of them.
     const blockTag = 'pending' as const
     const call = { ...at, functionName, args, account, blockTag } as Parameters<
       typeof reader.simulateContract
@@ -84,7 +84,7 @@ export const openRegistry = (chain: Chain, address: Address) => {
 }
 export type Registry = ReturnType<typeof openRegistry>
 
-/** Puts a registry on a local chain. Tests bring other code, to see that a guard is needed. */
+/** Deploys a registry on a local chain. Tests pass modified code, to prove that a guard is needed. */
 export const deployRegistry = async (chain: Chain, code: Hex = HumanRegistry.bytecode) => {
   const owner = encodeAbiParameters([{ type: 'address' }], [chain.owner.address])
   const { address, gasUsed } = await chain.deploy(code, owner)

@@ -1,110 +1,137 @@
-import type { Records, Dispute, Payment, Refund, Session } from './records.ts'
+// What can happen to money, whether the page, the API or a test causes it.
 import type { Deliverer } from './deliver.ts'
+import { writeCharge, writeDispute, writeRefund, writeSession } from './objects.ts'
+import {
+  insert,
+  makeId,
+  type Dispute,
+  type Payment,
+  type Records,
+  type Refund,
+  type Session,
+} from './records.ts'
+
+export type Simulator = { readonly records: Records; readonly deliverer: Deliverer }
+
+const emit = ({ records, deliverer }: Simulator, type: string, object: object): void =>
+  deliverer.deliver(records.makeEvent(type, object))
+
+const createPayment = ({ records }: Simulator, session: Session, status: Payment['status']): void => {
+  const payment: Payment = {
+    id: makeId('pi_'),
+    chargeId: makeId('ch_'),
+    sessionId: session.id,
+    amount: session.amount,
+    metadata: session.metadata,
+    created: records.nowSeconds(),
+    status,
+    refunded: 0,
+  }
+  insert(records.payments, payment.id, payment)
+  session.paymentId = payment.id
+  session.status = 'complete'
+}
+
+/** A card that is accepted at once. */
+export const pay = (simulator: Simulator, session: Session): boolean => {
+  if (session.status !== 'open') return false
+  createPayment(simulator, session, 'succeeded')
+  session.paymentStatus = 'paid'
+  emit(simulator, 'checkout.session.completed', writeSession(simulator.records, session))
+  return true
+}
+
+/** A bank debit: the session is complete, the money has not arrived. */
+export const paySlowly = (simulator: Simulator, session: Session): boolean => {
+  if (session.status !== 'open') return false
+  createPayment(simulator, session, 'processing')
+  emit(simulator, 'checkout.session.completed', writeSession(simulator.records, session))
+  return true
+}
+
+export const settleSlow = (simulator: Simulator, session: Session, succeeded: boolean): boolean => {
+  const { records } = simulator
+  const payment = session.paymentId === null ? undefined : records.payments.get(session.paymentId)
+  if (payment?.status !== 'processing') return false
+  payment.status = succeeded ? 'succeeded' : 'requires_payment_method'
+  if (succeeded) session.paymentStatus = 'paid'
+  const type = `checkout.session.async_payment_${succeeded ? 'succeeded' : 'failed'}`
+  emit(simulator, type, writeSession(records, session))
+  return true
+}
+
+export const expire = (simulator: Simulator, session: Session): boolean => {
+  if (session.status !== 'open') return false
+  session.status = 'expired'
+  emit(simulator, 'checkout.session.expired', writeSession(simulator.records, session))
+  return true
+}
 
 type RefundRequest = {
   readonly amount?: number | undefined
   readonly metadata?: Readonly<Record<string, string>>
   readonly slow?: boolean
 }
-
-/** What can happen to money, by whoever makes it happen: the page, the API or a test. */
-export const makeActions = (records: Records, deliverer: Deliverer) => {
-  const emitEvent = (type: string, object: object) => deliverer.deliver(records.makeEvent(type, object))
-  const createPayment = (session: Session, status: Payment['status']): Payment => {
-    const payment: Payment = {
-      id: records.id('pi_'),
-      chargeId: records.id('ch_'),
-      sessionId: session.id,
-      amount: session.amount,
-      metadata: session.metadata,
-      created: records.nowSeconds(),
-      status,
-      refunded: 0,
-    }
-    records.insert(records.payments, payment.id, payment)
-    session.paymentId = payment.id
-    session.status = 'complete'
-    return payment
+/** Refunds an amount, or all that is left; undefined where the amount is too large. */
+export const refund = (
+  simulator: Simulator,
+  payment: Payment,
+  request: RefundRequest = {},
+): Refund | undefined => {
+  const { records } = simulator
+  const { amount = payment.amount - payment.refunded } = request
+  const possible = payment.status === 'succeeded' && amount > 0 && amount <= payment.amount - payment.refunded
+  if (!possible) return undefined
+  payment.refunded += amount
+  const created: Refund = {
+    id: makeId('re_'),
+    paymentId: payment.id,
+    amount,
+    metadata: request.metadata ?? {},
+    created: records.nowSeconds(),
+    status: request.slow === true ? 'pending' : 'succeeded',
   }
-  return {
-    /** A card that is taken at once. */
-    pay: (session: Session): boolean => {
-      if (session.status !== 'open') return false
-      createPayment(session, 'succeeded')
-      session.paymentStatus = 'paid'
-      emitEvent('checkout.session.completed', records.writeSession(session))
-      return true
-    },
-    /** A bank debit: the page is done, the money is not there yet. */
-    paySlowly: (session: Session): boolean => {
-      if (session.status !== 'open') return false
-      createPayment(session, 'processing')
-      emitEvent('checkout.session.completed', records.writeSession(session))
-      return true
-    },
-    settleSlow: (session: Session, succeeded: boolean): boolean => {
-      const payment = session.paymentId === null ? undefined : records.payments.get(session.paymentId)
-      if (payment?.status !== 'processing') return false
-      payment.status = succeeded ? 'succeeded' : 'requires_payment_method'
-      if (succeeded) session.paymentStatus = 'paid'
-      emitEvent(
-        `checkout.session.async_payment_${succeeded ? 'succeeded' : 'failed'}`,
-        records.writeSession(session),
-      )
-      return true
-    },
-    expire: (session: Session): boolean => {
-      if (session.status !== 'open') return false
-      session.status = 'expired'
-      emitEvent('checkout.session.expired', records.writeSession(session))
-      return true
-    },
-    /** Gives back so much, or all that is left; undefined where that is too much. */
-    refund: (payment: Payment, request: RefundRequest = {}): Refund | undefined => {
-      const { amount = payment.amount - payment.refunded } = request
-      const possible =
-        payment.status === 'succeeded' && amount > 0 && amount <= payment.amount - payment.refunded
-      if (!possible) return undefined
-      payment.refunded += amount
-      const refund: Refund = {
-        id: records.id('re_'),
-        paymentId: payment.id,
-        amount,
-        metadata: request.metadata ?? {},
-        created: records.nowSeconds(),
-        status: request.slow === true ? 'pending' : 'succeeded',
-      }
-      records.insert(records.refunds, refund.id, refund)
-      emitEvent('refund.created', records.writeRefund(refund))
-      emitEvent('charge.refunded', records.writeCharge(payment))
-      return refund
-    },
-    /** How a refund ends: a slow one arrives, or the bank sends the money back, however late. */
-    endRefund: (refund: Refund, succeeded: boolean): boolean => {
-      if (refund.status === 'failed' || (succeeded && refund.status === 'succeeded')) return false
-      refund.status = succeeded ? 'succeeded' : 'failed'
-      const payment = records.payments.get(refund.paymentId)
-      if (payment && !succeeded) payment.refunded -= refund.amount
-      emitEvent('refund.updated', records.writeRefund(refund))
-      if (!succeeded) emitEvent('refund.failed', records.writeRefund(refund))
-      return true
-    },
-    dispute: (payment: Payment, amount = payment.amount, inquiry = false): Dispute => {
-      const dispute: Dispute = {
-        id: records.id('du_'),
-        paymentId: payment.id,
-        amount,
-        created: records.nowSeconds(),
-        status: inquiry ? 'warning_needs_response' : 'needs_response',
-      }
-      records.insert(records.disputes, dispute.id, dispute)
-      emitEvent('charge.dispute.created', records.writeDispute(dispute))
-      return dispute
-    },
-    closeDispute: (dispute: Dispute, status: 'won' | 'lost' | 'warning_closed'): void => {
-      dispute.status = status
-      emitEvent('charge.dispute.closed', records.writeDispute(dispute))
-    },
-  }
+  insert(records.refunds, created.id, created)
+  emit(simulator, 'refund.created', writeRefund(records, created))
+  emit(simulator, 'charge.refunded', writeCharge(records, payment))
+  return created
 }
-export type Actions = ReturnType<typeof makeActions>
+
+/** How a refund ends: a slow one arrives, or the bank returns the money, however late. */
+export const endRefund = (simulator: Simulator, ended: Refund, succeeded: boolean): boolean => {
+  if (ended.status === 'failed' || (succeeded && ended.status === 'succeeded')) return false
+  const { records } = simulator
+  ended.status = succeeded ? 'succeeded' : 'failed'
+  const payment = records.payments.get(ended.paymentId)
+  if (payment && !succeeded) payment.refunded -= ended.amount
+  emit(simulator, 'refund.updated', writeRefund(records, ended))
+  if (!succeeded) emit(simulator, 'refund.failed', writeRefund(records, ended))
+  return true
+}
+
+export const openDispute = (
+  simulator: Simulator,
+  payment: Payment,
+  options: { readonly amount: number | undefined; readonly inquiry: boolean },
+): Dispute => {
+  const { records } = simulator
+  const dispute: Dispute = {
+    id: makeId('du_'),
+    paymentId: payment.id,
+    amount: options.amount ?? payment.amount,
+    created: records.nowSeconds(),
+    status: options.inquiry ? 'warning_needs_response' : 'needs_response',
+  }
+  insert(records.disputes, dispute.id, dispute)
+  emit(simulator, 'charge.dispute.created', writeDispute(records, dispute))
+  return dispute
+}
+
+export const closeDispute = (
+  simulator: Simulator,
+  dispute: Dispute,
+  status: 'won' | 'lost' | 'warning_closed',
+): void => {
+  dispute.status = status
+  emit(simulator, 'charge.dispute.closed', writeDispute(simulator.records, dispute))
+}

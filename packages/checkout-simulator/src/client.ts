@@ -30,33 +30,33 @@ const makeIdentity = (): SimulatorIdentity => ({
 })
 
 /**
- * Starts the stand-in as a process of its own, with secrets of its own, for development and tests. With a folder
- * it is the same one at every start: open checkouts of yesterday can be paid today.
+ * Starts the simulator in a separate process with random secrets, for development and tests. With a folder it keeps
+ * its port, secrets and records from one start to the next, so that an open checkout can still be paid.
  */
 export const startCheckoutSimulator = async (options: {
   readonly webhookUrl: string
   readonly folder?: string
 }) => {
   const identityFile =
-    options.folder === undefined ? undefined : join(options.folder, 'checkout-stand-in.json')
+    options.folder === undefined ? undefined : join(options.folder, 'checkout-simulator.json')
   const identity =
     identityFile !== undefined && existsSync(identityFile)
       ? (JSON.parse(readFileSync(identityFile, 'utf8')) as SimulatorIdentity)
       : makeIdentity()
   const { secretKey, webhookSecret } = identity
   const child = spawn(process.execPath, [fileURLToPath(new URL('main.ts', import.meta.url))], {
-    // Its own group: Ctrl-C reaches whoever started it first, and that one ends it.
+    // A separate process group: Ctrl-C reaches only the parent, which then stops the simulator.
     detached: true,
     stdio: ['pipe', 'pipe', 'inherit'],
     env: {
       PATH: process.env['PATH'],
-      STAND_IN_PORT: String(identity.port),
-      STAND_IN_SECRET_KEY: secretKey,
-      STAND_IN_WEBHOOK_URL: options.webhookUrl,
-      STAND_IN_WEBHOOK_SECRET: webhookSecret,
+      SIMULATOR_PORT: String(identity.port),
+      SIMULATOR_SECRET_KEY: secretKey,
+      SIMULATOR_WEBHOOK_URL: options.webhookUrl,
+      SIMULATOR_WEBHOOK_SECRET: webhookSecret,
       ...(options.folder === undefined
         ? {}
-        : { STAND_IN_FILE: join(options.folder, 'checkout-stand-in-book.json') }),
+        : { SIMULATOR_FILE: join(options.folder, 'checkout-simulator-records.json') }),
     },
   })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
@@ -70,13 +70,13 @@ export const startCheckoutSimulator = async (options: {
     })
   return {
     url,
-    /** What the server is told about its card provider. */
+    /** The settings of the server for this card provider. */
     settings: {
       STRIPE_API_BASE: url,
       STRIPE_SECRET_KEY: secretKey,
       STRIPE_WEBHOOK_SECRET: webhookSecret,
     },
-    /** Makes something happen: see the README. */
+    /** Causes something to happen: see the README. */
     control: async <T = object>(path: string, input: object = {}): Promise<T> => {
       const response = await fetch(`${url}/control/${path}`, { method: 'POST', body: JSON.stringify(input) })
       const body = (await response.json()) as T

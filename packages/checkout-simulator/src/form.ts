@@ -13,23 +13,23 @@ export const readForm = (body: string): Form => {
       name.split('[')[0] ?? '',
       ...[...name.matchAll(/\[([^\]]*)\]/g)].map((match) => match[1] ?? ''),
     ]
-    let place = form
+    let level = form
     for (const part of path.slice(0, Math.min(path.length - 1, depthMax))) {
-      const next = place[part]
-      place = typeof next === 'object' ? next : (place[part] = Object.create(null) as Form)
+      const next = level[part]
+      level = typeof next === 'object' ? next : (level[part] = Object.create(null) as Form)
     }
     // `types[]=a` twice is a list: it gets numbers.
     const last = path.at(-1) ?? ''
-    place[last === '' ? String(Object.keys(place).length) : last] = value
+    level[last === '' ? String(Object.keys(level).length) : last] = value
   }
   return form
 }
 
 /** The value at a path, or undefined. */
 export const at = (form: Form, ...path: string[]): string | Form | undefined => {
-  let place: string | Form | undefined = form
-  for (const part of path) place = typeof place === 'object' ? place[part] : undefined
-  return place
+  let level: string | Form | undefined = form
+  for (const part of path) level = typeof level === 'object' ? level[part] : undefined
+  return level
 }
 export const textAt = (form: Form, ...path: string[]): string | undefined => {
   const value = at(form, ...path)

@@ -1,4 +1,4 @@
-// The stand-in as a process. It prints one line of JSON with its address when it is ready.
+// The simulator as a process. It prints one line of JSON with its address when it is ready.
 import { startServer } from './server.ts'
 
 const requireVariable = (name: string): string => {
@@ -11,15 +11,15 @@ const requireVariable = (name: string): string => {
 }
 
 const simulator = await startServer({
-  port: Number(process.env['STAND_IN_PORT'] ?? '0'),
-  secretKey: requireVariable('STAND_IN_SECRET_KEY'),
-  webhookUrl: requireVariable('STAND_IN_WEBHOOK_URL'),
-  webhookSecret: requireVariable('STAND_IN_WEBHOOK_SECRET'),
-  file: process.env['STAND_IN_FILE'],
+  port: Number(process.env['SIMULATOR_PORT'] ?? '0'),
+  secretKey: requireVariable('SIMULATOR_SECRET_KEY'),
+  webhookUrl: requireVariable('SIMULATOR_WEBHOOK_URL'),
+  webhookSecret: requireVariable('SIMULATOR_WEBHOOK_SECRET'),
+  file: process.env['SIMULATOR_FILE'],
 })
 process.stdout.write(`${JSON.stringify({ url: simulator.url })}\n`)
 
 const stop = () => void simulator.stop().then(() => process.exit(0))
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop)
-// Whoever started us is gone: so are we.
+// The parent process has ended.
 process.stdin.on('end', stop).resume()

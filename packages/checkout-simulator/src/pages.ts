@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import type { Records, Session } from './records.ts'
-import type { Deliverer } from './deliver.ts'
+import type { Simulator } from './actions.ts'
+import type { Session } from './records.ts'
 
 export const stylesheet = readFileSync(
   new URL('../../web/src/shared/design/pohf.css', import.meta.url),
@@ -22,18 +22,18 @@ const page = (title: string, body: string) => `<!doctype html>
   <head>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
-    <title>${escape(title)} · Checkout stand-in</title>
+    <title>${escape(title)} · Checkout simulator</title>
     <link rel="stylesheet" href="/pohf.css" />
   </head>
   <body>
     <main class="page narrow">
-      <p class="brand">Checkout stand-in <span class="chip test">No real money</span></p>
+      <p class="brand">Checkout simulator <span class="chip test">No real money</span></p>
       ${body}
     </main>
   </body>
 </html>`
 
-/** Where a form may lead: ourselves, and back to the shop that the session came from. */
+/** Forms may lead to this server and back to the origin that opened the session. */
 export const headersOf = (session: Session | undefined): Record<string, string> => {
   const origins = session
     ? [session.successUrl, session.cancelUrl ?? session.successUrl].map((url) => new URL(url).origin)
@@ -45,8 +45,8 @@ export const headersOf = (session: Session | undefined): Record<string, string> 
   }
 }
 
-const button = (how: string, words: string, main = false) =>
-  `<button class="btn${main ? ' main' : ''}" name="how" value="${how}">${escape(words)}</button>`
+const button = (how: string, label: string, main = false) =>
+  `<button class="btn${main ? ' main' : ''}" name="how" value="${how}">${escape(label)}</button>`
 
 /** The hosted page, as a person sees it. */
 export const payPage = (session: Session, note?: string): string => {
@@ -54,14 +54,14 @@ export const payPage = (session: Session, note?: string): string => {
     return page(
       'Nothing to pay',
       `<h1>There is nothing to pay here.</h1>
-      <p>This checkout is ${session.status === 'expired' ? 'over' : 'done'}. <a href="${escape(session.successUrl)}">Back to the shop</a></p>`,
+      <p>This checkout is ${session.status === 'expired' ? 'over' : 'done'}. <a href="${escape(session.successUrl)}">Back to the merchant</a></p>`,
     )
   return page(
     `Pay ${usd(session.amount)}`,
     `${note === undefined ? '' : `<p role="alert" class="result">${escape(note)}</p>`}
       <h1>Pay ${usd(session.amount)}</h1>
       <p>${escape(session.name)}</p>
-      <p class="muted">This page stands in for the card provider on a developer’s machine. It asks for no card and charges nothing. Each button does what a real payment of that kind would do.</p>
+      <p class="muted">This page simulates the card provider on a developer’s machine. It asks for no card and charges nothing. Each button does what a real payment of that kind would do.</p>
       <form class="stack" method="post">
         ${button('card', `Pay ${usd(session.amount)} by card`, true)}
         ${button('slow', 'Pay by slow bank debit')}
@@ -85,14 +85,14 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[], em
     ? `<p class="muted">${empty}</p>`
     : `<div class="scroll" tabindex="0"><table><thead><tr>${head.map((name) => `<th scope="col">${name}</th>`).join('')}</tr></thead><tbody>${rows.map((row) => `<tr>${row.map((cell) => `<td>${cell}</td>`).join('')}</tr>`).join('')}</tbody></table></div>`
 
-/** What has happened here, newest first. */
-export const homePage = (records: Records, deliverer: Deliverer): string => {
+/** Sessions and deliveries, newest first. */
+export const homePage = ({ records, deliverer }: Simulator): string => {
   const sessions = [...records.sessions.values()].toReversed().slice(0, rowsMax)
   const deliveries = deliverer.deliveries.toReversed().slice(0, rowsMax)
   return page(
     'What happened',
     `<h1>${sessions.length === 0 ? 'Nobody has opened a checkout yet.' : 'Checkouts on this machine.'}</h1>
-      <p class="muted">This stands in for the card provider on a developer’s machine.</p>
+      <p class="muted">This simulates the card provider on a developer’s machine.</p>
       <h2>Sessions</h2>
       ${table(
         ['What', 'Amount', 'State', 'Page'],
@@ -104,12 +104,12 @@ export const homePage = (records: Records, deliverer: Deliverer): string => {
         ]),
         'Buy a pack with a live key, and it is here.',
       )}
-      <h2>Messages to the shop</h2>
+      <h2>Events sent to the webhook endpoint</h2>
       ${table(
-        ['Message', 'Answer'],
+        ['Event', 'Response'],
         deliveries.map((delivery) => [
           `<code>${delivery.type}</code>${delivery.signed === 'wrong' ? ' with a wrong signature' : ''}`,
-          delivery.status === 0 ? 'nobody answered' : String(delivery.status),
+          delivery.status === 0 ? 'no response' : String(delivery.status),
         ]),
         'None yet.',
       )}`,

@@ -1,19 +1,20 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
-import { makeActions } from './actions.ts'
-import { makeApi, type Reply } from './api.ts'
-import { makeRecords } from './records.ts'
-import { makeControl, type FaultInjection } from './control.ts'
+import { pay, paySlowly, type Simulator } from './actions.ts'
+import { makeApi } from './api.ts'
+import { runControl, type FaultInjection } from './control.ts'
 import { makeDeliverer } from './deliver.ts'
 import { headersOf, homePage, payPage, stylesheet, unknownPage } from './pages.ts'
+import { makeRecords } from './records.ts'
+import type { Reply } from './resources.ts'
 
 export type Options = {
   readonly port: number
   readonly secretKey: string
   readonly webhookUrl: string
   readonly webhookSecret: string
-  /** Where it keeps what it knows from one start to the next; nowhere by default. */
+  /** The file that stores the records from one start to the next; none by default. */
   readonly file: string | undefined
 }
 
@@ -44,105 +45,105 @@ const sendPage = (
   response.writeHead(status, headers).end(text)
 }
 
-/** Starts the stand-in on loopback and says where it is. */
+type Parts = Simulator & { readonly api: ReturnType<typeof makeApi>; readonly faults: FaultInjection }
+type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse; readonly target: URL }
+
+const nextFault = (faults: FaultInjection): FaultInjection['kind'] => {
+  if (faults.calls < 1) return 'none'
+  faults.calls -= 1
+  return faults.kind
+}
+
+const answerApi = async ({ api, faults }: Parts, { request, response, target }: Exchange): Promise<void> => {
+  const body = await readBody(request)
+  const fault = nextFault(faults)
+  if (fault === 'hang') return
+  const reply = await api.answer(
+    {
+      method: request.method ?? '',
+      path: target.pathname,
+      query: target.search.slice(1),
+      body,
+      header: (name) => {
+        const value = request.headers[name]
+        return Array.isArray(value) ? value[0] : value
+      },
+    },
+    async () => {
+      if (fault === 'slow') await setTimeout(slowMs)
+      return fault === 'error'
+        ? { status: 500, body: { error: { type: 'api_error', message: 'An unknown error occurred' } } }
+        : undefined
+    },
+  )
+  if (fault === 'cut') request.socket.destroy()
+  else sendJson(response, reply)
+}
+
+const answerPay = async (parts: Parts, { request, response, target }: Exchange): Promise<void> => {
+  const session = parts.records.sessions.get(target.pathname.slice('/pay/'.length))
+  if (!session) return sendPage(response, headersOf(undefined), unknownPage(), 404)
+  if (request.method !== 'POST') return sendPage(response, headersOf(session), payPage(session))
+  const how = new URLSearchParams(await readBody(request)).get('how')
+  if (how === 'declined')
+    return sendPage(
+      response,
+      headersOf(session),
+      payPage(session, 'The card was declined and nothing was charged. Choose another way to pay.'),
+    )
+  if (how === 'card') pay(parts, session)
+  if (how === 'slow') paySlowly(parts, session)
+  const to = how === 'back' ? (session.cancelUrl ?? session.successUrl) : session.successUrl
+  response.writeHead(303, { location: to }).end()
+}
+
+const answerControl = async (parts: Parts, { request, response, target }: Exchange): Promise<void> => {
+  const body = await readBody(request)
+  const input = (body === '' ? {} : JSON.parse(body)) as Readonly<Record<string, unknown>>
+  const { clearIdempotencyKeys } = parts.api
+  sendJson(response, await runControl({ ...parts, clearIdempotencyKeys }, target.pathname, input))
+}
+
+const answer = async (parts: Parts, exchange: Exchange): Promise<void> => {
+  const { response, target } = exchange
+  const { pathname } = target
+  if (pathname.startsWith('/v1/')) return answerApi(parts, exchange)
+  if (pathname.startsWith('/pay/')) return answerPay(parts, exchange)
+  if (pathname.startsWith('/control/')) return answerControl(parts, exchange)
+  if (pathname === '/pohf.css')
+    return sendPage(response, { 'content-type': 'text/css; charset=utf-8' }, stylesheet)
+  if (pathname === '/') return sendPage(response, headersOf(undefined), homePage(parts))
+  sendPage(response, headersOf(undefined), unknownPage(), 404)
+}
+
+const listen = (server: Server, port: number): Promise<void> =>
+  new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(port, '127.0.0.1', () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+
+/** Starts the simulator on loopback and returns its address. */
 export const startServer = async (options: Options): Promise<{ url: string; stop: () => Promise<void> }> => {
   let url = ''
   const records = makeRecords(() => url)
   if (options.file !== undefined && existsSync(options.file)) records.load(readFileSync(options.file, 'utf8'))
   const deliverer = makeDeliverer(records, { url: options.webhookUrl, secret: options.webhookSecret })
-  const actions = makeActions(records, deliverer)
-  const faultInjection: FaultInjection = { kind: 'none', calls: 0, slowRefunds: false }
-  const api = makeApi(
-    { book: records, acts: actions, slowRefunds: () => faultInjection.slowRefunds },
-    options.secretKey,
-  )
-  const { clearIdempotencyKeys: forgetKeys } = api
-  const control = makeControl({ book: records, acts: actions, deliverer, forgetKeys }, faultInjection)
-
-  const nextFault = (): FaultInjection['kind'] => {
-    if (faultInjection.calls < 1) return 'none'
-    faultInjection.calls -= 1
-    return faultInjection.kind
-  }
-
-  const answerApi = async (
-    request: IncomingMessage,
-    response: ServerResponse,
-    target: URL,
-  ): Promise<void> => {
-    const body = await readBody(request)
-    const kind = nextFault()
-    if (kind === 'hang') return
-    const reply = await api.answer(
-      {
-        method: request.method ?? '',
-        path: target.pathname,
-        query: target.search.slice(1),
-        body,
-        header: (name) => {
-          const value = request.headers[name]
-          return Array.isArray(value) ? value[0] : value
-        },
-      },
-      async () => {
-        if (kind === 'slow') await setTimeout(slowMs)
-        return kind === 'error'
-          ? { status: 500, body: { error: { type: 'api_error', message: 'An unknown error occurred' } } }
-          : undefined
-      },
-    )
-    if (kind === 'cut') request.socket.destroy()
-    else sendJson(response, reply)
-  }
-
-  const answerPay = async (request: IncomingMessage, response: ServerResponse, id: string): Promise<void> => {
-    const session = records.sessions.get(id)
-    if (!session) return sendPage(response, headersOf(undefined), unknownPage(), 404)
-    if (request.method !== 'POST') return sendPage(response, headersOf(session), payPage(session))
-    const how = new URLSearchParams(await readBody(request)).get('how')
-    if (how === 'declined')
-      return sendPage(
-        response,
-        headersOf(session),
-        payPage(session, 'The card was declined and nothing was charged. Choose another way to pay.'),
-      )
-    if (how === 'card') actions.pay(session)
-    if (how === 'slow') actions.paySlowly(session)
-    const to = how === 'back' ? (session.cancelUrl ?? session.successUrl) : session.successUrl
-    response.writeHead(303, { location: to }).end()
-  }
-
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const target = new URL(request.url ?? '/', 'http://stand-in')
-    const { pathname } = target
-    if (pathname.startsWith('/v1/')) return answerApi(request, response, target)
-    if (pathname.startsWith('/pay/')) return answerPay(request, response, pathname.slice('/pay/'.length))
-    if (pathname.startsWith('/control/')) {
-      const body = await readBody(request)
-      const input = (body === '' ? {} : JSON.parse(body)) as Readonly<Record<string, unknown>>
-      return sendJson(response, await control(pathname, input))
-    }
-    if (pathname === '/pohf.css')
-      return sendPage(response, { 'content-type': 'text/css; charset=utf-8' }, stylesheet)
-    if (pathname === '/') return sendPage(response, headersOf(undefined), homePage(records, deliverer))
-    sendPage(response, headersOf(undefined), unknownPage(), 404)
-  }
+  const faults: FaultInjection = { kind: 'none', calls: 0, slowRefunds: false }
+  const api = makeApi({ records, deliverer, slowRefunds: () => faults.slowRefunds }, options.secretKey)
+  const parts: Parts = { records, deliverer, api, faults }
 
   const server = createServer((request, response) => {
-    answer(request, response).catch(() => {
+    const run = async () =>
+      answer(parts, { request, response, target: new URL(request.url ?? '/', 'http://simulator') })
+    run().catch(() => {
       if (!response.headersSent) response.writeHead(400)
       response.end()
     })
   })
-  const listen = (port: number) =>
-    new Promise<void>((resolve, reject) => {
-      server.once('error', reject).listen(port, '127.0.0.1', () => {
-        server.off('error', reject)
-        resolve()
-      })
-    })
-  // Somebody else may have its port of last time.
-  await listen(options.port).catch(() => listen(0))
+  // Another process may have taken the port of the last start.
+  await listen(server, options.port).catch(() => listen(server, 0))
   const address = server.address()
   url = `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`
   return {

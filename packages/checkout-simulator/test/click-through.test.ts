@@ -36,7 +36,7 @@ const inBrowser = (name: string, view: View, body: (opened: Opened) => Promise<v
   })
 
 const shots = process.env['POHF_SHOTS']
-const captureScreenshot = async (page: Page, name: string, view: View): Promise<void> => {
+const checkPage = async (page: Page, name: string, view: View): Promise<void> => {
   assert.deepEqual(await violationsOf(page), [], name)
   const overflow = await page.evaluate<number>(
     'document.documentElement.scrollWidth - document.documentElement.clientWidth',
@@ -58,90 +58,90 @@ for (const view of views)
   inBrowser(
     `a person buys a pack at ${view.width} px, ${view.colorScheme}: declined first, then paid, posted once under a storm`,
     view,
-    async ({ page, card: shop }) => {
-      const agent = await shop.liveAgent()
-      await page.goto(`${shop.baseUrl}/buy`)
-      await captureScreenshot(page, 'buy', view)
-      const { checkoutUrl, checkoutId, sessionId } = await shop.openCheckout(agent)
+    async ({ page, card: cards }) => {
+      const agent = await cards.liveAgent()
+      await page.goto(`${cards.baseUrl}/buy`)
+      await checkPage(page, 'buy', view)
+      const { checkoutUrl, checkoutId, sessionId } = await cards.openCheckout(agent)
       await page.goto(checkoutUrl)
-      assert.match(await page.innerText('.brand'), /stand-in/i)
-      await captureScreenshot(page, 'hosted', view)
+      assert.match(await page.innerText('.brand'), /simulator/i)
+      await checkPage(page, 'hosted', view)
       await page.click('text=Try a card that is declined')
       assert.match(await page.innerText('[role=alert]'), /declined/)
-      await captureScreenshot(page, 'hosted-declined', view)
+      await checkPage(page, 'hosted-declined', view)
 
       await page.click('text=Go back without paying')
-      await page.waitForURL(`${shop.baseUrl}/checkout/${checkoutId}?returned=cancelled`)
+      await page.waitForURL(`${cards.baseUrl}/checkout/${checkoutId}?returned=cancelled`)
       assert.match(await page.innerText('.chip'), /Open/)
-      await captureScreenshot(page, 'return-cancelled', view)
+      await checkPage(page, 'return-cancelled', view)
       await page.click('a.btn')
       await page.waitForURL(checkoutUrl)
 
-      // The messages wait, so that the person is back before we know anything.
-      await shop.simulator.control('manner', { hold: true })
+      // Events are held, so that the person returns before the server knows of the payment.
+      await cards.simulator.control('delivery', { hold: true })
       await page.click('text=Pay 49.00 USD by card')
-      await page.waitForURL(`${shop.baseUrl}/checkout/${checkoutId}?returned=paid`)
+      await page.waitForURL(`${cards.baseUrl}/checkout/${checkoutId}?returned=paid`)
       assert.match(await page.innerText('.chip'), /Waiting/)
-      await captureScreenshot(page, 'return-waiting', view)
-      assert.equal((await shop.balance(agent)).balance, 0)
-      const ids = await shop.heldEvents(['checkout.session.completed'])
-      assert.deepEqual(await shop.deliver(ids, { signed: 'wrong' }), [400])
-      await shop.deliver(
+      await checkPage(page, 'return-waiting', view)
+      assert.equal((await cards.balance(agent)).balance, 0)
+      const ids = await cards.heldEvents(['checkout.session.completed'])
+      assert.deepEqual(await cards.deliver(ids, { signed: 'wrong' }), [400])
+      await cards.deliver(
         Array.from({ length: 5 }, () => ids[0] ?? ''),
         { together: true },
       )
-      await shop.simulator.control('manner', { hold: false })
+      await cards.simulator.control('delivery', { hold: false })
       await page.waitForSelector('.chip.ok')
       assert.match(await page.innerText('.checkout'), /The credits are posted/)
-      await captureScreenshot(page, 'return-paid', view)
-      assert.equal((await shop.balance(agent)).balance, 100)
+      await checkPage(page, 'return-paid', view)
+      assert.equal((await cards.balance(agent)).balance, 100)
 
       await page.goto(checkoutUrl)
       assert.match(await page.innerText('h1'), /nothing to pay/)
-      const payment = (await shop.state()).sessions.find(({ id }) => id === sessionId)?.paymentId ?? ''
-      await shop.simulator.control(`payments/${payment}/refund`, { amount: 1_000 })
-      await page.goto(`${shop.baseUrl}/checkout/${checkoutId}`)
+      const payment = (await cards.state()).sessions.find(({ id }) => id === sessionId)?.paymentId ?? ''
+      await cards.simulator.control(`payments/${payment}/refund`, { amount: 1_000 })
+      await page.goto(`${cards.baseUrl}/checkout/${checkoutId}`)
       for (let tries = 0; tries < 100 && !(await page.innerText('.chip')).includes('Partly'); tries++)
         await page.reload()
       assert.match(await page.innerText('.checkout'), /10\.00 USD of it was refunded/)
-      await captureScreenshot(page, 'return-refunded', view)
-      await page.goto(shop.simulator.url)
-      await captureScreenshot(page, 'home', view)
+      await checkPage(page, 'return-refunded', view)
+      await page.goto(cards.simulator.url)
+      await checkPage(page, 'home', view)
     },
   )
 
 inBrowser(
   'by keyboard alone: the first stop pays',
   { width: 1280, colorScheme: 'light' },
-  async ({ page, card: shop }) => {
-    const agent = await shop.liveAgent()
-    const { checkoutUrl, checkoutId } = await shop.openCheckout(agent)
+  async ({ page, card: cards }) => {
+    const agent = await cards.liveAgent()
+    const { checkoutUrl, checkoutId } = await cards.openCheckout(agent)
     await page.goto(checkoutUrl)
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     await page.waitForURL(/returned=paid/)
-    await shop.waitForState(checkoutId, 'completed')
-    assert.equal((await shop.balance(agent)).balance, 100)
+    await cards.waitForState(checkoutId, 'completed')
+    assert.equal((await cards.balance(agent)).balance, 100)
   },
 )
 
 inBrowser(
   'a slow payment, an unknown page, and a deployment without a provider say what is so',
   { width: 320, colorScheme: 'dark' },
-  async ({ page, card: shop }) => {
+  async ({ page, card: cards }) => {
     const view = { width: 320, colorScheme: 'dark' } as const
-    const agent = await shop.liveAgent()
-    const { checkoutUrl, checkoutId } = await shop.openCheckout(agent)
+    const agent = await cards.liveAgent()
+    const { checkoutUrl, checkoutId } = await cards.openCheckout(agent)
     await page.goto(checkoutUrl)
     await page.click('text=Pay by slow bank debit')
     await page.waitForURL(/returned=paid/)
-    await shop.waitForState(checkoutId, 'processing')
+    await cards.waitForState(checkoutId, 'processing')
     await page.reload()
     assert.match(await page.innerText('.checkout'), /some days/)
-    await captureScreenshot(page, 'return-slow', view)
-    await page.goto(`${shop.simulator.url}/pay/none`)
-    await captureScreenshot(page, 'hosted-unknown', view)
-    await page.goto(`${shop.baseUrl}/checkout/none`)
-    await captureScreenshot(page, 'return-unknown', view)
+    await checkPage(page, 'return-slow', view)
+    await page.goto(`${cards.simulator.url}/pay/none`)
+    await checkPage(page, 'hosted-unknown', view)
+    await page.goto(`${cards.baseUrl}/checkout/none`)
+    await checkPage(page, 'return-unknown', view)
   },
 )

@@ -91,7 +91,7 @@ void test('an idempotency key gives the first answer again, and refuses another 
     client.checkout.sessions.create(sessionParameters(2_000), options),
     refusedWith({ type: 'StripeIdempotencyError' }),
   )
-  await simulator.control('misbehave', { kind: 'slow', calls: 1 })
+  await simulator.control('faults', { kind: 'slow', calls: 1 })
   const together = await Promise.allSettled(
     [1, 2].map(() => client.checkout.sessions.create(sessionParameters(1_000), { idempotencyKey: 'key-2' })),
   )
@@ -99,7 +99,7 @@ void test('an idempotency key gives the first answer again, and refuses another 
 })
 
 void test('a slow refund ends either way, and a failed one can be made again', async () => {
-  await simulator.control('manner', { slowRefunds: true })
+  await simulator.control('delivery', { slowRefunds: true })
   const { id } = await client.checkout.sessions.create(sessionParameters(1_000))
   const { payment } = await simulator.control<{ payment: string }>(`sessions/${id}/pay`)
   const slow = await client.refunds.create({ payment_intent: payment })
@@ -113,7 +113,7 @@ void test('a slow refund ends either way, and a failed one can be made again', a
   await simulator.control(`refunds/${slow.id}/end`, { succeeded: false })
   assert.equal((await client.refunds.retrieve(slow.id)).failure_reason, 'expired_or_canceled_card')
   assert.notEqual((await client.refunds.create({ payment_intent: payment })).id, slow.id)
-  await simulator.control('manner', { slowRefunds: false })
+  await simulator.control('delivery', { slowRefunds: false })
   // The next test counts what the shop hears from then on.
   for (let look = 0; look < 200 && receivedEvents.length < 8; look++)
     await new Promise((resolve) => setTimeout(resolve, 20))

@@ -1,7 +1,7 @@
 export type AgentRemote = { readonly url: string; readonly key?: string; readonly json?: boolean }
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
-/** A refusal in the service's own words, or that it did not answer. */
+/** A command failed: the message of the service's refusal, or that it does not answer. */
 export class CommandError extends Error {}
 
 export const keyOf = (remote: AgentRemote): string => {
@@ -42,7 +42,7 @@ export const agentCall = async <T>(
   )
 }
 
-/** Runs a command; what fails says why and ends with 1. */
+/** Runs a command; a CommandError is printed and sets the exit code 1. */
 export const runCommand = async (work: () => Promise<void>): Promise<void> => {
   try {
     await work()

@@ -30,7 +30,7 @@ const usageError = (message: string): never => {
   throw new CommandError(message)
 }
 
-/** Never from the command line itself: every user of the machine can read that. */
+/** Never from a command-line argument: every user of the machine can read those. */
 const walletOf = (keyFile: string | undefined): Wallet => {
   if (keyFile !== undefined && !existsSync(keyFile)) return usageError(`There is no file ${keyFile}.`)
   const text = keyFile === undefined ? process.env['PAYER_PRIVATE_KEY'] : readFileSync(keyFile, 'utf8')
@@ -58,7 +58,7 @@ const numberOf = (text: string, name: string, max: number): number => {
 }
 
 const isTerminal = process.stderr.isTTY
-/** On a terminal a wait is one line that is written over; elsewhere every step is a line. */
+/** On a terminal a wait overwrites one line; elsewhere every step is a line. */
 const line = (mark: string, text: string, stays = true) =>
   process.stderr.write(
     `${isTerminal ? '\r\u001b[K' : ''}  ${mark} ${text}${stays || !isTerminal ? '\n' : ''}`,
@@ -97,7 +97,7 @@ Bought: ${claims.purchase?.workflow ?? 'a unit'}${claims.test ? ', a test: no pe
 ${bought.pohf_jwt}`)
 }
 
-/** What a caller can act on: 1 nothing was charged, 3 not known yet, 4 charged and no good credential. */
+/** Exit codes: 1 nothing was charged, 3 not known yet, 4 charged without a valid credential. */
 const exitCodes = { no: 1, unknown: 3, yes: 4 } as const
 
 const fail = (error: unknown, json: boolean | undefined): void => {

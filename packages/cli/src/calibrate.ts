@@ -10,7 +10,7 @@ type CalibrateOptions = { readonly platform: string; readonly out: string }
 const platforms = ['windows', 'mac', 'linux', 'chromeos', 'android', 'ios', 'other']
 const filesMax = 10_000
 
-/** Opens one recording of one person; what cannot be checked is not counted. */
+/** Opens one recording of one person; a recording that cannot be verified is an error. */
 const readSession = async (folder: string, path: string): Promise<ConsentedSession> => {
   const recording = readRecording(JSON.parse(readFileSync(join(folder, path), 'utf8')))
   if (!recording) throw new Error(`${path} is not an answer of GET /api/agents/sessions/{id}/chunks.`)
@@ -49,9 +49,9 @@ Written to ${out}. Set CALIBRATIONS_FILE to it and start the service again: from
 }
 
 /** `pohf calibrate`: exit code 0 written, 1 not. */
-export const calibrateFolder = async (folder: string, given: CalibrateOptions): Promise<void> => {
+export const calibrateFolder = async (folder: string, options: CalibrateOptions): Promise<void> => {
   try {
-    await run(folder, given)
+    await run(folder, options)
   } catch (error) {
     console.error(error instanceof Error ? error.message : String(error))
     process.exitCode = 1

@@ -56,7 +56,7 @@ const checkServer = async (config: Config): Promise<Finding> => {
   )
 }
 
-/** Checks settings, database, schema, mail and server, and says for each what to mend. */
+/** Checks settings, database, schema, mail and server, and prints for each how to fix it. */
 export const doctor = async (options: { json?: boolean }): Promise<void> => {
   const findings: Finding[] = []
   try {

@@ -19,7 +19,7 @@ type Page = {
 const pollMs = 1_000
 const forwardTimeoutMs = 15_000
 
-/** What the service itself would send, byte for byte but for the time. */
+/** The request that the service itself would send, identical but for the time. */
 const requestOf = (secret: string, event: EventEnvelope): RequestInit => {
   const body = JSON.stringify(event)
   const seconds = Math.floor(Date.now() / 1_000)
@@ -57,39 +57,39 @@ const forward = async (url: string, secret: string, event: EventEnvelope): Promi
   console.log(`${event.timestamp}  ${event.type.padEnd(24)} ${event.id}  →  ${answered}  ${took} ms`)
 }
 
-const checkOptions = (given: ListenOptions): void => {
-  if (!keyOf(given).startsWith('svc_test_'))
+const checkOptions = (options: ListenOptions): void => {
+  if (!keyOf(options).startsWith('svc_test_'))
     throw new CommandError('listen is for test keys: live events do not belong on a developer’s machine.')
-  if (!URL.canParse(given.forwardTo)) throw new CommandError('--forward-to must be a URL.')
-  if (given.secret !== undefined && !/^whsec_[A-Za-z0-9+/]+=*$/.test(given.secret))
+  if (!URL.canParse(options.forwardTo)) throw new CommandError('--forward-to must be a URL.')
+  if (options.secret !== undefined && !/^whsec_[A-Za-z0-9+/]+=*$/.test(options.secret))
     throw new CommandError('--secret must be whsec_ and base64, whole, as it was shown at registration.')
 }
 
 /** `pohf listen`: reads the events of a test key and sends them, signed, to a receiver on this machine. */
-export const listen = (given: ListenOptions): Promise<void> =>
+export const listen = (options: ListenOptions): Promise<void> =>
   runCommand(async () => {
-    checkOptions(given)
-    const eventTypes = given.events?.split(',')
-    const secret = given.secret ?? `whsec_${randomBytes(32).toString('base64')}`
-    console.log(`Forwarding events of ${given.url} to ${given.forwardTo}`)
+    checkOptions(options)
+    const eventTypes = options.events?.split(',')
+    const secret = options.secret ?? `whsec_${randomBytes(32).toString('base64')}`
+    console.log(`Forwarding events of ${options.url} to ${options.forwardTo}`)
     console.log(
-      given.secret === undefined
+      options.secret === undefined
         ? `Signed with ${secret}, made for this run. --secret signs with that of a real endpoint.`
         : 'Signed with the secret that was given.',
     )
-    let query = `since=${encodeURIComponent(given.since ?? new Date().toISOString())}`
+    let query = `since=${encodeURIComponent(options.since ?? new Date().toISOString())}`
     for (;;) {
-      const page = await agentCall<Page>(given, 'GET', `/api/agents/events?limit=100&${query}`)
+      const page = await agentCall<Page>(options, 'GET', `/api/agents/events?limit=100&${query}`)
       for (const event of page.events)
-        if (!eventTypes || eventTypes.includes(event.type)) await forward(given.forwardTo, secret, event)
+        if (!eventTypes || eventTypes.includes(event.type)) await forward(options.forwardTo, secret, event)
       query = `cursor=${page.nextCursor}`
       if (page.hasMore) continue
-      if (given.once) return
+      if (options.once) return
       await setTimeout(pollMs)
     }
   })
 
-/** `pohf trigger`: makes the example of an event happen. */
+/** `pohf trigger`: publishes the example of an event. */
 export const trigger = (type: string, remote: AgentRemote): Promise<void> =>
   runCommand(async () => {
     const { eventId } = await agentCall<{ eventId: string }>(remote, 'POST', '/api/test/events', { type })

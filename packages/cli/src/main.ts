@@ -14,7 +14,7 @@ import * as hooks from './webhooks.ts'
 
 const packageFile = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
-/** Runs a program of the workspace in our place: same terminal, same signals, same exit code. */
+/** Runs a program of the workspace with this terminal, these signals and this exit code. */
 const run = async (file: string, parameters: readonly string[]): Promise<void> => {
   const child = spawn(process.execPath, [file, ...parameters], { stdio: 'inherit' })
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
@@ -29,7 +29,7 @@ type AttackOptions = Readonly<Record<'site' | 'baseUrl' | 'sessions', string>> &
   readonly library?: string
 }
 
-/** The bots are a program of their own that is no part of an installation: nobody should run a server with bots in it. */
+/** The bots are a separate program that is not part of an installation: no server should run with bots in it. */
 const attack = async (bot: string, options: AttackOptions): Promise<void> => {
   const arena = packageFile('arena/src/main.ts')
   if (!existsSync(arena)) {
@@ -64,7 +64,7 @@ program
   .command('doctor')
   .description('check this deployment and say what to mend')
   .option('--json', 'one JSON object on the last line')
-  // Loaded when asked for: it brings the server with it, and every other command would wait for that.
+  // Loaded on demand: it imports the server, which would slow down every other command.
   .action(async (options: { json?: boolean }) => (await import('./doctor.ts')).doctor(options))
 
 program
@@ -136,7 +136,7 @@ agentCommand(program.command('buy [workflowId]'))
   .option('--wait <seconds>', 'how long to wait for the payment to settle', '180')
   .option('--resume <purchaseId>', 'find out how an open purchase ended; signs nothing')
   .option('--json', 'one JSON object')
-  // Loaded when asked for: it brings the curve of the wallet with it.
+  // Loaded on demand: it imports the elliptic curve of the wallet.
   .action(async (workflowId: string | undefined, options) =>
     (await import('./buy.ts')).buy(workflowId, options),
   )

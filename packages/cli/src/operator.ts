@@ -1,6 +1,6 @@
 export type Remote = { readonly url: string; readonly key?: string }
 
-/** Calls the operators' listener and prints its answer; a refusal ends with its own words. */
+/** Calls the operators' listener and prints its response; a refusal sets the exit code 1. */
 export const operatorCall = async (
   remote: Remote,
   method: 'GET' | 'POST',

@@ -36,7 +36,7 @@ export const list = (remote: AgentRemote & { readonly status?: string }): Promis
 export const read = (orderId: string, remote: AgentRemote): Promise<void> =>
   runCommand(async () => show(await agentCall<Order>(remote, 'GET', pathOf(orderId))))
 
-/** Pages of a thousand units, until there is no more. */
+/** Pages of a thousand units. */
 const pagesMax = 10
 export const results = (orderId: string, remote: AgentRemote & { readonly csv?: boolean }): Promise<void> =>
   runCommand(async () => {
@@ -91,7 +91,7 @@ export const reject = (
 export const cancel = (orderId: string, remote: AgentRemote): Promise<void> =>
   runCommand(async () => show(await agentCall<Order>(remote, 'POST', pathOf(orderId, '/cancel'))))
 
-/** Offers a workflow that stands in a file as JSON, or changes it. */
+/** Creates or changes a workflow from a JSON file. */
 export const writeWorkflow = (
   workflowId: string,
   remote: Remote & { readonly file: string },

@@ -25,9 +25,9 @@ const marks = new Map([
   [null, '–'],
 ])
 
-/** Claims of the credential, and how far they can be relied on. */
-const readClaims = async (given: RecomputeOptions): Promise<{ claims: Claims | null; line: Line }> => {
-  const { credential, issuer, jwks } = given
+/** The claims of the credential, and whether their signature was verified. */
+const readClaims = async (options: RecomputeOptions): Promise<{ claims: Claims | null; line: Line }> => {
+  const { credential, issuer, jwks } = options
   if (credential === undefined)
     return { claims: null, line: { ok: null, text: 'credential: none given, so nothing is compared' } }
   if (issuer === undefined) {
@@ -38,7 +38,7 @@ const readClaims = async (given: RecomputeOptions): Promise<{ claims: Claims | n
   }
   const result = await verifyCredential(credential, {
     issuer,
-    // The question here is what the records bear out, so the policy asks for nothing beyond the signature.
+    // Only the signature matters here: the records decide about the rest.
     policy: { kinds: credentialKinds, minAssurance: 'low', minQuality: 0, status: 'skip', allowTest: true },
     ...(jwks === undefined ? {} : { jwks: JSON.parse(readFileSync(jwks, 'utf8')) }),
   })
@@ -70,11 +70,11 @@ const scoreLines = (result: RecomputeResult): Line[] => {
 
 const run = async (
   file: string,
-  given: RecomputeOptions,
+  options: RecomputeOptions,
 ): Promise<{ lines: Line[]; result: RecomputeResult | null }> => {
   const recording = readRecording(JSON.parse(readFileSync(file, 'utf8')))
   if (!recording) throw new Error('This file is not an answer of GET /api/agents/sessions/{id}/chunks.')
-  const { claims, line } = await readClaims(given)
+  const { claims, line } = await readClaims(options)
   if (claims && !claims.telemetry) throw new Error('The credential commits to no recording.')
   const telemetry = claims?.telemetry ?? recording.telemetry
   const checked = await checkChunks({
@@ -101,11 +101,11 @@ const run = async (
 }
 
 /** `pohf recompute`: exit code 0 the same, 1 not the same or not whole, 2 wrongly called. */
-export const recomputeFile = async (file: string, given: RecomputeOptions): Promise<void> => {
+export const recomputeFile = async (file: string, options: RecomputeOptions): Promise<void> => {
   try {
-    const { lines, result } = await run(file, given)
+    const { lines, result } = await run(file, options)
     for (const { ok, text } of lines) console.log(`${marks.get(ok) ?? ''} ${text}`)
-    if (given.json) console.log(JSON.stringify(result))
+    if (options.json) console.log(JSON.stringify(result))
     if (lines.some(({ ok }) => ok === false)) process.exitCode = 1
   } catch (error) {
     console.error(error instanceof Error ? error.message : String(error))

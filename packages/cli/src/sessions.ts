@@ -19,20 +19,23 @@ const fail = (message: string, code: 1 | 2): undefined => {
 }
 
 const fetchPage = async (
-  given: OpenSessionOptions,
+  options: OpenSessionOptions,
   sessionId: string,
   from: number,
 ): Promise<Page | undefined> => {
   const path = `/api/agents/sessions/${encodeURIComponent(sessionId)}/chunks?from=${from}&limit=${pageSize}`
   try {
-    const response = await fetch(new URL(path, given.url), {
-      headers: { authorization: `Bearer ${given.key}` },
+    const response = await fetch(new URL(path, options.url), {
+      headers: { authorization: `Bearer ${options.key}` },
       signal: AbortSignal.timeout(60_000),
     })
     const answer = (await response.json()) as Page & { readonly message?: string }
     return response.ok ? answer : fail(answer.message ?? `The server answers ${response.status}.`, 1)
   } catch (error) {
-    return fail(`${given.url} does not answer: ${error instanceof Error ? error.message : String(error)}`, 1)
+    return fail(
+      `${options.url} does not answer: ${error instanceof Error ? error.message : String(error)}`,
+      1,
+    )
   }
 }
 
@@ -40,13 +43,13 @@ const fetchPage = async (
 export const openSession = async (sessionId: string, flags: OpenSessionOptions): Promise<void> => {
   const key = flags.key ?? process.env['POHF_API_KEY']
   if (!key) return fail('An API key of the agent is needed: --key or POHF_API_KEY.', 2)
-  const given = { ...flags, key }
-  const first = await fetchPage(given, sessionId, 1)
+  const options = { ...flags, key }
+  const first = await fetchPage(options, sessionId, 1)
   if (!first) return
   const chunks = [...first.chunks]
   let from = first.nextFrom
   for (let page = 1; from !== null && page < pagesMax; page++) {
-    const next = await fetchPage(given, sessionId, from)
+    const next = await fetchPage(options, sessionId, from)
     if (!next) return
     chunks.push(...next.chunks)
     from = next.nextFrom
@@ -60,12 +63,14 @@ export const openSession = async (sessionId: string, flags: OpenSessionOptions):
   const checked = await checkChunks({ telemetry, sessionId, opening, chunks })
   if (!checked.ok) {
     console.log(
-      given.json ? JSON.stringify(checked) : `✗ chunk ${checked.seq}: ${checked.reason}. ${checked.message}`,
+      options.json
+        ? JSON.stringify(checked)
+        : `✗ chunk ${checked.seq}: ${checked.reason}. ${checked.message}`,
     )
     process.exitCode = 1
     return
   }
-  if (given.json)
+  if (options.json)
     console.log(JSON.stringify({ ok: true, complete: checked.complete, records: checked.records }))
   else {
     for (const { seq, receivedAt, chunk, after } of checked.records)

@@ -15,19 +15,19 @@ type VerifyOptions = {
   readonly json?: boolean
 }
 
-/** The words of the command line as a policy; what does not fit is refused by the library itself. */
-const optionsOf = (given: VerifyOptions): Options => ({
-  issuer: given.issuer,
+/** The command-line options as a policy; the library refuses invalid values itself. */
+const optionsOf = (options: VerifyOptions): Options => ({
+  issuer: options.issuer,
   policy: {
-    kinds: given.kinds.split(',') as unknown as Policy['kinds'],
-    minAssurance: given.minAssurance as Policy['minAssurance'],
-    minQuality: given.minQuality.trim() === '' ? Number.NaN : Number(given.minQuality),
-    status: given.status as Policy['status'],
-    challenge: given.challenge,
-    maxAgeSeconds: given.maxAge === undefined ? undefined : Number(given.maxAge),
-    allowTest: given.allowTest,
+    kinds: options.kinds.split(',') as unknown as Policy['kinds'],
+    minAssurance: options.minAssurance as Policy['minAssurance'],
+    minQuality: options.minQuality.trim() === '' ? Number.NaN : Number(options.minQuality),
+    status: options.status as Policy['status'],
+    challenge: options.challenge,
+    maxAgeSeconds: options.maxAge === undefined ? undefined : Number(options.maxAge),
+    allowTest: options.allowTest,
   },
-  ...(given.jwks === undefined ? {} : { jwks: JSON.parse(readFileSync(given.jwks, 'utf8')) }),
+  ...(options.jwks === undefined ? {} : { jwks: JSON.parse(readFileSync(options.jwks, 'utf8')) }),
 })
 
 const markOf = (check: Check): string => (!check.ok ? '✗' : check.skipped ? '–' : '✓')
@@ -49,9 +49,9 @@ Accepted: ${claims.kind}${claims.test ? ', a test credential: no person was invo
 }
 
 /** `pohf verify`: exit code 0 accepted, 1 refused, 2 wrongly called. */
-export const verify = async (token: string, given: VerifyOptions): Promise<void> => {
+export const verify = async (token: string, options: VerifyOptions): Promise<void> => {
   const jwt = (token === '-' ? await text(process.stdin) : token).trim()
-  const check = async () => verifyCredential(jwt, optionsOf(given))
+  const check = async () => verifyCredential(jwt, optionsOf(options))
   const result = await check().catch((error: unknown) => {
     console.error(error instanceof Error ? error.message : String(error))
     process.exitCode = 2
@@ -59,6 +59,6 @@ export const verify = async (token: string, given: VerifyOptions): Promise<void>
   })
   if (!result) return
   print(result)
-  if (given.json) console.log(JSON.stringify(result))
+  if (options.json) console.log(JSON.stringify(result))
   if (!result.ok) process.exitCode = 1
 }

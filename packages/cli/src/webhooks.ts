@@ -5,9 +5,9 @@ import { verifyWebhook } from '@pohf/verify'
 import { agentCall, runCommand, type AgentRemote } from './agent.ts'
 
 const pathOf = (id: string, step = '') => `/api/agents/webhooks/${encodeURIComponent(id)}${step}`
-/** The answer as JSON where that was asked for, else in words. */
-const show = (remote: AgentRemote, answer: unknown, words: () => void): void =>
-  remote.json ? console.log(JSON.stringify(answer)) : words()
+/** Prints the response as JSON where requested, else as text. */
+const show = (remote: AgentRemote, answer: unknown, printText: () => void): void =>
+  remote.json ? console.log(JSON.stringify(answer)) : printText()
 
 const healthOf = (endpoint: WebhookEndpoint): string => {
   const delivered = endpoint.health.reduce((sum, hour) => sum + hour.delivered, 0)
@@ -43,7 +43,7 @@ export const add = (url: string, remote: AgentRemote & { readonly events: string
     )
   })
 
-/** Switches on or off, deletes, sends a test: one call, one line. */
+/** A command of one call and one line of output. */
 const webhookAction =
   (method: 'POST' | 'PATCH' | 'DELETE', path: (id: string) => string, said: string, body?: unknown) =>
   (id: string, remote: AgentRemote): Promise<void> =>
@@ -138,7 +138,7 @@ type VerifyWebhookOptions = {
   readonly json?: boolean
 }
 
-/** Headers out of a file: one JSON object, or lines as curl and most servers print them. */
+/** Reads headers from a file: one JSON object, or lines as curl and most servers print them. */
 const headersIn = (text: string): Record<string, string> => {
   if (text.trimStart().startsWith('{')) return JSON.parse(text) as Record<string, string>
   const fields = text
@@ -149,9 +149,9 @@ const headersIn = (text: string): Record<string, string> => {
 }
 
 /** `pohf webhooks verify`: offline; 0 genuine, 1 refused with the cause, 2 wrongly called. */
-export const verify = async (given: VerifyWebhookOptions): Promise<void> => {
-  const secret = given.secret ?? process.env['POHF_WEBHOOK_SECRET']
-  const now = given.at === undefined ? new Date() : new Date(given.at)
+export const verify = async (options: VerifyWebhookOptions): Promise<void> => {
+  const secret = options.secret ?? process.env['POHF_WEBHOOK_SECRET']
+  const now = options.at === undefined ? new Date() : new Date(options.at)
   if (!secret || Number.isNaN(now.getTime())) {
     console.error(
       secret
@@ -162,8 +162,8 @@ export const verify = async (given: VerifyWebhookOptions): Promise<void> => {
     return
   }
   const read = async () => ({
-    headers: headersIn(readFileSync(given.headers, 'utf8')),
-    body: given.body === '-' ? await buffer(process.stdin) : readFileSync(given.body),
+    headers: headersIn(readFileSync(options.headers, 'utf8')),
+    body: options.body === '-' ? await buffer(process.stdin) : readFileSync(options.body),
   })
   const input = await read().catch((error: unknown) => {
     console.error(error instanceof Error ? error.message : String(error))
@@ -171,9 +171,9 @@ export const verify = async (given: VerifyWebhookOptions): Promise<void> => {
     return undefined
   })
   if (!input) return
-  const toleranceSeconds = given.tolerance === undefined ? undefined : Number(given.tolerance)
+  const toleranceSeconds = options.tolerance === undefined ? undefined : Number(options.tolerance)
   const result = await verifyWebhook({ secret, ...input, toleranceSeconds, clock: () => now })
-  if (given.json) console.log(JSON.stringify(result))
+  if (options.json) console.log(JSON.stringify(result))
   else
     console.log(
       result.ok

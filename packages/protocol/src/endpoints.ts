@@ -59,7 +59,7 @@ export const specification = [
   { id: 'discovery.mcp', publicId: 'discovery.api-mcp', method: 'POST', path: '/api/mcp', auth: 'optional', ...discovery.mcp },
 ] as const satisfies readonly Endpoint[]
 
-/** What we add for agents; a client of the specification never needs it. */
+/** Endpoints beyond the specification; a client of the specification never needs them. */
 // prettier-ignore
 export const additions = [
   { id: 'agents.profile', publicId: 'agents.profile', method: 'GET', path: '/api/agents/me', auth: 'bearer', scope: 'keys', ...agents.profile },
@@ -81,14 +81,14 @@ export const additions = [
   { id: 'members.membership.list', publicId: 'members.list', method: 'GET', path: '/api/agents/members', auth: 'bearer', scope: 'evidence', ...members.list },
   { id: 'members.membership.read', publicId: 'members.read', method: 'GET', path: '/api/agents/members/{memberId}', auth: 'bearer', scope: 'evidence', ...members.read },
   { id: 'members.membership.act-once', publicId: 'members.act-once', method: 'POST', path: '/api/agents/members/{memberId}/acts', auth: 'bearer', scope: 'evidence', ...members.actOnce },
-  // Public: an invited person has no login yet, and who signs in has none either.
+  // Public: a person who enrols or signs in has no login yet.
   { id: 'members.people.passkey-options', publicId: 'members.passkey-options', method: 'POST', path: '/api/members/passkey-options', auth: 'public', ...members.passkeyOptions },
-  // Public: the invitation lets in, and a new person signs in by it.
+  // Public: the invitation authorizes, and it signs a new person in.
   { id: 'members.membership.enrol', publicId: 'members.enrol', method: 'POST', path: '/api/members/enrol', auth: 'public', ...members.enrol },
   { id: 'members.membership.attention', publicId: 'members.attention', method: 'POST', path: '/api/members/attention', auth: 'member', ...members.attention },
-  // Public: it makes the login.
+  // Public: it creates the login.
   { id: 'members.people.sign-in', publicId: 'members.sign-in', method: 'POST', path: '/api/members/sign-in', auth: 'public', ...members.signIn },
-  // Public: it ends well for who is signed out already.
+  // Public: it succeeds for a person who is signed out already.
   { id: 'members.people.sign-out', publicId: 'members.sign-out', method: 'POST', path: '/api/members/sign-out', auth: 'public', ...members.signOut },
   { id: 'members.people.me', publicId: 'members.me', method: 'GET', path: '/api/members/me', auth: 'member', ...members.me },
   { id: 'members.people.recording', publicId: 'members.recording', method: 'GET', path: '/api/members/me/sessions/{sessionId}/chunks', auth: 'member', ...members.recording },
@@ -132,7 +132,7 @@ export const additions = [
   { id: 'discovery.mcp-identity', publicId: 'discovery.api-mcp-identity', method: 'POST', path: '/api/mcp/identity', auth: 'optional', ...discovery.mcpIdentity },
 ] as const satisfies readonly Endpoint[]
 
-/** What operators call, on their own listener. */
+/** The endpoints of the operators' listener. */
 // prettier-ignore
 export const operatorEndpoints = [
   { id: 'operators.list', publicId: 'operators.list', method: 'GET', path: '/operator/operators', auth: 'operator', ...operators.operatorList },

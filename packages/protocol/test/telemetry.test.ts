@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { probeOutcomes, readChunk, type ReadRecord, type TelemetryEvent } from '@pohf/protocol/telemetry'
+import { probeOutcomes, type ReadRecord } from '@pohf/protocol/probes'
+import { readChunk, type TelemetryEvent } from '@pohf/protocol/telemetry'
 
 const truth = (id: string) =>
   ({ id, kind: 'point', x: 50, y: 50, radius: 22, fromMs: 250, toMs: 2_500 }) as const

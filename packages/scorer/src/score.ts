@@ -1,13 +1,7 @@
 // From the opened records of a session to its verdict. Pure: the same records and the same context give the same bits
 // in every engine, so whoever is shown a session can score it again.
-import {
-  probeOutcomes,
-  readChunk,
-  type ProbeOutcome,
-  type ReadRecord,
-  type TelemetryEvent,
-  type TelemetryRecord,
-} from '@pohf/protocol/telemetry'
+import { probeOutcomes, type ProbeOutcome, type ReadRecord } from '@pohf/protocol/probes'
+import { readChunk, type TelemetryEvent, type TelemetryRecord } from '@pohf/protocol/telemetry'
 import {
   flagCaps,
   inputScore,

@@ -15,10 +15,10 @@ import { straightRecording, wobblyRecording } from './traces.ts'
 
 const sources = resolve(import.meta.dirname, '../src')
 
-const telemetry = resolve(import.meta.dirname, '../../protocol/src/sessions/telemetry.ts')
+const protocol = resolve(import.meta.dirname, '../../protocol/src/sessions')
 const readable = (path: string): string => stripTypeScriptTypes(readFileSync(path, 'utf8'))
 const html = `<!doctype html><title>scorer</title>
-<script type="importmap">{"imports":{"@pohf/protocol/telemetry":"/telemetry.ts"}}</script>`
+<script type="importmap">{"imports":{"@pohf/protocol/telemetry":"/protocol/telemetry.ts","@pohf/protocol/probes":"/protocol/probes.ts"}}</script>`
 
 /** Serves the sources of the package as a browser can read them, and nothing else. */
 const serve = () =>
@@ -26,8 +26,10 @@ const serve = () =>
     const path = new URL(request.url ?? '/', 'http://localhost').pathname
     if (path === '/') {
       response.setHeader('content-type', 'text/html').end(html)
-    } else if (path === '/telemetry.ts') {
-      response.setHeader('content-type', 'text/javascript').end(readable(telemetry))
+    } else if (/^\/protocol\/(?:telemetry|probes)\.ts$/.test(path)) {
+      response
+        .setHeader('content-type', 'text/javascript')
+        .end(readable(resolve(protocol, path.slice('/protocol/'.length))))
     } else if (/^\/[a-z-]+\.ts$/.test(path)) {
       response.setHeader('content-type', 'text/javascript').end(readable(resolve(sources, `.${path}`)))
     } else if (/^\/models\/[a-z0-9.-]+\.json$/.test(path)) {

@@ -4,7 +4,8 @@ import type { Client } from './client.ts'
 import { PohfError } from './error.ts'
 import { chooseTerms, paymentHeader, typedDataOf, usdOf, type Limits, type TypedData } from './payment.ts'
 import { PurchaseError } from './purchase-error.ts'
-import { exchange, PohfUnreachable, type Answer } from './send.ts'
+import { isInconclusive, outcomeOfPayment, outcomeOfRead, type PurchaseOutcome } from './purchase-outcome.ts'
+import { exchange, PohfUnreachable, type Answer, type Transport } from './send.ts'
 
 /** Whatever signs EIP-712 typed data. An account of viem fits as it is. */
 export type Wallet = {
@@ -44,7 +45,7 @@ export type Progress = { readonly purchaseId: string } & (
 )
 
 export type BuyOptions = {
-  /** Told of every step, and waited for: what is stored at `signed` is stored before the payment is sent. */
+  /** Called at every step and awaited: what it stores at `signed` is stored before the payment is sent. */
   readonly onProgress?: ((progress: Progress) => void | Promise<void>) | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -61,10 +62,10 @@ export type Buyer = {
 }
 
 const waitSecondsMax = 30
-/** The service takes no authorization that ends sooner than this. */
+/** The service accepts no authorization that ends sooner than this. */
 const settleMs = 20_000
 const purchaseIdMax = 512
-const answersMax = 1_000
+const attemptsMax = 1_000
 
 type Challenge = { readonly accepts?: unknown; readonly purchase_id?: unknown }
 const isRequirement = (entry: unknown): entry is PaymentRequirement => {
@@ -87,59 +88,7 @@ const readChallenge = (body: unknown) => {
   return { offers, purchaseId }
 }
 
-/** What one answer says about a purchase. */
-type PurchaseOutcome =
-  | { readonly is: 'delivered'; readonly delivery: unknown }
-  | { readonly is: 'open'; readonly why: string }
-  /** Nothing was charged, and asking again may help. */
-  | { readonly is: 'later'; readonly error: PohfError }
-  | { readonly is: 'over'; readonly error: PurchaseError }
-
-type PurchaseStatus = { readonly status?: unknown; readonly reason?: unknown; readonly delivery?: unknown }
-
-/** A purchase that the service has written down, by its state. */
-const outcomeOfStatus = (body: unknown, purchaseId: string): PurchaseOutcome => {
-  const { status, reason, delivery } = (
-    typeof body === 'object' && body !== null ? body : {}
-  ) as PurchaseStatus
-  if (delivery !== undefined) return { is: 'delivered', delivery }
-  const because = typeof reason === 'string' ? ` ${reason}.` : ''
-  if (status === 'void') {
-    const error = new PurchaseError('void', `The payment was not made.${because}`, { purchaseId })
-    return { is: 'over', error }
-  }
-  if (status === 'refund_due' || status === 'refunded') {
-    const words = status === 'refunded' ? 'was given back' : 'will be given back'
-    const message = `Paid, but nothing could be delivered: the payment ${words}.${because}`
-    return { is: 'over', error: new PurchaseError('refunded', message, { charged: 'yes', purchaseId }) }
-  }
-  return { is: 'open', why: `the payment is ${typeof status === 'string' ? status : 'under way'}` }
-}
-
-const outcomeOfError = ({ status, body }: Answer, purchaseId: string): PurchaseOutcome => {
-  const error = new PohfError(status, body)
-  if (error.code === 'chain_unreachable' || status === 429) return { is: 'later', error }
-  // Whatever broke there may have broken after the payment was sent.
-  if (status >= 500) return { is: 'open', why: `the service answered ${status}` }
-  const code = status === 404 ? 'not_found' : 'refused'
-  return { is: 'over', error: new PurchaseError(code, error.message, { purchaseId, cause: error }) }
-}
-
-/** The service answers 402 only where nothing was sent; another refusal does not say how an earlier try ended. */
-const isDoubtful = ({ code, cause }: PurchaseError): boolean =>
-  code === 'refused' && cause instanceof PohfError && cause.status !== 402 && cause.code !== 'out_of_stock'
-
-/** The answer to a payment. */
-const outcomeOfPayment = (answer: Answer, purchaseId: string): PurchaseOutcome => {
-  if (answer.status === 200) return { is: 'delivered', delivery: answer.body }
-  return answer.status === 202 ? outcomeOfStatus(answer.body, purchaseId) : outcomeOfError(answer, purchaseId)
-}
-
-/** The answer to the question how a purchase stands. */
-const outcomeOfRead = (answer: Answer, purchaseId: string): PurchaseOutcome =>
-  answer.status === 200 ? outcomeOfStatus(answer.body, purchaseId) : outcomeOfError(answer, purchaseId)
-
-/** Ends early for who has stopped. */
+/** Ends early when the signal is aborted. */
 const delay = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const timer = setTimeout(resolve, ms)
@@ -150,115 +99,127 @@ const delay = (ms: number, signal?: AbortSignal): Promise<void> =>
     signal?.addEventListener('abort', end, { once: true })
   })
 
-type Service = ReturnType<typeof serviceOf>
-
-const serviceOf = (settings: ServiceSettings) => {
-  const base = settings.baseUrl.replace(/\/+$/, '')
-  const transport = { fetch: settings.fetch ?? fetch, timeoutMs: settings.timeoutMs ?? 60_000 }
-  const waitMsMax = settings.waitMs ?? 180_000
-  const wait = settings.wait ?? delay
-
-  const ask = (
-    method: 'GET' | 'POST',
-    url: string,
-    given: { readonly headers?: Readonly<Record<string, string>>; readonly signal: AbortSignal | undefined },
-  ) =>
-    exchange(transport, {
-      method,
-      url,
-      headers: {
-        accept: 'application/json',
-        ...(settings.apiKey === undefined ? {} : { authorization: `Bearer ${settings.apiKey}` }),
-        ...given.headers,
-      },
-      body: undefined,
-      signal: given.signal,
-    })
-
-  const verifyDelivery = async (delivery: Delivery, purchaseId: string): Promise<Bought> => {
-    const result = await verifyCredential(delivery.pohf_jwt, {
-      issuer: settings.issuer ?? base,
-      policy: {
-        kinds: ['purchase'],
-        minAssurance: 'low',
-        minQuality: 0,
-        status: 'if-present',
-        // A test network sells nothing else, and the claims say so.
-        allowTest: true,
-      },
-    })
-    const { purchase } = result.ok ? result.claims : {}
-    const isOurs = purchase !== undefined && purchaseId.startsWith(purchase.id)
-    if (result.ok && isOurs) return { ...delivery, claims: result.claims }
-    const why = result.ok ? 'it is of another purchase' : `${result.reason}. ${result.message}`
-    throw new PurchaseError(
-      'credential_refused',
-      `The unit was paid and delivered, but its credential is refused: ${why}`,
-      { charged: 'yes', purchaseId, cause: delivery },
-    )
-  }
-
-  /** Repeats one question until its answer is final. Bounded by time, and by count should the clock stand still. */
-  const pollUntilFinal = async (
-    purchase: {
-      readonly purchaseId: string
-      readonly question: (signal: AbortSignal | undefined) => Promise<Answer>
-      readonly judge: (answer: Answer, purchaseId: string) => PurchaseOutcome
-      /** After this the same question cannot help any more, unless something was sent before. */
-      readonly usefulUntilMs: number
-    },
-    { onProgress, signal }: BuyOptions,
-  ): Promise<Bought> => {
-    const { purchaseId } = purchase
-    const endsAt = Date.now() + waitMsMax
-    let isOpen = false
-    for (let attempt = 1; attempt <= answersMax; attempt += 1) {
-      await onProgress?.({ step: 'sent', purchaseId, attempt })
-      const answer = await purchase.question(signal).catch(() => undefined)
-      const verdict: PurchaseOutcome = answer
-        ? purchase.judge(answer, purchaseId)
-        : { is: 'open', why: 'no answer came' }
-      if (verdict.is === 'over' && isOpen && isDoubtful(verdict.error)) break
-      if (verdict.is === 'over') throw verdict.error
-      if (verdict.is === 'delivered') {
-        const bought = await verifyDelivery(verdict.delivery as Delivery, purchaseId)
-        await onProgress?.({ step: 'delivered', purchaseId, transaction: bought.payment.transaction })
-        return bought
-      }
-      isOpen ||= verdict.is === 'open'
-      const isLate = Date.now() >= (isOpen ? endsAt : Math.min(endsAt, purchase.usefulUntilMs))
-      if (isLate && verdict.is === 'later' && !isOpen)
-        throw new PurchaseError('refused', verdict.error.message, { purchaseId, cause: verdict.error })
-      if (isLate || signal?.aborted) break
-      const seconds = Math.min(waitSecondsMax, answer?.retryAfterSeconds ?? 2 ** Math.min(attempt - 1, 3))
-      const why = verdict.is === 'open' ? verdict.why : verdict.error.code
-      await onProgress?.({ step: 'waiting', purchaseId, seconds, why })
-      await wait(Math.max(0, Math.min(seconds * 1_000, endsAt - Date.now())), signal)
-    }
-    throw new PurchaseError(
-      'open',
-      'The payment was sent and its end is not known yet. Do not buy again: resume this purchase.',
-      { charged: 'unknown', purchaseId },
-    )
-  }
-  return { base, waitMsMax, ask, untilFinal: pollUntilFinal }
+type Service = {
+  readonly settings: ServiceSettings
+  readonly base: string
+  readonly transport: Pick<Transport, 'fetch' | 'timeoutMs'>
+  readonly waitMsMax: number
 }
 
-const resumeWith = (
-  { base, ask, untilFinal: pollUntilFinal, waitMsMax }: Service,
-  purchaseId: string,
-  options: BuyOptions = {},
-): Promise<Bought> =>
-  pollUntilFinal(
-    {
-      purchaseId,
-      question: (signal) =>
-        ask('GET', `${base}/api/agent/purchases/${encodeURIComponent(purchaseId)}`, { signal }),
-      judge: outcomeOfRead,
-      usefulUntilMs: Date.now() + waitMsMax,
+const serviceOf = (settings: ServiceSettings): Service => ({
+  settings,
+  base: settings.baseUrl.replace(/\/+$/, ''),
+  transport: { fetch: settings.fetch ?? fetch, timeoutMs: settings.timeoutMs ?? 60_000 },
+  waitMsMax: settings.waitMs ?? 180_000,
+})
+
+type PurchaseRequest = {
+  readonly method: 'GET' | 'POST'
+  readonly url: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+const request = (
+  { settings, transport }: Service,
+  { method, url, headers }: PurchaseRequest,
+  signal: AbortSignal | undefined,
+): Promise<Answer> =>
+  exchange(transport, {
+    method,
+    url,
+    headers: {
+      accept: 'application/json',
+      ...(settings.apiKey === undefined ? {} : { authorization: `Bearer ${settings.apiKey}` }),
+      ...headers,
     },
-    options,
+    body: undefined,
+    signal,
+  })
+
+const verifyDelivery = async (
+  { settings, base }: Service,
+  delivery: Delivery,
+  purchaseId: string,
+): Promise<Bought> => {
+  const result = await verifyCredential(delivery.pohf_jwt, {
+    issuer: settings.issuer ?? base,
+    policy: {
+      kinds: ['purchase'],
+      minAssurance: 'low',
+      minQuality: 0,
+      status: 'if-present',
+      // A test network sells nothing else, and the claims say so.
+      allowTest: true,
+    },
+  })
+  const { purchase } = result.ok ? result.claims : {}
+  const isOurs = purchase !== undefined && purchaseId.startsWith(purchase.id)
+  if (result.ok && isOurs) return { ...delivery, claims: result.claims }
+  const why = result.ok ? 'it is of another purchase' : `${result.reason}. ${result.message}`
+  throw new PurchaseError(
+    'credential_refused',
+    `The unit was paid and delivered, but its credential is refused: ${why}`,
+    { charged: 'yes', purchaseId, cause: delivery },
   )
+}
+
+type PolledPurchase = {
+  readonly purchaseId: string
+  readonly send: (signal: AbortSignal | undefined) => Promise<Answer>
+  readonly outcomeOf: (answer: Answer, purchaseId: string) => PurchaseOutcome
+  /** After this the same request cannot succeed any more, unless something was sent before. */
+  readonly usefulUntilMs: number
+}
+
+/** Repeats one request until its outcome is final. Bounded by time, and by count should the clock stand still. */
+const pollUntilFinal = async (
+  service: Service,
+  purchase: PolledPurchase,
+  { onProgress, signal }: BuyOptions,
+): Promise<Bought> => {
+  const { purchaseId } = purchase
+  const endsAt = Date.now() + service.waitMsMax
+  let isOpen = false
+  for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
+    await onProgress?.({ step: 'sent', purchaseId, attempt })
+    const answer = await purchase.send(signal).catch(() => undefined)
+    const outcome: PurchaseOutcome = answer
+      ? purchase.outcomeOf(answer, purchaseId)
+      : { kind: 'open', why: 'no answer came' }
+    if (outcome.kind === 'failed' && isOpen && isInconclusive(outcome.error)) break
+    if (outcome.kind === 'failed') throw outcome.error
+    if (outcome.kind === 'delivered') {
+      const bought = await verifyDelivery(service, outcome.delivery as Delivery, purchaseId)
+      await onProgress?.({ step: 'delivered', purchaseId, transaction: bought.payment.transaction })
+      return bought
+    }
+    isOpen ||= outcome.kind === 'open'
+    const isLate = Date.now() >= (isOpen ? endsAt : Math.min(endsAt, purchase.usefulUntilMs))
+    if (isLate && outcome.kind === 'retryable' && !isOpen)
+      throw new PurchaseError('refused', outcome.error.message, { purchaseId, cause: outcome.error })
+    if (isLate || signal?.aborted) break
+    const seconds = Math.min(waitSecondsMax, answer?.retryAfterSeconds ?? 2 ** Math.min(attempt - 1, 3))
+    const why = outcome.kind === 'open' ? outcome.why : outcome.error.code
+    await onProgress?.({ step: 'waiting', purchaseId, seconds, why })
+    const waitMs = Math.max(0, Math.min(seconds * 1_000, endsAt - Date.now()))
+    await (service.settings.wait ?? delay)(waitMs, signal)
+  }
+  throw new PurchaseError(
+    'open',
+    'The payment was sent and its end is not known yet. Do not buy again: resume this purchase.',
+    { charged: 'unknown', purchaseId },
+  )
+}
+
+const resumeWith = (service: Service, purchaseId: string, options: BuyOptions = {}): Promise<Bought> => {
+  const url = `${service.base}/api/agent/purchases/${encodeURIComponent(purchaseId)}`
+  const purchase = {
+    purchaseId,
+    send: (signal: AbortSignal | undefined) => request(service, { method: 'GET', url }, signal),
+    outcomeOf: outcomeOfRead,
+    usefulUntilMs: Date.now() + service.waitMsMax,
+  }
+  return pollUntilFinal(service, purchase, options)
+}
 
 /** Finds out how a purchase ended that was left open. It needs no wallet: the purchase id is the proof. */
 export const resumePurchase = (
@@ -267,7 +228,7 @@ export const resumePurchase = (
   options?: BuyOptions,
 ): Promise<Bought> => resumeWith(serviceOf(settings), purchaseId, options)
 
-/** A buyer with a wallet and a cap. It keeps nothing: what must outlive it is told by `onProgress`. */
+/** A buyer with a wallet and a cap. It stores nothing: what must outlive it is reported by `onProgress`. */
 export const createBuyer = (settings: BuyerSettings): Buyer => {
   const service = serviceOf(settings)
   const method = settings.apiKey === undefined ? 'GET' : 'POST'
@@ -275,7 +236,7 @@ export const createBuyer = (settings: BuyerSettings): Buyer => {
   const buy: Buyer['buy'] = async (workflowId, options = {}) => {
     const { onProgress, signal } = options
     const url = `${service.base}/api/agent/tasks/${encodeURIComponent(workflowId)}/buy`
-    const challengeAnswer = await service.ask(method, url, { signal }).catch((error: unknown) => {
+    const challengeAnswer = await request(service, { method, url }, signal).catch((error: unknown) => {
       throw signal?.aborted
         ? error
         : new PohfUnreachable(`No answer from ${new URL(url).host}.`, { cause: error })
@@ -298,9 +259,13 @@ export const createBuyer = (settings: BuyerSettings): Buyer => {
     await onProgress?.({ step: 'signed', purchaseId, validBefore: new Date(endsAtMs) })
 
     const headers = { 'x-payment': paymentHeader(terms, data, signature), 'x-purchase-id': purchaseId }
-    const question = (stop: AbortSignal | undefined) => service.ask(method, url, { headers, signal: stop })
-    const usefulUntilMs = endsAtMs - settleMs
-    return service.untilFinal({ purchaseId, question, judge: outcomeOfPayment, usefulUntilMs }, options)
+    const purchase = {
+      purchaseId,
+      send: (stop: AbortSignal | undefined) => request(service, { method, url, headers }, stop),
+      outcomeOf: outcomeOfPayment,
+      usefulUntilMs: endsAtMs - settleMs,
+    }
+    return pollUntilFinal(service, purchase, options)
   }
   return { buy, resume: (purchaseId, options) => resumeWith(service, purchaseId, options) }
 }

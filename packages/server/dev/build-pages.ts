@@ -7,15 +7,15 @@ import { fileURLToPath } from 'node:url'
 const packages = {
   web: {
     built: 'verify.html',
-    sources: ['*.html', '../verify/src/*.ts', '../protocol/src/sessions/telemetry.ts'],
+    sources: ['*.html', '../verify/src/*.ts', '../protocol/src/sessions/*.ts'],
   },
-  tag: { built: 'check.js', sources: ['../protocol/src/sessions/telemetry.ts'] },
+  tag: { built: 'check.js', sources: ['../protocol/src/sessions/*.ts'] },
   demo: {
     built: 'session.html',
     sources: [
       '*.html',
       '../web/src/shared/{design,replay}/*',
-      '../protocol/src/sessions/telemetry.ts',
+      '../protocol/src/sessions/*.ts',
       '../verify/src/*.ts',
     ],
   },

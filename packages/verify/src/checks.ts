@@ -2,12 +2,12 @@ import { assurances, isObject, type SignedClaims } from './claims.ts'
 import type { Options } from './policy.ts'
 import { CredentialRefusal, type CheckName } from './refusal.ts'
 
-/** How far two honest clocks may differ. */
+/** The tolerated difference between two clocks. */
 export const leewaySeconds = 60
 
 export type VerificationContext = { readonly options: Options; readonly nowSeconds: number }
 export type CheckFinding = { readonly note: string; readonly skipped?: true }
-type ClaimCheck = readonly [CheckName, (claims: SignedClaims, demand: VerificationContext) => CheckFinding]
+type ClaimCheck = readonly [CheckName, (claims: SignedClaims, context: VerificationContext) => CheckFinding]
 
 const checkIssuer: ClaimCheck[1] = ({ iss }, { options: { issuer } }) => {
   if (iss !== issuer && iss !== `${issuer}/test`)
@@ -108,7 +108,7 @@ const at = (seconds: number): string => {
     : `${date.toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }
 
-/** What is asked of the claims before the status list, which costs a download… */
+/** The checks before that of the status list, which costs a download. */
 export const claimChecks: readonly ClaimCheck[] = [
   ['issuer', checkIssuer],
   ['mode', checkMode],
@@ -120,5 +120,5 @@ export const claimChecks: readonly ClaimCheck[] = [
   ['quality', checkQuality],
   ['challenge', checkChallenge],
 ]
-/** …and after it. */
+/** The checks after it. */
 export const lastChecks: readonly ClaimCheck[] = [['age', checkAge]]

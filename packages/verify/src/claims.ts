@@ -6,10 +6,10 @@ export type CredentialKind = (typeof credentialKinds)[number]
 export const assurances = ['low', 'substantial', 'high'] as const
 export type Assurance = (typeof assurances)[number]
 
-/** What a credential says. A test holds this against the protocol's own list, so that neither drifts. */
+/** The claims of a credential. A test compares them with the protocol's schema. */
 export type Claims = {
   readonly iss: string
-  /** The person as this agent sees them; another agent sees another value. */
+  /** The person's pseudonym for this agent; each agent gets another value. */
   readonly sub: string
   /** The credential's id. Store it to refuse a second use. */
   readonly jti: string
@@ -19,7 +19,7 @@ export type Claims = {
   readonly kind: CredentialKind
   readonly agent: string
   readonly verified: true
-  /** When the act ended, in seconds; `iat` is only when it was written down. */
+  /** When the act ended, in seconds; `iat` is only when the credential was issued. */
   readonly event_at: number
   readonly assurance: Assurance
   readonly quality?: number | undefined
@@ -41,7 +41,7 @@ export type Claims = {
     { readonly method: string; readonly assurance: string; readonly attested_at: number } | undefined
   readonly cnf?: { readonly jkt: string } | undefined
   readonly wallet?: string | undefined
-  /** `contract`: a contract on `wallet_chain` spoke for the wallet at that moment; it may say otherwise today. */
+  /** `contract`: a contract on `wallet_chain` confirmed the signature at that moment; its answer may change. */
   readonly wallet_type?: 'eoa' | 'contract' | undefined
   readonly wallet_chain?: number | undefined
   readonly test?: true | undefined
@@ -58,7 +58,7 @@ export type Claims = {
         readonly assurance: 'verified' | 'asserted' | 'test'
         readonly human: 'session' | 'member' | 'work'
         readonly human_ref: string
-        /** Only where `assurance` is `verified`: when it was looked up, how much of what, and on a chain to whom. */
+        /** Only where `assurance` is `verified`: when it was checked, the amount, the currency, and on a chain the payee. */
         readonly checked_at?: number | undefined
         readonly amount?: string | undefined
         readonly currency?: string | undefined
@@ -70,7 +70,7 @@ export type Claims = {
     | undefined
 }
 
-/** Claims whose signature is good, but which no check has read yet. */
+/** Claims with a valid signature that no check has read yet. */
 export type SignedClaims = Omit<Claims, 'verified'> & { readonly verified: unknown }
 
 type ClaimTest = (value: unknown) => boolean
@@ -84,7 +84,7 @@ const isStatus: ClaimTest = (value) =>
   isSeconds(value['status_list']['idx']) &&
   isText(value['status_list']['uri'])
 
-/** The form of each claim that a check reads or that a caller stores. What the issuer adds later passes by. */
+/** The form of each claim that a check reads or that a caller stores. Claims that the issuer adds later are ignored. */
 const required: Readonly<Record<string, ClaimTest>> = {
   iss: isText,
   sub: isText,
@@ -105,7 +105,7 @@ const optional: Readonly<Record<string, ClaimTest>> = {
   test: (value) => value === true,
 }
 
-/** Reads signed claims; one of another form than agreed is refused, never guessed. */
+/** Reads signed claims; a claim of another form is refused. */
 export const readClaims = (payload: Readonly<Record<string, unknown>>): SignedClaims => {
   for (const [name, form] of Object.entries(required)) {
     if (!form(payload[name]))
@@ -115,6 +115,6 @@ export const readClaims = (payload: Readonly<Record<string, unknown>>): SignedCl
     if (payload[name] !== undefined && !form(payload[name]))
       throw new CredentialRefusal('claims_malformed', `The claim ${name} has another form.`)
   }
-  // `verified` and `kind` have checks of their own, which say more than "malformed".
+  // `verified` and `kind` have separate checks with better reasons than "malformed".
   return payload as unknown as SignedClaims
 }

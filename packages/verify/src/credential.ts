@@ -15,11 +15,11 @@ export type Result =
       readonly checks: readonly Check[]
     }
 
-/** A credential is about 1 kB; what is far larger is none. */
+/** A credential is about 1 kB. */
 const maxChars = 8_192
 
 /**
- * Checks a credential against your policy and says what each check found.
+ * Checks a credential against your policy and returns the finding of each check.
  * A bad credential is a result; only a bad call throws (TypeError).
  */
 export const verifyCredential = async (jwt: string, options: Options): Promise<Result> => {
@@ -48,7 +48,7 @@ export const verifyCredential = async (jwt: string, options: Options): Promise<R
       const found = check(claims, context)
       recordCheck(name, found.note, found.skipped)
     }
-    // The checks above have seen `verified` to be true.
+    // The checks above require `verified` to be true.
     return { ok: true, claims: claims as Claims, checks }
   } catch (error) {
     if (!(error instanceof CredentialRefusal)) throw error

@@ -2,7 +2,7 @@ import type { Fetch } from './policy.ts'
 
 const timeoutMs = 5_000
 
-/** Reads a stream to its end, or gives up as soon as it is longer than allowed. */
+/** Reads a stream to its end; throws as soon as it is longer than allowed. */
 export const readCapped = async (
   stream: ReadableStream<Uint8Array>,
   maxBytes: number,
@@ -15,7 +15,7 @@ export const readCapped = async (
     if (done) break
     size += value.length
     if (size > maxBytes) {
-      // The rest is not wanted, and neither is its complaint.
+      // The rest of the stream and its errors do not matter.
       reader.cancel().catch(() => undefined)
       throw new Error(`longer than ${maxBytes} bytes`)
     }
@@ -32,7 +32,7 @@ export const readCapped = async (
 
 type DownloadLimits = { readonly maxBytes: number; readonly accept: string }
 
-/** Fetches a public file: no redirect is followed, no cookie is sent, size and time have an end. */
+/** Fetches a public file: no redirect is followed, no cookie is sent, size and time are bounded. */
 export const download = async (
   fetchFile: Fetch,
   url: string,

@@ -11,7 +11,7 @@ import { download } from './download.ts'
 import type { Fetch, Options } from './policy.ts'
 import { CredentialRefusal } from './refusal.ts'
 
-/** Finds the key that a header names, and shows the set it stands in. */
+/** Finds the key that a header names, and returns the set that it belongs to. */
 export type KeySource = {
   (header: CompactJWSHeaderParameters): Promise<CryptoKey>
   readonly jwks: () => JSONWebKeySet | undefined
@@ -46,7 +46,7 @@ const pinnedKeys = (jwks: JSONWebKeySet): KeySource => {
   }
 }
 
-/** The caller's keys where given, else those of the issuer's own address. A token never says where keys are. */
+/** The caller's keys, else those of the issuer's own address. A token never determines where keys come from. */
 export const keySourceOf = (options: Options): KeySource => {
   if (options.jwks !== undefined) return pinnedKeys(options.jwks)
   const fetchFile = options.fetch ?? globalThis.fetch
@@ -73,7 +73,7 @@ export const findKey = async (source: KeySource, kid: string): Promise<CryptoKey
   }
 }
 
-/** What the issuer uses a key for. Every key of the set looks alike to a JWT library; this mark tells them apart. */
+/** The purpose of a key. All keys of the set look alike to a JWT library; only this member tells them apart. */
 export const purposeOf = (source: KeySource, kid: string): unknown => {
   const key = source.jwks()?.keys.find((one) => one.kid === kid)
   return key && 'pohf_purpose' in key ? key.pohf_purpose : undefined

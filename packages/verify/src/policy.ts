@@ -1,15 +1,15 @@
 import type { JSONWebKeySet } from 'jose'
 import { assurances, credentialKinds, type Assurance, type CredentialKind } from './claims.ts'
 
-/** What the caller demands. Nothing here has a default that lets a credential pass. */
+/** What the caller requires. No default lets a credential pass. */
 export type Policy = {
   readonly kinds: readonly CredentialKind[]
   readonly minAssurance: Assurance
   /** 0..1. Only 0 lets a credential pass in which no attention was measured. */
   readonly minQuality: number
-  /** `require`: a status must be there and good. `if-present`: good where there is one. `skip`: not looked at. */
+  /** `require`: a status must be present and valid. `if-present`: valid where there is one. `skip`: not checked. */
   readonly status: 'require' | 'if-present' | 'skip'
-  /** The nonce you gave out for this act. */
+  /** The nonce that you issued for this act. */
   readonly challenge?: string | undefined
   /** How long ago the act may have ended. */
   readonly maxAgeSeconds?: number | undefined
@@ -20,7 +20,7 @@ export type Policy = {
 export type Fetch = (url: string, init?: RequestInit) => Promise<Response>
 
 export type Options = {
-  /** The address of the service exactly as it writes itself: no slash at the end. */
+  /** The address of the service exactly as in its credentials: no slash at the end. */
   readonly issuer: string
   readonly policy: Policy
   /** Keys you already hold: then no key is ever fetched. */
@@ -58,7 +58,7 @@ const requirePolicy = (policy: Policy): void => {
     return misuse('policy.minQuality must be a number from 0 to 1')
   if (!['require', 'if-present', 'skip'].includes(status))
     return misuse('policy.status must be require, if-present or skip')
-  // An empty nonce out of a lost session would otherwise look like "not asked for".
+  // An empty nonce of a lost session would otherwise look like "not required".
   if (challenge !== undefined && (typeof challenge !== 'string' || challenge === ''))
     return misuse('policy.challenge must be a text that is not empty, or be left out')
   if (maxAgeSeconds !== undefined && !(Number.isFinite(maxAgeSeconds) && maxAgeSeconds > 0))

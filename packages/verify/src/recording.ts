@@ -39,7 +39,7 @@ const isPage = (value: unknown): value is Page =>
   value['chunks'].every(isChunk)
 
 /**
- * The answer of `GET /api/agents/sessions/{id}/chunks` as a recording that `checkChunks` takes. A long session comes in
+ * The answer of `GET /api/agents/sessions/{id}/chunks` as the input of `checkChunks`. A long session comes in
  * pages: an array of them, in order, is one recording. Undefined for anything else.
  */
 export const readRecording = (value: unknown): Omit<Recording, 'jkt'> | undefined => {

@@ -30,7 +30,7 @@ export type CheckName = (typeof checkOfReason)[Reason]
 /** Every check, in the order in which they run; the first that fails ends the run. */
 export const checkNames: readonly CheckName[] = [...new Set(Object.values(checkOfReason))]
 
-/** What one check found. `skipped`: the policy did not ask, or there was nothing to look at. */
+/** The finding of one check. `skipped`: the policy does not require it, or there was nothing to check. */
 export type Check = {
   readonly name: CheckName
   readonly ok: boolean

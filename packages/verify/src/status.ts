@@ -40,9 +40,9 @@ const fetchToken = async ({ uri, fetchFile }: Source): Promise<string> => {
   }
 }
 
-/** The list's own signature, type, address and dates; a list that fails is no list. */
-const openList = async (source: Source, token: string, demand: VerificationContext): Promise<List> => {
-  const { options, nowSeconds } = demand
+/** The list's own signature, type, address and dates; a list that fails any check is refused. */
+const openList = async (source: Source, token: string, context: VerificationContext): Promise<List> => {
+  const { options, nowSeconds } = context
   const payload = await openJws(
     token,
     { typ: 'statuslist+jwt', maxChars: maxTokenBytes, keys: source.keys, purpose: () => 'status' },
@@ -70,12 +70,12 @@ const openList = async (source: Source, token: string, demand: VerificationConte
   return { bits, bytes, until: Math.min(exp, nowSeconds + freshSeconds) }
 }
 
-const findList = async (source: Source, demand: VerificationContext): Promise<List> => {
+const findList = async (source: Source, context: VerificationContext): Promise<List> => {
   const cache = caches.get(source.fetchFile) ?? new Map<string, List>()
   caches.set(source.fetchFile, cache)
   const known = cache.get(source.uri)
-  if (known && demand.nowSeconds < known.until) return known
-  const list = await openList(source, await fetchToken(source), demand)
+  if (known && context.nowSeconds < known.until) return known
+  const list = await openList(source, await fetchToken(source), context)
   cache.delete(source.uri)
   const [oldest] = cache.keys()
   if (cache.size >= listsMax && oldest !== undefined) cache.delete(oldest)
@@ -90,13 +90,13 @@ export const statusAt = (list: Pick<List, 'bits' | 'bytes'>, idx: number): numbe
   return byte === undefined ? undefined : (byte >> ((idx % perByte) * list.bits)) & ((1 << list.bits) - 1)
 }
 
-/** Asks the issuer's status list whether the credential still stands. What cannot be known is refused. */
+/** Checks the issuer's status list for a revocation. An unknown status is refused. */
 export const checkStatus = async (
   claims: SignedClaims,
-  demand: VerificationContext,
+  context: VerificationContext,
   keys: KeySource,
 ): Promise<CheckFinding> => {
-  const { options } = demand
+  const { options } = context
   if (options.policy.status === 'skip') return { note: 'not asked for', skipped: true }
   if (claims.status === undefined) {
     if (options.policy.status === 'require')
@@ -110,7 +110,7 @@ export const checkStatus = async (
   const url = URL.parse(uri)
   if (!url || url.origin !== new URL(options.issuer).origin || url.username !== '' || url.password !== '')
     return invalid('its address is not the issuer’s')
-  const list = await findList({ uri, fetchFile: options.fetch ?? globalThis.fetch, keys }, demand)
+  const list = await findList({ uri, fetchFile: options.fetch ?? globalThis.fetch, keys }, context)
   const value = statusAt(list, idx)
   if (value === 0) return { note: 'not revoked' }
   if (value === 1) throw new CredentialRefusal('revoked', 'The issuer has revoked this credential.')

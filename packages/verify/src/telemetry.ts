@@ -1,11 +1,11 @@
-/** What a credential says of its recording. */
+/** The commitment of a credential to its recording. */
 export type TelemetryClaim = {
   readonly alg: string
   readonly link: string
   readonly root: string
   readonly n: number
 }
-/** What the recording began with, as `GET /api/agents/sessions/{id}/chunks` shows it. */
+/** The start of the recording, as `GET /api/agents/sessions/{id}/chunks` returns it. */
 export type TelemetryOpening = {
   readonly nonce: string
   readonly key: { readonly kty: 'EC'; readonly crv: 'P-256'; readonly x: string; readonly y: string }
@@ -20,7 +20,7 @@ export type SealedChunk = {
   readonly key: string
   readonly proof: readonly string[]
 }
-/** One record, opened: what the page sent, and what the server saw and had asked. */
+/** One decrypted record: the page's chunk, its arrival, and the receipt that it follows. */
 export type OpenedRecord = {
   readonly v: 1
   readonly seq: number
@@ -156,7 +156,7 @@ const decrypt = async (key: Bytes, ciphertext: Bytes, seq: number): Promise<Open
     const record = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(plain)) as OpenedRecord
     if (record.v === 1 && record.seq === seq && typeof record.chunk === 'string') return record
   } catch {
-    // Said below: a wrong key and damaged bytes look alike.
+    // Reported below: a wrong key and damaged bytes look alike.
   }
   throw new RecordingMismatch(
     'cannot_decrypt',
@@ -188,18 +188,18 @@ const open = async (claim: TelemetryClaim, chunk: SealedChunk): Promise<OpenedRe
   return decrypt(key, ciphertext, seq)
 }
 
-/** Opens one chunk of a recording: proves that it is the chunk of this number that the credential commits to. */
+/** Opens one chunk of a recording: proves that the credential commits to it at this number. */
 export const openChunk = (claim: TelemetryClaim, chunk: SealedChunk): Promise<OpenChunkResult> =>
   asResult(async () => ({ record: await open(claim, chunk) }))
 
-/** What `checkChunks` takes. */
+/** The input of `checkChunks`. */
 export type Recording = {
   readonly telemetry: TelemetryClaim
   readonly sessionId: string
   readonly opening: TelemetryOpening
   /** Chunks from the first on, without a gap. */
   readonly chunks: readonly SealedChunk[]
-  /** The `cnf.jkt` of the credential: whose key the recording must be signed by. */
+  /** The `cnf.jkt` of the credential: the thumbprint of the key that must have signed the recording. */
   readonly jkt?: string | undefined
 }
 

@@ -1,4 +1,4 @@
-/** Why a delivery is not to be believed, named by what a developer has to mend. */
+/** Why a delivery is refused, named by what a developer has to fix. */
 export type WebhookReason =
   'missing_header' | 'bad_prefix' | 'parsed_body' | 'changed_body' | 'wrong_secret' | 'stale_timestamp'
 
@@ -12,7 +12,7 @@ export type WebhookInput = {
   /** `whsec_…`, as it was shown when the webhook was registered. */
   readonly secret: string
   readonly headers: HeadersInput
-  /** The body as it came, before any JSON parser. */
+  /** The body as received, before any JSON parser. */
   readonly body: string | Uint8Array
   readonly toleranceSeconds?: number | undefined
   readonly clock?: (() => Date) | undefined
@@ -54,7 +54,7 @@ const signaturesIn = (header: string): Uint8Array<ArrayBuffer>[] =>
     .slice(0, signaturesMax)
     .flatMap((entry) => fromBase64(entry.slice(3)) ?? [])
 
-/** What a parser followed by a writer makes of the body; undefined where it is not JSON. */
+/** The body parsed and serialized again; undefined where it is not JSON. */
 const reserialize = (body: string | Uint8Array): string | undefined => {
   try {
     return JSON.stringify(JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body)))
@@ -63,7 +63,7 @@ const reserialize = (body: string | Uint8Array): string | undefined => {
   }
 }
 
-/** Whether the body is the one that was sent, by the digest beside it; undefined where there is none. Nobody signed it. */
+/** Whether the body matches its digest header, which is not signed; undefined where there is none. */
 const fitsDigest = async (
   header: string | undefined,
   body: string | Uint8Array,
@@ -79,7 +79,7 @@ type MismatchInput = Pick<WebhookInput, 'headers' | 'body'> & {
   readonly isSigned: (body: string | Uint8Array) => Promise<boolean>
 }
 
-/** Why no signature fits. The delivery is refused in any case: this only tells a developer where to look. */
+/** Why no signature matches. The delivery is refused in any case: this only helps a developer. */
 const explainMismatch = async ({ headers, body, isSigned }: MismatchInput): Promise<WebhookResult> => {
   const again = reserialize(body)
   if (again !== undefined && (await isSigned(again)))
@@ -98,7 +98,7 @@ const explainMismatch = async ({ headers, body, isSigned }: MismatchInput): Prom
   )
 }
 
-/** Checks that a delivery came from the service, unchanged and recently; if not, says what to mend. */
+/** Checks that a delivery came from the service, unchanged and recently; if not, says what to fix. */
 export const verifyWebhook = async (input: WebhookInput): Promise<WebhookResult> => {
   const { secret, headers, body, toleranceSeconds = 300, clock = () => new Date() } = input
   if (typeof body !== 'string' && !(body instanceof Uint8Array))
@@ -134,7 +134,7 @@ export const verifyWebhook = async (input: WebhookInput): Promise<WebhookResult>
     return fits.includes(true)
   }
   if (!(await isSigned(body))) return explainMismatch({ headers, body, isSigned })
-  // After the signature, so that "stale" means just that: a delivery of ours, too old or replayed, or a wrong clock.
+  // After the signature, so that "stale" means a genuine delivery that is too old or replayed, or a wrong clock.
   const sentAt = Number(timestamp)
   if (Math.abs(clock().getTime() / 1_000 - sentAt) > toleranceSeconds)
     return refuse(

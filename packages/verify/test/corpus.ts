@@ -223,14 +223,17 @@ const tampered = (issuer: Issuer): HostileToken[] => {
   }))
 }
 
-/** Well signed, yet not to be believed: what a careless or cheated issuer might sign. */
-const claims = (issuer: Issuer): HostileToken[] => {
-  const now = Math.floor(Date.now() / 1_000)
-  const live = (name: string, more: Record<string, unknown>, reason: Reason): HostileToken => ({
+const mintLive =
+  (issuer: Issuer) =>
+  (name: string, more: Record<string, unknown>, reason: Reason): HostileToken => ({
     name,
     token: issuer.mint('view', more),
     reason,
   })
+
+/** Correctly signed by the issuer's keys, with an issuer or mode that must be refused. */
+const wrongIssuers = (issuer: Issuer): HostileToken[] => {
+  const live = mintLive(issuer)
   const strangers = [
     `${origin}/`,
     `${origin}.evil.example`,
@@ -260,6 +263,14 @@ const claims = (issuer: Issuer): HostileToken[] => {
       reason: 'test_credential',
     },
     live('test: false', { test: false }, 'claims_malformed'),
+  ]
+}
+
+/** Correctly signed by the issuer's keys, with claims that must be refused. */
+const wrongClaims = (issuer: Issuer): HostileToken[] => {
+  const now = Math.floor(Date.now() / 1_000)
+  const live = mintLive(issuer)
+  return [
     live('expired', { exp: now - 61 }, 'expired'),
     live('issued in the future', { iat: now + 120 }, 'issued_in_future'),
     live('issued after its end', { iat: now + 50, exp: now + 10 }, 'issued_in_future'),
@@ -311,6 +322,7 @@ export const hostileTokens = (issuer: Issuer, stranger: Issuer): HostileToken[] 
     ...signatures(issuer, stranger, good),
     ...forms(issuer, good),
     ...tampered(issuer),
-    ...claims(issuer),
+    ...wrongIssuers(issuer),
+    ...wrongClaims(issuer),
   ]
 }

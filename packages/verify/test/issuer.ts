@@ -39,6 +39,56 @@ export const kindClaims: Readonly<Record<CredentialKind, Record<string, unknown>
 
 const nowSeconds = () => Math.floor(Date.now() / 1_000)
 
+const standardClaims = (
+  issuer: string,
+  kind: CredentialKind,
+  more: Record<string, unknown>,
+): Record<string, unknown> => ({
+  iss: issuer,
+  sub: `psu_${'a'.repeat(32)}`,
+  jti: 'crd_aa0123456789abcdefghijkl',
+  iat: nowSeconds() - 41,
+  exp: nowSeconds() + 30 * 86_400,
+  vct: `${issuer}/credentials/${kind}/v1`,
+  kind,
+  agent: 'agt_aa0123456789',
+  verified: true,
+  event_at: nowSeconds() - 41,
+  assurance: 'low',
+  quality: 0.7,
+  components: { focus: 0.97, probe: 0.8, input: 0.71, gaze: null, device: 0.3, history: 0.5 },
+  flags: [],
+  scoring: 'input-2026.11',
+  evidence: [{ type: 'telemetry', alg: 'sha-256', hash: 'h'.repeat(43) }],
+  ...kindClaims[kind],
+  ...more,
+})
+
+/** A list of 2-bit entries, each given as [index, value]; all others are 0. */
+const statusListOf = (entries: readonly (readonly [number, number])[]): string => {
+  const bytes = Buffer.alloc(262_144)
+  for (const [index, value] of entries) {
+    const offset = index >> 2
+    bytes.writeUInt8(bytes.readUInt8(offset) | (value << ((index & 3) * 2)), offset)
+  }
+  return base64(deflateSync(bytes))
+}
+
+type Files = Readonly<Record<string, () => string | Response>>
+/** Serves these files and records the requested URLs. */
+const serveFiles = (files: Files): { fetch: Fetch; asked: string[] } => {
+  const asked: string[] = []
+  return {
+    asked,
+    fetch: async (url) => {
+      asked.push(url)
+      const answer = files[url]?.()
+      if (answer === undefined) return new Response('not found', { status: 404 })
+      return typeof answer === 'string' ? new Response(answer) : answer
+    },
+  }
+}
+
 export const makeIssuer = (issuer = origin) => {
   const keys = Object.fromEntries(purposes.map((purpose) => [purpose, makeKey()])) as Record<Purpose, Key>
   const jwks: JSONWebKeySet = {
@@ -53,76 +103,14 @@ export const makeIssuer = (issuer = origin) => {
   }
   const signRaw = (purpose: Purpose, input: string): string =>
     `${input}.${sign('sha256', Buffer.from(input), { key: keys[purpose].privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`
-  /** Signs any header and any payload: what a forger without the key cannot do, and a careless issuer might. */
+  /** Signs any header and any payload, as a careless issuer might. */
   const signAny = (purpose: Purpose, header: unknown, payload: unknown): string =>
     signRaw(purpose, `${base64(JSON.stringify(header))}.${base64(JSON.stringify(payload))}`)
   const headerOf = (purpose: Purpose, typ = 'JWT') => ({ alg: 'ES256', typ, kid: keys[purpose].kid })
-
-  const claimsOf = (
-    kind: CredentialKind = 'view',
-    more: Record<string, unknown> = {},
-  ): Record<string, unknown> => ({
-    iss: issuer,
-    sub: `psu_${'a'.repeat(32)}`,
-    jti: 'crd_aa0123456789abcdefghijkl',
-    iat: nowSeconds() - 41,
-    exp: nowSeconds() + 30 * 86_400,
-    vct: `${issuer}/credentials/${kind}/v1`,
-    kind,
-    agent: 'agt_aa0123456789',
-    verified: true,
-    event_at: nowSeconds() - 41,
-    assurance: 'low',
-    quality: 0.7,
-    components: { focus: 0.97, probe: 0.8, input: 0.71, gaze: null, device: 0.3, history: 0.5 },
-    flags: [],
-    scoring: 'input-2026.11',
-    evidence: [{ type: 'telemetry', alg: 'sha-256', hash: 'h'.repeat(43) }],
-    ...kindClaims[kind],
-    ...more,
-  })
-  const mint = (kind: CredentialKind = 'view', more: Record<string, unknown> = {}): string =>
-    signAny('live', headerOf('live'), claimsOf(kind, more))
-  const mintTest = (kind: CredentialKind = 'view', more: Record<string, unknown> = {}): string =>
-    signAny('test', headerOf('test'), claimsOf(kind, { iss: `${issuer}/test`, test: true, ...more }))
-
+  const claimsOf = (kind: CredentialKind = 'view', more: Record<string, unknown> = {}) =>
+    standardClaims(issuer, kind, more)
   const statusUri = `${issuer}/status/aa/1`
-  /** A list of 2-bit entries, each given as [index, value]; all others are 0. */
-  const statusToken = (
-    entries: readonly (readonly [number, number])[],
-    more: Record<string, unknown> = {},
-  ): string => {
-    const bytes = Buffer.alloc(262_144)
-    for (const [index, value] of entries) {
-      const place = index >> 2
-      bytes.writeUInt8(bytes.readUInt8(place) | (value << ((index & 3) * 2)), place)
-    }
-    return signAny('status', headerOf('status', 'statuslist+jwt'), {
-      iss: issuer,
-      sub: statusUri,
-      iat: nowSeconds(),
-      exp: nowSeconds() + 86_400,
-      ttl: 60,
-      status_list: { bits: 2, lst: base64(deflateSync(bytes)) },
-      ...more,
-    })
-  }
-  /** Serves these files and counts what was asked for. */
-  const serve = (
-    files: Readonly<Record<string, () => string | Response>> = {},
-  ): { fetch: Fetch; asked: string[] } => {
-    const asked: string[] = []
-    const all: typeof files = { [`${issuer}/.well-known/jwks.json`]: () => JSON.stringify(jwks), ...files }
-    return {
-      asked,
-      fetch: async (url) => {
-        asked.push(url)
-        const answer = all[url]?.()
-        if (answer === undefined) return new Response('not found', { status: 404 })
-        return typeof answer === 'string' ? new Response(answer) : answer
-      },
-    }
-  }
+
   return {
     issuer,
     keys,
@@ -131,11 +119,26 @@ export const makeIssuer = (issuer = origin) => {
     signAny,
     headerOf,
     claimsOf,
-    mint,
-    mintTest,
+    mint: (kind: CredentialKind = 'view', more: Record<string, unknown> = {}): string =>
+      signAny('live', headerOf('live'), claimsOf(kind, more)),
+    mintTest: (kind: CredentialKind = 'view', more: Record<string, unknown> = {}): string =>
+      signAny('test', headerOf('test'), claimsOf(kind, { iss: `${issuer}/test`, test: true, ...more })),
     statusUri,
-    statusToken,
-    serve,
+    statusToken: (
+      entries: readonly (readonly [number, number])[],
+      more: Record<string, unknown> = {},
+    ): string =>
+      signAny('status', headerOf('status', 'statuslist+jwt'), {
+        iss: issuer,
+        sub: statusUri,
+        iat: nowSeconds(),
+        exp: nowSeconds() + 86_400,
+        ttl: 60,
+        status_list: { bits: 2, lst: statusListOf(entries) },
+        ...more,
+      }),
+    serve: (files: Files = {}) =>
+      serveFiles({ [`${issuer}/.well-known/jwks.json`]: () => JSON.stringify(jwks), ...files }),
   }
 }
 export type Issuer = ReturnType<typeof makeIssuer>

@@ -27,7 +27,7 @@ export const register = operation({
   body: z.object({ name: text(200), contactEmail: z.email().max(254), mode: z.enum(modes).default('live') }),
   response: z.object({ apiKey, agentId: z.string(), mode: z.enum(modes) }),
 })
-/** Whose devices may vouch for this agent's people. What is not listed is refused. */
+/** Which device attestations this agent accepts. Everything else is refused. */
 export const attestationSettings = z.object({
   webauthn: z
     .object({

@@ -21,7 +21,7 @@ const evidenceItem = z.strictObject({
   n: z.int().min(0).optional(),
 })
 
-/** Every claim that a credential may carry. Strict: what is not named here is never signed. */
+/** Every claim that a credential may carry. Strict: no other claim is ever signed. */
 export const credentialClaims = z
   .strictObject({
     iss: z.url(),
@@ -50,7 +50,7 @@ export const credentialClaims = z
     cnf: z.strictObject({ jkt: hash }).optional(),
     device: z.strictObject({ method: z.string(), assurance: z.string(), attested_at: seconds }).optional(),
     wallet: z.string().optional(),
-    /** Whether a key holds the wallet, or a contract spoke for it; and on which chain that contract was asked. */
+    /** Whether a key or a contract signed for the wallet, and the chain of that contract. */
     wallet_type: z.enum(['eoa', 'contract']).optional(),
     wallet_chain: z.int().min(1).optional(),
     test: z.literal(true).optional(),
@@ -65,7 +65,7 @@ export const credentialClaims = z
         assurance: z.enum(['verified', 'asserted', 'test']),
         human: z.enum(['session', 'member', 'work']),
         human_ref: z.string(),
-        /** Only of a payment that was looked up: when, how much of what, and on a chain to whom. */
+        /** Only of a verified payment: when it was checked, amount, currency, and on a chain the payee. */
         checked_at: seconds.optional(),
         amount: z
           .string()
@@ -89,7 +89,7 @@ export const credentialClaims = z
         'says more of a payment than was looked up',
       )
       .optional(),
-    /** `payer`: the wallet that bought it, so that a credential shown by another is known for what it is. */
+    /** `payer`: the wallet that bought it, so that a copy shown by another party is recognized. */
     purchase: z
       .strictObject({ id: z.string(), workflow: z.string(), payer: z.string(), transaction: z.string() })
       .optional(),
@@ -113,7 +113,7 @@ export const credentialClaims = z
 
 export type CredentialClaims = z.infer<typeof credentialClaims>
 
-/** How long a credential of a kind is good, in days. Test credentials: a week. */
+/** The lifetime of a credential of each kind, in days. Test credentials: a week. */
 export const lifetimeDays = {
   work: 365,
   view: 30,
@@ -125,8 +125,8 @@ export const lifetimeDays = {
 export const testLifetimeDays = 7
 
 /**
- * What goes to a chain, where everybody reads it for ever: a wallet, a code of its human, and how long. The order is part
- * of it: a contract reads the first four claims by their places. `test` stands first, so that no contract reads further.
+ * The claims of an on-chain token, public for ever: a wallet, a code of its human, and the lifetime. Their order is fixed:
+ * a contract reads the first four claims by position. `test` comes first, so that a contract rejects it at once.
  */
 export const onchainClaims = z
   .strictObject({
@@ -135,7 +135,7 @@ export const onchainClaims = z
     nul: z.string().regex(/^0x[0-9a-f]{64}$/),
     iat: z.int().min(1_000_000_000).max(9_999_999_999),
     exp: z.int().min(1_000_000_000).max(9_999_999_999),
-    /** Only for the wallet of a contract: elsewhere its address may be another's. */
+    /** Only for a contract wallet: on another chain its address may belong to someone else. */
     chain: z.int().min(1).max(Number.MAX_SAFE_INTEGER).optional(),
     iss: z.url().max(512),
   })

@@ -33,7 +33,7 @@ export const manifest = operation({
     updated: instant(),
   }),
 })
-/** JSON-RPC 2.0, one message or a batch. It is judged by the rules of JSON-RPC, so any JSON passes here. */
+/** JSON-RPC 2.0, one message or a batch. It is validated by the rules of JSON-RPC, so any JSON passes here. */
 const jsonRpc = z.unknown().meta({
   openapi: {
     type: ['object', 'array'],

@@ -51,9 +51,9 @@ export const sandboxProfiles = ['human', 'bot', 'replay', 'idle'] as const
 export const testSession = operation({
   summary: 'Make a simulated session of a test key, scored like a real one.',
   body: z.object({
-    /** An attentive person at a keyboard unless said otherwise. */
+    /** Default: an attentive person at a keyboard. */
     profile: z.enum(sandboxProfiles).optional(),
-    /** A view unless said otherwise; `work` hands in a unit of work in the sandbox. */
+    /** Default: a view; `work` delivers a unit of work in the sandbox. */
     kind: z.enum(['view', 'work']).optional(),
     challenge: text(128).optional(),
   }),

@@ -61,7 +61,7 @@ export const actOnce = operation({
 })
 
 const token = text(128)
-/** What a browser's credential gives as JSON. */
+/** The JSON form of a browser's credential. */
 const passkey = json(65_536)
 
 const recoveryCodes = z.array(z.string()).max(10)
@@ -74,7 +74,7 @@ export const passkeyOptions = operation({
     purpose: z.enum(['create', 'sign_in', 'confirm']).meta({
       description: 'confirm: whoever is signed in shows a passkey once more, for an act that needs it.',
     }),
-    /** Of the invitation; needed to make the first passkey. */
+    /** Of the invitation; required for the first passkey. */
     token: token.optional(),
   }),
   response: z.object({ publicKey: z.record(z.string(), z.unknown()) }),

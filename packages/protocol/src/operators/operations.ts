@@ -159,10 +159,10 @@ export const signingKeysCheck = operation({
     from: instant(),
     to: instant(),
     ok: z.boolean(),
-    /** Lines of the journal that name a credential, and credentials stored. */
+    /** Journal lines that name a credential, and stored credentials. */
     signed: z.int(),
     stored: z.int(),
-    /** Signed and never stored: lost races and calls that broke off. Nobody was given one. */
+    /** Signed and never stored: lost races and aborted calls. None was returned to a caller. */
     neverStored: z.int(),
     differences: z
       .array(
@@ -179,7 +179,7 @@ export const creditsCheck = operation({
   summary: 'Compare what was paid by card with what was posted.',
   response: z.object({
     ok: z.boolean(),
-    /** Paid checkouts for credits, and postings of packs, that were looked at. */
+    /** Checked: paid checkouts for credits, and postings of packs. */
     checkouts: z.int(),
     postings: z.int(),
     faults: z
@@ -192,7 +192,7 @@ export const creditsCheck = operation({
       )
       .max(100),
     faultsTotal: z.int(),
-    /** Messages of the provider that fit no checkout of ours, newest first. */
+    /** Events of the card provider that match no checkout, newest first. */
     unmatched: z.array(z.object({ eventId: z.string(), type: z.string(), receivedAt: instant() })).max(100),
   }),
 })

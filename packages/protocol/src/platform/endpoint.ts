@@ -4,13 +4,13 @@ import type { Scope } from './ids.ts'
 
 /**
  * Who may call: `public` reads no key; `optional` takes a key but needs none; `bearer` needs one (401);
- * `licensed` needs one and says 403; `order` needs one or a trusted-agent credential; `member` needs the cookie of a
- * person who is signed in (401), and for a write one of our own pages (403); `operator` is on the operators' own
+ * `licensed` needs one (403); `order` needs one or a trusted-agent credential; `member` needs the cookie of a
+ * person who is signed in (401), and for a write a page of the service (403); `operator` is on the operators'
  * listener.
  */
 export type Auth = 'public' | 'optional' | 'bearer' | 'licensed' | 'order' | 'member' | 'operator'
 
-/** Holds the login of a person. The prefix ties it to our host, over TLS, for every path. */
+/** The cookie with a person's login. Its prefix binds it to this host, over TLS, for every path. */
 export const memberCookie = '__Host-pohf_me'
 
 export type Endpoint = {
@@ -25,11 +25,11 @@ export type Endpoint = {
   readonly scope?: Scope
   readonly params?: z.ZodObject
   readonly query?: z.ZodObject
-  /** Query switches of an `optional` row that ask for its licensed tier: with one set to 1 the key is needed (403). */
+  /** Query switches of an `optional` row that request its licensed tier: with one set to 1 the key is required (403). */
   readonly licensedQuery?: readonly string[]
   readonly body?: z.ZodType
   readonly response: z.ZodType
-  /** Answers besides 200 that are not errors, such as the payment challenge. */
+  /** Responses besides 200 that are not errors, such as the payment challenge. */
   readonly also?: Readonly<Record<number, z.ZodType>>
   /** Codes of this operation; those of every operation of its kind are added by `errorsOf`. */
   readonly errors?: readonly ErrorCode[]
@@ -37,17 +37,17 @@ export type Endpoint = {
   readonly cors?: 'echo' | 'any'
   readonly limit?: 'register' | 'beacon' | 'tasks' | 'forwards' | 'mail' | 'sessions' | 'telemetry'
   readonly bodyLimitBytes?: number
-  /** The body stays text, because a signature is over its very bytes. */
+  /** The body stays text, because its bytes are signed. */
   readonly textBody?: true
-  /** The answer shows a secret, so a stored replay of it is encrypted. */
+  /** The response contains a secret, so its stored replay is encrypted. */
   readonly showsSecret?: true
-  /** Answers something other than JSON in some cases, such as CSV. */
+  /** A further media type of the response, such as CSV. */
   readonly alsoMediaType?: string
-  /** Answers this and never JSON, errors aside. */
+  /** The only media type of the response; errors are JSON. */
   readonly mediaType?: string
 }
 
-/** Every error code that an endpoint can answer with, its own and those of its kind. */
+/** Every error code that an endpoint can return, its own and those of its kind. */
 export const errorsOf = (endpoint: Endpoint): ErrorCode[] => {
   const codes = new Set<ErrorCode>(endpoint.errors ?? [])
   const hasInput = endpoint.params ?? endpoint.query ?? endpoint.body
@@ -69,7 +69,7 @@ export const errorsOf = (endpoint: Endpoint): ErrorCode[] => {
   return [...codes].toSorted()
 }
 
-/** Everything about an operation but where it is mounted and who may call it. */
+/** An operation without its path and access. */
 type Operation = Omit<Endpoint, 'id' | 'publicId' | 'method' | 'path' | 'auth' | 'scope'>
 
 /** Keeps the exact types of an operation's schemas and codes. */

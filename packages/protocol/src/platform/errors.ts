@@ -1,4 +1,4 @@
-/** One public error code: its status, whether the same call may succeed later, and the words of its page. */
+/** One public error code: its status, whether the same call may succeed later, and the text of its page. */
 type ErrorEntry = {
   readonly status: number
   readonly retryable: boolean

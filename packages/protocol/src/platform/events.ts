@@ -240,7 +240,7 @@ export const events = {
 export type EventType = keyof typeof events
 export type EventData<T extends EventType> = z.infer<(typeof events)[T]['data']>
 
-/** The events as a look-up by a caller's word. */
+/** The events by name, for names that callers send. */
 export const eventCatalogue: ReadonlyMap<string, (typeof events)[EventType]> = new Map(Object.entries(events))
 
 /** The envelope of every delivery. */

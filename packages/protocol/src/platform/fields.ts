@@ -41,7 +41,7 @@ const withinDepth = (value: unknown, depth = 0): boolean => {
   return Object.entries(value).every(([key, inner]) => storable(key) && withinDepth(inner, depth + 1))
 }
 
-/** Any JSON value that can be stored, at most 16 deep and `bytesMax` long when written out. */
+/** Any JSON value that can be stored, at most 16 levels deep and `bytesMax` long when serialized. */
 export const json = (bytesMax: number) =>
   z
     .unknown()

@@ -24,7 +24,7 @@ export const idPrefixes = {
 
 export type IdPrefix = keyof typeof idPrefixes
 
-/** Crockford's base32, lower case: sorts like the number it writes. */
+/** Crockford's base32, lower case: it sorts like the encoded number. */
 export const base32Alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 
 export const cellTagPattern = /^[a-z0-9]{2}$/
@@ -42,7 +42,7 @@ export const isId = (prefix: IdPrefix, value: string): boolean => {
 export const modes = ['live', 'test'] as const
 export type Mode = (typeof modes)[number]
 
-/** What a key may do. Registration gives all; further keys can be narrower. */
+/** The permissions of a key. Registration grants all; further keys can have fewer. */
 export const scopes = [
   'verify',
   'credits',

@@ -91,7 +91,7 @@ const operationOf = (endpoint: Endpoint): Json => ({
   responses: responsesOf(endpoint),
 })
 
-/** The OpenAPI 3.1 document made from the table alone. */
+/** The OpenAPI 3.1 document, generated from the table alone. */
 export const openApiDocument = (): Json => {
   const paths: Record<string, Json> = {}
   for (const endpoint of endpoints) {

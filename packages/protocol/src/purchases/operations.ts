@@ -5,9 +5,9 @@ import { instant, queryInteger, text } from '../platform/fields.ts'
 import { modes } from '../platform/ids.ts'
 
 /**
- * reserved: paid for by a signature, one unit is held, the transaction is written down. broadcast: a node has it.
- * uncertain: nobody knows yet. settled: the chain shows the payment. delivered: the credential is out. void: the chain
- * proves that nothing was paid. refund_due: paid, and nothing can be delivered. refunded: given back.
+ * reserved: the payment is signed, one unit is reserved, the transaction is stored. broadcast: a node has it.
+ * uncertain: not known yet. settled: the chain shows the payment. delivered: the credential is issued. void: the chain
+ * proves that nothing was paid. refund_due: paid, and nothing can be delivered. refunded: the payment was returned.
  */
 export const purchaseStates = [
   'reserved',
@@ -26,7 +26,7 @@ const receipt = z.object({
   payer: z.string(),
   amount: z.string().meta({ description: 'In the smallest unit of the token.' }),
 })
-/** What a paid purchase delivers. */
+/** The delivery of a paid purchase. */
 export const purchaseDelivery = credentialResponse.extend({
   purchaseId: z.string(),
   answer: z.unknown(),
@@ -40,7 +40,7 @@ const recovery = z.object({
   }),
 })
 
-/** The answer to a payment that is on its way, or to one who shows a delivered payment without proof of being the payer. */
+/** The response to a pending payment, or to a delivered payment without proof of being the payer. */
 export const purchasePending = z.object({
   purchaseId: z.string(),
   workflowId: z.string(),

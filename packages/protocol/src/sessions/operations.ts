@@ -14,7 +14,7 @@ const base64url = (bytes: number) =>
     )
 const sessionParams = z.object({ sessionId: reference(128) })
 
-/** A probe arrives as pixels, or, to who asked for the alternative, as words to choose from. What is right stays here. */
+/** A probe is an image, or, where the alternative was requested, a list of words. The right answer stays here. */
 const probe = z.union([
   z.object({
     id: z.string(),
@@ -40,7 +40,7 @@ const receipt = z.object({
   token: base64url(16),
   /** When the next chunk is due at the latest. */
   nextMs: z.int().min(100).max(10_000),
-  /** How many probes are answered, of how many. The page ends the session when they are equal. */
+  /** Answered probes, and all probes. The page ends the session when they are equal. */
   progress: z.object({ done: z.int(), of: z.int() }),
   probe: probe.nullable(),
 })
@@ -115,7 +115,7 @@ export const read = operation({
     reasons: z.array(z.string()).max(32),
     telemetry: telemetryCommitment.nullable(),
     evidence: z.array(z.object({ type: z.string(), alg: z.string(), hash: z.string() })).max(16),
-    /** What the scorer counted; null where nothing was recorded. */
+    /** The scorer's counts; null where nothing was recorded. */
     counted: z
       .object({
         chunks: z.int(),
@@ -125,19 +125,19 @@ export const read = operation({
         hits: z.int(),
         motionSeconds: z.number(),
         strokes: z.int(),
-        /** How likely a person moved the mouse, by the motion model; null where there was too little to tell. */
+        /** How likely a person moved the mouse, by the motion model; null where there was too little motion. */
         p: unitInterval().nullable(),
         keys: z.int(),
         presses: z.int(),
         lost: z.int(),
-        /** Noticed, and held against nobody. */
+        /** Observations that do not change the score. */
         observations: z.array(z.string()).max(32),
       })
       .nullable(),
     credentialId: z.string().nullable(),
   }),
 })
-/** How recorded chunks are read: by the agent, and by the person whose they are. */
+/** The recorded chunks, for the agent and for the recorded person. */
 export const recordedChunks = {
   params: sessionParams,
   query: z.object({ from: queryInteger(1, 2_000).optional(), limit: queryInteger(1, 100).optional() }),
@@ -152,7 +152,7 @@ export const recordedChunks = {
       workflowId: z.string().nullable(),
       challenge: z.string().nullable(),
     }),
-    /** AES-256-GCM under this chunk's own key with a zero IV, tag at the end; empty once the raw data is gone. */
+    /** AES-256-GCM under this chunk's own key with a zero IV, tag at the end; empty once the raw data is deleted. */
     chunks: z
       .array(
         z.object({

@@ -1,7 +1,7 @@
 /**
- * Telemetry protocol v1: how a session is recorded, hashed, signed and opened again. docs/telemetry.md tells why.
- * No dependencies and no platform: the collector, the server, the scorer and an auditor's browser share it. Whoever
- * calls brings SHA-256; here are only the bytes that go into it.
+ * Telemetry protocol v1: how a session is recorded, hashed, signed and opened again. docs/telemetry.md says why.
+ * No dependencies and no platform: the collector, the server, the scorer and an auditor's browser share it. The caller
+ * provides SHA-256; these functions return only its input.
  */
 
 export const telemetryAlg = 'sha256-chain-v1'
@@ -19,7 +19,7 @@ export const telemetryLimits = {
 
 const encoder = new TextEncoder()
 
-/** Each field after its length in four bytes, so that no two lists of fields read alike. */
+/** Each field after its length in four bytes, so that no two lists of fields have the same bytes. */
 export const lengthPrefixed = (...fields: readonly (string | Uint8Array)[]): Uint8Array<ArrayBuffer> => {
   const parts = fields.map((field) => (typeof field === 'string' ? encoder.encode(field) : field))
   const bytes = new Uint8Array(parts.reduce((sum, part) => sum + 4 + part.length, 0))
@@ -39,7 +39,7 @@ export type Action = {
   readonly workflowId?: string | null | undefined
   readonly challenge?: string | null | undefined
 }
-/** Hashed, this is the action: what the session was opened for. */
+/** Hashed, this is the action that the session was opened for. */
 export const actionBytes = (action: Action) =>
   lengthPrefixed('pohf.action.v1', action.site, action.kind, action.workflowId ?? '', action.challenge ?? '')
 
@@ -138,7 +138,7 @@ export type TelemetryEvent = Timed &
     | { readonly type: 'lost'; readonly count: number }
   )
 
-/** What the page says of itself in its first chunk. Nothing here tells one person from another. */
+/** The page's environment, in its first chunk. Nothing here identifies a person. */
 export type TelemetryEnvironment = {
   readonly webdriver: boolean
   readonly width: number
@@ -160,7 +160,7 @@ export type TelemetryChunk = {
   readonly last: { readonly n: number; readonly ms: number } | null
 }
 
-/** What a probe asked for, and so what counts as a hit. Never leaves the server before the answer. */
+/** The right answer of a probe. It never leaves the server before the answer. */
 export type ProbeTruth =
   | {
       readonly id: string
@@ -179,7 +179,7 @@ export type ProbeTruth =
       readonly toMs: number
     }
 
-/** One leaf of the tree, before encryption: what the page sent, and what the server saw and had asked. */
+/** One leaf of the tree, before encryption: the page's chunk, its arrival, and the receipt that it follows. */
 export type TelemetryRecord = {
   readonly v: 1
   readonly seq: number
@@ -289,7 +289,7 @@ const readers: ReadonlyMap<unknown, (t: number, fields: Fields) => TelemetryEven
   ['l', (t, [count]) => (isWhole(count, 1, 1_000_000) ? { type: 'lost', t, count } : undefined)],
 ])
 
-/** Fields after tag and time. What v1 does not name has no place to hide in. */
+/** The number of fields after tag and time: v1 allows no others. */
 const fieldCounts: ReadonlyMap<unknown, number> = new Map<unknown, number>(
   Object.entries({ m: 4, d: 4, u: 4, c: 2, k: 3, s: 1, f: 3, h: 0, x: 0, o: 1, a: 5, b: 4, l: 1 }),
 )
@@ -354,69 +354,3 @@ export const readChunk = (text: string): TelemetryChunk | undefined => {
     return undefined
   return { seq, receipt, t0, t1, environment, events, last: { n: last['n'], ms: last['ms'] } }
 }
-
-/** Windows for an answer, counted from when the probe was painted. */
-export const probeWindows = {
-  point: { fromMs: 250, toMs: 2_500 },
-  choose: { fromMs: 250, toMs: 6_000 },
-} as const
-/** What delivery both ways may add to an answer's window by the server's own clock. */
-const deliveryMs = 3_000
-
-/** A record whose chunk is read. */
-export type ReadRecord = {
-  readonly chunk: TelemetryChunk
-  readonly receivedAt: number
-  readonly after: TelemetryRecord['after']
-}
-export type ProbeOutcome = {
-  readonly probe: ProbeTruth
-  /** `late` also where the answer fits by the page's clock and not by the server's. */
-  readonly result: 'hit' | 'wrong' | 'early' | 'late' | 'unanswered'
-  readonly shownAt: number | null
-  readonly reactionMs: number | null
-}
-
-const isRight = (truth: ProbeTruth, answer: TelemetryEvent): boolean => {
-  if (truth.kind === 'choose') return answer.type === 'choose' && answer.choice === truth.choice
-  return answer.type === 'point' && (answer.x - truth.x) ** 2 + (answer.y - truth.y) ** 2 <= truth.radius ** 2
-}
-
-const evaluateProbe = (truth: ProbeTruth, askedAt: number, rest: readonly ReadRecord[]): ProbeOutcome => {
-  const seen = rest.flatMap(({ chunk, receivedAt }) => chunk.events.map((event) => ({ event, receivedAt })))
-  const shown = seen.find(({ event }) => event.type === 'shown' && event.probe === truth.id)
-  const answer = seen.find(
-    ({ event }) => (event.type === 'point' || event.type === 'choose') && event.probe === truth.id,
-  )
-  const shownAt = shown?.event.t ?? null
-  if (shownAt === null || !answer) return { probe: truth, result: 'unanswered', shownAt, reactionMs: null }
-  const reactionMs = answer.event.t - shownAt
-  const isLate = reactionMs > truth.toMs || answer.receivedAt - askedAt > truth.toMs + deliveryMs
-  const result =
-    reactionMs < truth.fromMs ? 'early' : isLate ? 'late' : isRight(truth, answer.event) ? 'hit' : 'wrong'
-  return { probe: truth, result, shownAt, reactionMs }
-}
-
-/**
- * Who asks for probes without pointing cannot answer the one that is open: it was taken back and counts neither way.
- * Only the open one, and only in its time; otherwise asking would wipe out what was missed before.
- */
-const isWithdrawnProbe = (outcome: ProbeOutcome, askedAt: number, until: readonly ReadRecord[]): boolean =>
-  outcome.probe.kind === 'point' &&
-  outcome.result === 'unanswered' &&
-  until.some(
-    ({ chunk, receivedAt }) =>
-      receivedAt - askedAt <= outcome.probe.toMs + deliveryMs &&
-      chunk.events.some(({ type }) => type === 'alternative'),
-  )
-
-/** How every probe of a session was answered, in the order they were asked. Records must be whole and in order. */
-export const probeOutcomes = (records: readonly ReadRecord[]): ProbeOutcome[] =>
-  records.flatMap(({ after }, index) => {
-    if (after.probe === null) return []
-    // Twelve chunks are longer than any window: a later answer would be late anyway.
-    const rest = records.slice(index, index + 12)
-    const next = rest.findIndex((record, place) => place > 0 && record.after.probe !== null)
-    const outcome = evaluateProbe(after.probe, after.at, rest)
-    return isWithdrawnProbe(outcome, after.at, next === -1 ? rest : rest.slice(0, next)) ? [] : [outcome]
-  })

@@ -27,9 +27,9 @@ const endpoint = z.object({
   failingSince: instant().nullable(),
   disabledAt: instant().nullable(),
   disabledReason: z.enum(['gone', 'failing', 'owner']).nullable(),
-  /** Until when the secret before the present one signs too. */
+  /** Until when the previous secret signs too. */
   previousSecretUntil: instant().nullable(),
-  /** From when on a recovery that is under way looks for what was not delivered. */
+  /** The start of a running recovery: undelivered events since then are sent again. */
   recoveringSince: instant().nullable(),
   waiting: z.int().meta({ description: 'Deliveries not yet taken, at most 1000 counted.' }),
   health: z
@@ -102,7 +102,7 @@ const delivery = z.object({
         status: z.int().nullable(),
         fault: z.string().nullable(),
         durationMs: z.int(),
-        /** What happened, why, and what to do; null where it was taken. */
+        /** What happened, why, and what to do; null where it was delivered. */
         why: z.string().nullable(),
       }),
     )

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { text } from '../platform/fields.ts'
 
-/** The name of a field: the key under which its value stands. */
+/** The name of a field: the key of its value. */
 const name = z.string().regex(/^[a-z][a-z0-9_]{0,39}$/)
 const label = text(200)
 
-/** What a unit of work shows to the person: each field is one value of the item. `image` and `link` are https addresses. */
+/** The input of a unit of work: each field is one value of the item. `image` and `link` are https addresses. */
 const inputField = z.object({
   name,
   label,
@@ -13,7 +13,7 @@ const inputField = z.object({
   required: z.boolean(),
 })
 
-/** What the person fills in. A closed set, so that every answer can be drawn on a phone and checked by a rule. */
+/** The fields of an answer. A closed set, so that every form fits a phone and every answer can be validated. */
 const answerField = z.object({
   name,
   label,

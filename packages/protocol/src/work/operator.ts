@@ -6,7 +6,7 @@ import { answerForm, inputForm } from './forms.ts'
 import { rejectReasons } from './orders.ts'
 import { orderStates } from './orders.ts'
 
-/** An item whose right answer is known. It looks like any other unit and is paid like one. */
+/** A known-answer item: it looks like any other unit and is paid like one. */
 const knownAnswerItem = z.object({ input: json(16_384), answer: json(16_384) })
 
 const workflowTerms = z.object({

@@ -44,10 +44,10 @@ export const orderFund = operation({
 })
 
 /**
- * open: waits for a person. claimed: a person works on it. delivered: the buyer may look and say yes or no until
- * `reviewUntil`, then it counts as accepted. rejected: the buyer said no; the person may appeal until `appealUntil`.
- * appealed: an operator decides. accepted: paid. refused: the no stands, the money goes back. cancelled: never done,
- * the money goes back.
+ * open: waits for a person. claimed: a person works on it. delivered: the buyer may accept or reject it until
+ * `reviewUntil`, then it is accepted. rejected: by the buyer; the person may appeal until `appealUntil`. appealed: an
+ * operator decides. accepted: paid. refused: the rejection is final, the money is refunded. cancelled: never done, the
+ * money is refunded.
  */
 export const unitStates = [
   'open',
@@ -86,7 +86,7 @@ const orderRecord = z.object({
   createdAt: instant(),
   expiresAt: instant(),
   fundedAt: instant().nullable(),
-  /** How many units stand in each state. */
+  /** The number of units in each state. */
   units: z.record(z.enum(unitStates), z.int().min(0)),
   escrow: z.object({
     status: z.enum(['unfunded', 'held', 'released', 'refunded']),

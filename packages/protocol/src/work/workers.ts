@@ -6,9 +6,9 @@ import { answerForm, inputForm } from './forms.ts'
 import { rejectReasons } from './orders.ts'
 
 /**
- * claimed: work on it. delivered: waits for the buyer. accepted: paid. rejected: the buyer said no, an appeal is open.
- * appealed: an operator looks. refused: not paid. not_verified: the recording did not show an attentive person, not
- * paid. returned: given back. ran_out: not delivered in time.
+ * claimed: in progress. delivered: waits for the buyer. accepted: paid. rejected: by the buyer, an appeal is possible.
+ * appealed: an operator decides. refused: not paid. not_verified: the recording did not show an attentive person, not
+ * paid. returned: by the person. ran_out: not delivered in time.
  */
 export const assignmentStates = [
   'claimed',
@@ -56,7 +56,7 @@ const assignmentSummary = z.object({
     .nullable(),
 })
 const assignment = assignmentSummary.extend({
-  /** What the recording must carry: POST /api/sessions with kind work. */
+  /** The parameters of the recording: POST /api/sessions with kind work. */
   site: z.string(),
   challenge: z.string(),
   instructions: z.string().nullable(),
@@ -118,7 +118,7 @@ export const workerAppeal = operation({
 })
 const earnings = z.object({
   mode: z.enum(modes),
-  /** Earned, and not yet the person's to take out. */
+  /** Earned, and not yet available for payout. */
   vestingStars: z.int().min(0),
   vestedStars: z.int().min(0),
   heldStars: z.int().min(0).meta({ description: 'In payout requests that are not paid yet.' }),

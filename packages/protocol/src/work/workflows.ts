@@ -14,7 +14,7 @@ const workflow = z.object({
   datasetOptin: z.boolean(),
   category: z.string(),
   priceUsd: usd(),
-  /** What an item of an order holds, and what its answer will. Without a form, anything. */
+  /** The forms of an item and of its answer. Without a form, any JSON. */
   inputForm,
   answerForm,
 })

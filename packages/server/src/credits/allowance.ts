@@ -14,7 +14,7 @@ export type Allowance = {
   readonly debt: bigint
 }
 
-/** Posts this month's free seals; once, whoever asks. */
+/** Posts this month's free seals, once. */
 const grantMonth = async (tx: Tx, agentId: string, month: string): Promise<void> => {
   await post(tx, {
     agentId,
@@ -25,21 +25,21 @@ const grantMonth = async (tx: Tx, agentId: string, month: string): Promise<void>
   })
 }
 
-/** What a live agent may spend now. Takes its place in the free plan and this month's seals at the first need. */
+/** What a live agent may spend now. The first call claims its place in the free plan and this month's seals. */
 export const readAllowance = async (
   tx: Tx,
   ctx: Pick<Ctx, 'config' | 'secrets'>,
-  about: AgentLookup,
+  agents: AgentLookup,
   agentId: string,
 ): Promise<Allowance> => {
   const plan = await findFreePlan(tx, agentId)
   const month = monthOf(plan.at)
   const freeAccount = freeAccountOf(month)
-  const held = plan.held || (await claimFreePlan(tx, ctx, about, agentId))
+  const hasPlan = plan.granted || (await claimFreePlan(tx, ctx, agents, agentId))
   const read = () =>
     balancesOf(tx, { agentId, mode: 'live', unit: 'credit' }, [accounts.balance, accounts.debt, freeAccount])
   let balances = await read()
-  if (held && !balances.has(freeAccount)) {
+  if (hasPlan && !balances.has(freeAccount)) {
     await grantMonth(tx, agentId, month)
     balances = await read()
   }
@@ -51,22 +51,22 @@ export const readAllowance = async (
   }
 }
 
-/** What of an allowance a look tells; `free` is undefined where this month's seals were not asked for yet. */
+/** An allowance as it is stored; `free` is undefined where this month's seals were not posted yet. */
 export type AllowanceSnapshot = Omit<Allowance, 'free' | 'at'> & { readonly free: bigint | undefined }
 
-/** The allowances of several live agents in one look that changes nothing. */
+/** The allowances of several live agents in one query that changes nothing. */
 export const readAllowanceSnapshots = async (
   tx: Tx,
   agentIds: readonly string[],
 ): Promise<ReadonlyMap<string, AllowanceSnapshot>> => {
   const freeAccount = freeAccountOf(monthOf(await readNow(tx)))
-  const held = await balancesOfAgents(tx, { mode: 'live', unit: 'credit' }, agentIds, [
+  const byAgent = await balancesOfAgents(tx, { mode: 'live', unit: 'credit' }, agentIds, [
     accounts.balance,
     accounts.debt,
     freeAccount,
   ])
   return new Map(
-    [...held].map(([agentId, balances]) => [
+    [...byAgent].map(([agentId, balances]) => [
       agentId,
       {
         free: balances.get(freeAccount),

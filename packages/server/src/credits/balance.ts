@@ -8,21 +8,21 @@ import { accounts, nextMonth } from './rules.ts'
 
 const catalogue = packNames.map((pack) => ({ pack, ...packs[pack] }))
 
-/** Everything is read off the ledger; free seals are shown only to who holds them. */
+/** Everything is read from the ledger; free seals only where the agent has the free plan. */
 export const balance = async (ctx: Ctx, credits: Credits, agent: Agent) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
     const { agentId, mode } = agent
     const allowance = mode === 'live' ? await credits.readAllowance(tx, agentId) : undefined
     const consumed = mode === 'live' ? accounts.consumed.credit : accounts.consumed.test
-    const held = await balancesOf(tx, { agentId, mode, unit: 'credit' }, [
+    const balances = await balancesOf(tx, { agentId, mode, unit: 'credit' }, [
       accounts.balance,
       accounts.purchases,
       consumed,
     ])
     return {
-      balance: Number(held.get(accounts.balance) ?? 0n),
-      lifetimePurchased: Number(-(held.get(accounts.purchases) ?? 0n)),
-      lifetimeConsumed: Number(held.get(consumed) ?? 0n),
+      balance: Number(balances.get(accounts.balance) ?? 0n),
+      lifetimePurchased: Number(-(balances.get(accounts.purchases) ?? 0n)),
+      lifetimeConsumed: Number(balances.get(consumed) ?? 0n),
       packs: catalogue,
       freeRemaining: Number(allowance?.free ?? 0n),
       freeResetsAt: nextMonth(allowance?.at ?? (await readNow(tx))).toISOString(),

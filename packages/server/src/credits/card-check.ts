@@ -25,17 +25,17 @@ const creditsPostedBy = (posting: Posting | undefined): bigint =>
 
 type PaidCheckoutRow = Awaited<ReturnType<typeof listPaidCheckouts>>[number]
 
-/** What reversals of this checkout have taken in all. */
+/** The credits that the reversals of this checkout took back in total. */
 const sumReversedCredits = async (
   tx: Tx,
-  { agentId, checkoutId, reversalRevision: takenRevision }: PaidCheckoutRow,
+  { agentId, checkoutId, reversalRevision }: PaidCheckoutRow,
 ): Promise<bigint> => {
-  let taken = 0n
-  for (let revision = 1; revision <= Math.min(takenRevision, revisionsMax); revision++) {
+  let reversed = 0n
+  for (let revision = 1; revision <= Math.min(reversalRevision, revisionsMax); revision++) {
     const reference = `${checkoutId} ${revision}`
-    taken -= creditsPostedBy(await findPosting(tx, { agentId, mode, kind: reversalKind, reference }))
+    reversed -= creditsPostedBy(await findPosting(tx, { agentId, mode, kind: reversalKind, reference }))
   }
-  return taken
+  return reversed
 }
 
 const findMismatch = async (tx: Tx, paid: PaidCheckoutRow): Promise<CardMismatch | undefined> => {
@@ -44,13 +44,13 @@ const findMismatch = async (tx: Tx, paid: PaidCheckoutRow): Promise<CardMismatch
   const posting = await findPosting(tx, { agentId, mode, kind: 'purchase', reference: checkoutId })
   if (!posting) return { agentId, checkoutId, fault: 'not_posted' }
   if (creditsPostedBy(posting) !== credits) return { agentId, checkoutId, fault: 'another_amount' }
-  const taken = reversedCredits(credits, paid.reversedUsdCents, paid.amountUsdCents)
-  return (await sumReversedCredits(tx, paid)) === taken
+  const expected = reversedCredits(credits, paid.reversedUsdCents, paid.amountUsdCents)
+  return (await sumReversedCredits(tx, paid)) === expected
     ? undefined
     : { agentId, checkoutId, fault: 'not_taken_back' }
 }
 
-/** From money to credits: each paid checkout is posted once, for its pack, less what was taken back. */
+/** From money to credits: each paid checkout is posted once, for its pack, less what was reversed. */
 export const checkPaidCheckouts = async (
   tx: Tx,
   page: { readonly after: string; readonly limit: number },
@@ -65,7 +65,7 @@ export const checkPaidCheckouts = async (
   return { faults, checked: rows.length, next }
 }
 
-/** From credits to money: each live pack that was posted has a checkout that was paid. */
+/** From credits to money: each posted live pack has a paid checkout. */
 export const checkPostedPacks = async (
   tx: Tx,
   page: { readonly after: string; readonly limit: number },
@@ -97,7 +97,7 @@ const driftOf = ({ agentId, checkoutId, fault }: CardMismatch) => ({
   detail: details[fault],
 })
 
-/** For the reconciler: what was paid by card and what was posted within a time, on either side. */
+/** For the reconciler: card payments against postings within a time span, in both directions. */
 export const cardComparison: Comparison = {
   name,
   find: async (tx, span) => {

@@ -6,25 +6,25 @@ import { publish } from '../platform/queue/outbox.ts'
 import { postPurchase } from './purchase.ts'
 import { accounts, purchaseLines, reversalLines, reversedCredits } from './rules.ts'
 
-/** The first refusal by the ledger locks the accounts, so the second look at them is the last. */
+/** The first refusal by the ledger locks the accounts, so the balances of the second attempt hold. */
 const attemptsMax = 3
 
 export const reversalKind = 'purchase_reversal'
 
 export const packOf = (reference: string): PackName => {
   const pack = packNames.find((name) => name === reference)
-  if (!pack) throw new Error('credits checkout names an unknown pack')
+  if (!pack) throw new Error(`credits checkout names an unknown pack: ${reference}`)
   return pack
 }
 
 const ledgerOf = ({ agentId, mode }: PaidCheckout) => ({ agentId, mode, unit: 'credit' }) as const
 
 const readBalances = async (tx: Tx, checkout: PaidCheckout) => {
-  const held = await balancesOf(tx, ledgerOf(checkout), [accounts.balance, accounts.debt])
-  return { balance: held.get(accounts.balance) ?? 0n, debt: held.get(accounts.debt) ?? 0n }
+  const balances = await balancesOf(tx, ledgerOf(checkout), [accounts.balance, accounts.debt])
+  return { balance: balances.get(accounts.balance) ?? 0n, debt: balances.get(accounts.debt) ?? 0n }
 }
 
-/** Takes credits (more than zero) or gives them back (less), by what the accounts hold at that moment. */
+/** Takes credits back (above zero) or restores them (below zero), by the current balances. */
 const postCreditsChange = async (tx: Tx, checkout: PaidCheckout, credits: bigint, reference: string) => {
   for (let tries = 1; ; tries++) {
     const { balance, debt } = await readBalances(tx, checkout)
@@ -61,13 +61,13 @@ const applyReversal = async (tx: Tx, checkout: PaidCheckout, change: ReversalCha
   })
 }
 
-/** What a card payment does to credits: a pack is posted once, and taken back as far as the money is. */
+/** How card payments change credits: a pack is posted once, and reversed in proportion to the money. */
 export const cardSettler: Settler = {
   applyPayment: async (tx, checkout) => {
     const { agentId, mode, checkoutId } = checkout
     await postPurchase(tx, { agentId, mode, pack: packOf(checkout.reference), reference: checkoutId })
   },
   applyReversal: applyReversal,
-  // Whatever is given back, the credits go with it.
+  // A refund takes the credits back with it, so all of it is refundable.
   findRefundable: async (_tx, checkout) => checkout.amountUsdCents,
 }

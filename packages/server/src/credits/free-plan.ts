@@ -4,7 +4,7 @@ import type { Tx } from '../platform/db/db.ts'
 import { mailOwnerOf } from './rules.ts'
 import { deleteGrant, insertGrant, insertPlace } from './store.ts'
 
-/** What app.ts hands down from the agents module. */
+/** Queries of the agents module, passed in by the wiring. */
 export type AgentLookup = {
   readonly isEmailConfirmed: (tx: Tx, agentId: string) => Promise<boolean>
   readonly findRegistrationOrigin: (
@@ -14,19 +14,19 @@ export type AgentLookup = {
 }
 
 /**
- * Takes a place in the free plan for a live agent, if it may have one and a place is left. Everyone takes the
- * grant, then the mail place, then the network place, so that two never wait for each other.
+ * Claims a place in the free plan for a live agent, if it is eligible and a place is left. All callers lock the grant,
+ * then the mail place, then the network place, so that no two wait for each other.
  */
 export const claimFreePlan = async (
   tx: Tx,
   ctx: Pick<Ctx, 'config' | 'secrets'>,
-  about: AgentLookup,
+  agents: AgentLookup,
   agentId: string,
 ): Promise<boolean> => {
-  if (!(await about.isEmailConfirmed(tx, agentId))) return false
-  const origin = await about.findRegistrationOrigin(tx, agentId)
+  if (!(await agents.isEmailConfirmed(tx, agentId))) return false
+  const origin = await agents.findRegistrationOrigin(tx, agentId)
   if (!origin) return false
-  // Somebody of the same agent was faster and has committed: it is held.
+  // A concurrent call of the same agent has committed the grant.
   if (!(await insertGrant(tx, agentId))) return true
   const { config } = ctx
   const mailTag = createHmac('sha256', ctx.secrets.derive('free-plan'))
@@ -39,7 +39,7 @@ export const claimFreePlan = async (
     agentId,
     places: config.FREE_PLANS_PER_NETWORK,
   } as const
-  const taken = (await insertPlace(tx, mail)) && (!config.addressLimits || (await insertPlace(tx, network)))
-  if (!taken) await deleteGrant(tx, agentId)
-  return taken
+  const claimed = (await insertPlace(tx, mail)) && (!config.addressLimits || (await insertPlace(tx, network)))
+  if (!claimed) await deleteGrant(tx, agentId)
+  return claimed
 }

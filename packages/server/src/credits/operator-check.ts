@@ -4,7 +4,7 @@ import { inTransaction, type Tx } from '../platform/db/db.ts'
 import { checkPaidCheckouts, checkPostedPacks, type CardMismatch, type CardCheckPage } from './card-check.ts'
 
 const pageSize = 200
-/** One call looks at 100,000 of each; a larger book is the reconciler's. */
+/** One call checks 100,000 of each; beyond that, the reconciler does. */
 const pagesMax = 500
 const shownMax = 100
 
@@ -12,14 +12,14 @@ type PageCheck = (tx: Tx, page: { readonly after: string; readonly limit: number
 
 const checkAllPages = async (
   ctx: Ctx,
-  look: PageCheck,
+  check: PageCheck,
 ): Promise<{ checked: number; faults: CardMismatch[] }> => {
   const faults: CardMismatch[] = []
   let checked = 0
   let after: string | undefined = ''
   for (let count = 0; count < pagesMax && after !== undefined; count++) {
     const from: string = after
-    const page = await inTransaction(ctx, 'system', (tx) => look(tx, { after: from, limit: pageSize }))
+    const page = await inTransaction(ctx, 'system', (tx) => check(tx, { after: from, limit: pageSize }))
     faults.push(...page.faults)
     checked += page.checked
     after = page.next
@@ -27,7 +27,7 @@ const checkAllPages = async (
   return { checked, faults }
 }
 
-/** Compares what was paid by card with what was posted, in both directions. */
+/** Compares card payments with postings, in both directions. */
 export const operatorCheck = async (ctx: Ctx) => {
   const paid = await checkAllPages(ctx, checkPaidCheckouts)
   const posted = await checkAllPages(ctx, checkPostedPacks)

@@ -12,7 +12,7 @@ export type Purchase = {
   readonly reference: string
 }
 
-/** Two purchases may settle the same debt; the later one sees it gone at its next look. */
+/** Two purchases may settle the same debt; the later one reads the settled debt at its next attempt. */
 const attemptsMax = 3
 
 const postPack = async (tx: Tx, purchase: Purchase): Promise<Posting> => {

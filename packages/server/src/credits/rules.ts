@@ -31,22 +31,22 @@ export const purchaseLines = (credits: bigint, debt: bigint): Line[] => {
   return lines.filter((line) => line.amount !== 0n)
 }
 
-/** How many credits of a pack go with so much of its price. A part of a credit stays with the agent. */
-export const reversedCredits = (credits: bigint, takenUsdCents: bigint, amountUsdCents: bigint): bigint =>
-  (credits * takenUsdCents) / amountUsdCents
+/** The credits of a pack that belong to a reversed part of its price, rounded down in favour of the agent. */
+export const reversedCredits = (credits: bigint, reversedUsdCents: bigint, amountUsdCents: bigint): bigint =>
+  (credits * reversedUsdCents) / amountUsdCents
 
-/** The lines of taking credits back: what the balance holds, and the rest, which is spent, is owed. */
+/** The lines of a reversal: what the balance holds is taken back; the rest, which is spent, becomes debt. */
 export const reversalLines = (credits: bigint, balance: bigint): Line[] => {
-  const held = balance < credits ? balance : credits
+  const available = balance < credits ? balance : credits
   const lines: Line[] = [
-    { account: accounts.balance, unit: 'credit', amount: -held },
-    { account: accounts.debt, unit: 'credit', amount: held - credits },
+    { account: accounts.balance, unit: 'credit', amount: -available },
+    { account: accounts.debt, unit: 'credit', amount: available - credits },
     { account: accounts.purchases, unit: 'credit', amount: credits },
   ]
   return lines.filter((line) => line.amount !== 0n)
 }
 
-/** Providers that give anyone a mailbox: their domain says nothing about who it is. */
+/** Providers that give anyone a mailbox: their domain identifies nobody. */
 const publicMailDomains: ReadonlySet<string> = new Set(
   'gmail.com googlemail.com outlook.com hotmail.com live.com msn.com yahoo.com ymail.com icloud.com me.com aol.com proton.me protonmail.com pm.me gmx.de gmx.net gmx.com web.de mail.com zoho.com fastmail.com yandex.ru yandex.com mail.ru qq.com 163.com 126.com'.split(
     ' ',
@@ -54,7 +54,7 @@ const publicMailDomains: ReadonlySet<string> = new Set(
 )
 const dotlessDomains: ReadonlySet<string> = new Set(['gmail.com', 'googlemail.com'])
 
-/** Whom the mail cap counts: the domain, or at a public provider the mailbox without its +suffix. */
+/** What the mail cap counts: the domain, or at a public provider the mailbox without its +suffix. */
 export const mailOwnerOf = (address: string): string => {
   const at = address.lastIndexOf('@')
   const domain = address.slice(at + 1).toLowerCase()

@@ -13,7 +13,7 @@ const authLabels: Record<Endpoint['auth'], string> = {
 const lineOf = (baseUrl: string, row: Endpoint): string =>
   `- \`${row.method} ${baseUrl}${row.path}\` (${authLabels[row.auth]}): ${row.summary}`
 
-/** /llms.txt: what a language model needs to use the service, made from the table. */
+/** /llms.txt: what a language model needs to use the service, generated from the endpoint table. */
 export const llmsText = (baseUrl: string, rows: readonly Endpoint[] = specification): string => `# PoHF
 
 > Proof of human: signed credentials (ES256 JWT) which say that a real, attentive human did a specific act. Anyone checks them offline against public keys.

@@ -2,7 +2,7 @@ import { credentialKinds, endpoints, freeSealsPerMonth, rails } from '@pohf/prot
 import type { ResultOf } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 
-/** How payment stands here; handed down by app.ts. */
+/** Which payments are configured; passed in by the wiring. */
 export type PaymentOptions = {
   /** CAIP-2 names of the chains that purchases settle on; empty where none is configured. */
   readonly chains: readonly string[]
@@ -71,7 +71,7 @@ const flows: readonly { name: string; steps: (baseUrl: string) => readonly strin
   },
 ]
 
-/** Rails that are never collected on: a settled payment there can only be bound to a human. */
+/** Rails on which the service takes no payments: a settled payment there can only be bound to a human. */
 const bindingOnly = rails.filter((rail) => ['agentpay', 'mpp', 'ousd'].includes(rail))
 
 const inventoryNote = (count: number, chains: readonly string[]): string => {
@@ -82,7 +82,7 @@ const inventoryNote = (count: number, chains: readonly string[]): string => {
     : 'No task can be bought without a person now: nothing finished is in stock.'
 }
 
-/** Says what the service is and can do at this moment. What is not configured is not claimed. */
+/** What the service can do at this moment. What is not configured is not claimed. */
 export const manifest = async (
   ctx: Ctx,
   { chains, card, countPurchasable }: PaymentOptions,
@@ -133,7 +133,7 @@ export const manifest = async (
         register: `${url}/api/agents/register`,
       },
       verify_endpoint: `${url}/api/agents/verify`,
-      // Packs of credits are paid by card alone.
+      // Packs of credits are paid only by card.
       machine_payable_plans: false,
     },
     updated: now,

@@ -7,7 +7,7 @@ import { verifyHuman } from './tools/verify-human.ts'
 
 export const identityTools: readonly Tool[] = [registerAgent, verifyHuman]
 
-/** The surface for registering and verifying. It sells nothing. */
+/** The surface for registration and verification. It has no purchases. */
 export const mcpIdentity = (ctx: Ctx, dispatcher: Dispatcher): Surface =>
   makeSurface({
     ctx,

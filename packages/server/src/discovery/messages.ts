@@ -21,7 +21,7 @@ export type McpCall = Pick<
   Call<'discovery.mcp'>,
   'rawBody' | 'agent' | 'address' | 'requestId' | 'idempotencyKey' | 'header'
 >
-/** The answer to one message, and the HTTP status it has when it stands alone. */
+/** The response to one message, and its HTTP status outside a batch. */
 export type Reply = { readonly status: number; readonly body: Json }
 
 /** The codes of JSON-RPC, and those of MCP 2026-07-28. */
@@ -64,7 +64,7 @@ const errorReply = (id: Request['id'] | null, fault: JsonRpcError, status: numbe
   },
 })
 
-/** The answer to what is no JSON-RPC request at all. */
+/** The response to what is not a JSON-RPC request. */
 export const invalidRequest = (message: string): Reply =>
   errorReply(null, new JsonRpcError('invalidRequest', message), 400)
 
@@ -73,7 +73,7 @@ const metaOf = (request: Request): Json => {
   return isRecord(meta) ? meta : {}
 }
 
-/** Agrees with the caller on the version, or refuses; true where the version has no handshake. */
+/** Refuses an unsupported version; true where the version has no handshake. */
 const checkVersion = (call: McpCall, request: Request): boolean => {
   const inBody = metaOf(request)[versionKey]
   const bodyVersion = typeof inBody === 'string' ? inBody : undefined
@@ -107,7 +107,7 @@ const describe = (tool: Tool): Json => ({
   annotations: tool.annotations,
 })
 
-/** A surface of these tools. One that calls an operation which nobody mounts stops the start. */
+/** A surface of these tools. A tool whose operation is not mounted stops the start. */
 export const makeSurface = (parts: SurfaceParts): Surface => {
   for (const { name, needs } of parts.tools) {
     const missing = needs.filter((id) => !parts.dispatcher.has(id))
@@ -118,12 +118,12 @@ export const makeSurface = (parts: SurfaceParts): Surface => {
 
 const callTool = async (surface: Surface, call: McpCall, request: Request): Promise<ToolResult> => {
   const { ctx, dispatcher } = surface
-  const { name, arguments: given = {} } = request.params ?? {}
+  const { name, arguments: input = {} } = request.params ?? {}
   const tool = surface.tools.find((candidate) => candidate.name === name)
   if (!tool) throw new JsonRpcError('invalidParams', `Unknown tool: ${String(name).slice(0, 128)}`)
-  if (!isRecord(given)) throw new JsonRpcError('invalidParams', 'arguments must be an object')
-  const input = Object.fromEntries(
-    Object.entries(given).filter(([field]) => Object.hasOwn(tool.input.shape, field)),
+  if (!isRecord(input)) throw new JsonRpcError('invalidParams', 'arguments must be an object')
+  const fields = Object.fromEntries(
+    Object.entries(input).filter(([field]) => Object.hasOwn(tool.input.shape, field)),
   )
   const { agent, address, requestId, idempotencyKey } = call
   const headers: Record<string, string> =
@@ -132,7 +132,7 @@ const callTool = async (surface: Surface, call: McpCall, request: Request): Prom
     return await tool.run({
       ctx,
       agent,
-      input,
+      input: fields,
       meta: metaOf(request),
       dispatch: (id, parts) =>
         dispatcher.dispatch(id, {
@@ -156,7 +156,7 @@ const serverInfo = (surface: Surface): Json => ({
 })
 
 const listTools = (surface: Surface, request: Request, stateless: boolean): Json => {
-  // The list fits on one page, so no cursor of ours exists.
+  // The list fits on one page, so there are no cursors.
   if (request.params?.['cursor'] !== undefined) throw new JsonRpcError('invalidParams', 'Unknown cursor')
   return { tools: surface.descriptions, ...(stateless ? cacheable : {}) }
 }
@@ -190,7 +190,7 @@ const handleRequest = async (
   }
 }
 
-/** 2026-07-28 marks every result as complete and names the server in it. */
+/** Version 2026-07-28 marks every result as complete and names the server. */
 const withResultMetadata = (surface: Surface, result: Json): Json => ({
   ...result,
   resultType: 'complete',
@@ -205,7 +205,7 @@ const statusOf = (fault: JsonRpcError, stateless: boolean): number => {
   return fault.code === 'methodNotFound' && stateless ? 404 : 200
 }
 
-/** Answers one message; a notification or a response of the client has no answer. */
+/** Handles one message; notifications and responses of the client get no reply. */
 export const handleMessage = async (
   surface: Surface,
   call: McpCall,

@@ -5,7 +5,7 @@ import type { Ctx } from '../platform/ops/context.ts'
 import { html, renderPage } from '../platform/http/html.ts'
 import { llmsText } from './llms-text.ts'
 
-/** The look is one stylesheet, which the console owns; it is served as it is written, so that no build is needed. */
+/** The stylesheet belongs to the web package; it is served as it is written, so that it needs no build. */
 const assets: Record<string, { readonly file: string; readonly mediaType: string }> = {
   'pohf.css': { file: '../../../web/src/shared/design/pohf.css', mediaType: 'text/css; charset=utf-8' },
   'enrol.js': { file: '../../assets/enrol.js', mediaType: 'text/javascript; charset=utf-8' },
@@ -126,7 +126,7 @@ const apiCatalog = (baseUrl: string): string =>
     ],
   })
 
-/** A text that stays the same until the next version, for readers of any origin. */
+/** A text that changes only with a new version, readable from any origin. */
 const staticPage = (path: string, mediaType: string, text: string): Page => ({
   path,
   handler: async () => ({

@@ -7,7 +7,7 @@ const newestHandshake = '2025-11-25'
 export const statelessVersions: readonly string[] = ['2026-07-28']
 export const supportedVersions: readonly string[] = [...statelessVersions, ...handshakeVersions.toReversed()]
 
-/** The version that `initialize` answers with: the asked one where it has a handshake, else our newest. */
+/** The version that `initialize` returns: the requested one where it has a handshake, else the newest. */
 export const negotiate = (requested: unknown): string =>
   handshakeVersions.find((version) => version === requested) ?? newestHandshake
 
@@ -17,9 +17,9 @@ const hostnameOf = (url: string): string | undefined =>
 type HostHeaders = { readonly host: string | undefined; readonly origin: string | undefined }
 
 /**
- * The guard against DNS rebinding: a page that made a name of its own point here is told by Host and Origin.
- * Ports do not count, and every name of loopback is the same host. A proxy on this machine may write a loopback Host;
- * no page of another site can. Who sends no Origin is not a page.
+ * The guard against DNS rebinding: Host and Origin reveal a page of another site whose name points here. Ports do not
+ * count, and every loopback name is the same host. A proxy on this machine may send a loopback Host; a page of another
+ * site cannot. A client without Origin is not a page.
  */
 export const isOwnHost = (baseUrl: string, { host, origin }: HostHeaders): boolean => {
   const own = hostnameOf(baseUrl)
@@ -31,20 +31,20 @@ export const isOwnHost = (baseUrl: string, { host, origin }: HostHeaders): boole
   return origin === undefined || isOwn(hostnameOf(origin))
 }
 
-/** Plain JSON, unless the caller takes an event stream and nothing that JSON could be. */
+/** True where the caller accepts an event stream and no JSON. */
 export const wantsEventStream = (accept: string | undefined): boolean => {
   const types = (accept ?? '').split(',').map((part) => part.split(';')[0]?.trim().toLowerCase() ?? '')
   const takesJson = types.some((type) => ['application/json', 'application/*', '*/*'].includes(type))
   return types.includes('text/event-stream') && !takesJson
 }
 
-/** A mirrored header as the client meant it: text that is not plain ASCII comes as base64 in a fixed frame. */
+/** Decodes a mirrored header: text that is not ASCII is base64 between fixed marks. */
 const decodeMirrored = (value: string): string => {
   const framed = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/.exec(value)?.[1]
   return framed === undefined ? value : Buffer.from(framed, 'base64').toString('utf8')
 }
 
-/** What the headers and the body of one message say about it. */
+/** The fields of a message that appear in both headers and body. */
 export type MirroredFields = {
   readonly bodyVersion: string | undefined
   readonly headerVersion: string | undefined
@@ -55,8 +55,8 @@ export type MirroredFields = {
 }
 
 /**
- * Why headers and body disagree, or undefined. A client that names its version in the body knows the rules of
- * 2026-07-28 and must mirror; for all others a header that is there must agree, and one that is not is forgiven.
+ * The header that differs from the body, or undefined. A client that names its version in the body follows 2026-07-28
+ * and must mirror; for all others a header that is present must agree, and a missing one is accepted.
  */
 export const findHeaderMismatch = (fields: MirroredFields): string | undefined => {
   const strict = fields.bodyVersion !== undefined && statelessVersions.includes(fields.bodyVersion)

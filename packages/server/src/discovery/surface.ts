@@ -31,7 +31,7 @@ const writeReplies = (
   return new ApiResponse(undefined, { status, raw: { mediaType: 'application/json; charset=utf-8', text } })
 }
 
-/** Serves one POST to a surface. Nothing is kept from one to the next. */
+/** Serves one POST to a surface. There is no state between requests. */
 export const serveSurface = async (surface: Surface, call: McpCall): Promise<ApiResponse<undefined>> => {
   checkHost(surface, call)
   const { rawBody } = call
@@ -43,7 +43,7 @@ export const serveSurface = async (surface: Surface, call: McpCall): Promise<Api
     return writeReplies({ status: 400, replies: [reply], batch: false }, accept)
   }
   const replies: Reply[] = []
-  // One after the other: a batch takes no more of the database at once than a single call.
+  // Sequentially: a batch loads the database no more than a single call.
   for (const message of messages) {
     const reply = await handleMessage(surface, call, message)
     if (reply) replies.push(reply)

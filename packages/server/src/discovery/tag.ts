@@ -12,8 +12,8 @@ export const isTagBuilt = (folder = builtFolder): boolean =>
   names.every((name) => existsSync(join(folder, name)))
 
 /**
- * The scripts that pages embed, read once at the start. Their address stays the same for ever, so a browser asks again
- * after five minutes whether they are still the same.
+ * The scripts that pages embed, read once at the start. Their address never changes, so browsers revalidate them
+ * after five minutes.
  */
 export const tagPages = (folder = builtFolder): Page[] => {
   if (!isTagBuilt(folder))

@@ -11,13 +11,13 @@ const mediaTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
 }
 
-/** Address and file of every page that the console builds for the public listener. */
+/** Path and file of every page that the web package builds for the public listener. */
 const entries = {
   '/verify': 'verify.html',
   '/console': 'console.html',
   '/me/recording': 'recording.html',
 } as const
-/** The same for the operators' listener, in a folder of its own. */
+/** The page of the operators' listener, in a separate folder. */
 const operatorFile = 'operator/operator.html'
 
 export const isWebBuilt = (folder = builtFolder): boolean =>
@@ -32,7 +32,7 @@ const notBuiltPage = renderPage(
 )
 const notBuilt = (path: string): Page => ({ path, handler: async () => notBuiltPage })
 
-/** A built page whose places, `{{name}}`, its own module fills in. */
+/** A built page whose placeholders, `{{name}}`, its module fills in. */
 export const templateOf = (file: 'work.html', folder = builtFolder): Template => {
   if (!existsSync(join(folder, file))) return () => notBuiltPage
   const text = readFileSync(join(folder, file), 'utf8')
@@ -55,7 +55,7 @@ const entryPage = (path: string, file: string, issuer: string): Page => {
   }
 }
 
-/** Their names hold a hash of their content, so they may be kept for ever. */
+/** Their names contain a hash of their content, so they may be cached for ever. */
 const assetPages = (folder: string, base: string): Page[] =>
   readdirSync(folder).flatMap((name) => {
     const mediaType = mediaTypes[extname(name)]
@@ -65,7 +65,7 @@ const assetPages = (folder: string, base: string): Page[] =>
     return [{ path: `${base}/${name}`, handler: async () => ({ mediaType, text, headers }) }]
   })
 
-/** The console's pages, read once at the start. They are told who the issuer is, and nothing else. */
+/** The public pages of the web package, read once at the start. Their only parameter is the issuer. */
 export const webPages = (issuer: string, folder = builtFolder): Page[] => {
   if (!isWebBuilt(folder)) return Object.keys(entries).map(notBuilt)
   return [
@@ -74,7 +74,7 @@ export const webPages = (issuer: string, folder = builtFolder): Page[] => {
   ]
 }
 
-/** The operators' pages, for their listener alone. */
+/** The operators' pages, only for their listener. */
 export const operatorPages = (issuer: string, folder = builtFolder): Page[] => {
   if (!isWebBuilt(folder)) return [notBuilt('/operator')]
   return [

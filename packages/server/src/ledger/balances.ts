@@ -2,10 +2,10 @@ import type { Tx } from '../platform/db/db.ts'
 import type { Account } from './rules.ts'
 import { findBalance, listBalances, listBalancesOfAgents } from './store.ts'
 
-/** What an account holds now; one that was never used holds nothing. */
+/** The balance of an account; zero for one that was never used. */
 export const balanceOf = (tx: Tx, account: Account): Promise<bigint> => findBalance(tx, account)
 
-/** Several balances of one book in one statement. An account that was never used is missing in the map. */
+/** Several balances of one agent, mode and unit in one query. An account that was never used is missing in the map. */
 export const balancesOf = async (
   tx: Tx,
   ledger: Omit<Account, 'account'>,

@@ -3,7 +3,7 @@ import { reconcile, type Comparison } from './reconcile.ts'
 
 const shownMax = 100
 
-/** Runs the reconciler now and shows what does not add up. */
+/** Runs the reconciler now and returns the open drift. */
 export const operatorCheck = async (ctx: Ctx, comparisons: readonly Comparison[], whole: boolean) => {
   const { accounts, lines, open } = await reconcile(ctx, comparisons, whole)
   return {

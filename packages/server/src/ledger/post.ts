@@ -3,13 +3,13 @@ import { InsufficientBalance, type Claim, type Entry, type Posting } from './rul
 import { findClaim, insertEntry, listLines } from './store.ts'
 
 /**
- * Moves value, the only way there is. All lines or none; a reference that was posted before moves nothing and
- * answers as it did then. Throws InsufficientBalance where an account cannot give so much.
+ * The only way to move value. Posts all lines or none; a reference that was posted before moves nothing and returns the
+ * first entry. Throws InsufficientBalance where an account would go below zero.
  */
 export const post = async (tx: Tx, entry: Entry): Promise<Posting> => {
   const rows = await insertEntry(tx, tx.ids.make('ent_'), entry)
   const first = rows[0]
-  if (!first) throw new Error('ledger_post returned no row')
+  if (!first) throw new Error(`ledger_post returned no row for ${entry.kind} ${entry.reference}`)
   if (first.outcome === 'short') throw new InsufficientBalance(first.account, first.balance_after)
   return {
     entryId: first.entry_id ?? '',
@@ -23,7 +23,7 @@ export const post = async (tx: Tx, entry: Entry): Promise<Posting> => {
   }
 }
 
-/** What was posted under this reference, or undefined. */
+/** The entry of this reference, or undefined. */
 export const findPosting = async (tx: Tx, claim: Claim): Promise<Posting | undefined> => {
   const claimed = await findClaim(tx, claim)
   if (!claimed) return undefined

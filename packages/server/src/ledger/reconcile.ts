@@ -16,16 +16,16 @@ import {
   type AccountKey,
 } from './store.ts'
 
-/** Part of the time of a comparison: from, inclusive, to, exclusive. */
+/** A time span of a comparison: from, inclusive, to, exclusive. */
 type Span = { readonly from: Date; readonly to: Date }
 
 /**
- * A comparison of the ledger with another book: credentials with what was paid for them, card events with credits, a
- * chain with purchases. Whoever owns the other book writes it, and app.ts hands it to the reconciler.
+ * A comparison of the ledger with another record: credentials with their payments, card events with credits, the chain
+ * with purchases. The module that owns the other record implements it, and the wiring passes it to the reconciler.
  */
 export type Comparison = {
   readonly name: string
-  /** What differs within this time, on either side. */
+  /** The differences within this span, in both directions. */
   readonly find: (tx: Tx, span: Span) => Promise<readonly Drift[]>
   /** Whether a difference that was found before is still there. */
   readonly persists: (tx: Tx, drift: Drift) => Promise<boolean>
@@ -34,9 +34,9 @@ export type Comparison = {
 const everyMs = 60_000
 const accountsPerPage = 2_000
 const sliceMs = 10_000
-/** A long outage is caught up run by run: 90 slices are 15 minutes. */
+/** After a long outage several runs catch up: 90 slices are 15 minutes. */
 const slicesMax = 90
-/** A transaction writes the time of its begin and may commit so much later. */
+/** A transaction stores the time of its start and may commit this much later. */
 const overlapMs = 60_000
 
 type CheckResult = { readonly accounts: number; readonly lines: number; readonly drift: readonly Drift[] }
@@ -58,7 +58,7 @@ const checkPage = async (
   return { accounts: checks.length, lines: checks.reduce((sum, check) => sum + check.lines, 0), drift }
 }
 
-/** Every account whose balance or number of lines is not what it was when it was last checked. */
+/** Checks every account whose balance or number of lines changed since its last check. */
 const checkAccounts = async (ctx: Ctx, whole: boolean): Promise<CheckResult> => {
   const pages: CheckResult[] = []
   for (let after: AccountKey | undefined; ;) {
@@ -102,13 +102,13 @@ const persists = async (tx: Tx, drift: Drift, comparisons: readonly Comparison[]
   if (comparison) return comparison.persists(tx, drift)
   if (drift.finding === 'book_uneven')
     return (await listUnbalancedTotals(tx, [drift.agentId])).some(
-      (book) => driftOfTotal(book).subject === drift.subject,
+      (total) => driftOfTotal(total).subject === drift.subject,
     )
   const check = await fullCheckOf(tx, drift)
   return check !== undefined && driftOfAccount(check) !== undefined
 }
 
-/** What has gone is cleared, and its agent mints again: whoever mended it need not say so. */
+/** Clears drift that no longer exists; its agent can mint again without an operator's action. */
 const clearResolvedDrift = async (ctx: Ctx, comparisons: readonly Comparison[]): Promise<void> => {
   for (const drift of await inTransaction(ctx, 'system', listOpenDrift)) {
     const cleared = await inTransaction(ctx, 'system', async (tx) => {
@@ -121,9 +121,9 @@ const clearResolvedDrift = async (ctx: Ctx, comparisons: readonly Comparison[]):
 }
 
 /**
- * Checks what has changed since the last run: a balance is the sum of its lines, lines have no gaps, books sum to zero,
- * and the ledger agrees with the books beside it. What does not add up stops minting for its agent, and is logged as an
- * error. With `whole`, every line is read again from the first.
+ * Checks what has changed since the last run: a balance is the sum of its lines, lines have no gaps, all accounts of an
+ * agent sum to zero per unit, and the ledger agrees with the other records. Drift stops minting for its agent and is
+ * logged as an error. With `whole`, every line is read again from the first.
  */
 export const reconcile = async (ctx: Ctx, comparisons: readonly Comparison[], whole = false) => {
   const accounts = await checkAccounts(ctx, whole)
@@ -139,7 +139,7 @@ export const reconcile = async (ctx: Ctx, comparisons: readonly Comparison[], wh
   return { accounts: accounts.accounts, lines: accounts.lines, open }
 }
 
-/** The reconciler, every minute. Two workers at once do no harm: they find the same. */
+/** The reconciler, every minute. Two workers at once do no harm: they find the same drift. */
 export const reconcileJob = (ctx: Ctx, comparisons: readonly Comparison[]): Job => ({
   name: 'reconcile',
   everyMs,

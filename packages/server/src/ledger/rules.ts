@@ -2,7 +2,7 @@ import type { Mode } from '@pohf/protocol'
 
 export type Unit = 'credit' | 'star' | 'usd_cent' | 'usdc_micro'
 
-/** One account of an agent's book. The unit is part of it: credits and Stars never mix. */
+/** An account of an agent. The unit is part of the key: credits and Stars never mix. */
 export type Account = {
   readonly agentId: string
   readonly mode: Mode
@@ -11,7 +11,7 @@ export type Account = {
 }
 export type Line = { readonly account: string; readonly unit: Unit; readonly amount: bigint }
 
-/** What happened, once: `kind` and `reference` are its name for ever. */
+/** Identifies an entry for ever: one (agent, mode, kind, reference) posts once. */
 export type Claim = {
   readonly agentId: string
   readonly mode: Mode
@@ -23,12 +23,12 @@ export type Entry = Claim & { readonly lines: readonly Line[] }
 export type PostedLine = Line & { readonly balanceAfter: bigint }
 export type Posting = {
   readonly entryId: string
-  /** The reference was posted before: nothing moved now, and the lines are those of then. */
+  /** The reference was posted before: nothing moved now, and the lines are those of the first entry. */
   readonly repeated: boolean
   readonly lines: readonly PostedLine[]
 }
 
-/** An account has an insufficient balance. Nothing was written and the transaction lives on. */
+/** An account has an insufficient balance. Nothing was written and the transaction can continue. */
 export class InsufficientBalance extends Error {
   readonly account: string
   readonly balance: bigint
@@ -39,7 +39,7 @@ export class InsufficientBalance extends Error {
   }
 }
 
-/** The balance of an account after the entry; an entry that does not touch it is a mistake of the caller. */
+/** The balance of an account after the entry; the entry must have a line for it. */
 export const balanceAfter = (posting: Posting, account: string): bigint => {
   const line = posting.lines.find((candidate) => candidate.account === account)
   if (!line) throw new Error(`the entry has no line for ${account}`)
@@ -58,12 +58,12 @@ export type AccountCheck = {
   readonly checkedBalance: bigint
   readonly lines: number
   readonly total: bigint
-  /** Each line has the number after the one before it, and the balance that follows from it. */
+  /** Line numbers have no gaps and every balance follows from the previous line. */
   readonly chained: boolean
   readonly lastAt: Date
 }
 
-/** Something in the books that does not add up. While it is open, its agent mints nothing. */
+/** A difference in the ledger. While it is open, its agent cannot mint. */
 export type Drift = {
   readonly agentId: string
   readonly mode: Mode
@@ -98,11 +98,11 @@ export type LedgerTotal = {
   readonly unit: string
   readonly sum: bigint
 }
-/** The drift of a book that does not sum to zero. */
-export const driftOfTotal = (book: LedgerTotal): Drift => ({
-  agentId: book.agentId,
-  mode: book.mode,
+/** The drift of an agent's accounts that do not sum to zero. */
+export const driftOfTotal = (total: LedgerTotal): Drift => ({
+  agentId: total.agentId,
+  mode: total.mode,
   finding: 'book_uneven',
-  subject: book.unit,
-  detail: `all accounts together hold ${book.sum}, and should hold nothing`,
+  subject: total.unit,
+  detail: `all accounts together hold ${total.sum}, and should hold nothing`,
 })

@@ -3,7 +3,8 @@ import { executePrepared, now, type Tx } from '../platform/db/db.ts'
 import type { Mode } from '@pohf/protocol'
 import type { Account, AccountCheck, LedgerTotal, Claim, Drift, Entry, PostedLine, Unit } from './rules.ts'
 
-type PostRow = {
+/** The result of the SQL function `ledger_post`. */
+type PostResult = {
   outcome: 'posted' | 'repeat' | 'short'
   entry_id: string | null
   account: string
@@ -11,8 +12,8 @@ type PostRow = {
   amount: bigint
   balance_after: bigint
 }
-export const insertEntry = async (tx: Tx, entryId: string, entry: Entry): Promise<PostRow[]> => {
-  const { rows } = await sql<PostRow>`
+export const insertEntry = async (tx: Tx, entryId: string, entry: Entry): Promise<PostResult[]> => {
+  const { rows } = await sql<PostResult>`
     select outcome, entry_id, account, unit, amount, balance_after from ledger_post(
       ${entry.agentId}, ${entry.mode}, ${entry.kind}, ${entry.reference}, ${entryId},
       ${entry.lines.map((line) => line.account)}::text[],
@@ -54,10 +55,10 @@ export const listBalancesOfAgents = async (
   accounts: readonly string[],
 ): Promise<{ agent_id: string; account: string; balance: bigint }[]> => {
   const query = sql<{ agent_id: string; account: string; balance: bigint }>`
-    select held.agent_id, held.account, held.balance
-    from unnest(${[...agentIds]}::text[]) asked (agent_id) cross join unnest(${[...accounts]}::text[]) named (account)
-    join ledger_accounts held on held.agent_id = asked.agent_id and held.mode = ${ledger.mode}
-      and held.account = named.account and held.unit = ${ledger.unit}`
+    select a.agent_id, a.account, a.balance
+    from unnest(${[...agentIds]}::text[]) agents (agent_id) cross join unnest(${[...accounts]}::text[]) names (account)
+    join ledger_accounts a on a.agent_id = agents.agent_id and a.mode = ${ledger.mode}
+      and a.account = names.account and a.unit = ${ledger.unit}`
   return executePrepared(tx, 'ledger_balances', query)
 }
 
@@ -73,7 +74,7 @@ export const findClaim = async (tx: Tx, claim: Claim): Promise<{ entryId: string
   return row && { entryId: row.entry_id, at: row.at }
 }
 
-/** What was posted under a kind, of all agents, in the order of its references. */
+/** The entries of a kind, of all agents, in the order of their references. */
 export const listReferences = async (
   tx: Tx,
   page: Pick<Claim, 'mode' | 'kind'> & { readonly after: string; readonly limit: number },
@@ -102,7 +103,7 @@ export const listLines = async (tx: Tx, agentId: string, entry: { entryId: strin
     .execute()
   return rows.map((row): PostedLine => ({
     account: row.account,
-    unit: row.unit as Unit,
+    unit: row.unit,
     amount: row.amount,
     balanceAfter: row.balance_after,
   }))
@@ -123,7 +124,7 @@ const isUpTo = (key: AccountKey | undefined) =>
     ? sql<boolean>`(a.agent_id, a.mode, a.account, a.unit) <= (${key.agentId}, ${key.mode}, ${key.account}, ${key.unit})`
     : sql<boolean>`true`
 
-/** The last account of a page of so many, or undefined where the page is the last. */
+/** The last account of a page, or undefined where the page is the last one. */
 export const findPageEnd = async (
   tx: Tx,
   after: AccountKey | undefined,
@@ -135,7 +136,7 @@ export const findPageEnd = async (
   return rows[0]
 }
 
-/** Accounts against their lines, in one look, so that what is posted meanwhile cannot come between. */
+/** Accounts against their lines, in one query, so that concurrent postings cannot interfere. */
 const listChecks = async (
   tx: Tx,
   which: RawBuilder<boolean>,
@@ -194,7 +195,7 @@ export const insertCheckpoint = async (tx: Tx, check: AccountCheck): Promise<voi
       set line_number = excluded.line_number, balance = excluded.balance, at = excluded.at`.execute(tx)
 }
 
-/** Books of these agents that do not sum to zero. */
+/** Totals of these agents, by mode and unit, that are not zero. */
 export const listUnbalancedTotals = async (tx: Tx, agentIds: readonly string[]): Promise<LedgerTotal[]> => {
   const { rows } = await sql<LedgerTotal>`
     select agent_id as "agentId", mode, unit, sum(balance)::bigint as sum from ledger_accounts
@@ -226,7 +227,7 @@ export const listOpenDrift = async (tx: Tx): Promise<(Drift & { readonly foundAt
     .execute()
   return rows.map((row) => ({
     agentId: row.agent_id,
-    mode: row.mode as Mode,
+    mode: row.mode,
     finding: row.finding,
     subject: row.subject,
     detail: row.detail,
@@ -245,14 +246,14 @@ export const updateDriftCleared = async (tx: Tx, drift: Drift): Promise<void> =>
     .execute()
 }
 
-/** Up to when a comparison has been made, and the time now. */
+/** The time up to which a comparison was made, and the current time. */
 export const findComparisonProgress = async (tx: Tx, comparison: string) => {
   const { rows } = await sql<{ now: Date; until: Date | null }>`
     select pohf_now() as now, (select until from ledger_compared where comparison = ${comparison}) as until`.execute(
     tx,
   )
   const row = rows[0]
-  if (!row) throw new Error('the database gave no time')
+  if (!row) throw new Error(`the progress of comparison ${comparison} was not returned`)
   return row
 }
 export const updateComparisonProgress = async (tx: Tx, comparison: string, until: Date): Promise<void> => {
@@ -263,7 +264,7 @@ export const updateComparisonProgress = async (tx: Tx, comparison: string, until
 
 type PostedKey = { readonly agentId: string; readonly mode: Mode; readonly reference: string }
 
-/** What was posted under a kind within this time, by all agents. */
+/** The entries of a kind within a time span, of all agents. */
 export const listPosted = async (
   tx: Tx,
   kind: string,

@@ -1,17 +1,12 @@
-export type { PaidCheckout, Settler, Settlers, ReversalChange } from './card/apply.ts'
+export type { PaidCheckout, ReversalChange, Settler, Settlers } from './card/apply.ts'
 export { makeCardProvider } from './card/provider.ts'
 export { makePayments, type Payments } from './card/checkout.ts'
 export { jobs } from './jobs.ts'
 export { pages } from './card/pages.ts'
 export { requestRefund } from './refunds/request-refund.ts'
 export { operatorRoutes, routes } from './routes.ts'
-export {
-  findPaidCheckout,
-  listPaidBetween,
-  listPaidCheckouts,
-  listPaidAmong,
-  listUnmatchedEvents,
-} from './store.ts'
+export { findPaidCheckout, listPaidBetween, listPaidCheckouts, listPaidAmong } from './store.ts'
+export { listUnmatchedEvents } from './card/store.ts'
 export { challengeHeaders, requirementOf } from './x402/challenge.ts'
 export { checkPayment, type SignedPayment } from './x402/check.ts'
 export { makeSettlement, type Settlement, type SettlementStatus } from './x402/settlement.ts'
@@ -19,8 +14,8 @@ export type { SettlementProof } from './x402/chain.ts'
 export { networkOf, usdcMicroOf, type Network } from './x402/network.ts'
 export { parsePayment, type Payment } from './x402/parse.ts'
 export {
-  listUnfinalized as listUnfinalPayments,
-  updateChecked as markPaymentLooked,
+  listUnfinalized as listUnfinalizedPayments,
+  updateChecked as markPaymentChecked,
   updateSettled as markPaymentSettled,
   updateVoid as markPaymentVoid,
 } from './x402/store.ts'

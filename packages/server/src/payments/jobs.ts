@@ -4,20 +4,13 @@ import type { Job } from '../platform/queue/worker.ts'
 import { applyFact, applyCardEvent, type Settlers } from './card/apply.ts'
 import { CardProviderError, type CardProvider } from './card/provider.ts'
 import { sendRefunds } from './refunds/send-refunds.ts'
-import {
-  deleteOldCardEvents,
-  findLastCardEvent,
-  listCardEventsKnown,
-  listCheckoutsToPoll,
-  updateCheckoutPolled,
-  updateCheckoutState,
-  updateDueExpired,
-} from './store.ts'
+import { deleteOldCardEvents, findLastCardEvent, listCardEventsKnown } from './card/store.ts'
+import { listCheckoutsToPoll, updateCheckoutPolled, updateCheckoutState, updateDueExpired } from './store.ts'
 
 const batchMax = 200
 const pollMax = 20
 
-/** Nothing is lost where the provider is away: the next look asks again. */
+/** A failed request loses nothing: the next run repeats it. */
 const unlessProviderFails = async (work: () => Promise<number>): Promise<number> => {
   try {
     return await work()
@@ -27,36 +20,36 @@ const unlessProviderFails = async (work: () => Promise<number>): Promise<number>
   }
 }
 
-/** Asks how checkouts stand that have been open for long: their message may be lost. */
+/** Reads the sessions of checkouts that have been open for long: their event may be lost. */
 const pollOpenCheckouts = async (ctx: Ctx, provider: CardProvider, settlers: Settlers): Promise<number> => {
   const due = await inTransaction(ctx, 'system', (tx) => listCheckoutsToPoll(tx, pollMax))
-  for (const { sessionId, outlived, ...key } of due) {
+  for (const { sessionId, isPastExpiry, ...key } of due) {
     await inTransaction(ctx, 'system', (tx) => updateCheckoutPolled(tx, key))
     const found = await provider.findSession(sessionId)
-    // Another account, or a stand-in that has forgotten it. Should money come after all, it still counts.
+    // Another account, or a simulator that lost its records. A payment that arrives later still counts.
     if (found === 'unknown') {
       await inTransaction(ctx, 'system', (tx) => updateCheckoutState(tx, key, 'expired', 'created'))
       continue
     }
-    // Our time is over and the page still takes money: it is closed there first.
-    const fact = found?.state === 'open' && outlived ? await provider.expireSession(sessionId) : found
+    // The checkout is past its expiry and the page still accepts money: expire the session first.
+    const fact = found?.state === 'open' && isPastExpiry ? await provider.expireSession(sessionId) : found
     if (fact) await inTransaction(ctx, 'system', (tx) => applyFact(tx, settlers, fact))
   }
   return due.length
 }
 
-/** Reads what the provider has said and we may not have heard: refunds and disputes show nowhere else. */
+/** Applies events whose webhook did not arrive: refunds and disputes show nowhere else. */
 const applyMissedEvents = async (ctx: Ctx, provider: CardProvider, settlers: Settlers): Promise<number> => {
   const since = await inTransaction(ctx, 'system', findLastCardEvent)
-  const messages = await provider.listCardEvents(since)
+  const events = await provider.listCardEvents(since)
   const known = await inTransaction(ctx, 'system', (tx) =>
     listCardEventsKnown(
       tx,
-      messages.map(({ eventId }) => eventId),
+      events.map(({ eventId }) => eventId),
     ),
   )
-  const missed = messages.filter(({ eventId }) => !known.has(eventId))
-  for (const message of missed) await applyCardEvent(ctx, settlers, message)
+  const missed = events.filter(({ eventId }) => !known.has(eventId))
+  for (const event of missed) await applyCardEvent(ctx, settlers, event)
   if (missed.length > 0) ctx.log.warn({ missed: missed.length }, 'missed card events applied')
   return 0
 }

@@ -1,12 +1,12 @@
 import type { Mode } from '@pohf/protocol'
 
 export const checkoutHours = 24
-/** The provider takes nothing below this in US dollars. */
+/** The provider accepts no smaller payment in US dollars. */
 export const cardUsdCentsMin = 50n
 
 export type CheckoutState = 'created' | 'processing' | 'completed' | 'expired' | 'failed'
 
-/** What a module wants paid. At most one is open for one reference. */
+/** A checkout that a module opens. At most one is open for one reference. */
 export type NewCheckout = {
   readonly agentId: string
   readonly mode: Mode
@@ -27,7 +27,7 @@ type CheckoutView = {
   readonly isPastExpiry: boolean
   /** The provider has a page for it. */
   readonly payable: boolean
-  /** The provider sent the person back here and said that it is paid. */
+  /** The provider returned the person here as having paid. */
   readonly returned: boolean
   readonly amountUsdCents: bigint
   readonly reversedUsdCents: bigint
@@ -35,10 +35,10 @@ type CheckoutView = {
 type CheckoutText = {
   readonly chip: 'ok' | 'test' | 'warn' | 'stop'
   readonly label: string
-  /** What is so, in one sentence. */
+  /** The state in one sentence. */
   readonly title: string
   readonly text: string
-  /** What the page offers: to go on to the provider, or to look again by itself. */
+  /** The next step of the page: a link to the provider, or reloading by itself. */
   readonly next?: 'pay' | 'wait'
 }
 
@@ -108,9 +108,9 @@ const openText = ({ payable, returned }: CheckoutView): CheckoutText => {
       }
 }
 
-/** What the page of a checkout says. Every line is true whatever the reader hoped for. */
+/** The text on the page of a checkout. */
 export const checkoutTextOf = (view: CheckoutView): CheckoutText => {
-  const { mode, state, isPastExpiry: outlived, payable } = view
+  const { mode, state, isPastExpiry, payable } = view
   if (state === 'failed')
     return {
       chip: 'stop',
@@ -127,8 +127,8 @@ export const checkoutTextOf = (view: CheckoutView): CheckoutText => {
       text: 'That can take some days. Nothing is posted before the money has arrived.',
       next: 'wait',
     }
-  // With a provider, only its word ends a checkout: somebody may be paying at this moment.
-  if (state === 'expired' || (outlived && !payable))
+  // With a provider, only its event ends a checkout: a person may be paying at this moment.
+  if (state === 'expired' || (isPastExpiry && !payable))
     return {
       chip: 'stop',
       label: 'Expired',

@@ -1,14 +1,13 @@
-import { sql } from 'kysely'
+import { sql, type Selectable } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { now, type Tx } from '../platform/db/db.ts'
-import type { CardEventOutcome } from './card/apply.ts'
-import type { CardEvent, DisputeState } from './card/facts.ts'
+import type { DB } from '../platform/db/schema.ts'
 import { checkoutHours, type CheckoutState, type NewCheckout } from './rules.ts'
 
 type CheckoutKey = Pick<NewCheckout, 'agentId' | 'mode' | 'purpose' | 'reference'>
 type RowKey = { readonly agentId: string; readonly checkoutId: string }
 
-/** Closes the open checkout of this reference where it is too old or asks for another amount. */
+/** Expires the open checkout of this reference where it is too old or has another amount. */
 export const updateStaleExpired = async (tx: Tx, checkout: NewCheckout): Promise<void> => {
   await tx
     .updateTable('checkouts')
@@ -25,18 +24,12 @@ export const updateStaleExpired = async (tx: Tx, checkout: NewCheckout): Promise
 }
 
 const openColumns = ['checkout_id', 'expires_at', 'state', 'provider_url', 'provider_attempt'] as const
-type OpenColumns = {
-  checkout_id: string
-  expires_at: Date
-  state: string
-  provider_url: string | null
-  provider_attempt: number
-}
-const openOf = (row: OpenColumns | undefined) =>
+type OpenRow = Pick<Selectable<DB['checkouts']>, (typeof openColumns)[number]>
+const openOf = (row: OpenRow | undefined) =>
   row && {
     checkoutId: row.checkout_id,
     expiresAt: row.expires_at,
-    state: row.state as CheckoutState,
+    state: row.state,
     providerUrl: row.provider_url,
     providerAttempt: row.provider_attempt,
   }
@@ -61,7 +54,7 @@ export const insertCheckout = async (tx: Tx, checkoutId: string, checkout: NewCh
       .executeTakeFirst(),
   )
 
-/** Open, or an order's that a slow payment is under way for. */
+/** The open checkout; for an order also one with a slow payment in progress. */
 export const findOpenCheckout = async (tx: Tx, key: CheckoutKey) =>
   openOf(
     await tx
@@ -75,13 +68,13 @@ export const findOpenCheckout = async (tx: Tx, key: CheckoutKey) =>
       .executeTakeFirst(),
   )
 
-/** By the id alone: the page is for whoever was given its address. */
+/** By the id alone: the id is the capability to see the page. */
 export const findCheckout = async (tx: Tx, checkoutId: string) =>
   tx
     .selectFrom('checkouts')
     .select(['mode', 'state', 'purpose', 'amount_usd_cents', 'taken_usd_cents'])
     .select(['description', 'expires_at', 'provider_url'])
-    .select(sql<boolean>`expires_at <= pohf_now()`.as('outlived'))
+    .select(sql<boolean>`expires_at <= pohf_now()`.as('is_past_expiry'))
     .where('checkout_id', '=', checkoutId)
     .executeTakeFirst()
 
@@ -97,7 +90,7 @@ export const updateTestCompleted = async (tx: Tx, agentId: string, checkoutId: s
   return result.numUpdatedRows === 1n
 }
 
-/** Closes a batch whose time is over and that no provider knows; rows that somebody works on wait for the next batch. */
+/** Expires a batch of due checkouts without a provider session; locked rows wait for the next batch. */
 export const updateDueExpired = async (tx: Tx, limit: number): Promise<number> => {
   const { numAffectedRows } = await sql`
     update checkouts set state = 'expired' where (agent_id, checkout_id) in (
@@ -107,7 +100,7 @@ export const updateDueExpired = async (tx: Tx, limit: number): Promise<number> =
   return Number(numAffectedRows ?? 0n)
 }
 
-/** Keeps the provider's session; where another process was faster, it is the same session. */
+/** Stores the provider's session; where another process was faster, it is the same session. */
 export const updateProviderSession = async (
   tx: Tx,
   key: RowKey,
@@ -127,7 +120,7 @@ export const updateProviderSession = async (
     .execute()
 }
 
-/** The next question has another key. Only where no session is kept: a session that is, is the one. */
+/** Gives the next request another idempotency key, where no session is stored. */
 export const updateProviderAttempt = async (tx: Tx, key: RowKey, attempt: number): Promise<void> => {
   await tx
     .updateTable('checkouts')
@@ -164,10 +157,10 @@ const rowOf = (
   row && {
     agentId: row.agent_id,
     checkoutId: row.checkout_id,
-    mode: row.mode as Mode,
-    purpose: row.purpose as 'credits' | 'order',
+    mode: row.mode,
+    purpose: row.purpose,
     reference: row.reference,
-    state: row.state as CheckoutState,
+    state: row.state,
     amountUsdCents: row.amount_usd_cents,
     providerSessionId: row.provider_session_id,
     paymentId: row.payment_id,
@@ -175,7 +168,7 @@ const rowOf = (
     reversalRevision: row.taken_revision,
     ownRefundsUsdCents: row.given_usd_cents,
   }
-// Not the strongest lock: a refund that is asked for refers to its checkout, under the lock of what was paid for.
+// `for no key update`: a refund request inserts a row that references the checkout while its order is locked.
 export const findCheckoutForUpdate = async (tx: Tx, checkoutId: string) =>
   rowOf(await rowQuery(tx).where('checkout_id', '=', checkoutId).forNoKeyUpdate().executeTakeFirst())
 export const findCheckoutOfPaymentForUpdate = async (tx: Tx, paymentId: string) =>
@@ -217,13 +210,13 @@ export const updateCheckoutState = async (
 export const updateReversed = async (
   tx: Tx,
   row: RowKey & { readonly reversalRevision: number },
-  after: { readonly takenUsdCents: bigint; readonly givenUsdCents: bigint },
+  after: { readonly reversedUsdCents: bigint; readonly ownRefundsUsdCents: bigint },
 ): Promise<void> => {
   await tx
     .updateTable('checkouts')
     .set({
-      taken_usd_cents: after.takenUsdCents,
-      given_usd_cents: after.givenUsdCents,
+      taken_usd_cents: after.reversedUsdCents,
+      given_usd_cents: after.ownRefundsUsdCents,
       taken_revision: row.reversalRevision + 1,
     })
     .where('agent_id', '=', row.agentId)
@@ -231,117 +224,12 @@ export const updateReversed = async (
     .execute()
 }
 
-/** Locks the row of a payment, made where it is new, and raises what was refunded to at least this. */
-export const upsertPayment = async (tx: Tx, paymentId: string, refundedUsdCents: bigint) => {
-  const { rows } = await sql<{ refunded_usd_cents: bigint }>`
-    insert into card_payments as known (payment_id, refunded_usd_cents)
-    values (${paymentId}, ${refundedUsdCents.toString()}::bigint)
-    on conflict (payment_id) do update
-      set refunded_usd_cents = greatest(known.refunded_usd_cents, excluded.refunded_usd_cents)
-    returning refunded_usd_cents`.execute(tx)
-  return { paymentId, refundedUsdCents: rows[0]?.refunded_usd_cents ?? 0n }
-}
-
-type Dispute = {
-  readonly disputeId: string
-  readonly paymentId: string
-  readonly amountUsdCents: bigint
-  readonly state: DisputeState
-}
-/** A closed dispute stays closed, and an inquiry may become a dispute but not the other way round. */
-export const upsertDispute = async (tx: Tx, dispute: Dispute): Promise<void> => {
-  await sql`
-    insert into card_disputes as known (dispute_id, payment_id, amount_usd_cents, state)
-    values (${dispute.disputeId}, ${dispute.paymentId}, ${dispute.amountUsdCents.toString()}::bigint, ${dispute.state})
-    on conflict (dispute_id) do update set state = excluded.state, amount_usd_cents = excluded.amount_usd_cents
-      where known.state not in ('won', 'lost') and not (known.state = 'open' and excluded.state = 'inquiry')`.execute(
-    tx,
-  )
-}
-
-export const listDisputes = async (tx: Tx, paymentId: string) => {
-  const rows = await tx
-    .selectFrom('card_disputes')
-    .select(['state', 'amount_usd_cents'])
-    .where('payment_id', '=', paymentId)
-    .execute()
-  return rows.map((row) => ({ state: row.state as DisputeState, amountUsdCents: row.amount_usd_cents }))
-}
-
-export const hasCardEvent = async (tx: Tx, eventId: string): Promise<boolean> => {
-  const row = await tx
-    .selectFrom('card_events')
-    .select('event_id')
-    .where('event_id', '=', eventId)
-    .executeTakeFirst()
-  return row !== undefined
-}
-
-/** Of the same message at the same time, one keeps the row; the other had nothing left to change. */
-export const insertCardEvent = async (
-  tx: Tx,
-  event: Omit<CardEvent, 'fact'> & { readonly subject: string; readonly outcome: CardEventOutcome },
-): Promise<void> => {
-  await tx
-    .insertInto('card_events')
-    .values({
-      event_id: event.eventId,
-      type: event.type,
-      subject: event.subject,
-      outcome: event.outcome,
-      said_at: event.occurredAt,
-    })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
-}
-
-/** From when on messages may be missing: an hour before the newest that was heard, three days back at most. */
-export const findLastCardEvent = async (tx: Tx): Promise<Date> => {
-  const { rows } = await sql<{ since: Date }>`
-    select greatest(coalesce(max(said_at), '-infinity') - interval '1 hour', pohf_now() - interval '3 days') as since
-    from card_events`.execute(tx)
-  const row = rows[0]
-  if (!row) throw new Error('the database gave no time')
-  return row.since
-}
-
-export const listCardEventsKnown = async (
-  tx: Tx,
-  eventIds: readonly string[],
-): Promise<ReadonlySet<string>> => {
-  const { rows } = await sql<{ event_id: string }>`
-    select event_id from card_events where event_id = any(${[...eventIds]}::text[])`.execute(tx)
-  return new Set(rows.map((row) => row.event_id))
-}
-
-/** Messages that fit no checkout, newest first. */
-export const listUnmatchedEvents = async (tx: Tx, limit: number) => {
-  const rows = await tx
-    .selectFrom('card_events')
-    .select(['event_id', 'type', 'received_at'])
-    .where('outcome', '=', 'unmatched')
-    .orderBy('received_at', 'desc')
-    .limit(limit)
-    .execute()
-  return rows.map((row) => ({ eventId: row.event_id, type: row.type, receivedAt: row.received_at }))
-}
-
-/** Messages that counted are kept for a year; one that comes again after that changes nothing. */
-export const deleteOldCardEvents = async (tx: Tx, limit: number): Promise<number> => {
-  const { numAffectedRows } = await sql`
-    delete from card_events where event_id in (
-      select event_id from card_events
-      where received_at < pohf_now() - interval '365 days' and outcome <> 'unmatched'
-      order by received_at limit ${limit} for update skip locked)`.execute(tx)
-  return Number(numAffectedRows ?? 0n)
-}
-
-/** Checkouts at the provider that are ten minutes old, or older than ten minutes since the last question. */
+/** Unpaid checkouts with a session that were created or last polled more than ten minutes ago. */
 export const listCheckoutsToPoll = async (tx: Tx, limit: number) => {
   const rows = await tx
     .selectFrom('checkouts')
     .select(['agent_id', 'checkout_id', 'provider_session_id'])
-    .select(sql<boolean>`expires_at <= pohf_now()`.as('outlived'))
+    .select(sql<boolean>`expires_at <= pohf_now()`.as('is_past_expiry'))
     .where('state', 'in', ['created', 'processing'])
     .where('provider_session_id', 'is not', null)
     .where(sql<boolean>`coalesce(provider_asked_at, created_at) < pohf_now() - interval '10 minutes'`)
@@ -352,7 +240,7 @@ export const listCheckoutsToPoll = async (tx: Tx, limit: number) => {
     agentId: row.agent_id,
     checkoutId: row.checkout_id,
     sessionId: row.provider_session_id ?? '',
-    outlived: row.outlived,
+    isPastExpiry: row.is_past_expiry,
   }))
 }
 
@@ -368,7 +256,7 @@ export const updateCheckoutPolled = async (tx: Tx, key: RowKey): Promise<void> =
 const paidQuery = (tx: Tx, purpose: 'credits' | 'order') =>
   rowQuery(tx).where('mode', '=', 'live').where('state', '=', 'completed').where('purpose', '=', purpose)
 
-/** Paid live checkouts of a purpose in the order of their ids, for checking them against what was posted. */
+/** Paid live checkouts of a purpose in the order of their ids, to compare them with the ledger. */
 export const listPaidCheckouts = async (
   tx: Tx,
   page: { readonly purpose: 'credits' | 'order'; readonly after: string; readonly limit: number },

@@ -1,4 +1,4 @@
-import { listUnfinalPayments, markPaymentLooked, markPaymentSettled } from '../payments/index.ts'
+import { listUnfinalizedPayments, markPaymentChecked, markPaymentSettled } from '../payments/index.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import type { Job } from '../platform/queue/worker.ts'
@@ -27,13 +27,13 @@ const advanceDuePurchases = async (deps: PurchaseSettlement): Promise<number> =>
 /** Watches payments until no reorganisation of the chain can undo them. One that is gone is sent again, or is void. */
 const watchFinality = async (deps: PurchaseSettlement): Promise<number> => {
   const { ctx, settlement } = deps
-  const watched = await inTransaction(ctx, 'system', (tx) => listUnfinalPayments(tx, watchMax))
+  const watched = await inTransaction(ctx, 'system', (tx) => listUnfinalizedPayments(tx, watchMax))
   for (const payment of watched) {
     const { final, ...settlementState } = await settlement.recheck(payment)
     const { reference } = payment
     await inTransaction(ctx, 'system', async (tx) => {
       if (settlementState.kind === 'settled') await markPaymentSettled(tx, reference, settlementState.proof)
-      await markPaymentLooked(tx, reference, final)
+      await markPaymentChecked(tx, reference, final)
     })
     if (settlementState.kind !== 'void') continue
     ctx.log.error({ reference }, 'payment reverted by the chain; its credential is revoked')

@@ -70,7 +70,7 @@ test('an id of another account is asserted; an unavailable provider is 503 and b
   for (const paymentRef of ['pi_of_somebody_else', 'cs_of_somebody_else', 'card:stripe:ch_of_somebody_else'])
     assert.equal((await bind({ paymentRef })).json.binding.assurance, 'asserted', paymentRef)
   const { paymentId } = await paid()
-  await simulator.control('misbehave', { kind: 'error', calls: 1 })
+  await simulator.control('faults', { kind: 'error', calls: 1 })
   assert.deepEqual(await refusal(paymentId), [503, 'card_provider_unreachable', undefined])
   assert.equal((await bind({ paymentRef: paymentId })).json.binding.assurance, 'verified')
 })

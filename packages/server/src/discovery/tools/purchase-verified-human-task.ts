@@ -4,14 +4,14 @@ import { truncate, fieldOf, isRecord, resultFrom, type Json, type Tool, type Too
 
 const answerTextMax = 4_000
 
-/** The signed payment as the header carries it; clients send the object, or the header's text itself. */
+/** The signed payment as a header; clients send the object, or the header's text itself. */
 const paymentHeader = (payment: unknown): Record<string, string> => {
   if (payment === undefined) return {}
   const text = typeof payment === 'string' ? payment : Buffer.from(JSON.stringify(payment)).toString('base64')
   return { 'x-payment': text }
 }
 
-/** The receipt of the settlement, if the operation gave one. */
+/** The receipt of the settlement, if the operation returned one. */
 const receiptOf = ({ headers }: DispatchResult): unknown => {
   const value = headers['x-payment-response'] ?? headers['payment-response']
   if (value === undefined) return undefined

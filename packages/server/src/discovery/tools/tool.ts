@@ -8,11 +8,11 @@ export type Json = Readonly<Record<string, unknown>>
 export const isRecord = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** One call of a tool. `ask` runs an operation of the table as the same caller. */
+/** One call of a tool. `dispatch` runs an operation of the endpoint table as the same caller. */
 export type ToolCall = {
   readonly ctx: Ctx
   readonly agent: Agent | undefined
-  /** The arguments, cut down to the fields of the tool; their form is judged by the operation. */
+  /** The arguments, reduced to the fields of the tool; the operation validates them. */
   readonly input: Json
   readonly meta: Json
   readonly dispatch: (
@@ -38,7 +38,7 @@ export type Tool = {
     readonly idempotentHint: boolean
     readonly openWorldHint: boolean
   }
-  /** The rows it calls. The first says who may call. */
+  /** The operations that it calls. The first determines who may call. */
   readonly needs: readonly [EndpointId, ...EndpointId[]]
   readonly input: z.ZodObject
   readonly run: (call: ToolCall) => Promise<ToolResult>
@@ -63,14 +63,14 @@ export const inputSchemaOf = (tool: Tool): Json => {
     io: 'input',
     unrepresentable: 'any',
     override: ({ jsonSchema }) => {
-      // Unicode classes are not known to every dialect of patterns that tool callers use; the operation checks anyway.
+      // Not every client's pattern dialect knows Unicode classes; the operation validates anyway.
       if (jsonSchema.pattern !== undefined && /\\p/i.test(jsonSchema.pattern)) delete jsonSchema.pattern
     },
   })
   return schema
 }
 
-/** The same content twice, as MCP asks: structured, and as text for clients that read only text. */
+/** The content twice, as MCP requires: structured, and as text for clients that read only text. */
 export const resultOf = (content: Json, isError = false): ToolResult => ({
   content: [{ type: 'text', text: JSON.stringify(content) }],
   structuredContent: content,
@@ -85,7 +85,7 @@ const keyHelp = (baseUrl: string): Json => ({
   },
 })
 
-/** What an operation answered, as the result of a tool; a refusal is a result that the model can read. */
+/** The response of an operation as a tool result; a refusal is a result that the model can read. */
 export const resultFrom = (
   call: ToolCall,
   answer: DispatchResult,
@@ -96,7 +96,7 @@ export const resultFrom = (
   return resultOf(answer.status === 401 ? { ...body, ...keyHelp(call.ctx.config.BASE_URL) } : body, true)
 }
 
-/** Cuts text that third parties wrote: a tool's answer must not be taken over by one of its fields. */
+/** Truncates text by third parties: one field must not dominate a tool's result. */
 export const truncate = (value: unknown, charactersMax: number): unknown => {
   if (typeof value === 'string')
     return value.length <= charactersMax

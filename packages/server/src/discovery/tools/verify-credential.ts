@@ -11,7 +11,7 @@ type VerificationResult = {
   readonly claims?: Json
 }
 
-/** The library's words for why a token fails, in ours. */
+/** Our reasons for the library's error codes. */
 const reasons: Readonly<Record<string, string>> = {
   ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'bad_signature',
   ERR_JWKS_NO_MATCHING_KEY: 'unknown_key',
@@ -20,7 +20,7 @@ const reasons: Readonly<Record<string, string>> = {
 
 type VerificationContext = { readonly baseUrl: string; readonly now: Date; readonly jwks: JSONWebKeySet }
 
-/** Checks a credential of this service against its public keys. Claims are shown only where the signature holds. */
+/** Checks a credential of this service against its public keys. Claims are returned only where the signature is valid. */
 const checkCredential = async (
   credential: string,
   against: VerificationContext,

@@ -1,10 +1,10 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import type { sandboxProfiles } from '@pohf/protocol'
+import { probeWindows } from '@pohf/protocol/probes'
 import {
   actionBytes,
   firstLinkBytes,
   linkBytes,
-  probeWindows,
   thumbprintText,
   type ProbeTruth,
   type TelemetryRecord,

@@ -4,8 +4,9 @@ import type { Mode } from '@pohf/protocol'
 import {
   refundedUsdCentsOf,
   reversedUsdCentsOf,
-  type CardFact,
   type CardEvent,
+  type CardEventOutcome,
+  type CardFact,
   type SessionFact,
 } from './facts.ts'
 import type { RefundStateFact } from '../refunds/rules.ts'
@@ -18,20 +19,16 @@ import {
 } from '../refunds/store.ts'
 import type { CheckoutState } from '../rules.ts'
 import {
-  hasCardEvent,
   findCheckoutForUpdate,
   findCheckoutOfPaymentForUpdate,
-  insertCardEvent,
-  listDisputes,
   updateCheckoutPaid,
   updateCheckoutState,
   updateReversed,
-  upsertDispute,
-  upsertPayment,
   type CheckoutRow,
 } from '../store.ts'
+import { hasCardEvent, insertCardEvent, listDisputes, upsertDispute, upsertPayment } from './store.ts'
 
-/** A checkout whose money arrived, for the module that wanted it paid. */
+/** A checkout whose money arrived, for the module that opened it. */
 export type PaidCheckout = {
   readonly agentId: string
   readonly mode: Mode
@@ -39,26 +36,23 @@ export type PaidCheckout = {
   readonly reference: string
   readonly amountUsdCents: bigint
 }
-/** How much of it is taken back in all: before, and now. It falls where a dispute is won. */
+/** The reversed total (refunds and disputes) before and after the change. It falls when a dispute is won. */
 export type ReversalChange = {
   readonly beforeUsdCents: bigint
   readonly afterUsdCents: bigint
-  /** How much of the growth answers refunds that we asked for ourselves (`requestRefund`). */
+  /** The part of the increase that belongs to refunds requested by us (`requestRefund`). */
   readonly ownRefundsUsdCents: bigint
-  /** Names this change for ever. */
+  /** Identifies the change in the ledger. */
   readonly reference: string
 }
-/** What the module behind a purpose does about money; app.ts hands it down. All join the transaction. */
+/** How the module that owns a purpose posts its money; passed in by the wiring. All join the transaction. */
 export type Settler = {
   readonly applyPayment: (tx: Tx, checkout: PaidCheckout) => Promise<void>
   readonly applyReversal: (tx: Tx, checkout: PaidCheckout, change: ReversalChange) => Promise<void>
-  /** How much of this agent's money an operator may give back by hand: nothing stands on it. */
+  /** How much an operator may refund by hand: money that no running work or spent credit depends on. */
   readonly findRefundable: (tx: Tx, checkout: PaidCheckout) => Promise<bigint>
 }
 export type Settlers = Readonly<Record<'credits' | 'order', Settler>>
-
-/** `waiting`: true, but its payment is not known yet. `unmatched`: speaks of a checkout that it does not fit. */
-export type CardEventOutcome = 'applied' | 'known' | 'waiting' | 'unmatched' | 'ignored'
 
 export const paidCheckoutOf = (row: CheckoutRow): PaidCheckout => ({
   agentId: row.agentId,
@@ -70,7 +64,7 @@ export const paidCheckoutOf = (row: CheckoutRow): PaidCheckout => ({
 
 const minOf = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 
-/** Posts that so much is taken back in all; what we asked for ourselves is told apart. */
+/** Posts the new reversed total, and separates the part that belongs to refunds requested by us. */
 export const postReversal = async (
   tx: Tx,
   settler: Settler,
@@ -78,22 +72,22 @@ export const postReversal = async (
   afterUsdCents: bigint,
 ): Promise<void> => {
   const growth = afterUsdCents - row.reversedUsdCents
-  const asked = await sumRefundsRequested(tx, row)
-  const unanswered = asked > row.ownRefundsUsdCents ? asked - row.ownRefundsUsdCents : 0n
-  const ownUsdCents = growth > 0n ? minOf(growth, unanswered) : 0n
+  const requested = await sumRefundsRequested(tx, row)
+  const outstanding = requested > row.ownRefundsUsdCents ? requested - row.ownRefundsUsdCents : 0n
+  const ownRefundsUsdCents = growth > 0n ? minOf(growth, outstanding) : 0n
   await settler.applyReversal(tx, paidCheckoutOf(row), {
     beforeUsdCents: row.reversedUsdCents,
     afterUsdCents,
-    ownRefundsUsdCents: ownUsdCents,
+    ownRefundsUsdCents,
     reference: `${row.checkoutId} ${row.reversalRevision + 1}`,
   })
   await updateReversed(tx, row, {
-    takenUsdCents: afterUsdCents,
-    givenUsdCents: minOf(row.ownRefundsUsdCents + ownUsdCents, asked),
+    reversedUsdCents: afterUsdCents,
+    ownRefundsUsdCents: minOf(row.ownRefundsUsdCents + ownRefundsUsdCents, requested),
   })
 }
 
-/** Brings what is posted to what the facts say is left of the payment. */
+/** Posts the difference between the reversed total in the ledger and that of the provider's facts. */
 const applyReversals = async (
   tx: Tx,
   settlers: Settlers,
@@ -115,7 +109,7 @@ const matchesSession = (row: CheckoutRow, fact: SessionFact): boolean =>
 const applyPaidSession = async (tx: Tx, settlers: Settlers, fact: SessionFact): Promise<CardEventOutcome> => {
   const { checkoutId, paymentId } = fact
   if (checkoutId === undefined || paymentId === undefined) return 'ignored'
-  // The payment's row first, always: it is the lock that refunds and disputes of this payment take as well.
+  // Always lock the payment's row first: refunds and disputes of this payment lock it too.
   const payment = await upsertPayment(tx, paymentId, 0n)
   const row = await findCheckoutForUpdate(tx, checkoutId)
   if (!row || !matchesSession(row, fact) || fact.amountUsdCents !== row.amountUsdCents) return 'unmatched'
@@ -126,7 +120,7 @@ const applyPaidSession = async (tx: Tx, settlers: Settlers, fact: SessionFact): 
   return 'applied'
 }
 
-/** Which states a session that is not paid may still change. */
+/** From which states a session that is not paid may change its checkout. */
 const allowedFromStates: Readonly<Record<'processing' | 'failed' | 'expired', readonly CheckoutState[]>> = {
   processing: ['created'],
   failed: ['created', 'processing'],
@@ -137,16 +131,15 @@ const applyUnpaidSession = async (tx: Tx, fact: SessionFact): Promise<CardEventO
   if (fact.checkoutId === undefined) return 'ignored'
   const row = await findCheckoutForUpdate(tx, fact.checkoutId)
   if (!row || !matchesSession(row, fact)) return 'unmatched'
-  const { state: standing } = fact
-  // A session that nobody was given the address of may run out beside the one that counts.
+  const { state } = fact
+  // A second session whose address was never handed out may expire while the other is still open.
   if (row.providerSessionId === null) return 'ignored'
-  if (standing === 'open' || standing === 'paid' || !allowedFromStates[standing].includes(row.state))
-    return 'known'
-  await updateCheckoutState(tx, row, standing, row.state)
+  if (state === 'open' || state === 'paid' || !allowedFromStates[state].includes(row.state)) return 'known'
+  await updateCheckoutState(tx, row, state, row.state)
   return 'applied'
 }
 
-/** Keeps how a refund stands; one of our own goes on by it. Says whether anything was new. */
+/** Stores the state of a refund and advances our own refund; true where anything changed. */
 const recordRefundState = async (tx: Tx, fact: RefundStateFact): Promise<boolean> => {
   const { state, isNew } = await upsertRefundFact(tx, fact)
   const own = await findRefundOfFact(tx, fact)
@@ -154,7 +147,7 @@ const recordRefundState = async (tx: Tx, fact: RefundStateFact): Promise<boolean
   return (await updateRefundByFact(tx, own, { ...fact, state })) || isNew
 }
 
-/** Makes one fact count, whatever came before it and however often it is said. */
+/** Applies one fact. Order and repetition of facts do not matter. */
 export const applyFact = async (tx: Tx, settlers: Settlers, fact: CardFact): Promise<CardEventOutcome> => {
   if (fact.kind === 'session')
     return fact.state === 'paid' ? applyPaidSession(tx, settlers, fact) : applyUnpaidSession(tx, fact)
@@ -167,22 +160,22 @@ export const applyFact = async (tx: Tx, settlers: Settlers, fact: CardFact): Pro
   return isNew ? 'applied' : outcome
 }
 
-/** Takes in one message of the provider, once, and keeps what came of it. */
+/** Applies one event of the provider once and stores the outcome. */
 export const applyCardEvent = async (
   ctx: Ctx,
   settlers: Settlers,
-  { fact, ...message }: CardEvent,
+  { fact, ...event }: CardEvent,
 ): Promise<CardEventOutcome> => {
   const outcome = await inTransaction(ctx, 'system', async (tx) => {
-    if (await hasCardEvent(tx, message.eventId)) return 'known'
-    const came = await applyFact(tx, settlers, fact)
+    if (await hasCardEvent(tx, event.eventId)) return 'known'
+    const applied = await applyFact(tx, settlers, fact)
     const subject = fact.kind === 'session' ? fact.sessionId : fact.paymentId
-    await insertCardEvent(tx, { ...message, subject, outcome: came })
-    return came
+    await insertCardEvent(tx, { ...event, subject, outcome: applied })
+    return applied
   })
   if (outcome === 'unmatched')
     ctx.log.error(
-      { eventId: message.eventId, type: message.type },
+      { eventId: event.eventId, type: event.type },
       'card event matches no checkout: review it by hand',
     )
   return outcome

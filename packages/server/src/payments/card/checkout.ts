@@ -14,9 +14,9 @@ import {
   updateTestCompleted,
 } from '../store.ts'
 
-/** The open one can be closed between our two looks at it; three times in a row it is not. */
+/** The open checkout can be closed between the insert and the read; not three times in a row. */
 const attemptsMax = 3
-/** Another process asks the provider at this moment: its answer is a second away. */
+/** Another process is creating the session: its response is about a second away. */
 const busyPollsMax = 10
 const busyPollMs = 300
 
@@ -27,7 +27,7 @@ export type OpenedCheckout = {
 }
 type Row = NonNullable<Awaited<ReturnType<typeof findOpenCheckout>>>
 
-/** The row of the one open checkout for this reference, made where there is none. */
+/** The row of the only open checkout for this reference, inserted where there is none. */
 const findOrInsertCheckout = async (tx: Tx, checkout: NewCheckout): Promise<Row> => {
   await updateStaleExpired(tx, checkout)
   for (let tries = 0; tries < attemptsMax; tries++) {
@@ -35,7 +35,7 @@ const findOrInsertCheckout = async (tx: Tx, checkout: NewCheckout): Promise<Row>
       (await insertCheckout(tx, tx.ids.make('chk_'), checkout)) ?? (await findOpenCheckout(tx, checkout))
     if (row) return row
   }
-  throw new Error('no open checkout found or inserted after 3 attempts')
+  throw new Error(`no open checkout found or inserted for ${checkout.purpose} ${checkout.reference}`)
 }
 
 const tooSmall = () =>
@@ -43,47 +43,71 @@ const tooSmall = () =>
     details: [{ path: 'body', code: 'too_small', message: 'a card takes no payment below 0.50 USD' }],
   })
 
-/** What other modules may ask of payments. */
+type PaymentsContext = {
+  readonly ctx: Ctx
+  /** One request for each checkout and process at a time; concurrent callers share the response. */
+  readonly sessionRequests: Map<string, Promise<string>>
+}
+
+const createProviderSession = async (
+  { ctx }: PaymentsContext,
+  provider: CardProvider,
+  checkout: NewCheckout,
+  row: Row,
+): Promise<string> => {
+  const key = { agentId: checkout.agentId, checkoutId: row.checkoutId }
+  const tenant = checkout.agentId as Tenant
+  try {
+    // The same key for the same checkout: a repeated call creates no second session.
+    const idempotencyKey = `${row.checkoutId}.${row.providerAttempt}`
+    const session = await provider.createSession({ ...checkout, ...key, idempotencyKey })
+    await inTransaction(ctx, tenant, (tx) => updateProviderSession(tx, key, session))
+    return session.url
+  } catch (error) {
+    if (!(error instanceof CardProviderError)) throw error
+    // The provider repeats its error under the same key. Nobody has seen a page of that attempt.
+    if (error.isServerError)
+      await inTransaction(ctx, tenant, (tx) => updateProviderAttempt(tx, key, row.providerAttempt))
+    for (let polls = 0; error.isInProgress && polls < busyPollsMax; polls++) {
+      await setTimeout(busyPollMs)
+      const current = await inTransaction(ctx, tenant, (tx) => findOpenCheckout(tx, checkout))
+      if (current?.providerUrl) return current.providerUrl
+    }
+    throw new Refusal('card_provider_unreachable', { headers: { 'retry-after': '5' } })
+  }
+}
+
+/** The address of the provider's page, created where the checkout has none. */
+const findOrCreatePage = async (
+  context: PaymentsContext,
+  provider: CardProvider,
+  checkout: NewCheckout,
+  row: Row,
+): Promise<string> => {
+  if (row.providerUrl) return row.providerUrl
+  const { sessionRequests } = context
+  const request =
+    sessionRequests.get(row.checkoutId) ?? createProviderSession(context, provider, checkout, row)
+  sessionRequests.set(row.checkoutId, request)
+  try {
+    return await request
+  } finally {
+    sessionRequests.delete(row.checkoutId)
+  }
+}
+
+/** The operations of payments for other modules. */
 export const makePayments = (ctx: Ctx, provider: CardProvider | undefined) => {
+  const context: PaymentsContext = { ctx, sessionRequests: new Map() }
   const checkoutOf = (row: Row): OpenedCheckout => ({
     checkoutId: row.checkoutId,
     checkoutUrl: `${ctx.config.BASE_URL}/checkout/${row.checkoutId}`,
     expiresAt: row.expiresAt,
   })
-  /** One question per checkout and process at a time; who comes meanwhile shares the answer. */
-  const sessionRequests = new Map<string, Promise<string>>()
-
-  const createProviderSession = async (
-    cards: CardProvider,
-    checkout: NewCheckout,
-    row: Row,
-  ): Promise<string> => {
-    const key = { agentId: checkout.agentId, checkoutId: row.checkoutId }
-    const tenant = checkout.agentId as Tenant
-    try {
-      // The same key for the same checkout: a call whose answer was lost makes no second session.
-      const idempotencyKey = `${row.checkoutId}.${row.providerAttempt}`
-      const session = await cards.createSession({ ...checkout, ...key, idempotencyKey })
-      await inTransaction(ctx, tenant, (tx) => updateProviderSession(tx, key, session))
-      return session.url
-    } catch (error) {
-      if (!(error instanceof CardProviderError)) throw error
-      // The provider repeats its own fault under the same key. Nobody has seen a page of that attempt.
-      if (error.isServerError)
-        await inTransaction(ctx, tenant, (tx) => updateProviderAttempt(tx, key, row.providerAttempt))
-      for (let look = 0; error.isInProgress && look < busyPollsMax; look++) {
-        await setTimeout(busyPollMs)
-        const now = await inTransaction(ctx, tenant, (tx) => findOpenCheckout(tx, checkout))
-        if (now?.providerUrl) return now.providerUrl
-      }
-      throw new Refusal('card_provider_unreachable', { headers: { 'retry-after': '5' } })
-    }
-  }
-
   return {
-    /** How a payment stands at the provider, by any name that the provider gives it. */
+    /** The status of a payment at the provider, by any of its ids there. */
     findCardPayment: async (id: string): Promise<CardPaymentStatus> => {
-      // Where cards are only played with, nothing is proven to the world.
+      // Payments of the provider's test mode prove nothing, except on a developer's machine.
       if (!provider || !(provider.livemode || ctx.config.loopback)) return 'foreign'
       try {
         return await provider.findPayment(id)
@@ -93,32 +117,25 @@ export const makePayments = (ctx: Ctx, provider: CardProvider | undefined) => {
       }
     },
     acceptsCards: provider !== undefined,
-    /** Opens a checkout that a person completes, or gives the open one: intent, call, settle. */
+    /** Opens a checkout that a person completes, or returns the open one: store the intent, call, store the session. */
     openCheckout: async (checkout: NewCheckout): Promise<OpenedCheckout> => {
-      const pays = checkout.mode === 'live' && provider !== undefined
-      if (pays && checkout.amountUsdCents < cardUsdCentsMin) throw tooSmall()
+      const isPayable = checkout.mode === 'live' && provider !== undefined
+      if (isPayable && checkout.amountUsdCents < cardUsdCentsMin) throw tooSmall()
       const row = await inTransaction(ctx, checkout.agentId as Tenant, (tx) =>
         findOrInsertCheckout(tx, checkout),
       )
-      // A slow payment is under way: our page says so, and the provider's would take a second one.
-      if (!pays || row.state === 'processing') return checkoutOf(row)
-      if (row.providerUrl) return { ...checkoutOf(row), checkoutUrl: row.providerUrl }
-      const underWay = sessionRequests.get(row.checkoutId) ?? createProviderSession(provider, checkout, row)
-      sessionRequests.set(row.checkoutId, underWay)
-      try {
-        return { ...checkoutOf(row), checkoutUrl: await underWay }
-      } finally {
-        sessionRequests.delete(row.checkoutId)
-      }
+      // A slow payment is in progress: our page says so, and the provider's page would accept a second one.
+      if (!isPayable || row.state === 'processing') return checkoutOf(row)
+      return { ...checkoutOf(row), checkoutUrl: await findOrCreatePage(context, provider, checkout, row) }
     },
-    /** Opens a sandbox checkout and completes it: what it buys is posted in the same transaction. */
+    /** Opens a sandbox checkout and completes it. The caller posts what it buys in the same transaction. */
     openTestCheckout: async (
       tx: Tx,
       checkout: NewCheckout & { readonly mode: 'test' },
     ): Promise<OpenedCheckout> => {
       const row = await findOrInsertCheckout(tx, checkout)
       if (!(await updateTestCompleted(tx, checkout.agentId, row.checkoutId)))
-        throw new Error('not an open test checkout')
+        throw new Error(`test checkout ${row.checkoutId} is not open`)
       return checkoutOf(row)
     },
   }

@@ -2,13 +2,13 @@ import { Stripe } from 'stripe'
 import { send } from '../../platform/net/outbound.ts'
 
 const answerBytesMax = 2_000_000
-/** One try of one request. The SDK tries once more where that is safe, so a caller waits about 13 s at most. */
+/** For one attempt. The SDK retries once where that is safe, so a caller waits about 13 s at most. */
 const timeoutMs = 6_000
 const retriesMax = 1
 
 type Response = Awaited<ReturnType<typeof send>>
 
-/** What the SDK sees of an answer. */
+/** A response of the outbound client in the SDK's form. */
 class OutboundResponse extends Stripe.HttpClientResponse {
   readonly #answer: Response
   constructor(answer: Response) {
@@ -26,7 +26,7 @@ class OutboundResponse extends Stripe.HttpClientResponse {
   }
 }
 
-/** Headers by which the SDK tells the provider about this machine. It needs none of them. */
+/** Headers that describe this machine to the provider. It needs none of them. */
 const omittedHeaders: ReadonlySet<string> = new Set([
   'user-agent',
   'x-stripe-client-user-agent',
@@ -34,7 +34,7 @@ const omittedHeaders: ReadonlySet<string> = new Set([
   'content-length',
 ])
 
-/** The SDK's own way out, replaced by ours: there is one place that speaks to the network. */
+/** Sends the SDK's requests through the platform's outbound client, the only one that reaches the network. */
 class OutboundClient extends Stripe.HttpClient {
   override getClientName(): string {
     return 'pohf'
@@ -64,7 +64,7 @@ class OutboundClient extends Stripe.HttpClient {
   }
 }
 
-/** The provider's SDK on our own way out. */
+/** The provider's SDK over the platform's outbound client. */
 export const makeStripeClient = (options: {
   readonly secretKey: string
   readonly apiBase: string

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { RefundState, RefundStateFact } from '../refunds/rules.ts'
 
-/** What the provider is asked to tell us. Set the same list at its webhook endpoint. */
+/** The events that the server handles. Set the same list at the provider's webhook endpoint. */
 export const cardEventTypes = [
   'checkout.session.completed',
   'checkout.session.async_payment_succeeded',
@@ -16,17 +16,17 @@ export const cardEventTypes = [
 ] as const
 type CardEventType = (typeof cardEventTypes)[number]
 
-/** How the session of a checkout stands. */
+/** The state of a checkout's session. */
 export type SessionFact = {
   readonly kind: 'session'
   readonly sessionId: string
-  /** What we named it when we opened it; somebody else's sessions have none of ours. */
+  /** Our id, set when the session was created; other sessions of the account have none. */
   readonly checkoutId: string | undefined
   readonly paymentId: string | undefined
   readonly amountUsdCents: bigint | undefined
   readonly state: 'open' | 'paid' | 'processing' | 'failed' | 'expired'
 }
-/** How much of a payment was refunded in all. It only grows. */
+/** The refunded total of a payment. It only grows. */
 type RefundedTotalFact = {
   readonly kind: 'refund'
   readonly paymentId: string
@@ -47,6 +47,9 @@ export type CardEvent = {
   readonly occurredAt: Date
   readonly fact: CardFact
 }
+
+/** `waiting`: the payment is not known yet. `unmatched`: the event names a checkout whose session or amount differs. */
+export type CardEventOutcome = 'applied' | 'known' | 'waiting' | 'unmatched' | 'ignored'
 
 const id = z.string().min(1).max(255)
 const cents = z.int().min(0)
@@ -87,20 +90,20 @@ const eventSchema = z.looseObject({
   data: z.looseObject({ object: z.unknown() }),
 })
 
-/** A slow payment that came to nothing shows only on the payment itself. */
+/** The failure of a slow payment shows only on the payment itself. */
 const failedPaymentStatuses = new Set(['requires_payment_method', 'canceled'])
 
-const sessionStateOf = (given: z.infer<typeof session>): SessionFact['state'] => {
-  if (given.payment_status === 'paid') return 'paid'
-  if (given.status === 'expired') return 'expired'
-  if (given.status !== 'complete') return 'open'
-  const payment = given.payment_intent
+const sessionStateOf = (object: z.infer<typeof session>): SessionFact['state'] => {
+  if (object.payment_status === 'paid') return 'paid'
+  if (object.status === 'expired') return 'expired'
+  if (object.status !== 'complete') return 'open'
+  const payment = object.payment_intent
   const failed =
     typeof payment === 'object' && payment !== null && failedPaymentStatuses.has(payment.status ?? '')
   return failed ? 'failed' : 'processing'
 }
 
-/** Reads a session, or undefined where it cannot be one of ours. */
+/** Reads a session, or undefined where it is not one of ours. */
 export const readSession = (object: unknown): SessionFact | undefined => {
   const { data } = session.safeParse(object)
   if (!data) return undefined
@@ -117,7 +120,7 @@ export const readSession = (object: unknown): SessionFact | undefined => {
   }
 }
 
-/** Reads a refund, or undefined where it is about other money. */
+/** Reads a refund, or undefined where it is not in US dollars. */
 export const readRefund = (object: unknown): RefundStateFact | undefined => {
   const { data } = refund.safeParse(object)
   if (data?.currency !== 'usd') return undefined
@@ -133,7 +136,7 @@ export const readRefund = (object: unknown): RefundStateFact | undefined => {
   }
 }
 
-/** An inquiry moves no money; whatever is neither that nor closed holds the money back. */
+/** An inquiry moves no money; a dispute that is not closed withholds it. */
 const disputeStateOf = (status: string): DisputeState => {
   if (status === 'won' || status === 'lost') return status
   return status.startsWith('warning_') ? 'inquiry' : 'open'
@@ -165,13 +168,13 @@ const factOf = (type: CardEventType, object: unknown): CardFact | undefined => {
       : undefined
   }
   const fact = readSession(object)
-  // The name of the event says that it failed; the session in it only says that it is not paid.
+  // Only the event's type says that the payment failed; its session just says `unpaid`.
   return fact && type === 'checkout.session.async_payment_failed' && fact.state !== 'paid'
     ? { ...fact, state: 'failed' }
     : fact
 }
 
-/** Reads a message, or undefined where it is of no kind of ours, of another mode, or about other money. */
+/** Reads an event, or undefined where its type, mode or currency is not ours. */
 export const readCardEvent = (event: unknown, livemode: boolean): CardEvent | undefined => {
   const { data } = eventSchema.safeParse(event)
   if (!data || data.livemode !== livemode) return undefined
@@ -179,9 +182,9 @@ export const readCardEvent = (event: unknown, livemode: boolean): CardEvent | un
   return fact && { eventId: data.id, type: data.type, occurredAt: new Date(data.created * 1_000), fact }
 }
 
-/** How a payment stands, for whoever wants to rely on it. */
+/** The status of a payment, as far as a credential may rely on it. */
 export type CardPaymentStatus =
-  /** None of this account, or of another kind. */
+  /** Not a payment of this account, or of another kind. */
   | 'foreign'
   | { readonly settled: true; readonly paymentId: string; readonly usdCents: bigint | undefined }
   | { readonly settled: false; readonly code: string; readonly why: string }
@@ -209,39 +212,39 @@ const unsettled = (code: string, why: string) => ({ settled: false, code, why })
 const usdOf = (amount: number, currency: string) => (currency === 'usd' ? BigInt(amount) : undefined)
 
 const readChargeStatus = (object: unknown): CardPaymentStatus => {
-  const given = chargeStatusSchema.parse(object)
-  if (given.amount_refunded > 0) return unsettled('refunded', 'it was refunded, at least in part')
-  if (given.disputed) return unsettled('disputed', 'it is disputed, or was')
-  if (given.status !== 'succeeded') return unsettled('unpaid', 'the money has not arrived')
-  if (!given.payment_intent) return 'foreign'
+  const data = chargeStatusSchema.parse(object)
+  if (data.amount_refunded > 0) return unsettled('refunded', 'it was refunded, at least in part')
+  if (data.disputed) return unsettled('disputed', 'it is disputed, or was')
+  if (data.status !== 'succeeded') return unsettled('unpaid', 'the money has not arrived')
+  if (!data.payment_intent) return 'foreign'
   return {
     settled: true,
-    paymentId: idOf(given.payment_intent),
-    usdCents: usdOf(given.amount, given.currency),
+    paymentId: idOf(data.payment_intent),
+    usdCents: usdOf(data.amount, data.currency),
   }
 }
 const readPaymentStatus = (object: unknown): CardPaymentStatus => {
-  const given = paymentStatusSchema.parse(object)
-  if (given.status !== 'succeeded' || given.amount_received === 0 || !given.latest_charge)
+  const data = paymentStatusSchema.parse(object)
+  if (data.status !== 'succeeded' || data.amount_received === 0 || !data.latest_charge)
     return unsettled('unpaid', 'the money has not arrived')
-  const charge = readChargeStatus({ ...given.latest_charge, payment_intent: given.id })
+  const charge = readChargeStatus({ ...data.latest_charge, payment_intent: data.id })
   return typeof charge === 'object' && charge.settled
-    ? { ...charge, usdCents: usdOf(given.amount_received, given.currency) }
+    ? { ...charge, usdCents: usdOf(data.amount_received, data.currency) }
     : charge
 }
-/** Reads how an object of the provider stands, read with its payment and charge; `kind` is the beginning of its id. */
+/** Reads the status off a provider's object that includes its payment and charge; `kind` is the start of its id. */
 export const readCardPaymentStatus = (kind: string, object: unknown): CardPaymentStatus => {
   if (kind === 'pi') return readPaymentStatus(object)
   if (kind !== 'cs') return readChargeStatus(object)
-  const given = sessionStatusSchema.parse(object)
-  if (given.payment_status !== 'paid' || !given.payment_intent)
+  const data = sessionStatusSchema.parse(object)
+  if (data.payment_status !== 'paid' || !data.payment_intent)
     return unsettled('unpaid', 'the money has not arrived')
-  return readPaymentStatus(given.payment_intent)
+  return readPaymentStatus(data.payment_intent)
 }
 
 /**
- * What was refunded and stays refunded: the largest sum that was named, less what the bank sent back. Whether the
- * provider lowers its sum then is not said anywhere, so the refunds that are known to stand are counted beside it.
+ * The refunded total: the largest total that the provider reported, less the refunds that failed. The provider does not
+ * document whether a failed refund lowers its total, so the sum of the other refunds is the lower bound.
  */
 export const refundedUsdCentsOf = (
   refundedUsdCents: bigint,
@@ -252,19 +255,19 @@ export const refundedUsdCentsOf = (
       .filter(({ state }) => (state === 'failed') === failed)
       .reduce((sum, one) => sum + one.amountUsdCents, 0n)
   const left = refundedUsdCents - sumOf(true)
-  const standing = sumOf(false)
-  return left > standing ? left : standing
+  const effective = sumOf(false)
+  return left > effective ? left : effective
 }
 
 type PaymentAmounts = { readonly amountUsdCents: bigint; readonly refundedUsdCents: bigint }
 
-/** How much of a payment is gone: what was refunded, and what disputes hold back or have lost. Never more than all. */
+/** The reversed total: refunds, and disputes that are open or lost. Never more than the payment. */
 export const reversedUsdCentsOf = (
   { amountUsdCents, refundedUsdCents }: PaymentAmounts,
   disputes: readonly { readonly state: DisputeState; readonly amountUsdCents: bigint }[],
 ): bigint => {
-  const gone = disputes
+  const reversed = disputes
     .filter(({ state }) => state === 'open' || state === 'lost')
     .reduce((sum, one) => sum + one.amountUsdCents, refundedUsdCents)
-  return gone < amountUsdCents ? gone : amountUsdCents
+  return reversed < amountUsdCents ? reversed : amountUsdCents
 }

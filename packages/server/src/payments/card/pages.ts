@@ -3,7 +3,7 @@ import type { Page } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { html, renderPage, type Html } from '../../platform/http/html.ts'
-import { checkoutTextOf, formatUsd, type CheckoutState } from '../rules.ts'
+import { checkoutTextOf, formatUsd } from '../rules.ts'
 import { findCheckout } from '../store.ts'
 
 const unknown = () =>
@@ -26,7 +26,7 @@ const fact = (name: string, value: string | Html): Html =>
     <dd class="num">${value}</dd>
   </div>`
 
-/** The page of a checkout: where a person comes back to, and where those without a provider end. */
+/** The page of a checkout: the provider returns people here; without a provider it is the only page. */
 export const pages = (ctx: Ctx): Page[] => [
   {
     path: '/checkout/:checkoutId',
@@ -35,18 +35,18 @@ export const pages = (ctx: Ctx): Page[] => [
       if (!isId('chk_', checkoutId)) return unknown()
       const row = await inTransaction(ctx, 'system', (tx) => findCheckout(tx, checkoutId))
       if (!row) return unknown()
-      const state = row.state as CheckoutState
+      const { state } = row
       const text = checkoutTextOf({
-        mode: row.mode === 'live' ? 'live' : 'test',
+        mode: row.mode,
         state,
-        purpose: row.purpose === 'order' ? 'order' : 'credits',
-        isPastExpiry: row.outlived,
+        purpose: row.purpose,
+        isPastExpiry: row.is_past_expiry,
         payable: row.provider_url !== null,
         returned: query['returned'] === 'paid',
         amountUsdCents: row.amount_usd_cents,
         reversedUsdCents: row.taken_usd_cents,
       })
-      const open = state === 'created' && !row.outlived
+      const open = state === 'created' && !row.is_past_expiry
       return renderPage(
         'Checkout',
         html`<div class="checkout" data-state="${state}" role="status" aria-live="polite">

@@ -3,7 +3,7 @@ import { Refusal } from '../../platform/http/errors.ts'
 import { applyCardEvent, type Settlers } from './apply.ts'
 import type { CardProvider } from './provider.ts'
 
-/** Takes a message of the provider: nothing is read before its signature fits. */
+/** Receives an event of the provider. Its body is read only after its signature is verified. */
 export const cardWebhook = async (
   ctx: Ctx,
   parts: { readonly provider: CardProvider | undefined; readonly settlers: Settlers },
@@ -11,12 +11,12 @@ export const cardWebhook = async (
 ) => {
   if (!parts.provider)
     throw new Refusal('not_found', { message: 'No card provider is configured on this deployment.' })
-  const message =
+  const event =
     typeof signed.text === 'string'
       ? parts.provider.readSignedEvent(signed.text, signed.signature)
       : undefined
-  if (!message) throw new Refusal('card_signature_invalid')
-  // Another kind of message, or other money of the same account: heard, and of no concern.
-  if (message !== 'not ours') await applyCardEvent(ctx, parts.settlers, message)
+  if (!event) throw new Refusal('card_signature_invalid')
+  // Another type, or another payment of the same account: acknowledged and ignored.
+  if (event !== 'not ours') await applyCardEvent(ctx, parts.settlers, event)
   return { received: true as const }
 }

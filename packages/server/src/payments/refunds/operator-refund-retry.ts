@@ -7,7 +7,7 @@ import { findRefundForUpdate, updateRefundRetried } from './store.ts'
 import { readRefundable } from './refundable.ts'
 import { findCheckoutForUpdate } from '../store.ts'
 
-/** Has a failed refund tried again. One that was made after all is found by its name first: nothing is given twice. */
+/** Retries a failed refund. `sendRefunds` first looks for it at the provider, so nothing is refunded twice. */
 export const operatorRefundRetry = async (
   ctx: Ctx,
   parts: { readonly audit: Audit; readonly settlers: Settlers },

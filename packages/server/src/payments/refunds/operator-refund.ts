@@ -12,7 +12,7 @@ type Input = {
   readonly amountUsdCents?: number | undefined
   readonly reason: string
 }
-/** An operator gives card money back: all that may be given of this checkout, or a part. */
+/** An operator refunds a card payment: all of the refundable amount, or a part. */
 export const operatorRefund = async (
   ctx: Ctx,
   parts: { readonly audit: Audit; readonly settlers: Settlers },

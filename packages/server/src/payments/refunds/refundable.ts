@@ -3,12 +3,12 @@ import { paidCheckoutOf, type Settlers } from '../card/apply.ts'
 import { lockRefundable, sumRefundsRequested, sumRefundsOutstanding } from './store.ts'
 import type { CheckoutRow } from '../store.ts'
 
-/** What of a paid checkout is here, is not on its way back, and has nothing standing on it. One operator at a time. */
+/** How much of a paid checkout an operator can refund now. The lock admits one operator at a time. */
 export const readRefundable = async (tx: Tx, settlers: Settlers, row: CheckoutRow): Promise<bigint> => {
   await lockRefundable(tx, row.agentId)
-  const asked = await sumRefundsRequested(tx, row)
-  const gone = row.reversedUsdCents > asked ? row.reversedUsdCents : asked
-  const left = row.amountUsdCents - gone
+  const requested = await sumRefundsRequested(tx, row)
+  const returned = row.reversedUsdCents > requested ? row.reversedUsdCents : requested
+  const left = row.amountUsdCents - returned
   const open = row.purpose === 'order' ? await sumRefundsOutstanding(tx, row) : 0n
   const refundable = (await settlers[row.purpose].findRefundable(tx, paidCheckoutOf(row))) - open
   const least = left < refundable ? left : refundable

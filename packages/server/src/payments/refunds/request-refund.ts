@@ -13,9 +13,9 @@ const isSameRequest = (row: RefundRow, request: RefundRequest): boolean =>
   row.checkoutId === request.checkoutId && row.amountUsdCents === request.amountUsdCents
 
 /**
- * Wants a part of a paid checkout given back to the card, once per reference. Nothing is posted here: the caller has
- * moved the money to where its settler takes it from (orders: out of escrow, into `unused:card`), and the provider's
- * message takes it out when it comes. A sandbox checkout has no provider, so its settler is called at once.
+ * Requests a refund of a part of a paid checkout, once per reference. Nothing is posted here: the caller has moved the
+ * money to the account that its settler debits (orders: from escrow to `unused:card`), and the provider's event posts
+ * the refund. A sandbox checkout has no provider, so its settler is called at once.
  */
 export const requestRefund = async (
   tx: Tx,
@@ -28,12 +28,14 @@ export const requestRefund = async (
   if (!made) {
     const known = await findRefundByReference(tx, request)
     if (!known || !isSameRequest(known, request))
-      throw new Error('refund reference reused with a different checkout or amount')
+      throw new Error(
+        `refund reference "${request.reference}" reused with a different checkout or amount than refund ${known?.refundId ?? 'none'}`,
+      )
     return { refundId: known.refundId, state: known.state }
   }
   if (request.mode === 'live') return { refundId: made.refundId, state: made.state }
   const row = await findCheckoutForUpdate(tx, request.checkoutId)
-  if (!row) throw new Error('a refund of no checkout')
+  if (!row) throw new Error(`checkout ${request.checkoutId} not found while refunding it`)
   await updateTestRefundDone(tx, made)
   await postReversal(tx, settler, row, row.reversedUsdCents + request.amountUsdCents)
   return { refundId: made.refundId, state: 'done' }

@@ -22,7 +22,7 @@ const logRefundFailure = (ctx: Ctx, { refundId, agentId, checkoutId }: RefundRow
     'card refund failed, money not returned: see pohf refunds list --state failed',
   )
 
-/** What an earlier question made, where its answer was lost; else a new one. The provider keeps a key for a day only. */
+/** The refund of an earlier attempt whose response was lost, else a new one. The provider stores a key for a day only. */
 const findOrCreateRefund = async (
   provider: CardProvider,
   refund: RefundRow,
@@ -38,7 +38,7 @@ const findOrCreateRefund = async (
 const sendRefund = async (ctx: Ctx, provider: CardProvider, refund: RefundRow, paymentId: string) => {
   try {
     const { providerRefundId } = await findOrCreateRefund(provider, refund, paymentId)
-    // Only that it is under way: what it did to the money, the provider's message says.
+    // Only that it was sent: the provider's event says what it did to the money.
     await inTransaction(ctx, 'system', async (tx) => {
       const row = await findRefundForUpdate(tx, refund.refundId)
       if (row?.state === 'wanted') await updateRefundByFact(tx, row, { providerRefundId, state: 'pending' })
@@ -46,16 +46,16 @@ const sendRefund = async (ctx: Ctx, provider: CardProvider, refund: RefundRow, p
   } catch (error) {
     if (!(error instanceof CardProviderError)) throw error
     const { refusal } = error
-    const came = await inTransaction(ctx, 'system', async (tx) => {
+    const result = await inTransaction(ctx, 'system', async (tx) => {
       const row = await findRefundForUpdate(tx, refund.refundId)
-      // A message may have been faster than the answer.
+      // The event may have arrived before the response.
       if (row?.state !== 'wanted') return 'again'
       if (refusal === undefined)
         return updateRefundAttemptFailed(tx, row, { fault: 'not_reached', newKey: error.isServerError })
       await updateRefundFailed(tx, row, refusal)
       return 'given up'
     })
-    if (came === 'given up') logRefundFailure(ctx, refund, refusal ?? 'given_up')
+    if (result === 'given up') logRefundFailure(ctx, refund, refusal ?? 'given_up')
   }
 }
 
@@ -65,7 +65,7 @@ const pollRefund = async (ctx: Ctx, { provider, settlers }: Parts, refund: Refun
   if (fact.state === 'failed') logRefundFailure(ctx, refund, 'sent_back')
 }
 
-/** Asks the provider for refunds that are wanted, and how those stand that have been under way for a while. */
+/** Sends requested refunds to the provider, and polls those that were sent some time ago. */
 export const sendRefunds = async (ctx: Ctx, parts: Parts): Promise<number> => {
   const due = await inTransaction(ctx, 'system', (tx) => claimDueRefunds(tx, batchMax))
   for (const { refund, paymentId } of due) {

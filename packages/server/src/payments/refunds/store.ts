@@ -1,6 +1,7 @@
-import { sql } from 'kysely'
+import { sql, type Selectable } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { now, type Tx } from '../../platform/db/db.ts'
+import type { DB } from '../../platform/db/schema.ts'
 import {
   mergeRefundState,
   nextOwnState,
@@ -12,13 +13,13 @@ import {
   type RefundStateFact,
 } from './rules.ts'
 
-/** What a module wants given back. */
+/** A refund that a module requests. */
 export type RefundRequest = {
   readonly agentId: string
   readonly mode: Mode
   readonly checkoutId: string
   readonly amountUsdCents: bigint
-  /** Names the wish for ever: asked again under it, nothing more is given. */
+  /** Identifies the request: repeated under the same reference, it refunds nothing more. */
   readonly reference: string
   readonly reason: string
 }
@@ -51,16 +52,16 @@ const columns = [
   'changed_at',
 ] as const
 const query = (tx: Tx) => tx.selectFrom('card_refunds').select(columns)
-type Selected = NonNullable<Awaited<ReturnType<ReturnType<typeof query>['executeTakeFirst']>>>
+type Selected = Pick<Selectable<DB['card_refunds']>, (typeof columns)[number]>
 const rowOf = (row: Selected): RefundRow => ({
   agentId: row.agent_id,
   refundId: row.refund_id,
-  mode: row.mode as Mode,
+  mode: row.mode,
   checkoutId: row.checkout_id,
   reference: row.reference,
   amountUsdCents: row.amount_usd_cents,
   reason: row.reason,
-  state: row.state as OwnRefundState,
+  state: row.state,
   providerRefundId: row.provider_refund_id,
   providerKey: row.provider_key,
   attempts: row.attempts,
@@ -69,7 +70,7 @@ const rowOf = (row: Selected): RefundRow => ({
   changedAt: row.changed_at,
 })
 
-/** The new wish, or undefined where one of this reference stands. */
+/** The new refund, or undefined where the reference has one. */
 export const insertRefund = async (
   tx: Tx,
   refundId: string,
@@ -109,7 +110,7 @@ export const findRefundForUpdate = async (tx: Tx, refundId: string): Promise<Ref
   return row && rowOf(row)
 }
 
-/** Ours that a message of the provider speaks of: by the provider's name, else by the name that we gave it. */
+/** Our refund that a fact is about: by the provider's id, else by our own. */
 export const findRefundOfFact = async (
   tx: Tx,
   fact: Pick<RefundStateFact, 'providerRefundId' | 'refundId'>,
@@ -148,7 +149,7 @@ export const updateTestRefundDone = (tx: Tx, key: RowKey): Promise<void> => setS
 export const updateRefundFailed = (tx: Tx, key: RowKey, fault: string): Promise<void> =>
   setState(tx, key, 'failed', { fault })
 
-/** One of our own goes on by what the provider says of it. Says whether it did. */
+/** Changes the state of our refund after a fact of the provider; true where it changed. */
 export const updateRefundByFact = async (
   tx: Tx,
   own: RefundRow,
@@ -160,7 +161,7 @@ export const updateRefundByFact = async (
     await setState(tx, own, 'failed', { fault: 'sent_back' })
     return true
   }
-  // The provider speaks of it, so it was sent, whether or not its answer reached us.
+  // The provider knows it, so it was sent, whether or not the response arrived.
   if (own.state !== 'sent') {
     await setState(tx, own, 'sent', { provider_refund_id: fact.providerRefundId, fault: null })
     await tx
@@ -174,7 +175,7 @@ export const updateRefundByFact = async (
   return true
 }
 
-/** Tries a failed one again from the beginning, under a key that the provider does not know. */
+/** Restarts a failed refund under a new idempotency key. */
 export const updateRefundRetried = async (tx: Tx, row: RefundRow): Promise<void> => {
   await tx
     .updateTable('card_refunds')
@@ -191,8 +192,8 @@ export const updateRefundRetried = async (tx: Tx, row: RefundRow): Promise<void>
 }
 
 /**
- * Takes a batch that is due and puts off its next turn at once: whoever dies with it loses nothing, and no other
- * process asks meanwhile. Those under way are looked at for a month.
+ * Claims a batch of due refunds by moving their next attempt: a process that crashes loses nothing, and no other process
+ * sends them meanwhile. Sent refunds are polled for a month.
  */
 export const claimDueRefunds = async (tx: Tx, limit: number) => {
   const { rows } = await sql<{ agent_id: string; refund_id: string }>`
@@ -219,13 +220,14 @@ export const claimDueRefunds = async (tx: Tx, limit: number) => {
       .where('agent_id', '=', agentId)
       .where('checkout_id', '=', row.checkout_id)
       .executeTakeFirstOrThrow()
-    if (checkout.payment_id === null) throw new Error('a refund of what no provider was paid for')
+    if (checkout.payment_id === null)
+      throw new Error(`checkout ${row.checkout_id} of refund ${refundId} has no provider payment`)
     claimed.push({ refund: rowOf(row), paymentId: checkout.payment_id })
   }
   return claimed
 }
 
-/** The last try came to nothing: the next question may need another key, or it was the last. Says whether it was. */
+/** Records a failed attempt: the next may need another key, or it was the last. Returns which. */
 export const updateRefundAttemptFailed = async (
   tx: Tx,
   row: RefundRow,
@@ -249,37 +251,37 @@ export const updateRefundAttemptFailed = async (
   return numUpdatedRows === 1n ? 'given up' : 'again'
 }
 
-/** What we asked to be given back of a checkout and did not fail. */
+/** The total of a checkout's refunds that were requested and did not fail. */
 export const sumRefundsRequested = async (
   tx: Tx,
   key: { readonly agentId: string; readonly checkoutId: string },
 ): Promise<bigint> => {
-  const { rows } = await sql<{ asked: bigint }>`
-    select coalesce(sum(amount_usd_cents), 0)::bigint as asked from card_refunds
+  const { rows } = await sql<{ requested: bigint }>`
+    select coalesce(sum(amount_usd_cents), 0)::bigint as requested from card_refunds
     where agent_id = ${key.agentId} and checkout_id = ${key.checkoutId} and state <> 'failed'`.execute(tx)
-  return rows[0]?.asked ?? 0n
+  return rows[0]?.requested ?? 0n
 }
 
-/** Two operators must not give the same money back by two checkouts of one agent. */
+/** Two operators must not refund the same money through two checkouts of one agent. */
 export const lockRefundable = async (tx: Tx, agentId: string): Promise<void> => {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`card_spare ${agentId}`}, 0))`.execute(tx)
 }
 
-/** What an agent is still to be given back: asked for, and not yet heard of by a message that moved money. */
+/** Refunds of an agent's orders that were requested and that no event has posted yet. */
 export const sumRefundsOutstanding = async (
   tx: Tx,
   key: { readonly agentId: string; readonly mode: Mode },
 ): Promise<bigint> => {
   const { rows } = await sql<{ open: bigint }>`
-    select coalesce(sum(greatest(r.asked - c.given_usd_cents, 0)), 0)::bigint as open
-    from (select checkout_id, sum(amount_usd_cents) as asked from card_refunds
+    select coalesce(sum(greatest(r.requested - c.given_usd_cents, 0)), 0)::bigint as open
+    from (select checkout_id, sum(amount_usd_cents) as requested from card_refunds
       where agent_id = ${key.agentId} and mode = ${key.mode} and state <> 'failed' group by checkout_id) r
     join checkouts c on c.agent_id = ${key.agentId} and c.checkout_id = r.checkout_id
     where c.purpose = 'order'`.execute(tx)
   return rows[0]?.open ?? 0n
 }
 
-/** Keeps how a refund stands, by the later of what was said, and says how that is and whether it is new. */
+/** Stores the later of the known and the new state of a refund; returns it, and whether it changed. */
 export const upsertRefundFact = async (
   tx: Tx,
   fact: RefundStateFact,
@@ -289,7 +291,7 @@ export const upsertRefundFact = async (
     .select('state')
     .where('provider_refund_id', '=', fact.providerRefundId)
     .executeTakeFirst()
-  const state = mergeRefundState(known?.state as RefundState | undefined, fact.state)
+  const state = mergeRefundState(known?.state, fact.state)
   if (known?.state === state) return { state, isNew: false }
   const { providerRefundId, paymentId, amountUsdCents } = fact
   await tx
@@ -313,12 +315,12 @@ export const listRefundFacts = async (tx: Tx, paymentId: string) => {
     .execute()
   return rows.map((row) => ({
     providerRefundId: row.provider_refund_id,
-    state: row.state as RefundState,
+    state: row.state,
     amountUsdCents: row.amount_usd_cents,
   }))
 }
 
-/** Wishes in the order in which they came. */
+/** Refunds in the order of their ids. */
 export const listRefunds = async (
   tx: Tx,
   page: {

@@ -16,36 +16,51 @@ import {
   type Receipt,
 } from './token.ts'
 
-/** How long the last block that was seen is good enough for fees and for where a look-up begins. */
+/** How old the cached head may be, for fees and for the start of a search. */
 const headAgeMsMax = 4_000
 const toHex = (value: bigint): Hex => `0x${value.toString(16)}`
 
-/** Where a payment is in the chain. */
+/** The transaction that paid, and its block. */
 export type SettlementProof = { readonly transactionHash: Hex; readonly blockNumber: bigint }
-/** What the token has written about an authorization. */
+/** What the token's logs say about an authorization. */
 export type AuthorizationUse =
   | { readonly kind: 'paid'; readonly proof: SettlementProof }
   | { readonly kind: 'canceled'; readonly blockNumber: bigint }
   | { readonly kind: 'elsewhere' }
   | { readonly kind: 'none' }
 
-/** What can be asked of the chain. Every answer is checked; one that makes no sense is a fault of the node. */
+/** Every response is validated; one of another form is a fault of the node. */
+const callNode = async <T>(
+  rpc: Rpc,
+  schema: z.ZodType<T>,
+  method: string,
+  params: readonly unknown[],
+): Promise<T> => {
+  const result = schema.safeParse(await rpc(method, params))
+  if (!result.success) throw new RpcError(`the node answered ${method} with another form`)
+  return result.data
+}
+
+/** The token's log that an authorization was used or cancelled since a block. */
+const findUseLog = async (rpc: Rpc, { asset, payer, nonce }: Transfer, fromBlock: bigint) => {
+  const filter = {
+    address: asset,
+    fromBlock: toHex(fromBlock),
+    toBlock: 'latest',
+    topics: [[usedTopic, canceledTopic], addressTopic(payer), nonce],
+  }
+  const logs = await callNode(rpc, z.array(log).max(100), 'eth_getLogs', [filter])
+  return logs.find(({ removed }) => removed !== true)
+}
+
+/** Reads of the chain. */
 export const makeChain = (rpc: Rpc, clock: Clock, asset: Hex) => {
   let cachedHead: { readonly head: Block; readonly at: number } | undefined
-  const callNode = async <T>(
-    schema: z.ZodType<T>,
-    method: string,
-    params: readonly unknown[],
-  ): Promise<T> => {
-    const result = schema.safeParse(await rpc(method, params))
-    if (!result.success) throw new RpcError(`the node answered ${method} with something else`)
-    return result.data
-  }
   const blockAt = (tag: 'latest' | 'safe' | 'finalized') =>
-    callNode(block, 'eth_getBlockByNumber', [tag, false])
+    callNode(rpc, block, 'eth_getBlockByNumber', [tag, false])
 
   const findReceipt = async (hash: Hex): Promise<Receipt | undefined> =>
-    (await callNode(receipt.nullable(), 'eth_getTransactionReceipt', [hash])) ?? undefined
+    (await callNode(rpc, receipt.nullable(), 'eth_getTransactionReceipt', [hash])) ?? undefined
 
   return {
     blockAt,
@@ -58,7 +73,7 @@ export const makeChain = (rpc: Rpc, clock: Clock, asset: Hex) => {
       cachedHead = { head, at: now }
       return head
     },
-    /** Tries a call without sending it: undefined where it would work, else what the contract said. */
+    /** Simulates a call: undefined where it would succeed, else the contract's message. */
     simulate: async (data: Hex): Promise<string | undefined> => {
       try {
         await rpc('eth_call', [{ to: asset, data }, 'latest'])
@@ -71,30 +86,22 @@ export const makeChain = (rpc: Rpc, clock: Clock, asset: Hex) => {
     /** Whether the authorization was used or cancelled, as of this block. */
     isSpent: async (payer: Hex, nonce: Hex, at: bigint): Promise<boolean> => {
       const word = z.string().regex(/^0x[0-9a-f]{64}$/)
-      const result = await callNode(word, 'eth_call', [
+      const result = await callNode(rpc, word, 'eth_call', [
         { to: asset, data: stateData(payer, nonce) },
         toHex(at),
       ])
       return BigInt(result) !== 0n
     },
-    /** What became of the authorization in anybody's transaction since a block, by the token's own log. */
-    findUse: async (paid: Transfer, fromBlock: bigint): Promise<AuthorizationUse> => {
-      const logs = await callNode(z.array(log).max(100), 'eth_getLogs', [
-        {
-          address: asset,
-          fromBlock: toHex(fromBlock),
-          toBlock: 'latest',
-          topics: [[usedTopic, canceledTopic], addressTopic(paid.payer), paid.nonce],
-        },
-      ])
-      const [found] = logs.filter(({ removed }) => removed !== true)
+    /** Whether and by which transaction the authorization was used since a block, by the token's own log. */
+    findUse: async (transfer: Transfer, fromBlock: bigint): Promise<AuthorizationUse> => {
+      const found = await findUseLog(rpc, transfer, fromBlock)
       if (!found) return { kind: 'none' }
       if (found.topics[0] === canceledTopic) return { kind: 'canceled', blockNumber: found.blockNumber }
-      const its = await findReceipt(found.transactionHash)
-      // The node knows the log and not its transaction: it is behind itself. Ask again later.
-      if (!its) return { kind: 'none' }
-      return hasTransferred(its, paid)
-        ? { kind: 'paid', proof: { transactionHash: its.transactionHash, blockNumber: its.blockNumber } }
+      const mined = await findReceipt(found.transactionHash)
+      // The node has the log and not yet its transaction: the caller asks again later.
+      if (!mined) return { kind: 'none' }
+      return hasTransferred(mined, transfer)
+        ? { kind: 'paid', proof: { transactionHash: mined.transactionHash, blockNumber: mined.blockNumber } }
         : { kind: 'elsewhere' }
     },
   }

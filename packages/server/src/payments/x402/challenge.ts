@@ -1,7 +1,7 @@
 import type { PaymentRequirement } from '@pohf/protocol'
 import type { Network } from './network.ts'
 
-/** What is asked for one purchase. */
+/** The price of one purchase. */
 type Quote = {
   readonly network: Network
   readonly amountUsdcMicro: bigint
@@ -10,7 +10,7 @@ type Quote = {
   readonly description: string
 }
 
-/** How long an authorization should be valid; it also bounds how long a settlement can be in doubt. */
+/** How long an authorization should be valid; it also bounds how long a settlement can stay pending. */
 const timeoutSeconds = 120
 const mimeType = 'application/json'
 const scheme = 'exact'
@@ -42,7 +42,7 @@ const requiredHeader = ({ network, ...quote }: Quote): string => {
         asset: network.asset,
         payTo: network.payTo,
         maxTimeoutSeconds: timeoutSeconds,
-        // Version 2 clients send `extra` back as it is, and so the purchase id.
+        // Version 2 clients return `extra` unchanged, and with it the purchase id.
         extra: {
           name: network.assetName,
           version: network.assetVersion,
@@ -56,7 +56,7 @@ const requiredHeader = ({ network, ...quote }: Quote): string => {
   return Buffer.from(JSON.stringify(required)).toString('base64')
 }
 
-/** The headers of the challenge: version 2 reads its terms here and never looks at the body. */
+/** The headers of the challenge: version 2 clients read the terms here and never the body. */
 export const challengeHeaders = (quote: Quote): Record<string, string> => ({
   'payment-required': requiredHeader(quote),
   'x-purchase-id': quote.purchaseId,

@@ -2,16 +2,16 @@ import { recoverTypedDataAddress } from 'viem'
 import type { Network } from './network.ts'
 import type { Payment } from './parse.ts'
 
-/** What a payment must fit. */
+/** The terms that a payment must meet. */
 export type PaymentTerms = {
   readonly network: Network
   readonly amountUsdcMicro: bigint
   readonly at: Date
-  /** Whether there is a chain to ask about payers that are contracts. */
+  /** Whether there is a chain that can check the signature of a contract wallet. */
   readonly acceptsContractWallets: boolean
 }
 
-/** A payment whose terms fit; the form says who vouches for its signature. */
+/** A payment that meets the terms; the form says whether a key or a contract signed. */
 export type SignedPayment = {
   readonly authorization: Payment['authorization']
   readonly signature: Payment['signature']
@@ -20,11 +20,11 @@ export type SignedPayment = {
 export type PaymentCheckResult =
   { readonly fault: string } | { readonly fault: undefined; readonly signed: SignedPayment }
 
-/** A settlement started later than this before the end could miss it. */
+/** A settlement that starts later than this before the end could miss it. */
 const settleSecondsMin = 20n
-/** Until an authorization ends its settlement can be in doubt, and what it buys is held. */
+/** A settlement can stay pending until the authorization ends, and the unit stays reserved so long. */
 const validitySecondsMax = 3_600n
-/** Far above all dollars there are, and below what the books can hold. */
+/** Far above all dollars in existence, and below what the ledger can hold. */
 const valueMax = 2n ** 62n
 
 const types = {
@@ -40,7 +40,7 @@ const types = {
 
 const same = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase()
 
-/** The first thing about the terms that does not fit, in words for the payer. */
+/** The first term that the payment does not meet, as a message for the payer. */
 const termsFault = (payment: Payment, { network, amountUsdcMicro, at }: PaymentTerms): string | undefined => {
   const { accepted, authorization } = payment
   const nowSeconds = BigInt(Math.floor(at.getTime() / 1_000))
@@ -62,10 +62,10 @@ const termsFault = (payment: Payment, { network, amountUsdcMicro, at }: PaymentT
   return undefined
 }
 
-/** Half of the order of secp256k1: tokens refuse the upper half, so that a signature has one form. */
+/** Half of the order of secp256k1: tokens refuse high-s signatures, which are malleable. */
 const lowSMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 
-/** ERC-6492: a wallet that is not there yet. To check it would mean to run code that the payer chose. */
+/** ERC-6492: the wallet is not deployed yet. Checking it would run code that the payer chose. */
 const undeployedWalletSuffix = '6492'.repeat(16)
 
 const isSignedByPayer = async ({ signature, authorization }: Payment, network: Network): Promise<boolean> => {
@@ -84,12 +84,12 @@ const isSignedByPayer = async ({ signature, authorization }: Payment, network: N
     })
     return same(signer, authorization.from)
   } catch {
-    // Values that belong to no point of the curve.
+    // Values that are not a point of the curve.
     return false
   }
 }
 
-/** The payer's own key, or else a contract that only the chain can ask. */
+/** The payer's key signed, or else a contract that only the chain can ask. */
 const checkSignature = async (
   payment: Payment,
   { network, acceptsContractWallets: asksContracts }: PaymentTerms,
@@ -114,7 +114,7 @@ const checkSignature = async (
   }
 }
 
-/** Why a payment is refused, or what can be settled. About 4 ms, nearly all of it the curve, so terms come first. */
+/** Why a payment is refused, or what can be settled. The signature takes about 4 ms, so terms come first. */
 export const checkPayment = async (payment: Payment, terms: PaymentTerms): Promise<PaymentCheckResult> => {
   const fault = termsFault(payment, terms)
   return fault === undefined ? checkSignature(payment, terms) : { fault }

@@ -25,48 +25,50 @@ type Parts = {
   readonly marginBlocks: bigint
 }
 
+type Authorized = Pick<SignedPayment, 'authorization' | 'signature'>
+const bodyOf = (network: Network, { authorization, signature }: Authorized): string => {
+  const requirement = {
+    scheme: 'exact',
+    network: network.caip2,
+    amount: authorization.value.toString(),
+    asset: network.asset,
+    payTo: network.payTo,
+    maxTimeoutSeconds: 120,
+    extra: { name: network.assetName, version: network.assetVersion },
+  }
+  const signed = {
+    ...authorization,
+    value: authorization.value.toString(),
+    validAfter: authorization.validAfter.toString(),
+    validBefore: authorization.validBefore.toString(),
+  }
+  return JSON.stringify({
+    x402Version: version,
+    paymentPayload: {
+      x402Version: version,
+      accepted: requirement,
+      payload: { signature, authorization: signed },
+    },
+    paymentRequirements: requirement,
+  })
+}
+
 /**
- * Somebody else's facilitator signs and pays the gas. It is asked and not believed: a payment counts by the token's own
- * logs, as everywhere, and until the chain proves that it is void it stays in doubt, whatever the facilitator says.
+ * An external facilitator signs and pays the gas. Its responses are not trusted: a payment is settled by the token's own
+ * logs, and stays pending until the chain proves that it is void.
  */
 export const makeFacilitator = ({ url, network, chain, marginBlocks }: Parts): Submitter => {
-  const bodyOf = ({ authorization, signature }: Pick<SignedPayment, 'authorization' | 'signature'>) => {
-    const requirement = {
-      scheme: 'exact',
-      network: network.caip2,
-      amount: authorization.value.toString(),
-      asset: network.asset,
-      payTo: network.payTo,
-      maxTimeoutSeconds: 120,
-      extra: { name: network.assetName, version: network.assetVersion },
-    }
-    const signed = {
-      ...authorization,
-      value: authorization.value.toString(),
-      validAfter: authorization.validAfter.toString(),
-      validBefore: authorization.validBefore.toString(),
-    }
-    return JSON.stringify({
-      x402Version: version,
-      paymentPayload: {
-        x402Version: version,
-        accepted: requirement,
-        payload: { signature, authorization: signed },
-      },
-      paymentRequirements: requirement,
-    })
-  }
   const callFacilitator = async <T>(
     schema: z.ZodType<T>,
-    act: 'verify' | 'settle',
-    payment: Parameters<typeof bodyOf>[0],
+    operation: 'verify' | 'settle',
+    payment: Authorized,
   ): Promise<T> => {
     try {
       const { body } = await send({
-        url: `${url.replace(/\/+$/, '')}/${act}`,
+        url: `${url.replace(/\/+$/, '')}/${operation}`,
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: bodyOf(payment),
+        body: bodyOf(network, payment),
         timeoutMs,
         responseBytesMax: answerBytesMax,
         trust: 'operator',
@@ -78,7 +80,7 @@ export const makeFacilitator = ({ url, network, chain, marginBlocks }: Parts): S
       )
     }
   }
-  const settle = async (payment: Parameters<typeof bodyOf>[0]) => {
+  const settle = async (payment: Authorized) => {
     const { success, transaction } = await callFacilitator(settleResponse, 'settle', payment)
     return success && transaction !== undefined && /^0x[0-9a-fA-F]{64}$/.test(transaction)
       ? await chain.findReceipt(transaction.toLowerCase() as Hex)

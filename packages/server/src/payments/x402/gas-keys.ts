@@ -4,7 +4,7 @@ import type { Config } from '../../platform/ops/config.ts'
 
 const keysMax = 64
 
-/** The private keys of the gas accounts, one a line. Lines that begin with # are notes. */
+/** The private keys of the gas accounts, one a line. Lines that begin with # are comments. */
 export const readGasKeys = (config: Pick<Config, 'X402_GAS_KEYS_FILE'>): Hex[] => {
   const { X402_GAS_KEYS_FILE: path } = config
   if (path === undefined) return []
@@ -12,7 +12,7 @@ export const readGasKeys = (config: Pick<Config, 'X402_GAS_KEYS_FILE'>): Hex[] =
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'))
-  // A line is named by its number: the words of an error must not hold a key.
+  // The error names the line by its number: it must not contain a key.
   const wrong = lines.findIndex((line) => !/^0x[0-9a-fA-F]{64}$/.test(line))
   if (wrong >= 0) throw new Error(`X402_GAS_KEYS_FILE: key ${wrong + 1} is not 0x and 64 hexadecimal digits`)
   if (lines.length === 0 || lines.length > keysMax)

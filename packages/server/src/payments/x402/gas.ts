@@ -19,21 +19,21 @@ import {
 } from './store.ts'
 import { receipt, transferData, type Authorization, type Receipt, type SignatureForm } from './token.ts'
 
-/** A transfer by authorization takes 68,000 to 90,000; a contract wallet runs code of its own before it. */
+/** A transfer by authorization takes 68,000 to 90,000; a contract wallet runs its own code before it. */
 const gasLimits: Readonly<Record<SignatureForm, bigint>> = { key: 150_000n, contract: 500_000n }
-/** More than so many in a row of one account, and a node may drop the rest. */
+/** A node may drop transactions beyond this many pending ones of an account. */
 const pendingMax = 256
 const feeAttemptsMax = 20
-/** How long a caller waits for the block before it is told to come back. Blocks of rollups come every two seconds. */
+/** How long a caller waits for the block before it gets 202. Blocks of rollups come every two seconds. */
 const syncWaitMs = 8_000
 const pollMs = 250
 const resendMax = 32
 const tipWei = 1_000_000n
-/** An account with gas for fewer settlements than this is not used any more. */
+/** An account with gas for fewer settlements than this is not used. */
 const lowSettlements = 20n
 
 export type Fees = { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
-/** What is transferred, and for what. */
+/** The authorization to transfer, and the reference of its payment. */
 export type TransferOrder = {
   readonly authorization: Authorization
   readonly signature: Hex
@@ -45,12 +45,12 @@ const methodNotFoundCode = -32_601
 const isUnknownMethod = (error: unknown) =>
   error instanceof RpcError &&
   (error.nodeError?.code === methodNotFoundCode || /method not found|not supported/i.test(error.message))
-const messageMatches = (error: unknown, words: RegExp) =>
-  error instanceof RpcError && words.test(error.message)
+const messageMatches = (error: unknown, pattern: RegExp) =>
+  error instanceof RpcError && pattern.test(error.message)
 
 const unreachable = () => new Refusal('chain_unreachable', { headers: { 'retry-after': '5' } })
 
-type Parts = {
+type Settings = {
   readonly ctx: Ctx
   readonly rpc: Rpc
   readonly chain: Chain
@@ -58,182 +58,202 @@ type Parts = {
   readonly asset: Hex
   readonly keys: readonly Hex[]
 }
+type Pool = Omit<Settings, 'keys'> & {
+  readonly accounts: ReadonlyMap<Hex, PrivateKeyAccount>
+  readonly addresses: readonly Hex[]
+  readonly maxFeeWei: bigint
+  /** What was learned about the accounts and the node since the start. */
+  readonly learned: { accountsKnown: boolean; hasSync: boolean }
+}
 
-/** The accounts that pay for gas. What is sent was written down before, so nothing that is sent can be forgotten. */
-export const makeGasPool = ({ ctx, rpc, chain, chainId, asset, keys }: Parts) => {
+const countOf = async ({ rpc }: Pool, address: Hex, tag: 'latest' | 'pending'): Promise<bigint> =>
+  BigInt(String(await rpc('eth_getTransactionCount', [address, tag])))
+
+/** Gives every account its row, from the chain's own count. */
+const ensureAccounts = async (pool: Pool): Promise<void> => {
+  const { ctx, chainId, addresses, learned } = pool
+  if (learned.accountsKnown) return
+  const rows = await inTransaction(ctx, 'system', (tx) => listGasKeys(tx, chainId, addresses))
+  for (const address of addresses.filter((one) => !rows.some((row) => row.address === one))) {
+    const nonce = await countOf(pool, address, 'pending')
+    await inTransaction(ctx, 'system', (tx) => insertGasKey(tx, { chainId, address, nonce }))
+  }
+  learned.accountsKnown = true
+}
+
+/** Twice the base fee outlasts six full blocks in a row; the setting is the upper bound. */
+const feesOf = async ({ chain, maxFeeWei }: Pool): Promise<Fees> => {
+  const proposed = ((await chain.head()).baseFeePerGas ?? 0n) * 2n + tipWei
+  return { maxFeePerGas: proposed < maxFeeWei ? proposed : maxFeeWei, maxPriorityFeePerGas: tipWei }
+}
+
+const sign = async (
+  { accounts, chainId, asset }: Pool,
+  order: TransferOrder,
+  at: { readonly address: Hex; readonly nonce: bigint; readonly attempt: number },
+  fee: Fees,
+): Promise<GasTransaction> => {
+  const account = accounts.get(at.address)
+  if (!account) throw new Error(`no private key for the gas account ${at.address}`)
+  const raw = await account.signTransaction({
+    type: 'eip1559',
+    chainId,
+    nonce: Number(at.nonce),
+    to: asset,
+    data: transferData(order.authorization, order.signature, order.form),
+    gas: gasLimits[order.form],
+    ...fee,
+  })
+  return {
+    chainId,
+    ...at,
+    reference: order.reference,
+    hash: keccak256(raw),
+    raw,
+    maxFeeWei: fee.maxFeePerGas,
+  }
+}
+
+/** Locks an account, takes its next nonce, signs, and stores what will be sent, in the caller's transaction. */
+const prepare = async (pool: Pool, tx: Tx, order: TransferOrder, fee: Fees): Promise<GasTransaction> => {
+  const key = await findGasKeyLocked(tx, pool.chainId, pool.addresses, pendingMax)
+  if (!key) {
+    pool.ctx.log.error('no usable gas account: fund one or add one')
+    throw unreachable()
+  }
+  const signed = await sign(pool, order, { address: key.address, nonce: key.nextNonce, attempt: 1 }, fee)
+  await insertNextGasTransaction(tx, signed)
+  return signed
+}
+
+const poll = async ({ ctx, chain }: Pool, hash: Hex, untilMs: number): Promise<Receipt | undefined> => {
+  for (;;) {
+    const found = await chain.findReceipt(hash)
+    if (found || ctx.clock.now().getTime() >= untilMs) return found
+    await new Promise((resolve) => setTimeout(resolve, pollMs))
+  }
+}
+
+/**
+ * Sends a stored transaction and waits for its block; undefined where that takes too long. Throws where it is not
+ * known whether the node has it. Sending the same bytes again is harmless.
+ */
+const send = async (
+  pool: Pool,
+  { raw, hash }: Pick<GasTransaction, 'raw' | 'hash'>,
+): Promise<Receipt | undefined> => {
+  const { ctx, rpc, chain, learned } = pool
+  const untilMs = ctx.clock.now().getTime() + syncWaitMs
+  try {
+    if (learned.hasSync) {
+      const result = receipt.safeParse(await rpc('eth_sendRawTransactionSync', [raw], syncWaitMs))
+      return result.success ? result.data : await poll(pool, hash, untilMs)
+    }
+    await rpc('eth_sendRawTransaction', [raw])
+  } catch (error) {
+    if (learned.hasSync && isUnknownMethod(error)) {
+      learned.hasSync = false
+      return send(pool, { raw, hash })
+    }
+    // The nonce is in a block: with this transaction, or with one that another process sent from this account.
+    if (messageMatches(error, /nonce too low/i)) return chain.findReceipt(hash)
+    // It was sent before, by this process or an earlier one, or the node stopped waiting for the block.
+    if (!messageMatches(error, /already known|already imported|timeout|timed out/i)) throw error
+  }
+  return poll(pool, hash, untilMs)
+}
+
+/** Signs the same nonce at a higher fee, where no block took the transaction for half a minute. */
+const raiseFee = async (
+  pool: Pool,
+  stuck: GasTransaction,
+  order: TransferOrder,
+): Promise<GasTransaction | undefined> => {
+  const current = await feesOf(pool)
+  const raised = stuck.maxFeeWei + stuck.maxFeeWei / 4n + 1n
+  const maxFeePerGas = raised > current.maxFeePerGas ? raised : current.maxFeePerGas
+  if (stuck.attempt >= feeAttemptsMax || maxFeePerGas > pool.maxFeeWei) return undefined
+  const tip = tipWei + (tipWei * BigInt(stuck.attempt)) / 4n + BigInt(stuck.attempt)
+  const at = { address: stuck.address, nonce: stuck.nonce, attempt: stuck.attempt + 1 }
+  const signed = await sign(pool, order, at, { maxFeePerGas, maxPriorityFeePerGas: tip })
+  await inTransaction(pool.ctx, 'system', (tx) => insertGasTransaction(tx, signed))
+  return signed
+}
+
+/**
+ * Sends a payment's transaction again, at a higher fee where it is stuck. Where another transaction took its nonce, it
+ * is signed with the next one.
+ */
+const resubmit = async (pool: Pool, order: TransferOrder): Promise<Receipt | undefined> => {
+  const { ctx, rpc } = pool
+  const [newest] = await inTransaction(ctx, 'system', (tx) => listSentTransactions(tx, order.reference))
+  const isNonceUsed = newest && (await countOf(pool, newest.address, 'latest')) > newest.nonce
+  if (!newest || isNonceUsed) {
+    const fee = await feesOf(pool)
+    const signed = await inTransaction(ctx, 'system', async (tx) => {
+      if (newest) await updateGasKeyMined(tx, newest, newest.nonce + 1n)
+      return prepare(pool, tx, order, fee)
+    })
+    return send(pool, signed)
+  }
+  const next = newest.isOld ? await raiseFee(pool, newest, order) : undefined
+  await rpc('eth_sendRawTransaction', [(next ?? newest).raw]).catch((error: unknown) => {
+    if (!messageMatches(error, /already known|nonce too low|already imported|underpriced/i)) throw error
+  })
+  return undefined
+}
+
+/** Sends the missing nonces of one account again, and disables the account where its balance is low. */
+const maintainAccount = async (pool: Pool, address: Hex): Promise<void> => {
+  const { ctx, rpc, chainId } = pool
+  const minedNonce = await countOf(pool, address, 'latest')
+  const balanceWei = BigInt(String(await rpc('eth_getBalance', [address, 'latest'])))
+  const { maxFeePerGas } = await feesOf(pool)
+  const low = balanceWei < gasLimits.key * maxFeePerGas * lowSettlements
+  const unmined = await inTransaction(ctx, 'system', async (tx) => {
+    await updateGasKeyMined(tx, { chainId, address }, minedNonce)
+    await updateGasKeyBalance(tx, { chainId, address }, { balanceWei, low })
+    return listUnminedTransactions(tx, { chainId, address }, minedNonce, resendMax)
+  })
+  ctx.metrics.gasBalance.set({ address }, Number(balanceWei / 1_000_000_000n))
+  if (low)
+    ctx.log.error(
+      { address, balanceWei: balanceWei.toString() },
+      'gas account balance is low, account no longer used: fund it',
+    )
+  for (const { raw, isOld } of unmined) {
+    if (!isOld) continue
+    await rpc('eth_sendRawTransaction', [raw]).catch((error: unknown) => {
+      if (!(error instanceof RpcError) || !error.nodeError) throw error
+    })
+  }
+}
+
+/** The accounts that pay for gas. Every transaction is stored before it is sent, so none can be forgotten. */
+export const makeGasPool = ({ keys, ...settings }: Settings) => {
   const accounts = new Map<Hex, PrivateKeyAccount>(
     keys.map((key) => {
       const account = privateKeyToAccount(key)
       return [account.address.toLowerCase() as Hex, account]
     }),
   )
-  const addresses = [...accounts.keys()]
-  const maxFeeWei = BigInt(ctx.config.X402_MAX_FEE_GWEI) * 1_000_000_000n
-  let accountsKnown = false
-  let hasSync = true
-
-  const countOf = async (address: Hex, tag: 'latest' | 'pending') =>
-    BigInt(String(await rpc('eth_getTransactionCount', [address, tag])))
-
-  /** Every account has its row, from the chain's own count. */
-  const ensureAccounts = async (): Promise<void> => {
-    if (accountsKnown) return
-    const rows = await inTransaction(ctx, 'system', (tx) => listGasKeys(tx, chainId, addresses))
-    for (const address of addresses.filter((one) => !rows.some((row) => row.address === one))) {
-      const nonce = await countOf(address, 'pending')
-      await inTransaction(ctx, 'system', (tx) => insertGasKey(tx, { chainId, address, nonce }))
-    }
-    accountsKnown = true
+  const pool: Pool = {
+    ...settings,
+    accounts,
+    addresses: [...accounts.keys()],
+    maxFeeWei: BigInt(settings.ctx.config.X402_MAX_FEE_GWEI) * 1_000_000_000n,
+    learned: { accountsKnown: false, hasSync: true },
   }
-
-  /** Twice the base fee outlasts six full blocks in a row; nobody pays more than the setting allows. */
-  const fees = async (): Promise<Fees> => {
-    const wanted = ((await chain.head()).baseFeePerGas ?? 0n) * 2n + tipWei
-    return { maxFeePerGas: wanted < maxFeeWei ? wanted : maxFeeWei, maxPriorityFeePerGas: tipWei }
-  }
-
-  const sign = async (
-    order: TransferOrder,
-    at: { address: Hex; nonce: bigint; attempt: number },
-    fee: Fees,
-  ) => {
-    const account = accounts.get(at.address)
-    if (!account) throw new Error('no private key for the gas account')
-    const raw = await account.signTransaction({
-      type: 'eip1559',
-      chainId,
-      nonce: Number(at.nonce),
-      to: asset,
-      data: transferData(order.authorization, order.signature, order.form),
-      gas: gasLimits[order.form],
-      ...fee,
-    })
-    return {
-      chainId,
-      ...at,
-      reference: order.reference,
-      hash: keccak256(raw),
-      raw,
-      maxFeeWei: fee.maxFeePerGas,
-    } satisfies GasTransaction
-  }
-
-  /** Takes an account and its next number, signs, and writes down what will be sent, in the caller's transaction. */
-  const prepare = async (tx: Tx, order: TransferOrder, fee: Fees): Promise<GasTransaction> => {
-    const key = await findGasKeyLocked(tx, chainId, addresses, pendingMax)
-    if (!key) {
-      ctx.log.error('no usable gas account: fund one or add one')
-      throw unreachable()
-    }
-    const signed = await sign(order, { address: key.address, nonce: key.nextNonce, attempt: 1 }, fee)
-    await insertNextGasTransaction(tx, signed)
-    return signed
-  }
-
-  const poll = async (hash: Hex, until: number): Promise<Receipt | undefined> => {
-    for (;;) {
-      const found = await chain.findReceipt(hash)
-      if (found || ctx.clock.now().getTime() >= until) return found
-      await new Promise((resolve) => setTimeout(resolve, pollMs))
-    }
-  }
-
-  /**
-   * Sends what was written down and waits for its block; undefined where that takes too long. Throws where it is not
-   * even known whether the node has it. Sending the same bytes again is harmless.
-   */
-  const send = async ({ raw, hash }: Pick<GasTransaction, 'raw' | 'hash'>): Promise<Receipt | undefined> => {
-    const until = ctx.clock.now().getTime() + syncWaitMs
-    try {
-      if (hasSync) {
-        const result = receipt.safeParse(await rpc('eth_sendRawTransactionSync', [raw], syncWaitMs))
-        return result.success ? result.data : await poll(hash, until)
-      }
-      await rpc('eth_sendRawTransaction', [raw])
-    } catch (error) {
-      if (hasSync && isUnknownMethod(error)) {
-        hasSync = false
-        return send({ raw, hash })
-      }
-      // Its number is in a block: with this very transaction, or with one that somebody else sent by this account.
-      if (messageMatches(error, /nonce too low/i)) return chain.findReceipt(hash)
-      // It was sent before, by this process or by the one before it. Or the node gave up waiting for the block.
-      if (!messageMatches(error, /already known|already imported|timeout|timed out/i)) throw error
-    }
-    return poll(hash, until)
-  }
-
-  /** Signs the same number once more at a higher fee, where the old one was not taken for half a minute. */
-  const bump = async (stuck: GasTransaction, order: TransferOrder): Promise<GasTransaction | undefined> => {
-    const current = await fees()
-    const raised = stuck.maxFeeWei + stuck.maxFeeWei / 4n + 1n
-    const maxFeePerGas = raised > current.maxFeePerGas ? raised : current.maxFeePerGas
-    if (stuck.attempt >= feeAttemptsMax || maxFeePerGas > maxFeeWei) return undefined
-    const tip = tipWei + (tipWei * BigInt(stuck.attempt)) / 4n + BigInt(stuck.attempt)
-    const at = { address: stuck.address, nonce: stuck.nonce, attempt: stuck.attempt + 1 }
-    const signed = await sign(order, at, { maxFeePerGas, maxPriorityFeePerGas: tip })
-    await inTransaction(ctx, 'system', (tx) => insertGasTransaction(tx, signed))
-    return signed
-  }
-
-  /**
-   * Brings a payment's transaction on: sends it again, at a higher fee where it is stuck. A number that somebody else's
-   * transaction took is replaced by the next one.
-   */
-  const resubmit = async (order: TransferOrder): Promise<Receipt | undefined> => {
-    const [newest] = await inTransaction(ctx, 'system', (tx) => listSentTransactions(tx, order.reference))
-    const taken = newest && (await countOf(newest.address, 'latest')) > newest.nonce
-    if (!newest || taken) {
-      // Our number is in a block with another transaction, or nothing was ever signed: a new one is due.
-      const fee = await fees()
-      const signed = await inTransaction(ctx, 'system', async (tx) => {
-        if (newest) await updateGasKeyMined(tx, newest, newest.nonce + 1n)
-        return prepare(tx, order, fee)
-      })
-      return send(signed)
-    }
-    const next = newest.isOld ? await bump(newest, order) : undefined
-    await rpc('eth_sendRawTransaction', [(next ?? newest).raw]).catch((error: unknown) => {
-      if (!messageMatches(error, /already known|nonce too low|already imported|underpriced/i)) throw error
-    })
-    return undefined
-  }
-
-  /** Looks after one account: what is missing among its numbers is sent again, and little gas is an alarm. */
-  const maintainAccount = async (address: Hex): Promise<void> => {
-    const minedNonce = await countOf(address, 'latest')
-    const balanceWei = BigInt(String(await rpc('eth_getBalance', [address, 'latest'])))
-    const { maxFeePerGas } = await fees()
-    const low = balanceWei < gasLimits.key * maxFeePerGas * lowSettlements
-    const unmined = await inTransaction(ctx, 'system', async (tx) => {
-      await updateGasKeyMined(tx, { chainId, address }, minedNonce)
-      await updateGasKeyBalance(tx, { chainId, address }, { balanceWei, low })
-      return listUnminedTransactions(tx, { chainId, address }, minedNonce, resendMax)
-    })
-    ctx.metrics.gasBalance.set({ address }, Number(balanceWei / 1_000_000_000n))
-    if (low)
-      ctx.log.error(
-        { address, balanceWei: balanceWei.toString() },
-        'gas account balance is low, account no longer used: fund it',
-      )
-    for (const { raw, isOld } of unmined) {
-      if (!isOld) continue
-      await rpc('eth_sendRawTransaction', [raw]).catch((error: unknown) => {
-        if (!(error instanceof RpcError) || !error.nodeError) throw error
-      })
-    }
-  }
-
   return {
-    addresses,
-    ensureAccounts: ensureAccounts,
-    fees,
-    prepare,
-    send,
-    resubmit: resubmit,
+    addresses: pool.addresses,
+    ensureAccounts: () => ensureAccounts(pool),
+    fees: () => feesOf(pool),
+    prepare: (tx: Tx, order: TransferOrder, fee: Fees) => prepare(pool, tx, order, fee),
+    send: (transaction: Pick<GasTransaction, 'raw' | 'hash'>) => send(pool, transaction),
+    resubmit: (order: TransferOrder) => resubmit(pool, order),
     maintain: async (): Promise<void> => {
-      await ensureAccounts()
-      for (const address of addresses) await maintainAccount(address)
+      await ensureAccounts(pool)
+      for (const address of pool.addresses) await maintainAccount(pool, address)
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { Config } from '../../platform/ops/config.ts'
 
-/** Where purchases are paid, and in what. */
+/** The network and token that purchases are paid with. */
 export type Network = {
   /** The name in x402 version 1, which has a closed list of them. */
   readonly name: string
@@ -14,7 +14,7 @@ export type Network = {
   readonly payTo: string
 }
 
-/** Nobody holds a key of it. A default that could be paid out would one day be somebody's mistake. */
+/** Nobody has a key for it, so that a missing setting cannot send money to a real account. */
 const burnAddress = '0x000000000000000000000000000000000000dEaD'
 
 const networks = {
@@ -47,5 +47,5 @@ export const networkOf = (config: Config): Network => {
   }
 }
 
-/** Millionths of a USDC for cents. */
+/** Cents in millionths of a USDC. */
 export const usdcMicroOf = (usdCents: bigint): bigint => usdCents * 10_000n

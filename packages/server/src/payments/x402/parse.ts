@@ -10,7 +10,7 @@ const uint256 = z
 const label = z.string().min(1).max(128)
 
 const payload = z.object({
-  // Long enough for the signature of a contract wallet, so that such a one is told what is wrong with it.
+  // Long enough for a contract wallet's signature, so that its refusal can say why.
   signature: z.string().regex(/^0x(?:[0-9a-fA-F]{2}){1,3000}$/),
   authorization: z.object({
     from: address,
@@ -36,7 +36,7 @@ const version2 = z.object({
 })
 const anyVersion = z.discriminatedUnion('x402Version', [version1, version2])
 
-/** A payment as both versions mean it. What version 1 does not echo is absent. */
+/** A payment in one form for both versions. Fields that version 1 does not echo are absent. */
 export type Payment = {
   readonly scheme: string
   /** The name in either version. */
@@ -54,10 +54,10 @@ export type Payment = {
   }
 }
 
-/** Node takes 16 KB of headers in all. */
+/** Node accepts 16 KB of headers in total. */
 const charactersMax = 12_000
 
-/** Lower case: a wrong checksum in an address is no reason to refuse money. The regular expressions saw the 0x. */
+/** Lower case: a wrong checksum in an address is no reason to refuse a payment. The schemas checked the 0x. */
 const hex = (text: string) => text.toLowerCase() as `0x${string}`
 
 const decode = (header: string): unknown => {

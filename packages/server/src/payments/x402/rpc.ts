@@ -3,7 +3,7 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { send } from '../../platform/net/outbound.ts'
 
 const answerBytesMax = 1_048_576
-/** Many at once on a busy machine wait for their turn, and that is no outage. */
+/** Many concurrent calls on a busy machine queue up; that is no outage. */
 const timeoutMsDefault = 10_000
 
 const responseSchema = z.looseObject({
@@ -14,8 +14,8 @@ const responseSchema = z.looseObject({
 })
 
 /**
- * A node that did not do what it was asked. `answered` is its own word about the call; anything else is a fault of the
- * way to it, and says nothing about the payment.
+ * A failed call. `nodeError` is the node's own response to the call; without it the connection failed, which says
+ * nothing about the payment.
  */
 export class RpcError extends Error {
   readonly nodeError: { readonly code: number; readonly data: unknown } | undefined
@@ -27,7 +27,7 @@ export class RpcError extends Error {
 
 export type Rpc = (method: string, params: readonly unknown[], timeoutMs?: number) => Promise<unknown>
 
-/** Asks the node of the deployment's chain, one question a call. Its address may hold a key and is never logged. */
+/** Calls the node of the configured chain. Its URL may contain a key and is never logged. */
 export const makeRpc =
   (ctx: Pick<Ctx, 'log'>, url: string): Rpc =>
   async (method, params, timeoutMs = timeoutMsDefault) => {
@@ -39,7 +39,7 @@ export const makeRpc =
       timeoutMs,
       responseBytesMax: answerBytesMax,
       trust: 'operator',
-      // A question changes nothing, and a transaction counts once however often it is sent.
+      // Reads change nothing, and a transaction counts once however often it is sent.
       idempotent: true,
     }).catch((error: unknown) => {
       const fault = error instanceof Error ? error.name : 'unknown'
@@ -57,7 +57,7 @@ export const makeRpc =
     return body.result
   }
 
-/** Whether the contract itself said no. A node that is out of order must never be taken for that. */
+/** Whether the contract itself reverted. A fault of the node must never be taken for that. */
 export const isRevert = (error: unknown): error is RpcError =>
   error instanceof RpcError &&
   error.nodeError !== undefined &&

@@ -22,21 +22,21 @@ import {
 import { makeSubmitter, type SubmissionInputs, type Submitter } from './submitter.ts'
 import { hasTransferred, transferredTo, type Transfer, type Receipt } from './token.ts'
 
-/** What the chain would do with a payment. `spent`: it is in a block already, so its signature is no secret any more. */
+/** What the chain would do with a payment. `spent`: it is in a block already, so its signature is public. */
 export type SimulationResult =
   | { readonly kind: 'good'; readonly prepared: SubmissionInputs }
   | { readonly kind: 'spent'; readonly proof: SettlementProof; readonly prepared: SubmissionInputs }
   | { readonly kind: 'refused'; readonly reason: string }
 
-/** How a payment stands. `pending` is not known yet, and is never called a failure. */
+/** The status of a payment. `pending`: not known yet, and never reported as a failure. */
 export type SettlementStatus =
   | { readonly kind: 'settled'; readonly proof: SettlementProof }
   | { readonly kind: 'void'; readonly reason: string }
   | { readonly kind: 'pending'; readonly sent: boolean }
 
-/** How far back a payment is looked for that was in a block before it was shown to us. Of Base: over an hour. */
+/** How far back to search for a payment that was in a block before the server saw it. On Base: over an hour. */
 const lookBackBlocks = 2_000n
-/** The head that was seen last may be a little ahead of another node's. */
+/** The cached head may be a little ahead of another node's. */
 const marginBlocks = 32n
 
 const keyOf = (network: Network, { authorization }: Pick<SignedPayment, 'authorization'>): PaymentKey => ({
@@ -45,7 +45,7 @@ const keyOf = (network: Network, { authorization }: Pick<SignedPayment, 'authori
   payer: authorization.from,
   nonce: authorization.nonce,
 })
-const movementOf = (payment: Pick<ClaimedPayment, 'asset' | 'authorization'>): Transfer => ({
+const transferOf = (payment: Pick<ClaimedPayment, 'asset' | 'authorization'>): Transfer => ({
   asset: payment.asset,
   payer: payment.authorization.from,
   nonce: payment.authorization.nonce,
@@ -53,7 +53,7 @@ const movementOf = (payment: Pick<ClaimedPayment, 'asset' | 'authorization'>): T
   valueMicro: payment.authorization.value,
 })
 
-/** Faults of the node are ours to answer for: 503, nothing charged, and never a word about the signature. */
+/** A fault of the node is 503: nothing was charged, and it says nothing about the signature. */
 const refuseIfUnreachable = async <T>(work: () => Promise<T>): Promise<T> => {
   try {
     return await work()
@@ -71,12 +71,12 @@ type SettlementParts = {
 }
 
 /**
- * Whether the chain proves that an authorization will never be used: cancelled for good, or past its end in a block that
- * stays, and not used by then. Nothing less lets go of what was reserved.
+ * The reason why an authorization can never be used, proven by a safe block: it was cancelled, or it expired unused.
+ * Only this proof releases the reserved unit.
  */
 const findVoid = async ({ chain }: SettlementParts, payment: NewPayment): Promise<string | undefined> => {
   const safe = await chain.blockAt('safe')
-  const use = await chain.findUse(movementOf(payment), payment.fromBlock)
+  const use = await chain.findUse(transferOf(payment), payment.fromBlock)
   if (use.kind === 'canceled')
     return use.blockNumber <= safe.number ? 'the payer cancelled the authorization' : undefined
   if (use.kind !== 'none' || safe.timestamp < payment.authorization.validBefore) return undefined
@@ -86,11 +86,11 @@ const findVoid = async ({ chain }: SettlementParts, payment: NewPayment): Promis
 }
 
 const proofOf = (receipt: Receipt | undefined, payment: NewPayment): SettlementProof | undefined =>
-  receipt && hasTransferred(receipt, movementOf(payment))
+  receipt && hasTransferred(receipt, transferOf(payment))
     ? { transactionHash: receipt.transactionHash, blockNumber: receipt.blockNumber }
     : undefined
 
-/** Looks for a payment everywhere it could be: our transactions first, then anybody's. */
+/** Looks for the transfer in our transactions first, then in those of others. */
 const findProof = async (
   { ctx, chain }: SettlementParts,
   payment: NewPayment,
@@ -103,7 +103,7 @@ const findProof = async (
     if (proof) return { proof, mined: true }
     mined ||= receipt !== undefined
   }
-  const use = await chain.findUse(movementOf(payment), payment.fromBlock)
+  const use = await chain.findUse(transferOf(payment), payment.fromBlock)
   if (use.kind === 'elsewhere')
     ctx.log.error(
       { reference: payment.reference },
@@ -117,11 +117,11 @@ const findStatus = async (parts: SettlementParts, payment: NewPayment): Promise<
   if (proof) return { kind: 'settled', proof }
   const reason = await findVoid(parts, payment)
   if (reason !== undefined) return { kind: 'void', reason }
-  // A transaction that is in a block and paid nothing was the one try; who else holds the authorization may still use it.
+  // A mined transaction that paid nothing was our only attempt; another holder of the authorization may still use it.
   if (mined || payment.authorization.validBefore <= (await parts.chain.head()).timestamp)
     return { kind: 'pending', sent: true }
-  const again = proofOf(await parts.submitter.resubmit(payment), payment)
-  return again ? { kind: 'settled', proof: again } : { kind: 'pending', sent: true }
+  const resubmitted = proofOf(await parts.submitter.resubmit(payment), payment)
+  return resubmitted ? { kind: 'settled', proof: resubmitted } : { kind: 'pending', sent: true }
 }
 
 const verify = async (parts: SettlementParts, payment: SignedPayment): Promise<SimulationResult> => {
@@ -130,16 +130,53 @@ const verify = async (parts: SettlementParts, payment: SignedPayment): Promise<S
   const prepared = await submitter.readInputs(payment)
   const reason = await submitter.check(payment)
   if (reason === undefined) return { kind: 'good', prepared }
-  // Anybody who has seen the authorization may have sent it. Then the payer has paid, and must not be told no.
+  // Another holder of the authorization may have sent it. Then the payer has paid and must not be refused.
   const { number } = await chain.blockAt('latest')
   const fromBlock = number > lookBackBlocks ? number - lookBackBlocks : 0n
-  const use = await chain.findUse(movementOf({ ...key, authorization: payment.authorization }), fromBlock)
+  const use = await chain.findUse(transferOf({ ...key, authorization: payment.authorization }), fromBlock)
   if (use.kind === 'paid') return { kind: 'spent', proof: use.proof, prepared: { ...prepared, fromBlock } }
   return { kind: 'refused', reason }
 }
 
-/** Settles payments on the chain of the settings; undefined where there is none, or nobody to pay the gas. */
-export const makeSettlement = (ctx: Ctx) => {
+/** What is submitted: the claimed payment, what was read before, and what was stored to be sent. */
+type Submission = {
+  readonly payment: SignedPayment
+  readonly reference: string
+  readonly prepared: SubmissionInputs
+  readonly submission: Awaited<ReturnType<Submitter['prepare']>>
+}
+const submit = async (parts: SettlementParts, sent: Submission): Promise<SettlementStatus> => {
+  const { ctx, network, submitter } = parts
+  const { reference } = sent
+  const payment = {
+    ...keyOf(network, sent.payment),
+    ...sent.payment,
+    reference,
+    fromBlock: sent.prepared.fromBlock,
+  }
+  try {
+    const proof = proofOf(await submitter.submit(payment, sent.submission), payment)
+    // Without a transfer in our transaction, another transaction may hold it.
+    return proof ? { kind: 'settled', proof } : await findStatus(parts, payment)
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error
+    ctx.log.warn({ reference, fault: error.message.slice(0, 200) }, 'settlement outcome unknown')
+    return { kind: 'pending', sent: false }
+  }
+}
+
+const recheck = async (
+  parts: SettlementParts,
+  payment: ClaimedPayment,
+): Promise<SettlementStatus & { readonly final: boolean }> => {
+  const finalized = await parts.chain.blockAt('finalized')
+  const status = await findStatus(parts, payment)
+  const final = status.kind === 'settled' && status.proof.blockNumber <= finalized.number
+  return { ...status, final }
+}
+
+/** The chain of the settings and what submits to it; undefined without a chain, or without gas accounts or a facilitator. */
+const connect = (ctx: Ctx) => {
   const { X402_CHAIN_RPC: url, X402_FACILITATOR_URL: facilitatorUrl } = ctx.config
   const keys = readGasKeys(ctx.config)
   if (url === undefined || (keys.length === 0 && facilitatorUrl === undefined)) return undefined
@@ -154,16 +191,22 @@ export const makeSettlement = (ctx: Ctx) => {
     facilitatorUrl === undefined
       ? makeSubmitter({ chain, pool, marginBlocks })
       : makeFacilitator({ url: facilitatorUrl, network, chain, marginBlocks })
-  const parts: SettlementParts = { ctx, network, chain, submitter }
+  return { ctx, network, chain, submitter, pool, asset }
+}
 
+/** Settles payments on the configured chain; undefined where none is configured. */
+export const makeSettlement = (ctx: Ctx) => {
+  const parts = connect(ctx)
+  if (!parts) return undefined
+  const { network, chain, submitter, pool, asset } = parts
   return {
     network,
-    /** Asks the chain whether a payment would go through now. Sends and writes nothing. */
+    /** Asks the chain whether a payment would succeed now. Sends and stores nothing. */
     verify: (payment: SignedPayment): Promise<SimulationResult> =>
       refuseIfUnreachable(() => verify(parts, payment)),
-    /** The payment that this authorization already is, whoever showed it first. */
+    /** The payment that claimed this authorization, if any. */
     find: (tx: Tx, payment: Pick<SignedPayment, 'authorization'>) => findPayment(tx, keyOf(network, payment)),
-    /** Claims the authorization for one reference and writes down what will be sent; false where it is taken. */
+    /** Claims the authorization for one reference; false where either is claimed already. */
     claim: async (
       tx: Tx,
       payment: SignedPayment,
@@ -177,56 +220,26 @@ export const makeSettlement = (ctx: Ctx) => {
         form: payment.form,
         fromBlock: prepared.fromBlock,
       }),
-    /** Writes down what will be sent, last in the transaction that claims: it holds the account that pays the gas. */
+    /** Stores what will be sent, last in the transaction that claims: it locks the account that pays the gas. */
     prepare: (tx: Tx, payment: SignedPayment, reference: string, prepared: SubmissionInputs) =>
       submitter.prepare(tx, { ...payment, reference }, prepared),
-    /** Sends a claimed payment and says how it stands. Never throws for what the chain does. */
-    submit: async (given: {
-      readonly payment: SignedPayment
-      readonly reference: string
-      readonly prepared: SubmissionInputs
-      readonly submission: Awaited<ReturnType<Submitter['prepare']>>
-    }): Promise<SettlementStatus> => {
-      const { reference, submission } = given
-      const payment = {
-        ...keyOf(network, given.payment),
-        ...given.payment,
-        reference,
-        fromBlock: given.prepared.fromBlock,
-      }
-      try {
-        const receipt = await submitter.submit(payment, submission)
-        const proof = proofOf(receipt, payment)
-        if (proof) return { kind: 'settled', proof }
-        // Our transaction was too late, or did not move the money, or lost its number: perhaps somebody else's did.
-        return await findStatus(parts, payment)
-      } catch (error) {
-        if (!(error instanceof RpcError)) throw error
-        ctx.log.warn({ reference, fault: error.message.slice(0, 200) }, 'settlement outcome unknown')
-        return { kind: 'pending', sent: false }
-      }
-    },
-    /** How a claimed payment stands, found out by the chain alone; what got lost on the way is sent again. */
+    /** Sends a claimed payment and returns its status. Never throws for what the chain does. */
+    submit: (sent: Submission) => submit(parts, sent),
+    /** The status of a claimed payment by the chain alone; a lost transaction is sent again. */
     findStatus: async (reference: string): Promise<SettlementStatus> => {
       const payment = await inTransaction(ctx, 'system', (tx) => findPaymentByReference(tx, reference))
-      if (!payment) throw new Error('a payment that nobody claimed')
+      if (!payment) throw new Error(`payment ${reference} not found while reading its settlement status`)
       return refuseIfUnreachable(() => findStatus(parts, payment))
     },
-    /** Whether a settled payment is still in the chain, and so deep that it stays. */
-    recheck: (payment: ClaimedPayment) =>
-      refuseIfUnreachable(async (): Promise<SettlementStatus & { readonly final: boolean }> => {
-        const finalized = await chain.blockAt('finalized')
-        const status = await findStatus(parts, payment)
-        const final = status.kind === 'settled' && status.proof.blockNumber <= finalized.number
-        return { ...status, final }
-      }),
-    /** What a transaction gave to an address in our token: the proof of a refund. */
+    /** Whether a settled payment is still in the chain, and in a final block. */
+    recheck: (payment: ClaimedPayment) => refuseIfUnreachable(() => recheck(parts, payment)),
+    /** How much of our token a transaction transferred to an address: the proof of a refund. */
     transferredTo: (hash: Hex, address: Hex): Promise<bigint> =>
       refuseIfUnreachable(async () => {
         const receipt = await chain.findReceipt(hash)
         return receipt ? transferredTo(receipt, { asset, address }) : 0n
       }),
-    /** One account of the pool has one transaction less under way. */
+    /** Counts one pending transaction less for the gas account of this reference. */
     releaseGas: updateGasMined,
     maintainGasAccounts: () => refuseIfUnreachable(() => pool.maintain()),
   }

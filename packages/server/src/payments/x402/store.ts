@@ -1,9 +1,10 @@
-import { sql } from 'kysely'
+import { sql, type Selectable } from 'kysely'
 import type { Hex } from 'viem'
 import { executePrepared, now, type Tx } from '../../platform/db/db.ts'
+import type { DB } from '../../platform/db/schema.ts'
 import type { Authorization, SignatureForm } from './token.ts'
 
-/** The name of an authorization for ever. */
+/** Identifies an authorization. */
 export type PaymentKey = {
   readonly chainId: number
   readonly asset: Hex
@@ -22,7 +23,7 @@ export type ClaimedPayment = PaymentKey & {
 }
 
 export type NewPayment = Omit<ClaimedPayment, 'state' | 'transactionHash' | 'createdAt'>
-/** Takes an authorization for one reference; false where either is taken. */
+/** Claims an authorization for one reference; false where either is claimed already. */
 export const insertPayment = async (tx: Tx, payment: NewPayment): Promise<boolean> => {
   const { authorization } = payment
   const query = tx
@@ -65,26 +66,26 @@ const columns = [
 ] as const
 
 const paymentsQuery = (tx: Tx) => tx.selectFrom('x402_payments').select(columns)
-type Row = Awaited<ReturnType<ReturnType<typeof paymentsQuery>['executeTakeFirstOrThrow']>>
+type Row = Pick<Selectable<DB['x402_payments']>, (typeof columns)[number]>
 const paymentOf = (row: Row): ClaimedPayment => ({
   chainId: Number(row.chain_id),
-  asset: row.asset as Hex,
-  payer: row.payer as Hex,
-  nonce: row.nonce as Hex,
+  asset: row.asset,
+  payer: row.payer,
+  nonce: row.nonce,
   reference: row.reference,
   authorization: {
-    from: row.payer as Hex,
-    to: row.pay_to as Hex,
+    from: row.payer,
+    to: row.pay_to,
     value: row.value_micro,
     validAfter: row.valid_after,
     validBefore: row.valid_before,
-    nonce: row.nonce as Hex,
+    nonce: row.nonce,
   },
-  signature: row.signature as Hex,
-  form: row.form as SignatureForm,
-  state: row.state as ClaimedPayment['state'],
+  signature: row.signature,
+  form: row.form,
+  state: row.state,
   fromBlock: row.from_block,
-  transactionHash: row.transaction_hash as Hex | null,
+  transactionHash: row.transaction_hash,
   createdAt: row.created_at,
 })
 
@@ -106,7 +107,7 @@ export const findPaymentByReference = async (
   return row && paymentOf(row)
 }
 
-/** The proof is written with the state; a later look may find it in another block. */
+/** Stores the proof with the state; a later check may find it in another block. */
 export const updateSettled = async (
   tx: Tx,
   reference: string,
@@ -129,7 +130,7 @@ export const updateVoid = async (tx: Tx, reference: string): Promise<void> => {
   await tx.updateTable('x402_payments').set({ state: 'void' }).where('reference', '=', reference).execute()
 }
 
-/** Settled payments that a reorganisation could still undo, those first that were not looked at for longest. */
+/** Settled payments that a reorganisation could still undo, the longest unchecked first. */
 export const listUnfinalized = async (tx: Tx, limit: number): Promise<ClaimedPayment[]> => {
   const rows = await paymentsQuery(tx)
     .where('state', '=', 'settled')
@@ -156,7 +157,7 @@ export type GasKeyRow = {
   readonly low: boolean
 }
 
-/** Knows an account from the chain's own count; one that is known keeps its numbers. */
+/** Inserts an account with the chain's own count; a known account keeps its nonces. */
 export const insertGasKey = async (
   tx: Tx,
   key: { readonly chainId: number; readonly address: Hex; readonly nonce: bigint },
@@ -183,7 +184,7 @@ const gasKeyQuery = (tx: Tx, chainId: number, addresses: readonly Hex[]) =>
 const gasKeyOf = (
   row: Awaited<ReturnType<ReturnType<typeof gasKeyQuery>['executeTakeFirstOrThrow']>>,
 ): GasKeyRow => ({
-  address: row.address as Hex,
+  address: row.address,
   nextNonce: row.next_nonce,
   minedNonce: row.mined_nonce,
   low: row.low,
@@ -197,8 +198,8 @@ export const listGasKeys = async (
   addresses.length === 0 ? [] : (await gasKeyQuery(tx, chainId, addresses).execute()).map(gasKeyOf)
 
 /**
- * Locks an account that has gas and not too much under way: one that nobody holds, else whoever is free first. The lock
- * lasts until the end of the transaction, so numbers are given out one after the other.
+ * Locks an account that has gas and few enough pending transactions: an unlocked one, else the first that is released.
+ * The lock lasts until the end of the transaction, so nonces are assigned one after the other.
  */
 export const findGasKeyLocked = async (
   tx: Tx,
@@ -218,7 +219,7 @@ export const findGasKeyLocked = async (
 }
 
 type GasKeyId = { readonly chainId: number; readonly address: Hex }
-/** So many of an account's transactions are in blocks. Numbers only grow: a node that is behind takes nothing back. */
+/** Raises an account's count of mined transactions. It only grows: a node that is behind lowers nothing. */
 export const updateGasKeyMined = async (tx: Tx, key: GasKeyId, minedNonce: bigint): Promise<void> => {
   await sql`
     update gas_keys set mined_nonce = greatest(mined_nonce, ${minedNonce}),
@@ -226,7 +227,7 @@ export const updateGasKeyMined = async (tx: Tx, key: GasKeyId, minedNonce: bigin
     where chain_id = ${key.chainId} and address = ${key.address}`.execute(tx)
 }
 
-/** What the chain says of an account's coins. */
+/** Stores an account's balance on the chain. */
 export const updateGasKeyBalance = async (
   tx: Tx,
   key: GasKeyId,
@@ -240,7 +241,7 @@ export const updateGasKeyBalance = async (
     .execute()
 }
 
-/** A transaction of this reference is in a block, so its account has one less under way. */
+/** A transaction of this reference is in a block, so its account has one pending transaction less. */
 export const updateGasMined = async (tx: Tx, reference: string): Promise<void> => {
   const query = sql`
     update gas_keys key set mined_nonce = greatest(key.mined_nonce, sent.nonce + 1)
@@ -273,7 +274,7 @@ const gasRow = (sent: GasTransaction) => ({
 export const insertGasTransaction = async (tx: Tx, sent: GasTransaction): Promise<void> => {
   await tx.insertInto('gas_transactions').values(gasRow(sent)).execute()
 }
-/** The first transaction of a number: it is written down and the account's next number is the one behind it. */
+/** Stores the first transaction of a nonce and advances the account's next nonce. */
 export const insertNextGasTransaction = async (tx: Tx, sent: GasTransaction): Promise<void> => {
   const query = tx
     .with('written', (with_) => with_.insertInto('gas_transactions').values(gasRow(sent)))
@@ -293,17 +294,17 @@ const transactionOf = (
   row: Awaited<ReturnType<ReturnType<typeof transactionsQuery>['executeTakeFirstOrThrow']>>,
 ): GasTransaction & { readonly isOld: boolean } => ({
   chainId: Number(row.chain_id),
-  address: row.address as Hex,
+  address: row.address,
   nonce: row.nonce,
   attempt: row.attempt,
   reference: row.reference,
-  hash: row.hash as Hex,
-  raw: row.raw as Hex,
+  hash: row.hash,
+  raw: row.raw,
   maxFeeWei: BigInt(row.max_fee_wei),
   isOld: row.is_old,
 })
 
-/** Everything that was signed for a payment, the newest first. */
+/** All transactions signed for a payment, the newest first. */
 export const listSentTransactions = async (tx: Tx, reference: string) =>
   (
     await transactionsQuery(tx)
@@ -314,7 +315,7 @@ export const listSentTransactions = async (tx: Tx, reference: string) =>
       .execute()
   ).map(transactionOf)
 
-/** The newest form of each number that no block has yet, in order: what is missing among them holds the rest up. */
+/** The newest transaction of each nonce that is not in a block, in order: a missing one blocks the rest. */
 export const listUnminedTransactions = async (tx: Tx, key: GasKeyId, minedNonce: bigint, limit: number) =>
   (
     await transactionsQuery(tx)

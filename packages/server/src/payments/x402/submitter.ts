@@ -5,15 +5,15 @@ import type { Fees, GasPool } from './gas.ts'
 import type { NewPayment, GasTransaction } from './store.ts'
 import { transferData, type Receipt } from './token.ts'
 
-/** What was learned before the transaction in which a payment is claimed: no network is asked inside it. */
+/** What is read from the chain before the transaction that claims a payment: no network call happens inside it. */
 export type SubmissionInputs = { readonly fromBlock: bigint; readonly fees: Fees | undefined }
-/** What was written down to be sent; nothing where somebody else signs and pays the gas. */
+/** The stored transaction to send; undefined where a facilitator signs and pays the gas. */
 type Submission = Pick<GasTransaction, 'raw' | 'hash'> | undefined
 
-/** Who brings payments to the chain: our own gas accounts, or a facilitator. Neither is believed; the logs are. */
+/** Submits payments to the chain: our own gas accounts, or a facilitator. Only the token's logs are trusted. */
 export type Submitter = {
   readonly readInputs: (payment: SignedPayment) => Promise<SubmissionInputs>
-  /** Why the payment would not go through, or undefined. */
+  /** Why the payment would fail, or undefined. */
   readonly check: (payment: SignedPayment) => Promise<string | undefined>
   readonly prepare: (
     tx: Tx,
@@ -27,7 +27,7 @@ export type Submitter = {
 
 type Parts = { readonly chain: Chain; readonly pool: GasPool; readonly marginBlocks: bigint }
 
-/** Our own accounts: two questions to the node for a purchase, one call that tries and one that sends and waits. */
+/** Our own accounts: two calls to the node for a purchase, one to simulate and one to send and wait. */
 export const makeSubmitter = ({ chain, pool, marginBlocks }: Parts): Submitter => ({
   readInputs: async () => {
     await pool.ensureAccounts()
@@ -36,12 +36,12 @@ export const makeSubmitter = ({ chain, pool, marginBlocks }: Parts): Submitter =
   },
   check: ({ authorization, signature, form }) => chain.simulate(transferData(authorization, signature, form)),
   prepare: async (tx, order, { fees }) => {
-    if (!fees) throw new Error('fees are asked for before the transaction')
+    if (!fees) throw new Error(`no fees were read for payment ${order.reference}`)
     const { raw, hash } = await pool.prepare(tx, order, fees)
     return { raw, hash }
   },
-  submit: async (_payment, submission) => {
-    if (!submission) throw new Error('nothing was written down to be sent')
+  submit: async (payment, submission) => {
+    if (!submission) throw new Error(`no transaction was stored for payment ${payment.reference}`)
     return pool.send(submission)
   },
   resubmit: (payment) => pool.resubmit(payment),

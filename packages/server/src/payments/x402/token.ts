@@ -1,7 +1,7 @@
 import { encodeFunctionData, pad, parseAbi, parseSignature, toEventSelector, type Hex } from 'viem'
 import { z } from 'zod'
 
-/** An authorization as the chain takes it. */
+/** An EIP-3009 authorization. */
 export type Authorization = {
   readonly from: Hex
   readonly to: Hex
@@ -80,7 +80,7 @@ export type Block = z.infer<typeof block>
 
 export const addressTopic = (address: Hex): Hex => pad(address, { size: 32 })
 
-/** What a payment moves: of which token, from whom, to whom. */
+/** The transfer of a payment: token, payer, recipient, value. */
 export type Transfer = {
   readonly asset: Hex
   readonly payer: Hex
@@ -90,8 +90,8 @@ export type Transfer = {
 }
 
 /**
- * Whether a transaction, ours or anybody's, moved this payment: the token says that the authorization was used, and the
- * very next thing that it says is the transfer. "Used" alone is no payment, and neither is a call that did not fail.
+ * Whether a transaction made this transfer: the token logs that the authorization was used, and its next log is the
+ * transfer. Neither a "used" log alone nor a successful call is a payment.
  */
 export const hasTransferred = ({ status, logs }: Receipt, paid: Transfer): boolean => {
   if (status !== 1n) return false
@@ -114,7 +114,7 @@ export const hasTransferred = ({ status, logs }: Receipt, paid: Transfer): boole
   )
 }
 
-/** The transfers of a token to one address in a transaction, summed: what a refund gave back. */
+/** The sum of a token's transfers to one address in a transaction. */
 export const transferredTo = (
   { status, logs }: Receipt,
   to: { readonly asset: Hex; readonly address: Hex },

@@ -388,7 +388,7 @@ export interface LedgerLines {
   entry_id: string;
   line_number: bigint;
   mode: 'live' | 'test';
-  unit: string;
+  unit: 'credit' | 'star' | 'usd_cent' | 'usdc_micro';
 }
 
 export interface MailTokens {

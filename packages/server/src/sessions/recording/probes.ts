@@ -1,6 +1,7 @@
 import { createCipheriv } from 'node:crypto'
 import type { Probe } from '@pohf/protocol'
-import { probeWindows, type ProbeTruth } from '@pohf/protocol/telemetry'
+import { probeWindows } from '@pohf/protocol/probes'
+import type { ProbeTruth } from '@pohf/protocol/telemetry'
 import { sha256 } from './chain.ts'
 import { encodePng, type Colour } from './png.ts'
 import type { ProbeSeed } from './schedule.ts'

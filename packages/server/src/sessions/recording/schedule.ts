@@ -1,4 +1,4 @@
-import { probeOutcomes, probeWindows, type ReadRecord } from '@pohf/protocol/telemetry'
+import { probeOutcomes, probeWindows, type ReadRecord } from '@pohf/protocol/probes'
 
 /** A probe by its seed: pixels, words and the right answer are derived from it. */
 export type ProbeSeed = { readonly kind: 'point' | 'choose'; readonly seed: string }

@@ -1,8 +1,6 @@
+import { probeOutcomes, type ProbeOutcome, type ReadRecord } from '@pohf/protocol/probes'
 import {
-  probeOutcomes,
   readChunk,
-  type ProbeOutcome,
-  type ReadRecord,
   type TelemetryEnvironment,
   type TelemetryEvent,
   type TelemetryRecord,

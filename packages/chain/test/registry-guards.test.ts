@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { compile, startChain } from '@pohf/chain'
+import { attacks, type Attack } from './attacks.ts'
+import { makeRegistryFixture } from './registry-fixture.ts'
+
+const source = readFileSync(new URL('../contracts/HumanRegistry.sol', import.meta.url), 'utf8')
+/** The registry without one of its guards, and the attack that then succeeds. */
+const guards: readonly (readonly [guard: string, attack: keyof typeof attacks, instead?: string])[] = [
+  [
+    'if (!P256.verify(sha256(abi.encodePacked(key.header, ".", payload)), r, s, key.x, key.y)) revert BadSignature();',
+    'the signature of another key',
+  ],
+  ['if (key.revoked) revert KeyIsRevoked();', 'a revoked key'],
+  ['if (block.timestamp > key.notAfter) revert KeyIsOver();', 'a key past its time'],
+  ['if (human.exp <= block.timestamp) revert Expired();', 'an expired token'],
+  ['if (human.iat > block.timestamp + 1 hours) revert FromFuture();', 'a token from the future'],
+  [
+    'if (human.iat <= revokedAt[nullifier]) revert Stale();',
+    'a human who was put out, by a token from before',
+  ],
+  ['if (human.iat <= known.iat && !keys[known.key].revoked) revert Stale();', 'the same token again'],
+  [
+    'if (human.iat <= known.iat && !keys[known.key].revoked) revert Stale();',
+    'the wallet before, by its older token',
+  ],
+  ['if (holder != 0 && holder != nullifier) revert WalletTaken();', 'the living wallet of another human'],
+  [
+    'if (_number(text, 172, end - 172, 10) != block.chainid) revert WrongChain();',
+    'the wallet of a contract on another chain',
+  ],
+  ['if (nullifier == 0) revert BadClaims();', 'a human without a code'],
+  ['if (!P256.isValidPublicKey(x, y)) revert BadKey();', 'a key that is no point of the curve'],
+  ['if (numberOf[keyId] != 0) revert KeyKnown();', 'a key twice'],
+  [
+    'bytes calldata header) external onlyOwner returns',
+    'a key that a stranger adds',
+    'bytes calldata header) external returns',
+  ],
+  [
+    'revokeKey(bytes32 keyId) external onlyOwner',
+    'a key that a stranger revokes',
+    'revokeKey(bytes32 keyId) external',
+  ],
+  [
+    'revoke(bytes32 nullifier) external onlyOwner',
+    'a human whom a stranger puts out',
+    'revoke(bytes32 nullifier) external',
+  ],
+]
+test('each guard is needed: without it its attack succeeds', { timeout: 170_000 }, async (t) => {
+  const chain = await startChain()
+  if (!chain) return t.skip('npm has no anvil for this system')
+  try {
+    for (const [guard, name, instead = ''] of guards) {
+      assert.equal(source.split(guard).length, 2, `the registry has this guard once: ${guard}`)
+      const weak = compile(source.replace(guard, instead))['HumanRegistry']
+      const attack: Attack = attacks[name]
+      assert.equal(typeof (await attack(await makeRegistryFixture(chain, weak?.bytecode))), 'number', name)
+    }
+    t.diagnostic(`${guards.length} guards were taken away, one at a time`)
+  } finally {
+    await chain.stop()
+  }
+})
