@@ -16,7 +16,7 @@ export type BotRunOptions = Omit<BotContext, 'random' | 'signal'> & {
   readonly apiKey: string | undefined
 }
 
-/** What the server says of a session that it has judged. */
+/** The verdict of the server on a session that it has scored. */
 type Verdict = {
   readonly status: string
   readonly verified: boolean | null
@@ -91,7 +91,7 @@ const runSession = async (contest: BotRunOptions, index: number): Promise<Sessio
   }
 }
 
-/** The server's word where it has judged, else what its rules say by our own computation. */
+/** The server's verdict where it has scored the session, else our own computation by the same rules. */
 const verdictOf = ({ verdict, judgement }: SessionRun) =>
   verdict && verdict.verified !== null ? verdict : judgement
 

@@ -1,5 +1,5 @@
 // Scores a session again from its opened records, as any auditor may: for what the server's answer does not say
-// (probes hit, the motion model's probability), and for servers whose worker has not judged yet.
+// (probes hit, the motion model's probability), and for servers whose worker has not scored yet.
 import type { TelemetryRecord } from '@pohf/protocol/telemetry'
 import { deviceScores, historyScore, scoreSession, type ScoredKind, type SessionScore } from '@pohf/scorer'
 import { inputModel } from '@pohf/scorer/input-model'

@@ -21,24 +21,24 @@ const skip =
 const open = async () => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-journey-'))
   execFileSync(process.execPath, [fileURLToPath(new URL('../../demo/build.ts', import.meta.url)), folder])
-  const stage = await startFixture()
-  const { harness } = stage
+  const fixture = await startFixture()
+  const { harness } = fixture
   // A live agent with a confirmed mail address: its first thousand a month are free.
   const { agentId, apiKey } = await harness.register('live')
   await harness.owner.query('update agents set email_confirmed_at = pohf_now() where agent_id = $1', [
     agentId,
   ])
-  const site = await startSite({ pohf: stage.service.url, site: agentId, apiKey, port: 0, folder })
-  return { stage, harness, site, folder, agentId, apiKey }
+  const site = await startSite({ pohf: fixture.service.url, site: agentId, apiKey, port: 0, folder })
+  return { fixture, harness, site, folder, agentId, apiKey }
 }
-const fixture = skip === false ? await open() : undefined
+const sample = skip === false ? await open() : undefined
 after(async () => {
-  await fixture?.site.stop()
-  fixture?.stage.close()
-  if (fixture) rmSync(fixture.folder, { recursive: true, force: true })
+  await sample?.site.stop()
+  sample?.fixture.close()
+  if (sample) rmSync(sample.folder, { recursive: true, force: true })
 })
 
-type JourneyFixture = NonNullable<typeof fixture>
+type JourneyFixture = NonNullable<typeof sample>
 const policyFor = (challenge: string): Policy => ({
   kinds: ['view'],
   minAssurance: 'low',
@@ -78,47 +78,47 @@ test(
   'a person passes the check on a page, and the relying party accepts the credential with its challenge',
   { skip, timeout: 480_000 },
   async (t) => {
-    assert.ok(fixture)
+    assert.ok(sample)
     // A person may miss a question on a busy machine, and would try again.
-    let seen = await visit(fixture, 1)
+    let seen = await visit(sample, 1)
     for (let again = 2; again <= 3 && seen.chip !== 'Person'; again += 1) {
       t.diagnostic(`visit ${again}: the last one ended as "${seen.chip}"`)
-      seen = await visit(fixture, again)
+      seen = await visit(sample, again)
     }
     assert.equal(seen.chip, 'Person')
-    const { json, headers } = await verify(fixture, seen.sessionId)
+    const { json, headers } = await verify(sample, seen.sessionId)
     assert.equal(headers['idempotent-replayed'], 'true', 'the site has minted it; asking again costs nothing')
     t.diagnostic(`quality ${json.quality}, assurance ${json.assurance}`)
-    const accepted = await verifyOffline(fixture, json.pohf_jwt, seen.challenge)
+    const accepted = await verifyOffline(sample, json.pohf_jwt, seen.challenge)
     assert.ok(accepted.ok, accepted.ok ? '' : accepted.message)
     assert.equal(accepted.claims.test, undefined)
     assert.equal(accepted.claims.assurance, 'low', 'no device, no member: this is all that it says')
-    const elsewhere = await verifyOffline(fixture, json.pohf_jwt, 'the challenge of another page')
+    const elsewhere = await verifyOffline(sample, json.pohf_jwt, 'the challenge of another page')
     assert.ok(!elsewhere.ok && elsewhere.reason === 'wrong_challenge')
   },
 )
 
 test('a bot on the same page is refused, and nothing is charged', { skip, timeout: 180_000 }, async () => {
-  assert.ok(fixture && 'path' in chromium)
+  assert.ok(sample && 'path' in chromium)
   const browser = await launch(chromium.path)
   try {
     const page = await browser.newPage()
     trackSession(page)
-    await page.goto(fixture.site.url)
+    await page.goto(sample.site.url)
     await page.fill('#text', 'Buy now.')
     await page.click('pohf-check .box button')
     await page.click('pohf-check dialog .btn.main')
     // It is told every right place: even so.
-    await answerAll(page, fixture.stage)
+    await answerAll(page, sample.fixture)
     await page.getByRole('button', { name: 'Send the comment' }).click()
     await page.waitForSelector('pre')
     assert.equal(await page.textContent('main > p:not(.brand) > .chip'), 'Not accepted')
-    const before = await fixture.harness.call('GET', '/api/agents/credits/balance', { key: fixture.apiKey })
-    const refused = await verify(fixture, sessionOf(page))
+    const before = await sample.harness.call('GET', '/api/agents/credits/balance', { key: sample.apiKey })
+    const refused = await verify(sample, sessionOf(page))
     assert.equal(refused.json.error, 'session_rejected')
     assert.ok(refused.json.details.some(({ code }: { code: string }) => code === 'flag_automation_env'))
-    const afterwards = await fixture.harness.call('GET', '/api/agents/credits/balance', {
-      key: fixture.apiKey,
+    const afterwards = await sample.harness.call('GET', '/api/agents/credits/balance', {
+      key: sample.apiKey,
     })
     assert.equal(afterwards.json.freeRemaining, before.json.freeRemaining)
   } finally {

@@ -88,7 +88,7 @@ test('where nothing stands out, nothing is found', () => {
   assert.equal(findOpenRing({ width: 64, height: 64, grey: new Uint8Array(64 * 64).fill(200) }), undefined)
 })
 
-test('a pointer over a stage that is still empty is taken for no ring', () => {
+test('a pointer over a dialog that is still empty is not taken for a ring', () => {
   const [width, height, size] = [320, 200, 16]
   const grey = new Uint8Array(width * height).fill(236)
   for (let y = 90; y < 90 + size; y += 1) grey.fill(0, y * width + 150, y * width + 150 + size)

@@ -68,23 +68,37 @@ const outcomeOf = ({ status, json }: ApiResponse, sessionId: string): Outcome =>
   }
 }
 
-/** Starts the site on this machine only. */
-export const startSite = async ({ pohf, site, apiKey, port, folder = builtFolder }: SiteOptions) => {
+const readFiles = (folder: string) => {
   if (!existsSync(join(folder, 'form.html')))
     throw new Error('the sample site is not built: npm run build -w packages/demo')
   const page = (name: string) => readFileSync(join(folder, `${name}.html`), 'utf8')
-  const templates = { form: page('form'), outcome: page('outcome'), session: page('session') }
-  const assets = new Map(
-    readdirSync(join(folder, 'assets')).map((name) => [
-      `/assets/${name}`,
-      readFileSync(join(folder, 'assets', name)),
-    ]),
-  )
-  const challenges = new Set<string>()
-  // The strictest policy that works: our own files, and scripts and calls of the service.
-  const policy = `default-src 'none'; script-src 'self' ${pohf}; style-src 'self'; connect-src 'self' ${pohf}; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`
+  return {
+    form: page('form'),
+    outcome: page('outcome'),
+    session: page('session'),
+    assets: new Map(
+      readdirSync(join(folder, 'assets')).map((name) => [
+        `/assets/${name}`,
+        readFileSync(join(folder, 'assets', name)),
+      ]),
+    ),
+  }
+}
 
-  const callApi = async (method: string, path: string, body?: unknown): Promise<ApiResponse> => {
+const html = 'text/html; charset=utf-8'
+
+class SampleSite {
+  readonly #options: SiteOptions
+  readonly #files: ReturnType<typeof readFiles>
+  readonly #challenges = new Set<string>()
+
+  constructor(options: SiteOptions) {
+    this.#options = options
+    this.#files = readFiles(options.folder ?? builtFolder)
+  }
+
+  async #callApi(method: string, path: string, body?: unknown): Promise<ApiResponse> {
+    const { pohf, apiKey } = this.#options
     const response = await fetch(pohf + path, {
       method,
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
@@ -93,85 +107,85 @@ export const startSite = async ({ pohf, site, apiKey, port, folder = builtFolder
     })
     return { status: response.status, json: (await response.json()) as Record<string, unknown> }
   }
-  const send = (response: ServerResponse, status: number, mediaType: string, body: string | Buffer) =>
+  #send(response: ServerResponse, status: number, mediaType: string, body: string | Buffer): void {
+    const { pohf } = this.#options
     response
       .writeHead(status, {
         'content-type': mediaType,
-        'content-security-policy': policy,
+        // The strictest policy that works: our own files, and scripts and calls of the service.
+        'content-security-policy': `default-src 'none'; script-src 'self' ${pohf}; style-src 'self'; connect-src 'self' ${pohf}; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
         'cache-control': 'no-store',
         'referrer-policy': 'strict-origin',
       })
       .end(body)
-
-  const showForm = (response: ServerResponse) => {
-    const challenge = randomBytes(16).toString('base64url')
-    challenges.add(challenge)
-    for (const old of challenges) if (challenges.size > challengesMax) challenges.delete(old)
-    send(response, 200, 'text/html; charset=utf-8', fill(templates.form, { pohf, site, challenge }))
   }
-  const handleComment = async (request: IncomingMessage, response: ServerResponse) => {
+
+  #showForm(response: ServerResponse): void {
+    const { pohf, site } = this.#options
+    const challenge = randomBytes(16).toString('base64url')
+    this.#challenges.add(challenge)
+    for (const old of this.#challenges)
+      if (this.#challenges.size > challengesMax) this.#challenges.delete(old)
+    this.#send(response, 200, html, fill(this.#files.form, { pohf, site, challenge }))
+  }
+  async #handleComment(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const form = await readForm(request)
     const challenge = form?.get('challenge') ?? ''
-    // A challenge of ours, used once: nobody can hand in a session that was made for another form.
-    if (!form || !challenges.delete(challenge)) return void response.writeHead(303, { location: '/' }).end()
+    // A challenge of ours, used once: nobody can submit a session that was made for another form.
+    if (!form || !this.#challenges.delete(challenge))
+      return void response.writeHead(303, { location: '/' }).end()
     const sessionId = form.get('pohf-session') ?? ''
     const question = { sessionId, challenge }
     const apiResponse = sessionId
-      ? await callApi('POST', '/api/agents/verify', question)
+      ? await this.#callApi('POST', '/api/agents/verify', question)
       : { status: 0, json: {} }
-    const outcome = outcomeOf(apiResponse, sessionId)
-    const html = fill(templates.outcome, {
-      ...outcome,
+    const page = fill(this.#files.outcome, {
+      ...outcomeOf(apiResponse, sessionId),
       sessionId,
       look: sessionId ? 'main' : 'gone',
       asked: sessionId ? JSON.stringify(question, null, 2) : '(nothing: the form came without a session)',
       status: apiResponse.status ? `HTTP ${apiResponse.status}` : '',
       answer: apiResponse.status ? JSON.stringify(apiResponse.json, null, 2) : '',
     })
-    send(response, 200, 'text/html; charset=utf-8', html)
+    this.#send(response, 200, html, page)
   }
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const url = new URL(request.url ?? '/', 'http://site')
-    const sessionPath = `/api/agents/sessions/${encodeURIComponent(url.searchParams.get('id') ?? '')}`
-    // A real site would first ask who wants to see whose session; this one runs on your own machine.
+  async #route(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://site')
+    const sessionPath = `/api/agents/sessions/${encodeURIComponent(searchParams.get('id') ?? '')}`
+    // A real site would first check who may see the session; this one runs on your own machine.
     const proxied = new Map([
       ['/session.json', sessionPath],
-      ['/chunks.json', `${sessionPath}/chunks?limit=100&from=${Number(url.searchParams.get('from')) || 1}`],
-    ]).get(url.pathname)
-    const asset = assets.get(url.pathname)
-    if (request.method === 'POST' && url.pathname === '/comment') return handleComment(request, response)
-    if (url.pathname === '/') return showForm(response)
-    if (url.pathname === '/session')
-      return void send(response, 200, 'text/html; charset=utf-8', templates.session)
+      ['/chunks.json', `${sessionPath}/chunks?limit=100&from=${Number(searchParams.get('from')) || 1}`],
+    ]).get(pathname)
+    const asset = this.#files.assets.get(pathname)
+    if (request.method === 'POST' && pathname === '/comment') return this.#handleComment(request, response)
+    if (pathname === '/') return this.#showForm(response)
+    if (pathname === '/session') return this.#send(response, 200, html, this.#files.session)
     if (proxied) {
-      const { status, json } = await callApi('GET', proxied)
-      return void send(response, status, 'application/json', JSON.stringify(json))
+      const { status, json } = await this.#callApi('GET', proxied)
+      return this.#send(response, status, 'application/json', JSON.stringify(json))
     }
-    if (asset)
-      return void send(
-        response,
-        200,
-        extname(url.pathname) === '.css' ? 'text/css' : 'text/javascript',
-        asset,
-      )
-    send(response, 404, 'text/plain', 'There is no such page.')
+    const assetType = extname(pathname) === '.css' ? 'text/css' : 'text/javascript'
+    if (asset) return this.#send(response, 200, assetType, asset)
+    this.#send(response, 404, 'text/plain', 'There is no such page.')
   }
-
-  const server = createServer((request, response) => {
-    answer(request, response).catch((error: unknown) => {
+  handle(request: IncomingMessage, response: ServerResponse): void {
+    this.#route(request, response).catch((error: unknown) => {
+      const reason = error instanceof Error ? error.message : ''
       if (!response.headersSent)
-        send(
-          response,
-          502,
-          'text/plain',
-          `The service did not answer: ${error instanceof Error ? error.message : ''}`,
-        )
+        this.#send(response, 502, 'text/plain', `The service did not answer: ${reason}`)
     })
-  })
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  }
+}
+
+/** Starts the site on this machine only. */
+export const startSite = async (options: SiteOptions) => {
+  const site = new SampleSite(options)
+  const server = createServer((request, response) => site.handle(request, response))
+  await new Promise<void>((resolve) => server.listen(options.port, '127.0.0.1', resolve))
   const address = server.address()
   return {
-    url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : port}`,
+    url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : options.port}`,
     stop: async () => {
       server.closeAllConnections()
       await new Promise<void>((resolve) => server.close(() => resolve()))

@@ -16,24 +16,24 @@ const skip = 'missing' in chromium ? chromium.missing : false
 const open = async () => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-demo-'))
   execFileSync(process.execPath, [fileURLToPath(new URL('../build.ts', import.meta.url)), folder])
-  const stage = await startFixture()
-  const { agentId, apiKey } = await stage.harness.register('test')
-  const site = await startSite({ pohf: stage.service.url, site: agentId, apiKey, port: 0, folder })
-  return { stage, site, folder, apiKey }
+  const fixture = await startFixture()
+  const { agentId, apiKey } = await fixture.harness.register('test')
+  const site = await startSite({ pohf: fixture.service.url, site: agentId, apiKey, port: 0, folder })
+  return { fixture, site, folder, apiKey }
 }
-const fixture = 'path' in chromium ? await open() : undefined
+const sample = 'path' in chromium ? await open() : undefined
 const browser = 'path' in chromium ? await launch(chromium.path) : undefined
 after(async () => {
   await browser?.close()
-  await fixture?.site.stop()
-  fixture?.stage.close()
-  if (fixture) rmSync(fixture.folder, { recursive: true, force: true })
+  await sample?.site.stop()
+  sample?.fixture.close()
+  if (sample) rmSync(sample.folder, { recursive: true, force: true })
 })
 
 const visit = async (
-  body: (page: Page, given: NonNullable<typeof fixture>) => Promise<void>,
+  body: (page: Page, given: NonNullable<typeof sample>) => Promise<void>,
 ): Promise<void> => {
-  assert.ok(fixture && browser)
+  assert.ok(sample && browser)
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
   const page = await context.newPage()
   const faults: string[] = []
@@ -44,8 +44,8 @@ const visit = async (
   })
   trackSession(page)
   try {
-    await page.goto(fixture.site.url)
-    await body(page, fixture)
+    await page.goto(sample.site.url)
+    await body(page, sample)
     assert.deepEqual(faults, [])
   } finally {
     await context.close()
@@ -64,16 +64,16 @@ test(
   'a comment with the check: one call, a truthful outcome, and the own session to be seen and audited',
   { skip },
   () =>
-    visit(async (page, { stage, apiKey }) => {
+    visit(async (page, { fixture, apiKey }) => {
       await checkAllViewports(page, 'form')
       await page.fill('#text', 'Six in the morning, at last.')
       await page.click('pohf-check .box button')
       await page.click('pohf-check dialog .btn.main')
-      await answerAll(page, stage)
+      await answerAll(page, fixture)
       await page.getByRole('button', { name: 'Send the comment' }).click()
       await page.waitForSelector('pre')
       const sessionId = sessionOf(page)
-      const told = await stage.harness.call('POST', '/api/agents/verify', {
+      const told = await fixture.harness.call('POST', '/api/agents/verify', {
         key: apiKey,
         body: { sessionId },
       })

@@ -1,4 +1,4 @@
-// Applies a fitted model to the features of a window. Two transparent parts judge it: a logistic regression that knows
+// Applies a fitted model to the features of a window. Two transparent parts score it: a logistic regression that knows
 // bots, and a distance from people that knows none. A bot must please both: neither can make good much of what the
 // other misses.
 import { ln, logistic } from './arithmetic.ts'

@@ -1,4 +1,4 @@
-// The front door: a recording in, a judgement of its motion out.
+// The entry point: evaluates the motion of a recording.
 import { mean } from './arithmetic.ts'
 import { strokeFeatures, toWindows } from './features.ts'
 import { type MotionModel, humanProbability, windowScore } from './model.ts'
@@ -16,7 +16,7 @@ export type MotionEvaluation = {
 
 const SYNTHETIC_SECONDS_MIN = 3
 
-/** Judges the pointer motion of a recording. Pure: the same points and model give the same bits everywhere. */
+/** Evaluates the pointer motion of a recording. Pure: the same points and model give the same bits everywhere. */
 export function evaluateMotion(points: readonly MotionPoint[], model: MotionModel): MotionEvaluation {
   const strokes = toStrokes(points).map(strokeFeatures)
   let motionSeconds = 0

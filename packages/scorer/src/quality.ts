@@ -124,7 +124,7 @@ type PresenceInput = {
   /** An enrolled member or an attested device stands behind it. */
   readonly vouched: boolean
   readonly attested: boolean
-  /** A photo or a place was handed in; without either there is nothing to judge. */
+  /** A photo or a location was submitted; without either there is no evidence. */
   readonly evidenced: boolean
 }
 const presenceQualityMax = 0.55

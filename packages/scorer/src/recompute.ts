@@ -47,7 +47,7 @@ const differencesOf = (claimed: ClaimedScore, score: SessionScore): string[] => 
   )
 }
 
-/** Whoever is shown a session and its credential gets the same bits as the service, or is told where they differ. */
+/** Recomputes a score from a session and its credential, bit for bit as the service does, and lists the differences. */
 export const recompute = (
   records: readonly TelemetryRecord[],
   kind: string,

@@ -1,5 +1,5 @@
 // From the opened records of a session to its verdict. Pure: the same records and the same context give the same bits
-// in every engine, so whoever is shown a session can score it again.
+// in every engine, so anybody with the records can recompute a score.
 import { probeOutcomes, type ProbeOutcome, type ReadRecord } from '@pohf/protocol/probes'
 import { readChunk, type TelemetryEvent, type TelemetryRecord } from '@pohf/protocol/telemetry'
 import {
@@ -209,7 +209,7 @@ type SessionFacts = {
   readonly records: readonly ReadRecord[]
   readonly events: readonly TelemetryEvent[]
   readonly outcomes: readonly ProbeOutcome[]
-  /** Judged as one without a pointer: the person asked for probes without pointing. */
+  /** Scored without a pointer: the person asked for probes without pointing. */
   readonly pointerless: boolean
   readonly presses: readonly number[]
   readonly points: readonly MotionPoint[]
@@ -267,8 +267,8 @@ const noMotion: MotionEvaluation = { motionSeconds: 0, strokes: 0, p: null, synt
 
 /** Motion of a pointer and platform that nobody calibrated may raise the quality and never lowers it. */
 const withInput = (components: Components, input: number | null, calibrated: boolean): Components => {
-  const judged = { ...components, input }
-  return calibrated || qualityOf(judged, []) >= qualityOf(components, []) ? judged : components
+  const withMotion = { ...components, input }
+  return calibrated || qualityOf(withMotion, []) >= qualityOf(components, []) ? withMotion : components
 }
 
 /** Each once, in the order of the table. */

@@ -1,4 +1,4 @@
-// The same recording judged in Chromium and in Node must have the same bits.
+// The same recording evaluated in Chromium and in Node must have the same bits.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -42,7 +42,7 @@ const serve = () =>
 const chromium = findChromium()
 
 void test(
-  'a recording has the same judgement and score, bit for bit, in Chromium and in Node',
+  'a recording has the same evaluation and score, bit for bit, in Chromium and in Node',
   { skip: 'missing' in chromium ? chromium.missing : false },
   async (context) => {
     assert.ok('path' in chromium)
@@ -58,9 +58,9 @@ void test(
       ...Array.from({ length: 20 }, (_, seed) => wobblyRecording(seed + 1, 3 + seed)),
     ]
     const there = await page.evaluate<string>(`(async () => {
-      const { judgeMotion } = await import('/index.ts')
+      const { evaluateMotion } = await import('/index.ts')
       const { currentModel } = await import('/current-model.ts')
-      return JSON.stringify(${JSON.stringify(recordings)}.map((points) => judgeMotion(points, currentModel)))
+      return JSON.stringify(${JSON.stringify(recordings)}.map((points) => evaluateMotion(points, currentModel)))
     })()`)
     const sessions = [mousePerson(), keyboardPerson(), touchPerson({ answers: [true, false, true] })].map(
       recordOf,

@@ -122,17 +122,17 @@ test('straight lines at one speed are flagged from three seconds on, and not bef
   assert.equal(long.synthetic, true)
 })
 
-test('a recording is judged by the longest window that it fills', () => {
+test('a recording is evaluated by the longest window that it fills', () => {
   const points = wobblyRecording(21, 30)
-  const judged = evaluateMotion(points, currentModel)
-  assert.ok(judged.motionSeconds > 10)
+  const evaluation = evaluateMotion(points, currentModel)
+  assert.ok(evaluation.motionSeconds > 10)
   const strokes = toStrokes(points).map(strokeFeatures)
   const longest = currentModel.windows.find(({ seconds }) => seconds === 10)
   assert.ok(longest)
   const scores = toWindows(strokes, 10).map((row) => windowScore(row, longest, currentModel.levels))
   assert.ok(scores.length > 0)
-  assert.equal(judged.p, humanProbability(mean(scores), longest))
-  assert.equal(judged.strokes, strokes.length)
+  assert.equal(evaluation.p, humanProbability(mean(scores), longest))
+  assert.equal(evaluation.strokes, strokes.length)
 })
 
 // A change here changes what every stored session is worth when it is computed again: give the model a new version.

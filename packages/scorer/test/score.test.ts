@@ -18,8 +18,8 @@ import {
 } from './recordings.ts'
 
 const model = fixedModel({})
-const score = (recording: Recording, context: Partial<ScoreContext> = {}, judged = model): SessionScore =>
-  scoreSession(recordOf(recording), { ...newVisitorContext, ...context }, judged)
+const score = (recording: Recording, context: Partial<ScoreContext> = {}, inputModel = model): SessionScore =>
+  scoreSession(recordOf(recording), { ...newVisitorContext, ...context }, inputModel)
 const persons = { mousePerson, touchPerson, keyboardPerson, screenReaderPerson }
 
 for (const [name, person] of Object.entries(persons)) {

@@ -1,17 +1,16 @@
 import type { Probe } from '@pohf/protocol'
 import sheetText from './check.css?inline'
 import { PohfError } from './connection.ts'
-import { draw, afterPaint, canvasPoint } from './picture.ts'
-import { sourceOf } from './listeners.ts'
+import { makeProbePresenter } from './probe-presenter.ts'
 import { start, type FinishedSession, type Options, type Session } from './session.ts'
 import { makeView, type Progress } from './view.ts'
 import { messagesFor } from './messages.ts'
 
 /** Somebody in the middle of a sentence needs this long to look up; the question's own time begins afterwards. */
 const readyMs = 800
-/** So long what became of a question stays to be read. */
+/** How long the result of a question can be read. */
 const feedbackMs = 700
-/** What a hidden tab holds back for longer than its window and this cannot count any more. */
+/** A hidden tab may paint this much later than the window of a question; an answer after that does not count. */
 const deliveryMs = 2_000
 
 export type AttendOptions = Pick<Options, 'site' | 'kind' | 'workflowId' | 'challenge' | 'baseUrl'> & {
@@ -29,139 +28,116 @@ export type AttendedSession = {
   readonly sessionId: string
   readonly finish: () => Promise<FinishedSession>
   readonly stop: () => void
-  /** From now on words to choose from. */
+  /** From now on questions are asked in words. */
   readonly switchToWords: () => void
 }
-type OpenProbe = { readonly probe: Probe; timer?: ReturnType<typeof setTimeout> }
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** The dialog in a shadow root of its own at the end of the page. */
+const openHost = (skip: string) => {
+  const host = document.createElement('pohf-questions')
+  document.body.append(host)
+  const { lang, messages } = messagesFor(host)
+  const view = makeView({ ...messages, leave: skip }, lang)
+  const sheet = new CSSStyleSheet()
+  sheet.replaceSync(sheetText)
+  const root = host.attachShadow({ mode: 'open' })
+  root.adoptedStyleSheets = [sheet]
+  root.append(view.dialog)
+  return { host, view, messages }
+}
+
+/** Questions over a page: each one opens the dialog, and its answer closes it again. */
+const makeQuestions = (options: AttendOptions, session: () => Session | undefined) => {
+  const { host, view, messages } = openHost(options.texts.skip)
+  const { dialog } = view
+  let usesWords = options.usesWords
+  let closing: ReturnType<typeof setTimeout> | undefined
+
+  const leave = (text: string): void => {
+    probes.drop()
+    view.wait(text)
+    closing = setTimeout(() => dialog.close(), feedbackMs)
+  }
+  const switchToWords = (): void => {
+    usesWords = true
+    session()?.alternative()
+    if (probes.isOpen()) leave(messages.took)
+  }
+  const probes = makeProbePresenter({
+    view,
+    session,
+    onAnswered: () => leave(messages.took),
+    onMissed: () => leave(messages.missed),
+    onWords: switchToWords,
+  })
+  const ask = (probe: Probe): Promise<void> => {
+    const presented = probes.present(probe, readyMs + deliveryMs, sleep(readyMs))
+    view.wait(options.texts.ready)
+    clearTimeout(closing)
+    if (!dialog.open) {
+      dialog.showModal()
+      view.focusTitle()
+    }
+    return presented
+  }
+  dialog.addEventListener('keydown', (event) => {
+    if (view.isShowing('choose') && !event.repeat) probes.chooseByKey(event)
+  })
+  // A question that is closed stays unanswered, and the service settles it when its time is over.
+  dialog.addEventListener('close', probes.drop)
+  return {
+    usesWords: () => usesWords,
+    switchToWords,
+    progress: view.progress,
+    ask: (probe: Probe): void => void ask(probe).catch(() => leave(messages.missed)),
+    end: (): void => {
+      probes.drop()
+      clearTimeout(closing)
+      dialog.close()
+      host.remove()
+    },
+  }
+}
 
 /**
  * Records while a person works, and puts the service's questions over the page: each comes, is answered and goes, and
  * the focus is where it was. The person must have agreed before this is called.
  */
 export const startAttendedSession = async (options: AttendOptions): Promise<AttendedSession> => {
-  const host = document.createElement('pohf-questions')
-  document.body.append(host)
-  const { lang, words } = messagesFor(host)
-  const view = makeView({ ...words, leave: options.texts.skip }, lang)
-  const { dialog, canvas } = view
-  const sheet = new CSSStyleSheet()
-  sheet.replaceSync(sheetText)
-  const root = host.attachShadow({ mode: 'open' })
-  root.adoptedStyleSheets = [sheet]
-  root.append(dialog)
-
   let session: Session | undefined
-  let usesWords = options.usesWords
-  let openProbe: OpenProbe | undefined
-  let closing: ReturnType<typeof setTimeout> | undefined
-
-  const dropProbe = (): void => {
-    clearTimeout(openProbe?.timer)
-    openProbe = undefined
-  }
-  const open = (): void => {
-    clearTimeout(closing)
-    if (dialog.open) return
-    dialog.showModal()
-    view.focusTitle()
-  }
-  const leave = (text: string): void => {
-    dropProbe()
-    view.wait(text)
-    closing = setTimeout(() => dialog.close(), feedbackMs)
-  }
-  const switchToWords = (): void => {
-    usesWords = true
-    session?.alternative()
-    if (openProbe) leave(words.took)
-  }
-  const choose = (choice: number, event: MouseEvent | KeyboardEvent): void => {
-    if (!openProbe) return
-    const by =
-      event instanceof KeyboardEvent ? ({ how: 'k', trusted: event.isTrusted } as const) : sourceOf(event)
-    session?.choose(openProbe.probe.id, by, { timeStamp: event.timeStamp, choice })
-    leave(words.took)
-  }
-  canvas.addEventListener('click', (event) => {
-    const by = sourceOf(event)
-    // A click without a place comes from a keyboard or a screen reader, for whom there are words.
-    if (!openProbe || by.how === 'k') return
-    const { how, trusted } = by
-    session?.point(
-      openProbe.probe.id,
-      { how, trusted },
-      { timeStamp: event.timeStamp, ...canvasPoint(canvas, event) },
-    )
-    leave(words.took)
-  })
-  dialog.addEventListener('keydown', (event) => {
-    const index = '123456789'.indexOf(event.key)
-    if (!view.isShowing('choose') || openProbe?.probe.kind !== 'choose' || event.repeat) return
-    if (index >= 0 && index < openProbe.probe.choices.length) choose(index, event)
-  })
-  // A question that is closed stays unanswered, and the service settles it when its time is over.
-  dialog.addEventListener('close', dropProbe)
-
-  const ask = async (probe: Probe): Promise<void> => {
-    const mine: OpenProbe = { probe }
-    const isMine = () => openProbe === mine
-    const miss = () => isMine() && leave(words.missed)
-    dropProbe()
-    openProbe = mine
-    mine.timer = setTimeout(miss, readyMs + probe.windowMs + deliveryMs)
-    view.wait(options.texts.ready)
-    open()
-    await Promise.all([sleep(readyMs), probe.kind === 'point' ? draw(canvas, probe) : undefined])
-    if (!isMine()) return
-    if (probe.kind === 'point') view.point(switchToWords)
-    else view.choose(probe, choose)
-    await afterPaint()
-    if (!isMine()) return
-    session?.shown(probe.id)
-    clearTimeout(mine.timer)
-    mine.timer = setTimeout(miss, probe.windowMs)
-    view.run(probe.windowMs)
-  }
-  const end = (): void => {
-    dropProbe()
-    clearTimeout(closing)
-    dialog.close()
-    host.remove()
-  }
-
+  const questions = makeQuestions(options, () => session)
   const { site, kind, workflowId, challenge, baseUrl } = options
-  const given = { site, kind, workflowId, challenge, baseUrl } as Options
   try {
     session = await start({
-      ...given,
+      ...({ site, kind, workflowId, challenge, baseUrl } as Options),
       consent: true,
       onProgress: (progress, running) => {
         session = running
-        view.progress(progress)
+        questions.progress(progress)
         options.onProgress(progress)
       },
-      onProbe: (probe) => void ask(probe).catch(() => leave(words.missed)),
+      onProbe: questions.ask,
       onLost: options.onLost,
       onFailed: (error) => {
-        end()
+        questions.end()
         options.onFailed(error)
       },
     })
   } catch (error) {
-    end()
+    questions.end()
     throw error
   }
   const running = session
-  if (usesWords) running.alternative()
+  if (questions.usesWords()) running.alternative()
   return {
     sessionId: running.sessionId,
-    finish: () => running.finish().finally(end),
+    finish: () => running.finish().finally(questions.end),
     stop: () => {
       running.stop()
-      end()
+      questions.end()
     },
-    switchToWords: switchToWords,
+    switchToWords: questions.switchToWords,
   }
 }

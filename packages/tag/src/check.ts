@@ -62,20 +62,20 @@ class PohfCheck extends HTMLElement {
   }
 
   #show(state: State, why = ''): void {
-    const { lang, words } = messagesFor(this)
+    const { lang, messages } = messagesFor(this)
     this.#state = state
     this.#why = why
     this.#box.lang = lang
     this.#box.className = `box ${state}`
     const texts: Record<State, readonly [string, string]> = {
-      idle: ['', words.idle],
-      running: ['', words.running],
-      done: [words.done, words.doneNext],
-      failed: [words.failed, why],
-      offline: [words.offline, words.offlineNext],
+      idle: ['', messages.idle],
+      running: ['', messages.running],
+      done: [messages.done, messages.doneNext],
+      failed: [messages.failed, why],
+      offline: [messages.offline, messages.offlineNext],
     }
     const [strong, small] = texts[state]
-    const label = state === 'idle' || state === 'running' ? words.button : words.again
+    const label = state === 'idle' || state === 'running' ? messages.button : messages.again
     const button = el(
       'button',
       {
@@ -99,13 +99,13 @@ class PohfCheck extends HTMLElement {
     const isMissing = this.hasAttribute('required') && state !== 'done'
     this.#internals.setValidity(
       { valueMissing: isMissing },
-      isMissing ? words.missing : '',
+      isMissing ? messages.missing : '',
       isMissing ? button : undefined,
     )
   }
 
   async #run(): Promise<void> {
-    const { lang, words } = messagesFor(this)
+    const { lang, messages } = messagesFor(this)
     if (!navigator.onLine) {
       addEventListener('online', () => this.#state === 'offline' && this.#show('idle'), { once: true })
       return this.#show('offline')
@@ -119,7 +119,7 @@ class PohfCheck extends HTMLElement {
     }
     const outcome = await runCheck({
       root: this.#root,
-      words,
+      messages,
       lang,
       options: { site: attribute('site') ?? '', ...(given as Omit<Options, 'site'>) },
       host: given.baseUrl ? new URL(given.baseUrl).host : '',
@@ -131,7 +131,7 @@ class PohfCheck extends HTMLElement {
   }
 
   #settle(outcome: Outcome): void {
-    const { words } = messagesFor(this)
+    const { messages } = messagesFor(this)
     if (outcome.kind === 'done') {
       const { sessionId } = outcome.finished
       const value = new FormData()
@@ -141,7 +141,7 @@ class PohfCheck extends HTMLElement {
       this.#tell('pohf-done', outcome.finished)
     } else {
       if (this.#state === 'idle' && outcome.code === 'left') return
-      this.#show('failed', words.why[outcome.code] ?? words.whyElse)
+      this.#show('failed', messages.why[outcome.code] ?? messages.whyElse)
       this.#tell('pohf-failed', { code: outcome.code })
     }
     // The button that the dialog was opened by is gone; without this the focus would be lost.

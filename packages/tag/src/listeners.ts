@@ -22,29 +22,18 @@ export const sourceOf = (event: MouseEvent): AnswerSource => ({
 /** Whether the browser hands over the points between two frames. */
 export const coalesces = (): boolean => typeof PointerEvent.prototype.getCoalescedEvents === 'function'
 
-/**
- * Listens, until `signal` is aborted, and tells the recorder. `since` turns a browser's time into the session's.
- * Keys: their time only. Nothing is read of the page, its fields or its text.
- */
-export const listen = (
-  recorder: Recorder,
-  since: (timeStamp: number) => number,
-  signal: AbortSignal,
-  element: Element | undefined,
-): void => {
-  const on = (
+type Listening = {
+  readonly recorder: Recorder
+  /** Turns a browser's time into the session's. */
+  readonly since: (timeStamp: number) => number
+  readonly on: (
     target: EventTarget,
     types: string,
     handler: (event: Event & PointerEvent & KeyboardEvent) => void,
-  ) => {
-    for (const type of types.split(' '))
-      target.addEventListener(type, handler as (event: Event) => void, {
-        capture: true,
-        passive: true,
-        signal,
-      })
-  }
+  ) => void
+}
 
+const listenToPointer = ({ recorder, since, on }: Listening): void => {
   on(document, 'pointermove', (event) => {
     const points = coalesces() ? event.getCoalescedEvents() : []
     recorder.move(
@@ -65,6 +54,9 @@ export const listen = (
     )
   })
   on(document, 'click', (event) => recorder.click(since(event.timeStamp), sourceOf(event)))
+}
+
+const listenToKeys = ({ recorder, since, on }: Listening): void =>
   on(document, 'keydown keyup', (event) => {
     // A key that is held down counts once.
     if (!event.repeat)
@@ -76,6 +68,7 @@ export const listen = (
       )
   })
 
+const listenToScrolling = ({ recorder, since, on }: Listening): void => {
   const scrollOffsets = new WeakMap<object, number>([[document, scrollY]])
   on(document, 'scroll', (event) => {
     const target = event.target as Document | Element
@@ -84,7 +77,14 @@ export const listen = (
     scrollOffsets.set(target, now)
     if (Math.round(dy) !== 0) recorder.scroll(since(event.timeStamp), dy)
   })
+}
 
+/** Records when the page, or the share of the element in view, changes between visible and not. */
+const watchVisibility = (
+  { recorder, since, on }: Listening,
+  signal: AbortSignal,
+  element: Element | undefined,
+): void => {
   let share = element ? 0 : 100
   let lastReported = ''
   const reportVisibility = () => {
@@ -107,4 +107,29 @@ export const listen = (
     signal.addEventListener('abort', () => observer.disconnect())
   }
   reportVisibility()
+}
+
+/**
+ * Listens, until `signal` is aborted, and tells the recorder. `since` turns a browser's time into the session's.
+ * Keys: their time only. Nothing is read of the page, its fields or its text.
+ */
+export const listen = (
+  recorder: Recorder,
+  since: (timeStamp: number) => number,
+  signal: AbortSignal,
+  element: Element | undefined,
+): void => {
+  const on: Listening['on'] = (target, types, handler) => {
+    for (const type of types.split(' '))
+      target.addEventListener(type, handler as (event: Event) => void, {
+        capture: true,
+        passive: true,
+        signal,
+      })
+  }
+  const listening = { recorder, since, on }
+  listenToPointer(listening)
+  listenToKeys(listening)
+  listenToScrolling(listening)
+  watchVisibility(listening, signal, element)
 }

@@ -117,10 +117,10 @@ const de: Messages = {
 }
 
 /** The texts in the language nearest to the element's own, and which one that is. */
-export const messagesFor = (element: Element): { lang: string; words: Messages } =>
+export const messagesFor = (element: Element): { lang: string; messages: Messages } =>
   /^de\b/i.test(element.closest<HTMLElement>('[lang]')?.lang ?? '')
-    ? { lang: 'de', words: de }
-    : { lang: 'en', words: en }
+    ? { lang: 'de', messages: de }
+    : { lang: 'en', messages: en }
 
 export const fill = (text: string, values: Readonly<Record<string, string | number>>): string =>
   text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))

@@ -1,7 +1,5 @@
-import type { Probe } from '@pohf/protocol'
 import { PohfError } from './connection.ts'
-import { draw, afterPaint, canvasPoint } from './picture.ts'
-import { sourceOf } from './listeners.ts'
+import { makeProbePresenter } from './probe-presenter.ts'
 import { asksForPrivacy, start, type FinishedSession, type Options, type Session } from './session.ts'
 import { makeView, type Progress } from './view.ts'
 import type { Messages } from './messages.ts'
@@ -10,9 +8,9 @@ import type { Messages } from './messages.ts'
 const silenceMsMax = 10_000
 /** The service asks at most 10 s after an answer; longer means that something is wrong. */
 const questionMsMax = 15_000
-/** So many questions in a row without an answer, and nobody seems to be there. */
+/** After so many unanswered questions in a row nobody seems to be there. */
 const missedMax = 2
-/** What a hidden tab holds back for longer than its window and this cannot count any more. */
+/** A hidden tab may paint this much later than the window of a question; an answer after that does not count. */
 const deliveryMs = 2_500
 
 export type Outcome =
@@ -21,32 +19,29 @@ export type Outcome =
 
 export type CheckOptions = {
   readonly root: ShadowRoot
-  readonly words: Messages
+  readonly messages: Messages
   readonly lang: string
   readonly options: Pick<Options, 'site' | 'kind' | 'workflowId' | 'challenge' | 'baseUrl'>
   readonly host: string
-  /** The site demands the check: there is a way out, and none on without it. */
+  /** The site demands the check: the person can close it, but not continue without it. */
   readonly isRequired: boolean
   /** Whether a control was used that no person can see. */
   readonly isTrapped: () => boolean
   readonly onRunning: () => void
 }
-type OpenProbe = { readonly probe: Probe; timer?: ReturnType<typeof setTimeout> }
-
 /** Asks, runs the session and shows its questions, in a dialog over the page. Resolves when the dialog has closed. */
 export const runCheck = (check: CheckOptions): Promise<Outcome> => {
-  const { words } = check
-  const view = makeView(words, check.lang)
-  const { dialog, canvas } = view
+  const { messages } = check
+  const view = makeView(messages, check.lang)
+  const { dialog } = view
   let outcome: Outcome = { kind: 'failed', code: 'left' }
   let session: Session | undefined
   let attempt = 0
   let progress: Progress = { done: 0, of: 3 }
   let usesWords = false
   let missed = 0
-  let openProbe: OpenProbe | undefined
   let watch: ReturnType<typeof setInterval> | undefined
-  /** When the service was last heard, and when something last moved on for the person. */
+  /** When the service last answered, and when the person last saw something new. */
   let heardAt = 0
   let movedAt = 0
 
@@ -54,24 +49,20 @@ export const runCheck = (check: CheckOptions): Promise<Outcome> => {
     outcome = result
     dialog.close()
   }
-  const dropProbe = (): void => {
-    clearTimeout(openProbe?.timer)
-    openProbe = undefined
-  }
-  const wait = (text = words.wait): void => {
+  const wait = (text = messages.wait): void => {
     view.progress(progress)
     view.wait(text, usesWords ? undefined : switchToWords)
   }
   const switchToWords = (): void => {
     usesWords = true
-    dropProbe()
+    probes.drop()
     session?.alternative()
     wait()
   }
   const isSilent = (): boolean => performance.now() - heardAt > silenceMsMax
   const leaveStuck = (): void => end({ kind: 'failed', code: isSilent() ? 'unreachable' : 'skipped' })
   const stuck = (text: string): void => {
-    dropProbe()
+    probes.drop()
     view.stuck(text, check, { again: begin, leave: leaveStuck })
   }
   const markProgress = (): void => {
@@ -79,69 +70,38 @@ export const runCheck = (check: CheckOptions): Promise<Outcome> => {
   }
   const watchForSilence = (): void => {
     if (view.isShowing('stuck')) return
-    if (isSilent()) stuck(words.stuckLost)
-    else if (!openProbe && performance.now() - movedAt > questionMsMax) stuck(words.stuckSlow)
+    if (isSilent()) stuck(messages.stuckLost)
+    else if (!probes.isOpen() && performance.now() - movedAt > questionMsMax) stuck(messages.stuckSlow)
   }
 
   const miss = (): void => {
-    dropProbe()
+    probes.drop()
     missed += 1
     markProgress()
-    if (missed < missedMax) return wait(words.missed)
+    if (missed < missedMax) return wait(messages.missed)
     session?.stop()
     clearInterval(watch)
-    stuck(words.stuckAway)
+    stuck(messages.stuckAway)
   }
   const answered = (): void => {
-    dropProbe()
+    probes.drop()
     missed = 0
     markProgress()
-    wait(words.took)
+    wait(messages.took)
   }
-  const choose = (choice: number, event: MouseEvent | KeyboardEvent): void => {
-    if (!openProbe) return
-    const by =
-      event instanceof KeyboardEvent ? ({ how: 'k', trusted: event.isTrusted } as const) : sourceOf(event)
-    session?.choose(openProbe.probe.id, by, { timeStamp: event.timeStamp, choice })
-    answered()
-  }
-  canvas.addEventListener('click', (event) => {
-    const { how, trusted } = sourceOf(event)
-    // A click without a place comes from a keyboard or a screen reader, for whom there are words.
-    if (!openProbe || how === 'k') return
-    session?.point(
-      openProbe.probe.id,
-      { how, trusted },
-      { timeStamp: event.timeStamp, ...canvasPoint(canvas, event) },
-    )
-    answered()
+  const probes = makeProbePresenter({
+    view,
+    session: () => session,
+    onAnswered: answered,
+    onMissed: miss,
+    onWords: switchToWords,
   })
-  dialog.addEventListener('keydown', (event) => {
-    const index = '123456789'.indexOf(event.key)
-    if (openProbe?.probe.kind === 'choose' && index >= 0 && index < openProbe.probe.choices.length)
-      choose(index, event)
-  })
+  dialog.addEventListener('keydown', probes.chooseByKey)
 
-  const ask = async (probe: Probe): Promise<void> => {
-    const mine: OpenProbe = { probe }
-    dropProbe()
-    openProbe = mine
-    mine.timer = setTimeout(miss, probe.windowMs + deliveryMs)
-    if (probe.kind === 'point') await draw(canvas, probe)
-    if (openProbe !== mine) return
-    if (probe.kind === 'point') view.point(switchToWords)
-    else view.choose(probe, choose)
-    await afterPaint()
-    if (openProbe !== mine) return
-    session?.shown(probe.id)
-    clearTimeout(mine.timer)
-    mine.timer = setTimeout(miss, probe.windowMs)
-    view.run(probe.windowMs)
-  }
   const finish = async (running: Session): Promise<void> => {
-    dropProbe()
+    probes.drop()
     markProgress()
-    view.wait(words.ending)
+    view.wait(messages.ending)
     const finished = await running.finish()
     if (running === session) end({ kind: 'done', finished })
   }
@@ -154,7 +114,7 @@ export const runCheck = (check: CheckOptions): Promise<Outcome> => {
       session = running
       progress = next
       heardAt = performance.now()
-      // Back after the person was told: it goes on where it stopped.
+      // The connection is back after the person was told of its loss: the check continues where it stopped.
       if (view.isShowing('stuck')) {
         markProgress()
         wait()
@@ -163,7 +123,7 @@ export const runCheck = (check: CheckOptions): Promise<Outcome> => {
       if (next.done >= next.of) void finish(running).catch(() => undefined)
     },
     onProbe: (probe) => {
-      if (isMine()) void ask(probe).catch(fail)
+      if (isMine()) void probes.present(probe, deliveryMs).catch(fail)
     },
     onFailed: (error) => {
       if (isMine()) fail(error)
@@ -172,14 +132,14 @@ export const runCheck = (check: CheckOptions): Promise<Outcome> => {
   const begin = (): void => {
     session?.stop()
     session = undefined
-    dropProbe()
+    probes.drop()
     missed = 0
     progress = { done: 0, of: 3 }
     attempt += 1
     const mine = attempt
     const isMine = () => mine === attempt && dialog.open
     check.onRunning()
-    wait(words.opening)
+    wait(messages.opening)
     view.focusTitle()
     heardAt = movedAt = performance.now()
     clearInterval(watch)
@@ -195,7 +155,7 @@ export const runCheck = (check: CheckOptions): Promise<Outcome> => {
         if (!isMine()) return running.stop()
         if (check.isTrapped()) running.honeypot()
         if (usesWords) running.alternative()
-        if (!openProbe && view.isShowing('wait')) wait()
+        if (!probes.isOpen() && view.isShowing('wait')) wait()
       },
       (error: unknown) => {
         if (isMine()) fail(error)
@@ -214,7 +174,7 @@ export const runCheck = (check: CheckOptions): Promise<Outcome> => {
   return new Promise((resolve) =>
     dialog.addEventListener('close', () => {
       clearInterval(watch)
-      dropProbe()
+      probes.drop()
       attempt += 1
       if (outcome.kind === 'failed') session?.stop()
       dialog.remove()

@@ -1,8 +1,8 @@
 import type { Probe, Receipt } from '@pohf/protocol'
 import { telemetryLimits } from '@pohf/protocol/telemetry'
 import { makeKey, openChain } from './chain.ts'
-import { createPost, createSleeper, PohfError, stoppedError } from './connection.ts'
-import { makeRecorder, type AnswerSource, type PointerSource } from './recorder.ts'
+import { createPost, createSleeper, PohfError, stoppedError, type Post } from './connection.ts'
+import { Recorder, type AnswerSource, type PointerSource } from './recorder.ts'
 import { coalesces, listen } from './listeners.ts'
 
 export type Options = {
@@ -73,111 +73,139 @@ const requireSupport = ({ baseUrl = ownOrigin, consent }: Options): string => {
   return baseUrl.replace(/\/+$/, '')
 }
 
-/** Begins to record. Before this nothing is listened to, stored or sent; after `finish` or `stop` nothing is any more. */
-export const start = async (options: Options): Promise<Session> => {
-  const baseUrl = requireSupport(options)
-  const { site, kind = 'view', workflowId, challenge, language } = options
-  const ending = new AbortController()
-  const post = createPost({ baseUrl, signal: ending.signal, onLost: (lost) => options.onLost?.(lost) })
+type SenderOptions = {
+  readonly post: Post
+  readonly sign: (seq: number, chunk: string) => Promise<string>
+  readonly recorder: Recorder
+  readonly now: () => number
+  readonly signal: AbortSignal
+  readonly onReceipt: (receipt: Receipt) => void
+}
 
-  const key = await makeKey()
-  const opened = await post<CreatedSession>(
-    '/api/sessions',
-    { site, kind, workflowId, challenge, language, key: key.jwk },
-    3,
-  )
-  const { sessionId } = opened
-  const startedAt = performance.now()
-  const sign = await openChain(key, { ...opened, action: { site, kind, workflowId, challenge } })
-  const now = () => performance.now() - startedAt
-  const recorder = makeRecorder()
-  listen(recorder, (timeStamp) => timeStamp - startedAt, ending.signal, options.element)
+/** Sends a chunk whenever the service asks for one, and the last one when the session is to end. */
+class ChunkSender {
+  readonly #options: SenderOptions
+  readonly #sleeper = createSleeper()
+  readonly #path: string
+  #receipt: Receipt
+  #bytes = 0
+  #isHurried = false
+  #isFinishing = false
 
-  const { sleep, wake } = createSleeper()
-  let receipt = opened.receipt
-  let bytes = 0
-  const requested = { hurry: false, finish: false }
-  const sendSoon = () => {
-    requested.hurry = true
-    wake()
+  constructor({ sessionId, receipt }: CreatedSession, options: SenderOptions) {
+    this.#options = options
+    this.#path = `/api/sessions/${encodeURIComponent(sessionId)}`
+    this.#receipt = receipt
   }
-  const isNearEnd = () =>
-    receipt.seq >= telemetryLimits.chunksPerSession - 2 ||
-    bytes > telemetryLimits.bytesPerSession - 2 * telemetryLimits.chunkBytes
-
-  const waitUntilDue = async (): Promise<void> => {
-    const dueAt = now() + receipt.nextMs
-    // A full buffer goes before its time; that is looked at four times a second.
-    while (!requested.hurry && !ending.signal.aborted && now() < dueAt && !recorder.isFilling())
-      await sleep(Math.max(0, Math.min(250, dueAt - now())))
-    requested.hurry = false
+  wake(): void {
+    this.#sleeper.wake()
   }
-  const signedChunk = async (isLast: boolean) => {
-    const seq = receipt.seq + 1
+  sendSoon(): void {
+    this.#isHurried = true
+    this.wake()
+  }
+  finish(): void {
+    this.#isFinishing = true
+    this.sendSoon()
+  }
+
+  #isNearEnd(): boolean {
+    return (
+      this.#receipt.seq >= telemetryLimits.chunksPerSession - 2 ||
+      this.#bytes > telemetryLimits.bytesPerSession - 2 * telemetryLimits.chunkBytes
+    )
+  }
+  async #waitUntilDue(): Promise<void> {
+    const { now, signal, recorder } = this.#options
+    const dueAt = now() + this.#receipt.nextMs
+    // A full buffer goes before its time; that is checked four times a second.
+    while (!this.#isHurried && !signal.aborted && now() < dueAt && !recorder.isFilling())
+      await this.#sleeper.sleep(Math.max(0, Math.min(250, dueAt - now())))
+    this.#isHurried = false
+  }
+  async #signedChunk(isLast: boolean) {
+    const { recorder, now, sign } = this.#options
+    const seq = this.#receipt.seq + 1
     const { t0, t1, ev } = recorder.cut(now())
     const chunk = JSON.stringify({
       v: 1,
       seq,
-      receipt: receipt.token,
+      receipt: this.#receipt.token,
       t0,
       t1,
       ...(seq === 1 ? { env: environment() } : {}),
       ev,
       ...(isLast ? { last: { n: seq, ms: t1 } } : {}),
     })
-    bytes += chunk.length
+    this.#bytes += chunk.length
     return { chunk, signature: await sign(seq, chunk) }
   }
-  const acceptReceipt = (next: Receipt) => {
-    receipt = next
-    options.onProgress?.(next.progress, session)
-    if (next.probe) options.onProbe?.(next.probe, session)
-  }
-  const run = async (): Promise<FinishedSession> => {
-    const path = `/api/sessions/${encodeURIComponent(sessionId)}`
-    while (!requested.finish && !isNearEnd()) {
-      await waitUntilDue()
-      if (ending.signal.aborted) throw stoppedError()
-      if (requested.finish) break
-      const { receipt: next } = await post<{ receipt: Receipt }>(
-        `${path}/telemetry`,
-        await signedChunk(false),
-      )
-      acceptReceipt(next)
+  async run(): Promise<FinishedSession> {
+    const { post, signal, onReceipt } = this.#options
+    while (!this.#isFinishing && !this.#isNearEnd()) {
+      await this.#waitUntilDue()
+      if (signal.aborted) throw stoppedError()
+      if (this.#isFinishing) break
+      const chunk = await this.#signedChunk(false)
+      const { receipt } = await post<{ receipt: Receipt }>(`${this.#path}/telemetry`, chunk)
+      this.#receipt = receipt
+      onReceipt(receipt)
     }
-    return post<FinishedSession>(`${path}/finish`, await signedChunk(true))
+    return post<FinishedSession>(`${this.#path}/finish`, await this.#signedChunk(true))
   }
+}
 
-  const running = run().finally(() => ending.abort())
+/** Starts to record. Before this nothing is listened to, stored or sent; after `finish` or `stop` nothing is any more. */
+export const start = async (options: Options): Promise<Session> => {
+  const baseUrl = requireSupport(options)
+  const { site, kind = 'view', workflowId, challenge, language } = options
+  const ending = new AbortController()
+  const { signal } = ending
+  const post = createPost({ baseUrl, signal, onLost: (lost) => options.onLost?.(lost) })
+
+  const key = await makeKey()
+  const body = { site, kind, workflowId, challenge, language, key: key.jwk }
+  const opened = await post<CreatedSession>('/api/sessions', body, 3)
+  const startedAt = performance.now()
+  const sign = await openChain(key, { ...opened, action: { site, kind, workflowId, challenge } })
+  const now = () => performance.now() - startedAt
+  const recorder = new Recorder()
+  listen(recorder, (timeStamp) => timeStamp - startedAt, signal, options.element)
+
+  const onReceipt = ({ progress, probe }: Receipt) => {
+    options.onProgress?.(progress, session)
+    if (probe) options.onProbe?.(probe, session)
+  }
+  const sender = new ChunkSender(opened, { post, sign, recorder, now, signal, onReceipt })
+  const running = sender.run().finally(() => ending.abort())
   running.catch((error: unknown) => {
     if (error instanceof PohfError && error.code !== 'stopped') options.onFailed?.(error)
   })
   const session: Session = {
-    sessionId,
+    sessionId: opened.sessionId,
     finish: () => {
-      requested.finish = true
-      sendSoon()
+      sender.finish()
       return running
     },
     stop: () => {
       ending.abort()
-      wake()
+      sender.wake()
     },
     shown: (probe) => recorder.shown(now(), probe),
     point: (probe, by, { timeStamp, x, y }) => {
       recorder.point(probe, by, { t: timeStamp - startedAt, x, y })
-      sendSoon()
+      sender.sendSoon()
     },
     choose: (probe, by, { timeStamp, choice }) => {
       recorder.choose(timeStamp - startedAt, probe, by, choice)
-      sendSoon()
+      sender.sendSoon()
     },
     alternative: () => {
       recorder.alternative(now())
-      sendSoon()
+      sender.sendSoon()
     },
     honeypot: () => recorder.honeypot(now()),
   }
-  acceptReceipt(opened.receipt)
+  onReceipt(opened.receipt)
   return session
 }

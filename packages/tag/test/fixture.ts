@@ -33,25 +33,21 @@ const bodyOf = async (request: IncomingMessage): Promise<string> => {
 const pageOf = (script: string, body: string) =>
   `<!doctype html><html lang="en"><head><title>A shop</title><meta name="color-scheme" content="light dark"><meta name="viewport" content="width=device-width, initial-scale=1">${script}</head><body><main><h1>A shop</h1>${body}</main></body></html>`
 
-/**
- * The real server on its own database behind a line that tests can cut, and a publisher's site on another origin, with a
- * content policy that allows the service's scripts and calls and nothing else: no style, no image, nothing inline.
- */
-export const startFixture = async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-tag-'))
-  execFileSync(process.execPath, [fileURLToPath(new URL('../build.ts', import.meta.url)), folder])
-  const harness = await startHarness()
+type Harness = Awaited<ReturnType<typeof startHarness>>
+
+const makeNetwork = () => ({
+  /** Origins whose calls do not arrive, and whose answers are lost on the way back. */
+  cut: new Set<string>(),
+  mute: new Set<string>(),
+  requests: [] as { path: string; origin: string; body: string }[],
+})
+
+/** The built scripts, and the API behind a connection that tests can cut. */
+const openService = async (harness: Harness, folder: string, network: ReturnType<typeof makeNetwork>) => {
   await harness.app.api.listen({ host: '127.0.0.1', port: 0 })
   const [api] = harness.app.api.addresses()
   const port = typeof api === 'object' ? api.port : 0
   const scripts = tagPages(folder)
-  const line = {
-    /** Origins whose calls do not arrive, and whose answers are lost on the way back. */
-    cut: new Set<string>(),
-    mute: new Set<string>(),
-    asked: [] as { path: string; origin: string; body: string }[],
-  }
-
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { url = '', method, headers } = request
     const script = scripts.find((page) => page.path === url)
@@ -65,61 +61,78 @@ export const startFixture = async () => {
     }
     const body = await bodyOf(request)
     const origin = headers.origin ?? ''
-    line.asked.push({ path: `${method} ${url}`, origin, body })
-    if (line.cut.has(origin)) return void request.socket.destroy()
+    network.requests.push({ path: `${method} ${url}`, origin, body })
+    if (network.cut.has(origin)) return void request.socket.destroy()
     const onward = ask({ host: '127.0.0.1', port, path: url, method, headers }, (answer) => {
-      if (line.mute.has(origin)) return void response.destroy()
+      if (network.mute.has(origin)) return void response.destroy()
       response.writeHead(answer.statusCode ?? 502, answer.headers)
       answer.pipe(response)
     })
     onward.on('error', () => response.destroy())
     onward.end(body)
   }
-  const service = await listen((request, response) => void serve(request, response))
-  const policy = `default-src 'none'; script-src ${service.url}; connect-src ${service.url}; form-action 'self'; base-uri 'none'`
+  return listen((request, response) => void serve(request, response))
+}
 
-  const open = async (content: string, script: 'check' | 'tag' | null) => {
-    const sent: { path: string; body: string }[] = []
-    const tag = script ? `<script async src="${service.url}/${script}.js"></script>` : ''
-    const site = await listen((request, response) => {
-      void bodyOf(request).then((body) => {
-        if (request.url !== '/favicon.ico') sent.push({ path: `${request.method} ${request.url}`, body })
-        response
-          .writeHead(200, { 'content-type': 'text/html', 'content-security-policy': policy })
-          .end(request.method === 'POST' ? pageOf('', '<p id="thanks">Thank you</p>') : pageOf(tag, content))
-      })
+/**
+ * A publisher's site on another origin, with a content policy that allows the service's scripts and calls and nothing
+ * else: no style, no image, nothing inline.
+ */
+const openSite = async (serviceUrl: string, content: string, script: 'check' | 'tag' | null) => {
+  const policy = `default-src 'none'; script-src ${serviceUrl}; connect-src ${serviceUrl}; form-action 'self'; base-uri 'none'`
+  const sent: { path: string; body: string }[] = []
+  const tag = script ? `<script async src="${serviceUrl}/${script}.js"></script>` : ''
+  const site = await listen((request, response) => {
+    void bodyOf(request).then((body) => {
+      if (request.url !== '/favicon.ico') sent.push({ path: `${request.method} ${request.url}`, body })
+      response
+        .writeHead(200, { 'content-type': 'text/html', 'content-security-policy': policy })
+        .end(request.method === 'POST' ? pageOf('', '<p id="thanks">Thank you</p>') : pageOf(tag, content))
     })
-    return { ...site, sent }
-  }
+  })
+  return { ...site, sent }
+}
 
-  /** What is right for the question that is open in this session. Only the database knows. */
-  const truthOfSession = async (sessionId: string): Promise<ProbeTruth | undefined> => {
-    const { rows } = await harness.owner.query<{ state: RecordingState }>(
-      'select state from session_recorders where session_id = $1',
-      [sessionId],
-    )
-    const open = rows[0]?.state.schedule.open
-    return open ? expectedAnswerOf(open.probe) : undefined
-  }
-  /** What a session recorded, opened and read. */
-  const chunksOf = async (agentId: `agt_${string}`, sessionId: string): Promise<TelemetryChunk[]> => {
-    const opened = await inTransaction(harness.ctx, agentId, (tx) =>
-      readRecords(tx, harness.ctx, { agentId, mode: 'test', sessionId }),
-    )
-    return (opened?.records ?? []).map(({ chunk }) => {
-      const read = readChunk(chunk)
-      if (!read) throw new Error('recorded chunk is not readable as v1')
-      return read
-    })
-  }
+/** The right answer to the question that is open in this session. Only the database knows it. */
+const readTruth = async (harness: Harness, sessionId: string): Promise<ProbeTruth | undefined> => {
+  const { rows } = await harness.owner.query<{ state: RecordingState }>(
+    'select state from session_recorders where session_id = $1',
+    [sessionId],
+  )
+  const open = rows[0]?.state.schedule.open
+  return open ? expectedAnswerOf(open.probe) : undefined
+}
 
+/** The chunks that a session recorded. */
+const readChunks = async (
+  harness: Harness,
+  agentId: `agt_${string}`,
+  sessionId: string,
+): Promise<TelemetryChunk[]> => {
+  const opened = await inTransaction(harness.ctx, agentId, (tx) =>
+    readRecords(tx, harness.ctx, { agentId, mode: 'test', sessionId }),
+  )
+  return (opened?.records ?? []).map(({ chunk }, index) => {
+    const read = readChunk(chunk)
+    if (!read) throw new Error(`record ${index} of session ${sessionId} holds no chunk of v1`)
+    return read
+  })
+}
+
+/** The real server on its own database, behind a connection that tests can cut, and sites that embed the check. */
+export const startFixture = async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-tag-'))
+  execFileSync(process.execPath, [fileURLToPath(new URL('../build.ts', import.meta.url)), folder])
+  const harness = await startHarness()
+  const network = makeNetwork()
+  const service = await openService(harness, folder, network)
   return {
     harness,
     service,
-    line,
-    open,
-    truthOfSession,
-    chunksOf,
+    network,
+    open: (content: string, script: 'check' | 'tag' | null) => openSite(service.url, content, script),
+    truthOfSession: (sessionId: string) => readTruth(harness, sessionId),
+    chunksOf: (agentId: `agt_${string}`, sessionId: string) => readChunks(harness, agentId, sessionId),
     close: () => {
       service.close()
       rmSync(folder, { recursive: true, force: true })
@@ -191,14 +204,18 @@ const pointAt = async (
  * Answers questions as a person would, until the dialog has closed or is stuck. Gives how many answers were taken: a busy
  * machine may be too slow for one, and then the service asks another.
  */
-export const answerAll = async (page: Page, stage: Fixture, manner: AnswerOptions = {}): Promise<number> => {
+export const answerAll = async (
+  page: Page,
+  fixture: Fixture,
+  manner: AnswerOptions = {},
+): Promise<number> => {
   const tried = new Set<string>()
   let answered = 0
   const deadline = performance.now() + 120_000
   while (performance.now() < deadline) {
     const { look, box } = await readDialog(page)
     if (look === 'closed' || look === 'stuck') return answered
-    const truth = look.endsWith(' runs') ? await stage.truthOfSession(sessionOf(page)) : undefined
+    const truth = look.endsWith(' runs') ? await fixture.truthOfSession(sessionOf(page)) : undefined
     if (!truth || tried.has(truth.id)) {
       await sleep(50)
       continue

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { readChunk, telemetryLimits } from '@pohf/protocol/telemetry'
-import { makeRecorder, type Recorder } from '../src/recorder.ts'
+import { Recorder } from '../src/recorder.ts'
 
 const chunkOf = (recorder: Recorder, now: number, seq = 1) => {
   const { t0, t1, ev } = recorder.cut(now)
@@ -14,7 +14,7 @@ const chunkOf = (recorder: Recorder, now: number, seq = 1) => {
 const mouse = { how: 'm', trusted: true } as const
 
 test('motion is one run until something else happens, and times and places survive', () => {
-  const recorder = makeRecorder()
+  const recorder = new Recorder()
   recorder.move(mouse, [
     { t: 10.2, x: 5.4, y: 7 },
     { t: 12, x: 6, y: 9 },
@@ -42,7 +42,7 @@ test('motion is one run until something else happens, and times and places survi
 })
 
 test('an event that the browser hands over late stands at the end of the chunk before it', () => {
-  const recorder = makeRecorder()
+  const recorder = new Recorder()
   recorder.scroll(100, 5)
   assert.equal(chunkOf(recorder, 120).chunk.t1, 120)
   recorder.scroll(90, 7)
@@ -52,7 +52,7 @@ test('an event that the browser hands over late stands at the end of the chunk b
 })
 
 test('a buffer that nobody empties stays below the limit of a chunk, says what it dropped, and keeps answers', () => {
-  const recorder = makeRecorder()
+  const recorder = new Recorder()
   const far = 99_999
   let given = 0
   for (let t = 0; t < 60_000; t += 4) {
@@ -118,7 +118,7 @@ const act: fc.Arbitrary<(recorder: Recorder) => void> = fc.oneof(
 test('whatever happens, in whatever order of times, the protocol reads it, and each chunk begins where one ended', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.array(act, { maxLength: 60 }), when), { maxLength: 5 }), (chunks) => {
-      const recorder = makeRecorder()
+      const recorder = new Recorder()
       let end = 0
       for (const [index, [acts, cutAt]] of chunks.entries()) {
         for (const go of acts) go(recorder)

@@ -17,7 +17,7 @@ export const findChromium = (): { path: string } | { missing: string } => {
     : { path }
 }
 
-/** A headless browser that talks to nobody but the pages it is shown; on request with scroll bars, as on a desk. */
+/** A headless browser that talks to nobody but the pages it is shown; on request with scroll bars, as on a desktop. */
 export const launch = (path: string, hasScrollBars = false): Promise<Browser> =>
   chromium.launch({
     executablePath: path,

@@ -39,14 +39,14 @@ const onWebhooks = (
 
 onWebhooks('the key stays in the memory of the tab, and only the public API is asked', async (opened) => {
   const { page, service, agent } = opened
-  service.asked.length = 0
+  service.requests.length = 0
   await signIn(page, agent.apiKey)
   await waitForText(page, 'Nothing is sent anywhere yet.')
   const stored = await page.evaluate<unknown>(
     '[document.cookie, localStorage.length, sessionStorage.length, location.href]',
   )
   assert.deepEqual(stored, ['', 0, 0, `${service.url}/console#/webhooks`])
-  const calls = service.asked.filter(({ key }) => key !== undefined)
+  const calls = service.requests.filter(({ key }) => key !== undefined)
   assert.ok(calls.length > 0)
   for (const { url, key, cookie } of calls) {
     assert.match(url, /^\/api\/agents\//)
@@ -61,11 +61,11 @@ onWebhooks('the key stays in the memory of the tab, and only the public API is a
 onWebhooks(
   'what is no key is not sent, and a key that is refused says why',
   async ({ page, service, agent }) => {
-    service.asked.length = 0
+    service.requests.length = 0
     await page.fill('#key', 'hello')
     await page.click('text=Open the console')
     await page.waitForSelector('#key-wrong')
-    assert.deepEqual(service.asked, [])
+    assert.deepEqual(service.requests, [])
     await page.fill('#key', `${agent.apiKey.slice(0, -1)}${agent.apiKey.endsWith('0') ? '1' : '0'}`)
     await page.click('text=Open the console')
     await page.locator('[role=alert]', { hasText: 'malformed_api_key' }).waitFor()

@@ -7,13 +7,26 @@ import { fileURLToPath } from 'node:url'
 import { webPages } from '../../server/src/discovery/web-pages.ts'
 import { makeIssuer, type Issuer } from '../../verify/test/issuer.ts'
 
+type Pages = ReturnType<typeof webPages>
+
+const servePage = async (pages: Pages, path: string, response: ServerResponse): Promise<void> => {
+  const page = pages.find((candidate) => candidate.path === path)
+  if (!page) return void response.writeHead(404).end()
+  const { mediaType, text, headers, status } = await page.handler({
+    params: {},
+    query: {},
+    header: () => undefined,
+  })
+  response.writeHead(status ?? 200, { 'content-type': mediaType, ...headers }).end(text)
+}
+
 /** The built pages on a port, as the server serves them, with an issuer that signs whatever a test needs. */
 export const startIssuerFixture = async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-stage-'))
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-issuer-'))
   execFileSync(process.execPath, [fileURLToPath(new URL('../build.ts', import.meta.url)), folder])
-  const asked: { method: string; url: string; headers: string; body: string }[] = []
+  const requests: { method: string; url: string; headers: string; body: string }[] = []
   const behaviour = { keys: 'good' as 'good' | 'down' | 'slow', status: 'good' as 'good' | 'down' }
-  const parts: { issuer?: Issuer; pages: ReturnType<typeof webPages> } = { pages: [] }
+  const parts: { issuer?: Issuer; pages: Pages } = { pages: [] }
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const path = request.url ?? ''
@@ -33,21 +46,14 @@ export const startIssuerFixture = async () => {
       ])
       return void response.writeHead(200, { 'content-type': 'application/statuslist+jwt' }).end(list)
     }
-    const page = pages.find((candidate) => candidate.path === path)
-    if (!page) return void response.writeHead(404).end()
-    const { mediaType, text, headers, status } = await page.handler({
-      params: {},
-      query: {},
-      header: () => undefined,
-    })
-    response.writeHead(status ?? 200, { 'content-type': mediaType, ...headers }).end(text)
+    return servePage(pages, path, response)
   }
   const server = createServer((request, response) => {
     let body = ''
     request.on('data', (chunk: Buffer) => (body += chunk.toString()))
     request.on('end', () => {
       const { method = '', url = '', rawHeaders } = request
-      asked.push({ method, url, headers: rawHeaders.join('\n'), body })
+      requests.push({ method, url, headers: rawHeaders.join('\n'), body })
       void answer(request, response)
     })
   })
@@ -60,7 +66,7 @@ export const startIssuerFixture = async () => {
   return {
     url,
     issuer,
-    asked,
+    requests,
     behaviour,
     close: () => {
       server.closeAllConnections()

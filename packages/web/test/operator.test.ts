@@ -121,7 +121,7 @@ onOperators('the operator key stays in memory, and an agent’s key does not get
   await page.fill('#key', agent.apiKey)
   await page.press('#key', 'Enter')
   await page.waitForSelector('#key-wrong')
-  service.operator.asked.length = 0
+  service.operator.requests.length = 0
   await open()
   await waitForText(page, /decision/)
   assert.deepEqual(await page.evaluate('[document.cookie, localStorage.length, sessionStorage.length]'), [
@@ -129,7 +129,7 @@ onOperators('the operator key stays in memory, and an agent’s key does not get
     0,
     0,
   ])
-  const calls = service.operator.asked.filter(({ key }) => key !== undefined)
+  const calls = service.operator.requests.filter(({ key }) => key !== undefined)
   assert.ok(calls.length > 0)
   for (const { url, key } of calls) {
     assert.match(url, /^\/operator\//)
@@ -243,8 +243,8 @@ onOperators(
     await page.selectOption('#out-0-type', 'choice')
     await page.fill('#out-0-options', 'red\ngreen\n\nblue')
     await page.click('text=Add a known item')
-    await page.fill('#gold-0-in-the_thing', 'A ripe tomato')
-    await page.selectOption('#gold-0-out-its_colour', 'red')
+    await page.fill('#known-0-in-the_thing', 'A ripe tomato')
+    await page.selectOption('#known-0-out-its_colour', 'red')
     await page.click('button:has-text("Offer it")')
     await page.locator('h1', { hasText: 'Name the colour' }).waitFor()
     const { json } = await service.harness.call('GET', '/api/workflows/available')
@@ -311,7 +311,7 @@ for (const view of views)
       await page.waitForSelector('.endpoint')
       await look('operator-workflows')
       await open('#/workflows/wf_text_review')
-      await page.waitForSelector('#gold')
+      await page.waitForSelector('#known-answers')
       await look('operator-workflow')
     },
     view,

@@ -39,7 +39,7 @@ const placeOrder = async ({ harness }: Service, agent: Agent, body: object): Pro
   return orderId
 }
 let workflowCount = 0
-/** A workflow of its own for each order that people work on: units are found by their workflow, whoever ordered them. */
+/** A workflow of its own for each order that people work on: units are found by their workflow alone. */
 const makeWorkflow = async ({ harness }: Service): Promise<string> => {
   const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
   workflowCount += 1
@@ -282,8 +282,8 @@ onOrders('the first view is small; what checks and replays is fetched by who loo
   const bytes = sizes.reduce((sum, size) => sum + size, 0)
   assert.ok(bytes < 32_000, `${bytes} bytes of script before anything is shown`)
   const orderId = await placeCompletedOrder(service, agent, ['One.'])
-  const fetched = (name: string) => service.asked.some(({ url }) => url.startsWith(`/assets/${name}-`))
-  service.asked.length = 0
+  const fetched = (name: string) => service.requests.some(({ url }) => url.startsWith(`/assets/${name}-`))
+  service.requests.length = 0
   await open(`#/orders/${orderId}`)
   await page.waitForSelector('.units tbody tr')
   assert.deepEqual(['credential', 'session'].map(fetched), [false, false])

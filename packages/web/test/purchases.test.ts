@@ -58,26 +58,17 @@ test('amounts are written from millionths, and every state has a sentence', () =
   )
 })
 
-const shop = await startPurchaseHarness()
-if (!shop) test('the page Purchases', { skip: 'no chain runs on this system' }, () => undefined)
-else await pageTests(shop)
+type Agent = Awaited<ReturnType<PurchaseFixture['harness']['register']>>
+type Buy = (agent: Agent) => ReturnType<PurchaseFixture['pay']>
+type OnPurchases = (
+  name: string,
+  body: (opened: TestPage & { agent: Agent; open: () => Promise<void> }) => Promise<void>,
+  view?: View,
+) => void
 
-async function pageTests({
-  harness,
-  node,
-  makeFundedPayer,
-  requestChallenge,
-  signV2,
-  pay,
-}: PurchaseFixture): Promise<void> {
+const openPurchases = async ({ harness }: PurchaseFixture): Promise<OnPurchases> => {
   const inBrowser = await createBrowserTest(async () => harness)
-  type Agent = Awaited<ReturnType<typeof harness.register>>
-
-  const onPurchases = (
-    name: string,
-    body: (opened: TestPage & { agent: Agent; open: () => Promise<void> }) => Promise<void>,
-    view: View = {},
-  ): void =>
+  return (name, body, view = {}) =>
     inBrowser(
       name,
       async (opened) => {
@@ -92,13 +83,9 @@ async function pageTests({
       },
       view,
     )
-  /** An agent that pays with its own wallet, and says who it is. */
-  const buyAs = async (agent: Agent) => {
-    const { v2 } = await requestChallenge()
-    const payment = await signV2(await makeFundedPayer(), v2)
-    return pay({ 'payment-signature': encode(payment), authorization: `Bearer ${agent.apiKey}` })
-  }
+}
 
+const testPurchase = (onPurchases: OnPurchases, buyAs: Buy): void =>
   onPurchases('a purchase shows its transaction, amount and credential', async ({ page, agent, open }) => {
     await open()
     await waitForText(page, 'Nothing was bought with this key yet.')
@@ -116,6 +103,7 @@ async function pageTests({
     assert.equal((await page.content()).includes(String(bought.json.pohf_jwt)), false)
   })
 
+const testDoubt = (onPurchases: OnPurchases, buyAs: Buy, { node }: PurchaseFixture): void =>
   onPurchases(
     'by keyboard alone: a purchase in doubt says not to pay again',
     async ({ page, agent, open }) => {
@@ -134,25 +122,42 @@ async function pageTests({
     },
   )
 
+const testViews = (onPurchases: OnPurchases, buyAs: Buy, { node }: PurchaseFixture): void => {
   for (const view of views)
     onPurchases(
       `purchases: axe finds nothing, and nothing is wider than the page: ${view.width} px, ${view.colorScheme}`,
       async ({ page, agent, open }) => {
-        const look = makePageChecker(page, view)
+        const check = makePageChecker(page, view)
         await open()
         await waitForText(page, 'Nothing was bought with this key yet.')
-        await look('purchases-empty')
+        await check('purchases-empty')
         for (let n = 0; n < 3; n++) await buyAs(agent)
         node.setFaultRule((method) => (method.startsWith('eth_sendRaw') ? 'drop' : 'pass'))
         await buyAs(agent)
         node.setFaultRule(() => 'pass')
         await open()
         await page.waitForSelector('tbody tr')
-        await look('purchases')
+        await check('purchases')
         await page.click('tbody a >> nth=-1')
         await page.waitForSelector('dialog[open]')
-        await look('purchase')
+        await check('purchase')
       },
       view,
     )
+}
+
+const fixture = await startPurchaseHarness()
+if (!fixture) test('the page Purchases', { skip: 'no chain runs on this system' }, () => undefined)
+else {
+  const { makeFundedPayer, requestChallenge, signV2, pay } = fixture
+  /** An agent that pays with its own wallet, and says who it is. */
+  const buyAs: Buy = async (agent) => {
+    const { v2 } = await requestChallenge()
+    const payment = await signV2(await makeFundedPayer(), v2)
+    return pay({ 'payment-signature': encode(payment), authorization: `Bearer ${agent.apiKey}` })
+  }
+  const onPurchases = await openPurchases(fixture)
+  testPurchase(onPurchases, buyAs)
+  testDoubt(onPurchases, buyAs, fixture)
+  testViews(onPurchases, buyAs, fixture)
 }

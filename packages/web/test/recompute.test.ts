@@ -35,7 +35,7 @@ const server = createServer((request, response) => {
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 const address = server.address()
 const issuer = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
-// Calibrated, so that motion counts whichever way it is judged, and the name of the scorer says so.
+// Calibrated, so that motion counts whichever way it is scored, and the name of the scorer says so.
 const calibrations = join(folder, 'calibrations.json')
 const calibrated = { pointer: 'mouse', platform: 'other', model: 'input-2026.11', pMin: 0 }
 writeFileSync(
@@ -51,7 +51,7 @@ after(() => {
 })
 const { agentId: site, apiKey: key } = await harness.register('test')
 
-/** Curves by nobody's hand: enough for the motion model to judge, too little to fail by. */
+/** Curves by nobody's hand: enough for the motion model to score, too little to fail by. */
 const strokes: SessionScript['strokes'] = Array.from({ length: 3 }, (_, number) =>
   Array.from({ length: 60 }, (_unused, index): [number, number, number] => {
     const along = index / 59

@@ -17,7 +17,7 @@ const startFrontend = async (
   pages: ReturnType<typeof webPages>,
   behaviour: { readonly api: 'good' | 'down' | 'slow' },
 ) => {
-  const asked: ReceivedRequest[] = []
+  const requests: ReceivedRequest[] = []
   const answer = async (request: IncomingMessage, response: ServerResponse, body: string): Promise<void> => {
     const path = request.url ?? ''
     const page = pages.find((candidate) => candidate.path === path)
@@ -46,7 +46,7 @@ const startFrontend = async (
     request.on('data', (chunk: Buffer) => (body += chunk.toString()))
     request.on('end', () => {
       const { method = '', url = '', headers } = request
-      asked.push({ method, url, cookie: headers.cookie, key: headers.authorization })
+      requests.push({ method, url, cookie: headers.cookie, key: headers.authorization })
       void answer(request, response, body)
     })
   })
@@ -55,7 +55,7 @@ const startFrontend = async (
     server.closeAllConnections()
     server.close()
   })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests }
 }
 
 /** The whole service with the built pages in front of both of its listeners. */
@@ -66,8 +66,8 @@ export const startService = async (start: () => Promise<Harness> = startHarness)
   const harness = await start()
   const issuer = harness.ctx.config.BASE_URL
   const behaviour = { api: 'good' as 'good' | 'down' | 'slow' }
-  const { url, asked } = await startFrontend(harness.app.api, webPages(issuer, folder), behaviour)
+  const { url, requests } = await startFrontend(harness.app.api, webPages(issuer, folder), behaviour)
   const operator = await startFrontend(harness.app.operator, operatorPages(issuer, folder), behaviour)
-  return { url, asked, operator, harness, behaviour, folder }
+  return { url, requests, operator, harness, behaviour, folder }
 }
 export type Service = Awaited<ReturnType<typeof startService>>

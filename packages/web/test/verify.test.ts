@@ -6,18 +6,18 @@ import { findChromium, launch, violationsOf } from './browser.ts'
 import { startIssuerFixture, credentialCases } from './issuer-fixture.ts'
 
 const chromium = findChromium()
-const stage = 'path' in chromium ? await startIssuerFixture() : undefined
+const fixture = 'path' in chromium ? await startIssuerFixture() : undefined
 const browser = 'path' in chromium ? await launch(chromium.path) : undefined
 after(async () => {
   await browser?.close()
-  stage?.close()
+  fixture?.close()
 })
 
 type View = { readonly width?: number; readonly colorScheme?: 'light' | 'dark' }
 type VerifyTestPage = {
   readonly page: Page
   readonly faults: string[]
-  readonly stage: NonNullable<typeof stage>
+  readonly fixture: NonNullable<typeof fixture>
 }
 
 /** A browser test: left out, and saying so, where there is no browser. */
@@ -27,9 +27,9 @@ const inBrowser = (
   view: View = {},
 ): void =>
   void test(name, { skip: 'missing' in chromium ? chromium.missing : false }, async (context) => {
-    assert.ok(browser && stage)
-    stage.behaviour.keys = 'good'
-    stage.behaviour.status = 'good'
+    assert.ok(browser && fixture)
+    fixture.behaviour.keys = 'good'
+    fixture.behaviour.status = 'good'
     const { width = 1280, colorScheme = 'light' } = view
     const session = await browser.newContext({
       viewport: { width, height: 900 },
@@ -43,9 +43,9 @@ const inBrowser = (
       if (message.type() === 'error' && !/status of 503/.test(message.text())) faults.push(message.text())
     })
     try {
-      await page.goto(`${stage.url}/verify`)
+      await page.goto(`${fixture.url}/verify`)
       await page.waitForSelector('h1')
-      await body({ page, faults, stage }, context)
+      await body({ page, faults, fixture }, context)
       assert.deepEqual(faults, [], 'the page ran without a fault and within its policy')
     } finally {
       await session.close()
@@ -59,9 +59,9 @@ const check = async (page: Page, jwt: string): Promise<void> => {
 }
 const chipOf = (page: Page) => page.textContent('.chips .chip')
 
-inBrowser('each state is named, and only what the issuer signed is shown', async ({ page, stage }) => {
-  for (const [name, jwt, chip] of credentialCases(stage.issuer, makeIssuer('https://other.example'))) {
-    await page.goto(`${stage.url}/verify`)
+inBrowser('each state is named, and only what the issuer signed is shown', async ({ page, fixture }) => {
+  for (const [name, jwt, chip] of credentialCases(fixture.issuer, makeIssuer('https://other.example'))) {
+    await page.goto(`${fixture.url}/verify`)
     await check(page, jwt)
     assert.equal(await chipOf(page), chip, name)
     assert.match(await page.title(), new RegExp(`^${chip} ·`))
@@ -76,9 +76,9 @@ inBrowser('each state is named, and only what the issuer signed is shown', async
   }
 })
 
-inBrowser('a forged text cannot put its own words on the page', async ({ page, stage }) => {
-  const [header, , signature] = stage.issuer.mint().split('.')
-  const claims = stage.issuer.claimsOf('view', { agent: 'EVIL-WORDS', iss: stage.url })
+inBrowser('a forged text cannot put its own words on the page', async ({ page, fixture }) => {
+  const [header, , signature] = fixture.issuer.mint().split('.')
+  const claims = fixture.issuer.claimsOf('view', { agent: 'EVIL-WORDS', iss: fixture.url })
   await check(page, `${header}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.${signature}`)
   assert.equal(await chipOf(page), 'Forged')
   assert.ok(!(await page.innerText('main')).includes('EVIL-WORDS'))
@@ -87,13 +87,15 @@ inBrowser('a forged text cannot put its own words on the page', async ({ page, s
   assert.equal((await page.$$('main img')).length, 0)
 })
 
-inBrowser('the credential never leaves the page', async ({ page, stage }) => {
-  stage.asked.length = 0
-  const jwt = stage.issuer.mint('view', { status: { status_list: { idx: 5, uri: stage.issuer.statusUri } } })
+inBrowser('the credential never leaves the page', async ({ page, fixture }) => {
+  fixture.requests.length = 0
+  const jwt = fixture.issuer.mint('view', {
+    status: { status_list: { idx: 5, uri: fixture.issuer.statusUri } },
+  })
   await check(page, jwt)
   assert.equal(await chipOf(page), 'Valid')
-  assert.ok(stage.asked.length >= 2)
-  for (const { method, url, headers, body } of stage.asked) {
+  assert.ok(fixture.requests.length >= 2)
+  for (const { method, url, headers, body } of fixture.requests) {
     assert.equal(method, 'GET')
     assert.match(url, /^\/(\.well-known\/jwks\.json|status\/aa\/1|favicon\.ico)$/)
     assert.equal(body, '')
@@ -101,7 +103,7 @@ inBrowser('the credential never leaves the page', async ({ page, stage }) => {
   }
 })
 
-inBrowser('by keyboard alone: paste, check, read, copy, go on', async ({ page, stage }) => {
+inBrowser('by keyboard alone: paste, check, read, copy, go on', async ({ page, fixture }) => {
   const focused = () => page.evaluate<string>('document.activeElement.id || document.activeElement.className')
   const tabTo = async (wanted: string) => {
     for (let step = 0; step < 20; step++) {
@@ -111,7 +113,7 @@ inBrowser('by keyboard alone: paste, check, read, copy, go on', async ({ page, s
     assert.fail(`${wanted} is not reached by Tab`)
   }
   await tabTo('jwt')
-  await page.keyboard.insertText(stage.issuer.mint())
+  await page.keyboard.insertText(fixture.issuer.mint())
   await page.keyboard.press('Tab')
   assert.equal(await focused(), 'challenge')
   await page.keyboard.press('Tab')
@@ -128,48 +130,48 @@ inBrowser('by keyboard alone: paste, check, read, copy, go on', async ({ page, s
   await page.locator('.chips .chip', { hasText: 'Not a credential' }).waitFor()
 })
 
-inBrowser('a challenge that is not in the credential refuses it', async ({ page, stage }) => {
+inBrowser('a challenge that is not in the credential refuses it', async ({ page, fixture }) => {
   await page.fill('#challenge', 'n-1')
-  await check(page, stage.issuer.mint('view', { challenge: 'n-2' }))
+  await check(page, fixture.issuer.mint('view', { challenge: 'n-2' }))
   assert.equal(await chipOf(page), 'Not for you')
 })
 
 inBrowser(
   'an address with a credential behind its # is checked at once; spaces and line ends do no harm',
-  async ({ page, stage }) => {
+  async ({ page, fixture }) => {
     await page.goto('about:blank')
-    await page.goto(`${stage.url}/verify#${stage.issuer.mint()}`)
+    await page.goto(`${fixture.url}/verify#${fixture.issuer.mint()}`)
     await page.waitForSelector('.chips')
     assert.equal(await chipOf(page), 'Valid')
-    await check(page, ` ${stage.issuer.mint().replace('.', '.\n')} `)
+    await check(page, ` ${fixture.issuer.mint().replace('.', '.\n')} `)
     assert.equal(await chipOf(page), 'Valid')
   },
 )
 
 inBrowser(
   'while keys are slow the page shows that it waits; when they are gone it says so and can be asked again',
-  async ({ page, stage }) => {
-    stage.behaviour.keys = 'slow'
-    await page.fill('#jwt', stage.issuer.mint())
+  async ({ page, fixture }) => {
+    fixture.behaviour.keys = 'slow'
+    await page.fill('#jwt', fixture.issuer.mint())
     await page.click('button[type=submit]')
     await page.waitForSelector('.bone', { timeout: 2_900 })
     await page.waitForSelector('.chips')
     assert.equal(await chipOf(page), 'Valid')
-    stage.behaviour.keys = 'down'
+    fixture.behaviour.keys = 'down'
     await page.reload()
-    await check(page, stage.issuer.mint())
+    await check(page, fixture.issuer.mint())
     assert.equal(await chipOf(page), 'Not checked')
-    stage.behaviour.keys = 'good'
+    fixture.behaviour.keys = 'good'
     await page.click('text=Check again')
     await page.locator('.chips .chip', { hasText: 'Valid' }).waitFor()
   },
 )
 
-inBrowser('a status list that cannot be read is not taken for a good one', async ({ page, stage }) => {
-  stage.behaviour.status = 'down'
+inBrowser('a status list that cannot be read is not taken for a good one', async ({ page, fixture }) => {
+  fixture.behaviour.status = 'down'
   await check(
     page,
-    stage.issuer.mint('view', { status: { status_list: { idx: 5, uri: stage.issuer.statusUri } } }),
+    fixture.issuer.mint('view', { status: { status_list: { idx: 5, uri: fixture.issuer.statusUri } } }),
   )
   assert.equal(await chipOf(page), 'Not checked')
 })
@@ -178,7 +180,7 @@ for (const width of [320, 1280]) {
   for (const colorScheme of ['light', 'dark'] as const) {
     inBrowser(
       `axe finds nothing, and nothing is wider than the page: ${width} px, ${colorScheme}`,
-      async ({ page, stage }) => {
+      async ({ page, fixture }) => {
         const look = async (name: string) => {
           assert.deepEqual(await violationsOf(page), [], name)
           assert.ok(
@@ -187,8 +189,8 @@ for (const width of [320, 1280]) {
           )
         }
         await look('empty')
-        for (const [name, jwt] of credentialCases(stage.issuer, makeIssuer('https://other.example'))) {
-          await page.goto(`${stage.url}/verify`)
+        for (const [name, jwt] of credentialCases(fixture.issuer, makeIssuer('https://other.example'))) {
+          await page.goto(`${fixture.url}/verify`)
           await check(page, jwt)
           for (const summary of await page.$$('summary')) await summary.click()
           await look(name)

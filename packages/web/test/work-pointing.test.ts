@@ -14,11 +14,11 @@ import { startWorkerFixture } from './worker-fixture.ts'
 
 const chromium = findChromium()
 const skip = 'missing' in chromium ? chromium.missing : false
-const stage = skip === false ? await startWorkerFixture() : undefined
+const fixture = skip === false ? await startWorkerFixture() : undefined
 const browser = 'path' in chromium ? await launch(chromium.path, true) : undefined
 after(() => browser?.close())
 
-type WorkerFixture = NonNullable<typeof stage>
+type WorkerFixture = NonNullable<typeof fixture>
 type Pointer = 'mouse' | 'touch'
 type Box = { readonly x: number; readonly y: number; readonly width: number; readonly height: number }
 
@@ -61,7 +61,7 @@ const answer = async (
   given: {
     readonly name: string
     readonly page: Page
-    readonly stage: WorkerFixture
+    readonly fixture: WorkerFixture
     readonly sessionId: string
     readonly by: Pointer
   },
@@ -69,7 +69,7 @@ const answer = async (
   reactionMs = quickMs,
 ) => {
   const { name, page, sessionId, by } = given
-  const { done } = await scheduleOf(given.stage, sessionId)
+  const { done } = await scheduleOf(given.fixture, sessionId)
   const box = await pollUntil('a question is asked', async () => (await pictureOf(page)) ?? undefined)
   const [right, bottom] = await page.evaluate<[number, number]>(
     '[document.documentElement.clientWidth, document.documentElement.clientHeight]',
@@ -78,7 +78,7 @@ const answer = async (
     box.x >= 0 && box.y >= 0 && box.x + box.width <= right && box.y + box.height <= bottom,
     `${name}: nothing of the picture lies under a scroll bar: ${JSON.stringify(box)} on ${right} by ${bottom}`,
   )
-  const { open } = await scheduleOf(given.stage, sessionId)
+  const { open } = await scheduleOf(given.fixture, sessionId)
   assert.ok(open)
   const truth = expectedAnswerOf(open.probe)
   assert.ok(truth.kind === 'point')
@@ -87,7 +87,7 @@ const answer = async (
   const off = (truth.radius + besideEdge) * (truth.x < 160 ? 1 : -1)
   await pressAt(page, by, box.x + ((truth.x + off) * box.width) / 320, box.y + (truth.y * box.height) / 200)
   const counted = await pollUntil('the answer is counted', async () => {
-    const now = await scheduleOf(given.stage, sessionId)
+    const now = await scheduleOf(given.fixture, sessionId)
     return now.done > done ? now : undefined
   })
   return { done: counted.done, hits: counted.hits, tookMs: Date.now() - open.askedAt }
@@ -112,7 +112,7 @@ const begin = async (given: WorkerFixture, home: Parameters<typeof makeWorker>[1
   await page.locator('.answer').waitFor()
   // Where the person has got to on the page must not matter.
   await page.evaluate('document.documentElement.style.minHeight = "3000px"; scrollTo(0, 240)')
-  return { name, context, page, faults, stage: given, sessionId, by }
+  return { name, context, page, faults, fixture: given, sessionId, by }
 }
 
 const orderUnits = async ({ harness }: WorkerFixture, quantity: number): Promise<void> => {
@@ -140,11 +140,11 @@ test(
   'what is pointed at counts, and what is beside it does not, on every screen',
   { skip, timeout: 170_000 },
   async (t) => {
-    assert.ok(stage)
-    const home = await stage.harness.register('test')
-    await orderUnits(stage, cases.length)
+    assert.ok(fixture)
+    const home = await fixture.harness.register('test')
+    await orderUnits(fixture, cases.length)
     const play = async (one: Case): Promise<void> => {
-      const begun = await begin(stage, home, one)
+      const begun = await begin(fixture, home, one)
       const { name, page, context, faults } = begun
       const inside = await answer(begun, -missByPx)
       assert.deepEqual([inside.done, inside.hits], [1, 1], `${name}: just within the ring`)
@@ -165,14 +165,14 @@ test(
 
 /** The notice, the picture and the line both ways come out of the 3,000 ms for delivery, never out of the window. */
 test('a slow person with a slow phone on a slow line is in time', { skip, timeout: 120_000 }, async (t) => {
-  assert.ok(stage)
-  const home = await stage.harness.register('test')
-  await orderUnits(stage, 1)
+  assert.ok(fixture)
+  const home = await fixture.harness.register('test')
+  await orderUnits(fixture, 1)
   const view = { width: 375, height: 812, scale: 3, touch: true }
-  const begun = await begin(stage, home, { by: 'touch', view })
+  const begun = await begin(fixture, home, { by: 'touch', view })
   const devtools = await begun.context.newCDPSession(begun.page)
   await devtools.send('Emulation.setCPUThrottlingRate', { rate: 6 })
-  stage.line.eachWayMs = 400
+  fixture.line.eachWayMs = 400
   try {
     for (const n of [1, 2, 3]) {
       const { done, hits, tookMs } = await answer(begun, -missByPx, slowMs)
@@ -182,7 +182,7 @@ test('a slow person with a slow phone on a slow line is in time', { skip, timeou
       assert.deepEqual([done, hits], [n, n])
     }
   } finally {
-    stage.line.eachWayMs = 0
+    fixture.line.eachWayMs = 0
     await begun.context.close()
   }
 })

@@ -18,15 +18,15 @@ import { startWorkerFixture } from './worker-fixture.ts'
 
 const chromium = findChromium()
 const skip = 'missing' in chromium ? chromium.missing : false
-const stage = skip === false ? await startWorkerFixture() : undefined
+const fixture = skip === false ? await startWorkerFixture() : undefined
 const browser = 'path' in chromium ? await launch(chromium.path) : undefined
 after(() => browser?.close())
 
-type WorkerFixture = NonNullable<typeof stage>
+type WorkerFixture = NonNullable<typeof fixture>
 type WorkerTestPage = {
   readonly page: Page
   readonly context: BrowserContext
-  readonly stage: WorkerFixture
+  readonly fixture: WorkerFixture
   readonly worker: TestWorker
   readonly buyer: Awaited<ReturnType<WorkerFixture['harness']['register']>>
 }
@@ -39,9 +39,9 @@ const inBrowser = (
   driven = false,
 ): void =>
   void test(name, { skip, timeout: 150_000 }, async () => {
-    assert.ok(stage && browser)
-    stage.line.cut = undefined
-    const { harness } = stage
+    assert.ok(fixture && browser)
+    fixture.line.cut = undefined
+    const { harness } = fixture
     const [home, buyer] = [await harness.register('test'), await harness.register('test')]
     const worker = await makeWorker(harness, home)
     const { context, page, faults } = await openContext(browser, view, driven)
@@ -58,7 +58,7 @@ const inBrowser = (
       },
     ])
     try {
-      await body({ page, context, stage, worker, buyer })
+      await body({ page, context, fixture, worker, buyer })
       assert.deepEqual(faults, [], 'the page ran without a fault and within its policy')
     } finally {
       await context.close()
@@ -69,7 +69,7 @@ const inBrowser = (
     }
   })
 
-const order = async ({ stage: { harness }, buyer }: WorkerTestPage, body: object): Promise<string> => {
+const order = async ({ fixture: { harness }, buyer }: WorkerTestPage, body: object): Promise<string> => {
   const placed = await harness.call('POST', '/api/agents/order', { key: buyer.apiKey, body })
   assert.equal(placed.status, 200, placed.text)
   const { orderId } = placed.json as { orderId: string }
@@ -92,7 +92,7 @@ const delivered = async (opened: WorkerTestPage): Promise<{ orderId: string; ass
   assert.equal(answer.json.status, 'delivered', answer.text)
   return { orderId, assignmentId: answer.json.assignmentId as string }
 }
-const reject = ({ stage: { harness }, buyer }: WorkerTestPage, orderId: string) =>
+const reject = ({ fixture: { harness }, buyer }: WorkerTestPage, orderId: string) =>
   harness.call('POST', `/api/agents/orders/${orderId}/units/1/reject`, {
     key: buyer.apiKey,
     body: { reason: 'wrong_answer', note: 'It is a shoe, not a boot.' },
@@ -101,11 +101,11 @@ const reject = ({ stage: { harness }, buyer }: WorkerTestPage, orderId: string) 
 for (const [name, view] of [
   ['phone-light', phone],
   ['phone-dark', { ...phone, dark: true }],
-  ['desk-light', desktop],
-  ['desk-dark', { ...desktop, dark: true }],
+  ['desktop-light', desktop],
+  ['desktop-dark', { ...desktop, dark: true }],
 ] as const)
   inBrowser(`${name}: every page can be read, pressed and heard`, view, async (opened) => {
-    const { page, context, stage: given, worker } = opened
+    const { page, context, fixture: given, worker } = opened
     const at = (path: string) => page.goto(`${given.url}${path}`)
     await at('/work')
     await waitForHeading(page, 'No work waits right now.')
@@ -151,7 +151,7 @@ for (const [name, view] of [
   })
 
 inBrowser('keyboard only, on a phone: from the list to the result', phone, async (opened) => {
-  const { page, stage: given } = opened
+  const { page, fixture: given } = opened
   const orderId = await orderPhotos(opened)
   const referrers = await servePictures(page)
   await page.goto(`${given.url}/work`)
@@ -194,7 +194,7 @@ inBrowser('keyboard only, on a phone: from the list to the result', phone, async
 })
 
 inBrowser('what is written survives a reload and a lost line, in this tab alone', phone, async (opened) => {
-  const { page, context, stage: given } = opened
+  const { page, context, fixture: given } = opened
   await orderPhotos(opened)
   await servePictures(page)
   await page.goto(`${given.url}/work`)
@@ -228,7 +228,7 @@ inBrowser(
   'a driven browser is told why it is not paid, and the unit waits for the next',
   desktop,
   async (opened) => {
-    const { page, stage: given } = opened
+    const { page, fixture: given } = opened
     await orderPhotos(opened)
     await servePictures(page)
     await page.goto(`${given.url}/work`)
@@ -250,7 +250,7 @@ inBrowser(
 )
 
 inBrowser('a unit can be given back, and somebody faster is told of', phone, async (opened) => {
-  const { page, stage: given, worker } = opened
+  const { page, fixture: given, worker } = opened
   await orderPhotos(opened)
   await page.goto(`${given.url}/work`)
   await page.getByRole('button', { name: 'Take this task' }).click()
@@ -272,7 +272,7 @@ inBrowser('a unit can be given back, and somebody faster is told of', phone, asy
 })
 
 inBrowser('a known item that was missed is paid, told of, and can be appealed', phone, async (opened) => {
-  const { page, stage: given, worker } = opened
+  const { page, fixture: given, worker } = opened
   await order(opened, { taskType: 'wf_text_review', quantity: 1, items: [{ text: 'Hello.' }] })
   // The first unit of a person in this workflow is a known one; this answer is wrong for each of them.
   const wrong = { clear: false, correct: true, polite: true, reason: 'I looked away.' }
@@ -292,7 +292,7 @@ inBrowser(
   'in German, and the choice of language goes along',
   { ...phone, locale: 'de-AT' },
   async (opened) => {
-    const { page, stage: given } = opened
+    const { page, fixture: given } = opened
     await orderPhotos(opened)
     await page.goto(`${given.url}/work`)
     await waitForHeading(page, 'Eine Art von Arbeit wartet auf Sie.')
@@ -308,7 +308,7 @@ inBrowser(
 )
 
 inBrowser('who is signed in and enrolled nowhere reads how to become a member', phone, async (opened) => {
-  const { page, stage: given, worker } = opened
+  const { page, fixture: given, worker } = opened
   await given.harness.owner.query("update members set status = 'withdrawn' where person_id = $1", [
     worker.personId,
   ])
@@ -323,20 +323,20 @@ test(
   'pictures of others are allowed on the page of a unit alone, and nothing inline anywhere',
   { skip },
   async (t) => {
-    assert.ok(stage)
+    assert.ok(fixture)
     const policyOf = async (path: string) =>
-      (await fetch(`${stage.url}${path}`)).headers.get('content-security-policy') ?? ''
+      (await fetch(`${fixture.url}${path}`)).headers.get('content-security-policy') ?? ''
     for (const path of ['/work', '/work/earnings'])
       assert.match(await policyOf(path), /img-src 'self' data:;/)
     const policy = await policyOf('/work/asg_1')
     assert.match(policy, /img-src 'self' data: https:;/)
     assert.doesNotMatch(policy, /unsafe/)
-    const html = await (await fetch(`${stage.url}/work`)).text()
+    const html = await (await fetch(`${fixture.url}/work`)).text()
     const scripts = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+\.js)"/g)].map(([, path = '']) => path)
     assert.ok(scripts.length >= 2)
     let bytes = 0
     for (const path of scripts) {
-      const text = await (await fetch(`${stage.url}${path}`)).text()
+      const text = await (await fetch(`${fixture.url}${path}`)).text()
       assert.doesNotMatch(text, /\beval\(|new Function|document\.cookie|localStorage/)
       bytes += gzipSync(text, { level: 9 }).length
     }

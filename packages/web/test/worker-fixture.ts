@@ -22,7 +22,7 @@ const freePort = (): Promise<number> =>
     })
   })
 
-const buildInto = (folder: string, name: 'console' | 'tag'): string => {
+const buildInto = (folder: string, name: 'web' | 'tag'): string => {
   const target = join(folder, name)
   const script = fileURLToPath(new URL(`../../${name}/build.ts`, import.meta.url))
   // As it is served: a build in the mode of tests is larger.
@@ -44,7 +44,7 @@ export const startWorkerFixture = async (
   settingsAt: (url: string) => Promise<Record<string, string>> = async () => ({}),
 ) => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-work-'))
-  const [pages, scripts] = [buildInto(folder, 'console'), buildInto(folder, 'tag')]
+  const [pages, scripts] = [buildInto(folder, 'web'), buildInto(folder, 'tag')]
   const port = await freePort()
   const url = `http://localhost:${port}`
   const harness = await startHarness({ PORT: String(port), ...(await settingsAt(url)) })

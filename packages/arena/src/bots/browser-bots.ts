@@ -116,18 +116,19 @@ type BrowserBotOptions = {
 }
 
 const createBrowserBot =
-  ({ driver: manner, family, wanders, isHuman }: BrowserBotOptions): Bot =>
+  ({ driver, family, wanders, isHuman }: BrowserBotOptions): Bot =>
   async ({ target, pageUrl, library, random, signal }) => {
     const own = pageUrl === undefined ? await servePage(target) : undefined
     const context = await (await launch()).newContext({ viewport: { width: 1_366, height: 768 } })
     try {
       const page = await context.newPage()
       await page.goto(own?.url ?? pageUrl ?? '')
-      const eyes: CaptureArea = async (clip) => decodePng(await page.screenshot({ clip, scale: 'css' }))
+      const captureArea: CaptureArea = async (clip) =>
+        decodePng(await page.screenshot({ clip, scale: 'css' }))
       return await passCheck({
         page,
-        hand: manner(page, { random, generate: generatorOf(family, library) }),
-        eyes,
+        pointer: driver(page, { random, generate: generatorOf(family, library) }),
+        captureArea,
         random,
         signal,
         wanders,

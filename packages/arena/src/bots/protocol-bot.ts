@@ -156,7 +156,7 @@ const createProtocolBot =
 /** Points at probes and keeps moving between them. Without a library it moves by the best synthetic family instead. */
 export const protocolBot: Bot = createProtocolBot({ alternative: false, wanders: true })
 
-/** Moves only to answer: little motion is little to be judged by. */
+/** Moves only to answer: little motion is little evidence against it. */
 export const protocolBotQuiet: Bot = createProtocolBot({ alternative: false, wanders: false })
 
 /** Asks for the accessible alternative, as anybody may. */

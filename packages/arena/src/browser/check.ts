@@ -22,8 +22,8 @@ export type CaptureArea = (part: Rectangle) => Promise<GreyImage>
 
 export type CheckPlayer = {
   readonly page: Page
-  readonly hand: PointerControl
-  readonly eyes: CaptureArea
+  readonly pointer: PointerControl
+  readonly captureArea: CaptureArea
   readonly random: Random
   readonly signal: AbortSignal
   /** Whether the hand stays in motion between questions, as a person's does. */
@@ -34,8 +34,8 @@ export type CheckPlayer = {
 
 type CheckState = {
   readonly outcome: { readonly sessionId?: string; readonly status?: string; readonly code?: string } | null
-  readonly look: string
-  readonly asks: boolean
+  readonly dialogState: string
+  readonly isQuestionOpen: boolean
   readonly begin: Rectangle | null
   readonly agree: Rectangle | null
   readonly picture: Rectangle | null
@@ -56,8 +56,8 @@ const checkStateScript = `(() => {
   }
   return {
     outcome: globalThis.arenaOutcome ?? null,
-    look: dialog ? dialog.className : 'closed',
-    asks: dialog?.querySelector('.bar.runs') != null,
+    dialogState: dialog ? dialog.className : 'closed',
+    isQuestionOpen: dialog?.querySelector('.bar.runs') != null,
     begin: place(root?.querySelector('.box button')),
     agree: place(dialog?.querySelector('.btn.main')),
     picture: place(dialog?.querySelector('canvas')),
@@ -71,8 +71,8 @@ const inside = (random: Random, { x, y, width, height }: Rectangle): Point => ({
   y: y + height * uniform(random, 0.35, 0.65),
 })
 
-const waitFor = async <T>(player: CheckPlayer, find: (scene: CheckState) => T | null): Promise<T> => {
-  for (let look = 0; look < 600; look += 1) {
+const waitFor = async <T>(player: CheckPlayer, find: (state: CheckState) => T | null): Promise<T> => {
+  for (let attempt = 0; attempt < 600; attempt += 1) {
     const found = find(await readCheckState(player.page))
     if (found !== null) return found
     await sleep(50, undefined, { signal: player.signal })
@@ -82,10 +82,10 @@ const waitFor = async <T>(player: CheckPlayer, find: (scene: CheckState) => T | 
 
 /** On a busy machine the screen may still show what was there before: what is seen twice in the same place is there. */
 const attemptsMax = 8
-const findStableRing = async (eyes: CaptureArea, picture: Rectangle) => {
+const findStableRing = async (captureArea: CaptureArea, picture: Rectangle) => {
   let before: Point | undefined
-  for (let look = 0; look < attemptsMax; look += 1) {
-    const image = await eyes(picture)
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    const image = await captureArea(picture)
     const ring = findOpenRing(image)
     if (ring && before && Math.hypot(ring.x - before.x, ring.y - before.y) < 3) return { image, ring }
     before = ring
@@ -96,32 +96,34 @@ const findStableRing = async (eyes: CaptureArea, picture: Rectangle) => {
 
 /** Sees the picture, finds the open ring, reaches for it and presses. False where nothing was seen. */
 const answerPointQuestion = async (player: CheckPlayer, picture: Rectangle): Promise<boolean> => {
-  const { random, hand, eyes } = player
+  const { random, pointer, captureArea } = player
   const seenAt = performance.now()
-  const seen = await findStableRing(eyes, picture)
+  const seen = await findStableRing(captureArea, picture)
   if (!seen) return false
   const { image, ring } = seen
   await sleep(Math.max(0, player.reactionMs() - (performance.now() - seenAt)))
   const scale = picture.width / image.width
   const near = (value: number) => value * scale + uniform(random, -4, 4)
-  await hand.reach({ x: picture.x + near(ring.x), y: picture.y + near(ring.y) })
-  await hand.press()
+  await pointer.reach({ x: picture.x + near(ring.x), y: picture.y + near(ring.y) })
+  await pointer.press()
   return true
 }
 
 /** Moves a little, as somebody who waits; lets go at once when a question appears. */
 const wander = async (player: CheckPlayer, around: Rectangle): Promise<void> => {
-  const { random, hand } = player
+  const { random, pointer } = player
   let isAsked = false
   const to = {
     x: around.x + around.width / 2 + uniform(random, -260, 260),
     y: around.y + around.height / 2 + uniform(random, -180, 180),
   }
-  const watching = waitFor(player, ({ asks, outcome }) => (asks || outcome ? true : isAsked || null)).then(
+  const watching = waitFor(player, ({ isQuestionOpen, outcome }) =>
+    isQuestionOpen || outcome ? true : isAsked || null,
+  ).then(
     () => (isAsked = true),
     () => (isAsked = true),
   )
-  await hand.reach({ x: Math.max(5, to.x), y: Math.max(5, to.y) }, () => isAsked)
+  await pointer.reach({ x: Math.max(5, to.x), y: Math.max(5, to.y) }, () => isAsked)
   isAsked = true
   await watching
 }
@@ -135,12 +137,12 @@ export const answerQuestions = async (
   isDone: () => Promise<boolean>,
 ): Promise<number> => {
   let answered = 0
-  for (let look = 0; look < 2_000; look += 1) {
-    const { look: shown, asks, picture } = await readCheckState(player.page)
-    if (shown === 'point' && asks && picture) {
+  for (let attempt = 0; attempt < 2_000; attempt += 1) {
+    const { dialogState, isQuestionOpen, picture } = await readCheckState(player.page)
+    if (dialogState === 'point' && isQuestionOpen && picture) {
       if (await answerPointQuestion(player, picture)) answered += 1
-      await waitFor(player, (next) => (next.asks && next.look === 'point' ? null : true))
-    } else if (look % pollsPerDoneCheck === 0 && (await isDone())) return answered
+      await waitFor(player, (next) => (next.isQuestionOpen && next.dialogState === 'point' ? null : true))
+    } else if (attempt % pollsPerDoneCheck === 0 && (await isDone())) return answered
     await sleep(40, undefined, { signal: player.signal })
   }
   throw new Error('questions did not end within 2,000 polls')
@@ -148,31 +150,31 @@ export const answerQuestions = async (
 
 /** Plays the check on a page that is already open, to its end. */
 export const passCheck = async (player: CheckPlayer): Promise<BotOutcome> => {
-  const { page, hand, random, signal } = player
+  const { page, pointer, random, signal } = player
   await page.evaluate(outcomeScript)
   let probes = 0
   let answered = 0
   const press = async (part: Rectangle) => {
-    await hand.reach(inside(random, part))
-    await hand.press()
+    await pointer.reach(inside(random, part))
+    await pointer.press()
   }
   await press(await waitFor(player, ({ begin }) => begin))
-  await press(await waitFor(player, ({ look, agree }) => (look === 'ask' ? agree : null)))
+  await press(await waitFor(player, ({ dialogState, agree }) => (dialogState === 'ask' ? agree : null)))
   let around: Rectangle = { x: 500, y: 300, width: 320, height: 200 }
-  for (let look = 0; look < 4_000; look += 1) {
-    const scene = await readCheckState(page)
-    if (scene.outcome) {
-      const { sessionId = '', status, code } = scene.outcome
+  for (let attempt = 0; attempt < 4_000; attempt += 1) {
+    const state = await readCheckState(page)
+    if (state.outcome) {
+      const { sessionId = '', status, code } = state.outcome
       if (!sessionId) throw new Error(`the check failed: ${code ?? 'no reason given'}`)
       return { sessionId, status: status ?? 'unknown', probes, answered }
     }
-    if (scene.look === 'stuck') throw new Error('the check is stuck')
-    if (scene.look === 'point' && scene.asks && scene.picture) {
-      around = scene.picture
+    if (state.dialogState === 'stuck') throw new Error('the check is stuck')
+    if (state.dialogState === 'point' && state.isQuestionOpen && state.picture) {
+      around = state.picture
       probes += 1
-      if (await answerPointQuestion(player, scene.picture)) answered += 1
-      await waitFor(player, (next) => (next.asks && next.look === 'point' ? null : true))
-    } else if (player.wanders && scene.look === 'wait' && random() < 0.3) await wander(player, around)
+      if (await answerPointQuestion(player, state.picture)) answered += 1
+      await waitFor(player, (next) => (next.isQuestionOpen && next.dialogState === 'point' ? null : true))
+    } else if (player.wanders && state.dialogState === 'wait' && random() < 0.3) await wander(player, around)
     await sleep(40, undefined, { signal })
   }
   throw new Error('the check did not end')

@@ -142,7 +142,7 @@ type PointerOptions = {
   readonly screen: Screen
   readonly random: Random
   readonly generate: Generator
-  readonly tell: (line: string) => void
+  readonly sendInput: (line: string) => void
 }
 
 /** A question counts for 2.5 s; looking, reacting and pressing need their part of it on a busy machine too. */
@@ -151,7 +151,7 @@ const strokeMsMax = 900
 const sliceMs = 120
 
 /** Plays strokes through xdotool, which keeps the time between points: a busy Node would make the hand jerk. */
-const createPointer = ({ screen, random, generate, tell }: PointerOptions): PointerControl => {
+const createPointer = ({ screen, random, generate, sendInput }: PointerOptions): PointerControl => {
   let at: Point = { x: screen.width / 2, y: screen.height / 2 }
   const onScreen = ({ x, y }: Point): Point => ({
     x: Math.min(screen.width - 1, Math.max(0, Math.round(x))),
@@ -167,18 +167,18 @@ const createPointer = ({ screen, random, generate, tell }: PointerOptions): Poin
         at = onScreen(point)
         lines.push(`mousemove ${at.x} ${at.y}`)
         if (before - told < sliceMs) continue
-        tell(lines.join('\n'))
+        sendInput(lines.join('\n'))
         lines = []
         told = before
         await sleep(Math.max(1, startedAt + told - performance.now()))
         if (isOff?.()) return
       }
-      tell(lines.join('\n'))
+      sendInput(lines.join('\n'))
       await sleep(Math.max(1, startedAt + before - performance.now()))
     },
     press: async () => {
       const [waits, holds] = [uniform(random, 0.04, 0.11), uniform(random, 0.055, 0.11)]
-      tell(`sleep ${waits.toFixed(3)}\nmousedown 1\nsleep ${holds.toFixed(3)}\nmouseup 1`)
+      sendInput(`sleep ${waits.toFixed(3)}\nmousedown 1\nsleep ${holds.toFixed(3)}\nmouseup 1`)
       await sleep((waits + holds) * 1_000)
     },
   }
@@ -191,7 +191,7 @@ export type PersonOptions = {
   readonly seed?: number | undefined
   /** Whether the hand keeps moving while nothing is asked. A calm person moves only to answer. */
   readonly restless?: boolean | undefined
-  /** What the person looks at; without it a desk's. */
+  /** The size of the screen; without it a desktop's. */
   readonly screen?: Screen | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -248,7 +248,7 @@ type ElementVisibility = { readonly box: Rectangle; readonly seen: boolean; read
 
 const scrollIntoView = async (
   page: Page,
-  tell: (line: string) => void,
+  sendInput: (line: string) => void,
   selector: string,
 ): Promise<Rectangle> => {
   await page.locator(selector).first().waitFor({ timeout: startMsMax })
@@ -256,7 +256,7 @@ const scrollIntoView = async (
   for (let turns = 0; turns < 80; turns += 1) {
     const { box, seen, below } = await page.evaluate<ElementVisibility>(look)
     if (seen) return box
-    tell(`click ${below ? 5 : 4}`)
+    sendInput(`click ${below ? 5 : 4}`)
     // A wheel's step is drawn out over some frames.
     await sleep(250)
   }
@@ -270,6 +270,82 @@ const limitPageWidth = async (page: Page, { width, height }: Screen): Promise<vo
   const devtools = await page.context().newCDPSession(page)
   const metrics = { width, height, deviceScaleFactor: 1, mobile: false }
   await devtools.send('Emulation.setDeviceMetricsOverride', metrics)
+}
+
+const startChromium = (
+  { url }: PersonOptions,
+  environment: NodeJS.ProcessEnv,
+  { folder, screen, port }: { folder: string; screen: Screen; port: number },
+): ChildProcess =>
+  startProcess(
+    chromiumPath,
+    [
+      '--no-sandbox',
+      '--no-first-run',
+      '--no-default-browser-check',
+      '--disable-gpu',
+      '--kiosk',
+      '--disable-background-networking',
+      '--disable-sync',
+      '--disable-features=Translate',
+      '--window-position=0,0',
+      `--window-size=${screen.width},${screen.height}`,
+      `--user-data-dir=${join(folder, 'profile')}`,
+      `--remote-debugging-port=${port}`,
+      url,
+    ],
+    { env: environment, stdio: 'ignore' },
+  )
+
+type OpenPage = {
+  readonly page: Page
+  readonly screen: Screen
+  /** The file that holds the X server's picture. */
+  readonly picture: string
+  readonly sendInput: (line: string) => void
+}
+
+/** The actions of a person before an open page. */
+const makePerson = (
+  options: PersonOptions,
+  { page, screen, picture, sendInput }: OpenPage,
+): Omit<Person, 'close'> => {
+  const random = createRandom(options.seed ?? 1)
+  const library = options.library ?? []
+  const family = library.length > 0 ? 'stroke_morph' : 'sigma_lognormal'
+  const generate = limitDuration(generatorOf(family, library), strokeMsMax)
+  const pointer = createPointer({ screen, random, generate, sendInput })
+  const press = async (selector: string) => {
+    const box = await scrollIntoView(page, sendInput, selector)
+    await pointer.reach({ x: box.x + box.width / 2, y: box.y + box.height / 2 })
+    await pointer.press()
+  }
+  const player = {
+    page,
+    pointer,
+    captureArea: async (part: Rectangle) => readPicture(picture, part),
+    random,
+    signal: options.signal ?? AbortSignal.timeout(180_000),
+    wanders: options.restless === true,
+    reactionMs: () => 220 * Math.exp(gaussian(random) * 0.2),
+  }
+  return {
+    page,
+    press,
+    type: async (selector, text) => {
+      await press(selector)
+      for (const letter of text) {
+        sendInput(`type --delay 0 -- ${JSON.stringify(letter)}`)
+        await sleep(uniform(random, 70, 190))
+      }
+    },
+    key: async (name) => {
+      sendInput(`key ${name}`)
+      await sleep(uniform(random, 70, 190))
+    },
+    passCheck: () => passCheck(player),
+    answerQuestions: (isDone) => answerQuestions(player, isDone),
+  }
 }
 
 /** Starts a screen, a browser and a person before it. Everything ends with `close`, also after a failure here. */
@@ -289,30 +365,10 @@ export const playPerson = async (options: PersonOptions): Promise<Person> => {
   try {
     const { server, display, picture } = await startScreen(folder, screen)
     started.push(server)
-    // Chromium leaves files of its own in the folder for such: ours, which goes at the end.
+    // Chromium leaves temporary files behind: they go with our folder at the end.
     const environment = { ...process.env, DISPLAY: display, TMPDIR: folder }
     const port = await freePort()
-    started.push(
-      startProcess(
-        chromiumPath,
-        [
-          '--no-sandbox',
-          '--no-first-run',
-          '--no-default-browser-check',
-          '--disable-gpu',
-          '--kiosk',
-          '--disable-background-networking',
-          '--disable-sync',
-          '--disable-features=Translate',
-          '--window-position=0,0',
-          `--window-size=${screen.width},${screen.height}`,
-          `--user-data-dir=${join(folder, 'profile')}`,
-          `--remote-debugging-port=${port}`,
-          options.url,
-        ],
-        { env: environment, stdio: 'ignore' },
-      ),
-    )
+    started.push(startChromium(options, environment, { folder, screen, port }))
     const input = startProcess('/usr/bin/xdotool', ['-'], {
       env: environment,
       stdio: ['pipe', 'ignore', 'ignore'],
@@ -320,48 +376,12 @@ export const playPerson = async (options: PersonOptions): Promise<Person> => {
     started.push(input)
     const { browser, page } = await connect(port, options)
     closers.push(() => browser.close())
-    const random = createRandom(options.seed ?? 1)
-    const library = options.library ?? []
-    const family = library.length > 0 ? 'stroke_morph' : 'sigma_lognormal'
-    const generate = limitDuration(generatorOf(family, library), strokeMsMax)
-    const tell = (line: string) => void input.stdin?.write(`${line}\n`)
-    const hand = createPointer({ screen, random, generate, tell })
+    const sendInput = (line: string) => void input.stdin?.write(`${line}\n`)
     await page.waitForLoadState()
     if (screen.width < windowWidthMin) await limitPageWidth(page, screen)
-    // Without a window manager nobody gives the window the keyboard; a person at a desk has it.
-    tell('search --sync --onlyvisible --class chromium windowfocus')
-    const press = async (selector: string) => {
-      const box = await scrollIntoView(page, tell, selector)
-      await hand.reach({ x: box.x + box.width / 2, y: box.y + box.height / 2 })
-      await hand.press()
-    }
-    const player = {
-      page,
-      hand,
-      eyes: async (part: Rectangle) => readPicture(picture, part),
-      random,
-      signal: options.signal ?? AbortSignal.timeout(180_000),
-      wanders: options.restless === true,
-      reactionMs: () => 220 * Math.exp(gaussian(random) * 0.2),
-    }
-    return {
-      page,
-      press,
-      type: async (selector, text) => {
-        await press(selector)
-        for (const letter of text) {
-          tell(`type --delay 0 -- ${JSON.stringify(letter)}`)
-          await sleep(uniform(random, 70, 190))
-        }
-      },
-      key: async (name) => {
-        tell(`key ${name}`)
-        await sleep(uniform(random, 70, 190))
-      },
-      passCheck: () => passCheck(player),
-      answerQuestions: (isDone) => answerQuestions(player, isDone),
-      close,
-    }
+    // Without a window manager nothing gives the window the keyboard focus.
+    sendInput('search --sync --onlyvisible --class chromium windowfocus')
+    return { ...makePerson(options, { page, screen, picture, sendInput }), close }
   } catch (error) {
     await close()
     throw error

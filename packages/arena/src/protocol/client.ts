@@ -54,22 +54,29 @@ const sha256 = (bytes: Uint8Array | string): Buffer => createHash('sha256').upda
 export type OpenedSession = {
   readonly sessionId: string
   readonly receipt: Receipt
-  /** Hands in what happened up to `t1`; gives the next receipt. */
+  /** Sends the events up to `t1`; resolves with the next receipt. */
   readonly send: (events: readonly TelemetryEvent[], t1: number) => Promise<Receipt>
-  /** Hands in the last chunk; gives the status of the session. */
+  /** Sends the last chunk; resolves with the status of the session. */
   readonly finish: (events: readonly TelemetryEvent[], t1: number) => Promise<string>
 }
 
-/** Opens a session with a key that was made a moment ago. `environment` is what the script says of its browser. */
+const makeKey = async () => {
+  const curve = { name: 'ECDSA', namedCurve: 'P-256' }
+  const { privateKey, publicKey } = await webcrypto.subtle.generateKey(curve, false, ['sign', 'verify'])
+  const { x = '', y = '' } = await webcrypto.subtle.exportKey('jwk', publicKey)
+  const sign = async (bytes: Uint8Array): Promise<string> => {
+    const signed = await webcrypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, privateKey, bytes)
+    return Buffer.from(signed).toString('base64url')
+  }
+  return { x, y, sign }
+}
+
+/** Opens a session with a new key. `environment` is what the script claims about its browser. */
 export const openSession = async (
   target: Target,
   environment: TelemetryEnvironment,
 ): Promise<OpenedSession> => {
-  const pair = await webcrypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, [
-    'sign',
-    'verify',
-  ])
-  const { x = '', y = '' } = await webcrypto.subtle.exportKey('jwk', pair.publicKey)
+  const { x, y, sign } = await makeKey()
   const kind = target.kind ?? 'view'
   const opened = (await post(target, '/api/sessions', {
     site: target.site,
@@ -88,7 +95,7 @@ export const openSession = async (
   )
   let [seq, t0, token] = [0, 0, opened.receipt.token]
 
-  const hand = async (call: string, events: readonly TelemetryEvent[], t1: number, isLast: boolean) => {
+  const sendChunk = async (call: string, events: readonly TelemetryEvent[], t1: number, isLast: boolean) => {
     seq += 1
     if (seq > telemetryLimits.chunksPerSession)
       throw new Error('the session has as many chunks as it may have')
@@ -102,23 +109,20 @@ export const openSession = async (
       last: isLast ? { n: seq, ms: t1 } : null,
     })
     link = sha256(linkBytes(link, seq, sha256(chunk)))
-    const signed = await webcrypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, pair.privateKey, link)
+    const signature = await sign(link)
     t0 = t1
-    return post(target, `/api/sessions/${encodeURIComponent(opened.sessionId)}/${call}`, {
-      chunk,
-      signature: Buffer.from(signed).toString('base64url'),
-    })
+    return post(target, `/api/sessions/${encodeURIComponent(opened.sessionId)}/${call}`, { chunk, signature })
   }
   return {
     sessionId: opened.sessionId,
     receipt: opened.receipt,
     send: async (events, t1) => {
-      const { receipt } = (await hand('telemetry', events, t1, false)) as { receipt: Receipt }
+      const { receipt } = (await sendChunk('telemetry', events, t1, false)) as { receipt: Receipt }
       token = receipt.token
       return receipt
     },
     finish: async (events, t1) => {
-      const { status } = (await hand('finish', events, t1, true)) as { status: string }
+      const { status } = (await sendChunk('finish', events, t1, true)) as { status: string }
       return status
     },
   }

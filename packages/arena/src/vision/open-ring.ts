@@ -13,7 +13,7 @@ const contrastMin = 40
 const pixelsMin = 120
 /** Of the picture's width. Rings span 0.11 and more; the pointer, which the screen shows too, spans less than this. */
 const spanMin = 0.09
-/** A picture shows seven; fewer than this is no picture yet, only the pointer over an empty stage. */
+/** A picture shows seven; fewer than this is no picture yet, only the pointer over an empty dialog. */
 const ringsMin = 4
 /** No ring comes so near to the edge; what is seen there may belong to what lies around the picture. */
 const margin = 2

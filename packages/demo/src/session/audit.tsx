@@ -53,6 +53,50 @@ const Result = ({ seq, changed, result }: AuditResult) => (
   </div>
 )
 
+const ChunkTable = (props: { opened: OpenedSession; onOpen: (chunk: SealedChunk) => void }) => {
+  const { recording, verification } = props.opened
+  const records = verification.ok ? verification.records : []
+  return (
+    <table class="gap">
+      <thead>
+        <tr>
+          <th scope="col">Chunk</th>
+          <th scope="col" class="num">
+            Seconds
+          </th>
+          <th scope="col" class="num">
+            Events
+          </th>
+          <th scope="col" class="num bytes">
+            Bytes
+          </th>
+          <th scope="col">
+            <span class="hidden">Check</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {recording.chunks.map((chunk, index) => {
+          const read = readChunk(records[index]?.chunk ?? '')
+          return (
+            <tr key={chunk.seq}>
+              <td>{chunk.seq}</td>
+              <td class="num">{((read?.t1 ?? 0) / 1_000).toFixed(1)}</td>
+              <td class="num">{read?.events.length ?? 0}</td>
+              <td class="num bytes">{bytesOf(chunk).toLocaleString('en')}</td>
+              <td class="num">
+                <button type="button" class="btn" onClick={() => props.onOpen(chunk)}>
+                  Open<span class="hidden"> chunk {chunk.seq}</span>
+                </button>
+              </td>
+            </tr>
+          )
+        })}
+      </tbody>
+    </table>
+  )
+}
+
 /** What an auditor does: takes single chunks and checks them against the root, here in the browser. */
 export const Audit = ({ opened }: { opened: OpenedSession }) => {
   const [shown, setShown] = useState<AuditResult>()
@@ -63,7 +107,6 @@ export const Audit = ({ opened }: { opened: OpenedSession }) => {
       changed,
       result: await openChunk(telemetry, changed ? tamperedChunk(chunk) : chunk),
     })
-  const records = opened.verification.ok ? opened.verification.records : []
   return (
     <section class="card pad audit" aria-labelledby="audit">
       <h2 class="h3" id="audit">
@@ -84,43 +127,7 @@ export const Audit = ({ opened }: { opened: OpenedSession }) => {
           <dd class="id">{telemetry.link}</dd>
         </div>
       </dl>
-      <table class="gap">
-        <thead>
-          <tr>
-            <th scope="col">Chunk</th>
-            <th scope="col" class="num">
-              Seconds
-            </th>
-            <th scope="col" class="num">
-              Events
-            </th>
-            <th scope="col" class="num bytes">
-              Bytes
-            </th>
-            <th scope="col">
-              <span class="hidden">Check</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {chunks.map((chunk, index) => {
-            const read = readChunk(records[index]?.chunk ?? '')
-            return (
-              <tr key={chunk.seq}>
-                <td>{chunk.seq}</td>
-                <td class="num">{((read?.t1 ?? 0) / 1_000).toFixed(1)}</td>
-                <td class="num">{read?.events.length ?? 0}</td>
-                <td class="num bytes">{bytesOf(chunk).toLocaleString('en')}</td>
-                <td class="num">
-                  <button type="button" class="btn" onClick={() => void open(chunk, false)}>
-                    Open<span class="hidden"> chunk {chunk.seq}</span>
-                  </button>
-                </td>
-              </tr>
-            )
-          })}
-        </tbody>
-      </table>
+      <ChunkTable opened={opened} onOpen={(chunk) => void open(chunk, false)} />
       {shown && <Result {...shown} />}
       {shown && !shown.changed && (
         <p class="gap">

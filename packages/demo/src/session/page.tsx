@@ -15,7 +15,7 @@ const statusTexts: Readonly<Record<string, string>> = {
   sealed: 'It was scored, and a credential was signed for it.',
 }
 
-const RecordedFacts = ({ story }: { story: SessionTimeline }) => (
+const RecordedFacts = ({ timeline }: { timeline: SessionTimeline }) => (
   <section class="card pad pair" aria-label="What was recorded and what was not">
     <div>
       <h2 class="h3">Recorded</h2>
@@ -27,8 +27,8 @@ const RecordedFacts = ({ story }: { story: SessionTimeline }) => (
         <li>when each question was shown and how it was answered</li>
         <li>
           the size of the window
-          {story.environment ? ` (${story.environment.width} × ${story.environment.height})` : ''}, touch
-          points, and whether a program steers the browser
+          {timeline.environment ? ` (${timeline.environment.width} × ${timeline.environment.height})` : ''},
+          touch points, and whether a program steers the browser
         </li>
       </ul>
     </div>
@@ -41,8 +41,8 @@ const RecordedFacts = ({ story }: { story: SessionTimeline }) => (
         <li>camera, microphone, place</li>
         <li>anything that tells your device from another; no cookie, no storage</li>
       </ul>
-      {story.lost > 0 && (
-        <p class="muted gap">{story.lost} movements were dropped because the line was slow.</p>
+      {timeline.lost > 0 && (
+        <p class="muted gap">{timeline.lost} movements were dropped because the line was slow.</p>
       )}
     </div>
   </section>
@@ -87,13 +87,13 @@ export const SessionPage = ({ sessionId }: { sessionId: string }) => {
           <p class="muted gap">
             {statusTexts[phase.opened.session.status] ?? ''} This page shows everything that was kept of it.
           </p>
-          <section class="card pad" aria-labelledby="film">
-            <h2 class="h3" id="film">
+          <section class="card pad" aria-labelledby="replay">
+            <h2 class="h3" id="replay">
               What you did
             </h2>
-            <Replay story={phase.opened.timeline} />
+            <Replay timeline={phase.opened.timeline} />
           </section>
-          <RecordedFacts story={phase.opened.timeline} />
+          <RecordedFacts timeline={phase.opened.timeline} />
           <Audit opened={phase.opened} />
         </>
       )}

@@ -26,7 +26,7 @@ const complete = async (
   answer: string | undefined = knownAnswerTask.knownAnswer,
 ) => (await harness.call('POST', '/api/tasks/complete', { body: { token, answer, sessionId } })).json
 
-test('live: a right answer behind recorded attention is verified, and tells of both', async () => {
+test('live: a right answer with recorded attention is verified, with evidence of both', async () => {
   const token = tokenFor(live)
   const recorded = await attend()
   const done = await complete(token, recorded)
@@ -91,7 +91,7 @@ for (const [name, make, reason] of outsiders) {
     const done = await complete(token, sessionId, answer)
     assert.equal(done.verified, false)
     assert.equal(done.rewardStars, 0)
-    // Those who were judged before the task began have it before it, all others after it.
+    // Sessions that must be older than the task are recorded before the token, all others after it.
     assert.ok(done.reason.split(', ').includes(reason), JSON.stringify(done))
   })
 }
@@ -113,7 +113,7 @@ for (const parallel of [2, 20]) {
   })
 }
 
-test('test site: an id of any text does no harm, and a recorded session is judged as in live', async () => {
+test('test site: an id of any text does no harm, and a recorded session is scored as in live', async () => {
   const sandbox = await harness.register('test')
   assert.equal((await complete(tokenFor(sandbox), 'whatever')).verified, true)
   const token = tokenFor(sandbox)

@@ -7,10 +7,10 @@ import { isAnswered, gradeAnswer, microTasks, sampleToken } from './items.ts'
 import { insertCompletion, insertTokenClaim } from './store.ts'
 import { readTaskToken, tokenMinutes } from './token.ts'
 
-/** Handed down by app.ts: scores the act into a session. */
+/** Provided by the wiring: scores a completion into a session. */
 export type RecordTaskSession = (
   tx: Tx,
-  act: {
+  completion: {
     readonly agentId: string
     readonly mode: Mode
     readonly taskId: string
@@ -35,17 +35,17 @@ type Completion = {
   readonly memberRef?: string | undefined
 }
 
-/** Taken in and worth nothing: a stranger's page never breaks on our account. */
+/** The response to a completion that is not stored. It is 200, so that the page of the site never breaks. */
 const unverifiedAnswer = (reason: string) => ({ ok: true as const, verified: false, rewardStars: 0, reason })
 
-/** Why it is not verified, in one word where we know it. */
+/** The reason why a completion is not verified. */
 const reasonOf = (answered: boolean, attended: boolean, reasons: readonly string[]): string => {
   if (!answered) return 'answer_missing'
   if (!attended) return reasons[0] ?? 'attention_missing'
   return reasons.join(', ') || 'not_verified'
 }
 
-/** Takes the answer to a task; exactly one completion for one token. */
+/** Stores the answer to a task: exactly one completion for each token. */
 export const tasksComplete = async (ctx: Ctx, input: Completion, record: RecordTaskSession) => {
   if (input.token === undefined || input.token === '') return unverifiedAnswer('token_missing')
   if (input.token === sampleToken) return unverifiedAnswer('sample_task')
@@ -60,17 +60,17 @@ export const tasksComplete = async (ctx: Ctx, input: Completion, record: RecordT
     const memberRef = input.memberRef === '' ? undefined : input.memberRef
     const answered = isAnswered(answer)
     const correct = answered ? gradeAnswer(task, answer) : null
-    const act = { agentId, mode, taskId: task.id, memberRef, answer, correct }
+    const completion = { agentId, mode, taskId: task.id, memberRef, answer, correct }
     const { sessionId, verified, attended, reasons } = await record(tx, {
-      ...act,
+      ...completion,
       answered,
       recordedSessionId: input.sessionId === '' ? undefined : input.sessionId,
       assignedAt: new Date(grant.expiresAt.getTime() - tokenMinutes * 60_000),
     })
     const completionId = ctx.ids.make('cmp_')
-    // Live Stars are posted by the ledger or not at all, and it does not know tasks yet.
+    // Live Stars exist only as ledger postings, and there is none for tasks yet.
     const rewardStars = verified && mode === 'test' ? task.rewardStars : 0
-    await insertCompletion(tx, { ...act, attended, completionId, sessionId, verified, rewardStars })
+    await insertCompletion(tx, { ...completion, attended, completionId, sessionId, verified, rewardStars })
     await publish(tx, {
       agentId,
       mode,

@@ -1,3 +1,3 @@
-export { tokenCleanupDuty } from './jobs.ts'
+export { tokenCleanupJob } from './jobs.ts'
 export { routes } from './routes.ts'
 export { forgetCompletions } from './store.ts'

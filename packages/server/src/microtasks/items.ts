@@ -1,4 +1,4 @@
-/** A small question for a visitor of a site. With `gold` we know the answer, and it never leaves the server. */
+/** A small question for a visitor of a site. A known answer never leaves the server. */
 export type MicroTask = {
   readonly id: string
   readonly kind: 'odd_one_out' | 'count' | 'compare' | 'transcribe' | 'sentiment' | 'relevance'
@@ -11,7 +11,7 @@ export type MicroTask = {
 
 const sentiments = ['positive', 'neutral', 'negative']
 
-/** Ten fixed questions: enough to build against. Whoever collects them all knows the gold, so they prove little. */
+/** Ten fixed questions, enough to integrate with. Their answers can be collected, so a correct one proves little. */
 export const microTasks: readonly MicroTask[] = [
   {
     id: 'tsk_odd_fruit',
@@ -98,7 +98,7 @@ export const microTasks: readonly MicroTask[] = [
   },
 ]
 
-/** What a caller without a known site gets: it pays nothing and mints nothing. */
+/** The task for a caller without a known site: it pays nothing and mints nothing. */
 export const sampleTask: MicroTask = {
   id: 'tsk_sample',
   kind: 'odd_one_out',
@@ -111,15 +111,15 @@ export const sampleToken = 'sample'
 
 const normalizeText = (text: string): string => text.trim().toLowerCase().replaceAll(/\s+/g, ' ')
 
-/** Whether something was answered at all. */
+/** Whether the answer is not empty. */
 export const isAnswered = (answer: unknown): boolean =>
   answer !== undefined && answer !== null && !(typeof answer === 'string' && answer.trim() === '')
 
-/** Right or wrong where that can be known, else null. An answer outside the options is wrong. */
+/** Whether the answer is correct; null where that is unknown. An answer outside the options is wrong. */
 export const gradeAnswer = (task: MicroTask, answer: unknown): boolean | null => {
   if (task.knownAnswer === undefined && task.options === undefined) return null
   if (typeof answer !== 'string' && typeof answer !== 'number') return false
-  const given = normalizeText(String(answer))
-  if (task.knownAnswer !== undefined) return given === normalizeText(task.knownAnswer)
-  return task.options?.some((option) => normalizeText(option) === given) ? null : false
+  const normalized = normalizeText(String(answer))
+  if (task.knownAnswer !== undefined) return normalized === normalizeText(task.knownAnswer)
+  return task.options?.some((option) => normalizeText(option) === normalized) ? null : false
 }

@@ -4,7 +4,7 @@ import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import { microTasks, sampleTask, sampleToken, type MicroTask } from './items.ts'
 import { makeTaskToken, tokenMinutes } from './token.ts'
 
-/** Handed down by app.ts: the mode of an agent, undefined where there is none. */
+/** Provided by the wiring: the mode of an agent, undefined where it does not exist. */
 export type FindMode = (tx: Tx, agentId: string) => Promise<Mode | undefined>
 
 const presentTask = (task: MicroTask, token: string, expiresAt: Date) => ({
@@ -22,16 +22,16 @@ const presentTask = (task: MicroTask, token: string, expiresAt: Date) => ({
 
 const expiryOf = (at: Date): Date => new Date(at.getTime() + tokenMinutes * 60_000)
 
-/** Chosen by the nonce, so that nobody can ask for a certain task. */
+/** Chosen by the nonce, so that a caller cannot select a task. */
 const chooseTask = (nonce: string): MicroTask => {
   const index = Buffer.from(nonce, 'base64url').readUInt32BE(0) % microTasks.length
   return microTasks[index] ?? sampleTask
 }
 
-/** A task for a visitor of the site, or the sample where the site is no agent of ours. */
+/** A task for a visitor of the site, or the sample task where the site is not registered. */
 export const tasksNext = async (ctx: Ctx, site: string | undefined, findMode: FindMode) => {
   const sample = () => presentTask(sampleTask, sampleToken, expiryOf(ctx.clock.now()))
-  // A text that is no id costs no read.
+  // A malformed id costs no database read.
   if (site === undefined || !isId('agt_', site)) return sample()
   const agentId = site as `agt_${string}`
   return inTransaction(ctx, agentId, async (tx) => {

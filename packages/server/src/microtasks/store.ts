@@ -3,7 +3,7 @@ import type { Mode } from '@pohf/protocol'
 import { now, readNow, type Tx } from '../platform/db/db.ts'
 
 type TokenKey = { readonly agentId: string; readonly mode: Mode; readonly nonce: string }
-/** Uses a token up; false where it was used before. */
+/** Claims a token; false where it was used before. */
 export const insertTokenClaim = async (tx: Tx, token: TokenKey, expiresAt: Date): Promise<boolean> => {
   const result = await tx
     .insertInto('task_token_claims')
@@ -13,7 +13,7 @@ export const insertTokenClaim = async (tx: Tx, token: TokenKey, expiresAt: Date)
   return result.numInsertedOrUpdatedRows === 1n
 }
 
-/** Forgets tokens that ended an hour ago, a batch at a time, and says how many. */
+/** Deletes a batch of token claims that expired an hour ago and returns their number. */
 export const deleteOldTokenClaims = async (tx: Tx): Promise<number> => {
   const { numAffectedRows } = await sql`
     delete from task_token_claims where (agent_id, mode, nonce) in (
@@ -57,7 +57,7 @@ export const insertCompletion = async (tx: Tx, completion: NewCompletion): Promi
     .execute()
 }
 
-/** Erasure: whose completions they were, and what was answered. */
+/** Erasure: removes the member and the answer from completions. */
 export const forgetCompletions = async (
   tx: Tx,
   member: { readonly agentId: string; readonly mode: Mode; readonly memberId: string },

@@ -4,7 +4,7 @@ import { Refusal } from '../platform/http/errors.ts'
 import { publish } from '../platform/queue/outbox.ts'
 import { payoutEventOf, changePayoutState } from './payout-transition.ts'
 
-/** The second operator approves it. Off by default: paying people out is a decision of the deployment. */
+/** The second operator approves the payout. Off by default: each deployment decides whether it pays people out. */
 export const payoutApprove = async (ctx: Ctx, audit: Audit, operator: Operator, requestId: string) => {
   if (ctx.config.PAYOUT_APPROVAL === 'off')
     throw new Refusal('forbidden', {

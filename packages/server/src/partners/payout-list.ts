@@ -1,4 +1,4 @@
-import type { Mode, PayoutState } from '@pohf/protocol'
+import type { PayoutState } from '@pohf/protocol'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { listPayouts } from './store.ts'
@@ -20,11 +20,11 @@ export const payoutList = async (ctx: Ctx, query: Query) =>
       payouts: rows.map((row) => ({
         requestId: row.request_id,
         agentId: row.agent_id,
-        mode: row.mode as Mode,
+        mode: row.mode,
         userRef: row.user_ref,
         stars: Number(row.stars),
         simulated: row.simulated,
-        status: row.state as PayoutState,
+        status: row.state,
         createdAt: row.created_at.toISOString(),
         changedAt: row.changed_at.toISOString(),
         reviewedBy: row.reviewed_by,

@@ -6,7 +6,7 @@ import { accounts } from './rules.ts'
 
 type Payment = { readonly requestId: string; readonly paymentRef: string }
 
-/** Records a payment that a person has made elsewhere; the program transfers nothing. */
+/** Records a payment that an operator made outside; the program transfers nothing. */
 export const payoutPay = (ctx: Ctx, audit: Audit, operator: Operator, payment: Payment) =>
   changePayoutState(ctx, audit, operator, {
     requestId: payment.requestId,

@@ -6,7 +6,7 @@ import { userAccountOf } from './rules.ts'
 
 type Rejection = { readonly requestId: string; readonly reason: string }
 
-/** Rejects a payout that is not paid yet and gives the held Stars back. */
+/** Rejects an unpaid payout and returns the held Stars to the user. */
 export const payoutReject = (ctx: Ctx, audit: Audit, operator: Operator, rejection: Rejection) =>
   changePayoutState(ctx, audit, operator, {
     requestId: rejection.requestId,

@@ -15,7 +15,7 @@ type PayoutRequest = {
   readonly stars: number
 }
 
-/** Moves the Stars to the hold of this request; false where the user has too few. */
+/** Moves the Stars to the hold account of this request; false where the balance is too low. */
 const holdStars = async (tx: Tx, request: PayoutRequest, requestId: string): Promise<boolean> => {
   const { agentId, mode, userRef, stars } = request
   try {
@@ -33,13 +33,13 @@ const holdStars = async (tx: Tx, request: PayoutRequest, requestId: string): Pro
   }
 }
 
-/** Holds the Stars and queues the request for people; who has too few is refused, or gets a simulated one. */
+/** Holds the Stars and queues the request for review. Without balance it is refused, or simulated where allowed. */
 const queuePayout = async (tx: Tx, request: PayoutRequest, allowSimulated: boolean) => {
   const { agentId, mode, userRef, stars } = request
   const requestId = tx.ids.make('pay_')
-  const held = await holdStars(tx, request, requestId)
-  if (!held && !allowSimulated) throw new Refusal('insufficient_stars')
-  await insertPayout(tx, { agentId, requestId, mode, userRef, stars: BigInt(stars), simulated: !held })
+  const isHeld = await holdStars(tx, request, requestId)
+  if (!isHeld && !allowSimulated) throw new Refusal('insufficient_stars')
+  await insertPayout(tx, { agentId, requestId, mode, userRef, stars: BigInt(stars), simulated: !isHeld })
   const status = 'queued' as const
   await publish(tx, {
     agentId,
@@ -51,10 +51,10 @@ const queuePayout = async (tx: Tx, request: PayoutRequest, allowSimulated: boole
   return { requestId, status }
 }
 
-/** For modules above: Stars that really are there. */
+/** For other modules: never simulated. */
 export const requestPayout = (tx: Tx, request: PayoutRequest) => queuePayout(tx, request, false)
 
-/** A partner asks for one of its users. A test key with too few gets a simulated one. */
+/** A partner requests a payout for one of its users. With a test key it is simulated where the balance is too low. */
 export const payoutRequest = async (
   ctx: Ctx,
   { agentId, mode }: Agent,

@@ -2,7 +2,7 @@ import type { Audit, Operator } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { changePayoutState } from './payout-transition.ts'
 
-/** The first operator looks at it; whoever that is cannot approve it. */
+/** The first operator reviews the payout; the same operator cannot approve it. */
 export const payoutReview = (ctx: Ctx, audit: Audit, operator: Operator, requestId: string) =>
   changePayoutState(ctx, audit, operator, {
     requestId,

@@ -1,4 +1,4 @@
-import type { Mode, PayoutState } from '@pohf/protocol'
+import type { PayoutState } from '@pohf/protocol'
 import { post } from '../ledger/index.ts'
 import type { Audit, Operator } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
@@ -10,14 +10,14 @@ import { findPayout, updatePayoutState, type PayoutRow } from './store.ts'
 type PayoutTransition = {
   readonly requestId: string
   readonly to: PayoutState
-  /** What the audit log keeps besides whose payout it is. */
+  /** Further details for the audit log. */
   readonly details: Readonly<Record<string, string>>
   readonly columns: Parameters<typeof updatePayoutState>[3]
-  /** What else is true with this step: Stars that move, an event. */
+  /** Postings and events that commit with the transition. */
   readonly sideEffects: (tx: Tx, payout: PayoutRow) => Promise<void>
 }
 
-/** One step of an operator: checked, written, logged, all in one transaction. */
+/** One transition by an operator: validation, change and audit entry in one transaction. */
 export const changePayoutState = async (
   ctx: Ctx,
   audit: Audit,
@@ -27,13 +27,13 @@ export const changePayoutState = async (
   inTransaction(ctx, 'system', async (tx) => {
     const payout = await findPayout(tx, transition.requestId)
     if (!payout) throw new Refusal('not_found')
-    const state = payout.state as PayoutState
-    const fault = findTransitionError(
+    const state = payout.state
+    const error = findTransitionError(
       { state, reviewedBy: payout.reviewed_by },
       transition.to,
       operator.operatorId,
     )
-    if (fault !== undefined) throw new Refusal('forbidden', { message: fault })
+    if (error !== undefined) throw new Refusal('forbidden', { message: error })
     await updatePayoutState(tx, payout, transition.to, transition.columns)
     await transition.sideEffects(tx, payout)
     await audit(tx, {
@@ -50,25 +50,25 @@ export const changePayoutState = async (
     return { requestId: transition.requestId, status: transition.to }
   })
 
-/** Empties the hold of a payout into another account of the same book. A simulated one holds nothing. */
+/** Moves the held Stars of a payout to another account of the same ledger. A simulated payout holds none. */
 export const releaseHold = async (
   tx: Tx,
   payout: PayoutRow,
-  move: { readonly kind: string; readonly to: string },
+  release: { readonly kind: string; readonly to: string },
 ): Promise<void> => {
   if (payout.simulated) return
   await post(tx, {
     agentId: payout.agent_id,
-    mode: payout.mode as Mode,
-    kind: move.kind,
+    mode: payout.mode,
+    kind: release.kind,
     reference: payout.request_id,
-    lines: starTransferLines(holdAccountOf(payout.request_id), move.to, payout.stars),
+    lines: starTransferLines(holdAccountOf(payout.request_id), release.to, payout.stars),
   })
 }
 
-/** The head of an event about a payout. */
+/** The envelope of an event about a payout. */
 export const payoutEventOf = (payout: PayoutRow) => ({
   agentId: payout.agent_id,
-  mode: payout.mode as Mode,
+  mode: payout.mode,
   subject: payout.request_id,
 })

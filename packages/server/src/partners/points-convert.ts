@@ -27,7 +27,7 @@ type ConversionRequest = {
   readonly key: string | undefined
 }
 
-/** The stored balance where this call is a repeat, else the time of the claim it now has. */
+/** The stored balance of a repeated call, or the time of a new claim. */
 const claimConversion = async (
   tx: Tx,
   conversion: Conversion,
@@ -37,16 +37,16 @@ const claimConversion = async (
   const row = await findConversion(tx, conversion)
   if (row.user_ref !== conversion.userRef || row.points !== conversion.points)
     throw new Refusal('idempotency_key_reused')
-  if (hasIdempotencyKey(conversion.claim) || !row.outlived) return { stored: row.balance }
+  if (hasIdempotencyKey(conversion.claim) || !row.window_is_over) return { stored: row.balance }
   return { claimedAt: await updateConversionRenewed(tx, conversion) }
 }
 
-/** Posts the Stars against what the partner owes and says the user's balance after. */
+/** Posts the Stars against the receivable of the partner and returns the user's new balance. */
 const postStars = async (tx: Tx, conversion: Conversion, claimedAt: Date): Promise<bigint> => {
   const { agentId, mode, userRef, points, claim } = conversion
   const stars = starsOf(points)
   const account = userAccountOf(agentId, userRef)
-  // Less than one Star moves nothing, and the ledger knows no line of nothing.
+  // The ledger refuses lines with amount 0.
   if (stars === 0n) return balanceOf(tx, { agentId, mode, account, unit: 'star' })
   const posting = await post(tx, {
     agentId,
@@ -66,7 +66,7 @@ const postStars = async (tx: Tx, conversion: Conversion, claimedAt: Date): Promi
   return balance
 }
 
-/** Converts points to Stars once: the repeat gets the stored answer and is told so. */
+/** Converts points to Stars once: a repeated call gets the stored balance, marked as deduplicated. */
 export const pointsConvert = async (ctx: Ctx, agent: Agent, request: ConversionRequest) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
     const conversion: Conversion = {

@@ -2,17 +2,17 @@ import { createHash } from 'node:crypto'
 import type { Mode, PayoutState } from '@pohf/protocol'
 import type { Line } from '../ledger/index.ts'
 
-/** Calls without a key are the same call for this long. */
+/** Equal calls without a key are deduplicated for this long. */
 export const deduplicationHours = 24
 
-/** 1 point = 1 Star; a fraction is never rounded up into value. */
+/** 1 point = 1 Star, rounded down. */
 export const starsOf = (points: number): bigint => BigInt(Math.floor(points))
 
 const sha256 = (...parts: readonly unknown[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 
 export const accounts = { receivable: 'owed:points', payouts: 'world:payouts' } as const
-/** The user's account. A hash, because account names stay for ever and a userRef may be a mail address. */
+/** The user's account. A hash, because account names are never deleted and a userRef may be an email address. */
 export const userAccountOf = (agentId: string, userRef: string): string =>
   `stars:user:${sha256(agentId, userRef)}`
 export const holdAccountOf = (requestId: string): string => `hold:${requestId}`
@@ -29,7 +29,7 @@ export type Conversion = {
   readonly points: number
   readonly claim: string
 }
-/** What makes two calls one conversion: the caller's key, else the content itself. */
+/** The deduplication key of a call: the caller's key, or a hash of the content. */
 export const claimOf = (call: {
   readonly userRef: string
   readonly points: number
@@ -37,7 +37,7 @@ export const claimOf = (call: {
 }): string => (call.key === undefined ? `same:${sha256(call.userRef, call.points)}` : `key:${call.key}`)
 export const hasIdempotencyKey = (claim: string): boolean => claim.startsWith('key:')
 
-/** The name of the posting. A call without a key may come again after its time and is then another one. */
+/** The reference of the posting. An equal call without a key after the window is a new conversion. */
 export const referenceOf = (claim: string, claimedAt: Date): string =>
   hasIdempotencyKey(claim) ? claim : `${claim}:${claimedAt.getTime()}`
 
@@ -48,7 +48,7 @@ const transitions: Readonly<Record<PayoutState, readonly PayoutState[]>> = {
   paid: [],
   rejected: [],
 }
-/** Why an operator may not take this step, or undefined. The database enforces the same. */
+/** Why this transition is forbidden, or undefined. The database enforces the same. */
 export const findTransitionError = (
   payout: { readonly state: PayoutState; readonly reviewedBy: string | null },
   to: PayoutState,

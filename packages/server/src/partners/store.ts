@@ -3,7 +3,7 @@ import type { Mode, PayoutState } from '@pohf/protocol'
 import { now, type Tx } from '../platform/db/db.ts'
 import { deduplicationHours, type Conversion } from './rules.ts'
 
-/** The time of the claim where it is new; undefined where it stands. A claim under way is waited for. */
+/** The time of a new claim; undefined where the claim exists. Waits for a concurrent claim to commit. */
 export const insertConversion = async (
   tx: Tx,
   conversion: Conversion,
@@ -25,13 +25,15 @@ export const insertConversion = async (
   return row?.claimed_at
 }
 
-/** The claim as it stands, locked: of two that come after its time, the second sees what the first made of it. */
+/** Locks the claim: of two concurrent calls after the window, the second sees the renewal by the first. */
 export const findConversion = async (tx: Tx, conversion: Conversion) =>
   tx
     .selectFrom('partner_conversions')
     .select(['user_ref', 'points', 'balance'])
     .select(
-      sql<boolean>`claimed_at <= pohf_now() - make_interval(hours => ${deduplicationHours})`.as('outlived'),
+      sql<boolean>`claimed_at <= pohf_now() - make_interval(hours => ${deduplicationHours})`.as(
+        'window_is_over',
+      ),
     )
     .where('agent_id', '=', conversion.agentId)
     .where('mode', '=', conversion.mode)
@@ -102,7 +104,7 @@ const payoutColumns = [
   'reject_reason',
 ] as const
 
-/** By the id alone, for operators; locked, so that two of them take one step after the other. */
+/** Locks a payout of any agent, so that concurrent transitions by operators are serialized. */
 export const findPayout = async (tx: Tx, requestId: string) =>
   tx
     .selectFrom('payout_requests')
@@ -147,7 +149,7 @@ export const updatePayoutState = async (
     .execute()
 }
 
-/** What a user asked to be paid out: what still waits, and what was paid. */
+/** The sums of payouts of a user: requested and not decided, and paid. */
 export const findPayoutSums = async (
   tx: Tx,
   user: { readonly agentId: string; readonly mode: Mode; readonly userRef: string },

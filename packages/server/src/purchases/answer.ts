@@ -4,11 +4,11 @@ import { Refusal } from '../platform/http/errors.ts'
 import { recoveryMessage, type PurchaseState } from './rules.ts'
 import type { Purchase } from './store.ts'
 
-/** Who asks, and how it paid. */
+/** The caller of a purchase, and how it sent its payment. */
 export type PurchaseCaller = {
-  /** Whether it has shown that it is who bought: the secret id, the wallet, the key, or it was there from the start. */
+  /** Proven by the secret id, the wallet or the key, or by having sent the payment before it was public. */
   readonly isBuyer: boolean
-  /** The whole id, for the one who began without one. */
+  /** The whole id, for a client that sent none. */
   readonly purchaseId: string | undefined
   readonly header: 'x-payment' | 'payment-signature'
   readonly network: string
@@ -44,7 +44,7 @@ const responseHeader = (caller: PurchaseCaller, purchase: Purchase): Record<stri
   return { [name]: Buffer.from(JSON.stringify(receipt)).toString('base64') }
 }
 
-/** Nobody between us and the buyer may keep it, and pages may read its headers. */
+/** No cache may store the response, and pages may read its headers. */
 const commonHeaders = (caller: PurchaseCaller): Record<string, string> => ({
   'cache-control': 'no-store',
   vary: 'X-PAYMENT, PAYMENT-SIGNATURE, X-Purchase-Id',
@@ -55,8 +55,8 @@ const commonHeaders = (caller: PurchaseCaller): Record<string, string> => ({
 
 const retryAfterSeconds = '2'
 
-/** How a payment that is not delivered, or not to this caller, is answered: never as a failure. */
-export const pendingAnswer = (
+/** The response to a payment that is not delivered, or not to this caller: 202, never an error. */
+export const pendingResponse = (
   config: Pick<Config, 'BASE_URL'>,
   purchase: { readonly purchaseId: string; readonly workflowId: string; readonly state: PurchaseState },
   caller: PurchaseCaller,
@@ -73,8 +73,8 @@ export const pendingAnswer = (
     { status: 202, headers: { ...commonHeaders(caller), 'retry-after': retryAfterSeconds } },
   )
 
-/** What is said about a purchase to whoever showed its payment: the stored bytes, or how it stands. */
-export const purchaseAnswerOf = (
+/** The response to a caller that sent the payment of this purchase: the stored bytes, or the state. */
+export const purchaseResponseOf = (
   config: Pick<Config, 'BASE_URL'>,
   purchase: Purchase,
   caller: PurchaseCaller,
@@ -84,7 +84,7 @@ export const purchaseAnswerOf = (
       message: `The payment did not settle: ${purchase.reason ?? 'it ended'}. Nothing was charged. Sign a new one.`,
     })
   if (purchase.state !== 'delivered' || purchase.response === null || !caller.isBuyer)
-    return pendingAnswer(config, purchase, caller)
+    return pendingResponse(config, purchase, caller)
   return new ApiResponse(undefined, {
     headers: {
       ...commonHeaders(caller),

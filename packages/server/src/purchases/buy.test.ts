@@ -61,7 +61,7 @@ else {
     assert.equal(again.json.delivery.pohf_jwt, answer.json.pohf_jwt)
   })
 
-  test('the same call again gets the same bytes, charges nothing, and works when the quote is long over', async () => {
+  test('the same call again gets the same bytes, charges nothing, and works after the quote has expired', async () => {
     const payer = await makeFundedPayer()
     const { answer, headers, purchaseId } = await buy(payer)
     await harness.advance(3_600_000)
@@ -75,7 +75,7 @@ else {
     await chain.rpc('anvil_mine', ['0x1'])
   })
 
-  test('an outsider who reads a settled payment off the chain is told how it stands, and given nothing', async () => {
+  test('an outsider who reads a settled payment off the chain gets the state, and no delivery', async () => {
     const payer = await makeFundedPayer()
     const { v1 } = await requestChallenge()
     const first = await pay({ 'x-payment': encode(await signV1(payer, v1)) })
@@ -120,7 +120,7 @@ else {
     assert.equal(keyed.json.pohf_jwt, undefined)
   })
 
-  test('the wallet that paid gets its credential again; another wallet, an old word and a wrong form do not', async () => {
+  test('the paying wallet gets its credential again; another wallet, an old proof and a malformed one do not', async () => {
     const payer = await makeFundedPayer()
     const { answer } = await buy(payer)
     const { purchaseId } = answer.json
@@ -223,7 +223,7 @@ else {
     assert.deepEqual((await list('', live.apiKey)).json.purchases, [])
   })
 
-  test('each delivery is in the books and said as an event; a missing entry stops nothing but is found', async () => {
+  test('each delivery has a ledger entry and an event; reconciliation finds a missing entry', async () => {
     const { rows: sums } = await harness.owner.query(
       `select (select coalesce(sum(amount_usdc_micro), 0)::bigint from purchases where state = 'delivered') as sold,
         (select coalesce(sum(balance), 0)::bigint from ledger_accounts where account = 'revenue:purchases') as booked,
@@ -249,7 +249,7 @@ else {
     assert.match(open[0]?.detail ?? '', /not in the books/)
   })
 
-  test('the database refuses a delivery that nobody paid, a changed payment, and a step that does not exist', async () => {
+  test('the database refuses a delivery that nobody paid, a changed payment, and a transition that does not exist', async () => {
     const payer = await makeFundedPayer()
     const { answer } = await buy(payer)
     const { purchaseId } = answer.json
@@ -272,7 +272,7 @@ else {
     )
   })
 
-  test('one wallet may not try without end', async () => {
+  test('the attempts of one wallet are limited', async () => {
     const payer = makePayer()
     const { v2 } = await requestChallenge()
     const statuses: number[] = []

@@ -13,15 +13,15 @@ import { ApiResponse, type Agent } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { Refusal, errorBodyOf } from '../platform/http/errors.ts'
-import { usdCentsOf, findRehearsal, isRehearsalId } from '../work/index.ts'
+import { usdCentsOf, findTestWorkflow, isTestWorkflowId } from '../work/index.ts'
 import { makePurchaseId, purchaseIdError, type PurchaseTerms } from './id.ts'
-import { purchaseAnswerOf, pendingAnswer, type PurchaseCaller } from './answer.ts'
+import { purchaseResponseOf, pendingResponse, type PurchaseCaller } from './answer.ts'
 import { matchesSecretHash, publicIdOf } from './rules.ts'
 import type { PurchaseFlow } from './flow.ts'
 import type { Purchase } from './store.ts'
 import { findWorkflowInStock } from './stock.ts'
 
-/** The request: which unit, and what its headers and query say about payment. */
+/** The workflow to buy, and what headers, query and body say about payment. */
 export type BuyRequest = {
   readonly workflowId: string
   /** X-PAYMENT and PAYMENT-SIGNATURE; either may hold either version. */
@@ -35,7 +35,7 @@ export type BuyDeps = {
   readonly ctx: Ctx
   /** Undefined where nothing settles: no chain, or nobody to pay the gas. */
   readonly purchaseFlow: PurchaseFlow | undefined
-  /** The agent that stands for the operator: it owns purchases without a key. */
+  /** The platform agent owns purchases without an API key. */
   readonly platformAgentId: (mode: Mode) => `agt_${string}`
 }
 
@@ -88,7 +88,7 @@ const readPurchaseId = (ids: readonly (string | undefined)[]): string | undefine
   return purchaseId
 }
 
-/** Whether a caller may be given what a purchase delivered; refuses one who names another purchase or task. */
+/** Whether the caller may receive the delivery; refuses one that names another purchase or task. */
 const mayReceiveDelivery = (
   purchase: Purchase,
   request: BuyRequest,
@@ -98,27 +98,27 @@ const mayReceiveDelivery = (
     throw new Refusal('purchase_conflict', { message: 'The payment was for another task.' })
   if (requestedPurchaseId !== undefined) {
     if (!matchesSecretHash(requestedPurchaseId, purchase.secretHash)) throw new Refusal('purchase_conflict')
-    // Whoever saw the payment in a block before us could take out an id for it.
+    // Anybody who saw the payment in a block before us could get a purchase id for it.
     return !purchase.needsWallet
   }
   if (purchase.needsWallet) return false
   return request.agent?.agentId === purchase.agentId && request.agent.mode === purchase.mode
 }
 
-/** A workflow that can be bought here now. A rehearsal needs no look at the shelf, and says how it ends. */
-type Offer = { readonly workflow: Workflow; readonly ending: 'settles' | 'times_out' | 'fails' }
+/** A workflow that can be bought now. A test workflow needs no stock, and fixes the outcome of its settlement. */
+type Offer = { readonly workflow: Workflow; readonly outcome: 'settles' | 'times_out' | 'fails' }
 const findOffer = async (deps: BuyDeps, network: Network, workflowId: string): Promise<Offer> => {
-  const testWorkflow = network.isTest ? findRehearsal(workflowId) : undefined
+  const testWorkflow = network.isTest ? findTestWorkflow(workflowId) : undefined
   if (testWorkflow) return testWorkflow
   const workflow =
-    deps.purchaseFlow && !isRehearsalId(workflowId)
+    deps.purchaseFlow && !isTestWorkflowId(workflowId)
       ? await inTransaction(deps.ctx, 'system', (tx) => findWorkflowInStock(tx, workflowId, modeOf(network)))
       : undefined
   if (!workflow) throw new Refusal('out_of_stock')
-  return { workflow, ending: 'settles' }
+  return { workflow, outcome: 'settles' }
 }
 
-/** A test network sells test work, and nothing else does. */
+/** A test network sells test work, and no other network does. */
 const modeOf = (network: Network): Mode => (network.isTest ? 'test' : 'live')
 
 const termsOf = ({ workflow }: Offer, network: Network): PurchaseTerms => ({
@@ -130,8 +130,8 @@ const termsOf = ({ workflow }: Offer, network: Network): PurchaseTerms => ({
 const paymentRefusal = (message: string) => new Refusal('payment_invalid', { message })
 
 /**
- * Checks a payment that nobody has shown before, against what is on sale now. The process's own clock is enough here: it
- * only bounds quotes, and the chain judges an authorization by its own time.
+ * Validates a payment that is new to us against the current offer. The clock of the process is enough here: it only
+ * bounds quotes, and the chain checks the validity of an authorization by its own time.
  */
 const validatePurchase = async (
   deps: BuyDeps,
@@ -139,14 +139,14 @@ const validatePurchase = async (
   receivedPayment: ReceivedPayment,
   requestedPurchaseId: string | undefined,
 ) => {
-  const { ctx, purchaseFlow: purchaseFlow } = deps
+  const { ctx, purchaseFlow } = deps
   const network = networkOf(ctx.config)
   const offer = await findOffer(deps, network, request.workflowId)
   const terms = termsOf(offer, network)
   const at = ctx.clock.now()
   const purchaseId = requestedPurchaseId ?? newPurchaseId(ctx, terms)
-  const fault = purchaseIdError(ctx.secrets.derive('purchase'), terms, { purchaseId, at })
-  if (fault !== undefined) throw paymentRefusal(fault)
+  const idError = purchaseIdError(ctx.secrets.derive('purchase'), terms, { purchaseId, at })
+  if (idError !== undefined) throw paymentRefusal(idError)
   const checked = await checkPayment(receivedPayment.payment, {
     network,
     amountUsdcMicro: terms.amountUsdcMicro,
@@ -156,28 +156,28 @@ const validatePurchase = async (
   if (checked.fault !== undefined) throw paymentRefusal(checked.fault)
   const mode = modeOf(network)
   const agentId = request.agent?.mode === mode ? request.agent.agentId : deps.platformAgentId(mode)
-  const { ending } = offer
-  return { ending, workflowId: terms.workflowId, purchaseId, payment: checked.signed, agentId, mode }
+  const { outcome } = offer
+  return { outcome, workflowId: terms.workflowId, purchaseId, payment: checked.signed, agentId, mode }
 }
 
-/** What a payment is answered that no chain settles: rehearsals of a bad end, and all where there is no chain. */
-const answerUnsettled = async (
+/** The response to a payment that no chain settles: test workflows that fail, and every payment without a chain. */
+const respondUnsettled = async (
   deps: BuyDeps,
   request: BuyRequest,
   receivedPayment: ReceivedPayment,
   requestedPurchaseId: string | undefined,
 ) => {
-  const { ending, workflowId, purchaseId } = await validatePurchase(
+  const { outcome, workflowId, purchaseId } = await validatePurchase(
     deps,
     request,
     receivedPayment,
     requestedPurchaseId,
   )
-  if (ending === 'fails')
+  if (outcome === 'fails')
     throw paymentRefusal(
       'The payment is good; this task rehearses a settlement that fails. Nothing was charged.',
     )
-  if (ending === 'settles')
+  if (outcome === 'settles')
     throw new Refusal('chain_unreachable', { headers: { 'retry-after': retryAfterSeconds } })
   const caller = {
     isBuyer: true,
@@ -185,16 +185,16 @@ const answerUnsettled = async (
     header: receivedPayment.header,
     network: receivedPayment.payment.network,
   }
-  return pendingAnswer(
+  return pendingResponse(
     deps.ctx.config,
     { purchaseId: publicIdOf(purchaseId), workflowId, state: 'uncertain' },
     caller,
   )
 }
 
-/** Sells one unit over HTTP 402. A call without payment writes nothing, and a rehearsal does not even read. */
+/** Sells one unit over HTTP 402. A call without payment writes nothing, and one for a test workflow reads nothing. */
 export const taskBuy = async (deps: BuyDeps, request: BuyRequest) => {
-  const { ctx, purchaseFlow: purchaseFlow } = deps
+  const { ctx, purchaseFlow } = deps
   const network = networkOf(ctx.config)
   const receivedPayment = readPayment(request.payments)
   if (!receivedPayment) {
@@ -203,21 +203,21 @@ export const taskBuy = async (deps: BuyDeps, request: BuyRequest) => {
   }
   const { payment, header } = receivedPayment
   const requestedPurchaseId = readPurchaseId([...request.purchaseIds, payment.purchaseId])
-  const testWorkflow = network.isTest ? findRehearsal(request.workflowId) : undefined
-  if (!purchaseFlow || (testWorkflow && testWorkflow.ending !== 'settles'))
-    return answerUnsettled(deps, request, receivedPayment, requestedPurchaseId)
+  const testWorkflow = network.isTest ? findTestWorkflow(request.workflowId) : undefined
+  if (!purchaseFlow || (testWorkflow && testWorkflow.outcome !== 'settles'))
+    return respondUnsettled(deps, request, receivedPayment, requestedPurchaseId)
 
   let purchaseId = requestedPurchaseId
-  const { purchase, isBuyer: trusted } = await purchaseFlow.buy(payment, async () => {
+  const { purchase, sentByBuyer } = await purchaseFlow.buy(payment, async () => {
     const purchaseRequest = await validatePurchase(deps, request, receivedPayment, requestedPurchaseId)
     purchaseId = purchaseRequest.purchaseId
     return purchaseRequest
   })
-  const isBuyer = mayReceiveDelivery(purchase, request, requestedPurchaseId) || trusted
-  const isIts = purchaseId !== undefined && matchesSecretHash(purchaseId, purchase.secretHash)
-  return purchaseAnswerOf(ctx.config, purchase, {
-    isBuyer: isBuyer,
-    purchaseId: isBuyer && isIts ? purchaseId : undefined,
+  const isBuyer = mayReceiveDelivery(purchase, request, requestedPurchaseId) || sentByBuyer
+  const isWholeId = purchaseId !== undefined && matchesSecretHash(purchaseId, purchase.secretHash)
+  return purchaseResponseOf(ctx.config, purchase, {
+    isBuyer,
+    purchaseId: isBuyer && isWholeId ? purchaseId : undefined,
     header,
     network: payment.network,
   })

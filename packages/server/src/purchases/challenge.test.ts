@@ -35,7 +35,7 @@ const payV2 = async (entry: PaymentOption, change: Change = {}) => {
 const send = (workflowId: string, headers: Record<string, string>, query = ''): Promise<TestResponse> =>
   harness.call('GET', `${buyPath(workflowId)}${query}`, { headers })
 
-test('the challenge speaks version 1 in the body and version 2 in the header, about one purchase', async () => {
+test('the challenge has version 1 in the body and version 2 in the header, for one purchase', async () => {
   const { answer, v1, v2, purchaseId } = await ask()
   assert.deepEqual(Object.keys(answer.json).toSorted(), [
     'accepts',
@@ -116,7 +116,7 @@ test('nothing deliverable is 409 out_of_stock and never 404, by both methods and
   }
 })
 
-test('an id that is too long for any task is 400 in our own words', async () => {
+test('an id that is too long for any task is 400 with our own message', async () => {
   for (const length of [201, 300, 5_000]) {
     const answer = await harness.call('GET', buyPath('a'.repeat(length)))
     assert.equal(answer.status, 400)
@@ -124,7 +124,7 @@ test('an id that is too long for any task is 400 in our own words', async () => 
   }
 })
 
-test('POST with a key is the same handler, and its challenge is not kept under an Idempotency-Key', async () => {
+test('POST with a key is the same handler, and its challenge is not stored under an Idempotency-Key', async () => {
   const request = { key: sandbox.apiKey, headers: { 'idempotency-key': 'buy-1' } }
   const first = await harness.call('POST', buyPath('wf_test_ok'), request)
   assert.equal(first.status, 402)
@@ -157,7 +157,7 @@ test('a good payment of either version in either header, without a chain, is 503
   }
 })
 
-test('the magic ids: settle_fail refuses a good payment, settle_timeout never ends, and neither needs a chain', async () => {
+test('test workflows: settle_fail refuses a valid payment, settle_timeout stays pending, and neither needs a chain', async () => {
   for (const [id, status, code] of [
     ['wf_test_settle_fail', 402, 'payment_invalid'],
     ['wf_test_settle_timeout', 202, undefined],
@@ -203,7 +203,7 @@ test('a payment that can be read and is wrong is 402 with the reason, and no cha
   }
 })
 
-test('purchase ids that disagree are 409; a forged, foreign or outlived one is 402', async () => {
+test('purchase ids that disagree are 409; a forged, foreign or expired one is 402', async () => {
   const { v1, v2, purchaseId } = await ask()
   const other = await ask()
   const fail = await ask('wf_test_settle_fail')
@@ -238,7 +238,7 @@ test('purchase ids that disagree are 409; a forged, foreign or outlived one is 4
   }
 })
 
-test('a purchase id stands for ten minutes', async () => {
+test('a purchase id is valid for ten minutes', async () => {
   const { v1, purchaseId } = await ask()
   await harness.advance(9 * 60_000)
   const headers = async () => ({ 'x-payment': encode(await payV1(v1)), 'x-purchase-id': purchaseId })
@@ -257,16 +257,17 @@ test('both payment headers at once are 400', async () => {
   assert.equal(answer.json.error, 'payment_malformed')
 })
 
-test('a header that cannot be read is 400, whatever it holds, and never 5xx', async (t) => {
-  const { v1, v2 } = await ask()
-  const good = await payV1(v1)
-  const two = await payV2(v2)
+/** Headers that are no payment: broken encodings, wrong types, and values out of range. */
+const malformedHeaders = (
+  good: Awaited<ReturnType<typeof payV1>>,
+  two: Awaited<ReturnType<typeof payV2>>,
+): readonly string[] => {
   const authorization = good.payload.authorization
   const withAuthorization = (change: object) => ({
     ...good,
     payload: { ...good.payload, authorization: { ...authorization, ...change } },
   })
-  const hostile: readonly string[] = [
+  return [
     '',
     ' ',
     'x',
@@ -309,14 +310,19 @@ test('a header that cannot be read is 400, whatever it holds, and never 5xx', as
     'A'.repeat(20_000),
     `${encode(good)}, ${encode(good)}`,
   ]
+}
+
+test('a header that cannot be read is 400, whatever it holds, and never 5xx', async (t) => {
+  const { v1, v2 } = await ask()
+  const malformed = malformedHeaders(await payV1(v1), await payV2(v2))
   for (const name of ['x-payment', 'payment-signature'])
-    for (const header of hostile) {
+    for (const header of malformed) {
       const answer = await send('wf_test_ok', { [name]: header })
       assert.equal(answer.status, 400, `${header.slice(0, 120)}: ${answer.text}`)
       assert.equal(answer.json.error, 'payment_malformed')
     }
-  t.diagnostic(`${hostile.length} headers`)
-  assert.ok(hostile.length >= 20)
+  t.diagnostic(`${malformed.length} headers`)
+  assert.ok(malformed.length >= 20)
 })
 
 test('signatures of every odd length and content are 402 or 400, never 5xx', async () => {
@@ -342,7 +348,7 @@ test('signatures of every odd length and content are 402 or 400, never 5xx', asy
   }
 })
 
-test('the example in docs/buy.md runs as it stands', async () => {
+test('the example in docs/buy.md runs unchanged', async () => {
   const page = readFileSync(new URL('../../../../docs/buy.md', import.meta.url), 'utf8')
   const code = /```js\n([\s\S]+?)```/.exec(page)?.[1]
   assert.ok(code)

@@ -18,7 +18,7 @@ else {
     const answers = await Promise.all(
       payers.map(async (payer) => {
         const first = await buy(payer)
-        // On a busy machine some are told to come back. They do, with the payment that they have.
+        // On a busy machine some get 202 or 503. They retry with the same payment.
         for (let answer = first.answer, tries = 0; ; tries++) {
           if (![202, 503].includes(answer.status) || tries >= 60) return { answer }
           await setTimeout(500)
@@ -48,7 +48,7 @@ else {
     assert.equal(await balanceOf(payer.account.address), 1_000_000n - price)
   })
 
-  test('64 copies without a purchase id: one charge, one credential, and nobody who came late is given it', async () => {
+  test('64 copies without a purchase id: one charge, one credential, and no late caller gets it', async () => {
     const payer = await makeFundedPayer()
     const { v1 } = await requestChallenge()
     const headers = { 'x-payment': encode(await signV1(payer, v1)) }

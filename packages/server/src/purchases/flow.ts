@@ -12,16 +12,16 @@ import {
 import type { PurchaseSettlement } from './settle.ts'
 import type { Purchase } from './store.ts'
 
-/** Each purchase that fails on the chain costs us gas, so a wallet may not try without end. */
+/** Each purchase that fails on the chain costs us gas, so the attempts of one wallet are limited. */
 const payerLimit = { name: 'payer', quota: 120, windowSeconds: 60 } as const
 
-type InFlightPurchase = { readonly outcome: Promise<PurchaseOutcome>; sent: boolean }
-/** What came of a payment, and whether this caller was there before its signature left the house. */
-export type PurchaseResult = { readonly purchase: Purchase; readonly isBuyer: boolean }
+type InFlightPurchase = { readonly outcome: Promise<PurchaseOutcome>; submitted: boolean }
+/** `sentByBuyer`: the payment arrived before its signature was public, so only the payer can have sent it. */
+export type PurchaseResult = { readonly purchase: Purchase; readonly sentByBuyer: boolean }
 
 /**
- * Sells, each payment once: copies that come while the first is under way wait for it. Those that came before the
- * transaction was sent can only be of the payer; whoever comes later may have read the signature off the chain.
+ * Settles each payment once: copies that arrive while the first is in flight wait for it. Only the payer can have sent
+ * a copy that arrived before the transaction was submitted; a later one may have been read off the chain.
  */
 export const makePurchaseFlow = (deps: PurchaseSettlement) => {
   const inFlight = new Map<string, InFlightPurchase>()
@@ -30,43 +30,43 @@ export const makePurchaseFlow = (deps: PurchaseSettlement) => {
   const startPurchase = async (
     payment: Pick<SignedPayment, 'authorization'>,
     validate: () => Promise<PurchaseRequest>,
-    flight: () => InFlightPurchase,
+    current: () => InFlightPurchase,
   ): Promise<PurchaseOutcome> => {
     const lookup = findPurchaseByPayment(deps, payment)
-    // One turn, so that the look-up is on its way; the check of the signature then takes milliseconds of this thread.
+    // One turn of the event loop, so that the lookup is sent before the signature check blocks this thread for milliseconds.
     const validation = setImmediate().then(validate)
-    // What is known already is answered, whatever the check says of it now.
+    // A payment that is already known gets its result, whatever the validation says now.
     validation.catch(() => undefined)
     const known = await lookup
-    if (known) return { purchase: await awaitOutcome(deps, known), fresh: false }
+    if (known) return { purchase: await awaitOutcome(deps, known), isNew: false }
     const request = await validation
     const { allowed, headers } = limiter.take(payerLimit, payment.authorization.from)
     if (!allowed) throw new Refusal('rate_limited', { headers })
     return settlePurchase(deps, request, () => {
-      flight().sent = true
+      current().submitted = true
     })
   }
 
   return {
-    /** `order` is asked only where the payment is new; it refuses what does not fit. */
+    /** `validate` runs for new payments only, and refuses a payment that does not match the offer. */
     buy: async (
       payment: Omit<SignedPayment, 'form'>,
       validate: () => Promise<PurchaseRequest>,
     ): Promise<PurchaseResult> => {
-      // With the signature: who knows only the number of an authorization must not get in its way.
-      const name = `${payment.authorization.from} ${payment.authorization.nonce} ${payment.signature}`
-      const under = inFlight.get(name)
-      const flight: InFlightPurchase = under ?? {
-        sent: false,
-        outcome: startPurchase(payment, validate, () => flight),
+      // The key contains the signature: knowing only the nonce of an authorization must not block its payer.
+      const paymentKey = `${payment.authorization.from} ${payment.authorization.nonce} ${payment.signature}`
+      const existing = inFlight.get(paymentKey)
+      const current: InFlightPurchase = existing ?? {
+        submitted: false,
+        outcome: startPurchase(payment, validate, () => current),
       }
-      const cameBeforeSend = !flight.sent
-      if (!under) {
-        inFlight.set(name, flight)
-        void flight.outcome.catch(() => undefined).finally(() => inFlight.delete(name))
+      const arrivedBeforeSubmit = !current.submitted
+      if (!existing) {
+        inFlight.set(paymentKey, current)
+        void current.outcome.catch(() => undefined).finally(() => inFlight.delete(paymentKey))
       }
-      const { purchase, fresh } = await flight.outcome
-      return { purchase, isBuyer: fresh && cameBeforeSend }
+      const { purchase, isNew } = await current.outcome
+      return { purchase, sentByBuyer: isNew && arrivedBeforeSubmit }
     },
   }
 }

@@ -1,14 +1,14 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Network } from '../payments/index.ts'
 
-/** What a purchase id holds for; change any of it and the id is no longer genuine. */
+/** The terms that a purchase id is signed for: with other terms its MAC does not verify. */
 export type PurchaseTerms = {
   readonly workflowId: string
   readonly amountUsdcMicro: bigint
   readonly network: Network
 }
 
-/** How long a quote stands. */
+/** How long a quote is valid. */
 const quoteSeconds = 600
 
 const macOf = (key: Buffer, terms: PurchaseTerms, head: string): Buffer =>
@@ -26,7 +26,7 @@ const macOf = (key: Buffer, terms: PurchaseTerms, head: string): Buffer =>
     .digest()
     .subarray(0, 16)
 
-/** Signs a random id over its terms and its end, so that nothing has to be stored before somebody pays. */
+/** Signs a random id with its terms and its expiry, so that nothing is stored before a payment. */
 export const makePurchaseId = (
   key: Buffer,
   terms: PurchaseTerms,
@@ -36,20 +36,20 @@ export const makePurchaseId = (
   return `${head}.${macOf(key, terms, head).toString('base64url')}`
 }
 
-/** Why an id is refused, or undefined for one that we gave for these terms and that still stands. */
+/** Why an id is refused; undefined for one that we issued for these terms and that has not expired. */
 export const purchaseIdError = (
   key: Buffer,
   terms: PurchaseTerms,
   presented: { readonly purchaseId: string; readonly at: Date },
 ): string | undefined => {
-  const [, head, end, mac] =
+  const [, head, expiresSeconds, mac] =
     /^(pur_[a-z0-9]{38}\.(\d{10,12}))\.([A-Za-z0-9_-]{22})$/.exec(presented.purchaseId) ?? []
-  const unknown = 'The purchase id was not given for this task at this price.'
-  if (head === undefined || end === undefined || mac === undefined) return unknown
-  // As text: the last character has four bits to spare, and an id has one way to be written.
-  const right = macOf(key, terms, head).toString('base64url')
-  if (!timingSafeEqual(Buffer.from(mac), Buffer.from(right))) return unknown
-  if (Number(end) * 1_000 <= presented.at.getTime())
+  const notIssued = 'The purchase id was not given for this task at this price.'
+  if (head === undefined || expiresSeconds === undefined || mac === undefined) return notIssued
+  // As text: the last character has four unused bits, and an id must have one spelling.
+  const expectedMac = macOf(key, terms, head).toString('base64url')
+  if (!timingSafeEqual(Buffer.from(mac), Buffer.from(expectedMac))) return notIssued
+  if (Number(expiresSeconds) * 1_000 <= presented.at.getTime())
     return 'The purchase id ran out. Ask for a new challenge and sign again.'
   return undefined
 }

@@ -2,13 +2,13 @@ import { listUnfinalizedPayments, markPaymentChecked, markPaymentSettled } from 
 import { inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import type { Job } from '../platform/queue/worker.ts'
-import { applySettlementState, advancePurchase, type PurchaseSettlement } from './settle.ts'
+import { applySettlementStatus, advancePurchase, type PurchaseSettlement } from './settle.ts'
 import { claimDuePurchases, findPurchase } from './store.ts'
 
 const batchMax = 20
 const watchMax = 50
 
-/** A chain that is away is no fault of a duty: what waits, waits. */
+/** An unreachable chain is no failure of a job: the next run tries again. */
 const ignoreChainOutage = async (work: () => Promise<unknown>): Promise<void> => {
   try {
     await work()
@@ -17,28 +17,28 @@ const ignoreChainOutage = async (work: () => Promise<unknown>): Promise<void> =>
   }
 }
 
-/** Brings purchases on whose caller is gone: the process died, the chain was away, the signer was. */
+/** Advances purchases whose caller is gone: the process ended, or the chain or the signer was unreachable. */
 const advanceDuePurchases = async (deps: PurchaseSettlement): Promise<number> => {
   const due = await inTransaction(deps.ctx, 'system', (tx) => claimDuePurchases(tx, batchMax))
   await Promise.all(due.map((purchase) => ignoreChainOutage(() => advancePurchase(deps, purchase))))
   return due.length
 }
 
-/** Watches payments until no reorganisation of the chain can undo them. One that is gone is sent again, or is void. */
+/** Watches payments until no chain reorganisation can revert them. A reverted payment is submitted again, or is void. */
 const watchFinality = async (deps: PurchaseSettlement): Promise<number> => {
   const { ctx, settlement } = deps
-  const watched = await inTransaction(ctx, 'system', (tx) => listUnfinalizedPayments(tx, watchMax))
-  for (const payment of watched) {
-    const { final, ...settlementState } = await settlement.recheck(payment)
+  const payments = await inTransaction(ctx, 'system', (tx) => listUnfinalizedPayments(tx, watchMax))
+  for (const payment of payments) {
+    const { final, ...status } = await settlement.recheck(payment)
     const { reference } = payment
     await inTransaction(ctx, 'system', async (tx) => {
-      if (settlementState.kind === 'settled') await markPaymentSettled(tx, reference, settlementState.proof)
+      if (status.kind === 'settled') await markPaymentSettled(tx, reference, status.proof)
       await markPaymentChecked(tx, reference, final)
     })
-    if (settlementState.kind !== 'void') continue
+    if (status.kind !== 'void') continue
     ctx.log.error({ reference }, 'payment reverted by the chain; its credential is revoked')
     const purchase = await inTransaction(ctx, 'system', (tx) => findPurchase(tx, reference))
-    if (purchase) await applySettlementState(deps, purchase, settlementState, undefined)
+    if (purchase) await applySettlementStatus(deps, purchase, status, undefined)
   }
   return 0
 }

@@ -6,7 +6,7 @@ import { presentListedPurchase } from './list.ts'
 
 type Query = { readonly status?: PurchaseState | undefined; readonly limit?: number | undefined }
 
-/** Purchases in one state; by default those whose money must go back. */
+/** Purchases in one state; by default those that need a refund. */
 export const operatorPurchases = async (ctx: Ctx, { status = 'refund_due', limit = 50 }: Query) => {
   const rows = await inTransaction(ctx, 'system', (tx) => listPurchasesByState(tx, status, limit))
   return {

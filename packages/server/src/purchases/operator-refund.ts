@@ -10,8 +10,8 @@ type Input = { readonly purchaseId: string; readonly transaction: string; readon
 type RefundDeps = { readonly ctx: Ctx; readonly audit: Audit; readonly settlement: Settlement | undefined }
 
 /**
- * Records that a payment was given back. A person sends the money from the account that was paid: no key of it is here.
- * The chain, not the person, says that it arrived.
+ * Records the refund of a payment. A person sends it from the account that was paid: this server has no key of that
+ * account. The chain, not the person, proves that the refund arrived.
  */
 export const operatorRefund = async (
   { ctx, audit, settlement }: RefundDeps,
@@ -22,10 +22,10 @@ export const operatorRefund = async (
   const purchase = await inTransaction(ctx, 'system', (tx) => findPurchase(tx, purchaseId))
   if (!purchase) throw new Refusal('not_found', { message: 'No such purchase.' })
   if (!settlement) throw new Refusal('chain_unreachable', { headers: { 'retry-after': '60' } })
-  const moved = await settlement.transferredTo(transaction, purchase.payer as `0x${string}`)
-  if (moved < purchase.amountUsdcMicro)
+  const refundedUsdcMicro = await settlement.transferredTo(transaction, purchase.payer as `0x${string}`)
+  if (refundedUsdcMicro < purchase.amountUsdcMicro)
     throw new Refusal('payment_not_settled', {
-      message: `That transaction gave the payer ${moved} millionths, and ${purchase.amountUsdcMicro} are owed.`,
+      message: `That transaction gave the payer ${refundedUsdcMicro} millionths, and ${purchase.amountUsdcMicro} are owed.`,
     })
   return inTransaction(ctx, 'system', async (tx) => {
     const current = await findPurchaseForUpdate(tx, purchase)

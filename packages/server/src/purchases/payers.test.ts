@@ -29,7 +29,7 @@ else {
   const { chain, node, requestChallenge, pay, balanceOf, settings } = fixture
   const price = 10_000n
 
-  test('a wallet that is a contract pays, by a signature of any length that it calls its own; a stranger for it does not', async () => {
+  test('a contract wallet pays with a signature of any length that it accepts; a stranger for it does not', async () => {
     const holder = makePayer()
     const bytecode = compile(walletSource)['Wallet']?.bytecode
     assert.ok(bytecode)
@@ -59,72 +59,79 @@ else {
     assert.equal(await balanceOf(address), 1_000_000n - 2n * price)
   })
 
-  test('a facilitator that submits for us is asked and not believed', async () => {
-    type FacilitatorRequest = {
-      paymentPayload: { payload: Parameters<typeof fixture.submitAsStranger>[0]['payload'] }
+  type FacilitatorRequest = {
+    paymentPayload: { payload: Parameters<typeof fixture.submitAsStranger>[0]['payload'] }
+  }
+  type Behaviour = 'honest' | 'liar' | 'silent' | 'refuses' | 'away'
+  /** A facilitator whose behaviour the test chooses; `calls` are the endpoints that the server called. */
+  const startFacilitator = async () => {
+    const state: { behaviour: Behaviour; calls: string[] } = { behaviour: 'honest', calls: [] }
+    const respond = async (endpoint: string, body: string): Promise<object | undefined> => {
+      state.calls.push(endpoint)
+      const { behaviour } = state
+      const { payload } = (JSON.parse(body) as FacilitatorRequest).paymentPayload
+      if (behaviour === 'away') return undefined
+      if (endpoint === 'verify')
+        return behaviour === 'refuses'
+          ? { isValid: false, invalidReason: 'insufficient_funds' }
+          : { isValid: true, payer: payload.authorization.from }
+      if (behaviour === 'liar')
+        return { success: true, transaction: `0x${'ab'.repeat(32)}`, network: 'eip155:84532' }
+      const transaction = await fixture.submitAsStranger({ payload })
+      return behaviour === 'silent'
+        ? { success: false, errorReason: 'settle_timeout', transaction: '', network: 'eip155:84532' }
+        : { success: true, transaction, network: 'eip155:84532' }
     }
-    let behaviour: 'honest' | 'liar' | 'silent' | 'refuses' | 'away' = 'honest'
-    const seen: string[] = []
-    const facilitator = createServer((request, response) => {
+    const server = createServer((request, response) => {
       let body = ''
       request.on('data', (chunk: Buffer) => (body += chunk.toString()))
       const answer = async () => {
-        const act = request.url?.split('/').at(-1) ?? ''
-        seen.push(act)
-        const { payload } = (JSON.parse(body) as FacilitatorRequest).paymentPayload
-        if (behaviour === 'away') return response.destroy()
-        const write = (value: object) =>
-          response.setHeader('content-type', 'application/json').end(JSON.stringify(value))
-        if (act === 'verify')
-          return write(
-            behaviour === 'refuses'
-              ? { isValid: false, invalidReason: 'insufficient_funds' }
-              : { isValid: true, payer: payload.authorization.from },
-          )
-        if (behaviour === 'liar')
-          return write({ success: true, transaction: `0x${'ab'.repeat(32)}`, network: 'eip155:84532' })
-        const transaction = await fixture.submitAsStranger({ payload })
-        return behaviour === 'silent'
-          ? write({ success: false, errorReason: 'settle_timeout', transaction: '', network: 'eip155:84532' })
-          : write({ success: true, transaction, network: 'eip155:84532' })
+        const value = await respond(request.url?.split('/').at(-1) ?? '', body)
+        if (!value) return response.destroy()
+        return response.setHeader('content-type', 'application/json').end(JSON.stringify(value))
       }
       request.on('end', () => void answer().catch(() => response.destroy()))
     })
-    await new Promise<void>((resolve) => facilitator.listen(0, '127.0.0.1', resolve))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     after(() => {
-      facilitator.closeAllConnections()
-      facilitator.close()
+      server.closeAllConnections()
+      server.close()
     })
-    const { port } = facilitator.address() as AddressInfo
+    const { port } = server.address() as AddressInfo
+    return { state, url: `http://127.0.0.1:${port}/x402/` }
+  }
+
+  test('a facilitator submits for us, and only the chain decides', async () => {
+    const { state, url } = await startFacilitator()
     const { X402_GAS_KEYS_FILE: _, ...others } = settings
-    const harness = await startHarness({ ...others, X402_FACILITATOR_URL: `http://127.0.0.1:${port}/x402/` })
+    const harness = await startHarness({ ...others, X402_FACILITATOR_URL: url })
     const buyers = makeX402Clients(chain, harness)
 
     const honest = await buyers.makeFundedPayer()
     const good = await buyers.buy(honest)
     assert.equal(good.answer.status, 200, good.answer.text)
-    assert.deepEqual(seen, ['verify', 'settle'])
+    assert.deepEqual(state.calls, ['verify', 'settle'])
     assert.equal(await balanceOf(honest.account.address), 1_000_000n - price)
 
-    behaviour = 'liar'
+    state.behaviour = 'liar'
     const lied = await buyers.buy(await buyers.makeFundedPayer())
     assert.equal(lied.answer.status, 202, lied.answer.text)
     assert.equal(lied.answer.json.pohf_jwt, undefined)
 
-    behaviour = 'silent'
+    state.behaviour = 'silent'
     const unheard = await buyers.buy(await buyers.makeFundedPayer())
     assert.equal(unheard.answer.status, 200, unheard.answer.text)
 
-    behaviour = 'refuses'
+    state.behaviour = 'refuses'
     const refused = await buyers.buy(await buyers.makeFundedPayer())
     assert.equal(refused.answer.status, 402, refused.answer.text)
-    behaviour = 'away'
+    state.behaviour = 'away'
     const away = await buyers.buy(await buyers.makeFundedPayer())
     assert.equal(away.answer.status, 503, away.answer.text)
     assert.equal(away.answer.json.error, 'chain_unreachable')
   })
 
-  test('a node without eth_sendRawTransactionSync is asked for the receipt instead', async () => {
+  test('with a node without eth_sendRawTransactionSync the receipt is polled', async () => {
     node.setFaultRule((method) =>
       method === 'eth_sendRawTransactionSync'
         ? { error: { code: -32_601, message: 'the method does not exist' } }
@@ -137,7 +144,7 @@ else {
     assert.equal(sent, 1)
   })
 
-  test('money never goes to an account that pays gas, and keys are read whole or not at all', () => {
+  test('payments never go to a gas account, and a keys file with an invalid key is refused', () => {
     const { ctx } = fixture.harness
     const settle = (change: Partial<typeof ctx.config>) =>
       makeSettlement({ ...ctx, config: { ...ctx.config, ...change } })

@@ -3,13 +3,13 @@ import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { networkOf, usdcMicroOf } from '../payments/index.ts'
-import { usdCentsOf, findRehearsal } from '../work/index.ts'
+import { usdCentsOf, findTestWorkflow } from '../work/index.ts'
 import { purchaseIdError } from './id.ts'
 import { recoverOf } from './answer.ts'
 import { matchesSecretHash, publicIdOf, parseWalletProof, recoveryMessage } from './rules.ts'
 import { findPurchase, type Purchase } from './store.ts'
 
-/** Whether the wallet that paid has signed for this purchase, just now. */
+/** Whether the paying wallet signed a fresh proof for this purchase. */
 const isSignedByPayer = async (
   ctx: Ctx,
   purchase: Purchase,
@@ -34,9 +34,9 @@ export const presentPurchase = (purchase: Purchase) => ({
   updatedAt: purchase.changedAt.toISOString(),
 })
 
-/** The settlement that never ends is nowhere stored: its id is genuine, and that is all there is. */
+/** A purchase of the test workflow that times out is never stored: a valid id is all there is. */
 const presentTestPurchase = (ctx: Ctx, purchaseId: string) => {
-  const found = findRehearsal('wf_test_settle_timeout')
+  const found = findTestWorkflow('wf_test_settle_timeout')
   const network = networkOf(ctx.config)
   if (!found || !network.isTest) return undefined
   const amountUsdcMicro = usdcMicroOf(usdCentsOf(found.workflow.priceUsd))
@@ -60,7 +60,7 @@ const presentTestPurchase = (ctx: Ctx, purchaseId: string) => {
   }
 }
 
-/** How a purchase stands; what was delivered is for who bought it: by the whole id, or by the wallet's own word. */
+/** The state of a purchase; the delivery only for its buyer, proven by the whole id or by a wallet signature. */
 export const purchaseRead = async (
   ctx: Ctx,
   request: { readonly purchaseId: string; readonly walletProof: string | undefined },
@@ -68,15 +68,15 @@ export const purchaseRead = async (
   const purchase = await inTransaction(ctx, 'system', (tx) =>
     findPurchase(tx, publicIdOf(request.purchaseId)),
   )
-  const secret = request.purchaseId.includes('.')
-  if (!purchase || (secret && !matchesSecretHash(request.purchaseId, purchase.secretHash))) {
+  const hasSecret = request.purchaseId.includes('.')
+  if (!purchase || (hasSecret && !matchesSecretHash(request.purchaseId, purchase.secretHash))) {
     const testPurchase = purchase ? undefined : presentTestPurchase(ctx, request.purchaseId)
     if (!testPurchase) throw new Refusal('not_found', { message: 'No such purchase.' })
     return testPurchase
   }
-  // Where the signature was public before we saw it, anybody may have taken out a purchase id for it.
+  // If the signature was public before we received it, anybody may have got a purchase id for it.
   const isBuyer =
-    (secret && !purchase.needsWallet) || (await isSignedByPayer(ctx, purchase, request.walletProof))
+    (hasSecret && !purchase.needsWallet) || (await isSignedByPayer(ctx, purchase, request.walletProof))
   return {
     ...presentPurchase(purchase),
     payment: {

@@ -13,7 +13,7 @@ const driftOf = ({ agentId, mode, reference }: Key, detail: string) => ({
   detail,
 })
 
-/** Compares purchases that the chain shows as paid with the entries of their money: each has the other. */
+/** Each purchase that the chain shows as paid has a ledger entry, and each such entry has its purchase. */
 export const purchaseReconciliation: Comparison = {
   name,
   find: async (tx, span) => {

@@ -4,14 +4,14 @@ import { inSingleStatement, inTransaction, type Tx } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { isPending, publicIdOf, secretHashOf } from './rules.ts'
 import {
-  applySettlementState,
+  applySettlementStatus,
   advancePurchase,
   presignCredential,
   type PurchaseSettlement,
 } from './settle.ts'
 import { claimPurchase, findPurchase, insertPurchase, type Purchase } from './store.ts'
 
-/** What somebody wants to buy, with a payment whose terms fit. */
+/** A purchase to make, with a payment that matches its terms. */
 export type PurchaseRequest = {
   readonly workflowId: string
   /** The whole id: the one that was quoted, or one made for a client that sent none. */
@@ -21,24 +21,24 @@ export type PurchaseRequest = {
   readonly mode: Mode
 }
 
-/** `fresh`: this call began it, before anybody but the payer could know the signature. */
-export type PurchaseOutcome = { readonly purchase: Purchase; readonly fresh: boolean }
+/** `isNew`: this call started it, before anybody but the payer could know the signature. */
+export type PurchaseOutcome = { readonly purchase: Purchase; readonly isNew: boolean }
 
-/** How long a call waits for a settlement that another call, or another process, has under way. */
+/** How long a call waits for a settlement that another call or process has started. */
 const waitMs = 8_000
 const pollMs = 100
 
-/** Looks at a purchase until it has come to an end, and brings it on where nobody else does. */
+/** Polls a purchase until it has ended, and advances it when its lease is free. */
 export const awaitOutcome = async (deps: PurchaseSettlement, first: Purchase): Promise<Purchase> => {
   const { ctx } = deps
   const until = ctx.clock.now().getTime() + waitMs
   for (let purchase = first; ;) {
     if (!isPending(purchase.state) || ctx.clock.now().getTime() >= until) return purchase
-    const mine = await inTransaction(ctx, 'system', (tx) => claimPurchase(tx, first.purchaseId))
-    if (mine) {
-      // A chain that is away changes nothing: what was begun stays in doubt, and the caller is told to come back.
-      return advancePurchase(deps, mine).catch((error: unknown) => {
-        if (error instanceof Refusal) return mine
+    const leased = await inTransaction(ctx, 'system', (tx) => claimPurchase(tx, first.purchaseId))
+    if (leased) {
+      // An unreachable chain changes nothing: the purchase stays pending, and the caller retries.
+      return advancePurchase(deps, leased).catch((error: unknown) => {
+        if (error instanceof Refusal) return leased
         throw error
       })
     }
@@ -47,7 +47,7 @@ export const awaitOutcome = async (deps: PurchaseSettlement, first: Purchase): P
   }
 }
 
-/** Claims the payment, takes one unit and writes down what will be sent: all of it, or nothing. */
+/** Claims the payment, reserves one unit and stores the transaction to submit, in one database transaction. */
 const reservePurchase = async (
   tx: Tx,
   { settlement, stock, ctx }: PurchaseSettlement,
@@ -57,7 +57,8 @@ const reservePurchase = async (
   const { payment, workflowId, mode, agentId } = request
   const purchaseId = publicIdOf(request.purchaseId)
   const { prepared } = verdict
-  if (!(await settlement.claim(tx, payment, { prepared, reference: purchaseId }))) return 'taken' as const
+  if (!(await settlement.claim(tx, payment, { prepared, reference: purchaseId })))
+    return 'already_claimed' as const
   const unit = await stock.reserve(tx, workflowId, mode)
   if (!unit) throw new Refusal('out_of_stock', { message: 'Nothing is in stock. Nothing was charged.' })
   const purchase = {
@@ -79,25 +80,26 @@ const reservePurchase = async (
 }
 
 /**
- * Buys: asks the chain, reserves, sends, delivers. `onSend` is called when the signature is about to leave this house.
- * A payment that is known already is not bought again: what became of it is the answer.
+ * Verifies with the chain, reserves, submits, delivers. `onSubmit` is called before the signature is made public.
+ * A payment that was claimed before is not settled again: the result is that of its purchase.
  */
 export const settlePurchase = async (
   deps: PurchaseSettlement,
   request: PurchaseRequest,
-  onSend: () => void,
+  onSubmit: () => void,
 ): Promise<PurchaseOutcome> => {
   const { ctx, settlement, mint } = deps
   const { payment } = request
-  // Both only ask, so they ask at once: a signer that cannot sign stops a purchase before anything is charged.
+  // Both only read, so they run in parallel: an unreachable signer stops a purchase before anything is charged.
   const [verdict] = await Promise.all([settlement.verify(payment), mint.ready()])
   if (verdict.kind === 'refused')
     throw new Refusal('payment_invalid', {
       message: `The chain would refuse the payment: ${verdict.reason} Nothing was charged.`,
     })
   const reserved = await inTransaction(ctx, 'system', (tx) => reservePurchase(tx, deps, request, verdict))
-  if (reserved === 'taken') return { purchase: await findClaimedPurchase(deps, request), fresh: false }
-  onSend()
+  if (reserved === 'already_claimed')
+    return { purchase: await findClaimedPurchase(deps, request), isNew: false }
+  onSubmit()
   const { submission } = reserved
   const purchase: Purchase = {
     ...reserved.purchase,
@@ -110,15 +112,15 @@ export const settlePurchase = async (
     changedAt: ctx.clock.now(),
     attempts: 0,
   }
-  const fresh = !purchase.needsWallet
+  const isNew = !purchase.needsWallet
   if (verdict.kind === 'spent') {
-    const settlementState = { kind: 'settled', proof: verdict.proof } as const
-    return { purchase: await applySettlementState(deps, purchase, settlementState, undefined), fresh }
+    const status = { kind: 'settled', proof: verdict.proof } as const
+    return { purchase: await applySettlementStatus(deps, purchase, status, undefined), isNew }
   }
   const reference = purchase.purchaseId
-  const sending = settlement.submit({ payment, reference, prepared: verdict.prepared, submission })
+  const submitted = settlement.submit({ payment, reference, prepared: verdict.prepared, submission })
   const presigned = submission && presignCredential(deps, purchase, submission.hash)
-  return { purchase: await applySettlementState(deps, purchase, await sending, presigned), fresh }
+  return { purchase: await applySettlementStatus(deps, purchase, await submitted, presigned), isNew }
 }
 
 /** The purchase that has this payment already; a conflict where the id was used with another payment. */
@@ -131,12 +133,12 @@ const findClaimedPurchase = async (deps: PurchaseSettlement, request: PurchaseRe
   return awaitOutcome(deps, known)
 }
 
-/** The purchase that a payment already is, whoever showed it first. */
+/** The purchase that already has this payment, whoever sent it first. */
 export const findPurchaseByPayment = async (
   { ctx, settlement }: PurchaseSettlement,
   payment: Pick<SignedPayment, 'authorization'>,
 ): Promise<Purchase | undefined> => {
-  // Payments are nobody's rows, so one statement finds what is nearly always not there.
+  // Payments belong to no tenant, so one statement is enough; almost always it finds nothing.
   const claimed = await inSingleStatement(ctx, (tx) => settlement.find(tx, payment))
   return claimed && inTransaction(ctx, 'system', (tx) => findPurchase(tx, claimed.reference))
 }

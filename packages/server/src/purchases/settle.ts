@@ -10,6 +10,7 @@ import {
 import type { PurchaseCredential, PurchaseMint, SignedPurchaseCredential } from '../credentials/index.ts'
 import { WorkEvidenceMissing } from '../credentials/index.ts'
 import type { Ctx } from '../platform/ops/context.ts'
+import type { FrozenAnswer } from '../platform/db/columns.ts'
 import { inTransaction, type Tx } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { publish } from '../platform/queue/outbox.ts'
@@ -22,33 +23,32 @@ import {
   updateEnded,
   updateRetryAt,
   updateSettled,
-  type DeliverySnapshot,
   type Purchase,
 } from './store.ts'
 
-/** Where units come from. A rehearsal has no reference: nothing is used up. */
+/** The stock that purchases are delivered from. A unit of a test workflow has no reference. */
 export type Stock = {
-  /** Takes one verified, unsold unit, or says that there is none. It is held until it is sold or given back. */
+  /** Reserves one verified, unsold unit until it is sold or released; undefined where there is none. */
   readonly reserve: (
     tx: Tx,
     workflowId: string,
     mode: Mode,
-  ) => Promise<{ readonly unitRef: string | null; readonly frozen: DeliverySnapshot } | undefined>
+  ) => Promise<{ readonly unitRef: string | null; readonly frozen: FrozenAnswer } | undefined>
   readonly release: (tx: Tx, unitRef: string | null) => Promise<void>
   readonly markSold: (tx: Tx, unitRef: string | null) => Promise<void>
 }
 
-/** What is needed to bring a purchase to its end. */
+/** What the settlement of a purchase needs. */
 export type PurchaseSettlement = {
   readonly ctx: Ctx
   readonly settlement: Settlement
   readonly mint: PurchaseMint
   readonly stock: Stock
-  /** Takes back a credential whose payment the chain has undone. */
+  /** Revokes a credential whose payment the chain has reverted. */
   readonly revoke: (credentialId: string, reason: string) => Promise<void>
 }
 
-/** The money that came, once, in the book of whoever bought. */
+/** Posts the payment once, in the ledger of the buying agent. */
 const postPayment = (tx: Tx, purchase: Purchase) =>
   post(tx, {
     agentId: purchase.agentId,
@@ -58,7 +58,7 @@ const postPayment = (tx: Tx, purchase: Purchase) =>
     lines: paymentLines(purchase.amountUsdcMicro),
   })
 
-/** Money that went back, or that the chain has undone. */
+/** Posts a refund, or a payment that the chain has reverted. */
 export const postPaymentReversal = (tx: Tx, purchase: Purchase) =>
   post(tx, {
     agentId: purchase.agentId,
@@ -81,7 +81,7 @@ const responseOf = (purchase: Purchase, credential: PurchaseCredential, proof: S
     },
   })
 
-/** Everything that makes a purchase delivered, in the transaction that mints its credential. */
+/** Records a delivery, in the transaction that mints its credential. */
 const recordDelivery = async (
   tx: Tx,
   deps: PurchaseSettlement,
@@ -100,7 +100,7 @@ const recordDelivery = async (
     credentialId: credential.credentialId,
     response,
   })
-  if (!delivered) throw new Error('purchase is not in a deliverable state')
+  if (!delivered) throw new Error(`purchase ${purchaseId} has ended and cannot be delivered`)
   await postPayment(tx, purchase)
   await deps.stock.markSold(tx, purchase.unitRef)
   await publish(tx, {
@@ -110,11 +110,11 @@ const recordDelivery = async (
     subject: purchaseId,
     data: { purchaseId, workflowId, txHash: proof.transactionHash, credentialId: credential.credentialId },
   })
-  // Last: it holds the account that pays the gas, and the next purchase waits for that.
+  // Last: until the commit this locks the gas account that the next purchase waits for.
   await deps.settlement.releaseGas(tx, purchaseId)
 }
 
-/** Paid, and not delivered yet: the money is in the books, and delivery is tried again until it works. */
+/** Paid and not delivered yet: posts the payment and schedules the next attempt to deliver. */
 const recordSettled = async (
   { ctx }: PurchaseSettlement,
   purchase: Purchase,
@@ -122,14 +122,14 @@ const recordSettled = async (
 ): Promise<void> => {
   await inTransaction(ctx, 'system', async (tx) => {
     await markPaymentSettled(tx, purchase.purchaseId, proof)
-    const lookSeconds = retryDelaySeconds(purchase.attempts)
-    if (!(await updateSettled(tx, purchase, { transactionHash: proof.transactionHash, lookSeconds })))
-      await updateRetryAt(tx, purchase, lookSeconds)
+    const retryDelay = retryDelaySeconds(purchase.attempts)
+    if (!(await updateSettled(tx, purchase, { transactionHash: proof.transactionHash, retryDelay })))
+      await updateRetryAt(tx, purchase, retryDelay)
     await postPayment(tx, purchase)
   })
 }
 
-/** Paid, and never to be delivered: the money must go back, and a person sees to it. */
+/** Paid and undeliverable: an operator refunds the payment. */
 const recordRefundDue = async (
   { ctx }: PurchaseSettlement,
   purchase: Purchase,
@@ -146,20 +146,20 @@ const recordRefundDue = async (
   )
 }
 
-/** A credential that was signed while its payment was on the way, for the one transaction that it names. */
+/** A credential that was signed while its payment was pending, valid for one transaction only. */
 export type PresignedCredential = {
   readonly transactionHash: string
   readonly signed: Promise<SignedPurchaseCredential | undefined>
 }
 
-const saleOf = (purchase: Purchase, frozen: DeliverySnapshot, transaction: string) => {
+const credentialRequestOf = (purchase: Purchase, frozen: FrozenAnswer, transaction: string) => {
   const { agentId, mode, purchaseId, workflowId, payer } = purchase
   return { agentId, mode, purchaseId, workflowId, payer, transaction, ...frozen }
 }
 
 /**
- * Signs while the chain works. It stays in this process until the payment is proven, and is forgotten where the proof is
- * another transaction or none; what goes wrong here is tried again then.
+ * Signs while the chain settles. The credential stays in this process until the payment is proven, and is dropped where
+ * another transaction settled it, or none. Delivery signs again after an error here.
  */
 export const presignCredential = (
   deps: PurchaseSettlement,
@@ -170,10 +170,12 @@ export const presignCredential = (
     ? undefined
     : {
         transactionHash,
-        signed: deps.mint.sign(saleOf(purchase, purchase.frozen, transactionHash)).catch(() => undefined),
+        signed: deps.mint
+          .sign(credentialRequestOf(purchase, purchase.frozen, transactionHash))
+          .catch(() => undefined),
       }
 
-/** Delivers, and gives back the purchase as it then is; undefined where it has to be read again. */
+/** Delivers and returns the purchase as delivered; undefined where the caller must read it again. */
 const deliverPurchase = async (
   deps: PurchaseSettlement,
   purchase: Purchase,
@@ -186,7 +188,7 @@ const deliverPurchase = async (
   let delivery: Pick<Purchase, 'credentialId' | 'response'> | undefined
   try {
     const ready = presigned?.transactionHash === transaction ? await presigned.signed : undefined
-    const signed = ready ?? (await deps.mint.sign(saleOf(purchase, frozen, transaction)))
+    const signed = ready ?? (await deps.mint.sign(credentialRequestOf(purchase, frozen, transaction)))
     const minted = await deps.mint.write(signed, async (tx, credential) => {
       const response = responseOf(purchase, credential, proof)
       await recordDelivery(tx, deps, { purchase, credential, proof, response })
@@ -196,7 +198,7 @@ const deliverPurchase = async (
       ? { ...purchase, ...delivery, state: 'delivered', transactionHash: transaction }
       : undefined
   } catch (error) {
-    // Whatever went wrong, the payer has paid: that is written down before anything else.
+    // The payer has paid: that is stored before the error is handled.
     await recordSettled(deps, purchase, proof)
     if (error instanceof WorkEvidenceMissing) await recordRefundDue(deps, purchase, error.message)
     else if (!(error instanceof Refusal)) throw error
@@ -209,20 +211,20 @@ const deliverPurchase = async (
   }
 }
 
-/** Nothing was paid, and the chain proves it: what was held is free again. */
+/** The chain proves that nothing was paid: releases the reserved unit. */
 const recordVoid = async (
   { ctx, stock, revoke }: PurchaseSettlement,
   purchase: Purchase,
   reason: string,
 ): Promise<void> => {
   const { agentId, mode, purchaseId, workflowId } = purchase
-  const ended = await inTransaction(ctx, 'system', async (tx) => {
+  const voided = await inTransaction(ctx, 'system', async (tx) => {
     const current = await findPurchaseForUpdate(tx, purchase)
     if (!isPending(current.state) && current.state !== 'delivered') return undefined
     await markPaymentVoid(tx, purchaseId)
     await updateEnded(tx, purchase, { state: 'void', reason })
     if (current.transactionHash !== null) await postPaymentReversal(tx, current)
-    // What somebody has read is not put back on the shelf.
+    // A delivered answer is known to the buyer and is not sold again.
     if (current.state !== 'delivered') await stock.release(tx, current.unitRef)
     await publish(tx, {
       agentId,
@@ -233,36 +235,35 @@ const recordVoid = async (
     })
     return current
   })
-  if (ended?.credentialId) await revoke(ended.credentialId, 'the chain undid its payment')
+  if (voided?.credentialId) await revoke(voided.credentialId, 'the chain undid its payment')
 }
 
-/** Does what follows from how the payment stands, and says how the purchase stands then. */
-export const applySettlementState = async (
+/** Applies the status of the payment, and returns the purchase as it is then. */
+export const applySettlementStatus = async (
   deps: PurchaseSettlement,
   purchase: Purchase,
-  settlementState: SettlementStatus,
+  status: SettlementStatus,
   presigned: PresignedCredential | undefined,
 ): Promise<Purchase> => {
   const delivered =
-    settlementState.kind === 'settled'
-      ? await deliverPurchase(deps, purchase, settlementState.proof, presigned)
-      : undefined
+    status.kind === 'settled' ? await deliverPurchase(deps, purchase, status.proof, presigned) : undefined
   if (delivered) return delivered
-  if (settlementState.kind === 'void') await recordVoid(deps, purchase, settlementState.reason)
+  if (status.kind === 'void') await recordVoid(deps, purchase, status.reason)
   return inTransaction(deps.ctx, 'system', async (tx) => {
-    if (settlementState.kind === 'pending') {
-      const lookSeconds = retryDelaySeconds(purchase.attempts)
+    if (status.kind === 'pending') {
+      const retryDelay = retryDelaySeconds(purchase.attempts)
       await updatePending(tx, purchase, {
-        state: settlementState.sent ? 'broadcast' : 'uncertain',
-        lookSeconds,
+        state: status.sent ? 'broadcast' : 'uncertain',
+        retryDelay,
       })
     }
     const found = await findPurchase(tx, purchase.purchaseId)
-    if (!found) throw new Error('purchase not found after its settlement was applied')
+    if (!found)
+      throw new Error(`purchase ${purchase.purchaseId} not found after its settlement status was applied`)
     return found
   })
 }
 
-/** Brings a purchase on that somebody began: by what the chain says, and by nothing else. */
+/** Advances a started purchase by what the chain says. */
 export const advancePurchase = async (deps: PurchaseSettlement, purchase: Purchase): Promise<Purchase> =>
-  applySettlementState(deps, purchase, await deps.settlement.findStatus(purchase.purchaseId), undefined)
+  applySettlementStatus(deps, purchase, await deps.settlement.findStatus(purchase.purchaseId), undefined)

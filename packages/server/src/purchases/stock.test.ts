@@ -17,7 +17,7 @@ else {
   const price = 1_000_000n
   let made = 0
 
-  /** The operator has units made, a person each does one, and nobody objects until they count as accepted. */
+  /** Units that the operator orders, one person each delivers, and the end of the review period accepts. */
   const produce = async (count: number) => {
     const items = Array.from({ length: count }, () => ({ question: `Text ${++made}.` }))
     const ordered = await harness.operate('POST', '/operator/work/produce', {
@@ -33,7 +33,7 @@ else {
       assert.equal(delivered.status, 200, delivered.text)
       answers.push(judgement)
     }
-    // The time to object is over. Moving the clock by days would make every other duty catch up.
+    // Ends the review period. Moving the clock by days would make every other job run as well.
     await harness.owner.query(
       "begin; set local session_replication_role = replica; update order_units set review_until = pohf_now() where status = 'delivered'; commit",
     )
@@ -81,7 +81,7 @@ else {
     assert.deepEqual(await stockOf(), [])
   })
 
-  test('five buyers and one unit: one is delivered, four are told that it is gone, and only one pays', async () => {
+  test('five buyers and one unit: one is delivered, four get out_of_stock, and only one pays', async () => {
     await produce(1)
     const payers: Awaited<ReturnType<typeof makeFundedPayer>>[] = []
     for (let index = 0; index < 5; index++) payers.push(await makeFundedPayer(price))
@@ -106,7 +106,7 @@ else {
     assert.equal(rows[0].n, 0)
   })
 
-  test('a unit is held while its payment is in doubt, and is for sale again once the chain proves that nothing was paid', async () => {
+  test('a unit is reserved while its payment is uncertain, and in stock again once the chain proves that nothing was paid', async () => {
     await produce(1)
     const payer = await makeFundedPayer(price)
     node.setFaultRule((method) => (method.startsWith('eth_sendRaw') ? 'drop' : 'pass'))
@@ -128,7 +128,7 @@ else {
     assert.equal(other.answer.status, 200, other.answer.text)
   })
 
-  test('a payment shown for another task is a conflict, uncharged', async () => {
+  test('a payment sent for another task is a conflict, uncharged', async () => {
     await produce(1)
     const payer = await makeFundedPayer(5n * price)
     const bought = await buyAt(payer)
@@ -140,14 +140,14 @@ else {
     assert.equal(await balanceOf(payer.account.address), 4n * price)
   })
 
-  test('paid, and the work is gone: the money is owed, an operator gives it back, and the chain is the witness', async () => {
+  test('paid and undeliverable: a refund is due, an operator sends it, and the chain proves it', async () => {
     const payer = await makeFundedPayer(price)
     node.setFaultRule((method) => (method.startsWith('eth_sendRaw') ? 'lose later' : 'pass'))
     const { answer, purchaseId, headers } = await buyAt(payer)
     node.setFaultRule(() => 'pass')
     assert.equal(answer.status, 202, answer.text)
     const { rows } = await harness.owner.query("select session_id from order_units where stock = 'taken'")
-    // The database would refuse it: no path of the program takes back what a session was scored as.
+    // Without the triggers, since the program itself never changes the score of a session.
     await harness.owner.query(
       `begin; set local session_replication_role = replica; update sessions set verified = false where session_id = '${rows[0].session_id}'; commit`,
     )

@@ -2,7 +2,7 @@ import type { Mode, Workflow } from '@pohf/protocol'
 import type { Tx } from '../platform/db/db.ts'
 import {
   countStock,
-  findRehearsal,
+  findTestWorkflow,
   findWorkflow,
   hasStock,
   listWorkflows,
@@ -12,13 +12,13 @@ import {
 } from '../work/index.ts'
 import type { Stock } from './settle.ts'
 
-/** What a rehearsal delivers. It is nobody's work, so nothing is used up. */
+/** What a test workflow delivers. No unit of stock is used. */
 const testSnapshot = { answer: { text: 'Nobody did this: it is a rehearsal.' }, session: null }
 
-/** What purchases are delivered from: finished units, and on a test network rehearsals, which never run out. */
+/** The stock of purchases: finished units, and on a test network test workflows, which are always in stock. */
 export const stock: Stock = {
   reserve: async (tx, workflowId, mode) => {
-    if (mode === 'test' && findRehearsal(workflowId)) return { unitRef: null, frozen: testSnapshot }
+    if (mode === 'test' && findTestWorkflow(workflowId)) return { unitRef: null, frozen: testSnapshot }
     const unit = await reserveStockUnit(tx, workflowId, mode)
     return unit && { unitRef: unit.unitRef, frozen: { answer: unit.answer, session: unit.session } }
   },
@@ -32,18 +32,18 @@ export const stock: Stock = {
 
 const workflowPattern = /^wf_[a-z0-9_]{1,64}$/
 
-/** A workflow of which at least one unit could be sold now. */
+/** An active workflow with at least one unit in stock. */
 export const findWorkflowInStock = async (
   tx: Tx,
   workflowId: string,
   mode: Mode,
 ): Promise<Workflow | undefined> => {
-  // The caller's own text: the database takes no NUL.
+  // The id comes from the caller unchecked, and PostgreSQL refuses NUL in text.
   const workflow = workflowPattern.test(workflowId) ? await findWorkflow(tx, workflowId) : undefined
   return workflow?.active && (await hasStock(tx, workflowId, mode)) ? workflow : undefined
 }
 
-/** How many workflows can be bought and delivered now. */
+/** How many workflows are in stock. */
 export const countPurchasable = async (tx: Tx, mode: Mode): Promise<number> => {
   const stocked = await countStock(tx)
   const offered = (await listWorkflows(tx)).filter(({ id }) => (stocked.get(id)?.[mode] ?? 0) > 0)

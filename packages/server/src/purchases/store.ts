@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
+import type { FrozenAnswer } from '../platform/db/columns.ts'
 import { executePrepared, type Tx } from '../platform/db/db.ts'
 import { claimDue } from '../platform/queue/leases.ts'
 import type { PurchaseState } from './rules.ts'
@@ -8,11 +9,6 @@ export type PurchaseKey = {
   readonly agentId: `agt_${string}`
   readonly mode: Mode
   readonly purchaseId: string
-}
-/** What was taken from stock, as it was when it was taken. */
-export type DeliverySnapshot = {
-  readonly answer: unknown
-  readonly session: { readonly agentId: `agt_${string}`; readonly sessionId: string } | null
 }
 export type Purchase = PurchaseKey & {
   readonly secretHash: Buffer
@@ -23,7 +19,7 @@ export type Purchase = PurchaseKey & {
   readonly amountUsdcMicro: bigint
   readonly needsWallet: boolean
   readonly unitRef: string | null
-  readonly frozen: DeliverySnapshot | null
+  readonly frozen: FrozenAnswer | null
   readonly transactionHash: string | null
   readonly credentialId: string | null
   readonly response: string | null
@@ -45,9 +41,9 @@ type NewPurchase = Pick<
   | 'amountUsdcMicro'
   | 'needsWallet'
   | 'unitRef'
-> & { readonly frozen: DeliverySnapshot }
+> & { readonly frozen: FrozenAnswer }
 
-/** Whoever reserves has so long to bring it to an end; then the worker, or the next caller, goes on with it. */
+/** The lease of a call on its purchase; after it a worker or the next caller advances the purchase. */
 const leaseSeconds = 15
 
 export const insertPurchase = async (tx: Tx, purchase: NewPurchase): Promise<void> => {
@@ -89,21 +85,21 @@ const columns = [
   'changed_at',
   'attempts',
 ] as const
-const query = (tx: Tx) => tx.selectFrom('purchases').select(columns)
-type Row = Awaited<ReturnType<ReturnType<typeof query>['executeTakeFirstOrThrow']>>
+const selectPurchases = (tx: Tx) => tx.selectFrom('purchases').select(columns)
+type Row = Awaited<ReturnType<ReturnType<typeof selectPurchases>['executeTakeFirstOrThrow']>>
 const purchaseOf = (row: Row): Purchase => ({
   agentId: row.agent_id as `agt_${string}`,
-  mode: row.mode as Mode,
+  mode: row.mode,
   purchaseId: row.purchase_id,
   secretHash: row.secret_hash,
   workflowId: row.workflow_id,
-  state: row.state as PurchaseState,
+  state: row.state,
   network: row.network,
   payer: row.payer,
   amountUsdcMicro: row.amount_usdc_micro,
   needsWallet: row.needs_wallet,
   unitRef: row.unit_ref,
-  frozen: row.frozen as DeliverySnapshot | null,
+  frozen: row.frozen,
   transactionHash: row.transaction_hash,
   credentialId: row.credential_id,
   response: row.response,
@@ -113,14 +109,14 @@ const purchaseOf = (row: Row): Purchase => ({
   attempts: row.attempts,
 })
 
-/** A purchase by the part of its id that may be known, whosever it is. */
+/** The purchase with this public id, of any agent. */
 export const findPurchase = async (tx: Tx, purchaseId: string): Promise<Purchase | undefined> => {
-  const row = await query(tx).where('purchase_id', '=', purchaseId).limit(1).executeTakeFirst()
+  const row = await selectPurchases(tx).where('purchase_id', '=', purchaseId).limit(1).executeTakeFirst()
   return row && purchaseOf(row)
 }
 
 export const findPurchaseForUpdate = async (tx: Tx, key: PurchaseKey): Promise<Purchase> => {
-  const row = await query(tx)
+  const row = await selectPurchases(tx)
     .where('agent_id', '=', key.agentId)
     .where('mode', '=', key.mode)
     .where('purchase_id', '=', key.purchaseId)
@@ -129,13 +125,13 @@ export const findPurchaseForUpdate = async (tx: Tx, key: PurchaseKey): Promise<P
   return purchaseOf(row)
 }
 
-/** Claims what is due, so that one worker at a time brings it on. */
+/** Leases purchases that are due, so that one worker at a time advances each. */
 export const claimDuePurchases = async (tx: Tx, limit: number): Promise<Purchase[]> => {
   const rows = await claimDue<Row>(tx, { table: 'purchases', id: 'purchase_id', limit, leaseSeconds })
   return rows.map(purchaseOf)
 }
 
-/** Claims one purchase where it is due; undefined where somebody is at work on it, or nothing is left to do. */
+/** Leases one purchase where it is due; undefined where another lease runs, or the purchase has ended. */
 export const claimPurchase = async (tx: Tx, purchaseId: string): Promise<Purchase | undefined> => {
   const only = sql`purchase_id = ${purchaseId}`
   const rows = await claimDue<Row>(tx, {
@@ -155,24 +151,24 @@ const purchaseUpdate = (tx: Tx, key: PurchaseKey) =>
     .where('mode', '=', key.mode)
     .where('purchase_id', '=', key.purchaseId)
 
-/** In doubt: on the way, or not even known to be. Whoever has ended it meanwhile is right. */
+/** Marks a purchase as submitted or uncertain, unless it has been settled or ended meanwhile. */
 export const updatePending = async (
   tx: Tx,
   key: PurchaseKey,
-  pending: { readonly state: 'broadcast' | 'uncertain'; readonly lookSeconds: number },
+  pending: { readonly state: 'broadcast' | 'uncertain'; readonly retryDelay: number },
 ): Promise<void> => {
   await purchaseUpdate(tx, key)
     .set({
       state: pending.state,
-      due_at: sql<Date>`pohf_now() + make_interval(secs => ${pending.lookSeconds})`,
+      due_at: sql<Date>`pohf_now() + make_interval(secs => ${pending.retryDelay})`,
     })
     .where('state', 'in', ['reserved', 'broadcast', 'uncertain'])
     .execute()
 }
 
-export const updateRetryAt = async (tx: Tx, key: PurchaseKey, lookSeconds: number): Promise<void> => {
+export const updateRetryAt = async (tx: Tx, key: PurchaseKey, retryDelay: number): Promise<void> => {
   await purchaseUpdate(tx, key)
-    .set({ due_at: sql<Date>`pohf_now() + make_interval(secs => ${lookSeconds})` })
+    .set({ due_at: sql<Date>`pohf_now() + make_interval(secs => ${retryDelay})` })
     .where('due_at', 'is not', null)
     .execute()
 }
@@ -180,26 +176,26 @@ export const updateRetryAt = async (tx: Tx, key: PurchaseKey, lookSeconds: numbe
 export const updateSettled = async (
   tx: Tx,
   key: PurchaseKey,
-  settled: { readonly transactionHash: string; readonly lookSeconds: number },
+  settled: { readonly transactionHash: string; readonly retryDelay: number },
 ): Promise<boolean> => {
   const result = await purchaseUpdate(tx, key)
     .set({
       state: 'settled',
       transaction_hash: settled.transactionHash,
-      due_at: sql<Date>`pohf_now() + make_interval(secs => ${settled.lookSeconds})`,
+      due_at: sql<Date>`pohf_now() + make_interval(secs => ${settled.retryDelay})`,
     })
     .where('state', 'in', ['reserved', 'broadcast', 'uncertain'])
     .executeTakeFirst()
   return result.numUpdatedRows === 1n
 }
 
-type Delivery = {
+type NewDelivery = {
   readonly transactionHash: string
   readonly credentialId: string
   readonly response: string
 }
-/** The end of every good purchase. What was frozen is in the response now. */
-export const updateDelivered = async (tx: Tx, key: PurchaseKey, delivery: Delivery): Promise<boolean> => {
+/** Stores the delivery. The response now contains the copied answer. */
+export const updateDelivered = async (tx: Tx, key: PurchaseKey, delivery: NewDelivery): Promise<boolean> => {
   const query = purchaseUpdate(tx, key)
     .set({
       state: 'delivered',
@@ -214,7 +210,7 @@ export const updateDelivered = async (tx: Tx, key: PurchaseKey, delivery: Delive
   return (await executePrepared(tx, 'purchases_delivered', query)).length === 1
 }
 
-/** An end without delivery; the database refuses one that does not follow from the state before. */
+/** Ends a purchase without delivery; the database refuses a transition that does not exist. */
 export const updateEnded = async (
   tx: Tx,
   key: PurchaseKey,
@@ -235,7 +231,7 @@ export const updateRefunded = async (
     .execute()
 }
 
-/** Whether a transaction has given back another payment already. */
+/** Whether a transaction is already recorded as the refund of a purchase. */
 export const existsRefundTransaction = async (tx: Tx, transactionHash: string): Promise<boolean> => {
   const row = await tx
     .selectFrom('purchases')
@@ -245,7 +241,7 @@ export const existsRefundTransaction = async (tx: Tx, transactionHash: string): 
   return row !== undefined
 }
 
-/** A place in the list: `at` is text, because the database counts finer than a Date. */
+/** A position in the list. `at` is text, because PostgreSQL has microseconds and a Date has milliseconds. */
 export type PurchaseCursor = { readonly at: string; readonly purchaseId: string }
 export const listPurchases = async (
   tx: Tx,
@@ -257,7 +253,7 @@ export const listPurchases = async (
   },
 ): Promise<(Purchase & { readonly position: PurchaseCursor })[]> => {
   const { before } = page
-  let rows = query(tx)
+  let rows = selectPurchases(tx)
     .select(sql<string>`created_at::text`.as('at_text'))
     .where('agent_id', '=', page.agentId)
     .where('mode', '=', page.mode)
@@ -282,10 +278,12 @@ export const listPurchasesByState = async (
   state: PurchaseState,
   limit: number,
 ): Promise<Purchase[]> =>
-  (await query(tx).where('state', '=', state).orderBy('changed_at').limit(limit).execute()).map(purchaseOf)
+  (await selectPurchases(tx).where('state', '=', state).orderBy('changed_at').limit(limit).execute()).map(
+    purchaseOf,
+  )
 
 type LedgerReference = { readonly agentId: string; readonly mode: Mode; readonly reference: string }
-/** Purchases whose money came within this time, of all tenants: each must stand in the ledger. */
+/** Purchases of all agents that were paid within this time: each must have a ledger entry. */
 export const listPaidPurchases = async (
   tx: Tx,
   span: { readonly from: Date; readonly to: Date },
@@ -299,12 +297,12 @@ export const listPaidPurchases = async (
     .execute()
   return rows.map((row) => ({
     agentId: row.agent_id,
-    mode: row.mode as Mode,
+    mode: row.mode,
     reference: row.purchase_id,
   }))
 }
 
-/** Those of the postings that no paid purchase stands behind. */
+/** The postings without a paid purchase. */
 export const listPostingsWithoutPurchase = async (
   tx: Tx,
   keys: readonly LedgerReference[],

@@ -36,7 +36,7 @@ else {
     assert.fail(`${purchaseId} is ${(await status(purchaseId)).text}, not ${state}`)
   }
 
-  test('a stranger sends the authorization first: the payer is delivered, charged once, and never told no', async () => {
+  test('a stranger submits the authorization first: the payer gets the delivery, charged once', async () => {
     const payer = await makeFundedPayer(30_000n)
     const { v2 } = await requestChallenge()
     const payment = await signV2(payer, v2)
@@ -49,13 +49,13 @@ else {
     node.setFaultRule(() => 'pass')
     assert.equal(answer.status, 200, answer.text)
     assert.equal(answer.json.payment.transaction, theirs)
-    // What was signed for our own transaction while it was on the way is forgotten.
+    // The credential that was presigned for our own transaction is dropped.
     const { purchase } = decodeJwt<{ purchase: { transaction: string } }>(answer.json.pohf_jwt)
     assert.equal(purchase.transaction, theirs)
     assert.equal(await balanceOf(payer.account.address), 30_000n - price)
   })
 
-  test('sent by a stranger before we saw it, everybody knows the signature: only the wallet is given the credential', async () => {
+  test('submitted by a stranger before we received it, the signature is public: only the wallet gets the credential', async () => {
     const payer = await makeFundedPayer()
     const { v2, purchaseId } = await requestChallenge()
     const payment = await signV2(payer, v2)
@@ -76,7 +76,7 @@ else {
     assert.equal(await balanceOf(payer.account.address), 1_000_000n - price)
   })
 
-  test('an answer that got lost is 202 and never 402, and the same call again delivers without a second charge', async () => {
+  test('a lost response of the node is 202 and never 402, and the same call again delivers without a second charge', async () => {
     const payer = await makeFundedPayer()
     node.setFaultRule((method) => (method.startsWith('eth_sendRaw') ? 'lose later' : 'pass'))
     const { answer, headers } = await buy(payer)
@@ -89,7 +89,7 @@ else {
     assert.equal(await balanceOf(payer.account.address), 1_000_000n - price)
   })
 
-  test('a transaction that never reached the node is sent again as it was written down', async () => {
+  test('a transaction that never reached the node is submitted again as it was stored', async () => {
     const payer = await makeFundedPayer()
     node.setFaultRule((method) => (method.startsWith('eth_sendRaw') ? 'drop' : 'pass'))
     const { answer, purchaseId } = await buy(payer)
@@ -204,7 +204,7 @@ else {
     await harness.advance(200_000)
   })
 
-  test('somebody else uses a gas account: its number is found again, and the purchase is delivered', async () => {
+  test('another user of a gas account: its nonce is read again, and the purchase is delivered', async () => {
     const payer = await makeFundedPayer()
     const before = await rows('select address, next_nonce from gas_keys')
     for (const { address } of before)
@@ -221,7 +221,7 @@ else {
     }
   })
 
-  test('a transaction that no block takes is signed again under its number at a higher fee', async () => {
+  test('a transaction that no block includes is signed again with its nonce at a higher fee', async () => {
     const payer = await makeFundedPayer()
     await chain.rpc('evm_setAutomine', [false])
     node.setFaultRule((method) => (method.startsWith('eth_sendRaw') ? 'lose' : 'pass'))
@@ -243,7 +243,7 @@ else {
     assert.equal(await balanceOf(payer.account.address), 1_000_000n - price)
   })
 
-  test('a block that the chain takes back: the payment is sent again; where it ended meanwhile the credential is revoked', async () => {
+  test('a reverted block: the payment is submitted again; where it has expired meanwhile the credential is revoked', async () => {
     const payer = await makeFundedPayer()
     const first = await chain.rpc('evm_snapshot')
     const { answer, purchaseId } = await buy(payer)
@@ -274,7 +274,7 @@ else {
     await harness.advance(300_000)
   })
 
-  test('a signer that is away refuses before anything is charged; one that dies later delays, and nothing is lost', async () => {
+  test('without a signer a purchase is refused before the charge; one that stops later delays the delivery', async () => {
     const payer = await makeFundedPayer()
     await harness.stopSigner()
     await harness.advance(2_000)
@@ -297,7 +297,7 @@ else {
     assert.equal(await balanceOf(payer.account.address), 1_000_000n - price)
   })
 
-  test('two questions to the node settle a purchase', async () => {
+  test('two requests to the node settle a purchase', async () => {
     const payer = await makeFundedPayer()
     await buy(payer)
     const { v1 } = await requestChallenge()

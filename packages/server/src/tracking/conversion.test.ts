@@ -51,7 +51,7 @@ test('value and currency may be left out', async () => {
   })
 })
 
-test("an unknown token and another tenant's token answer alike: not attributed", async () => {
+test("the response to an unknown token and to another tenant's token is the same: not attributed", async () => {
   const { vt, sessionId } = await makeScoredSession(harness, agent)
   const foreign = await convert({ vt, name: 'x' }, undefined, stranger.apiKey)
   const unknown = await convert({ vt: 'anything', name: 'x' }, undefined, stranger.apiKey)
@@ -109,7 +109,7 @@ test('the database still counts a key once after the stored answers of a day are
   assert.equal((await storedOf(sessionId)).length, 2)
 })
 
-test('the longest session id still makes a token that is taken', async () => {
+test('the longest session id still makes a valid token', async () => {
   const { vt } = await makeScoredSession(harness, agent, { sessionId: '\uffee'.repeat(128) })
   assert.deepEqual((await convert({ vt, name: 'x' })).json, { attributed: true })
 })

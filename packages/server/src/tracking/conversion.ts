@@ -14,7 +14,7 @@ type Conversion = {
   readonly idempotencyKey: string | undefined
 }
 
-/** True where the conversion stands, now or from an earlier call with the same key. */
+/** True where the conversion is stored, now or by an earlier call with the same key. */
 const attributeConversion = async (tx: Tx, view: View, conversion: Conversion): Promise<boolean> => {
   if (!isTokenValid(view.viewedAt, await readNow(tx))) return false
   const session = await findSession(tx, view)
@@ -39,7 +39,7 @@ const attributeConversion = async (tx: Tx, view: View, conversion: Conversion): 
   return true
 }
 
-/** Attributes a conversion to a verified view of this agent. A foreign token answers like an unknown one. */
+/** Attributes a conversion to a verified view of this agent. The response to a token of another agent is that to an unknown one. */
 export const conversion = async (ctx: Ctx, agent: Agent, input: Conversion) => {
   const view = readViewToken(ctx.secrets.derive('vt'), input.vt)
   if (!view || view.agentId !== agent.agentId || view.mode !== agent.mode) return { attributed: false }

@@ -126,7 +126,7 @@ test('an event id counts once per view, also within one body and from 20 calls a
   assert.equal((await storedOf(sessionId)).length, 2)
 })
 
-test('text is cleaned and cut, never refused', async () => {
+test('text is sanitized and truncated, never refused', async () => {
   const { vt, sessionId } = await makeScoredSession(harness, agent)
   const nasty = 'a\u0000b\ud800c'
   const answer = await beacon({
@@ -178,7 +178,7 @@ test('a body that mixes more than ten views is served for ten', async () => {
   assert.equal((await beacon(views.map(({ vt }) => ({ vt })))).json.recorded, 10)
 })
 
-test('only columns for what the page said exist: no address, no user agent', async () => {
+test('columns exist only for what the page sent: no address, no user agent', async () => {
   const { rows } = await harness.owner.query(
     'select column_name from information_schema.columns where table_name = \'track_events\' order by column_name collate "C"',
   )
@@ -200,7 +200,7 @@ test('only columns for what the page said exist: no address, no user agent', asy
   )
 })
 
-test('a token works for 30 days and then stores nothing; its counters are dropped, its beacons stay', async () => {
+test('a token works for 30 days and then stores nothing; its counters are deleted, its beacons stay', async () => {
   const { vt, sessionId } = await makeScoredSession(harness, agent)
   await harness.advance(29 * dayMs)
   // The claim was made in another month perhaps, and still holds.

@@ -23,7 +23,7 @@ import {
 type Outcome = 'stored' | 'duplicate' | 'limited' | 'full' | 'forged' | 'expired' | 'unknown'
 type OutcomeCounts = Partial<Record<Outcome, number>>
 
-/** The view's row, locked. The first beacon of a view reads the session; later ones do not. */
+/** Locks the row of the view. Only the first beacon of a view reads the session. */
 const lockView = async (tx: Tx, view: View): Promise<TrackedView | undefined> => {
   const known = await findTrackedView(tx, view)
   if (known) return known
@@ -38,13 +38,13 @@ const storeBeacons = async (tx: Tx, view: View, beacons: readonly Beacon[]): Pro
   const tracked = await lockView(tx, view)
   if (!tracked) return { unknown: beacons.length }
   const eventIds = beacons.flatMap(({ eventId }) => (eventId === null ? [] : [eventId]))
-  const fresh = deduplicateBeacons(beacons, new Set(await listClaimedEventIds(tx, view, eventIds)))
-  const accepted = fresh.slice(0, beaconsPerViewMax - tracked.beacons)
+  const unseen = deduplicateBeacons(beacons, new Set(await listClaimedEventIds(tx, view, eventIds)))
+  const accepted = unseen.slice(0, beaconsPerViewMax - tracked.beacons)
   await insertBeacons(tx, view, tracked, accepted)
   return {
     stored: accepted.length,
-    duplicate: beacons.length - fresh.length,
-    full: fresh.length - accepted.length,
+    duplicate: beacons.length - unseen.length,
+    full: unseen.length - accepted.length,
   }
 }
 
@@ -58,11 +58,11 @@ const recordView = async (
   const allowed = beacons.filter(() => limiter.take(perViewLimit, limitKey).allowed)
   const limited = beacons.length - allowed.length
   if (allowed.length === 0) return { limited }
-  const tally = await inTransaction(ctx, view.agentId as Tenant, (tx) => storeBeacons(tx, view, allowed))
-  return { ...tally, limited }
+  const counts = await inTransaction(ctx, view.agentId as Tenant, (tx) => storeBeacons(tx, view, allowed))
+  return { ...counts, limited }
 }
 
-/** Takes any JSON: what carries a genuine view token is stored, the rest is only counted. */
+/** Accepts any JSON: beacons with an authentic view token are stored, others are only counted. */
 export const event = async (ctx: Ctx, limiter: RateLimiter, body: unknown) => {
   const key = ctx.secrets.derive('vt')
   let recorded = 0
@@ -70,14 +70,14 @@ export const event = async (ctx: Ctx, limiter: RateLimiter, body: unknown) => {
   for (const [token, beacons] of beaconsByToken(body)) {
     const view = readViewToken(key, token)
     if (view) views += 1
-    // Each view is a unit of work of its own, under the tenant that its token names.
-    const tally: OutcomeCounts = !view
+    // Each view has its own transaction, under the tenant of its token.
+    const counts: OutcomeCounts = !view
       ? { forged: beacons.length }
       : views > viewsPerBodyMax
         ? { limited: beacons.length }
         : await recordView(ctx, limiter, view, beacons)
-    recorded += tally.stored ?? 0
-    for (const [outcome, count] of Object.entries(tally)) ctx.metrics.beacons.inc({ outcome }, count)
+    recorded += counts.stored ?? 0
+    for (const [outcome, count] of Object.entries(counts)) ctx.metrics.beacons.inc({ outcome }, count)
   }
   return { ok: true as const, recorded }
 }

@@ -30,7 +30,7 @@ test('without views every figure and every rate is 0, over 30 days', async () =>
   })
 })
 
-test('counts verified views, those with a beacon, those with a deed, and their conversions', async () => {
+test('counts verified views, those with a beacon, those with engagement, and their conversions', async () => {
   const agent = await harness.register('live')
   const views = await Promise.all(Array.from({ length: 4 }, () => makeScoredSession(harness, agent)))
   await makeScoredSession(harness, agent, { verified: false, quality: 0.1 })
@@ -61,7 +61,7 @@ test('counts verified views, those with a beacon, those with a deed, and their c
   })
 })
 
-test('everything is counted by the time of the view, so a late conversion never outruns its views', async () => {
+test('everything is counted by the time of the view, so a late conversion never makes a rate above 1', async () => {
   const agent = await harness.register('live')
   const { vt } = await makeScoredSession(harness, agent)
   await harness.advance(2 * dayMs)

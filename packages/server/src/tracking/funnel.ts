@@ -7,7 +7,7 @@ import { findBeaconCounts, findConversionCounts, listConversionValues } from './
 
 const defaultDays = 30
 
-/** What became of the verified views of a window: everything is counted by the view's own time. */
+/** The funnel of the verified views of a window. Beacons and conversions count at the time of their view. */
 export const funnel = async (ctx: Ctx, agent: Agent, requestedSince: Date | undefined) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
     const until = await readNow(tx)

@@ -81,7 +81,7 @@ test('following nextCursor shows every view once, oldest first, also where insta
   assert.deepEqual(seen.toSorted(), made.toSorted())
 })
 
-test('since is inclusive, takes a date, and a cursor goes on behind the default window', async () => {
+test('since is inclusive, takes a date, and a cursor continues beyond the default window', async () => {
   const agent = await harness.register('live')
   await makeScoredSession(harness, agent)
   await makeScoredSession(harness, agent)
@@ -97,7 +97,7 @@ test('since is inclusive, takes a date, and a cursor goes on behind the default 
   assert.equal(later.json.rows.length, 1)
 })
 
-test('a window at the edge of time is answered, not a fault', async () => {
+test('a window at the limits of time is 200', async () => {
   const { apiKey } = await harness.register('live')
   for (const since of [
     '0000-01-01T00:00:00%2B23:59',
@@ -111,7 +111,7 @@ test('a window at the edge of time is answered, not a fault', async () => {
   }
 })
 
-test('limits and forms out of bounds are 400 with the place named', async () => {
+test('limits and formats out of bounds are 400 with the path', async () => {
   const { apiKey } = await harness.register('live')
   const refused: [string, string][] = [
     ['?limit=0', 'query.limit'],

@@ -27,7 +27,7 @@ const readPosition = (cursor: string | undefined): ViewCursor | undefined =>
     ? undefined
     : (readCursor(cursor) ?? refuse('query.cursor', 'invalid', 'must be a nextCursor of this endpoint'))
 
-/** One page of views, oldest first, and the figures of the whole window. */
+/** One page of views, oldest first, and the summary of the whole window. */
 const readPage = async (ctx: Ctx, agent: Agent, query: Query) => {
   const limit = query.limit ?? defaultLimit
   if (limit > limitMax[query.format])
@@ -36,10 +36,10 @@ const readPage = async (ctx: Ctx, agent: Agent, query: Query) => {
   return inTransaction(ctx, agent.agentId, async (tx) => {
     const until = await readNow(tx)
     const since = windowStart(query.since, until, defaultDays)
-    const whose = { agentId: agent.agentId, mode: agent.mode }
+    const tenant = { agentId: agent.agentId, mode: agent.mode }
     const found = await listViews(tx, {
-      ...whose,
-      // A cursor older than the default window still goes on where it stood.
+      ...tenant,
+      // A cursor older than the default window still continues from its position.
       since: query.since === undefined && after ? after.at : since,
       ...(after ? { after } : {}),
       limit: limit + 1,
@@ -47,7 +47,7 @@ const readPage = async (ctx: Ctx, agent: Agent, query: Query) => {
     const page = found.slice(0, limit)
     const last = page.at(-1)
     const hasMore = found.length > limit
-    const summary = await findViewSummary(tx, { ...whose, since })
+    const summary = await findViewSummary(tx, { ...tenant, since })
     return {
       summary: { ...summary, since: since.toISOString(), until: until.toISOString() },
       rows: page.map(metricsRowOf),

@@ -4,10 +4,10 @@ import type { Job } from '../platform/queue/worker.ts'
 import { tokenDays } from './rules.ts'
 import { deleteExpiredClaims } from './store.ts'
 
-/** A token is dated at its view's end, its row at the start: the margin covers the longest view. */
+/** A token has the end time of its view, a row the start time: the margin covers the longest view. */
 const marginDays = 5
 
-/** Drops counters and claims of view tokens that ran out. Safe to run on every node. */
+/** Deletes counters and claims of expired view tokens. Safe to run on every node. */
 export const retentionJob = (ctx: Ctx): Job => ({
   name: 'tracking retention',
   everyMs: 3_600_000,

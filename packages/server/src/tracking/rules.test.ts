@@ -106,7 +106,7 @@ test('any JSON whatever becomes at most 100 beacons that can be stored', () => {
   )
 })
 
-test('a cursor reads back as the place it was written for, and other text as none', () => {
+test('a cursor reads back as its position, and other text as none', () => {
   fc.assert(
     fc.property(fc.nat(), fc.string({ unit: 'binary', maxLength: 128 }), (at, text) => {
       const sessionId = cleanText(text, 128)
@@ -119,7 +119,7 @@ test('a cursor reads back as the place it was written for, and other text as non
     assert.equal(readCursor(Buffer.from(text).toString('base64url')), undefined, text)
 })
 
-test('a window starts between 1970 and now, by default so many days ago', () => {
+test('a window starts between 1970 and now, by default the given days ago', () => {
   const now = new Date('2026-03-04T00:00:00Z')
   assert.equal(windowStart(undefined, now, 7).toISOString(), '2026-02-25T00:00:00.000Z')
   assert.equal(windowStart(new Date(8.64e15), now, 7).getTime(), now.getTime())

@@ -3,22 +3,22 @@ import type { Session } from '../sessions/index.ts'
 
 const dayMs = 86_400_000
 
-/** How long a view token works, for beacons and conversions alike. */
+/** The validity of a view token, for beacons and conversions. */
 export const tokenDays = 30
-/** A body may hold this many beacons; the rest is left out. */
+/** The limit of beacons in one body; the rest is dropped. */
 const beaconsMax = 100
-/** The database holds the same number as a constraint. */
+/** A constraint of the database has the same number. */
 export const beaconsPerViewMax = 500
-/** A page has one view token. A body that mixes more than this is nobody's page. */
+/** A page has one view token; no real page sends more than this in one body. */
 export const viewsPerBodyMax = 10
 export const perViewLimit = { name: 'vt', quota: 60, windowSeconds: 60 } as const
 
-/** Beacon types that say that a person did something on the page. */
+/** Beacon types that count as engagement. */
 export const engagementTypes = ['engaged', 'scroll', 'click', 'dwell', 'input'] as const
 
 const propsMax = 20
 
-/** One beacon, cleaned for storing. */
+/** One beacon, sanitized for storage. */
 export type Beacon = {
   readonly type: string
   readonly eventId: string | null
@@ -27,7 +27,7 @@ export type Beacon = {
   readonly props: Readonly<Record<string, string | number | boolean | null>> | null
 }
 
-/** Text that PostgreSQL can hold, at most `max` long: no NUL, no lone surrogate, not even one made by the cut. */
+/** Text that PostgreSQL can store, at most `max` long: no NUL, and no lone surrogate, not even one from the truncation. */
 export const cleanText = (value: string, max: number): string =>
   value.replaceAll('\u0000', '').slice(0, max).toWellFormed()
 
@@ -43,14 +43,14 @@ const textOrNull = (value: unknown, max: number): string | null => {
 const earliestMs = Date.UTC(2000, 0, 1)
 const latestMs = Date.UTC(2100, 0, 1)
 
-/** The client's clock, as it says: ISO text or milliseconds. Anything else, or another century, is nothing. */
+/** The time of the client's clock, as ISO text or milliseconds; null for anything else, or outside this century. */
 const instantOrNull = (value: unknown): Date | null => {
   if (typeof value !== 'string' && typeof value !== 'number') return null
   const at = new Date(value)
   return at.getTime() >= earliestMs && at.getTime() < latestMs ? at : null
 }
 
-/** The path without query and fragment: those are where pages keep names and tokens of people. */
+/** The path without query and fragment, which may contain names and tokens of people. */
 const pathOrNull = (value: unknown): string | null =>
   typeof value === 'string' ? textOrNull(value.split(/[?#]/, 1)[0], 512) : null
 
@@ -60,7 +60,7 @@ const scalarOf = (value: unknown): string | number | boolean | null | undefined 
   return typeof value === 'boolean' || value === null ? value : undefined
 }
 
-/** The first 20 plain values; nested ones are left out. */
+/** The first 20 scalar values; nested values are dropped. */
 const propsOrNull = (value: unknown): Beacon['props'] => {
   if (!isRecord(value)) return null
   const entries = Object.entries(value)
@@ -83,7 +83,7 @@ const beaconOf = (item: Record<string, unknown>): Beacon => ({
   props: propsOrNull(item['props']),
 })
 
-/** Every beacon of a body, whatever the body is, under the token it names. */
+/** The beacons of any body, grouped by their token. */
 export const beaconsByToken = (body: unknown): Map<string, Beacon[]> => {
   const items = (Array.isArray(body) ? body.slice(0, beaconsMax) : [body]).filter(isRecord)
   const grouped = new Map<string, Beacon[]>()
@@ -96,15 +96,15 @@ export const beaconsByToken = (body: unknown): Map<string, Beacon[]> => {
   return grouped
 }
 
-/** Whether a token for a view of this time still works. */
+/** Whether the token of a view of this time is still valid. */
 export const isTokenValid = (viewedAt: Date, now: Date): boolean =>
   now.getTime() - viewedAt.getTime() <= tokenDays * dayMs
 
-/** Only views that were scored as human carry what follows: that is what makes the funnel a verified one. */
+/** Beacons and conversions count only for views that were scored as human. */
 export const isVerifiedView = (session: Session): boolean =>
   session.kind === 'view' && session.verified === true
 
-/** Beacons that were not seen before, in their order; an event id counts once. */
+/** Beacons whose event id was not stored before, in their order; an event id counts once. */
 export const deduplicateBeacons = (beacons: readonly Beacon[], claimed: ReadonlySet<string>): Beacon[] => {
   const seen = new Set(claimed)
   return beacons.filter(({ eventId }) => {
@@ -115,13 +115,13 @@ export const deduplicateBeacons = (beacons: readonly Beacon[], claimed: Readonly
   })
 }
 
-/** The start of a window: what was asked, held between 1970 and now, else so many days ago. */
+/** The start of a window: the requested time, clamped between 1970 and now, or `defaultDays` ago. */
 export const windowStart = (requestedSince: Date | undefined, now: Date, defaultDays: number): Date => {
   const start = requestedSince?.getTime() ?? now.getTime() - defaultDays * dayMs
   return new Date(Math.min(now.getTime(), Math.max(0, start)))
 }
 
-/** A share of the views. Two reads a moment apart may disagree by one, so it is held at 1. */
+/** A share of the views. Two reads a moment apart may disagree by one, so it is limited to 1. */
 export const rateOf = (part: number, views: number): number => (views === 0 ? 0 : Math.min(1, part / views))
 
 export const metricsRowOf = (session: Session): MetricsRow => ({
@@ -136,7 +136,7 @@ export const metricsRowOf = (session: Session): MetricsRow => ({
   flags: [...session.flags],
 })
 
-/** A place in the list of views. */
+/** A position in the list of views. */
 export type ViewCursor = { readonly at: Date; readonly sessionId: string }
 
 export const writeCursor = (position: ViewCursor): string =>
@@ -150,7 +150,7 @@ const parse = (text: string): unknown => {
   }
 }
 
-/** The place that a cursor names; undefined where it is none of ours. */
+/** The position of a cursor; undefined where the cursor is invalid. */
 export const readCursor = (cursor: string): ViewCursor | undefined => {
   const value = parse(Buffer.from(cursor, 'base64url').toString('utf8'))
   if (!Array.isArray(value) || value.length !== 2) return undefined

@@ -6,7 +6,7 @@ import type { Beacon } from './rules.ts'
 
 export type TrackedView = { readonly viewedAt: Date; readonly beacons: number }
 
-/** Finds the view's row and locks it, so that its beacons are counted one call after the other. */
+/** Locks the row of the view, so that concurrent calls count its beacons one after the other. */
 export const findTrackedView = async (tx: Tx, key: SessionKey): Promise<TrackedView | undefined> => {
   const row = await tx
     .selectFrom('track_views')
@@ -19,7 +19,7 @@ export const findTrackedView = async (tx: Tx, key: SessionKey): Promise<TrackedV
   return row && { viewedAt: row.viewed_at, beacons: row.beacons }
 }
 
-/** Makes the view's row, unless a call at the same time did. */
+/** Inserts the row of the view, unless a concurrent call did. */
 export const insertTrackedView = async (tx: Tx, key: SessionKey, viewedAt: Date): Promise<void> => {
   await tx
     .insertInto('track_views')
@@ -45,7 +45,7 @@ export const listClaimedEventIds = async (
   return rows.map((row) => row.client_event_id)
 }
 
-/** Stores beacons of a view whose row is locked; their numbers go on from its counter. */
+/** Stores beacons of a view whose row is locked; their sequence numbers continue from its counter. */
 export const insertBeacons = async (
   tx: Tx,
   key: SessionKey,
@@ -141,7 +141,7 @@ export const findBeaconCounts = async (tx: Tx, window: Window, engagement: reado
     .where('agent_id', '=', window.agentId)
     .where('mode', '=', window.mode)
     .where('viewed_at', '>=', window.since)
-    // A beacon follows its view: this lets PostgreSQL leave out the months before.
+    // A beacon is never older than its view: this lets PostgreSQL skip older partitions.
     .where('at', '>=', window.since)
     .executeTakeFirstOrThrow()
   return row
@@ -185,7 +185,7 @@ export const listConversionValues = async (tx: Tx, window: Window) =>
 const claimTables = ['track_views', 'track_event_claims', 'conversion_claims'] as const
 const deleteMax = 5_000
 
-/** Drops what guarded tokens that ran out, a batch at a time; says how many rows went. */
+/** Deletes a batch of claims of expired tokens from each table and returns the number of rows. */
 export const deleteExpiredClaims = async (tx: Tx, days: number): Promise<number> => {
   let deleted = 0
   for (const table of claimTables) {

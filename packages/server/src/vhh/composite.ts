@@ -20,7 +20,7 @@ export const composite = async (ctx: Ctx, signer: Signer) => {
   return inTransaction(ctx, 'system', readComposite)
 }
 
-/** Whether this caller gets the licensed tier. A key without the scope is refused only where it asks for it. */
+/** Whether this caller gets the licensed tier. A key without the scope is refused only where it requests licensed parts. */
 export const mayReadLicensed = (agent: Agent | undefined, parts: CompositeParts): boolean => {
   if (agent?.scopes.includes('index')) return true
   if (Object.values(parts).includes('1'))

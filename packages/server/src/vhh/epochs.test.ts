@@ -73,7 +73,7 @@ test('a month is published 24 hours after its end and not before, once by 10 rea
   assert.equal((await stored()).filter(({ epoch }) => epoch === monthsAgo(1)).length, 1)
 })
 
-test('two processes publish a month once, and the one that lost answers with what stands', async () => {
+test('two processes publish a month once, and both return the stored one', async () => {
   await toNextMonth(dayMs + 1_000)
   const { ctx } = harness
   const second = buildContext({ config: ctx.config, log: ctx.log, clock: ctx.clock, name: 'second' })
@@ -103,7 +103,7 @@ test('two processes publish a month once, and the one that lost answers with wha
   }
 })
 
-test('months that nobody read are made up for by the worker, in order and without a gap', async () => {
+test('the worker publishes missed months, in order and without a gap', async () => {
   await toNextMonth(0)
   await toNextMonth(0)
   await toNextMonth(2 * dayMs)

@@ -24,8 +24,8 @@ const signEpoch = async (ctx: Ctx, signer: Signer, month: string, publishedAt: D
 }
 
 /**
- * Publishes every month that is due and says how many this call stored. Signing comes between two transactions:
- * several processes may sign the same month, one row is stored, and the other signatures never leave.
+ * Publishes every month that is due and returns how many this call stored. Signing happens between two transactions:
+ * several processes may sign the same month, one row is stored, and the other signatures are dropped.
  */
 export const ensureEpochs = async (ctx: Ctx, signer: Signer): Promise<number> => {
   const { due, at } = await inTransaction(ctx, 'system', async (tx) => {
@@ -42,14 +42,14 @@ export const ensureEpochs = async (ctx: Ctx, signer: Signer): Promise<number> =>
   })
 }
 
-/** The epoch that `ensureEpochs` has made sure of. */
+/** The latest epoch; `ensureEpochs` guarantees that there is one. */
 export const readComposite = async (tx: Tx): Promise<Epoch> => {
   const latest = await findLatestEpoch(tx, compositeCode)
-  if (!latest) throw new Error('the index has no epoch')
+  if (!latest) throw new Error(`index ${compositeCode} has no epoch`)
   return latest
 }
 
-/** What the running month says so far. */
+/** The figures of the current month so far. */
 export const readMonthToDate = async (tx: Tx) => {
   const at = await readNow(tx)
   return {

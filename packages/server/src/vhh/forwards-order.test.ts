@@ -44,7 +44,7 @@ test('an order is received with an assessment, and without an index value there 
   assert.equal(rows[0].status, 'received')
 })
 
-test('capacity is judged within, stretch to twice of it, and beyond', async () => {
+test('capacity is assessed as within, stretch up to twice of it, and beyond', async () => {
   for (const [hours, assessment] of [
     [0.5, 'within'],
     [100, 'within'],

@@ -23,7 +23,7 @@ const priceNoteOf = (epoch: string, hasValue: boolean): string =>
 const nextStepNote =
   'A person reads this order and writes to the address given. A countersigned service agreement and an invoice follow; until then nothing is reserved and nothing is owed.'
 
-/** Takes in an order for capacity, judges it against what there is and prices it by the index. */
+/** Stores a forward order, with an assessment against the capacity and an indicative price by the index. */
 export const forwardsOrder = async (ctx: Ctx, signer: Signer, input: ForwardOrder) => {
   await ensureEpochs(ctx, signer)
   return inTransaction(ctx, 'system', async (tx) => {

@@ -43,7 +43,7 @@ test('the catalogue lists every code with its latest epoch, to anybody, for a mi
   assert.equal(answer.headers['access-control-allow-origin'], '*')
 })
 
-test('an answer that did not change is 304 to whoever has it', async () => {
+test('an unchanged response is 304 for a caller with its ETag', async () => {
   for (const path of ['/api/index', '/api/index/vhh']) {
     const { headers } = await harness.call('GET', path)
     const tag = headers['etag'] ?? ''
@@ -88,7 +88,7 @@ test('licensed parts without a key or with a bad one are 403, whatever is wrong 
   assert.equal(twice.status, 403)
 })
 
-test('a bad key that asks for nothing licensed is 401, so that a typing fault shows', async () => {
+test('a bad key that asks for nothing licensed is 401, so that a mistyped key is noticed', async () => {
   const answer = await harness.call('GET', '/api/index/vhh', { key: 'hello' })
   assert.equal(answer.status, 401)
   assert.equal(answer.json.error, 'malformed_api_key')
@@ -142,7 +142,7 @@ test('a series is oldest first; one that nobody published is empty and not missi
   assert.deepEqual(unknown.json.series, [])
 })
 
-test('a series needs a key before anything else is looked at', async () => {
+test('a series checks the key first', async () => {
   for (const code of ['VHH_labelling', 'nonsense'])
     for (const key of [undefined, 'hello', makeKey('svc_test_', 'aa')]) {
       const answer = await harness.call('GET', `/api/index/${code}`, key === undefined ? {} : { key })

@@ -1,16 +1,16 @@
 export const compositeCode = 'VHH'
 export const unit = 'verified human hour'
-/** No inputs are collected under this method; the first that computes a value gets the next number. */
+/** No inputs are collected under this method; the first method that computes a value gets the next number. */
 export const method = 'vhh-0'
 export const noInputs = { hours: 0, clusters: 0, workers: 0 } as const
 
 const hourMs = 3_600_000
-/** Late work of a month still counts for this long. */
+/** Work of a month still counts for this long after its end. */
 const finalAfterMs = 24 * hourMs
-/** Months published in one go; a deployment that slept longer catches up in the next. */
+/** The limit of months published in one run; after a longer downtime the next run continues. */
 const monthsMax = 120
 
-/** Months since year 0: what arithmetic needs. */
+/** Months since year 0, for arithmetic. */
 const monthIndexOf = (month: string): number => Number(month.slice(0, 4)) * 12 + Number(month.slice(5)) - 1
 const monthTextOf = (index: number): string =>
   `${String(Math.floor(index / 12)).padStart(4, '0')}-${String((index % 12) + 1).padStart(2, '0')}`
@@ -18,14 +18,14 @@ const monthTextOf = (index: number): string =>
 /** The calendar month of an instant, in UTC. */
 export const monthOf = (at: Date): string => at.toISOString().slice(0, 7)
 
-/** How many months lie between this month and that one; negative for a past one. */
+/** The number of months from now to this month; negative for a past one. */
 export const leadMonths = (now: Date, month: string): number =>
   monthIndexOf(month) - monthIndexOf(monthOf(now))
 
 const finalAtMs = (index: number): number =>
   Date.UTC(Math.floor((index + 1) / 12), (index + 1) % 12) + finalAfterMs
 
-/** The months to publish now: at first last month, then each one when it is final, without a gap. */
+/** The months to publish now: at the first start last month, then each month once it is final, without gaps. */
 export const dueMonths = (latest: string | undefined, now: Date): string[] => {
   if (latest === undefined) return [monthTextOf(monthIndexOf(monthOf(now)) - 1)]
   const due: string[] = []
@@ -36,7 +36,7 @@ export const dueMonths = (latest: string | undefined, now: Date): string[] => {
   return due
 }
 
-/** What the index is called for people. */
+/** The display name of a series. */
 export const seriesNameOf = (code: string): string =>
   code === compositeCode
     ? 'Verified Human Hour, composite'
@@ -44,17 +44,17 @@ export const seriesNameOf = (code: string): string =>
 
 export type Assessment = 'within' | 'stretch' | 'beyond'
 
-/** What can be offered for a month: the setting, and nothing for a month that is over. */
+/** The capacity of a month: the setting, or 0 for a past month. */
 export const hoursAvailable = (capacityHours: number, lead: number): number => (lead < 0 ? 0 : capacityHours)
 
 export const assess = (hours: number, available: number): Assessment =>
   hours <= available ? 'within' : hours <= 2 * available ? 'stretch' : 'beyond'
 
-/** Per cent for short notice: the later people are asked for, the dearer. */
+/** The premium for short notice, in per cent. */
 const leadPct = (lead: number): number =>
   lead >= 6 ? 0 : lead >= 3 ? 5 : lead === 2 ? 10 : lead === 1 ? 15 : 25
 
-/** Per cent for the share of capacity: nothing up to half of it. */
+/** The premium for the share of capacity, in per cent: 0 up to half of it. */
 const sharePct = (hours: number, available: number): number =>
   ({ within: hours <= available / 2 ? 0 : 5, stretch: 15, beyond: 25 })[assess(hours, available)]
 

@@ -3,7 +3,7 @@ import { inTransaction } from '../platform/db/db.ts'
 import { readMonthToDate } from './epochs.ts'
 import { listEpochs } from './store.ts'
 
-/** One category. One that nobody ever published for is empty, not missing: categories come with the work. */
+/** One series. An unknown code is an empty series, not 404: new categories appear with new work. */
 export const series = async (ctx: Ctx, code: string) =>
   inTransaction(ctx, 'system', async (tx) => {
     const epochs = await listEpochs(tx, code)

@@ -1,5 +1,7 @@
 import type { Epoch } from '@pohf/protocol'
+import type { Selectable } from 'kysely'
 import type { Tx } from '../platform/db/db.ts'
+import type { DB } from '../platform/db/schema.ts'
 import { unit, usdOf, type Assessment } from './rules.ts'
 
 const columns = [
@@ -15,20 +17,9 @@ const columns = [
   'jws',
 ] as const
 
-type Row = {
-  code: string
-  epoch: string
-  value_usd_cents: bigint | null
-  status: string
-  method: string
-  input_hours: number
-  input_clusters: number
-  input_workers: number
-  published_at: Date
-  jws: string
-}
+type EpochRow = Pick<Selectable<DB['vhh_epochs']>, (typeof columns)[number]>
 
-const epochOf = (row: Row): Epoch => ({
+const epochOf = (row: EpochRow): Epoch => ({
   code: row.code,
   epoch: row.epoch,
   value: usdOf(row.value_usd_cents),
@@ -70,7 +61,7 @@ export const listLatestEpochs = async (tx: Tx): Promise<Epoch[]> => {
 
 const monthsMax = 1_200
 
-/** The months of a code in their last revisions, oldest first; the newest hundred years of them. */
+/** The months of a code in their last revisions, oldest first; at most the newest hundred years. */
 export const listEpochs = async (tx: Tx, code: string): Promise<Epoch[]> => {
   const rows = await tx
     .selectFrom('vhh_epochs')
@@ -89,7 +80,7 @@ type NewEpoch = Pick<Epoch, 'code' | 'epoch' | 'method' | 'inputs' | 'jws'> & {
   readonly status: 'final' | 'insufficient_data'
   readonly publishedAt: Date
 }
-/** Stores the first revision of a month; false where another process was faster, and its row stands. */
+/** Stores the first revision of a month; false where another process stored it first. */
 export const insertEpoch = async (tx: Tx, epoch: NewEpoch): Promise<boolean> => {
   const result = await tx
     .insertInto('vhh_epochs')

@@ -47,7 +47,7 @@ export const buildJobs = (ctx: Ctx): Job[] => {
         ]
       : []),
     ...work.jobs(ctx, ledgerAccountsOf(ctx)),
-    microtasks.tokenCleanupDuty(ctx),
+    microtasks.tokenCleanupJob(ctx),
     ...(purchaseSettlement ? purchases.purchaseJobs(purchaseSettlement) : []),
     ...sessions.jobs(ctx),
     ...payments.jobs(ctx, { provider: payments.makeCardProvider(ctx), settlers: settlersOf(ctx) }),

@@ -3,19 +3,19 @@ import type { WorkMint } from '../credentials/index.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import type { Tx } from '../platform/db/db.ts'
 
-/** The books that work writes to besides the buyer's; both come from modules that work does not know. */
+/** The ledger of the platform agent, which work posts to besides the buyer's. The wiring provides both functions. */
 export type PlatformLedger = {
-  /** The agent that stands for the operator. The Stars of people who work are in its book. */
+  /** The platform agent: the Stars of people who work are in its ledger. */
   readonly platformAgentOf: (mode: Mode) => `agt_${string}`
-  /** The account that payouts draw from. */
+  /** The account that payouts are taken from. */
   readonly starsAccountOf: (agentId: string, userRef: string) => string
 }
 
-/** What the endpoints of people who work need. */
+/** What the endpoints of workers need. */
 export type WorkerDeps = PlatformLedger & {
   readonly ctx: Ctx
   readonly mintWork: WorkMint
-  /** Where an agent was registered from, as a keyed hash of the network. */
+  /** The network that an agent was registered from, as a keyed hash. */
   readonly findNetworkTag: (tx: Tx, agentId: string) => Promise<string | undefined>
   readonly networkTagOf: (address: string) => string
   readonly requestPayout: (

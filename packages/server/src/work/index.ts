@@ -8,7 +8,7 @@ export { operatorRoutes, routes } from './routes.ts'
 export { seedWorkflows } from './workflows/seed.ts'
 export { makeCompletedWork } from './workers/completed-work.ts'
 export type { FindCredentialTokens } from './orders/present.ts'
-export { findWorkflow, listWorkflows } from './store.ts'
+export { findWorkflow, listWorkflows } from './workflows/store.ts'
 export { usdCentsOf } from './rules.ts'
 export {
   countStock,
@@ -17,4 +17,4 @@ export {
   releaseStockUnit,
   reserveStockUnit,
 } from './workflows/stock.ts'
-export { findRehearsal, isRehearsalId } from './workflows/test-workflows.ts'
+export { findTestWorkflow, isTestWorkflowId } from './workflows/test-workflows.ts'

@@ -14,46 +14,46 @@ import { listOverdueUnits, updateUnclaimedCancelled, type UnitKey } from './unit
 const everyMs = 5_000
 const batchMax = 100
 
-/** Does one thing for each of a batch, each in a transaction of its own: one that fails keeps no other waiting. */
+/** Runs an action for each item of a batch in its own transaction, so that one failure does not stop the others. */
 const runForEach = async <T>(
   ctx: Ctx,
   list: (tx: Tx) => Promise<readonly T[]>,
-  act: (tx: Tx, one: T) => Promise<void>,
+  act: (tx: Tx, item: T) => Promise<void>,
 ): Promise<number> => {
   const batch = await inTransaction(ctx, 'system', list)
   let done = 0
-  for (const one of batch) {
+  for (const item of batch) {
     try {
-      await inTransaction(ctx, 'system', (tx) => act(tx, one))
+      await inTransaction(ctx, 'system', (tx) => act(tx, item))
       done += 1
     } catch (error) {
-      ctx.log.error({ err: error, one }, 'work deadline job failed; it will be retried')
+      ctx.log.error({ err: error, item }, 'work deadline job failed; it will be retried')
     }
   }
   return done
 }
 
-/** A claim that ran out: the unit is free again. */
+/** Reopens a unit whose claim has expired. */
 const releaseExpiredClaim = async (tx: Tx, due: Assignment): Promise<void> => {
   const locked = await lockUnit(tx, due)
   if (locked?.holder?.assignmentId !== due.assignmentId || locked.holder.status !== 'claimed') return
   if (locked.holder.isExpired) await releaseUnit(tx, locked, { status: 'ran_out' })
 }
 
-/** The buyer did not look in time: it counts as accepted. */
+/** Accepts a delivered unit that the buyer did not review in time. */
 const autoAcceptUnit = async (tx: Tx, platformLedger: PlatformLedger, due: UnitKey): Promise<void> => {
   const locked = await lockUnit(tx, due)
   if (locked?.unit.status === 'delivered' && locked.unit.reviewIsOver)
     await acceptUnit(tx, platformLedger, locked)
 }
 
-/** The person did not appeal in time: the no stands. */
+/** Refuses a rejected unit that the person did not appeal in time. */
 const refuseUnappealedUnit = async (tx: Tx, due: UnitKey): Promise<void> => {
   const locked = await lockUnit(tx, due)
   if (locked?.unit.status === 'rejected' && locked.unit.appealIsOver) await refuseUnit(tx, locked)
 }
 
-/** Nobody took them in time: all units of the order that waited so long end together, by one refund. */
+/** Cancels all units of an order that nobody claimed in time, with one refund. */
 const cancelUnclaimedUnits = async (tx: Tx, due: UnitKey): Promise<void> => {
   const order = await findOrderForUpdate(tx, due)
   if (!order) return
@@ -74,7 +74,7 @@ const expireUnfundedOrders = (ctx: Ctx): Promise<number> =>
     return orders.length
   })
 
-/** Stars whose time has come are the person's. */
+/** Moves Stars whose vesting period is over to the account that payouts are taken from. */
 const vestStars = (ctx: Ctx, platformLedger: PlatformLedger): Promise<number> =>
   inTransaction(ctx, 'system', async (tx) => {
     const earnings = await listEarningsDue(tx, batchMax)
@@ -97,7 +97,7 @@ const vestStars = (ctx: Ctx, platformLedger: PlatformLedger): Promise<number> =>
     return earnings.length
   })
 
-/** What is over, and what then happens. Each looks again under its locks, so any number of workers may run them. */
+/** The deadlines of work. Each action checks its deadline again under locks, so any number of workers may run them. */
 export const deadlines = (platformLedger: PlatformLedger) => ({
   claims: { list: (tx: Tx) => listExpiredClaims(tx, batchMax), act: releaseExpiredClaim },
   reviews: {
@@ -105,17 +105,17 @@ export const deadlines = (platformLedger: PlatformLedger) => ({
     act: (tx: Tx, due: UnitKey) => autoAcceptUnit(tx, platformLedger, due),
   },
   appeals: { list: (tx: Tx) => listOverdueUnits(tx, 'rejected', batchMax), act: refuseUnappealedUnit },
-  untaken: { list: (tx: Tx) => listOverdueUnits(tx, 'open', batchMax), act: cancelUnclaimedUnits },
+  unclaimed: { list: (tx: Tx) => listOverdueUnits(tx, 'open', batchMax), act: cancelUnclaimedUnits },
 })
 
-/** All deadlines of work. */
+/** The background jobs of work. */
 export const jobs = (ctx: Ctx, platformLedger: PlatformLedger): Job[] => {
-  const { claims, reviews, appeals, untaken } = deadlines(platformLedger)
+  const { claims, reviews, appeals, unclaimed } = deadlines(platformLedger)
   return [
     { name: 'work claims', everyMs, run: () => runForEach(ctx, claims.list, claims.act) },
     { name: 'work reviews', everyMs, run: () => runForEach(ctx, reviews.list, reviews.act) },
     { name: 'work appeals', everyMs, run: () => runForEach(ctx, appeals.list, appeals.act) },
-    { name: 'work untaken', everyMs: 60_000, run: () => runForEach(ctx, untaken.list, untaken.act) },
+    { name: 'work untaken', everyMs: 60_000, run: () => runForEach(ctx, unclaimed.list, unclaimed.act) },
     { name: 'orders unfunded', everyMs: 60_000, run: () => expireUnfundedOrders(ctx) },
     { name: 'stars', everyMs: 60_000, run: () => vestStars(ctx, platformLedger) },
   ]

@@ -17,7 +17,7 @@ const runs = await makeRuns(harness)
 const seen = new Map<string, number>()
 
 for (let part = 1; part <= parts; part++)
-  test(`${sequences / parts} random lives of orders, part ${part}: escrow is open work, every state has a way out, no unit is paid twice`, async (t) => {
+  test(`${sequences / parts} random order histories, part ${part}: escrow equals open units, every state can end, no unit is paid twice`, async (t) => {
     for (const run of runs) run.counts.clear()
     await Promise.all(runs.map((run) => runOrderModel(run, sequences / parts / runs.length, stepsMax)))
     const counts = new Map<string, number>()
@@ -43,9 +43,9 @@ test('every step was tried where it may be taken and where it may not', () => {
     for (const how of ['taken', 'refused']) assert.ok((seen.get(`${step} ${how}`) ?? 0) > 0, `${step} ${how}`)
 })
 
-/** Faults that the model must find: each is planted behind the program's back. */
+/** Faults that the model must find: each is planted by a trigger in the database. */
 const planted: Readonly<Record<string, string>> = {
-  'a unit that is given back ends, and its money stays in escrow': `
+  'a returned unit is cancelled, and its price stays in escrow': `
     create function planted() returns trigger language plpgsql as $$ begin
       if old.status = 'claimed' and new.status = 'open' then new.status := 'cancelled'; new.ended_at := pohf_now(); end if;
       return new; end $$;
@@ -55,7 +55,7 @@ const planted: Readonly<Record<string, string>> = {
       if old.status = 'open' and new.status = 'cancelled' and new.n = 1 then return null; end if;
       return new; end $$;
     create trigger planted before update on order_units for each row execute function planted()`,
-  'a rejected unit is paid by the next look': `
+  'a rejected unit is accepted at once': `
     create function planted() returns trigger language plpgsql as $$ begin
       if new.status = 'rejected' then new.status := 'accepted'; new.ended_at := pohf_now(); end if;
       return new; end $$;

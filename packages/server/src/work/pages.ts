@@ -4,8 +4,8 @@ import { html, pageHeaders, externalImagePageHeaders, type Template } from '../p
 import { shellMessages } from './messages.ts'
 
 /**
- * The worker's pages: the list of work, what was earned, and one unit. The script fetches what they show, so that they
- * are the same for everybody and say nothing about who looks.
+ * The worker's pages: the list of tasks, the earnings, and one unit. Their script fetches the data, so the pages are the
+ * same for everybody and contain no personal data.
  */
 export const pages = (template: Template): Page[] => {
   const pageAt = (path: string, headers: Readonly<Record<string, string>>): Page => ({
@@ -27,7 +27,7 @@ export const pages = (template: Template): Page[] => {
   return [
     pageAt('/work', pageHeaders),
     pageAt('/work/earnings', pageHeaders),
-    // Only here is there anything of a buyer's to look at.
+    // Only this page may load images of the buyer.
     pageAt('/work/:assignmentId', externalImagePageHeaders),
   ]
 }

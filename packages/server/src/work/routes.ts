@@ -30,13 +30,13 @@ import { workerReturn } from './workers/return.ts'
 import { workerTasks } from './workers/tasks.ts'
 import { workflowsAvailable } from './workflows/available.ts'
 
-/** What app.ts hands down from modules that work does not know. */
+/** What the wiring provides from modules that work does not import. */
 export type WorkDeps = WorkerDeps & {
   readonly payments: Payments
   readonly findTokens: FindCredentialTokens
 }
 
-/** What people who work call, from our own pages. */
+/** The endpoints of the worker's pages. */
 const workerRoutes = (deps: WorkerDeps): Route[] => [
   route('work.workers.tasks', (call) => workerTasks(deps.ctx, call.person)),
   route('work.workers.claim', (call) =>

@@ -4,22 +4,22 @@ import type { Line } from '../ledger/index.ts'
 /** How long an order waits to be funded. */
 export const unfundedOrderDays = 7
 
-/** What a unit of custom work is taken to last until an operator has looked at it. */
+/** The assumed duration of a unit of custom work until an operator has set its terms. */
 const customMinutes = 10n
 
 export type OrderState = (typeof orderStates)[number]
 
-/** Whether the buyer's money is in. */
+/** Whether the buyer has paid. */
 export const isPaid = (status: OrderState): boolean =>
   ['funded', 'in_progress', 'delivered', 'completed'].includes(status)
 
-/** The whole cents of a price limit, rounded down; 0.29 is 29 although 0.29 * 100 is not. */
-export const usdCentsOf = (maxPriceUsd: number): bigint =>
-  BigInt(Math.floor(Math.round(maxPriceUsd * 1_000_000) / 10_000))
+/** A price in whole cents, rounded down; 0.29 is 29 although 0.29 * 100 is 28.999999999999996. */
+export const usdCentsOf = (priceUsd: number): bigint =>
+  BigInt(Math.floor(Math.round(priceUsd * 1_000_000) / 10_000))
 
 export const usdOf = (usdCents: bigint): number => Number(usdCents) / 100
 
-/** The price of one unit for show, to a millionth: only the total is owed. */
+/** The displayed price of one unit, to a millionth: only the total is charged. */
 export const unitUsdOf = (totalUsdCents: bigint, quantity: number): number =>
   Math.round((Number(totalUsdCents) / quantity) * 10_000) / 1_000_000
 
@@ -40,17 +40,17 @@ export const priceOf = (request: PriceRequest): Price | undefined => {
   const quantity = BigInt(request.quantity)
   if (capUsdCents !== undefined && capUsdCents < 1n) return undefined
   const hourUsdCents = BigInt(Math.round(request.referenceUsdPerHour * 100))
-  const full =
+  const fullUsdCents =
     unitUsdCents === undefined
       ? (hourUsdCents * customMinutes * quantity + 59n) / 60n
       : unitUsdCents * quantity
-  const isAbove = capUsdCents !== undefined && full > capUsdCents
-  if (!isAbove) return { totalUsdCents: full, offer: unitUsdCents === undefined }
+  const isAbove = capUsdCents !== undefined && fullUsdCents > capUsdCents
+  if (!isAbove) return { totalUsdCents: fullUsdCents, offer: unitUsdCents === undefined }
   if (unitUsdCents !== undefined && request.mode === 'live') return undefined
   return { totalUsdCents: capUsdCents, offer: true }
 }
 
-/** Where card money of orders is, in US cents: outside, to be given back, owed to us. */
+/** Ledger accounts of card payments for orders, in US cents: outside, to be refunded, owed to us. */
 export const cardAccounts = {
   world: 'world:card',
   unused: 'unused:card',
@@ -58,20 +58,20 @@ export const cardAccounts = {
 } as const
 export const escrowAccountOf = (orderId: string): string => `escrow:${orderId}`
 
-const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)
+const min = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 
 /**
- * The lines of taking a payment back: our own refunds from what was put aside for them, then from escrow, then what
- * else is unused, and the rest is owed.
+ * The ledger lines of a reversed payment: our own refunds from the unused account, then escrow, then the rest of the
+ * unused account; the remainder is owed by the buyer.
  */
 export const reversalLines = (
   escrow: string,
   { amount, own }: { readonly amount: bigint; readonly own: bigint },
-  held: { readonly escrow: bigint; readonly unused: bigint },
+  balances: { readonly escrow: bigint; readonly unused: bigint },
 ): Line[] => {
-  const aside = least(held.unused, own)
-  const fromEscrow = least(held.escrow, amount - aside)
-  const fromUnused = aside + least(held.unused - aside, amount - aside - fromEscrow)
+  const fromReserved = min(balances.unused, own)
+  const fromEscrow = min(balances.escrow, amount - fromReserved)
+  const fromUnused = fromReserved + min(balances.unused - fromReserved, amount - fromReserved - fromEscrow)
   const lines: Line[] = [
     { account: escrow, unit: 'usd_cent', amount: -fromEscrow },
     { account: cardAccounts.unused, unit: 'usd_cent', amount: -fromUnused },

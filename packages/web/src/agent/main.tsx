@@ -24,7 +24,7 @@ const signIn: SignInOptions = {
   invalidKeyMessage: 'A key begins with svc_test_ or svc_live_. Paste it whole.',
   button: 'Open the console',
   noKey: {
-    words: 'One command makes a free test key.',
+    text: 'One command makes a free test key.',
     label: 'Command for a test key',
     commands: `curl -s ${location.origin}/api/agents/register \\
   --json '{"name":"me","mode":"test",
@@ -36,5 +36,5 @@ const root = document.getElementById('app')
 const issuer = document.querySelector<HTMLMetaElement>('meta[name="pohf-issuer"]')?.content
 if (root && issuer !== undefined) {
   root.replaceChildren()
-  render(<Frame pages={pages} issuer={issuer} door={signIn} home="/" />, root)
+  render(<Frame pages={pages} issuer={issuer} signIn={signIn} home="/" />, root)
 }

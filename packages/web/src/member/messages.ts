@@ -5,7 +5,7 @@ const en = {
   heading: '{seconds} seconds of you were recorded.',
   headingAsked: '{seconds} seconds of you were recorded, with {questions} questions.',
   lead: 'Your browser has opened the recording and checked it: it is whole, and nothing in it was changed since.',
-  film: 'What you did',
+  replay: 'What you did',
   recordedTitle: 'Recorded',
   recorded: [
     'whether the page was visible and had the focus',
@@ -43,7 +43,7 @@ const de: RecordingMessages = {
   heading: '{seconds} Sekunden von Ihnen wurden aufgezeichnet.',
   headingAsked: '{seconds} Sekunden von Ihnen wurden aufgezeichnet, mit {questions} Fragen.',
   lead: 'Ihr Browser hat die Aufzeichnung geöffnet und geprüft: Sie ist vollständig und seither unverändert.',
-  film: 'Was Sie getan haben',
+  replay: 'Was Sie getan haben',
   recordedTitle: 'Aufgezeichnet',
   recorded: [
     'ob die Seite sichtbar war und den Fokus hatte',

@@ -10,7 +10,7 @@ type RecordingFailure = { readonly title: string; readonly lead: string; readonl
 type Phase =
   | { readonly name: 'loading' }
   | { readonly name: 'trouble'; readonly trouble: RecordingFailure }
-  | { readonly name: 'open'; readonly story: SessionTimeline }
+  | { readonly name: 'open'; readonly timeline: SessionTimeline }
 
 class RecordingError extends Error {
   readonly failure: RecordingFailure
@@ -22,31 +22,35 @@ class RecordingError extends Error {
 
 /** One page of the recording, or in plain words why not. */
 const loadChunkPage = async (
-  words: RecordingMessages,
+  messages: RecordingMessages,
   sessionId: string,
   from: number,
 ): Promise<RecordingPage> => {
   const path = `/api/members/me/sessions/${encodeURIComponent(sessionId)}/chunks?limit=100&from=${from}`
   const response = await fetch(path).catch(() => undefined)
-  if (!response) throw new RecordingError({ title: words.failed, lead: words.offline })
+  if (!response) throw new RecordingError({ title: messages.failed, lead: messages.offline })
   const json = (await response.json()) as RecordingPage & { message?: string; requestId?: string }
   if (response.ok) return json
   if (response.status === 401)
-    throw new RecordingError({ title: words.signIn, lead: words.signInLead, link: words.toSignIn })
-  if (response.status === 404) throw new RecordingError({ title: words.unknown, lead: words.unknownLead })
-  throw new RecordingError({ title: words.failed, lead: `${json.message ?? ''} (${json.requestId ?? ''})` })
+    throw new RecordingError({ title: messages.signIn, lead: messages.signInLead, link: messages.toSignIn })
+  if (response.status === 404)
+    throw new RecordingError({ title: messages.unknown, lead: messages.unknownLead })
+  throw new RecordingError({
+    title: messages.failed,
+    lead: `${json.message ?? ''} (${json.requestId ?? ''})`,
+  })
 }
 
-const loadRecording = async (words: RecordingMessages, sessionId: string): Promise<Phase> => {
+const loadRecording = async (messages: RecordingMessages, sessionId: string): Promise<Phase> => {
   try {
-    const opened = await openRecording((from) => loadChunkPage(words, sessionId, from))
+    const opened = await openRecording((from) => loadChunkPage(messages, sessionId, from))
     return opened
-      ? { name: 'open', story: opened.timeline }
-      : { name: 'trouble', trouble: { title: words.gone, lead: words.goneLead } }
+      ? { name: 'open', timeline: opened.timeline }
+      : { name: 'trouble', trouble: { title: messages.gone, lead: messages.goneLead } }
   } catch (error) {
     if (error instanceof RecordingError) return { name: 'trouble', trouble: error.failure }
     const lead = error instanceof Error ? error.message : ''
-    return { name: 'trouble', trouble: { title: words.failed, lead } }
+    return { name: 'trouble', trouble: { title: messages.failed, lead } }
   }
 }
 
@@ -61,33 +65,33 @@ const List = ({ title, texts }: { title: string; texts: readonly string[] }) => 
   </section>
 )
 
-const RecordingDetails = ({ story, language }: { story: SessionTimeline; language: Language }) => {
-  const words = recordingMessages[language]
-  const facts = { seconds: Math.round(story.durationMs / 1_000), questions: story.questions.length }
+const RecordingDetails = ({ timeline, language }: { timeline: SessionTimeline; language: Language }) => {
+  const messages = recordingMessages[language]
+  const facts = { seconds: Math.round(timeline.durationMs / 1_000), questions: timeline.questions.length }
   return (
     <>
-      <h1>{fill(facts.questions === 0 ? words.heading : words.headingAsked, facts)}</h1>
-      <p class="muted">{words.lead}</p>
-      <section class="card pad" aria-labelledby="film">
-        <h2 class="h3" id="film">
-          {words.film}
+      <h1>{fill(facts.questions === 0 ? messages.heading : messages.headingAsked, facts)}</h1>
+      <p class="muted">{messages.lead}</p>
+      <section class="card pad" aria-labelledby="replay">
+        <h2 class="h3" id="replay">
+          {messages.replay}
         </h2>
-        <Replay story={story} words={replayMessages[language]} />
-        {story.lost > 0 && <p class="muted">{fill(words.lost, { n: story.lost })}</p>}
+        <Replay timeline={timeline} messages={replayMessages[language]} />
+        {timeline.lost > 0 && <p class="muted">{fill(messages.lost, { n: timeline.lost })}</p>}
       </section>
-      <List title={words.recordedTitle} texts={words.recorded} />
-      <List title={words.notRecordedTitle} texts={words.notRecorded} />
+      <List title={messages.recordedTitle} texts={messages.recorded} />
+      <List title={messages.notRecordedTitle} texts={messages.notRecorded} />
     </>
   )
 }
 
 /** A person looks at a recording of their own. It is opened here, in their browser. */
 export const RecordingView = ({ sessionId, language }: { sessionId: string; language: Language }) => {
-  const words = recordingMessages[language]
+  const messages = recordingMessages[language]
   const [phase, setPhase] = useState<Phase>({ name: 'loading' })
   useEffect(() => {
-    void loadRecording(words, sessionId).then(setPhase)
-  }, [words, sessionId])
+    void loadRecording(messages, sessionId).then(setPhase)
+  }, [messages, sessionId])
   return (
     <main class="page narrow">
       <p class="brand">
@@ -95,7 +99,7 @@ export const RecordingView = ({ sessionId, language }: { sessionId: string; lang
       </p>
       {phase.name === 'loading' && (
         <div class="bones">
-          <h1 class="hidden">{words.loading}</h1>
+          <h1 class="hidden">{messages.loading}</h1>
           <div class="bone tall" />
           <div class="bone" />
         </div>
@@ -106,11 +110,11 @@ export const RecordingView = ({ sessionId, language }: { sessionId: string; lang
           <p class="muted">{phase.trouble.lead}</p>
         </>
       )}
-      {phase.name === 'open' && <RecordingDetails story={phase.story} language={language} />}
+      {phase.name === 'open' && <RecordingDetails timeline={phase.timeline} language={language} />}
       {phase.name !== 'loading' && (
         <p>
           <a href={`/me?lang=${language}`}>
-            {(phase.name === 'trouble' && phase.trouble.link) || words.back}
+            {(phase.name === 'trouble' && phase.trouble.link) || messages.back}
           </a>
         </p>
       )}

@@ -19,64 +19,64 @@ const Label = ({ id, label, hint }: Pick<FieldProps, 'id' | 'label' | 'hint'>) =
 )
 
 /** A line of text with its name above it. */
-export const TextField = (given: FieldProps & { pattern?: string; readOnly?: boolean }) => (
+export const TextField = (props: FieldProps & { pattern?: string; readOnly?: boolean }) => (
   <div class="field">
-    <Label {...given} />
+    <Label {...props} />
     <input
-      id={given.id}
-      required={given.required ?? true}
-      maxLength={given.maxLength}
-      placeholder={given.placeholder}
-      pattern={given.pattern}
-      readOnly={given.readOnly}
+      id={props.id}
+      required={props.required ?? true}
+      maxLength={props.maxLength}
+      placeholder={props.placeholder}
+      pattern={props.pattern}
+      readOnly={props.readOnly}
       autocomplete="off"
-      value={given.value}
-      onInput={(event) => given.onValue(event.currentTarget.value)}
+      value={props.value}
+      onInput={(event) => props.onValue(event.currentTarget.value)}
     />
   </div>
 )
 
 /** Some lines of text. */
-export const TextAreaField = (given: FieldProps & { rows?: number }) => (
+export const TextAreaField = (props: FieldProps & { rows?: number }) => (
   <div class="field">
-    <Label {...given} />
+    <Label {...props} />
     <textarea
-      id={given.id}
-      required={given.required ?? true}
-      rows={given.rows ?? 3}
-      maxLength={given.maxLength}
-      placeholder={given.placeholder}
-      value={given.value}
-      onInput={(event) => given.onValue(event.currentTarget.value)}
+      id={props.id}
+      required={props.required ?? true}
+      rows={props.rows ?? 3}
+      maxLength={props.maxLength}
+      placeholder={props.placeholder}
+      value={props.value}
+      onInput={(event) => props.onValue(event.currentTarget.value)}
     />
   </div>
 )
 
-export const NumberField = (given: FieldProps & { min: number; max: number; step?: number }) => (
+export const NumberField = (props: FieldProps & { min: number; max: number; step?: number }) => (
   <div class="field">
-    <Label {...given} />
+    <Label {...props} />
     <input
-      id={given.id}
+      id={props.id}
       type="number"
-      required={given.required ?? true}
-      min={given.min}
-      max={given.max}
-      step={given.step ?? 1}
-      value={given.value}
-      onInput={(event) => given.onValue(event.currentTarget.value)}
+      required={props.required ?? true}
+      min={props.min}
+      max={props.max}
+      step={props.step ?? 1}
+      value={props.value}
+      onInput={(event) => props.onValue(event.currentTarget.value)}
     />
   </div>
 )
 
 export const SelectField = (
-  given: Omit<FieldProps, 'required' | 'maxLength' | 'placeholder'> & {
+  props: Omit<FieldProps, 'required' | 'maxLength' | 'placeholder'> & {
     options: readonly (readonly [value: string, words: string])[]
   },
 ) => (
   <div class="field">
-    <Label {...given} />
-    <select id={given.id} value={given.value} onChange={(event) => given.onValue(event.currentTarget.value)}>
-      {given.options.map(([value, words]) => (
+    <Label {...props} />
+    <select id={props.id} value={props.value} onChange={(event) => props.onValue(event.currentTarget.value)}>
+      {props.options.map(([value, words]) => (
         <option key={value} value={value}>
           {words}
         </option>
@@ -85,19 +85,19 @@ export const SelectField = (
   </div>
 )
 
-export const CheckboxField = (given: {
+export const CheckboxField = (props: {
   id: string
   label: string
   value: boolean
   onValue: (value: boolean) => void
 }) => (
-  <label class="agree" for={given.id}>
+  <label class="agree" for={props.id}>
     <input
-      id={given.id}
+      id={props.id}
       type="checkbox"
-      checked={given.value}
-      onChange={(event) => given.onValue(event.currentTarget.checked)}
+      checked={props.value}
+      onChange={(event) => props.onValue(event.currentTarget.checked)}
     />
-    <span>{given.label}</span>
+    <span>{props.label}</span>
   </label>
 )

@@ -22,13 +22,13 @@ type FieldListProps<T> = {
 const namePattern = '[a-z][a-z0-9_]{0,39}'
 
 /** Label and key of a field. The key follows the label until somebody writes one. */
-const FieldNameInputs = <T extends NamedField>(given: {
+const FieldNameInputs = <T extends NamedField>(props: {
   id: string
   field: T
   inUse: ReadonlySet<string> | undefined
   onField: (field: T) => void
 }) => {
-  const { id, field, inUse, onField } = given
+  const { id, field, inUse, onField } = props
   const follows = field.name === '' || (field.name === keyFromLabel(field.label) && !inUse?.has(field.name))
   return (
     <div class="pairs">
@@ -53,13 +53,13 @@ const FieldNameInputs = <T extends NamedField>(given: {
   )
 }
 
-const FieldSet = (given: { legend: string; onRemove: () => void; children: ComponentChildren }) => (
+const FieldSet = (props: { legend: string; onRemove: () => void; children: ComponentChildren }) => (
   <fieldset class="part">
-    <legend>{given.legend}</legend>
-    {given.children}
+    <legend>{props.legend}</legend>
+    {props.children}
     <p>
-      <button type="button" class="btn" onClick={given.onRemove}>
-        Remove<span class="hidden"> {given.legend}</span>
+      <button type="button" class="btn" onClick={props.onRemove}>
+        Remove<span class="hidden"> {props.legend}</span>
       </button>
     </p>
   </fieldset>
@@ -108,12 +108,12 @@ export const InputEditor = ({ id, fields, onFields, inUse }: FieldListProps<Inpu
   </div>
 )
 
-const FieldTypeOptions = (given: {
+const FieldTypeOptions = (props: {
   id: string
   field: AnswerField
   onField: (field: AnswerField) => void
 }) => {
-  const { id, field, onField } = given
+  const { id, field, onField } = props
   const [low, high] = field.ends ?? ['', '']
   if (field.type === 'choice' || field.type === 'many')
     return (

@@ -25,7 +25,7 @@ const signIn: SignInOptions = {
   invalidKeyMessage: 'An operator key begins with svc_op_. Paste it whole.',
   button: 'Open the operators’ pages',
   noKey: {
-    words: 'Whoever runs the machine makes the first operator there; operators make further ones.',
+    text: 'Whoever runs the machine makes the first operator there; operators make further ones.',
     label: 'Command for an operator key',
     commands: 'npm run pohf -- operator create NAME',
   },
@@ -35,5 +35,5 @@ const root = document.getElementById('app')
 const issuer = document.querySelector<HTMLMetaElement>('meta[name="pohf-issuer"]')?.content
 if (root && issuer !== undefined) {
   root.replaceChildren()
-  render(<Frame pages={pages} issuer={issuer} door={signIn} />, root)
+  render(<Frame pages={pages} issuer={issuer} signIn={signIn} />, root)
 }

@@ -11,7 +11,7 @@ type Phase =
   | { readonly name: 'done'; readonly jwt: string; readonly result: Result; readonly nowSeconds: number }
   | { readonly name: 'broken'; readonly message: string }
 
-const Field = (given: {
+const Field = (props: {
   jwt: string
   challenge: string
   busy: boolean
@@ -23,7 +23,7 @@ const Field = (given: {
     class="paste"
     onSubmit={(event) => {
       event.preventDefault()
-      given.onSubmit()
+      props.onSubmit()
     }}
   >
     <label for="jwt">Credential</label>
@@ -36,8 +36,8 @@ const Field = (given: {
       autocomplete="off"
       autocapitalize="off"
       placeholder="eyJhbGciOiJFUzI1NiIs…"
-      value={given.jwt}
-      onInput={(event) => given.onJwt(event.currentTarget.value)}
+      value={props.jwt}
+      onInput={(event) => props.onJwt(event.currentTarget.value)}
       onKeyDown={(event) => {
         if (event.key === 'Enter' && (event.ctrlKey || event.metaKey))
           event.currentTarget.form?.requestSubmit()
@@ -50,11 +50,11 @@ const Field = (given: {
       id="challenge"
       maxLength={128}
       autocomplete="off"
-      value={given.challenge}
-      onInput={(event) => given.onChallenge(event.currentTarget.value)}
+      value={props.challenge}
+      onInput={(event) => props.onChallenge(event.currentTarget.value)}
     />
     <p>
-      <button class="btn main" type="submit" disabled={given.busy}>
+      <button class="btn main" type="submit" disabled={props.busy}>
         Check this credential
       </button>
     </p>
@@ -110,16 +110,42 @@ const Skeleton = () => (
   </section>
 )
 
-/** Page /verify: everything happens in the browser; only public keys and a status list are fetched. */
-export const VerifyPage = ({ issuer }: { issuer: string }) => {
-  const [jwt, setJwt] = useState(() => decodeURIComponent(location.hash.slice(1)))
-  const [challenge, setChallenge] = useState('')
+const Introduction = ({ failure }: { failure: string | undefined }) => (
+  <section class="card pad hero" aria-labelledby="says">
+    <div class="emblem none">
+      <Seal bytes={undefined} state="blank" />
+    </div>
+    <div>
+      <h1 id="says">{failure === undefined ? 'Was it a person?' : 'The check itself failed.'}</h1>
+      <p class="muted lead">
+        {failure === undefined
+          ? 'Paste a credential and read what it proves and what it does not. It is checked in this page and goes nowhere; only the issuer’s public keys and its list of revocations are fetched.'
+          : `${failure} This says nothing about the credential.`}
+      </p>
+    </div>
+  </section>
+)
+
+const Masthead = () => (
+  <header class="masthead">
+    <a class="brand" href="/">
+      PoHF
+    </a>
+    <span class="faint">Verify</span>
+    <nav class="muted" aria-label="Elsewhere">
+      <a href="/.well-known/jwks.json">Keys</a>
+      <a href="/openapi.json">API</a>
+    </nav>
+  </header>
+)
+
+/** Checks a credential; of several checks only the last one reports. */
+const useCheck = (issuer: string) => {
   const [phase, setPhase] = useState<Phase>({ name: 'empty' })
   const run = useRef(0)
-
-  const check = async () => {
-    const text = jwt.replaceAll(/\s+/g, '')
-    if (text === '') return
+  const check = async (text: string, challenge: string) => {
+    const jwt = text.replaceAll(/\s+/g, '')
+    if (jwt === '') return
     run.current += 1
     const mine = run.current
     // Browsers keep their cryptography for pages that came over https, or from this machine.
@@ -132,20 +158,20 @@ export const VerifyPage = ({ issuer }: { issuer: string }) => {
       if (mine === run.current) setPhase({ name: 'checking', slow: true })
     }, 300)
     try {
-      const result = await verifyInBrowser(text, issuer, challenge)
+      const result = await verifyInBrowser(jwt, issuer, challenge)
       if (mine !== run.current) return
-      setPhase({ name: 'done', jwt: text, result, nowSeconds: Math.floor(Date.now() / 1_000) })
+      setPhase({ name: 'done', jwt, result, nowSeconds: Math.floor(Date.now() / 1_000) })
     } catch (error) {
       setPhase({ name: 'broken', message: error instanceof Error ? error.message : String(error) })
     } finally {
       clearTimeout(timer)
     }
   }
-  // What stands behind the # of an address never leaves the browser either.
-  useEffect(() => {
-    if (location.hash.length > 1) void check()
-  }, [])
-  // One object for one answer: a new one would take the reader back to the top.
+  return { phase, check }
+}
+
+/** One object for one result: a new one would take the reader back to the top. */
+const useOutcome = (phase: Phase, issuer: string) => {
   const outcome = useMemo(
     () =>
       phase.name === 'done'
@@ -156,7 +182,21 @@ export const VerifyPage = ({ issuer }: { issuer: string }) => {
   useEffect(() => {
     document.title = `${outcome ? `${outcome.chip} · ` : ''}Verify a credential · PoHF`
   }, [outcome?.chip])
+  return outcome
+}
 
+/** Page /verify: everything happens in the browser; only public keys and a status list are fetched. */
+export const VerifyPage = ({ issuer }: { issuer: string }) => {
+  const [jwt, setJwt] = useState(() => decodeURIComponent(location.hash.slice(1)))
+  const [challenge, setChallenge] = useState('')
+  const { phase, check } = useCheck(issuer)
+  const outcome = useOutcome(phase, issuer)
+  const submit = () => void check(jwt, challenge)
+  // The fragment of an address never leaves the browser either.
+  useEffect(() => {
+    if (location.hash.length > 1) submit()
+  }, [])
+  const isSlow = phase.name === 'checking' && phase.slow
   const field = (
     <Field
       jwt={jwt}
@@ -164,51 +204,28 @@ export const VerifyPage = ({ issuer }: { issuer: string }) => {
       busy={phase.name === 'checking'}
       onJwt={setJwt}
       onChallenge={setChallenge}
-      onSubmit={() => void check()}
+      onSubmit={submit}
     />
   )
   return (
     <div class="page">
-      <header class="masthead">
-        <a class="brand" href="/">
-          PoHF
-        </a>
-        <span class="faint">Verify</span>
-        <nav class="muted" aria-label="Elsewhere">
-          <a href="/.well-known/jwks.json">Keys</a>
-          <a href="/openapi.json">API</a>
-        </nav>
-      </header>
+      <Masthead />
       <main aria-busy={phase.name === 'checking'}>
         <p class="hidden" role="status">
-          {phase.name === 'checking' && phase.slow ? 'Fetching the keys of the issuer' : ''}
+          {isSlow ? 'Fetching the keys of the issuer' : ''}
         </p>
         {phase.name === 'done' && outcome ? (
           <ResultView
             shown={{ outcome, result: phase.result, nowSeconds: phase.nowSeconds, issuer }}
-            onRetry={() => void check()}
+            onRetry={submit}
             another={field}
           />
         ) : (
           <>
-            {phase.name === 'checking' && phase.slow ? (
+            {isSlow ? (
               <Skeleton />
             ) : (
-              <section class="card pad hero" aria-labelledby="says">
-                <div class="emblem none">
-                  <Seal bytes={undefined} state="blank" />
-                </div>
-                <div>
-                  <h1 id="says">
-                    {phase.name === 'broken' ? 'The check itself failed.' : 'Was it a person?'}
-                  </h1>
-                  <p class="muted lead">
-                    {phase.name === 'broken'
-                      ? `${phase.message} This says nothing about the credential.`
-                      : 'Paste a credential and read what it proves and what it does not. It is checked in this page and goes nowhere; only the issuer’s public keys and its list of revocations are fetched.'}
-                  </p>
-                </div>
-              </section>
+              <Introduction failure={phase.name === 'broken' ? phase.message : undefined} />
             )}
             <div class="grid">
               <section class="card pad" aria-label="Credential to check">

@@ -7,29 +7,70 @@ import { recomputeText } from './recompute.ts'
 /** Far above the longest recording there is; a larger file is not one. */
 const bytesMax = 16_000_000
 
-/** For who was given the opened recording: the same scorer, here, on the same records. */
+const RecordingForm = (props: {
+  text: string
+  busy: boolean
+  onText: (text: string) => void
+  onFile: (file: File | undefined) => void
+  onSubmit: () => void
+}) => (
+  <form
+    class="paste"
+    onSubmit={(event) => {
+      event.preventDefault()
+      props.onSubmit()
+    }}
+  >
+    <label for="recording">Opened session</label>
+    <textarea
+      id="recording"
+      rows={3}
+      maxLength={bytesMax}
+      spellcheck={false}
+      autocomplete="off"
+      autocapitalize="off"
+      placeholder='{"sessionId":"ses_…","telemetry":{…},"opening":{…},"chunks":[…]}'
+      value={props.text}
+      onInput={(event) => props.onText(event.currentTarget.value)}
+    />
+    <label for="recording-file">or its file</label>
+    <input
+      id="recording-file"
+      type="file"
+      accept="application/json,.json"
+      onChange={(event) => props.onFile(event.currentTarget.files?.[0])}
+    />
+    <p>
+      <button class="btn" type="submit" disabled={props.busy}>
+        Score it again
+      </button>
+    </p>
+  </form>
+)
+
+/** Scores an opened recording again in the browser, with the service's own scorer. */
 export const RecomputeCard = ({ claims }: { claims: Claims }) => {
   const [text, setText] = useState('')
   const [lines, setLines] = useState<readonly CheckLine[]>([])
   const [busy, setBusy] = useState(false)
-  const run = async (given: string) => {
-    if (given.trim() === '') return
+  const run = async (recordingText: string) => {
+    if (recordingText.trim() === '') return
     setBusy(true)
     try {
-      setLines(await recomputeText(given, claims))
+      setLines(await recomputeText(recordingText, claims))
     } catch (error) {
       setLines([{ sign: '✗', text: error instanceof Error ? error.message : String(error) }])
     } finally {
       setBusy(false)
     }
   }
-  const take = async (file: File | undefined) => {
+  const readFile = async (file: File | undefined) => {
     if (!file) return
     if (file.size > bytesMax)
       return setLines([{ sign: '✗', text: 'This file is too large for a recording.' }])
-    const read = await file.text()
-    setText(read)
-    await run(read)
+    const content = await file.text()
+    setText(content)
+    await run(content)
   }
   return (
     <section
@@ -38,7 +79,7 @@ export const RecomputeCard = ({ claims }: { claims: Claims }) => {
       onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => {
         event.preventDefault()
-        void take(event.dataTransfer?.files[0])
+        void readFile(event.dataTransfer?.files[0])
       }}
     >
       <h2 class="h3" id="again">
@@ -48,38 +89,13 @@ export const RecomputeCard = ({ claims }: { claims: Claims }) => {
         If you were given the opened recording of this session, drop its file here or paste it. It is checked
         against this credential and scored by the same rules, in this page; it goes nowhere.
       </p>
-      <form
-        class="paste"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void run(text)
-        }}
-      >
-        <label for="recording">Opened session</label>
-        <textarea
-          id="recording"
-          rows={3}
-          maxLength={bytesMax}
-          spellcheck={false}
-          autocomplete="off"
-          autocapitalize="off"
-          placeholder='{"sessionId":"ses_…","telemetry":{…},"opening":{…},"chunks":[…]}'
-          value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
-        />
-        <label for="recording-file">or its file</label>
-        <input
-          id="recording-file"
-          type="file"
-          accept="application/json,.json"
-          onChange={(event) => void take(event.currentTarget.files?.[0])}
-        />
-        <p>
-          <button class="btn" type="submit" disabled={busy}>
-            Score it again
-          </button>
-        </p>
-      </form>
+      <RecordingForm
+        text={text}
+        busy={busy}
+        onText={setText}
+        onFile={(file) => void readFile(file)}
+        onSubmit={() => void run(text)}
+      />
       <div role="status" aria-busy={busy} id="recomputed">
         {lines.length === 0 ? null : <CheckList lines={lines} />}
       </div>

@@ -5,7 +5,7 @@ import type { AnswerField } from './wire.ts'
 import { fill, type Messages } from './messages.ts'
 
 type FieldProps = {
-  readonly words: Messages
+  readonly messages: Messages
   readonly field: AnswerField
   readonly value: unknown
   readonly fault: FieldError | undefined
@@ -18,14 +18,14 @@ const describedBy = ({ field, fault }: FieldProps): string | undefined =>
     .filter((id) => id !== '')
     .join(' ') || undefined
 
-const Label = ({ words, field }: FieldProps) => (
+const Label = ({ messages, field }: FieldProps) => (
   <>
     {field.label}
-    {field.required ? null : <span class="small muted"> ({words.task.optional})</span>}
+    {field.required ? null : <span class="small muted"> ({messages.task.optional})</span>}
   </>
 )
 
-const Notes = ({ words, field, fault }: FieldProps) => (
+const Notes = ({ messages, field, fault }: FieldProps) => (
   <>
     {field.help === undefined ? null : (
       <p class="small muted" id={`${fieldId(field)}-help`}>
@@ -34,53 +34,53 @@ const Notes = ({ words, field, fault }: FieldProps) => (
     )}
     {fault ? (
       <p class="bad" id={`${fieldId(field)}-fault`}>
-        {fault === 'missing' ? words.task.missing : fill(words.task.tooLong, { n: lengthMaxOf(field) })}
+        {fault === 'missing' ? messages.task.missing : fill(messages.task.tooLong, { n: lengthMaxOf(field) })}
       </p>
     ) : null}
   </>
 )
 
 const Group = ({
-  given,
+  props,
   kind,
   children,
 }: {
-  given: FieldProps
+  props: FieldProps
   kind: string
   children: ComponentChildren
 }) => (
   <fieldset
     class="field"
-    aria-describedby={describedBy(given)}
-    {...(kind === 'many' ? {} : { role: 'radiogroup', 'aria-required': given.field.required })}
-    {...(given.fault && kind !== 'many' ? { 'aria-invalid': true } : {})}
+    aria-describedby={describedBy(props)}
+    {...(kind === 'many' ? {} : { role: 'radiogroup', 'aria-required': props.field.required })}
+    {...(props.fault && kind !== 'many' ? { 'aria-invalid': true } : {})}
   >
     <legend>
-      <Label {...given} />
+      <Label {...props} />
     </legend>
-    <Notes {...given} />
+    <Notes {...props} />
     {children}
   </fieldset>
 )
 
 type Option = { readonly value: unknown; readonly text: string }
 
-/** So many stand side by side where there is room for all, and where there is not. */
+/** How many options are side by side on a wide screen, and on a narrow one. */
 const columnsOf = (count: number) => ({
   '--all': count,
   '--half': count > 6 ? Math.ceil(count / 2) : count,
 })
 
 const Options = ({
-  given,
+  props,
   options,
   look,
 }: {
-  given: FieldProps
+  props: FieldProps
   options: readonly Option[]
   look: string
 }) => {
-  const { field, value, onValue } = given
+  const { field, value, onValue } = props
   const isMany = field.type === 'many'
   const chosen = (Array.isArray(value) ? value : []) as readonly unknown[]
   const toggle = (option: unknown, on: boolean) =>
@@ -106,23 +106,23 @@ const Options = ({
   )
 }
 
-const TextInput = (given: FieldProps) => {
-  const { words, field, value, fault, onValue } = given
+const TextInput = (props: FieldProps) => {
+  const { messages, field, value, fault, onValue } = props
   const text = typeof value === 'string' ? value : ''
   const max = lengthMaxOf(field)
   const shared = {
     id: fieldId(field),
     value: text,
-    'aria-describedby': describedBy(given),
+    'aria-describedby': describedBy(props),
     'aria-invalid': fault !== undefined,
     'aria-required': field.required,
   }
   return (
     <div class="field">
       <label for={fieldId(field)}>
-        <Label {...given} />
+        <Label {...props} />
       </label>
-      <Notes {...given} />
+      <Notes {...props} />
       {field.type === 'line' ? (
         <input
           {...shared}
@@ -135,24 +135,24 @@ const TextInput = (given: FieldProps) => {
         <textarea {...shared} rows={5} onInput={(event) => onValue(event.currentTarget.value)} />
       )}
       {text.length > max * 0.8 ? (
-        <p class="small muted num">{fill(words.task.atMost, { n: text.length, of: max })}</p>
+        <p class="small muted num">{fill(messages.task.atMost, { n: text.length, of: max })}</p>
       ) : null}
     </div>
   )
 }
 
-const Field = (given: FieldProps) => {
-  const { words, field } = given
-  if (field.type === 'line' || field.type === 'paragraph') return <TextInput {...given} />
+const Field = (props: FieldProps) => {
+  const { messages, field } = props
+  if (field.type === 'line' || field.type === 'paragraph') return <TextInput {...props} />
   if (field.type === 'yes_no')
     return (
-      <Group given={given} kind="yes_no">
+      <Group props={props} kind="yes_no">
         <Options
-          given={given}
+          props={props}
           look="pair"
           options={[
-            { value: true, text: words.task.yes },
-            { value: false, text: words.task.no },
+            { value: true, text: messages.task.yes },
+            { value: false, text: messages.task.no },
           ]}
         />
       </Group>
@@ -160,7 +160,7 @@ const Field = (given: FieldProps) => {
   if (field.type === 'scale') {
     const steps = Array.from({ length: field.steps ?? 5 }, (_, index) => index + 1)
     return (
-      <Group given={given} kind="scale">
+      <Group props={props} kind="scale">
         {field.ends ? (
           <p class="ends small muted">
             <span>1: {field.ends[0]}</span>
@@ -170,7 +170,7 @@ const Field = (given: FieldProps) => {
           </p>
         ) : null}
         <Options
-          given={given}
+          props={props}
           look="scale"
           options={steps.map((step) => ({ value: step, text: String(step) }))}
         />
@@ -178,9 +178,9 @@ const Field = (given: FieldProps) => {
     )
   }
   return (
-    <Group given={given} kind={field.type}>
+    <Group props={props} kind={field.type}>
       <Options
-        given={given}
+        props={props}
         look="list"
         options={(field.options ?? []).map((option) => ({ value: option, text: option }))}
       />
@@ -190,13 +190,13 @@ const Field = (given: FieldProps) => {
 
 /** The whole answer: one part for each field, in the order of the form. */
 export const AnswerForm = ({
-  words,
+  messages,
   form,
   values,
   faults,
   onValues,
 }: {
-  words: Messages
+  messages: Messages
   form: readonly AnswerField[]
   values: Values
   faults: ReadonlyMap<string, FieldError>
@@ -204,12 +204,12 @@ export const AnswerForm = ({
 }) => (
   <section class="card pad answer" aria-labelledby="answer">
     <h2 class="h3" id="answer">
-      {words.task.answer}
+      {messages.task.answer}
     </h2>
     {form.map((field) => (
       <Field
         key={field.name}
-        words={words}
+        messages={messages}
         field={field}
         value={values[field.name]}
         fault={faults.get(field.name)}

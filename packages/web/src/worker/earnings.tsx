@@ -8,20 +8,20 @@ import type { StarsAccount, Earnings, Payout, AssignmentSummary } from './wire.t
 import { fill, type Messages } from './messages.ts'
 
 const PayoutForm = ({
-  page: { words },
-  book,
+  page: { messages },
+  account,
   onDone,
 }: {
   page: PageContext
-  book: StarsAccount
+  account: StarsAccount
   onDone: (payout: Payout) => void
 }) => {
-  const [text, setText] = useState(String(book.vestedStars))
+  const [text, setText] = useState(String(account.vestedStars))
   const [busy, setBusy] = useState(false)
   const [failed, setFailed] = useState<ApiError>()
   const [wrong, setWrong] = useState(false)
   const stars = /^[1-9]\d{0,8}$/.test(text.trim()) ? Number(text) : undefined
-  const fits = stars !== undefined && stars <= book.vestedStars
+  const fits = stars !== undefined && stars <= account.vestedStars
   const send = async (event: Event) => {
     event.preventDefault()
     setWrong(!fits)
@@ -29,7 +29,7 @@ const PayoutForm = ({
     setBusy(true)
     setFailed(undefined)
     try {
-      onDone(await call<Payout>('POST', 'payout', { mode: book.mode, stars }))
+      onDone(await call<Payout>('POST', 'payout', { mode: account.mode, stars }))
     } catch (error) {
       setFailed(toApiError(error))
     }
@@ -37,32 +37,32 @@ const PayoutForm = ({
   }
   return (
     <form class="stack payout" onSubmit={(event) => void send(event)} noValidate>
-      <h3>{words.earnings.payout}</h3>
-      <p class="muted small">{words.earnings.payoutLead}</p>
-      {failed ? <ErrorNote words={words} failed={failed} /> : null}
-      <label for={`stars-${book.mode}`}>{words.earnings.payoutStars}</label>
+      <h3>{messages.earnings.payout}</h3>
+      <p class="muted small">{messages.earnings.payoutLead}</p>
+      {failed ? <ErrorNote messages={messages} failed={failed} /> : null}
+      <label for={`stars-${account.mode}`}>{messages.earnings.payoutStars}</label>
       <input
-        id={`stars-${book.mode}`}
+        id={`stars-${account.mode}`}
         inputMode="numeric"
         autocomplete="off"
         maxLength={9}
         value={text}
         aria-invalid={wrong}
-        aria-describedby={wrong ? `wrong-${book.mode}` : undefined}
+        aria-describedby={wrong ? `wrong-${account.mode}` : undefined}
         onInput={(event) => {
           setText(event.currentTarget.value)
           setWrong(false)
         }}
       />
       {wrong ? (
-        <p class="bad" id={`wrong-${book.mode}`} role="alert">
-          {fill(words.earnings.payoutWrong, { n: book.vestedStars })}
+        <p class="bad" id={`wrong-${account.mode}`} role="alert">
+          {fill(messages.earnings.payoutWrong, { n: account.vestedStars })}
         </p>
       ) : null}
       <button class="btn main wide" type="submit" disabled={busy}>
         {fits
-          ? fill(words.earnings.payoutButton, { stars: starsText(words, stars) })
-          : words.earnings.payoutButtonEmpty}
+          ? fill(messages.earnings.payoutButton, { stars: starsText(messages, stars) })
+          : messages.earnings.payoutButtonEmpty}
       </button>
     </form>
   )
@@ -70,53 +70,55 @@ const PayoutForm = ({
 
 const StarsAccountCard = ({
   page,
-  book,
+  account,
   onPayout,
 }: {
   page: PageContext
-  book: StarsAccount
+  account: StarsAccount
   onPayout: () => void
 }) => {
-  const { words, locale } = page
+  const { messages, locale } = page
   const [payoutRequest, setPayoutRequest] = useState<Payout>()
-  const isTest = book.mode === 'test'
+  const isTest = account.mode === 'test'
   const rows = [
-    ['vested', book.vestedStars],
-    ['vesting', book.vestingStars],
-    ['held', book.heldStars],
-    ['paid', book.paidStars],
+    ['vested', account.vestedStars],
+    ['vesting', account.vestingStars],
+    ['held', account.heldStars],
+    ['paid', account.paidStars],
   ] as const
-  const id = `book-${book.mode}`
+  const id = `account-${account.mode}`
   return (
     <section class="card pad stack" aria-labelledby={id}>
       <div class="head">
         <h2 class="h3" id={id}>
-          {isTest ? words.earnings.testTitle : words.earnings.liveTitle}
+          {isTest ? messages.earnings.testTitle : messages.earnings.liveTitle}
         </h2>
-        {isTest ? <span class="chip test">{words.test}</span> : null}
+        {isTest ? <span class="chip test">{messages.test}</span> : null}
       </div>
-      <dl class="book">
+      <dl class="balances">
         {rows.map(([name, stars]) => (
           <div key={name} class={name}>
-            <dt>{words.earnings[name]}</dt>
-            <dd class="num">{starsText(words, stars)}</dd>
+            <dt>{messages.earnings[name]}</dt>
+            <dd class="num">{starsText(messages, stars)}</dd>
             <dd class="num muted small">{isTest ? '' : usdText(stars, locale)}</dd>
           </div>
         ))}
       </dl>
-      {book.nextVestsAt === null ? null : (
-        <p class="muted">{fill(words.earnings.nextVests, { date: dateText(book.nextVestsAt, locale) })}</p>
+      {account.nextVestsAt === null ? null : (
+        <p class="muted">
+          {fill(messages.earnings.nextVests, { date: dateText(account.nextVestsAt, locale) })}
+        </p>
       )}
-      {isTest ? <p class="muted small">{words.earnings.payoutTest}</p> : null}
+      {isTest ? <p class="muted small">{messages.earnings.payoutTest}</p> : null}
       {payoutRequest ? (
         <p class="note ok" role="status">
-          {fill(words.earnings.payoutDone, { id: payoutRequest.requestId })}
+          {fill(messages.earnings.payoutDone, { id: payoutRequest.requestId })}
         </p>
       ) : null}
-      {!isTest && !payoutRequest && book.vestedStars > 0 ? (
+      {!isTest && !payoutRequest && account.vestedStars > 0 ? (
         <PayoutForm
           page={page}
-          book={book}
+          account={account}
           onDone={(payout) => {
             setPayoutRequest(payout)
             onPayout()
@@ -127,7 +129,7 @@ const StarsAccountCard = ({
   )
 }
 
-const EarningsRow = ({ page: { words, locale }, one }: { page: PageContext; one: AssignmentSummary }) => (
+const EarningsRow = ({ page: { messages, locale }, one }: { page: PageContext; one: AssignmentSummary }) => (
   <li>
     <a class="row" href={hrefOf(`/work/${encodeURIComponent(one.assignmentId)}`)}>
       <span class="what">
@@ -136,44 +138,49 @@ const EarningsRow = ({ page: { words, locale }, one }: { page: PageContext; one:
       </span>
       <span class="sum">
         <span class={`num ${one.status === 'accepted' ? '' : 'muted'}`}>
-          {starsText(words, payableStars(one))}
+          {starsText(messages, payableStars(one))}
         </span>
-        <span class={`chip ${statusTone(one.status)}`}>{words.status[one.status]}</span>
+        <span class={`chip ${statusTone(one.status)}`}>{messages.status[one.status]}</span>
       </span>
     </a>
   </li>
 )
 
-const earningsHeadline = (words: Messages, { books, assignments }: Earnings): string => {
-  const { earnings: text } = words
-  const book = books.find(({ mode }) => mode === 'live') ?? books[0]
-  if (!book || (assignments.length === 0 && book.vestedStars + book.vestingStars + book.paidStars === 0))
+const earningsHeadline = (messages: Messages, { books, assignments }: Earnings): string => {
+  const { earnings: text } = messages
+  const account = books.find(({ mode }) => mode === 'live') ?? books[0]
+  if (
+    !account ||
+    (assignments.length === 0 && account.vestedStars + account.vestingStars + account.paidStars === 0)
+  )
     return text.none
-  if (book.vestedStars > 0) return fill(text.ready, { stars: starsText(words, book.vestedStars) })
-  return book.vestingStars > 0
-    ? fill(text.readyNone, { stars: starsText(words, book.vestingStars) })
+  if (account.vestedStars > 0) return fill(text.ready, { stars: starsText(messages, account.vestedStars) })
+  return account.vestingStars > 0
+    ? fill(text.readyNone, { stars: starsText(messages, account.vestingStars) })
     : text.nothingLeft
 }
 
 export const EarningsPage = (page: PageContext) => {
-  const { words } = page
+  const { messages } = page
   const loaded = useQuery(() => call<Earnings>('GET', 'earnings'))
   const other = fallbackView(page, loaded)
   if (other || !loaded.value) return other
   const { books, assignments } = loaded.value
-  const said = earningsHeadline(words, loaded.value)
+  const said = earningsHeadline(messages, loaded.value)
   return (
     <>
       <Title text={said} />
-      <p class="lead">{said === words.earnings.none ? words.earnings.noneLead : words.earnings.lead}</p>
-      {books.map((book) => (
-        <StarsAccountCard key={book.mode} page={page} book={book} onPayout={loaded.again} />
+      <p class="lead">
+        {said === messages.earnings.none ? messages.earnings.noneLead : messages.earnings.lead}
+      </p>
+      {books.map((account) => (
+        <StarsAccountCard key={account.mode} page={page} account={account} onPayout={loaded.again} />
       ))}
       <section aria-labelledby="mine">
         <h2 class="h3" id="mine">
-          {words.earnings.work}
+          {messages.earnings.work}
         </h2>
-        {assignments.length === 0 ? <p class="muted gap">{words.earnings.workNone}</p> : null}
+        {assignments.length === 0 ? <p class="muted gap">{messages.earnings.workNone}</p> : null}
         <ul class="rows">
           {assignments.map((one) => (
             <EarningsRow key={one.assignmentId} page={page} one={one} />

@@ -5,14 +5,14 @@ const starsPerUsd = 100
 
 const localeOf = (): string => document.documentElement.lang
 
-export const starsText = (words: Messages, stars: number): string =>
-  stars === 1 ? words.starsOne : fill(words.stars, { n: stars.toLocaleString(localeOf()) })
+export const starsText = (messages: Messages, stars: number): string =>
+  stars === 1 ? messages.starsOne : fill(messages.stars, { n: stars.toLocaleString(localeOf()) })
 
 export const usdText = (stars: number, locale: string): string =>
   `${(stars / starsPerUsd).toLocaleString(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2 })} USD`
 
-export const minutesText = (words: Messages, minutes: number): string =>
-  minutes < 1 ? words.minutesLess : fill(words.minutes, { n: Math.round(minutes) })
+export const minutesText = (messages: Messages, minutes: number): string =>
+  minutes < 1 ? messages.minutesLess : fill(messages.minutes, { n: Math.round(minutes) })
 
 /** How long that is: whole minutes, and seconds under two of them. */
 export const durationText = ({ duration }: Messages, ms: number): string => {

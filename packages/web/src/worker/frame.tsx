@@ -3,7 +3,7 @@ import { hrefOf, type PageContext } from './parts.tsx'
 
 /** The menu and the page under it. */
 export const Frame = ({
-  page: { words },
+  page: { messages },
   place,
   children,
 }: {
@@ -13,17 +13,17 @@ export const Frame = ({
 }) => (
   <>
     <div class="top">
-      <nav aria-label={words.menu.label}>
+      <nav aria-label={messages.menu.label}>
         <a href={hrefOf('/work')} {...(place === 'list' ? { 'aria-current': 'page' as const } : {})}>
-          {words.menu.list}
+          {messages.menu.list}
         </a>
         <a
           href={hrefOf('/work/earnings')}
           {...(place === 'earnings' ? { 'aria-current': 'page' as const } : {})}
         >
-          {words.menu.earnings}
+          {messages.menu.earnings}
         </a>
-        <a href={hrefOf('/me')}>{words.menu.me}</a>
+        <a href={hrefOf('/me')}>{messages.menu.me}</a>
       </nav>
     </div>
     <main class="work">{children}</main>

@@ -14,33 +14,50 @@ const availableText = (n: number): string => (n >= countMax ? `${countMax}+` : S
 
 const taskPath = (assignmentId: string): string => hrefOf(`/work/${encodeURIComponent(assignmentId)}`)
 
-const CurrentTask = ({ words, current }: { words: Messages; current: AssignmentSummary }) => (
+const CurrentTask = ({ messages, current }: { messages: Messages; current: AssignmentSummary }) => (
   <section class="card pad current" aria-labelledby="current">
     <p class="small muted" id="current">
-      {words.list.currentTitle}
+      {messages.list.currentTitle}
     </p>
     <h2 class="h3">{current.title}</h2>
     <p class="muted num">
-      {fill(words.list.timeLeft, { time: durationText(words, Date.parse(current.dueAt) - serverNow()) })}
+      {fill(messages.list.timeLeft, {
+        time: durationText(messages, Date.parse(current.dueAt) - serverNow()),
+      })}
     </p>
     <a class="btn main wide" href={taskPath(current.assignmentId)}>
-      {words.list.goOn}
+      {messages.list.goOn}
     </a>
   </section>
 )
 
-const TaskCard = ({
-  page: { words, locale },
-  task,
-  barred,
-}: {
-  page: PageContext
-  task: Task
-  barred: boolean
-}) => {
+const TaskFigures = ({ page: { messages, locale }, task }: { page: PageContext; task: Task }) => (
+  <dl class="figures">
+    <div>
+      <dt>{messages.list.pays}</dt>
+      <dd>
+        <b class="num">{starsText(messages, task.rewardStars)}</b>
+        {task.mode === 'live' ? (
+          <span class="small muted num"> {usdText(task.rewardStars, locale)}</span>
+        ) : null}
+      </dd>
+    </div>
+    <div>
+      <dt>{messages.list.lasts}</dt>
+      <dd class="num">{minutesText(messages, task.estMinutes)}</dd>
+    </div>
+    <div>
+      <dt>{messages.list.left}</dt>
+      <dd class="num">{availableText(task.available)}</dd>
+    </div>
+  </dl>
+)
+
+const TaskCard = ({ page, task, mayClaim }: { page: PageContext; task: Task; mayClaim: boolean }) => {
+  const { messages } = page
   const [busy, setBusy] = useState(false)
   const [failed, setFailed] = useState<ApiError>()
-  const take = async () => {
+  const claim = async () => {
     setBusy(true)
     setFailed(undefined)
     try {
@@ -59,46 +76,28 @@ const TaskCard = ({
         <h2 class="h3" id={id}>
           {task.title}
         </h2>
-        {task.mode === 'test' ? <span class="chip test">{words.test}</span> : null}
+        {task.mode === 'test' ? <span class="chip test">{messages.test}</span> : null}
       </div>
       <p class="muted">{task.description}</p>
-      <dl class="figures">
-        <div>
-          <dt>{words.list.pays}</dt>
-          <dd>
-            <b class="num">{starsText(words, task.rewardStars)}</b>
-            {task.mode === 'live' ? (
-              <span class="small muted num"> {usdText(task.rewardStars, locale)}</span>
-            ) : null}
-          </dd>
-        </div>
-        <div>
-          <dt>{words.list.lasts}</dt>
-          <dd class="num">{minutesText(words, task.estMinutes)}</dd>
-        </div>
-        <div>
-          <dt>{words.list.left}</dt>
-          <dd class="num">{availableText(task.available)}</dd>
-        </div>
-      </dl>
-      {failed ? <ErrorNote words={words} failed={failed} /> : null}
-      {barred ? null : (
+      <TaskFigures page={page} task={task} />
+      {failed ? <ErrorNote messages={messages} failed={failed} /> : null}
+      {mayClaim ? (
         <button
           type="button"
           class="btn main wide"
           disabled={busy}
           aria-describedby={id}
-          onClick={() => void take()}
+          onClick={() => void claim()}
         >
-          {busy ? words.list.taking : words.list.take}
+          {busy ? messages.list.taking : messages.list.take}
         </button>
-      )}
+      ) : null}
     </li>
   )
 }
 
 export const ListPage = (page: PageContext) => {
-  const { words } = page
+  const { messages } = page
   const loaded = useQuery(() => call<Tasks>('GET', 'tasks'))
   useEffect(() => {
     const timer = setInterval(() => {
@@ -113,23 +112,25 @@ export const ListPage = (page: PageContext) => {
     <>
       <Title
         text={
-          tasks.length === 0 ? words.list.none : countText(tasks.length, words.list.someOne, words.list.some)
+          tasks.length === 0
+            ? messages.list.none
+            : countText(tasks.length, messages.list.someOne, messages.list.some)
         }
       />
-      <p class="lead">{tasks.length === 0 ? words.list.noneLead : words.list.lead}</p>
-      {current ? <CurrentTask words={words} current={current} /> : null}
-      {current && tasks.length > 0 ? <p class="muted small">{words.list.finishFirst}</p> : null}
+      <p class="lead">{tasks.length === 0 ? messages.list.noneLead : messages.list.lead}</p>
+      {current ? <CurrentTask messages={messages} current={current} /> : null}
+      {current && tasks.length > 0 ? <p class="muted small">{messages.list.finishFirst}</p> : null}
       <ul class="tasks">
         {tasks.map((task) => (
           <TaskCard
             key={`${task.mode} ${task.workflowId}`}
             page={page}
             task={task}
-            barred={current !== null}
+            mayClaim={current === null}
           />
         ))}
       </ul>
-      {tasks.some(({ mode }) => mode === 'test') ? <p class="muted small">{words.testNote}</p> : null}
+      {tasks.some(({ mode }) => mode === 'test') ? <p class="muted small">{messages.testNote}</p> : null}
     </>
   )
 }

@@ -70,11 +70,11 @@ export const german: Messages = {
     beginWords: 'Ohne Zeiger beginnen',
     beginWordsWhy: 'Für Tastatur, Schalter und Bildschirmleser: Fragen mit Wörtern, und mehr Zeit für jede.',
     opening: 'Die Aufzeichnung beginnt …',
-    giveBack: 'Unerledigt zurückgeben',
-    giveBackSure:
+    returnTask: 'Unerledigt zurückgeben',
+    returnTaskSure:
       'Zurückgeben? Was Sie geschrieben haben, wird gelöscht, und jemand anderes bekommt die Aufgabe. Es zählt nicht gegen Sie.',
-    giveBackYes: 'Ja, zurückgeben',
-    giveBackNo: 'Nein, behalten',
+    returnTaskYes: 'Ja, zurückgeben',
+    returnTaskNo: 'Nein, behalten',
     given: 'Worum es geht',
     answer: 'Ihre Antwort',
     pay: '{stars}, wenn angenommen',
@@ -84,7 +84,7 @@ export const german: Messages = {
     questionsDone: 'Alle Fragen beantwortet',
     questionsWhy:
       'Ab und zu kommt eine Frage, mit einem Moment zum Aufsehen. Warum: Sie zeigt, dass ein Mensch liest und kein Programm. Eine verpasste schadet für sich allein nicht.',
-    takeWords: 'Ich benutze keinen Zeiger',
+    switchToWords: 'Ich benutze keinen Zeiger',
     ready: 'Eine Frage. Bitte aufsehen …',
     skip: 'Diese Frage auslassen',
     lost: 'Die Verbindung ist weg. Was Sie geschrieben haben, bleibt in diesem Tab; wir versuchen es weiter.',
@@ -110,7 +110,7 @@ export const german: Messages = {
     ended:
       'Die Aufzeichnung hat angehalten: {why} Was Sie geschrieben haben, ist noch da. Beginnen Sie noch einmal, um weiterzumachen.',
   },
-  handing: {
+  submission: {
     title: 'Wird abgegeben …',
     steps: ['Aufzeichnung beenden', 'Aufzeichnung ansehen', 'Antwort übergeben'],
     lead: 'Lassen Sie diese Seite offen. Es dauert ein paar Sekunden.',

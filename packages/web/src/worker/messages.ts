@@ -68,11 +68,11 @@ export const english = {
     beginWordsWhy:
       'For keyboards, switches and screen readers: questions with words, and more time for each.',
     opening: 'Starting the recording …',
-    giveBack: 'Give it back undone',
-    giveBackSure:
+    returnTask: 'Give it back undone',
+    returnTaskSure:
       'Give it back? What you wrote is deleted, and somebody else gets the task. It does not count against you.',
-    giveBackYes: 'Yes, give it back',
-    giveBackNo: 'No, keep it',
+    returnTaskYes: 'Yes, give it back',
+    returnTaskNo: 'No, keep it',
     given: 'What it is about',
     answer: 'Your answer',
     pay: '{stars} if accepted',
@@ -82,7 +82,7 @@ export const english = {
     questionsDone: 'All questions answered',
     questionsWhy:
       'A question comes now and then, with a moment to look up. Why: it shows that a person reads, not a program. A missed one does no harm by itself.',
-    takeWords: 'I do not use a pointer',
+    switchToWords: 'I do not use a pointer',
     ready: 'A question. Look up …',
     skip: 'Skip this question',
     lost: 'The connection is gone. What you wrote is safe in this tab; we keep trying.',
@@ -107,7 +107,7 @@ export const english = {
     noInput: 'Nothing was sent along: the steps above say it all.',
     ended: 'The recording stopped: {why} What you wrote is still here. Begin again to go on.',
   },
-  handing: {
+  submission: {
     title: 'Handing in …',
     steps: ['End the recording', 'Look at the recording', 'Hand over the answer'],
     lead: 'Keep this page open. It takes a few seconds.',

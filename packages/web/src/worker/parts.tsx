@@ -3,7 +3,7 @@ import type { ApiError } from './api.ts'
 import { fill, type Messages } from './messages.ts'
 
 /** What every part of a page is given: its texts, and how numbers and dates are written. */
-export type PageContext = { readonly words: Messages; readonly locale: string }
+export type PageContext = { readonly messages: Messages; readonly locale: string }
 
 /** An address of ours in the language that was chosen. */
 export const hrefOf = (path: string): string => {
@@ -13,27 +13,27 @@ export const hrefOf = (path: string): string => {
 
 /** What happened, why, what next. */
 export const ErrorNote = ({
-  words,
+  messages,
   failed,
   onRetry,
 }: {
-  words: Messages
+  messages: Messages
   failed: ApiError
   onRetry?: () => void
 }) => (
   <div class="note stop" role="alert">
     <p>
-      <b>{words.failed[failed.code] ?? (failed.message || words.failed['failed'])}</b>
+      <b>{messages.failed[failed.code] ?? (failed.message || messages.failed['failed'])}</b>
     </p>
     {failed.requestId === undefined ? null : (
       <p class="small">
-        <code>{failed.code}</code> · {fill(words.request, { id: failed.requestId })}
+        <code>{failed.code}</code> · {fill(messages.request, { id: failed.requestId })}
       </p>
     )}
     {onRetry ? (
       <p>
         <button type="button" class="btn" onClick={onRetry}>
-          {words.again}
+          {messages.again}
         </button>
       </p>
     ) : null}

@@ -27,47 +27,47 @@ const signs = { ok: 'ok', warn: 'warn', stop: 'stop', '': 'none' } as const
 const signOf = (assignment: Assignment) =>
   assignment.status === 'delivered' ? 'ok' : signs[statusTone(assignment.status)]
 
-const Reasons = ({ words, reasons }: { words: Messages; reasons: readonly string[] }) =>
+const Reasons = ({ messages, reasons }: { messages: Messages; reasons: readonly string[] }) =>
   reasons.length === 0 ? null : (
     <section class="card pad stack" aria-labelledby="why">
       <h2 class="h3" id="why">
-        {words.result.why}
+        {messages.result.why}
       </h2>
       <ul class="plain">
         {reasons.map((code) => (
-          <li key={code}>{words.reasons[code] ?? fill(words.reasonElse, { code })}</li>
+          <li key={code}>{messages.reasons[code] ?? fill(messages.reasonElse, { code })}</li>
         ))}
       </ul>
     </section>
   )
 
-const Facts = ({ page: { words, locale }, assignment }: { page: PageContext; assignment: Assignment }) => {
+const Facts = ({ page: { messages, locale }, assignment }: { page: PageContext; assignment: Assignment }) => {
   const { quality, deliveredAt, mode, status } = assignment
   const pay = payableStars(assignment)
   return (
     <dl class="card pad facts">
       <div>
-        <dt>{words.result.paid}</dt>
+        <dt>{messages.result.paid}</dt>
         <dd class="num">
-          {starsText(words, pay)}
+          {starsText(messages, pay)}
           {mode === 'live' ? ` · ${usdText(pay, locale)}` : ''}{' '}
-          <span class={`chip ${statusTone(status)}`}>{words.status[status]}</span>
+          <span class={`chip ${statusTone(status)}`}>{messages.status[status]}</span>
         </dd>
       </div>
       {quality === null ? null : (
         <div>
-          <dt>{words.result.quality}</dt>
+          <dt>{messages.result.quality}</dt>
           <dd class={`num meter ${qualityLevel(quality)}`}>
             <span class="track" style={{ '--v': `${Math.round(quality * 100)}%` }} aria-hidden="true" />
-            {fill(words.result.qualityOf, {
+            {fill(messages.result.qualityOf, {
               n: quality.toLocaleString(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2 }),
             })}
-            , {words.result.qualityWords[qualityLevel(quality)]}
+            , {messages.result.qualityWords[qualityLevel(quality)]}
           </dd>
         </div>
       )}
       <div>
-        <dt>{deliveredAt === null ? words.result.taken : words.result.handedIn}</dt>
+        <dt>{deliveredAt === null ? messages.result.taken : messages.result.handedIn}</dt>
         <dd class="num">{dateTimeText(deliveredAt ?? assignment.claimedAt, locale)}</dd>
       </div>
     </dl>
@@ -81,17 +81,17 @@ const valueText = ({ result }: Messages, value: unknown): string => {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : JSON.stringify(value)
 }
 
-const YourAnswer = ({ words, assignment }: { words: Messages; assignment: Assignment }) => {
+const YourAnswer = ({ messages, assignment }: { messages: Messages; assignment: Assignment }) => {
   const answer = assignment.answer as Readonly<Record<string, unknown>> | null
   if (answer === null || typeof answer !== 'object') return null
   return (
     <details class="card fold" open={assignment.status === 'rejected'}>
-      <summary>{words.result.yourAnswer}</summary>
+      <summary>{messages.result.yourAnswer}</summary>
       <dl class="said-list">
         {assignment.answerForm.map((field) => (
           <div key={field.name}>
             <dt class="small muted">{field.label}</dt>
-            <dd class="text">{valueText(words, answer[field.name])}</dd>
+            <dd class="text">{valueText(messages, answer[field.name])}</dd>
           </div>
         ))}
       </dl>
@@ -99,33 +99,62 @@ const YourAnswer = ({ words, assignment }: { words: Messages; assignment: Assign
   )
 }
 
-const Rejection = ({ words, assignment: { rejection } }: { words: Messages; assignment: Assignment }) =>
+const Rejection = ({
+  messages,
+  assignment: { rejection },
+}: {
+  messages: Messages
+  assignment: Assignment
+}) =>
   rejection === null ? null : (
     <section class="card pad stack" aria-labelledby="reason">
       <h2 class="small muted" id="reason">
-        {words.result.buyerReason}
+        {messages.result.buyerReason}
       </h2>
       <p>
-        <b>{words.rejectReasons[rejection.reason]}</b>
+        <b>{messages.rejectReasons[rejection.reason]}</b>
       </p>
       {rejection.note === null ? null : (
         <>
-          <h3 class="small muted">{words.result.note}</h3>
+          <h3 class="small muted">{messages.result.note}</h3>
           <p class="text">{rejection.note}</p>
         </>
       )}
     </section>
   )
 
-const AppealForm = ({
-  page: { words, locale },
-  assignment,
-  onAgain,
-}: {
-  page: PageContext
-  assignment: Assignment
-  onAgain: () => void
-}) => {
+const AppealText = (props: {
+  messages: Messages
+  text: string
+  isEmpty: boolean
+  onText: (text: string) => void
+}) => (
+  <>
+    <label for="appeal">{props.messages.result.appealLabel}</label>
+    <textarea
+      id="appeal"
+      rows={5}
+      maxLength={2_000}
+      value={props.text}
+      aria-invalid={props.isEmpty}
+      aria-describedby={props.isEmpty ? 'appeal-empty' : undefined}
+      onInput={(event) => props.onText(event.currentTarget.value)}
+    />
+    {props.isEmpty ? (
+      <p class="bad" id="appeal-empty" role="alert">
+        {props.messages.result.appealEmpty}
+      </p>
+    ) : null}
+  </>
+)
+
+type ResultProps = {
+  readonly page: PageContext
+  readonly assignment: Assignment
+  readonly onAgain: () => void
+}
+
+const AppealForm = ({ page: { messages, locale }, assignment, onAgain }: ResultProps) => {
   const [text, setText] = useState('')
   const [busy, setBusy] = useState(false)
   const [empty, setEmpty] = useState(false)
@@ -133,7 +162,7 @@ const AppealForm = ({
   const { appealUntil } = assignment
   const isRejected = assignment.status === 'rejected'
   if (isRejected && (appealUntil === null || Date.parse(appealUntil) <= serverNow()))
-    return <p class="muted">{words.result.appealOver}</p>
+    return <p class="muted">{messages.result.appealOver}</p>
   const send = async (event: Event) => {
     event.preventDefault()
     setEmpty(text.trim() === '')
@@ -151,51 +180,42 @@ const AppealForm = ({
   }
   return (
     <form class="card pad stack" onSubmit={(event) => void send(event)} noValidate>
-      <h2 class="h3">{words.result.appealTitle}</h2>
+      <h2 class="h3">{messages.result.appealTitle}</h2>
       <p class="muted">
         {appealUntil === null || !isRejected
-          ? words.result.appealKnownLead
-          : fill(words.result.appealLead, { until: dateTimeText(appealUntil, locale) })}
+          ? messages.result.appealKnownLead
+          : fill(messages.result.appealLead, { until: dateTimeText(appealUntil, locale) })}
       </p>
-      <label for="appeal">{words.result.appealLabel}</label>
-      <textarea
-        id="appeal"
-        rows={5}
-        maxLength={2_000}
-        value={text}
-        aria-invalid={empty}
-        aria-describedby={empty ? 'appeal-empty' : undefined}
-        onInput={(event) => {
-          setText(event.currentTarget.value)
+      <AppealText
+        messages={messages}
+        text={text}
+        isEmpty={empty}
+        onText={(next) => {
+          setText(next)
           setEmpty(false)
         }}
       />
-      {empty ? (
-        <p class="bad" id="appeal-empty" role="alert">
-          {words.result.appealEmpty}
-        </p>
-      ) : null}
-      {failed ? <ErrorNote words={words} failed={failed} /> : null}
+      {failed ? <ErrorNote messages={messages} failed={failed} /> : null}
       <button class="btn main wide" type="submit" disabled={busy}>
-        {words.result.appealSend}
+        {messages.result.appealSend}
       </button>
     </form>
   )
 }
 
-const Appeal = ({ words, assignment: { appeal } }: { words: Messages; assignment: Assignment }) =>
+const Appeal = ({ messages, assignment: { appeal } }: { messages: Messages; assignment: Assignment }) =>
   appeal === null ? null : (
     <section class="card pad stack" aria-labelledby="appealed">
       <h2 class="h3" id="appealed">
-        {words.result.appealTitle}
+        {messages.result.appealTitle}
       </h2>
-      <h3 class="small muted">{words.result.yourAppeal}</h3>
+      <h3 class="small muted">{messages.result.yourAppeal}</h3>
       <p class="text">{appeal.text}</p>
       {appeal.decision === null ? null : (
         <>
-          <h3 class="small muted">{words.result.decision}</h3>
+          <h3 class="small muted">{messages.result.decision}</h3>
           <p>
-            <b>{words.result.decisions[appeal.decision]}</b>
+            <b>{messages.result.decisions[appeal.decision]}</b>
           </p>
           {appeal.decisionReason === null ? null : <p class="text">{appeal.decisionReason}</p>}
         </>
@@ -208,40 +228,33 @@ const hasMissedKnownAnswer = ({ status, reasons, appeal }: Assignment): boolean 
   status === 'accepted' && appeal === null && reasons.includes('known_answer_missed')
 
 /** What became of a unit: in one sentence, then why, then what next. */
-export const Result = ({
-  page,
-  assignment,
-  onAgain,
-}: {
-  page: PageContext
-  assignment: Assignment
-  onAgain: () => void
-}) => {
-  const { words } = page
+export const Result = ({ page, assignment, onAgain }: ResultProps) => {
+  const { messages } = page
   const { status } = assignment
-  const said = resultTextOf(words, assignment, starsText(words, assignment.rewardStars))
+  const said = resultTextOf(messages, assignment, starsText(messages, assignment.rewardStars))
   return (
     <>
       <Title text={said.title} sign={signOf(assignment)} />
       <p class="lead">{said.lead}</p>
       <p class="small muted">
-        {assignment.title} {assignment.mode === 'test' ? <span class="chip test">{words.test}</span> : null}
+        {assignment.title}{' '}
+        {assignment.mode === 'test' ? <span class="chip test">{messages.test}</span> : null}
       </p>
-      <Rejection words={words} assignment={assignment} />
-      <Appeal words={words} assignment={assignment} />
+      <Rejection messages={messages} assignment={assignment} />
+      <Appeal messages={messages} assignment={assignment} />
       {status === 'rejected' || hasMissedKnownAnswer(assignment) ? (
         <AppealForm page={page} assignment={assignment} onAgain={onAgain} />
       ) : null}
-      <Reasons words={words} reasons={assignment.reasons} />
+      <Reasons messages={messages} reasons={assignment.reasons} />
       <Facts page={page} assignment={assignment} />
-      <YourAnswer words={words} assignment={assignment} />
+      <YourAnswer messages={messages} assignment={assignment} />
       {status === 'not_verified' ? (
         <section class="stack" aria-labelledby="next">
           <h2 class="h3" id="next">
-            {words.result.next}
+            {messages.result.next}
           </h2>
           <ul class="plain muted">
-            {words.result.nextNotVerified.map((text) => (
+            {messages.result.nextNotVerified.map((text) => (
               <li key={text}>{text}</li>
             ))}
           </ul>
@@ -249,7 +262,7 @@ export const Result = ({
       ) : null}
       <div class={status === 'rejected' ? '' : 'act'}>
         <a class={`btn wide ${status === 'rejected' ? '' : 'main'}`} href={hrefOf('/work')}>
-          {words.result.another}
+          {messages.result.another}
         </a>
       </div>
     </>

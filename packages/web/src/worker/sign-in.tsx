@@ -10,34 +10,34 @@ type PasskeyScript = {
 }
 const passkeysPath = '/assets/passkey.js'
 
-export const SignIn = ({ words }: PageContext) => {
+export const SignIn = ({ messages }: PageContext) => {
   const [said, setSaid] = useState('')
   const [busy, setBusy] = useState(false)
   const signIn = async () => {
     setBusy(true)
-    setSaid(words.signIn.wait)
+    setSaid(messages.signIn.wait)
     try {
       const { signInByPasskey } = (await import(/* @vite-ignore */ passkeysPath)) as PasskeyScript
       await signInByPasskey({
-        words: { waitDevice: words.signIn.waitDevice, failed: words.failed },
+        words: { waitDevice: messages.signIn.waitDevice, failed: messages.failed },
         say: setSaid,
       })
       location.reload()
     } catch (error) {
-      setSaid(error instanceof Error ? error.message : (words.failed['failed'] ?? ''))
+      setSaid(error instanceof Error ? error.message : (messages.failed['failed'] ?? ''))
       setBusy(false)
     }
   }
   return (
     <>
-      <Title text={words.signIn.title} />
-      <p class="lead">{words.signIn.lead}</p>
+      <Title text={messages.signIn.title} />
+      <p class="lead">{messages.signIn.lead}</p>
       <section class="card pad" aria-labelledby="how">
         <h2 class="h3" id="how">
-          {words.signIn.how}
+          {messages.signIn.how}
         </h2>
         <ol class="plain gap">
-          {words.signIn.steps.map((step) => (
+          {messages.signIn.steps.map((step) => (
             <li key={step}>{step}</li>
           ))}
         </ol>
@@ -45,11 +45,11 @@ export const SignIn = ({ words }: PageContext) => {
       <div class="act">
         <p role="status">{said}</p>
         <button type="button" class="btn main wide" disabled={busy} onClick={() => void signIn()}>
-          {words.signIn.button}
+          {messages.signIn.button}
         </button>
         <p class="small">
           <a class="quiet" href={hrefOf('/me')}>
-            {words.signIn.lost}
+            {messages.signIn.lost}
           </a>
         </p>
       </div>

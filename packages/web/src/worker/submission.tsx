@@ -10,7 +10,7 @@ const attemptsMax = 40
 const retryDelayMs = 1_500
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Asks until the recording has been looked at. */
+/** Retries until the recording has been scored. */
 const deliver = async (path: string, body: unknown): Promise<Assignment> => {
   for (let tries = 1; ; tries += 1)
     try {
@@ -22,31 +22,33 @@ const deliver = async (path: string, body: unknown): Promise<Assignment> => {
     }
 }
 
-/** From the end of the recording to the service's word on it. */
-export const Submission = (given: {
-  words: Messages
-  assignmentId: string
+type SubmissionProps = {
+  readonly messages: Messages
+  readonly assignmentId: string
   /** A recording that was finished before the page was loaded again. */
-  sessionId: string | undefined
-  finish: () => Promise<{ readonly sessionId: string }> | undefined
-  values: Values
-  answer: unknown
-  onDone: (next: Assignment) => void
-  onAgain: () => void
+  readonly sessionId: string | undefined
+  readonly finish: () => Promise<{ readonly sessionId: string }> | undefined
+  readonly values: Values
+  readonly answer: unknown
+  readonly onDone: (next: Assignment) => void
+  readonly onAgain: () => void
   /** The recording cannot be finished: another one is needed. */
-  onLost: (why: string) => void
-}) => {
-  const { words, assignmentId, values, answer } = given
+  readonly onLost: (why: string) => void
+}
+
+/** Finishes the recording, then delivers the answer. `step` is the one that runs now. */
+const useSubmission = (props: SubmissionProps) => {
+  const { messages, assignmentId, values, answer } = props
   const [step, setStep] = useState(0)
   const [failed, setFailed] = useState<ApiError>()
-  const sessionId = useRef(given.sessionId)
+  const sessionId = useRef(props.sessionId)
   const run = async () => {
     setFailed(undefined)
     try {
       if (sessionId.current === undefined) {
         setStep(0)
-        sessionId.current = (await given.finish())?.sessionId
-        if (sessionId.current === undefined) return given.onLost(words.failed['failed'] ?? '')
+        sessionId.current = (await props.finish())?.sessionId
+        if (sessionId.current === undefined) return props.onLost(messages.failed['failed'] ?? '')
         saveDraft(assignmentId, { values, sessionId: sessionId.current })
       }
       setStep(1)
@@ -54,31 +56,38 @@ export const Submission = (given: {
       const next = await deliver(path, { sessionId: sessionId.current, answer })
       setStep(2)
       deleteDraft(assignmentId)
-      given.onDone(next)
+      props.onDone(next)
     } catch (error) {
-      const trouble = toApiError(error)
-      // The unit has moved on without us: its own page says where to.
-      if (trouble.code === 'order_conflict') {
+      const failure = toApiError(error)
+      // The unit has changed its state meanwhile: its own page shows the new one.
+      if (failure.code === 'order_conflict') {
         deleteDraft(assignmentId)
-        given.onAgain()
+        props.onAgain()
       }
-      if (trouble.code === 'validation_failed') {
+      if (failure.code === 'validation_failed') {
         saveDraft(assignmentId, { values })
-        given.onLost(trouble.message)
+        props.onLost(failure.message)
       }
-      setFailed(trouble)
+      setFailed(failure)
     }
   }
+  return { step, failed, run }
+}
+
+/** Submits an answer: from the end of the recording to the service's result. */
+export const Submission = (props: SubmissionProps) => {
+  const { messages } = props
+  const { step, failed, run } = useSubmission(props)
   useEffect(() => void run(), [])
   return (
     <>
-      <Title text={words.handing.title} />
-      <p class="lead">{words.handing.lead}</p>
+      <Title text={messages.submission.title} />
+      <p class="lead">{messages.submission.lead}</p>
       <p class="hidden" role="status">
-        {words.handing.steps[step]}
+        {messages.submission.steps[step]}
       </p>
       <ol class="progress">
-        {words.handing.steps.map((text, index) => (
+        {messages.submission.steps.map((text, index) => (
           <li key={text} class={index < step ? 'full' : index === step ? 'now' : ''}>
             {text}
           </li>
@@ -88,14 +97,14 @@ export const Submission = (given: {
         <>
           {failed.code === 'session_not_ready' ? (
             <p class="note warn" role="alert">
-              {words.handing.slow}
+              {messages.submission.slow}
             </p>
           ) : (
-            <ErrorNote words={words} failed={failed} />
+            <ErrorNote messages={messages} failed={failed} />
           )}
           <div class="act">
             <button type="button" class="btn main wide" onClick={() => void run()}>
-              {words.handing.again}
+              {messages.submission.again}
             </button>
           </div>
         </>

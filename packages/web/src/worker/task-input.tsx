@@ -8,14 +8,14 @@ const parseUrl = (value: string): URL | undefined => {
   return url?.protocol === 'https:' ? url : undefined
 }
 
-const InputImage = ({ words, label, src }: { words: Messages; label: string; src: string }) => {
+const InputImage = ({ messages, label, src }: { messages: Messages; label: string; src: string }) => {
   const [tries, setTries] = useState(0)
   const [failed, setFailed] = useState(false)
   const [large, setLarge] = useState(false)
   if (failed)
     return (
       <div class="note warn" role="status">
-        <p>{words.task.imageFailed}</p>
+        <p>{messages.task.imageFailed}</p>
         <p>
           <button
             type="button"
@@ -25,7 +25,7 @@ const InputImage = ({ words, label, src }: { words: Messages; label: string; src
               setTries(tries + 1)
             }}
           >
-            {words.task.imageAgain}
+            {messages.task.imageAgain}
           </button>
         </p>
       </div>
@@ -42,21 +42,21 @@ const InputImage = ({ words, label, src }: { words: Messages; label: string; src
         onError={() => setFailed(true)}
       />
       <button type="button" class="btn quiet" aria-pressed={large} onClick={() => setLarge(!large)}>
-        {large ? words.task.imageSmall : words.task.imageLarge}
+        {large ? messages.task.imageSmall : messages.task.imageLarge}
       </button>
     </>
   )
 }
 
-const InputValue = ({ words, field, value }: { words: Messages; field: InputField; value: string }) => {
+const InputValue = ({ messages, field, value }: { messages: Messages; field: InputField; value: string }) => {
   const address = field.type === 'text' ? undefined : parseUrl(value)
   if (!address) return <p class="text">{value}</p>
-  if (field.type === 'image') return <InputImage words={words} label={field.label} src={address.href} />
+  if (field.type === 'image') return <InputImage messages={messages} label={field.label} src={address.href} />
   const { host } = address
   return (
     <>
       <p class="text address">{value}</p>
-      <p class="small muted">{fill(words.task.linkWarn, { host })}</p>
+      <p class="small muted">{fill(messages.task.linkWarn, { host })}</p>
       <p>
         <a
           class="btn"
@@ -65,7 +65,7 @@ const InputValue = ({ words, field, value }: { words: Messages; field: InputFiel
           rel="noopener noreferrer external"
           referrerpolicy="no-referrer"
         >
-          {fill(words.task.linkOpen, { host })} ↗
+          {fill(messages.task.linkOpen, { host })} ↗
         </a>
       </p>
     </>
@@ -73,7 +73,7 @@ const InputValue = ({ words, field, value }: { words: Messages; field: InputFiel
 }
 
 /** What the buyer sent along for this one unit. */
-export const TaskInput = ({ words, assignment }: { words: Messages; assignment: Assignment }) => {
+export const TaskInput = ({ messages, assignment }: { messages: Messages; assignment: Assignment }) => {
   const values = (assignment.input ?? {}) as Readonly<Record<string, unknown>>
   const shown = assignment.inputForm.filter(({ name }) => {
     const value = values[name]
@@ -82,13 +82,13 @@ export const TaskInput = ({ words, assignment }: { words: Messages; assignment: 
   return (
     <section class="card pad stack" aria-labelledby="given">
       <h2 class="h3" id="given">
-        {words.task.given}
+        {messages.task.given}
       </h2>
-      {shown.length === 0 ? <p class="muted">{words.task.noInput}</p> : null}
+      {shown.length === 0 ? <p class="muted">{messages.task.noInput}</p> : null}
       {shown.map((field) => (
         <div key={field.name} class="given">
           <h3 class="small muted">{field.label}</h3>
-          <InputValue words={words} field={field} value={String(values[field.name])} />
+          <InputValue messages={messages} field={field} value={String(values[field.name])} />
         </div>
       ))}
     </section>

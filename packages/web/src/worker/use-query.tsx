@@ -4,9 +4,9 @@ import { hrefOf, Title, ErrorNote, type PageContext } from './parts.tsx'
 import { SignIn } from './sign-in.tsx'
 import type { Messages } from './messages.ts'
 
-const Skeleton = ({ words }: { words: Messages }) => (
+const Skeleton = ({ messages }: { messages: Messages }) => (
   <div class="bones" role="status">
-    <span class="hidden">{words.loading}</span>
+    <span class="hidden">{messages.loading}</span>
     <div class="bone tall" />
     <div class="card pad bones" aria-hidden="true">
       <div class="bone" />
@@ -34,21 +34,21 @@ export const useQuery = <T,>(fetchIt: () => Promise<T>) => {
   return { ...state, again, set: (value: T) => setState({ value, slow: false }) }
 }
 
-const EnrolmentRequired = ({ words }: { words: Messages }) => (
+const EnrolmentRequired = ({ messages }: { messages: Messages }) => (
   <>
-    <Title text={words.member.title} />
-    <p class="lead">{words.member.lead}</p>
+    <Title text={messages.member.title} />
+    <p class="lead">{messages.member.lead}</p>
     <section class="card pad" aria-labelledby="how">
       <h2 class="h3" id="how">
-        {words.member.how}
+        {messages.member.how}
       </h2>
       <ol class="plain gap">
-        {words.member.steps.map((step) => (
+        {messages.member.steps.map((step) => (
           <li key={step}>{step}</li>
         ))}
       </ol>
     </section>
-    <p class="muted small">{words.member.gone}</p>
+    <p class="muted small">{messages.member.gone}</p>
   </>
 )
 
@@ -56,22 +56,24 @@ const EnrolmentRequired = ({ words }: { words: Messages }) => (
 export const fallbackView = (page: PageContext, loaded: QueryState<unknown> & { again: () => void }) => {
   if (loaded.value !== undefined) return undefined
   const { failed } = loaded
-  if (!failed) return loaded.slow ? <Skeleton words={page.words} /> : <div class="bones" />
+  if (!failed) return loaded.slow ? <Skeleton messages={page.messages} /> : <div class="bones" />
   if (failed.code === 'sign_in_required') return <SignIn {...page} />
-  if (failed.code === 'member_not_enrolled') return <EnrolmentRequired words={page.words} />
+  if (failed.code === 'member_not_enrolled') return <EnrolmentRequired messages={page.messages} />
   return (
     <>
       <Title
-        text={failed.code === 'not_found' ? (page.words.failed['not_found'] ?? '') : page.words.list.title}
+        text={
+          failed.code === 'not_found' ? (page.messages.failed['not_found'] ?? '') : page.messages.list.title
+        }
       />
       {failed.code === 'not_found' ? (
         <p>
           <a class="btn main" href={hrefOf('/work')}>
-            {page.words.toList}
+            {page.messages.toList}
           </a>
         </p>
       ) : (
-        <ErrorNote words={page.words} failed={failed} onRetry={loaded.again} />
+        <ErrorNote messages={page.messages} failed={failed} onRetry={loaded.again} />
       )}
     </>
   )

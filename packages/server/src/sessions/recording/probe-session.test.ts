@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { probeOutcomes, readChunk } from '@pohf/protocol/telemetry'
+import { probeOutcomes } from '@pohf/protocol/probes'
+import { readChunk } from '@pohf/protocol/telemetry'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import {
   answerProbes,

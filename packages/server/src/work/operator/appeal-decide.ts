@@ -12,9 +12,9 @@ type Input = {
   readonly reason: string
 }
 
-/** The person is paid, or the no of the buyer stands. */
+/** Pays the person, or confirms the rejection. */
 export const operatorAppealDecide = (
-  { ctx, audit, platformLedger: books }: OperatorDeps,
+  { ctx, audit, platformLedger }: OperatorDeps,
   operator: Operator,
   input: Input,
 ) =>
@@ -30,7 +30,7 @@ export const operatorAppealDecide = (
     )
       throw new Refusal('order_conflict', { message: `This unit is ${locked.unit.status}.` })
     if (isKnownAnswerItem) await decideKnownAnswerAppeal(tx, locked, { decision, reason })
-    else await decideUnit(tx, books, locked, { decision, reason })
+    else await decideUnit(tx, platformLedger, locked, { decision, reason })
     await audit(tx, {
       operatorId: operator.operatorId,
       action: 'appeal.decide',

@@ -5,7 +5,7 @@ import { findHolder } from '../workers/store.ts'
 import { listUnitInputs } from '../orders/present.ts'
 import { listAppealed } from '../units/store.ts'
 
-/** Appeals that wait for a decision, oldest first. */
+/** Undecided appeals, oldest first. */
 export const operatorAppeals = (ctx: Ctx, limit = 50) =>
   inTransaction(ctx, 'system', async (tx) => {
     const appeals = []
@@ -13,7 +13,7 @@ export const operatorAppeals = (ctx: Ctx, limit = 50) =>
       const order = await findOrder(tx, unit)
       const holder = await findHolder(tx, unit)
       if (!order || !holder || !unit.appeal)
-        throw new Error('appealed unit without order, assignment or appeal text')
+        throw new Error(`appealed unit ${unit.orderId}/${unit.n} has no order, assignment or appeal`)
       const [input] = await listUnitInputs(tx, order, [unit])
       appeals.push({
         assignmentId: holder.assignmentId,
@@ -26,7 +26,7 @@ export const operatorAppeals = (ctx: Ctx, limit = 50) =>
         input: input ?? null,
         answer: unit.answer,
         quality: unit.quality,
-        // A known item that was missed: nobody rejected it, the known answer did.
+        // A missed known-answer item has no rejection by a buyer.
         rejection: unit.rejection
           ? { reason: unit.rejection.reason, note: unit.rejection.note }
           : { reason: 'wrong_answer' as const, note: `Known: ${JSON.stringify(order.terms?.goldAnswer)}` },

@@ -24,7 +24,7 @@ type Input = {
   readonly answerForm: AnswerForm
 }
 
-/** An offer that waits for an operator; refuses any other. */
+/** Locks an offer that is not decided yet; refuses any other order. */
 export const requireOffer = async (tx: Tx, key: OrderKey): Promise<Order> => {
   const order = await findOrderForUpdate(tx, key)
   if (!order) throw new Refusal('not_found', { message: 'No such order.' })
@@ -33,12 +33,12 @@ export const requireOffer = async (tx: Tx, key: OrderKey): Promise<Order> => {
   return order
 }
 export const presentCurrentOrder = async (tx: Tx, key: OrderKey) => {
-  const after = await findOrder(tx, key)
-  if (!after) throw new Error('order not found after an offer was decided')
-  return presentOrderToOperator(after)
+  const order = await findOrder(tx, key)
+  if (!order) throw new Error(`order ${key.orderId} not found after its offer was decided`)
+  return presentOrderToOperator(order)
 }
 
-/** Takes an offer on. From now on people find it, once it is paid. */
+/** Accepts an offer: once it is paid, people can claim its units. */
 export const operatorOfferAccept = ({ ctx, audit }: OperatorDeps, operator: Operator, input: Input) =>
   inTransaction(ctx, 'system', async (tx) => {
     const { agentId, mode, orderId, title, steps, estMinutes, rewardStars, answerForm } = input

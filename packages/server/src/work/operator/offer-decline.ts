@@ -15,7 +15,7 @@ type Input = {
   readonly reason: string
 }
 
-/** Declines an offer. What was paid for it goes back. */
+/** Declines an offer and refunds what was paid for it. */
 export const operatorOfferDecline = ({ ctx, audit }: OperatorDeps, operator: Operator, input: Input) =>
   inTransaction(ctx, 'system', async (tx) => {
     const { agentId, mode, orderId, reason } = input

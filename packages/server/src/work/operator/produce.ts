@@ -7,7 +7,7 @@ import type { PlatformLedger } from '../deps.ts'
 import { createPlatformOrder } from '../orders/platform-order.ts'
 import { requireItems, termsOf } from '../orders/create.ts'
 import { usdOf } from '../rules.ts'
-import { findWorkflow } from '../store.ts'
+import { findWorkflow } from '../workflows/store.ts'
 
 export type OperatorDeps = {
   readonly ctx: Ctx
@@ -22,9 +22,9 @@ type Input = {
   readonly instructions?: string | undefined
 }
 
-/** Has units made at the operator's cost. Accepted ones are stock. */
+/** Orders units at the operator's cost. Accepted units become stock. */
 export const operatorProduce = (
-  { ctx, audit, platformLedger: books }: OperatorDeps,
+  { ctx, audit, platformLedger }: OperatorDeps,
   operator: Operator,
   input: Input,
 ) =>
@@ -32,7 +32,7 @@ export const operatorProduce = (
     const { workflowId, mode, quantity, instructions } = input
     const workflow = await findWorkflow(tx, workflowId)
     if (!workflow?.active) throw new Refusal('not_found', { message: 'No such workflow is offered.' })
-    const order = await createPlatformOrder(tx, books, {
+    const order = await createPlatformOrder(tx, platformLedger, {
       workflow,
       terms: termsOf(workflow),
       mode,

@@ -2,9 +2,9 @@ import type { Operator } from '../../platform/http/call.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import type { OperatorDeps } from './produce.ts'
-import { updateWorkflowRetired } from '../store.ts'
+import { updateWorkflowRetired } from '../workflows/store.ts'
 
-/** Offers a workflow no more. Orders that stand are finished. */
+/** Stops offering a workflow. Existing orders are completed. */
 export const operatorWorkflowRetire = (
   { ctx, audit }: OperatorDeps,
   operator: Operator,

@@ -4,9 +4,9 @@ import { Refusal, type Detail } from '../../platform/http/errors.ts'
 import { validateAnswer, normalizeItems } from '../workflows/forms.ts'
 import type { OperatorDeps } from './produce.ts'
 import { usdCentsOf } from '../rules.ts'
-import { upsertWorkflow, type WorkflowTerms } from '../store.ts'
+import { upsertWorkflow, type WorkflowTerms } from '../workflows/store.ts'
 
-/** What would not work: a reward above the price, fields without options, gold that fits no form. */
+/** Errors of a workflow: a reward above the price, fields without options, known-answer items that match no form. */
 const validateWorkflow = (workflow: WorkflowTerms): Detail[] => {
   const errors: Detail[] = []
   if (usdCentsOf(workflow.priceUsd) < 1n)
@@ -21,16 +21,19 @@ const validateWorkflow = (workflow: WorkflowTerms): Detail[] => {
     if ((field.type === 'choice' || field.type === 'many') && field.options === undefined)
       errors.push({ path: `body.answerForm.${index}.options`, code: 'missing', message: 'is required' })
   const names = [...workflow.inputForm, ...workflow.answerForm].length
-  const different =
+  const distinctNames =
     new Set(workflow.inputForm.map(({ name }) => name)).size +
     new Set(workflow.answerForm.map(({ name }) => name)).size
-  if (names !== different) errors.push({ path: 'body', code: 'twice', message: 'a field is named twice' })
-  for (const [index, gold] of workflow.gold.entries()) {
-    const input = normalizeItems(workflow.inputForm, [gold.input], 1)
+  if (names !== distinctNames) errors.push({ path: 'body', code: 'twice', message: 'a field is named twice' })
+  for (const [index, item] of workflow.gold.entries()) {
+    const input = normalizeItems(workflow.inputForm, [item.input], 1)
     const known = workflow.answerForm.map((field) => ({ ...field, required: false }))
-    const wrong = [...('faults' in input ? input.faults : []), ...validateAnswer(known, gold.answer)]
+    const itemErrors = [...('errors' in input ? input.errors : []), ...validateAnswer(known, item.answer)]
     errors.push(
-      ...wrong.map((fault) => ({ ...fault, path: `body.gold.${index}.${fault.path.split('.').at(-1)}` })),
+      ...itemErrors.map((error) => ({
+        ...error,
+        path: `body.gold.${index}.${error.path.split('.').at(-1)}`,
+      })),
     )
   }
   return errors.slice(0, 20)

@@ -8,7 +8,7 @@ import { returnEscrow } from './escrow.ts'
 import { changeOrderStatus } from './transitions.ts'
 import { updateOpenCancelled } from '../units/store.ts'
 
-/** Nothing new begins for this order. What people have in hand, or delivered, goes its way and is paid. */
+/** Cancels the open units of an order. Units that are claimed or delivered continue and are paid. */
 export const orderCancel = (ctx: Ctx, agent: Agent, orderId: string) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
     const key = { agentId: agent.agentId, mode: agent.mode, orderId }
@@ -22,7 +22,7 @@ export const orderCancel = (ctx: Ctx, agent: Agent, orderId: string) =>
     const { usdCents } = await updateOpenCancelled(tx, key)
     await changeOrderStatus(tx, key, 'cancelled')
     await returnEscrow(tx, order, { usdCents, reference: orderId, reason: 'the order was cancelled' })
-    const after = await findOrder(tx, key)
-    if (!after) throw new Error('order not found after cancelling it')
-    return presentOrder(tx, after)
+    const cancelled = await findOrder(tx, key)
+    if (!cancelled) throw new Error(`order ${orderId} not found after it was cancelled`)
+    return presentOrder(tx, cancelled)
   })

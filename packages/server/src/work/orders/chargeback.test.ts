@@ -40,7 +40,7 @@ const paidOrder = async (quantity: number, items: readonly string[] | undefined)
   return { agent, call, orderId, payment, statusIs, balanceOf, unitsNow }
 }
 
-test('a chargeback stops the order, takes vesting Stars back, and an operator may still pay', async () => {
+test('a chargeback stops the order and claws back vesting Stars, and an operator may still pay', async () => {
   const order = await paidOrder(4, undefined)
   const home = { ...(await card.liveAgent()), mode: 'live' as const }
   const worker = await makeWorker(harness, home)
@@ -81,7 +81,7 @@ test('a chargeback stops the order, takes vesting Stars back, and an operator ma
   assert.deepEqual(await ledgerFaults(harness), [])
 })
 
-test('Stars that are the person’s already stay, and are flagged', async () => {
+test('vested Stars stay with the person, and the earning is flagged', async () => {
   const order = await paidOrder(1, ['Mine?'])
   const worker = await makeWorker(harness, { ...(await card.liveAgent()), mode: 'live' })
   await worker.work('wf_judge', answer)
@@ -98,7 +98,7 @@ test('Stars that are the person’s already stay, and are flagged', async () => 
   assert.deepEqual(rows, [{ status: 'vested', flagged: true }])
 })
 
-test('a cancelled live order gives its money back to the card, and nothing more', async () => {
+test('a cancelled live order refunds its open units to the card, and nothing more', async () => {
   const order = await paidOrder(3, ['One?', 'Two?', 'Three?'])
   const worker = await makeWorker(harness, { ...(await card.liveAgent()), mode: 'live' })
   await worker.work('wf_judge', answer)
@@ -114,7 +114,7 @@ test('a cancelled live order gives its money back to the card, and nothing more'
   assert.equal(await order.balanceOf(`escrow:${order.orderId}`), 0)
 })
 
-test('the reconciler sees an escrow that is not its units', async () => {
+test('reconciliation finds an escrow that differs from its units', async () => {
   const order = await paidOrder(2, ['Here?', 'There?'])
   const check = async () =>
     (await reconcile(harness.ctx, [escrowReconciliation])).open.filter(

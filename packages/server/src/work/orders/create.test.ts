@@ -121,7 +121,7 @@ test('every cent amount up to 100 USD survives the way through a float', () => {
   for (let cents = 0; cents <= 10_000; cents++) assert.equal(usdCentsOf(cents / 100), BigInt(cents))
 })
 
-test('an order says what it is, waits seven days, and tells of itself once', async () => {
+test('an order states its terms, expires after seven days, and publishes one event', async () => {
   const { json } = await place('test', {
     taskType: 'wf_photo_label',
     quantity: 2,
@@ -164,7 +164,7 @@ test('a refused order leaves nothing behind', async () => {
   assert.equal(await countOrders(), before)
 })
 
-test('what has no bound is refused', async () => {
+test('input above its limit is refused', async () => {
   const body = { taskType: 'x', quantity: 1 }
   for (const bad of [
     {},
@@ -224,7 +224,7 @@ const orderIn = async (status: string, taskType = 'wf_photo_label'): Promise<str
 const moveTo = (orderId: string, status: string) =>
   harness.owner.query('update orders set status = $1 where order_id = $2', [status, orderId])
 
-test('the database lets an order take the steps of its life and refuses every other one', async (t) => {
+test('the database allows the transitions of an order and refuses every other one', async (t) => {
   let refused = 0
   for (const from of orderStates)
     for (const to of orderStates) {

@@ -6,8 +6,8 @@ import { publish } from '../../platform/queue/outbox.ts'
 import { usdCentsOf, priceOf, unitUsdOf, usdOf } from '../rules.ts'
 import { normalizeItems } from '../workflows/forms.ts'
 import { insertOrder } from './store.ts'
-import { findWorkflowByIdOrCategory, type StoredWorkflow } from '../store.ts'
-import type { Terms } from '../units/rules.ts'
+import { findWorkflowByIdOrCategory, type StoredWorkflow } from '../workflows/store.ts'
+import type { OrderTerms } from '../../platform/db/columns.ts'
 
 type Input = {
   readonly taskType: string
@@ -18,11 +18,11 @@ type Input = {
   readonly callbackRef?: string | undefined
 }
 
-/** What an hour of human work is taken to cost until the index has a value. */
+/** The assumed price of an hour of work until the index has a value. */
 const referenceUsdPerHour = (ctx: Ctx): number => ctx.config.REFERENCE_USD_PER_HOUR
 
-/** What people do in a workflow, as it is now: later changes touch no order. */
-export const termsOf = (workflow: StoredWorkflow): Terms => ({
+/** The current terms of a workflow, copied into an order: later changes do not affect it. */
+export const termsOf = (workflow: StoredWorkflow): OrderTerms => ({
   title: workflow.title,
   description: workflow.description,
   category: workflow.category,
@@ -34,19 +34,19 @@ export const termsOf = (workflow: StoredWorkflow): Terms => ({
   samples: workflow.gold.map(({ input }) => input),
 })
 
-/** The buyer's inputs, as the form of the workflow names them. */
+/** The buyer's inputs by the field names of the workflow; refuses invalid ones. */
 export const requireItems = (
   workflow: StoredWorkflow | undefined,
   items: readonly unknown[] | undefined,
   quantity: number,
 ): readonly unknown[] | undefined => {
   if (items === undefined || items.length === 0) return undefined
-  const checked = normalizeItems(workflow?.inputForm ?? [], items, quantity)
-  if ('faults' in checked) throw new Refusal('validation_failed', { details: checked.faults })
-  return checked.items
+  const normalized = normalizeItems(workflow?.inputForm ?? [], items, quantity)
+  if ('errors' in normalized) throw new Refusal('validation_failed', { details: normalized.errors })
+  return normalized.items
 }
 
-/** Commissions work: of a workflow, of a category, or in the buyer's own words. Nothing is paid yet. */
+/** Creates an order for a workflow, a category or custom work. Nothing is paid yet. */
 export const order = async (ctx: Ctx, agent: Agent, input: Input) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
     const { taskType, quantity } = input

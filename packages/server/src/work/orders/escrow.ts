@@ -6,7 +6,7 @@ import { returnLines } from '../units/rules.ts'
 import { changeOrderStatus } from './transitions.ts'
 import { findOrderForUpdate, type Order, type OrderKey } from './store.ts'
 
-/** The first refusal by the ledger locks the accounts, so the second look at them is the last. */
+/** The first refusal by the ledger locks the accounts, so the second attempt reads final balances. */
 const attemptsMax = 3
 
 export const orderKeyOf = ({ agentId, mode, reference }: PaidCheckout): OrderKey => ({
@@ -15,7 +15,7 @@ export const orderKeyOf = ({ agentId, mode, reference }: PaidCheckout): OrderKey
   orderId: reference,
 })
 
-/** Takes money out of where it is; what was paid on to somebody already is owed by the buyer. Says how much is owed. */
+/** Posts the reversal of a payment and returns what the buyer owes: the part that was already paid to people. */
 export const reversePayment = async (
   tx: Tx,
   checkout: PaidCheckout,
@@ -25,22 +25,22 @@ export const reversePayment = async (
   const { agentId, mode } = checkout
   const ledgerKey = { agentId, mode, unit: 'usd_cent' } as const
   const escrow = escrowAccountOf(checkout.reference)
-  for (let tries = 1; ; tries++) {
-    const held = {
+  for (let attempt = 1; ; attempt++) {
+    const balances = {
       escrow: await balanceOf(tx, { ...ledgerKey, account: escrow }),
       unused: await balanceOf(tx, { ...ledgerKey, account: cardAccounts.unused }),
     }
-    const lines = reversalLines(escrow, { amount, own: change.ownRefundsUsdCents }, held)
+    const lines = reversalLines(escrow, { amount, own: change.ownRefundsUsdCents }, balances)
     try {
       await post(tx, { agentId, mode, kind: 'order_reversal', reference: change.reference, lines })
       return -(lines.find(({ account }) => account === cardAccounts.debt)?.amount ?? 0n)
     } catch (error) {
-      if (!(error instanceof InsufficientBalance) || tries >= attemptsMax) throw error
+      if (!(error instanceof InsufficientBalance) || attempt >= attemptsMax) throw error
     }
   }
 }
 
-/** All the money of an order that is over went back. */
+/** Marks an ended order as refunded once its whole payment was returned. */
 export const markOrderRefunded = async (
   tx: Tx,
   checkout: PaidCheckout,
@@ -52,7 +52,7 @@ export const markOrderRefunded = async (
     await changeOrderStatus(tx, order, 'refunded')
 }
 
-/** A refund that we asked for: it takes what was put aside for it. In the sandbox it is there at once. */
+/** Applies a refund that we requested, from the unused account. In the sandbox a refund completes at once. */
 const refundSettler: Settler = {
   applyPayment: () => Promise.reject(new Error('refund settler received a payment')),
   applyReversal: async (tx, checkout, change) => {
@@ -61,7 +61,7 @@ const refundSettler: Settler = {
   },
   findRefundable: () => Promise.resolve(0n),
 }
-/** Wants card money back to the card, once for each reference. It is in `unused:card`. */
+/** Requests a refund to the card from `unused:card`, once for each reference. */
 export const requestCardRefund = async (
   tx: Tx,
   checkout: Omit<PaidCheckout, 'reference'>,
@@ -71,7 +71,7 @@ export const requestCardRefund = async (
 }
 
 type EscrowReturn = { readonly usdCents: bigint; readonly reference: string; readonly reason: string }
-/** Money that units no longer need leaves the escrow and goes back to who paid. */
+/** Returns the escrow of units that have ended unpaid to the payer of the order. */
 export const returnEscrow = async (tx: Tx, order: Order, escrowReturn: EscrowReturn): Promise<void> => {
   const { usdCents, reference, reason } = escrowReturn
   if (usdCents === 0n) return

@@ -32,7 +32,7 @@ for (const [mode, key, after] of [
     assert.equal((await fund(key, orderId)).text, text)
   })
 
-test('a sandbox order is paid into escrow once, and cut into units that sum to it', async () => {
+test('a sandbox order is paid into escrow once, and split into units that sum to it', async () => {
   const orderId = await place(sandbox.apiKey, { taskType: 'research', quantity: 7, maxPriceUsd: 0.1 })
   await Promise.all(Array.from({ length: 10 }, () => fund(sandbox.apiKey, orderId)))
   const { rows } = await harness.owner.query(
@@ -74,7 +74,7 @@ test('once the checkout has run out, the next call opens another', async () => {
   assert.notEqual(second.json.checkoutUrl, first.json.checkoutUrl)
 })
 
-test("another agent's order answers exactly like one that does not exist", async () => {
+test("the response for another agent's order is that for one that does not exist", async () => {
   const orderId = await place(live.apiKey)
   const other = await harness.register('live')
   const foreign = await fund(other.apiKey, orderId)

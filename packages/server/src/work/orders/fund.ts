@@ -7,11 +7,11 @@ import { fundOrder } from './paid.ts'
 import { findOrderForUpdate, updateOrderCheckout, type Order, type OrderKey } from './store.ts'
 import { usdOf } from '../rules.ts'
 
-/** The order, where it waits for its money; refuses any other. */
+/** Locks an order that is not funded yet; refuses any other. */
 const requireUnfunded = async (tx: Tx, key: OrderKey): Promise<Order> => {
   const order = await findOrderForUpdate(tx, key)
   if (!order) throw new Refusal('not_found')
-  // A sandbox order is paid by being asked about; the repeat is told what the first was.
+  // A sandbox order is funded by this call; a repeated call gets the same checkout.
   if (key.mode === 'test' && order.fundedAt !== null && order.checkout) return order
   if (order.status !== 'created')
     throw new Refusal('not_found', {
@@ -30,7 +30,7 @@ const checkoutRequestOf = (order: Order) => ({
   description: `${order.quantity} x ${order.taskType} (${order.orderId})`,
 })
 
-/** In the sandbox nobody pays: the checkout is a page that says so, and the order is funded at once. */
+/** In the sandbox nobody pays: the checkout page says so, and the order is funded at once. */
 const fundSandbox = (ctx: Ctx, key: OrderKey, payments: Payments) =>
   inTransaction(ctx, key.agentId as `agt_${string}`, async (tx) => {
     const order = await requireUnfunded(tx, key)
@@ -47,13 +47,13 @@ const fundByCard = async (ctx: Ctx, key: OrderKey, payments: Payments) => {
   if (order.checkout?.isOpen) return { order, checkout: order.checkout }
   const checkout = await payments.openCheckout({ ...checkoutRequestOf(order), mode: 'live' })
   await inTransaction(ctx, tenant, async (tx) => {
-    // Somebody else's call may have been faster; it has the same checkout.
+    // A concurrent call may have stored its checkout first; it is the same checkout.
     if (!(await requireUnfunded(tx, key)).checkout?.isOpen) await updateOrderCheckout(tx, key, checkout)
   })
   return { order, checkout }
 }
 
-/** The checkout of an order: the open one where there is one, else a new one. */
+/** The open checkout of an order, or a new one. */
 export const orderFund = async (
   ctx: Ctx,
   agent: Agent,

@@ -7,7 +7,7 @@ import { changeOrderStatus } from './transitions.ts'
 import { findOrderForUpdate, updateOrderTerms, type Order } from './store.ts'
 import { termsOf } from './create.ts'
 import { cardAccounts, escrowAccountOf } from '../rules.ts'
-import { findWorkflow } from '../store.ts'
+import { findWorkflow } from '../workflows/store.ts'
 import { stopOrderAfterChargeback, clawBackStars } from '../units/chargeback.ts'
 import { insertUnits } from '../units/store.ts'
 
@@ -17,13 +17,13 @@ const transferLines = (from: string, to: string, amount: bigint): Line[] => [
 ]
 
 type Payment = {
-  /** Names the payment for ever. */
+  /** Identifies the payment in the ledger. */
   readonly reference: string
   readonly amountUsdCents: bigint
-  /** Where the money comes from: a card, unless the operator pays. */
+  /** The account that pays: the card account, unless the operator pays. */
   readonly from?: string
 }
-/** An order that was made before orders had terms takes those of its workflow now. */
+/** An order from before terms were stored gets the current terms of its workflow. */
 const adoptTerms = async (tx: Tx, order: Order): Promise<boolean> => {
   const workflow = order.workflowId === null ? undefined : await findWorkflow(tx, order.workflowId)
   if (!workflow) return false
@@ -31,7 +31,7 @@ const adoptTerms = async (tx: Tx, order: Order): Promise<boolean> => {
   return true
 }
 
-/** The money is there: it goes into escrow, and the order into units. The order is locked and waits for it. */
+/** Moves the payment into escrow and splits the order into units. The caller has locked the created order. */
 export const fundOrder = async (tx: Tx, order: Order, payment: Payment): Promise<void> => {
   await post(tx, {
     agentId: order.agentId,
@@ -44,7 +44,7 @@ export const fundOrder = async (tx: Tx, order: Order, payment: Payment): Promise
       payment.amountUsdCents,
     ),
   })
-  // People find it by its workflow, or, once an operator has named what is to be done, by itself.
+  // People find units by the workflow, or, once an operator has set the terms of custom work, by the order.
   const isReady = !order.waitsForOperator && (order.terms !== null || (await adoptTerms(tx, order)))
   const taskId = isReady ? (order.workflowId ?? order.orderId) : null
   await insertUnits(tx, order, {
@@ -56,7 +56,7 @@ export const fundOrder = async (tx: Tx, order: Order, payment: Payment): Promise
   await changeOrderStatus(tx, order, 'funded')
 }
 
-/** An order that waits for its money is funded. Money for one that does not goes back to the card. */
+/** Funds a created order. A payment for an order in another state is refunded to the card. */
 const settlePaidCheckout = async (tx: Tx, checkout: PaidCheckout): Promise<void> => {
   const order = await findOrderForUpdate(tx, orderKeyOf(checkout))
   const { agentId, mode, checkoutId, amountUsdCents } = checkout
@@ -80,8 +80,8 @@ const settlePaidCheckout = async (tx: Tx, checkout: PaidCheckout): Promise<void>
 }
 
 /**
- * What a card payment does to an order: it is funded once. Money that is taken back without our asking stops it: what
- * waits ends, what people have in hand is for an operator to pay, and Stars that are not theirs yet are taken back.
+ * Applies card payments to orders: a payment funds the order once. A chargeback stops it: open units are cancelled, an
+ * operator decides about claimed and delivered ones, and Stars that still vest are clawed back.
  */
 export const makeCardSettler = (platformLedger: PlatformLedger): Settler => ({
   applyPayment: settlePaidCheckout,
@@ -89,7 +89,7 @@ export const makeCardSettler = (platformLedger: PlatformLedger): Settler => ({
     const key = orderKeyOf(checkout)
     const delta = change.afterUsdCents - change.beforeUsdCents
     if (delta <= 0n) {
-      // A dispute that was won gives money back to an order that may be over: an operator decides.
+      // A won dispute returns money to an order that may have ended: an operator decides about it.
       await post(tx, {
         agentId: key.agentId,
         mode: key.mode,
@@ -100,10 +100,10 @@ export const makeCardSettler = (platformLedger: PlatformLedger): Settler => ({
       return
     }
     const order = await findOrderForUpdate(tx, key)
-    const stops = order !== undefined && delta > change.ownRefundsUsdCents
-    if (stops) await stopOrderAfterChargeback(tx, order, change.reference)
+    const stopsOrder = order !== undefined && delta > change.ownRefundsUsdCents
+    if (stopsOrder) await stopOrderAfterChargeback(tx, order, change.reference)
     const owedUsdCents = await reversePayment(tx, checkout, change)
-    if (stops) await clawBackStars(tx, platformLedger, order, owedUsdCents)
+    if (stopsOrder) await clawBackStars(tx, platformLedger, order, owedUsdCents)
     await markOrderRefunded(tx, checkout, change)
   },
   findRefundable: (tx, { agentId, mode }) =>

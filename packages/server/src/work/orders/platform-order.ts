@@ -3,19 +3,20 @@ import type { Tx } from '../../platform/db/db.ts'
 import type { PlatformLedger } from '../deps.ts'
 import { fundOrder } from './paid.ts'
 import { findOrderForUpdate, insertOrder, type Order } from './store.ts'
-import type { StoredWorkflow } from '../store.ts'
-import { workAccounts, type Terms } from '../units/rules.ts'
+import type { StoredWorkflow } from '../workflows/store.ts'
+import type { OrderTerms } from '../../platform/db/columns.ts'
+import { workAccounts } from '../units/rules.ts'
 
 type PlatformOrderRequest = {
   readonly workflow: StoredWorkflow
-  readonly terms: Terms
+  readonly terms: OrderTerms
   readonly mode: Mode
   readonly quantity: number
   readonly items: readonly unknown[] | undefined
   readonly instructions: string | undefined
   readonly purpose: 'stock' | 'gold'
 }
-/** An order that the operator pays: it costs what people get for it, and goes the way of every other. */
+/** Creates an order that the operator pays, at the price of its rewards; otherwise an order like any other. */
 export const createPlatformOrder = async (
   tx: Tx,
   platformLedger: PlatformLedger,
@@ -23,7 +24,7 @@ export const createPlatformOrder = async (
 ): Promise<Order> => {
   const { workflow, terms, mode, quantity } = request
   const key = { agentId: platformLedger.platformAgentOf(mode), mode, orderId: tx.ids.make('ord_') }
-  // An order is never free: a unit that pays nothing costs a cent, which the operator pays to itself.
+  // An order is never free: a unit without reward costs the operator one cent.
   const totalUsdCents = BigInt(Math.max(terms.rewardStars, 1) * quantity)
   await insertOrder(tx, key, {
     taskType: workflow.id,
@@ -39,7 +40,7 @@ export const createPlatformOrder = async (
     purpose: request.purpose,
   })
   const order = await findOrderForUpdate(tx, key)
-  if (!order) throw new Error('platform order not found after insert')
+  if (!order) throw new Error(`platform order ${key.orderId} not found after insert`)
   await fundOrder(tx, order, {
     reference: key.orderId,
     amountUsdCents: totalUsdCents,

@@ -5,14 +5,14 @@ import { unitUsdOf, usdOf } from '../rules.ts'
 import { countUnits, type UnitCount, type Unit } from '../units/store.ts'
 
 const endedStates = new Set(['refused', 'cancelled'])
-const sumOf = (tallies: readonly UnitCount[], which: (tally: UnitCount) => boolean): bigint =>
-  tallies.filter(which).reduce((sum, tally) => sum + tally.usdCents - tally.houseUsdCents, 0n)
+const sumOf = (counts: readonly UnitCount[], which: (count: UnitCount) => boolean): bigint =>
+  counts.filter(which).reduce((sum, count) => sum + count.usdCents - count.platformUsdCents, 0n)
 
-/** Where the buyer's money is, by the states of the units. */
-const summarizeEscrow = (order: Order, tallies: readonly UnitCount[]) => {
-  const paid = sumOf(tallies, ({ status }) => status === 'accepted')
-  const returned = sumOf(tallies, ({ status }) => endedStates.has(status))
-  const held = sumOf(tallies, ({ status }) => status !== 'accepted' && !endedStates.has(status))
+/** How much of the buyer's payment is held, paid and returned, by the states of the units. */
+const summarizeEscrow = (order: Order, counts: readonly UnitCount[]) => {
+  const paid = sumOf(counts, ({ status }) => status === 'accepted')
+  const returned = sumOf(counts, ({ status }) => endedStates.has(status))
+  const held = sumOf(counts, ({ status }) => status !== 'accepted' && !endedStates.has(status))
   const settled = paid > 0n ? ('released' as const) : ('refunded' as const)
   const status = order.fundedAt === null ? ('unfunded' as const) : held > 0n ? ('held' as const) : settled
   return { status, heldUsd: usdOf(held), paidUsd: usdOf(paid), returnedUsd: usdOf(returned) }
@@ -22,13 +22,13 @@ const summarizeEscrow = (order: Order, tallies: readonly UnitCount[]) => {
 export const presentOrders = async (tx: Tx, orders: readonly Order[]) => {
   const [first] = orders
   if (!first) return []
-  const tallies = await countUnits(
+  const counts = await countUnits(
     tx,
     first,
     orders.map(({ orderId }) => orderId),
   )
   return orders.map((order) => {
-    const units = tallies.get(order.orderId) ?? []
+    const units = counts.get(order.orderId) ?? []
     const countOf = (state: string) => units.find(({ status }) => status === state)?.count ?? 0
     return {
       orderId: order.orderId,
@@ -53,12 +53,12 @@ export const presentOrders = async (tx: Tx, orders: readonly Order[]) => {
   })
 }
 export const presentOrder = async (tx: Tx, order: Order) => {
-  const [shown] = await presentOrders(tx, [order])
-  if (!shown) throw new Error('order could not be presented')
-  return shown
+  const [presented] = await presentOrders(tx, [order])
+  if (!presented) throw new Error(`order ${order.orderId} could not be presented`)
+  return presented
 }
 
-/** What each unit shows to the person: the buyer's item, or a sample of the workflow. */
+/** The input of each unit: the buyer's item, or a sample of the workflow. */
 export const listUnitInputs = async (
   tx: Tx,
   order: Order,
@@ -76,7 +76,7 @@ export const listUnitInputs = async (
   })
 }
 
-/** Handed down: the signed credentials of sessions, each in the place of its id. */
+/** Provided by the wiring: the signed credentials of sessions, by session id. */
 export type FindCredentialTokens = (
   tx: Tx,
   order: Pick<Order, 'agentId' | 'mode'>,

@@ -2,7 +2,7 @@ import type { Mode } from '@pohf/protocol'
 import { balancesOf, type Comparison } from '../../ledger/index.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { escrowAccountOf } from '../rules.ts'
-import { listChangedOrders, sumEscrow, type OrderEscrow } from '../units/store.ts'
+import { listChangedOrders, sumEscrow, type OrderEscrow } from './store.ts'
 
 const name = 'escrow_differs'
 
@@ -10,16 +10,16 @@ type LedgerKey = { readonly agentId: string; readonly mode: Mode }
 const findDifferences = async (tx: Tx, orders: readonly OrderEscrow[]) => {
   const ordersByLedger = Map.groupBy(orders, ({ agentId, mode }) => `${agentId} ${mode}`)
   const found = []
-  for (const held of ordersByLedger.values()) {
-    const [first] = held
+  for (const escrows of ordersByLedger.values()) {
+    const [first] = escrows
     if (!first) continue
     const ledgerKey: LedgerKey = { agentId: first.agentId, mode: first.mode }
     const balances = await balancesOf(
       tx,
       { ...ledgerKey, unit: 'usd_cent' },
-      held.map(({ orderId }) => escrowAccountOf(orderId)),
+      escrows.map(({ orderId }) => escrowAccountOf(orderId)),
     )
-    for (const { orderId, usdCents } of held) {
+    for (const { orderId, usdCents } of escrows) {
       const balance = balances.get(escrowAccountOf(orderId)) ?? 0n
       if (balance === usdCents) continue
       const detail = `the escrow holds ${balance}, and the units that are not ended need ${usdCents}`
@@ -29,7 +29,7 @@ const findDifferences = async (tx: Tx, orders: readonly OrderEscrow[]) => {
   return found
 }
 
-/** The escrow of an order is the money of its units that have not ended, to the cent. */
+/** The escrow of an order equals the price of its units that have not ended, to the cent. */
 export const escrowReconciliation: Comparison = {
   name,
   find: async (tx, span) => findDifferences(tx, await listChangedOrders(tx, span)),

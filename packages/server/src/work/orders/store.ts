@@ -1,11 +1,11 @@
-import { sql } from 'kysely'
+import { sql, type Selectable } from 'kysely'
 import type { Mode } from '@pohf/protocol'
+import type { OrderTerms } from '../../platform/db/columns.ts'
 import { now, type Tx } from '../../platform/db/db.ts'
+import type { DB } from '../../platform/db/schema.ts'
 import { unfundedOrderDays, type OrderState, type Price } from '../rules.ts'
-import type { Terms } from '../units/rules.ts'
 
 export type OrderKey = { readonly agentId: string; readonly mode: Mode; readonly orderId: string }
-type OrderPurpose = 'buyer' | 'stock' | 'gold'
 type NewOrder = Price & {
   readonly taskType: string
   readonly workflowId: string | undefined
@@ -14,10 +14,10 @@ type NewOrder = Price & {
   readonly items: readonly unknown[] | undefined
   readonly instructions: string | undefined
   readonly callbackRef: string | undefined
-  readonly terms: Terms | undefined
-  readonly purpose: OrderPurpose
+  readonly terms: OrderTerms | undefined
+  readonly purpose: Selectable<DB['orders']>['purpose']
 }
-/** Stores a new order and says when it ends unfunded. */
+/** Stores a new order and returns when it expires unfunded. */
 export const insertOrder = async (tx: Tx, key: OrderKey, order: NewOrder): Promise<Date> => {
   const row = await tx
     .insertInto('orders')
@@ -65,7 +65,7 @@ const columns = [
   'terms',
   'purpose',
 ] as const
-/** The items themselves are read where one is shown: there may be megabytes of them. */
+/** Items are read one by one elsewhere: an order may have megabytes of them. */
 const selectOrders = (tx: Tx) =>
   tx
     .selectFrom('orders')
@@ -79,9 +79,9 @@ type Row = Awaited<ReturnType<ReturnType<typeof selectOrders>['executeTakeFirstO
 
 const orderOf = (row: Row) => ({
   agentId: row.agent_id as `agt_${string}`,
-  mode: row.mode as Mode,
+  mode: row.mode,
   orderId: row.order_id,
-  status: row.status as OrderState,
+  status: row.status,
   taskType: row.task_type,
   workflowId: row.workflow_id,
   offer: row.offer,
@@ -93,8 +93,8 @@ const orderOf = (row: Row) => ({
   createdAt: row.created_at,
   expiresAt: row.expires_at,
   fundedAt: row.funded_at,
-  terms: row.terms as Terms | null,
-  purpose: row.purpose as OrderPurpose,
+  terms: row.terms,
+  purpose: row.purpose,
   itemCount: row.item_count,
   isExpired: row.is_over,
   checkout:
@@ -120,7 +120,7 @@ export const findOrder = async (tx: Tx, key: OrderKey): Promise<Order | undefine
   return row && orderOf(row)
 }
 
-/** Locks the order: whatever changes it or its units comes one after the other. */
+/** Locks the order: changes of an order and its units are serialized. */
 export const findOrderForUpdate = async (tx: Tx, key: OrderKey): Promise<Order | undefined> => {
   const row = await orderQuery(tx, key).forUpdate().executeTakeFirst()
   return row && orderOf(row)
@@ -141,7 +141,7 @@ export const listOrders = async (tx: Tx, page: OrderPage): Promise<Order[]> => {
   return (await query.orderBy('order_id', 'desc').limit(page.limit).execute()).map(orderOf)
 }
 
-/** Orders of all agents, for operators, newest first; those of gold items are left out. */
+/** Orders of all agents, for operators, newest first, without known-answer items. */
 export const listAllOrders = async (
   tx: Tx,
   page: { readonly waiting: boolean; readonly after: string | undefined; readonly limit: number },
@@ -177,14 +177,14 @@ export const updateOrderCheckout = async (
     .execute()
 }
 
-/** One step of an order; the database refuses those that are not in its table. */
+/** Changes the status of an order; the database refuses transitions that do not exist. */
 export const updateOrderStatus = async (tx: Tx, key: OrderKey, status: OrderState): Promise<void> => {
   await orderUpdate(tx, key)
     .set({ status, ...(status === 'funded' ? { funded_at: now() } : {}) })
     .execute()
 }
 
-/** The first person took a unit: true where nobody had before. */
+/** Marks an order as in progress; true for the first claim of a unit. */
 export const updateOrderStarted = async (tx: Tx, key: OrderKey): Promise<boolean> => {
   const { numUpdatedRows } = await orderUpdate(tx, key)
     .set({ status: 'in_progress' })
@@ -193,12 +193,12 @@ export const updateOrderStarted = async (tx: Tx, key: OrderKey): Promise<boolean
   return numUpdatedRows === 1n
 }
 
-export const updateOrderTerms = async (tx: Tx, key: OrderKey, terms: Terms): Promise<void> => {
+export const updateOrderTerms = async (tx: Tx, key: OrderKey, terms: OrderTerms): Promise<void> => {
   await orderUpdate(tx, key)
     .set({ terms: JSON.stringify(terms) })
     .execute()
 }
-export const updateOrderAccepted = async (tx: Tx, key: OrderKey, terms: Terms): Promise<void> => {
+export const updateOrderAccepted = async (tx: Tx, key: OrderKey, terms: OrderTerms): Promise<void> => {
   await orderUpdate(tx, key)
     .set({ terms: JSON.stringify(terms), accepted_at: now() })
     .execute()
@@ -207,7 +207,7 @@ export const updateOrderDeclined = async (tx: Tx, key: OrderKey, reason: string)
   await orderUpdate(tx, key).set({ decline_reason: reason }).execute()
 }
 
-/** The buyer's items behind these places. */
+/** The buyer's items at these indexes. */
 export const listItems = async (
   tx: Tx,
   key: OrderKey,
@@ -220,10 +220,40 @@ export const listItems = async (
   return new Map(rows.map(({ place, item }) => [place, item]))
 }
 
-/** Orders that nobody paid for in time, a batch at a time. Locked ones are somebody's, and wait for the next. */
+/** A batch of orders that nobody paid for in time. Locked orders are skipped until the next run. */
 export const listExpiredUnfunded = async (tx: Tx, limit: number): Promise<OrderKey[]> => {
-  const { rows } = await sql<{ agent_id: string; mode: Mode; order_id: string }>`
+  const { rows } = await sql<Pick<Selectable<DB['orders']>, 'agent_id' | 'mode' | 'order_id'>>`
     select agent_id, mode, order_id from orders where status = 'created' and expires_at <= pohf_now()
     order by expires_at limit ${limit} for update skip locked`.execute(tx)
   return rows.map((row) => ({ agentId: row.agent_id, mode: row.mode, orderId: row.order_id }))
+}
+
+export type OrderEscrow = OrderKey & { readonly usdCents: bigint }
+/** Orders with a unit created or ended within this time, with the price of their units that have not ended. */
+export const listChangedOrders = async (
+  tx: Tx,
+  span: { readonly from: Date; readonly to: Date },
+): Promise<OrderEscrow[]> => {
+  const { rows } = await sql<OrderEscrow>`
+    select agent_id as "agentId", mode, order_id as "orderId",
+      coalesce(sum(price_usd_cents) filter (where ended_at is null and not house_pays), 0)::bigint as "usdCents"
+    from order_units where (agent_id, mode, order_id) in (
+      select agent_id, mode, order_id from order_units where created_at >= ${span.from} and created_at < ${span.to}
+      union
+      select agent_id, mode, order_id from order_units where ended_at >= ${span.from} and ended_at < ${span.to})
+    group by agent_id, mode, order_id`.execute(tx)
+  return rows
+}
+/** The price of an order's units that have not ended. */
+export const sumEscrow = async (tx: Tx, key: OrderKey): Promise<bigint> => {
+  const row = await tx
+    .selectFrom('order_units')
+    .select(sql<bigint>`coalesce(sum(price_usd_cents), 0)::bigint`.as('held'))
+    .where('agent_id', '=', key.agentId)
+    .where('mode', '=', key.mode)
+    .where('order_id', '=', key.orderId)
+    .where('ended_at', 'is', null)
+    .where('house_pays', '=', false)
+    .executeTakeFirstOrThrow()
+  return row.held
 }

@@ -4,7 +4,7 @@ import type { OrderState } from '../rules.ts'
 import { updateOrderStatus, type OrderKey } from './store.ts'
 
 type PublishedOrderState = Exclude<OrderState, 'created'>
-/** Written out, so that a search for an event finds who publishes it. */
+/** Written out, so that a search for an event finds its publisher. */
 const orderEventTypes = {
   funded: 'order.funded',
   in_progress: 'order.in_progress',
@@ -15,7 +15,7 @@ const orderEventTypes = {
   expired: 'order.expired',
 } as const satisfies Record<PublishedOrderState, string>
 
-/** Tells the buyer where the order is now. */
+/** Publishes the new status of an order. */
 export const publishOrderStatus = async (
   tx: Tx,
   key: OrderKey,

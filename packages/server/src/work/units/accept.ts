@@ -7,7 +7,7 @@ import { presentUnits, type FindCredentialTokens } from '../orders/present.ts'
 import { acceptUnit, lockUnit, type LockedUnit } from './transitions.ts'
 import { findUnit, type UnitKey } from './store.ts'
 
-/** What the buyer may decide on: delivered, looked at in time, and still paid for. Refuses any other. */
+/** Locks a delivered unit for the review of the buyer; refuses any other. */
 export const requireReviewable = async (tx: Tx, key: UnitKey): Promise<LockedUnit> => {
   const locked = await lockUnit(tx, key)
   if (!locked) throw new Refusal('not_found', { message: 'No such unit.' })
@@ -18,11 +18,12 @@ export const requireReviewable = async (tx: Tx, key: UnitKey): Promise<LockedUni
 }
 
 export const presentUnit = async (tx: Tx, locked: LockedUnit, findTokens: FindCredentialTokens) => {
-  const after = await findUnit(tx, locked.unit)
-  if (!after) throw new Error('unit not found after its review')
-  const [shown] = await presentUnits(tx, locked.order, [after], findTokens)
-  if (!shown) throw new Error('unit could not be presented')
-  return shown
+  const { orderId, n } = locked.unit
+  const reviewed = await findUnit(tx, locked.unit)
+  if (!reviewed) throw new Error(`unit ${orderId}/${n} not found after its review`)
+  const [presented] = await presentUnits(tx, locked.order, [reviewed], findTokens)
+  if (!presented) throw new Error(`unit ${orderId}/${n} could not be presented`)
+  return presented
 }
 
 type ReviewDeps = {
@@ -30,14 +31,14 @@ type ReviewDeps = {
   readonly platformLedger: PlatformLedger
   readonly findTokens: FindCredentialTokens
 }
-/** The buyer says yes. The operator's book is written too, so the transaction is nobody's alone. */
+/** The buyer accepts a unit. This also posts to the ledger of the platform agent, so no tenant is set. */
 export const unitAccept = (
-  { ctx, platformLedger: books, findTokens }: ReviewDeps,
+  { ctx, platformLedger, findTokens }: ReviewDeps,
   agent: Agent,
   unit: { readonly orderId: string; readonly n: number },
 ) =>
   inTransaction(ctx, 'system', async (tx) => {
     const locked = await requireReviewable(tx, { agentId: agent.agentId, mode: agent.mode, ...unit })
-    await acceptUnit(tx, books, locked)
+    await acceptUnit(tx, platformLedger, locked)
     return presentUnit(tx, locked, findTokens)
   })

@@ -23,10 +23,10 @@ import {
 const paymentReversedReason = 'payment_taken_back'
 const note = "The buyer's payment was taken back. Appeal, and an operator decides whether to pay you."
 
-/** The unit's money is the buyer's again. What is still paid for it, the operator pays. */
+/** Cancels a claimed unit; of a delivered one the operator decides, and pays, since the buyer's payment is gone. */
 const stopUnit = async (tx: Tx, order: Order, unit: Unit): Promise<void> => {
   const holder = await findHolderForUpdate(tx, unit)
-  if (!holder) throw new Error('unit of a stopped order has no assignment')
+  if (!holder) throw new Error(`unit ${unit.orderId}/${unit.n} of a stopped order has no assignment`)
   if (unit.status === 'claimed') {
     await updateAssignment(tx, holder.assignmentId, { status: 'returned', reasons: [paymentReversedReason] })
     await updateUnitCancelled(tx, unit)
@@ -36,12 +36,12 @@ const stopUnit = async (tx: Tx, order: Order, unit: Unit): Promise<void> => {
   if (unit.status === 'delivered') await rejectUnit(tx, { order, unit, holder }, { reason: 'other', note })
 }
 
-/** The buyer's money is gone: nothing more is done for this order, and its escrow is empty. The order is locked. */
+/** Stops a locked order whose payment was charged back: no unit of it starts any more, and its escrow is emptied. */
 export const stopOrderAfterChargeback = async (tx: Tx, order: Order, reference: string): Promise<void> => {
   if (order.fundedAt === null) return
   const openUnits = await listUnitsByState(tx, order, ['claimed', 'delivered', 'rejected', 'appealed'])
-  const buyerPaidUnits = openUnits.filter(({ platformPays: housePays }) => !housePays)
-  // First, so that a unit which is handed over finds the order where it will be.
+  const buyerPaidUnits = openUnits.filter(({ platformPays }) => !platformPays)
+  // First, so that the units below see the final status of their order.
   if (order.status === 'funded' || order.status === 'in_progress')
     await changeOrderStatus(tx, order, 'cancelled')
   const { usdCents } = await updateOpenCancelled(tx, order)
@@ -60,8 +60,8 @@ export const stopOrderAfterChargeback = async (tx: Tx, order: Order, reference: 
 }
 
 /**
- * What was paid to people and is now owed to us: Stars that are not theirs yet go back, the newest first, until it is
- * covered. Those that are theirs stay; they are flagged, and an operator looks.
+ * Claws back Stars that still vest, newest first, until they cover what the buyer owes. Vested Stars stay with the
+ * person; their earnings are flagged for an operator.
  */
 export const clawBackStars = async (
   tx: Tx,
@@ -70,10 +70,10 @@ export const clawBackStars = async (
   owedUsdCents: bigint,
 ): Promise<void> => {
   const platform = { agentId: platformLedger.platformAgentOf(order.mode), mode: order.mode }
-  let missing = owedUsdCents
+  let uncoveredUsdCents = owedUsdCents
   for (const earning of await listEarnings(tx, order)) {
-    if (missing <= 0n) return
-    missing -= earning.priceUsdCents
+    if (uncoveredUsdCents <= 0n) return
+    uncoveredUsdCents -= earning.priceUsdCents
     if (earning.status !== 'vesting') {
       await updateEarningFlagged(tx, earning)
       continue
@@ -87,7 +87,7 @@ export const clawBackStars = async (
       reference,
       lines: starLines(vestingAccountOf(earning.worker), workAccounts.stars, earning.stars),
     })
-    // What was set aside for them is not needed any more.
+    // The cents that backed these Stars become revenue.
     await post(tx, {
       agentId: order.agentId,
       mode: order.mode,

@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { sql } from 'kysely'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import { inTransaction } from '../../platform/db/db.ts'
-import { claimUnit, claimStockUnit } from './store.ts'
+import { claimStockUnit } from '../workflows/store.ts'
+import { claimUnit } from './store.ts'
 
 const harness = await startHarness()
 const buyer = await harness.register('test')
@@ -12,13 +13,13 @@ const post = (path: string, body: object) =>
 const count = async (where: string): Promise<number> =>
   (await harness.owner.query(`select count(*)::int as n from order_units where ${where}`)).rows[0].n
 
-/** Figures of a table that was small when they were taken: the database then loops over all units and asks again for each. */
+/** Statistics of a small table: the planner then chooses a nested loop that runs the subquery for each unit. */
 const resetTableStatistics = async () => {
   await harness.owner.query('analyze order_units')
   await harness.owner.query("update pg_class set reltuples = 1, relpages = 1 where relname = 'order_units'")
 }
 
-test('one claim takes one unit, and one sale one of the shelf, also where the database loops over all of them', async () => {
+test('one claim takes one unit, and one reservation one unit of stock, also in a nested loop plan', async () => {
   const { json } = await post('order', { taskType: 'wf_photo_label', quantity: 30 })
   assert.equal((await post('order/fund', { orderId: json.orderId })).status, 200)
   await resetTableStatistics()
@@ -29,7 +30,7 @@ test('one claim takes one unit, and one sale one of the shelf, also where the da
   })
   assert.ok(claimed)
   assert.equal(await count("status = 'claimed'"), 1)
-  // Guards of states are another matter; here thirty units shall lie on the shelf.
+  // Puts thirty units into stock without the triggers that guard transitions.
   await harness.owner.query(
     `begin; alter table order_units disable trigger all; alter table order_units no force row level security;
      update order_units set status = 'accepted', stock = 'shelf', ended_at = pohf_now(), session_id = 'ses_' || n,

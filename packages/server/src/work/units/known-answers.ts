@@ -12,7 +12,7 @@ import {
   upsertWorkerAccuracy,
   type Assignment,
 } from '../workers/store.ts'
-import { findWorkflow } from '../store.ts'
+import { findWorkflow } from '../workflows/store.ts'
 import { knownAnswerShare, failsKnownAnswers, pauseDays } from './rules.ts'
 import { acceptUnit, lockUnit, type LockedUnit } from './transitions.ts'
 import { claimOnlyUnit, updateUnitDecided, type Unit } from './store.ts'
@@ -20,8 +20,8 @@ import { claimOnlyUnit, updateUnitDecided, type Unit } from './store.ts'
 type ClaimRequest = { readonly taskId: string; readonly mode: Unit['mode']; readonly personId: string }
 
 /**
- * Now and then an item whose right answer is known, in place of a buyer's: the first of a person in a workflow, then
- * one in ten. The operator pays for it. Undefined where it is not the time, or nothing is known.
+ * Claims a known-answer item in place of a buyer's unit: the first unit of a person in a workflow, then one in ten. The
+ * operator pays for it. Undefined where none is due, or the workflow has no known-answer items.
  */
 export const claimKnownAnswerItem = async (
   tx: Tx,
@@ -48,7 +48,7 @@ export const claimKnownAnswerItem = async (
   return claimOnlyUnit(tx, order)
 }
 
-/** The answer to a known item counts for the person's standing. It is paid either way; a miss is told, with the reason. */
+/** Grades the answer to a known-answer item. It is paid in any case; a wrong answer counts against the person. */
 export const gradeKnownAnswer = async (
   tx: Tx,
   platformLedger: PlatformLedger,
@@ -60,31 +60,32 @@ export const gradeKnownAnswer = async (
   },
 ): Promise<void> => {
   const { order, assignment, personId, answer } = delivery
-  const right = matchesKnownAnswer(order.terms?.goldAnswer, answer)
+  const isCorrect = matchesKnownAnswer(order.terms?.goldAnswer, answer)
   const { mode, taskId } = assignment
   const key = { personId, mode, taskId }
-  const accuracy = await upsertWorkerAccuracy(tx, key, right)
+  const accuracy = await upsertWorkerAccuracy(tx, key, isCorrect)
   await updateAssignment(tx, assignment.assignmentId, {
     status: 'delivered',
-    knownAnswerCorrect: right,
-    reasons: right ? [] : ['known_answer_missed'],
+    knownAnswerCorrect: isCorrect,
+    reasons: isCorrect ? [] : ['known_answer_missed'],
   })
-  if (!right && failsKnownAnswers(accuracy.knownAnswers, accuracy.correct))
+  if (!isCorrect && failsKnownAnswers(accuracy.knownAnswers, accuracy.correct))
     await updateWorkerPaused(tx, key, pauseDays)
   const locked = await lockUnit(tx, assignment)
-  if (!locked) throw new Error('unit not found while grading a known-answer item')
+  if (!locked)
+    throw new Error(`unit of assignment ${assignment.assignmentId} not found while grading a known answer`)
   await acceptUnit(tx, platformLedger, locked)
 }
 
-/** An operator looked at a missed item: either the miss stands, or it is taken away, and a pause with it. */
+/** An operator decides the appeal of a wrong known answer: accepting it removes the miss and lifts a pause. */
 export const decideKnownAnswerAppeal = async (
   tx: Tx,
   { unit, holder }: LockedUnit,
-  decided: { readonly decision: 'accepted' | 'refused'; readonly reason: string },
+  ruling: { readonly decision: 'accepted' | 'refused'; readonly reason: string },
 ): Promise<void> => {
-  if (!holder) throw new Error('known-answer unit has no assignment')
-  await updateUnitDecided(tx, unit, decided)
-  if (decided.decision === 'refused') return
+  if (!holder) throw new Error(`known-answer unit ${unit.orderId}/${unit.n} has no assignment`)
+  await updateUnitDecided(tx, unit, ruling)
+  if (ruling.decision === 'refused') return
   const { personId, mode, taskId, assignmentId } = holder
   await updateAssignment(tx, assignmentId, { status: holder.status, knownAnswerCorrect: true, reasons: [] })
   if (personId !== null) await updateWorkerPauseLifted(tx, { personId, mode, taskId })

@@ -14,7 +14,7 @@ type Input = {
   readonly note?: string | undefined
 }
 
-/** The buyer says no, in time and with a reason. */
+/** The buyer rejects a unit within the review period, with a reason. */
 export const unitReject = (ctx: Ctx, agent: Agent, findTokens: FindCredentialTokens, input: Input) =>
   inTransaction(ctx, 'system', async (tx) => {
     const { orderId, n, reason, note } = input

@@ -1,17 +1,18 @@
-import { sql } from 'kysely'
+import { sql, type Selectable } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { now, type Tx } from '../../platform/db/db.ts'
+import type { DB } from '../../platform/db/schema.ts'
 import type { OrderKey } from '../orders/store.ts'
 import { appealHours, openDays, reviewHours, type RejectReason, type UnitState } from './rules.ts'
 
 type NewUnits = {
   readonly quantity: number
   readonly totalUsdCents: bigint
-  /** How many items the buyer sent; they are used in turn. */
+  /** The number of items; units use them in turn. */
   readonly items: number
   readonly taskId: string | null
 }
-/** Cuts an order into units. The prices are whole cents and sum to the total: the first ones carry the remainder. */
+/** Splits an order into units. Prices are whole cents and sum to the total: the first units carry the remainder. */
 export const insertUnits = async (tx: Tx, key: OrderKey, units: NewUnits): Promise<void> => {
   const { quantity, totalUsdCents: total, items, taskId } = units
   await sql`
@@ -23,7 +24,7 @@ export const insertUnits = async (tx: Tx, key: OrderKey, units: NewUnits): Promi
     from generate_series(1, ${quantity}::int) n`.execute(tx)
 }
 
-/** An operator took the order on: its units can be found, and wait their days from now. */
+/** Opens the units of an accepted offer for claims; their period starts now. */
 export const updateUnitsReady = async (tx: Tx, key: OrderKey, taskId: string): Promise<void> => {
   await sql`
     update order_units set task_id = ${taskId}, open_until = pohf_now() + make_interval(days => ${openDays})
@@ -71,10 +72,10 @@ type Row = Awaited<ReturnType<ReturnType<typeof selectUnits>['executeTakeFirstOr
 
 const unitOf = (row: Row) => ({
   agentId: row.agent_id as `agt_${string}`,
-  mode: row.mode as Mode,
+  mode: row.mode,
   orderId: row.order_id,
   n: row.n,
-  status: row.status as UnitState,
+  status: row.status,
   taskId: row.task_id,
   priceUsdCents: row.price_usd_cents,
   item: row.item,
@@ -89,7 +90,7 @@ const unitOf = (row: Row) => ({
   rejection:
     row.rejected_at === null || row.reject_reason === null
       ? null
-      : { reason: row.reject_reason as RejectReason, note: row.reject_note, at: row.rejected_at },
+      : { reason: row.reject_reason, note: row.reject_note, at: row.rejected_at },
   appealUntil: row.appeal_until,
   appealIsOver: row.appeal_is_over,
   appeal:
@@ -98,7 +99,7 @@ const unitOf = (row: Row) => ({
       : {
           text: row.appeal_text ?? '',
           at: row.appealed_at,
-          decision: row.decision as 'accepted' | 'refused' | null,
+          decision: row.decision,
           decisionReason: row.decision_reason,
         },
   endedAt: row.ended_at,
@@ -143,10 +144,10 @@ export type UnitCount = {
   readonly status: UnitState
   readonly count: number
   readonly usdCents: bigint
-  /** Of these, what the operator pays because the buyer took the money back. */
-  readonly houseUsdCents: bigint
+  /** The part that the operator pays after a chargeback. */
+  readonly platformUsdCents: bigint
 }
-/** How many units of each order are in each state, and their money. */
+/** Number and price of the units of each order by state. */
 export const countUnits = async (
   tx: Tx,
   ledgerKey: { readonly agentId: string; readonly mode: Mode },
@@ -154,25 +155,25 @@ export const countUnits = async (
 ): Promise<ReadonlyMap<string, readonly UnitCount[]>> => {
   const { rows } = await sql<UnitCount & { orderId: string }>`
     select order_id as "orderId", status, count(*)::int as count, sum(price_usd_cents)::bigint as "usdCents",
-      coalesce(sum(price_usd_cents) filter (where house_pays), 0)::bigint as "houseUsdCents"
+      coalesce(sum(price_usd_cents) filter (where house_pays), 0)::bigint as "platformUsdCents"
     from order_units where agent_id = ${ledgerKey.agentId} and mode = ${ledgerKey.mode}
       and order_id = any(${[...orderIds]}::text[])
     group by order_id, status`.execute(tx)
-  const tallies = new Map<string, UnitCount[]>(orderIds.map((orderId) => [orderId, []]))
-  for (const { orderId, ...tally } of rows) tallies.get(orderId)?.push(tally)
-  return tallies
+  const countsByOrder = new Map<string, UnitCount[]>(orderIds.map((orderId) => [orderId, []]))
+  for (const { orderId, ...unitCount } of rows) countsByOrder.get(orderId)?.push(unitCount)
+  return countsByOrder
 }
 
 /**
- * Takes the oldest open unit that this person may do. Those that others look at are passed over, so nobody waits.
- * `materialized` is what makes it one: inside a join the choice may be run again for each row, and takes one each time.
- * Never one whose item the person had before: a second opinion is another person's.
+ * Claims the oldest open unit that this person may do. Locked units are skipped, so no claim waits for another.
+ * `materialized` keeps it to one unit: inside a join the subquery may run for each row, and would claim one each time.
+ * A person never gets the same item twice: a second opinion must come from another person.
  */
 export const claimUnit = async (
   tx: Tx,
   request: { readonly taskId: string; readonly mode: Mode; readonly personId: string },
 ): Promise<Unit | undefined> => {
-  const { rows } = await sql<{ agent_id: string; order_id: string; n: number }>`
+  const { rows } = await sql<Pick<UnitKeyRow, 'agent_id' | 'order_id' | 'n'>>`
     with taken as materialized (
       select agent_id, mode, order_id, n from order_units open
       where task_id = ${request.taskId} and mode = ${request.mode} and status = 'open' and open_until > pohf_now()
@@ -188,7 +189,7 @@ export const claimUnit = async (
   return row && findUnit(tx, { agentId: row.agent_id, mode: request.mode, orderId: row.order_id, n: row.n })
 }
 
-/** Takes the one unit of an order that was made for this person. */
+/** Claims the only unit of an order that was created for this person. */
 export const claimOnlyUnit = async (tx: Tx, key: OrderKey): Promise<Unit | undefined> => {
   await unitUpdate(tx, { ...key, n: 1 })
     .set({ status: 'claimed' })
@@ -196,7 +197,7 @@ export const claimOnlyUnit = async (tx: Tx, key: OrderKey): Promise<Unit | undef
   return findUnit(tx, { ...key, n: 1 })
 }
 
-/** What waits for this person: how many units of each task, at most so many of each are counted. */
+/** The open tasks for this person with their number of units, counted up to `countMax`. */
 export const listOpenTasks = async (
   tx: Tx,
   request: {
@@ -231,7 +232,7 @@ export const listOpenTasks = async (
   return rows
 }
 
-const unitUpdate = (tx: Tx, key: UnitKey) =>
+export const unitUpdate = (tx: Tx, key: UnitKey) =>
   tx
     .updateTable('order_units')
     .where('agent_id', '=', key.agentId)
@@ -239,7 +240,6 @@ const unitUpdate = (tx: Tx, key: UnitKey) =>
     .where('order_id', '=', key.orderId)
     .where('n', '=', key.n)
 
-/** Nobody works on it any more: it waits again. */
 export const updateUnitReopened = async (tx: Tx, key: UnitKey): Promise<void> => {
   await unitUpdate(tx, key).set({ status: 'open' }).execute()
 }
@@ -294,7 +294,7 @@ export const updateUnitRejected = async (
 export const updateUnitAppealed = async (tx: Tx, key: UnitKey, text: string): Promise<void> => {
   await unitUpdate(tx, key).set({ status: 'appealed', appealed_at: now(), appeal_text: text }).execute()
 }
-/** An appeal about a known item: the unit stays accepted. */
+/** An appeal of a known-answer item: the unit stays accepted. */
 export const updateUnitKnownAnswerAppealed = async (tx: Tx, key: UnitKey, text: string): Promise<void> => {
   await unitUpdate(tx, key).set({ appealed_at: now(), appeal_text: text }).execute()
 }
@@ -329,7 +329,7 @@ export const listUnitsByState = async (
   return rows.map(unitOf)
 }
 
-/** Ends every unit that waits, and says how much money that frees. */
+/** Cancels every open unit and returns their number and price. */
 export const updateOpenCancelled = async (
   tx: Tx,
   key: OrderKey,
@@ -345,7 +345,7 @@ export const updateOpenCancelled = async (
   return rows[0] ?? { count: 0, usdCents: 0n }
 }
 
-/** Ends every unit of an order that nobody took in time. `firstN` names the batch: no unit ends twice. */
+/** Cancels the units of an order that nobody claimed in time. `firstN` identifies the batch: a unit is cancelled once. */
 export const updateUnclaimedCancelled = async (
   tx: Tx,
   key: OrderKey,
@@ -360,26 +360,26 @@ export const updateUnclaimedCancelled = async (
   return rows[0] ?? { firstN: null, usdCents: 0n }
 }
 
-type KeyRow = { agent_id: string; mode: Mode; order_id: string; n: number }
-const unitKeyOf = (row: KeyRow): UnitKey => ({
+export type UnitKeyRow = Pick<Selectable<DB['order_units']>, 'agent_id' | 'mode' | 'order_id' | 'n'>
+export const unitKeyOf = (row: UnitKeyRow): UnitKey => ({
   agentId: row.agent_id,
   mode: row.mode,
   orderId: row.order_id,
   n: row.n,
 })
-/** Units whose time is over in a state. Not locked: whoever acts locks the order first, and looks again. */
+/** Units that are past the deadline of their state. Not locked: the caller locks the order first, and checks again. */
 export const listOverdueUnits = async (
   tx: Tx,
   kind: 'open' | 'delivered' | 'rejected',
   limit: number,
 ): Promise<UnitKey[]> => {
   const until = sql.ref({ open: 'open_until', delivered: 'review_until', rejected: 'appeal_until' }[kind])
-  const { rows } = await sql<KeyRow>`
+  const { rows } = await sql<UnitKeyRow>`
     select agent_id, mode, order_id, n from order_units where status = ${sql.lit(kind)} and ${until} <= pohf_now()
     order by ${until} limit ${limit}`.execute(tx)
   return rows.map(unitKeyOf)
 }
-/** Appeals that wait for an operator, oldest first. */
+/** Units with an undecided appeal, oldest first. */
 export const listAppealed = async (tx: Tx, limit: number): Promise<Unit[]> => {
   const rows = await selectUnits(tx)
     .where('appealed_at', 'is not', null)
@@ -390,85 +390,7 @@ export const listAppealed = async (tx: Tx, limit: number): Promise<Unit[]> => {
   return rows.map(unitOf)
 }
 
-type StockedUnit = UnitKey & { readonly answer: unknown; readonly sessionId: string }
-/** Takes the oldest unit off the shelf; what others look at is passed over. */
-export const claimStockUnit = async (
-  tx: Tx,
-  taskId: string,
-  mode: Mode,
-): Promise<StockedUnit | undefined> => {
-  const { rows } = await sql<KeyRow & { answer: unknown; session_id: string }>`
-    with taken as materialized (
-      select agent_id, mode, order_id, n from order_units
-      where task_id = ${taskId} and mode = ${mode} and stock = 'shelf'
-      order by ended_at limit 1 for update skip locked)
-    update order_units unit set stock = 'taken' from taken
-    where unit.agent_id = taken.agent_id and unit.mode = taken.mode and unit.order_id = taken.order_id
-      and unit.n = taken.n
-    returning unit.agent_id, unit.mode, unit.order_id, unit.n, unit.answer, unit.session_id`.execute(tx)
-  const [row] = rows
-  return row && { ...unitKeyOf(row), answer: row.answer, sessionId: row.session_id }
-}
-/** Where a unit that was taken goes: back, or away for good. False where it was not taken. */
-export const updateStock = async (tx: Tx, key: UnitKey, stock: 'shelf' | 'sold'): Promise<boolean> => {
-  const { numUpdatedRows } = await unitUpdate(tx, key)
-    .set({ stock })
-    .where('stock', '=', 'taken')
-    .executeTakeFirst()
-  return numUpdatedRows === 1n
-}
-export const existsInStock = async (tx: Tx, taskId: string, mode: Mode): Promise<boolean> => {
-  const row = await tx
-    .selectFrom('order_units')
-    .select('n')
-    .where('task_id', '=', taskId)
-    .where('mode', '=', mode)
-    .where('stock', '=', 'shelf')
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
-}
-/** How many units of each task are on the shelf. */
-export const countStockByTask = async (
-  tx: Tx,
-): Promise<{ readonly taskId: string; readonly mode: Mode; readonly count: number }[]> => {
-  const { rows } = await sql<{ taskId: string; mode: Mode; count: number }>`
-    select task_id as "taskId", mode, count(*)::int as count from order_units
-    where stock = 'shelf' group by task_id, mode`.execute(tx)
-  return rows
-}
-
-export type OrderEscrow = OrderKey & { readonly usdCents: bigint }
-/** Orders of which a unit began or ended within this time, with the money of those that have not ended. */
-export const listChangedOrders = async (
-  tx: Tx,
-  span: { readonly from: Date; readonly to: Date },
-): Promise<OrderEscrow[]> => {
-  const { rows } = await sql<OrderEscrow>`
-    select agent_id as "agentId", mode, order_id as "orderId",
-      coalesce(sum(price_usd_cents) filter (where ended_at is null and not house_pays), 0)::bigint as "usdCents"
-    from order_units where (agent_id, mode, order_id) in (
-      select agent_id, mode, order_id from order_units where created_at >= ${span.from} and created_at < ${span.to}
-      union
-      select agent_id, mode, order_id from order_units where ended_at >= ${span.from} and ended_at < ${span.to})
-    group by agent_id, mode, order_id`.execute(tx)
-  return rows
-}
-/** The money of an order's units that have not ended. */
-export const sumEscrow = async (tx: Tx, key: OrderKey): Promise<bigint> => {
-  const row = await tx
-    .selectFrom('order_units')
-    .select(sql<bigint>`coalesce(sum(price_usd_cents), 0)::bigint`.as('held'))
-    .where('agent_id', '=', key.agentId)
-    .where('mode', '=', key.mode)
-    .where('order_id', '=', key.orderId)
-    .where('ended_at', 'is', null)
-    .where('house_pays', '=', false)
-    .executeTakeFirstOrThrow()
-  return row.held
-}
-
-/** Erasure: by which name a buyer knew the person, and what the person wrote to the operator. */
+/** Erasure: removes the pseudonym that the buyer saw, and the text of appeals. */
 export const eraseWorkerRef = async (
   tx: Tx,
   worker: { readonly agentId: string; readonly mode: Mode; readonly memberId: string },

@@ -36,12 +36,15 @@ export type LockedUnit = {
   readonly holder: Assignment | undefined
 }
 
-/** Locks in the order in which everybody does: the order, the unit, who works on it; value comes last. */
+/** Locks order, unit and assignment, always in this sequence; ledger accounts come last. */
 export const lockUnit = async (tx: Tx, key: UnitKey): Promise<LockedUnit | undefined> => {
   const order = await findOrderForUpdate(tx, key)
   const unit = order && (await findUnitForUpdate(tx, key))
   return unit && { order, unit, holder: await findHolderForUpdate(tx, key) }
 }
+
+const missingAssignment = ({ orderId, n, status }: Unit) =>
+  new Error(`unit ${unitReference(orderId, n)} is ${status} and has no assignment`)
 
 const unitEventOf = (unit: Unit) => ({
   agentId: unit.agentId,
@@ -50,10 +53,10 @@ const unitEventOf = (unit: Unit) => ({
   data: { orderId: unit.orderId, n: unit.n, credentialId: unit.credentialId ?? '' },
 })
 
-/** Brings the order to where its units are. It must be locked. */
+/** Updates the status of a locked order from the states of its units. */
 export const syncOrderStatus = async (tx: Tx, order: Order): Promise<void> => {
-  const tallies = (await countUnits(tx, order, [order.orderId])).get(order.orderId) ?? []
-  const has = (...states: readonly string[]) => tallies.some(({ status }) => states.includes(status))
+  const counts = (await countUnits(tx, order, [order.orderId])).get(order.orderId) ?? []
+  const has = (...states: readonly string[]) => counts.some(({ status }) => states.includes(status))
   let { status } = order
   if (status === 'funded' && !has('open') && !has('claimed')) {
     await changeOrderStatus(tx, order, 'expired')
@@ -67,7 +70,7 @@ export const syncOrderStatus = async (tx: Tx, order: Order): Promise<void> => {
     await changeOrderStatus(tx, order, 'completed')
 }
 
-/** The buyer's money becomes ours and the person's; once for each unit, or the transaction fails. */
+/** Pays a unit from escrow: Stars for the person, the rest is revenue. Fails where the unit is already paid. */
 const payUnit = async (
   tx: Tx,
   platformLedger: PlatformLedger,
@@ -101,17 +104,17 @@ const payUnit = async (
     vestingDays: order.purpose === 'buyer' ? vestingDays : 0,
   })
   for (const posting of postings)
-    if ((await post(tx, posting)).repeated) throw new Error('unit is already paid')
+    if ((await post(tx, posting)).repeated) throw new Error(`unit ${reference} is already paid`)
 }
 
-/** Yes: the person is paid. */
+/** Accepts a unit and pays the person. */
 export const acceptUnit = async (
   tx: Tx,
   platformLedger: PlatformLedger,
   locked: LockedUnit,
 ): Promise<void> => {
   const { order, unit, holder } = locked
-  if (!holder) throw new Error('delivered unit has no assignment')
+  if (!holder) throw missingAssignment(unit)
   await payUnit(tx, platformLedger, locked, holder)
   const toStock = order.purpose === 'stock' || (unit.platformPays && order.itemCount === 0)
   await updateUnitAccepted(tx, unit, { toStock })
@@ -120,30 +123,30 @@ export const acceptUnit = async (
   await syncOrderStatus(tx, order)
 }
 
-/** No, and why. The person may appeal. */
+/** Rejects a unit with a reason. The person may appeal. */
 export const rejectUnit = async (
   tx: Tx,
   { order, unit, holder }: LockedUnit,
   rejection: { readonly reason: RejectReason; readonly note: string | undefined },
 ): Promise<void> => {
-  if (!holder) throw new Error('delivered unit has no assignment')
+  if (!holder) throw missingAssignment(unit)
   await updateUnitRejected(tx, unit, rejection)
   await updateAssignment(tx, holder.assignmentId, { status: 'rejected' })
-  const { data, ...about } = unitEventOf(unit)
-  await publish(tx, { ...about, type: 'order.unit_rejected', data: { ...data, reason: rejection.reason } })
+  const { data, ...event } = unitEventOf(unit)
+  await publish(tx, { ...event, type: 'order.unit_rejected', data: { ...data, reason: rejection.reason } })
   await syncOrderStatus(tx, order)
 }
 
 export const appealUnit = async (tx: Tx, { unit, holder }: LockedUnit, text: string): Promise<void> => {
-  if (!holder) throw new Error('rejected unit has no assignment')
+  if (!holder) throw missingAssignment(unit)
   await updateUnitAppealed(tx, unit, text)
   await updateAssignment(tx, holder.assignmentId, { status: 'appealed' })
   await publish(tx, { ...unitEventOf(unit), type: 'order.unit_appealed' })
 }
 
-/** The no stands: nobody is paid, and the money goes back. */
+/** Refuses a unit for good: the person is not paid, and the escrow returns to the payer. */
 export const refuseUnit = async (tx: Tx, { order, unit, holder }: LockedUnit): Promise<void> => {
-  if (!holder) throw new Error('rejected unit has no assignment')
+  if (!holder) throw missingAssignment(unit)
   await updateUnitRefused(tx, unit)
   await updateAssignment(tx, holder.assignmentId, { status: 'refused' })
   if (!unit.platformPays)
@@ -156,7 +159,7 @@ export const refuseUnit = async (tx: Tx, { order, unit, holder }: LockedUnit): P
   await syncOrderStatus(tx, order)
 }
 
-/** An operator decides an appeal. */
+/** Applies the decision of an operator on an appeal. */
 export const decideUnit = async (
   tx: Tx,
   platformLedger: PlatformLedger,
@@ -174,16 +177,16 @@ type ClaimRelease = {
   readonly quality?: number | null
   readonly reasons?: readonly string[]
 }
-/** Nobody works on it any more. It waits for the next person, or ends with an order that is over. */
+/** Ends a claim without delivery. The unit is open again, or cancelled where its order has ended. */
 export const releaseUnit = async (
   tx: Tx,
   { order, unit, holder }: LockedUnit,
   release: ClaimRelease,
 ): Promise<void> => {
-  if (!holder) throw new Error('claimed unit has no assignment')
+  if (!holder) throw missingAssignment(unit)
   await updateAssignment(tx, holder.assignmentId, release)
-  const isOver = ['cancelled', 'expired', 'refunded'].includes(order.status) || order.purpose === 'gold'
-  if (!isOver) {
+  const isOrderEnded = ['cancelled', 'expired', 'refunded'].includes(order.status) || order.purpose === 'gold'
+  if (!isOrderEnded) {
     await updateUnitReopened(tx, unit)
     return
   }

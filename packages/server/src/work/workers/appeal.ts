@@ -8,11 +8,11 @@ import { appealUnit, lockUnit } from '../units/transitions.ts'
 import { updateUnitKnownAnswerAppealed, type Unit } from '../units/store.ts'
 import { requireOwnAssignment } from './assignment.ts'
 
-/** A known item that the person missed, they say wrongly: it was paid, so only their standing is at stake. */
+/** A wrong known answer that can still be appealed. The unit is paid; only the accuracy of the person is at stake. */
 const isMissedKnownAnswer = (own: Assignment, unit: Unit): boolean =>
   own.knownAnswerCorrect === false && unit.status === 'accepted' && unit.appeal === null && !unit.reviewIsOver
 
-/** The person does not agree with a rejection: an operator looks. */
+/** The person appeals a rejection or a wrong known answer; an operator decides. */
 export const workerAppeal = (
   ctx: Ctx,
   { personId }: Person,

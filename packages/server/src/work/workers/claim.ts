@@ -15,14 +15,14 @@ import { claimUnit, updateUnitReopened, type Unit } from '../units/store.ts'
 type ClaimRequest = { readonly workflowId: string; readonly mode: Mode; readonly address: string }
 type Claimant = {
   readonly personId: string
-  readonly workable: readonly { readonly agentId: string; readonly mode: Mode }[]
+  readonly memberships: readonly { readonly agentId: string; readonly mode: Mode }[]
 }
 
-/** The person, one call at a time, who may work in this mode and has nothing in hand. */
+/** Locks the person; refuses one who is not enrolled in this mode, or has a claimed unit. */
 const requireFreeWorker = async (tx: Tx, personId: string, mode: Mode): Promise<Claimant> => {
   await requirePerson(tx, personId)
-  const workable = (await listEligibleMemberships(tx, personId)).filter((member) => member.mode === mode)
-  if (workable.length === 0)
+  const memberships = (await listEligibleMemberships(tx, personId)).filter((member) => member.mode === mode)
+  if (memberships.length === 0)
     throw new Refusal('member_not_enrolled', {
       message: `You are not enrolled anywhere for ${mode} work.`,
     })
@@ -30,23 +30,23 @@ const requireFreeWorker = async (tx: Tx, personId: string, mode: Mode): Promise<
     throw new Refusal('order_conflict', {
       message: 'You have a unit in hand. Hand it in or give it back first.',
     })
-  return { personId, workable }
+  return { personId, memberships }
 }
 
-/** Signs that buyer and person may be one. They are looked at, and refuse nobody. */
+/** Flags that buyer and worker may be the same person. They are stored for operators, and refuse nobody. */
 const collusionFlagsOf = async (
   tx: Tx,
   deps: WorkerDeps,
   unit: Unit,
-  { workable, address }: Claimant & { readonly address: string },
+  { memberships, address }: Claimant & { readonly address: string },
 ): Promise<string[]> => {
   if (unit.agentId === deps.platformAgentOf(unit.mode)) return []
   const sameNetwork = (await deps.findNetworkTag(tx, unit.agentId)) === deps.networkTagOf(address)
-  const onlyThroughBuyer = workable.every(({ agentId }) => agentId === unit.agentId)
+  const onlyThroughBuyer = memberships.every(({ agentId }) => agentId === unit.agentId)
   return [...(sameNetwork ? ['same_network'] : []), ...(onlyThroughBuyer ? ['only_through_buyer'] : [])]
 }
 
-/** The oldest unit that waits, or now and then one whose answer is known: it comes only where another would have. */
+/** Claims the oldest open unit, or in its place a known-answer item where one is due. */
 const claimNextUnit = async (
   tx: Tx,
   deps: WorkerDeps,
@@ -59,7 +59,7 @@ const claimNextUnit = async (
   return knownAnswerUnit
 }
 
-/** Takes the oldest unit that the person may do. */
+/** Claims a unit of a workflow for the person. */
 export const workerClaim = (deps: WorkerDeps, { personId }: Person, request: ClaimRequest) => {
   const { ctx } = deps
   return inTransaction(ctx, 'system', async (tx) => {
@@ -93,7 +93,7 @@ export const workerClaim = (deps: WorkerDeps, { personId }: Person, request: Cla
       flags: await collusionFlagsOf(tx, deps, unit, { ...claimant, address: request.address }),
     })
     const assignment = await findAssignment(tx, assignmentId)
-    if (!assignment) throw new Error('assignment not found after insert')
+    if (!assignment) throw new Error(`assignment ${assignmentId} not found after insert`)
     return presentAssignment(tx, assignment)
   })
 }

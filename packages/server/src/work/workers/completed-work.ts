@@ -5,10 +5,10 @@ import { presentAssignment } from './present.ts'
 import { workerRefOf } from '../units/rules.ts'
 import { eraseWorkerRef } from '../units/store.ts'
 
-/** More than anybody did; a bound all the same. */
+/** An upper bound, above what any person has done. */
 const assignmentsMax = 10_000
 
-/** What a person did for buyers of work: where, what, and how it is forgotten. The answers belong to the buyers. */
+/** The completed work of a person, for export and erasure. The answers belong to the buyers and stay. */
 export const makeCompletedWork = (ctx: Ctx) => {
   const listMemberKeys = async (tx: Tx, personId: string) => {
     const key = ctx.secrets.derive('worker')
@@ -26,9 +26,9 @@ export const makeCompletedWork = (ctx: Ctx) => {
         assignments.push(await presentAssignment(tx, assignment))
       return assignments
     },
-    /** Nothing leads from a unit to the person any more, nor from the person's Stars. */
+    /** Removes every link from units and Stars to the person. */
     erasePerson: async (tx: Tx, personId: string): Promise<void> => {
-      for (const place of await listMemberKeys(tx, personId)) await eraseWorkerRef(tx, place)
+      for (const memberKey of await listMemberKeys(tx, personId)) await eraseWorkerRef(tx, memberKey)
       await eraseAssignmentPerson(tx, personId)
       await deleteWorkerAccuracy(tx, personId)
     },

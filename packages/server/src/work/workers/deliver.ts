@@ -17,16 +17,16 @@ import { requireOwnAssignment } from './assignment.ts'
 
 type Input = { readonly assignmentId: string; readonly sessionId: string; readonly answer: unknown }
 
-/** Refuses what is no longer in this person's hands. */
-const requireActiveClaim = ({ status, isExpired: isOver }: Assignment): void => {
+/** Refuses an assignment that is no longer claimed, or whose time limit is over. */
+const requireActiveClaim = ({ status, isExpired }: Assignment): void => {
   if (status !== 'claimed') throw new Refusal('order_conflict', { message: `This work is ${status}.` })
-  if (isOver)
+  if (isExpired)
     throw new Refusal('order_conflict', {
       message: 'Your time for it is over. Somebody else may take it now.',
     })
 }
 
-/** Refuses a recording that is not of this work, in the order of its life. */
+/** Refuses a session that was not recorded for this assignment, or is not scored yet. */
 const requireWorkSession = (session: Session | undefined, challenge: string): Session => {
   if (!session || session.kind !== 'work' || session.challenge !== challenge)
     throw new Refusal('not_found', { message: 'This recording was not made for this work.' })
@@ -40,10 +40,11 @@ const requireWorkSession = (session: Session | undefined, challenge: string): Se
 const checkDelivery = async (tx: Tx, person: Person, input: Input) => {
   const assignment = await requireOwnAssignment(tx, person.personId, input.assignmentId)
   const isRepeat = assignment.sessionId === input.sessionId && assignment.status !== 'claimed'
-  if (isRepeat) return { done: await presentAssignment(tx, assignment) }
+  if (isRepeat) return { repeated: await presentAssignment(tx, assignment) }
   requireActiveClaim(assignment)
   const order = await findOrder(tx, assignment)
-  if (!order?.terms) throw new Error('order of an assignment has no terms')
+  if (!order?.terms)
+    throw new Error(`order ${assignment.orderId} of assignment ${input.assignmentId} has no terms`)
   const details = validateAnswer(order.terms.answerForm, input.answer)
   if (details.length > 0) throw new Refusal('validation_failed', { details })
   const { agentId, mode } = assignment
@@ -59,7 +60,7 @@ const checkDelivery = async (tx: Tx, person: Person, input: Input) => {
   return { assignment, session, member }
 }
 
-/** What is locked is still this claim, in time. */
+/** Locks the unit; refuses where this claim no longer holds it. */
 const lockActiveClaim = async (tx: Tx, assignment: Assignment): Promise<LockedUnit> => {
   const locked = await lockUnit(tx, assignment)
   if (locked?.holder?.assignmentId !== assignment.assignmentId)
@@ -69,12 +70,12 @@ const lockActiveClaim = async (tx: Tx, assignment: Assignment): Promise<LockedUn
 }
 
 const presentCurrentAssignment = async (tx: Tx, assignmentId: string) => {
-  const after = await findAssignment(tx, assignmentId)
-  if (!after) throw new Error('assignment not found after its delivery')
-  return presentAssignment(tx, after)
+  const assignment = await findAssignment(tx, assignmentId)
+  if (!assignment) throw new Error(`assignment ${assignmentId} not found after its delivery`)
+  return presentAssignment(tx, assignment)
 }
 
-/** The recording shows no attentive person: nothing is paid, and somebody else may do it. */
+/** Handles a session that was not verified: nothing is paid, and the unit is open again. */
 const recordUnverifiedDelivery = (
   deps: WorkerDeps,
   assignment: Assignment,
@@ -84,7 +85,7 @@ const recordUnverifiedDelivery = (
   inTransaction(deps.ctx, 'system', async (tx) => {
     const locked = await lockActiveClaim(tx, assignment)
     const { agentId, mode } = assignment
-    // So that the recording is found when the person asks for it, or wants it gone.
+    // So that export and erasure of the person find the recording.
     await updateSessionMember(tx, { agentId, mode, sessionId: session.sessionId, at: session.at }, workerRef)
     await releaseUnit(tx, locked, {
       status: 'not_verified',
@@ -95,17 +96,17 @@ const recordUnverifiedDelivery = (
     return presentCurrentAssignment(tx, assignment.assignmentId)
   })
 
-/** Hands in an answer: checked, proven by the recording, minted for the buyer, all or nothing. */
+/** Delivers an answer: validation, credential for the buyer, unit and event commit together. */
 export const workerDeliver = async (deps: WorkerDeps, person: Person, input: Input) => {
   const { ctx } = deps
   const checked = await inTransaction(ctx, 'system', (tx) => checkDelivery(tx, person, input))
-  if ('done' in checked) return checked.done
+  if ('repeated' in checked) return checked.repeated
   const { assignment, session, member } = checked
   const { agentId, mode, personId } = assignment
   const workerRef = workerRefOf(ctx.secrets.derive('worker'), { agentId, mode, personId })
   if (session.verified !== true) return recordUnverifiedDelivery(deps, assignment, session, workerRef)
-  const named = { ...session, memberRef: workerRef }
-  return deps.mintWork({ agentId, mode, session: named, member }, async (tx, credentialId) => {
+  const workerSession = { ...session, memberRef: workerRef }
+  return deps.mintWork({ agentId, mode, session: workerSession, member }, async (tx, credentialId) => {
     const { order, unit } = await lockActiveClaim(tx, assignment)
     const { sessionId, quality } = session
     await updateSessionMember(tx, { agentId, mode, sessionId, at: session.at }, workerRef)

@@ -9,18 +9,21 @@ import { vestingAccountOf, payeeRefOf } from '../units/rules.ts'
 
 const assignmentsMax = 100
 
-/** What a person earned in each mode, and by what. */
+/** The Stars of a person in each mode, and their latest assignments. */
 export const workerEarnings = (deps: WorkerDeps, { personId }: Person) =>
   inTransaction(deps.ctx, 'system', async (tx) => {
     const worker = payeeRefOf(deps.ctx.secrets.derive('worker'), personId)
-    const books = []
+    const balances = []
     for (const mode of modes) {
-      const book = { agentId: deps.platformAgentOf(mode), mode, unit: 'star' } as const
-      const vested = await balanceOf(tx, { ...book, account: deps.starsAccountOf(book.agentId, worker) })
-      const { heldStars, paidStars } = await deps.findPayoutSums(tx, { ...book, userRef: worker })
-      books.push({
+      const ledgerKey = { agentId: deps.platformAgentOf(mode), mode, unit: 'star' } as const
+      const vested = await balanceOf(tx, {
+        ...ledgerKey,
+        account: deps.starsAccountOf(ledgerKey.agentId, worker),
+      })
+      const { heldStars, paidStars } = await deps.findPayoutSums(tx, { ...ledgerKey, userRef: worker })
+      balances.push({
         mode,
-        vestingStars: Number(await balanceOf(tx, { ...book, account: vestingAccountOf(worker) })),
+        vestingStars: Number(await balanceOf(tx, { ...ledgerKey, account: vestingAccountOf(worker) })),
         vestedStars: Number(vested),
         heldStars: Number(heldStars),
         paidStars: Number(paidStars),
@@ -30,5 +33,5 @@ export const workerEarnings = (deps: WorkerDeps, { personId }: Person) =>
     const assignments = []
     for (const assignment of await listAssignments(tx, personId, assignmentsMax))
       assignments.push(await summarizeAssignment(tx, assignment))
-    return { books, assignments }
+    return { books: balances, assignments }
   })

@@ -5,7 +5,7 @@ import { inTransaction } from '../../platform/db/db.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { payeeRefOf } from '../units/rules.ts'
 
-/** Asks for Stars that are the person's to be paid out, in the queue that operators look at. */
+/** Requests a payout of vested Stars; operators review it. */
 export const workerPayout = (
   deps: WorkerDeps,
   { personId }: Person,

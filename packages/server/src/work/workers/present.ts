@@ -4,12 +4,12 @@ import type { Assignment } from './store.ts'
 import { listUnitInputs } from '../orders/present.ts'
 import { findUnit, type Unit } from '../units/store.ts'
 
-/** Whether the unit is as this person left it: one who gave it back sees nothing of who came after. */
+/** Whether the unit still shows the work of this person: after a release it may be of another person. */
 const isStillAssigned = ({ status }: Assignment): boolean =>
   !['returned', 'ran_out', 'not_verified'].includes(status)
 
 const summaryOf = (assignment: Assignment, order: Order, unit: Unit | undefined) => {
-  const theirs = unit && isStillAssigned(assignment) ? unit : undefined
+  const assignedUnit = unit && isStillAssigned(assignment) ? unit : undefined
   return {
     assignmentId: assignment.assignmentId,
     workflowId: order.workflowId,
@@ -19,16 +19,18 @@ const summaryOf = (assignment: Assignment, order: Order, unit: Unit | undefined)
     rewardStars: assignment.rewardStars,
     claimedAt: assignment.claimedAt.toISOString(),
     dueAt: assignment.dueAt.toISOString(),
-    deliveredAt: theirs?.deliveredAt?.toISOString() ?? null,
+    deliveredAt: assignedUnit?.deliveredAt?.toISOString() ?? null,
     quality: assignment.quality,
     reasons: [...assignment.reasons],
-    rejection: theirs?.rejection ? { reason: theirs.rejection.reason, note: theirs.rejection.note } : null,
-    appealUntil: theirs?.appealUntil?.toISOString() ?? null,
-    appeal: theirs?.appeal
+    rejection: assignedUnit?.rejection
+      ? { reason: assignedUnit.rejection.reason, note: assignedUnit.rejection.note }
+      : null,
+    appealUntil: assignedUnit?.appealUntil?.toISOString() ?? null,
+    appeal: assignedUnit?.appeal
       ? {
-          text: theirs.appeal.text,
-          decision: theirs.appeal.decision,
-          decisionReason: theirs.appeal.decisionReason,
+          text: assignedUnit.appeal.text,
+          decision: assignedUnit.appeal.decision,
+          decisionReason: assignedUnit.appeal.decisionReason,
         }
       : null,
   }
@@ -36,17 +38,18 @@ const summaryOf = (assignment: Assignment, order: Order, unit: Unit | undefined)
 
 const readOrderAndUnit = async (tx: Tx, assignment: Assignment) => {
   const order = await findOrder(tx, assignment)
-  if (!order) throw new Error('order not found for an assignment')
+  if (!order)
+    throw new Error(`order ${assignment.orderId} of assignment ${assignment.assignmentId} not found`)
   return { order, unit: await findUnit(tx, assignment) }
 }
 
-/** An assignment in short, as its person sees it. */
+/** The summary of an assignment for its person. */
 export const summarizeAssignment = async (tx: Tx, assignment: Assignment) => {
   const { order, unit } = await readOrderAndUnit(tx, assignment)
   return summaryOf(assignment, order, unit)
 }
 
-/** All that the person needs to do it. */
+/** An assignment with everything that the person needs to do it. */
 export const presentAssignment = async (tx: Tx, assignment: Assignment) => {
   const { order, unit } = await readOrderAndUnit(tx, assignment)
   const [input] = await listUnitInputs(tx, order, [assignment])

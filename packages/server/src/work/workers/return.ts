@@ -7,7 +7,7 @@ import { summarizeAssignment } from './present.ts'
 import { releaseUnit, lockUnit } from '../units/transitions.ts'
 import { requireOwnAssignment } from './assignment.ts'
 
-/** Gives a unit back undone: it waits for the next person at once. */
+/** Returns a claimed unit: it is open for other people at once. */
 export const workerReturn = (ctx: Ctx, { personId }: Person, assignmentId: string) =>
   inTransaction(ctx, 'system', async (tx) => {
     const own = await requireOwnAssignment(tx, personId, assignmentId)

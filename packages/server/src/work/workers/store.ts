@@ -1,6 +1,7 @@
-import { sql } from 'kysely'
+import { sql, type Selectable } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { now, type Tx } from '../../platform/db/db.ts'
+import type { DB } from '../../platform/db/schema.ts'
 import type { AssignmentState } from '../units/rules.ts'
 import type { UnitKey } from '../units/store.ts'
 
@@ -35,13 +36,13 @@ type Row = Awaited<ReturnType<ReturnType<typeof selectAssignments>['executeTakeF
 const assignmentOf = (row: Row) => ({
   assignmentId: row.assignment_id,
   personId: row.person_id,
-  mode: row.mode as Mode,
+  mode: row.mode,
   agentId: row.agent_id as `agt_${string}`,
   orderId: row.order_id,
   n: row.n,
   item: row.item,
   taskId: row.task_id,
-  status: row.status as AssignmentState,
+  status: row.status,
   rewardStars: row.reward_stars,
   worker: row.worker,
   challenge: row.challenge,
@@ -100,7 +101,7 @@ const holderQuery = (tx: Tx, unit: UnitKey) =>
     .where('order_id', '=', unit.orderId)
     .where('n', '=', unit.n)
     .where('status', 'not in', ['not_verified', 'returned', 'ran_out'])
-/** Who has a unit in hand, or answered it. */
+/** The assignment that holds a unit: claimed, delivered or reviewed. */
 export const findHolder = async (tx: Tx, unit: UnitKey): Promise<Assignment | undefined> => {
   const row = await holderQuery(tx, unit).executeTakeFirst()
   return row && assignmentOf(row)
@@ -109,7 +110,7 @@ export const findHolderForUpdate = async (tx: Tx, unit: UnitKey): Promise<Assign
   const row = await holderQuery(tx, unit).forUpdate().executeTakeFirst()
   return row && assignmentOf(row)
 }
-/** What the person works on now. */
+/** The claimed assignment of the person. */
 export const findCurrentAssignment = async (tx: Tx, personId: string): Promise<Assignment | undefined> => {
   const row = await selectAssignments(tx)
     .where('person_id', '=', personId)
@@ -152,7 +153,7 @@ export const updateAssignment = async (
     .execute()
 }
 
-/** Claims whose time is over, oldest first. */
+/** Expired claims, oldest first. */
 export const listExpiredClaims = async (tx: Tx, limit: number): Promise<Assignment[]> => {
   const rows = await selectAssignments(tx)
     .where('status', '=', 'claimed')
@@ -169,7 +170,7 @@ type NewEarning = {
   readonly stars: number
   readonly vestingDays: number
 }
-/** Writes down what a unit earned. A second time is an error: nothing is paid twice. */
+/** Stores the earning of a unit. The primary key refuses a second one: nothing is paid twice. */
 export const insertEarning = async (tx: Tx, earning: NewEarning): Promise<void> => {
   await tx
     .insertInto('worker_earnings')
@@ -185,24 +186,17 @@ export const insertEarning = async (tx: Tx, earning: NewEarning): Promise<void> 
     .execute()
 }
 export type Earning = UnitKey & { readonly worker: string; readonly stars: bigint }
-type EarningRow = {
-  agent_id: string
-  mode: string
-  order_id: string
-  n: number
-  worker: string
-  stars: bigint
-}
+const earningColumns = ['agent_id', 'mode', 'order_id', 'n', 'worker', 'stars'] as const
+type EarningRow = Pick<Selectable<DB['worker_earnings']>, (typeof earningColumns)[number]>
 const earningOf = (row: EarningRow): Earning => ({
   agentId: row.agent_id,
-  mode: row.mode as Mode,
+  mode: row.mode,
   orderId: row.order_id,
   n: row.n,
   worker: row.worker,
   stars: row.stars,
 })
-const earningColumns = ['agent_id', 'mode', 'order_id', 'n', 'worker', 'stars'] as const
-/** Stars whose time has come, a batch at a time, locked; what another worker has in hand is passed over. */
+/** Locks a batch of earnings whose vesting period is over; rows locked by another worker are skipped. */
 export const listEarningsDue = async (tx: Tx, limit: number): Promise<Earning[]> => {
   const rows = await tx
     .selectFrom('worker_earnings')
@@ -230,7 +224,7 @@ export const updateEarningStatus = async (
     .where('n', '=', unit.n)
     .execute()
 }
-/** What the units of an order earned, with their prices, the newest first; locked. What the operator paid is left out. */
+/** Locks the earnings of an order with their unit prices, newest first, without those that the operator paid. */
 export const listEarnings = async (
   tx: Tx,
   key: Omit<UnitKey, 'n'>,
@@ -275,7 +269,7 @@ export const updateEarningFlagged = async (tx: Tx, unit: UnitKey): Promise<void>
     .execute()
 }
 
-/** When the next Stars of this account are the person's. */
+/** When the next Stars of this account vest. */
 export const findNextVesting = async (tx: Tx, worker: string, mode: Mode): Promise<Date | null> => {
   const row = await tx
     .selectFrom('worker_earnings')
@@ -289,7 +283,7 @@ export const findNextVesting = async (tx: Tx, worker: string, mode: Mode): Promi
   return row?.vests_at ?? null
 }
 
-/** How many units of this task the person ever took, and which golds among them, by the hash of their input. */
+/** How many units of this task the person ever claimed. */
 export const countAssignments = async (
   tx: Tx,
   key: { readonly personId: string; readonly mode: Mode; readonly taskId: string },
@@ -308,7 +302,7 @@ type WorkerAccuracyKey = { readonly personId: string; readonly mode: Mode; reado
 export type WorkerAccuracy = {
   readonly knownAnswers: number
   readonly correct: number
-  /** Only where it has not passed. */
+  /** Null where the pause is over. */
   readonly pausedUntil: Date | null
 }
 export const findWorkerAccuracy = async (tx: Tx, key: WorkerAccuracyKey): Promise<WorkerAccuracy> => {
@@ -326,7 +320,7 @@ export const findWorkerAccuracy = async (tx: Tx, key: WorkerAccuracyKey): Promis
     pausedUntil: row?.paused_until ?? null,
   }
 }
-/** Counts one gold; says how many there are now. */
+/** Counts one known answer and returns the totals. */
 export const upsertWorkerAccuracy = async (
   tx: Tx,
   key: WorkerAccuracyKey,
@@ -340,20 +334,20 @@ export const upsertWorkerAccuracy = async (
       set golds = known.golds + 1, golds_right = known.golds_right + ${right}`.execute(tx)
   return findWorkerAccuracy(tx, key)
 }
-/** A pause. The count begins anew, so that it is over when it is over. */
+/** Pauses the person and resets the counts, so that the next answers after the pause are judged afresh. */
 export const updateWorkerPaused = async (tx: Tx, key: WorkerAccuracyKey, days: number): Promise<void> => {
   await sql`
     update worker_standing set golds = 0, golds_right = 0, paused_until = pohf_now() + make_interval(days => ${days})
     where person_id = ${key.personId} and mode = ${key.mode} and task_id = ${key.taskId}`.execute(tx)
 }
-/** An operator found that the person was right after all: the miss is taken away, and so is a pause. */
+/** After a successful appeal: counts the answer as correct and lifts a pause. */
 export const updateWorkerPauseLifted = async (tx: Tx, key: WorkerAccuracyKey): Promise<void> => {
   await sql`
     update worker_standing set golds_right = least(golds, golds_right + 1), paused_until = null
     where person_id = ${key.personId} and mode = ${key.mode} and task_id = ${key.taskId}`.execute(tx)
 }
 
-/** For whom a person worked. */
+/** The buyers that a person worked for. */
 export const listBuyers = async (
   tx: Tx,
   personId: string,
@@ -364,9 +358,9 @@ export const listBuyers = async (
     .distinct()
     .where('person_id', '=', personId)
     .execute()
-  return rows.map((row) => ({ agentId: row.agent_id, mode: row.mode as Mode }))
+  return rows.map((row) => ({ agentId: row.agent_id, mode: row.mode }))
 }
-/** Erasure: the assignments stay, and name nobody. */
+/** Erasure: the assignments stay without the person. */
 export const eraseAssignmentPerson = async (tx: Tx, personId: string): Promise<void> => {
   await tx.updateTable('assignments').set({ person_id: null }).where('person_id', '=', personId).execute()
 }

@@ -12,16 +12,16 @@ import { listOpenTasks } from '../units/store.ts'
 const tasksMax = 100
 const countMax = 100
 
-/** What waits for this person, in each mode in which they are enrolled somewhere. */
+/** The open tasks for this person, in each mode in which they are enrolled. */
 export const workerTasks = (ctx: Ctx, { personId }: Person) =>
   inTransaction(ctx, 'system', async (tx) => {
-    const workable = await listEligibleMemberships(tx, personId)
-    if (workable.length === 0)
+    const memberships = await listEligibleMemberships(tx, personId)
+    if (memberships.length === 0)
       throw new Refusal('member_not_enrolled', {
         message: 'Work is for people who are enrolled. Use the link that a site of yours sent you.',
       })
     const tasks = []
-    for (const mode of modes.filter((one) => workable.some((member) => member.mode === one))) {
+    for (const mode of modes.filter((one) => memberships.some((member) => member.mode === one))) {
       for (const open of await listOpenTasks(tx, { mode, personId, limit: tasksMax, countMax })) {
         const order = await findOrder(tx, { agentId: open.agentId, mode, orderId: open.orderId })
         if (!order?.terms) continue

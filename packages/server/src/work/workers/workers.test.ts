@@ -70,7 +70,7 @@ test('50 people and 200 units at once: every unit has exactly one paid result', 
   assert.deepEqual(await ledgerFaults(harness), [])
 })
 
-test('a person who vanishes in mid-task frees the unit in time, and comes too late afterwards', async () => {
+test('an expired claim reopens the unit, and a later delivery is refused', async () => {
   const orderId = await commission({ taskType: 'wf_judge', quantity: 1, items: ['Well?'] })
   const gone = await makeWorker(harness, home)
   const next = await makeWorker(harness, home)
@@ -85,7 +85,7 @@ test('a person who vanishes in mid-task frees the unit in time, and comes too la
   await cancelAll(orderId)
 })
 
-test('a bot that claims work is never paid, and the unit waits for a person', async () => {
+test('a bot that claims work is never paid, and the unit is open again', async () => {
   const orderId = await commission({ taskType: 'wf_judge', quantity: 1, items: ['Who are you?'] })
   const bot = await makeWorker(harness, home)
   const { json } = await bot.claim('wf_judge')
@@ -103,7 +103,7 @@ test('a bot that claims work is never paid, and the unit waits for a person', as
   assert.equal((await person.work('wf_judge', answer)).json.status, 'delivered')
 })
 
-test('what is not of this work is refused, and the claim stays', async () => {
+test('a session of other work is refused, and the claim stays', async () => {
   const orderId = await commission({ taskType: 'wf_judge', quantity: 1, items: ['So?'] })
   const worker = await makeWorker(harness, home)
   const { json } = await worker.claim('wf_judge')
@@ -146,7 +146,7 @@ test('what is not of this work is refused, and the claim stays', async () => {
   await cancelAll(orderId)
 })
 
-test('the second unit of an item is another person’s', async () => {
+test('the second unit of an item goes to another person', async () => {
   const orderId = await commission({ taskType: 'wf_judge', quantity: 3, items: ['One?', 'Two?'] })
   const first = await makeWorker(harness, home)
   const second = await makeWorker(harness, home)
@@ -163,7 +163,7 @@ test('the second unit of an item is another person’s', async () => {
   assert.notEqual(subs[0], subs[2])
 })
 
-test('one missed gold bans nobody; five with too few right pause for a week, in this workflow alone', async () => {
+test('one wrong known answer pauses nobody; too few correct of five pause for a week, in this workflow only', async () => {
   const workflow = {
     title: 'Pick',
     description: 'Pick yes.',
@@ -220,7 +220,7 @@ test('one missed gold bans nobody; five with too few right pause for a week, in 
   await cancelAll(orderId)
 })
 
-test('stock: units that the operator pays are made, accepted by time and taken once each', async () => {
+test('stock: units that the operator pays are produced, accepted automatically and reserved once each', async () => {
   const made = await operate('POST', 'work/produce', { workflowId: 'wf_judge', mode: 'test', quantity: 3 })
   assert.equal(made.status, 200, made.text)
   assert.equal(made.json.costUsd, 1.5)
@@ -260,7 +260,7 @@ test('stock: units that the operator pays are made, accepted by time and taken o
   assert.deepEqual(again?.answer, answer)
 })
 
-test('Stars vest after 14 days, and are then paid out through the queue of operators', async () => {
+test('Stars vest after 14 days, and a payout then goes through the review of operators', async () => {
   const orderId = await commission({ taskType: 'wf_judge', quantity: 1, items: ['When?'] })
   const worker = await makeWorker(harness, home)
   await worker.work('wf_judge', answer)
@@ -281,7 +281,7 @@ test('Stars vest after 14 days, and are then paid out through the queue of opera
   assert.ok(json.payouts.some(({ requestId }: { requestId: string }) => requestId === asked.json.requestId))
 })
 
-test('an offer waits for an operator, who names what is done and what it pays', async () => {
+test('an offer starts after an operator has set its steps and reward', async () => {
   const orderId = await commission({ taskType: 'Look at my garden', quantity: 2, maxPriceUsd: 3 })
   const worker = await makeWorker(harness, home)
   assert.equal((await worker.claim(orderId)).json.error, 'out_of_stock')
@@ -312,7 +312,7 @@ test('an offer waits for an operator, who names what is done and what it pays', 
   await cancelAll(orderId)
 })
 
-test('the results are a table that no spreadsheet takes for formulas', async () => {
+test('no cell of the results as CSV starts a formula', async () => {
   const orderId = await commission({ taskType: 'wf_judge', quantity: 1, items: ['=1+1'] })
   const worker = await makeWorker(harness, home)
   const odd = { judgement: '=HYPERLINK("x")\r\n"quoted", and more', sure: 5 }
@@ -328,7 +328,7 @@ test('the results are a table that no spreadsheet takes for formulas', async () 
   assert.match(lines.join('\r\n'), /"'=HYPERLINK\(""x""\)\r\n""quoted"", and more",5\r\n$/)
 })
 
-test('what is of another agent answers like what does not exist', async () => {
+test('the response for work of another agent is that for work that does not exist', async () => {
   const orderId = await commission({ taskType: 'wf_judge', quantity: 1, items: ['Mine?'] })
   const other = await harness.register('test')
   for (const [method, path, body] of [
@@ -344,7 +344,7 @@ test('what is of another agent answers like what does not exist', async () => {
   await cancelAll(orderId)
 })
 
-test('a person who is erased leaves answers and payments, and nothing that leads back', async () => {
+test('after erasure answers and payments stay, without any link to the person', async () => {
   const orderId = await commission({ taskType: 'wf_judge', quantity: 2, items: ['Stay?', 'Go?'] })
   const worker = await makeWorker(harness, home)
   await worker.work('wf_judge', answer)

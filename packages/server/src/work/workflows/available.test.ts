@@ -6,7 +6,7 @@ import { listWorkflows, seedWorkflows } from '../index.ts'
 
 const harness = await startHarness()
 
-test('on loopback there is always work of at most 1 USD, in the shape of the specification', async () => {
+test('on loopback there are always workflows of at most 1 USD, in the form of the specification', async () => {
   const { status, json, headers } = await harness.call('GET', '/api/workflows/available')
   assert.equal(status, 200)
   assert.equal(headers['access-control-allow-origin'], '*')
@@ -53,7 +53,7 @@ test('starting again, also twice at the same time, changes nothing', async () =>
   assert.deepEqual(await inTransaction(harness.ctx, 'system', listWorkflows), before)
 })
 
-test('what the operator takes off the list is gone from it', async () => {
+test('a retired workflow is not listed', async () => {
   await harness.owner.query("update workflows set active = false where workflow_id = 'wf_text_review'")
   const { json } = await harness.call('GET', '/api/workflows/available')
   assert.ok(!json.workflows.some(({ id }: { id: string }) => id === 'wf_text_review'))

@@ -1,6 +1,6 @@
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
-import { listWorkflows } from '../store.ts'
+import { listWorkflows } from './store.ts'
 
 /** How an agent gets work done, with the addresses of this deployment. */
 const howToBuy = (baseUrl: string) => ({

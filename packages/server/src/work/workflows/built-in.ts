@@ -1,8 +1,8 @@
-import type { WorkflowTerms } from '../store.ts'
+import type { WorkflowTerms } from './store.ts'
 
 const base = { webcamBonus: 0, datasetOptin: false }
 
-/** Two small workflows that have always been there, and six that cover what is asked for most. At most 1 USD a unit. */
+/** The workflows that every deployment can offer. A unit costs at most 1 USD. */
 export const builtInWorkflows: readonly WorkflowTerms[] = [
   {
     ...base,

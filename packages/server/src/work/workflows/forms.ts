@@ -61,7 +61,7 @@ type Field = { readonly name: string; readonly required: boolean }
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
 
-/** Each field that is missing, unknown or wrong. */
+/** An error for each field that is missing, unknown or invalid; at most 20. */
 const validateFields = <F extends Field>(
   form: readonly F[],
   value: unknown,
@@ -71,10 +71,10 @@ const validateFields = <F extends Field>(
   if (!isRecord(value))
     return [{ path, code: 'type', message: 'must be an object with a value for each field' }]
   const known = new Map(form.map((field) => [field.name, field]))
-  const strange = Object.keys(value)
+  const unknownFields = Object.keys(value)
     .filter((name) => !known.has(name))
     .map((name) => ({ path: `${path}.${name}`, code: 'unknown_field', message: 'is no field of the form' }))
-  const wrong = form.flatMap((field) => {
+  const invalidFields = form.flatMap((field) => {
     const fieldValue = value[field.name]
     if (isEmpty(fieldValue))
       return field.required
@@ -83,32 +83,32 @@ const validateFields = <F extends Field>(
     const found = check(field, fieldValue)
     return found ? [{ path: `${path}.${field.name}`, ...found }] : []
   })
-  return [...strange, ...wrong].slice(0, 20)
+  return [...unknownFields, ...invalidFields].slice(0, 20)
 }
 
-/** What is wrong with an answer; empty where it fits. */
+/** The errors of an answer; empty where it is valid. */
 export const validateAnswer = (form: AnswerForm, answer: unknown): Detail[] =>
   validateFields(form, answer, 'body.answer', (field, value) => answerValidators[field.type](field, value))
 
-/** Empty optional fields are left out, so that a buyer sees an answer or none. */
+/** Drops empty optional fields, so that a buyer sees an answer or none. */
 export const omitEmptyFields = (answer: unknown): Record<string, unknown> =>
   isRecord(answer) ? Object.fromEntries(Object.entries(answer).filter(([, value]) => !isEmpty(value))) : {}
 
-/** A bare text stands for the one field that a form has, or that it cannot do without. */
+/** A plain text is the value of the only field of a form, or of its only required field. */
 const normalizeItem = (form: InputForm, item: unknown): unknown => {
   const [only, ...others] = form.length === 1 ? form : form.filter(({ required }) => required)
   return only && others.length === 0 && typeof item === 'string' ? { [only.name]: item } : item
 }
 
-/** The buyer's inputs as the form names them, or what is wrong with them. A form without fields takes anything. */
+/** The buyer's inputs by field name, or their errors. A form without fields accepts any input. */
 export const normalizeItems = (
   form: InputForm,
   items: readonly unknown[],
   quantity: number,
-): { readonly items: readonly unknown[] } | { readonly faults: readonly Detail[] } => {
+): { readonly items: readonly unknown[] } | { readonly errors: readonly Detail[] } => {
   if (items.length > quantity)
     return {
-      faults: [
+      errors: [
         {
           path: `body.items.${quantity}`,
           code: 'too_many',
@@ -118,10 +118,10 @@ export const normalizeItems = (
     }
   if (form.length === 0) return { items }
   const named = items.map((item) => normalizeItem(form, item))
-  const faults = named.flatMap((item, index) =>
+  const errors = named.flatMap((item, index) =>
     validateFields(form, item, `body.items.${index}`, validateInput),
   )
-  return faults.length > 0 ? { faults: faults.slice(0, 20) } : { items: named }
+  return errors.length > 0 ? { errors: errors.slice(0, 20) } : { items: named }
 }
 
 const normalizeForComparison = (value: unknown): unknown => {
@@ -135,7 +135,7 @@ const normalizeForComparison = (value: unknown): unknown => {
     ? value.map((one) => String(normalizeForComparison(one))).toSorted((a, b) => a.localeCompare(b))
     : value
 }
-/** Whether an answer says what is known to be right, in the fields that are known. Spelling of signs does not count. */
+/** Whether an answer equals the known answer in its known fields, ignoring case, punctuation and order of options. */
 export const matchesKnownAnswer = (known: unknown, answer: unknown): boolean =>
   isRecord(known) &&
   isRecord(answer) &&

@@ -1,10 +1,11 @@
 import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../../platform/db/db.ts'
-import { countStockByTask, existsInStock, claimStockUnit, updateStock, type UnitKey } from '../units/store.ts'
+import type { UnitKey } from '../units/store.ts'
+import { claimStockUnit, countStockByTask, existsInStock, updateStock } from './store.ts'
 
-/** A finished unit that was taken from stock: its answer, and the session in which a person did it. */
+/** A finished unit that is reserved for a purchase: its answer, and the session in which a person did it. */
 export type StockUnit = {
-  /** Names the unit when it is given back or sold. */
+  /** Identifies the unit when it is released or sold. */
   readonly unitRef: string
   readonly answer: unknown
   readonly session: { readonly agentId: `agt_${string}`; readonly sessionId: string }
@@ -16,7 +17,7 @@ const parseUnitRef = (unitRef: string): UnitKey => {
   return { agentId, mode: mode === 'live' ? 'live' : 'test', orderId, n: Number(n) }
 }
 
-/** Takes one verified, unsold unit of a workflow, or says that there is none. It is held until it is sold or given back. */
+/** Reserves one verified, unsold unit of a workflow until it is sold or released; undefined where there is none. */
 export const reserveStockUnit = async (
   tx: Tx,
   workflowId: string,
@@ -28,17 +29,19 @@ export const reserveStockUnit = async (
   return { unitRef: unitRefOf(unit), answer: unit.answer, session: { agentId, sessionId: unit.sessionId } }
 }
 
-/** The purchase came to nothing: the unit may be sold to somebody else. */
+/** Returns a reserved unit to stock after a purchase that was not paid. */
 export const releaseStockUnit = async (tx: Tx, unitRef: string): Promise<void> => {
-  if (!(await updateStock(tx, parseUnitRef(unitRef), 'shelf'))) throw new Error('stock unit is not reserved')
+  if (!(await updateStock(tx, parseUnitRef(unitRef), 'shelf')))
+    throw new Error(`stock unit ${unitRef} is not reserved and cannot be released`)
 }
 
-/** The unit is the buyer's, and nobody else's any more. */
+/** Marks a reserved unit as sold for good. */
 export const markStockUnitSold = async (tx: Tx, unitRef: string): Promise<void> => {
-  if (!(await updateStock(tx, parseUnitRef(unitRef), 'sold'))) throw new Error('stock unit is not reserved')
+  if (!(await updateStock(tx, parseUnitRef(unitRef), 'sold')))
+    throw new Error(`stock unit ${unitRef} is not reserved and cannot be sold`)
 }
 
-/** How many units of a workflow could be sold now. */
+/** How many units of each workflow are in stock. */
 export const countStock = async (tx: Tx): Promise<ReadonlyMap<string, Readonly<Record<Mode, number>>>> => {
   const stock = new Map<string, Record<Mode, number>>()
   for (const { taskId, mode, count } of await countStockByTask(tx)) {
@@ -49,6 +52,6 @@ export const countStock = async (tx: Tx): Promise<ReadonlyMap<string, Readonly<R
   return stock
 }
 
-/** Whether one could be sold now. A look that promises nothing: only taking one does. */
+/** Whether a unit is in stock. Only a reservation guarantees one. */
 export const hasStock = (tx: Tx, workflowId: string, mode: Mode): Promise<boolean> =>
   existsInStock(tx, workflowId, mode)

@@ -1,9 +1,9 @@
 import type { Workflow } from '@pohf/protocol'
 import { builtInWorkflows } from './built-in.ts'
-import type { WorkflowTerms } from '../store.ts'
+import type { WorkflowTerms } from './store.ts'
 
-/** The rehearsal: always in stock on a test network, whatever the tables hold. 1 cent is below every stock client's cap. */
-const rehearsal: Workflow = {
+/** Always in stock on a test network, without rows. 1 cent is below the default spending limit of x402 clients. */
+const testWorkflow: Workflow = {
   id: 'wf_test_ok',
   title: 'Rehearsal',
   description: 'A unit that is always in stock on a test network. It proves nothing and is marked as a test.',
@@ -18,21 +18,26 @@ const rehearsal: Workflow = {
   answerForm: [{ name: 'ok', label: 'Did you see this?', type: 'yes_no', required: true }],
 }
 
-/** What a deployment on loopback offers, so that a first try finds something. */
-export const seeds: readonly WorkflowTerms[] = [{ ...rehearsal, gold: [] }, ...builtInWorkflows]
+/** What a deployment on loopback offers from the start. */
+export const seedWorkflowTerms: readonly WorkflowTerms[] = [
+  { ...testWorkflow, gold: [] },
+  ...builtInWorkflows,
+]
 
-type Ending = 'settles' | 'times_out' | 'fails'
-const endings: Readonly<Record<string, Ending>> = {
+type TestOutcome = 'settles' | 'times_out' | 'fails'
+const testOutcomes: Readonly<Record<string, TestOutcome>> = {
   wf_test_ok: 'settles',
   wf_test_settle_timeout: 'times_out',
   wf_test_settle_fail: 'fails',
 }
 
-/** The unit behind a magic id and how its settlement shall end; undefined for every other id. */
-export const findRehearsal = (workflowId: string): { workflow: Workflow; ending: Ending } | undefined => {
-  const ending = Object.hasOwn(endings, workflowId) ? endings[workflowId] : undefined
-  return ending && { workflow: { ...rehearsal, id: workflowId }, ending }
+/** The test workflow with this id and the outcome of its settlement; undefined for every other id. */
+export const findTestWorkflow = (
+  workflowId: string,
+): { workflow: Workflow; outcome: TestOutcome } | undefined => {
+  const outcome = Object.hasOwn(testOutcomes, workflowId) ? testOutcomes[workflowId] : undefined
+  return outcome && { workflow: { ...testWorkflow, id: workflowId }, outcome }
 }
 
-/** The names of rehearsals: no main network sells anything under them. */
-export const isRehearsalId = (workflowId: string): boolean => workflowId.startsWith('wf_test_')
+/** Ids of test workflows: no main network sells under them. */
+export const isTestWorkflowId = (workflowId: string): boolean => workflowId.startsWith('wf_test_')

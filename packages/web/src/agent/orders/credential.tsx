@@ -1,4 +1,4 @@
-import type { Result } from '@pohf/verify'
+import type { Claims, Result } from '@pohf/verify'
 import { useEffect, useState } from 'preact/hooks'
 import { CopyId } from '../../shared/design/copy-id.tsx'
 import { useDigest } from '../../shared/design/digest.ts'
@@ -9,6 +9,23 @@ import { claimFacts, outcomeOf, summarizeChecks } from '../../shared/credential/
 import { Skeleton } from '../../shared/design/components.tsx'
 
 type CheckedCredential = { readonly result: Result; readonly nowSeconds: number }
+
+const ClaimList = ({ claims, jwt }: { claims: Claims; jwt: string }) => (
+  <dl class="facts">
+    {claimFacts(claims).map(([label, value, form]) => (
+      <div key={label}>
+        <dt>{label}</dt>
+        <dd class="num">{form === 'id' ? <CopyId value={value} label={label} /> : value}</dd>
+      </div>
+    ))}
+    <div>
+      <dt>The credential itself</dt>
+      <dd>
+        <CopyId value={jwt} label="credential" />
+      </dd>
+    </div>
+  </dl>
+)
 
 /** A credential that is checked where it is shown: the signature, the dates and the status, by the public keys. */
 export const Credential = ({ jwt, issuer }: { jwt: string; issuer: string }) => {
@@ -46,22 +63,7 @@ export const Credential = ({ jwt, issuer }: { jwt: string; issuer: string }) => 
         </div>
       </div>
       <CheckList lines={summarizeChecks(checked.result.checks, claims, checked.nowSeconds)} />
-      {claims ? (
-        <dl class="facts">
-          {claimFacts(claims).map(([label, value, form]) => (
-            <div key={label}>
-              <dt>{label}</dt>
-              <dd class="num">{form === 'id' ? <CopyId value={value} label={label} /> : value}</dd>
-            </div>
-          ))}
-          <div>
-            <dt>The credential itself</dt>
-            <dd>
-              <CopyId value={jwt} label="credential" />
-            </dd>
-          </div>
-        </dl>
-      ) : null}
+      {claims ? <ClaimList claims={claims} jwt={jwt} /> : null}
       <p class="small gap">
         <a href={`/verify#${jwt}`} target="_blank" rel="noopener">
           What it does not prove

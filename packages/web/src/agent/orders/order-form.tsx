@@ -19,35 +19,160 @@ const curlOf = (origin: string, body: object): string =>
   -H "Authorization: Bearer $POHF_KEY" \\
   --json ${shellQuote(JSON.stringify(body, null, 2).replaceAll('\n', '\n  '))}`
 
-const Fields = (given: { api: Api; workflows: readonly Workflow[] }) => {
-  const { api, workflows } = given
-  const [chosen, setChosen] = useState(workflows[0]?.id ?? customTask)
-  const [task, setTask] = useState('')
-  const [items, setItems] = useState('')
-  const [quantity, setQuantity] = useState('')
-  const [instructions, setInstructions] = useState('')
-  const [most, setMost] = useState('')
-  const [busy, setBusy] = useState(false)
-  const [trouble, setTrouble] = useState<ApiError>()
-  const workflow = workflows.find(({ id }) => id === chosen)
-  const sent = parseItems(items, workflow?.inputForm)
-  const count = quantity === '' ? Math.max(1, sent.length) : Number(quantity)
-  const body = {
-    taskType: workflow?.id ?? task.trim(),
-    quantity: count,
-    ...(sent.length === 0 ? {} : { items: sent }),
-    ...(instructions.trim() === '' ? {} : { instructions: instructions.trim() }),
-    ...(most === '' ? {} : { maxPriceUsd: Number(most) }),
+type OrderDraft = {
+  readonly chosen: string
+  readonly task: string
+  readonly items: string
+  readonly quantity: string
+  readonly instructions: string
+  readonly maxPrice: string
+}
+type FieldsProps = {
+  readonly draft: OrderDraft
+  readonly set: (change: Partial<OrderDraft>) => void
+  readonly workflow: Workflow | undefined
+  /** How many items were recognised in the text. */
+  readonly itemCount: number
+}
+
+/** The body of the order, as the form and the command line send it. */
+const orderBody = (draft: OrderDraft, workflow: Workflow | undefined) => {
+  const items = parseItems(draft.items, workflow?.inputForm)
+  const instructions = draft.instructions.trim()
+  return {
+    taskType: workflow?.id ?? draft.task.trim(),
+    quantity: draft.quantity === '' ? Math.max(1, items.length) : Number(draft.quantity),
+    ...(items.length === 0 ? {} : { items }),
+    ...(instructions === '' ? {} : { instructions }),
+    ...(draft.maxPrice === '' ? {} : { maxPriceUsd: Number(draft.maxPrice) }),
   }
+}
+
+const WorkFields = (props: FieldsProps & { readonly workflows: readonly Workflow[] }) => {
+  const { draft, set, workflow, workflows } = props
+  return (
+    <>
+      <label for="workflow">Work</label>
+      <select
+        id="workflow"
+        value={draft.chosen}
+        aria-describedby="workflow-about"
+        onChange={(event) => set({ chosen: event.currentTarget.value })}
+      >
+        {workflows.map(({ id, title, priceUsd }) => (
+          <option key={id} value={id}>
+            {title}, {formatUsd(priceUsd)} a unit
+          </option>
+        ))}
+        <option value={customTask}>Something else, in your words</option>
+      </select>
+      <p class="small muted" id="workflow-about">
+        {workflow
+          ? `${workflow.description} About ${pluralize(workflow.estMinutes, 'minute')} for a person.`
+          : 'You name the task and the most you pay. An operator looks at it before people start.'}
+      </p>
+      {workflow ? null : (
+        <>
+          <label for="task">The task, in one line</label>
+          <input
+            id="task"
+            required
+            maxLength={200}
+            placeholder="Call the shop and ask when it opens"
+            value={draft.task}
+            onInput={(event) => set({ task: event.currentTarget.value })}
+          />
+        </>
+      )}
+    </>
+  )
+}
+
+const ItemFields = ({ draft, set, workflow, itemCount }: FieldsProps) => (
+  <>
+    <label for="items">
+      Items <span class="faint">one on each line, or none</span>
+    </label>
+    <textarea
+      id="items"
+      rows={4}
+      spellcheck={false}
+      aria-describedby="items-hint"
+      value={draft.items}
+      onInput={(event) => set({ items: event.currentTarget.value })}
+    />
+    <p class="small muted" id="items-hint">
+      {itemsHint(workflow?.inputForm)} JSON is taken as it is.
+      {itemCount > 0 ? ` ${pluralize(itemCount, 'item')} so far.` : ''}
+    </p>
+    <label for="quantity">
+      Units <span class="faint">one answer each</span>
+    </label>
+    <input
+      id="quantity"
+      type="number"
+      inputMode="numeric"
+      min={1}
+      max={10_000}
+      placeholder={String(Math.max(1, itemCount))}
+      value={draft.quantity}
+      onInput={(event) => set({ quantity: event.currentTarget.value })}
+    />
+  </>
+)
+
+const TermsFields = ({ draft, set }: FieldsProps) => (
+  <>
+    <label for="instructions">
+      What people should know <span class="faint">if anything</span>
+    </label>
+    <textarea
+      id="instructions"
+      rows={2}
+      maxLength={4_000}
+      value={draft.instructions}
+      onInput={(event) => set({ instructions: event.currentTarget.value })}
+    />
+    <label for="most">
+      Pay at most <span class="faint">USD for the whole order, if you want a limit</span>
+    </label>
+    <input
+      id="most"
+      type="number"
+      inputMode="decimal"
+      min={0.01}
+      step={0.01}
+      value={draft.maxPrice}
+      onInput={(event) => set({ maxPrice: event.currentTarget.value })}
+    />
+  </>
+)
+
+const Form = (props: { api: Api; workflows: readonly Workflow[] }) => {
+  const { api, workflows } = props
+  const [draft, setDraft] = useState<OrderDraft>({
+    chosen: workflows[0]?.id ?? customTask,
+    task: '',
+    items: '',
+    quantity: '',
+    instructions: '',
+    maxPrice: '',
+  })
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<ApiError>()
+  const workflow = workflows.find(({ id }) => id === draft.chosen)
+  const body = orderBody(draft, workflow)
+  const set = (change: Partial<OrderDraft>) => setDraft((now) => ({ ...now, ...change }))
+  const fields = { draft, set, workflow, itemCount: body.items?.length ?? 0 }
   const submit = async (event: Event) => {
     event.preventDefault()
     setBusy(true)
-    setTrouble(undefined)
+    setError(undefined)
     try {
       const { orderId } = await api.call<CreatedOrder>('POST', '/api/agents/order', body)
       location.hash = hrefOf(['orders', orderId])
     } catch (error) {
-      setTrouble(toApiError(error))
+      setError(toApiError(error))
       setBusy(false)
     }
   }
@@ -58,107 +183,32 @@ const Fields = (given: { api: Api; workflows: readonly Workflow[] }) => {
           What shall people do?
         </h2>
         <form class="paste" onSubmit={(event) => void submit(event)}>
-          <label for="workflow">Work</label>
-          <select
-            id="workflow"
-            value={chosen}
-            aria-describedby="workflow-about"
-            onChange={(event) => setChosen(event.currentTarget.value)}
-          >
-            {workflows.map(({ id, title, priceUsd }) => (
-              <option key={id} value={id}>
-                {title}, {formatUsd(priceUsd)} a unit
-              </option>
-            ))}
-            <option value={customTask}>Something else, in your words</option>
-          </select>
-          <p class="small muted" id="workflow-about">
-            {workflow
-              ? `${workflow.description} About ${pluralize(workflow.estMinutes, 'minute')} for a person.`
-              : 'You name the task and the most you pay. An operator looks at it before people start.'}
-          </p>
-          {workflow ? null : (
-            <>
-              <label for="task">The task, in one line</label>
-              <input
-                id="task"
-                required
-                maxLength={200}
-                placeholder="Call the shop and ask when it opens"
-                value={task}
-                onInput={(event) => setTask(event.currentTarget.value)}
-              />
-            </>
-          )}
-          <label for="items">
-            Items <span class="faint">one on each line, or none</span>
-          </label>
-          <textarea
-            id="items"
-            rows={4}
-            spellcheck={false}
-            aria-describedby="items-hint"
-            value={items}
-            onInput={(event) => setItems(event.currentTarget.value)}
-          />
-          <p class="small muted" id="items-hint">
-            {itemsHint(workflow?.inputForm)} JSON is taken as it is.
-            {sent.length > 0 ? ` ${pluralize(sent.length, 'item')} so far.` : ''}
-          </p>
-          <label for="quantity">
-            Units <span class="faint">one answer each</span>
-          </label>
-          <input
-            id="quantity"
-            type="number"
-            inputMode="numeric"
-            min={1}
-            max={10_000}
-            placeholder={String(Math.max(1, sent.length))}
-            value={quantity}
-            onInput={(event) => setQuantity(event.currentTarget.value)}
-          />
-          <label for="instructions">
-            What people should know <span class="faint">if anything</span>
-          </label>
-          <textarea
-            id="instructions"
-            rows={2}
-            maxLength={4_000}
-            value={instructions}
-            onInput={(event) => setInstructions(event.currentTarget.value)}
-          />
-          <label for="most">
-            Pay at most <span class="faint">USD for the whole order, if you want a limit</span>
-          </label>
-          <input
-            id="most"
-            type="number"
-            inputMode="decimal"
-            min={0.01}
-            step={0.01}
-            value={most}
-            onInput={(event) => setMost(event.currentTarget.value)}
-          />
-          {trouble ? <ErrorNote trouble={trouble} /> : null}
+          <WorkFields {...fields} workflows={workflows} />
+          <ItemFields {...fields} />
+          <TermsFields {...fields} />
+          {error ? <ErrorNote error={error} /> : null}
           <p>
             <button class="btn main" type="submit" disabled={busy}>
-              {workflow ? `Order for ${formatUsd(workflow.priceUsd * count)}` : 'Send the order'}
+              {workflow ? `Order for ${formatUsd(workflow.priceUsd * body.quantity)}` : 'Send the order'}
             </button>
           </p>
           <p class="small muted">Nothing is charged yet: the next page has the link to pay.</p>
         </form>
       </section>
-      <section class="card pad" aria-labelledby="by-curl">
-        <h2 class="h3" id="by-curl">
-          Or from the command line
-        </h2>
-        <p class="muted gap">The same order, as your agent would send it:</p>
-        <Commands text={curlOf(location.origin, body)} label="Command that orders" />
-      </section>
+      <CommandCard body={body} />
     </div>
   )
 }
+
+const CommandCard = ({ body }: { body: object }) => (
+  <section class="card pad" aria-labelledby="by-curl">
+    <h2 class="h3" id="by-curl">
+      Or from the command line
+    </h2>
+    <p class="muted gap">The same order, as your agent would send it:</p>
+    <Commands text={curlOf(location.origin, body)} label="Command that orders" />
+  </section>
+)
 
 /** Orders work. Workflows are public, so they are read as anybody would. */
 export const OrderForm = ({ api }: { api: Api }) => {
@@ -166,8 +216,8 @@ export const OrderForm = ({ api }: { api: Api }) => {
     () => api.call<{ workflows: Workflow[] }>('GET', '/api/workflows/available'),
     'workflows',
   )
-  if (loaded.value) return <Fields api={api} workflows={loaded.value.workflows} />
-  if (loaded.error) return <ErrorNote trouble={loaded.error} onRetry={loaded.refetch} />
+  if (loaded.value) return <Form api={api} workflows={loaded.value.workflows} />
+  if (loaded.error) return <ErrorNote error={loaded.error} onRetry={loaded.refetch} />
   return loaded.slow ? <Skeleton /> : null
 }
 

@@ -128,15 +128,15 @@ const OrderTerms = ({ order }: { order: Order }) => (
 )
 
 /** The way to the page where a person pays. It opens beside this one, because a reload would forget the key. */
-const PayButton = ({ api, order, acting }: { api: Api; order: Order; acting: Action }) => {
+const PayButton = ({ api, order, action }: { api: Api; order: Order; action: Action }) => {
   const [checkoutUrl, setCheckoutUrl] = useState<string>()
   return checkoutUrl === undefined ? (
     <button
       type="button"
       class="btn main"
-      disabled={acting.busy}
+      disabled={action.busy}
       onClick={() =>
-        void acting.run(
+        void action.run(
           api.mode === 'test' ? 'In test mode nobody pays: it is funded.' : 'The payment page is ready.',
           async () => {
             const { orderId } = order
@@ -159,32 +159,32 @@ const PayButton = ({ api, order, acting }: { api: Api; order: Order; acting: Act
   )
 }
 
-const OrderActions = ({ api, order, acting }: { api: Api; order: Order; acting: Action }) => {
+const OrderActions = ({ api, order, action }: { api: Api; order: Order; action: Action }) => {
   const path = `/api/agents/orders/${encodeURIComponent(order.orderId)}`
   const open = countIn(order, 'open')
   const mayCancel = order.status === 'created' || (open > 0 && isStage(order.status))
   const hasAnswers = countIn(order, 'delivered', 'accepted', 'rejected', 'appealed', 'refused') > 0
   return (
     <div class="acts">
-      {order.status === 'created' ? <PayButton api={api} order={order} acting={acting} /> : null}
+      {order.status === 'created' ? <PayButton api={api} order={order} action={action} /> : null}
       <button
         type="button"
         class="btn"
-        disabled={acting.busy || !hasAnswers}
-        onClick={() => void acting.run('The results are saved.', () => downloadCsv(api, order))}
+        disabled={action.busy || !hasAnswers}
+        onClick={() => void action.run('The results are saved.', () => downloadCsv(api, order))}
       >
         Save the results as CSV
       </button>
       {mayCancel ? (
         <ConfirmButton
           label="Cancel"
-          sure={
+          confirmLabel={
             order.status === 'created'
               ? 'Cancel this order'
               : `Cancel what nobody works on: ${open} of ${order.quantity}`
           }
-          disabled={acting.busy}
-          onDo={() => void acting.run('Cancelled.', () => api.call('POST', `${path}/cancel`, {}))}
+          disabled={action.busy}
+          onConfirm={() => void action.run('Cancelled.', () => api.call('POST', `${path}/cancel`, {}))}
         />
       ) : null}
     </div>
@@ -194,12 +194,11 @@ const OrderActions = ({ api, order, acting }: { api: Api; order: Order; acting: 
 const curlOf = (origin: string, orderId: string): string => `curl -s -H "Authorization: Bearer $POHF_KEY" \\
   ${origin}/api/agents/orders/${orderId}/results`
 
-/** One order: where it stands, its money, and every unit of it. */
-export const OrderView = (given: { api: Api; issuer: string; id: string; query: URLSearchParams }) => {
-  const { api, issuer, id, query } = given
-  const [state, after, unit] = ['state', 'after', 'unit'].map((name) => query.get(name) ?? undefined)
+type UnitFilter = { readonly state: string | undefined; readonly after: string | undefined }
+
+const useOrder = (api: Api, id: string, { state, after }: UnitFilter) => {
   const path = `/api/agents/orders/${encodeURIComponent(id)}`
-  const wanted = new URLSearchParams({
+  const parameters = new URLSearchParams({
     limit: String(unitsMax),
     ...(state === undefined ? {} : { status: state }),
     ...(after === undefined ? {} : { after }),
@@ -207,15 +206,41 @@ export const OrderView = (given: { api: Api; issuer: string; id: string; query: 
   const loaded = useQuery(async () => {
     const [order, page] = await Promise.all([
       api.call<Order>('GET', path),
-      api.call<UnitsPage>('GET', `${path}/results?${wanted.toString()}`),
+      api.call<UnitsPage>('GET', `${path}/results?${parameters.toString()}`),
     ])
     return { order, page }
-  }, `${id}?${wanted.toString()}`)
+  }, `${id}?${parameters.toString()}`)
   // While another page of units is fetched the order itself stays as it was.
   const [last, setLast] = useState<Order>()
   const order = loaded.value?.order ?? last
   if (order !== last) setLast(order)
-  const acting = useAction(loaded.refetch)
+  return { loaded, order }
+}
+
+const Overview = ({ api, order, action }: { api: Api; order: Order; action: Action }) => (
+  <>
+    <p class="lead muted">
+      <span class={`chip ${orderStatusLabels[order.status].tone}`}>
+        {orderStatusLabels[order.status].word}
+      </span>{' '}
+      {orderStatusText(order, Date.now())}
+    </p>
+    <OrderProgress order={order} />
+    <ActionResult message={action.message} error={action.error} />
+    <OrderActions api={api} order={order} action={action} />
+    <div class="two">
+      <Escrow order={order} />
+      <OrderTerms order={order} />
+    </div>
+  </>
+)
+
+/** One order: its status, its escrow and its units. */
+export const OrderView = (props: { api: Api; issuer: string; id: string; query: URLSearchParams }) => {
+  const { api, issuer, id, query } = props
+  const [state, after, unit] = ['state', 'after', 'unit'].map((name) => query.get(name) ?? undefined)
+  const { loaded, order } = useOrder(api, id, { state, after })
+  const action = useAction(loaded.refetch)
   const offered = useWorkflowCatalog(api)
   const n = unit !== undefined && /^\d{1,5}$/.test(unit) ? Number(unit) : undefined
   const units: readonly OrderUnit[] = loaded.value?.page.units ?? []
@@ -226,24 +251,12 @@ export const OrderView = (given: { api: Api; issuer: string; id: string; query: 
       <p class="small">
         <a href={hrefOf(['orders'])}>All orders</a>
       </p>
-      {loaded.error ? <ErrorNote trouble={loaded.error} onRetry={loaded.refetch} /> : null}
+      {loaded.error ? <ErrorNote error={loaded.error} onRetry={loaded.refetch} /> : null}
       {!order && loaded.slow ? <Skeleton /> : null}
       {order ? (
         <>
           <h1 class="address">{workflowTitle(offered, order.taskType)}</h1>
-          <p class="lead muted">
-            <span class={`chip ${orderStatusLabels[order.status].tone}`}>
-              {orderStatusLabels[order.status].word}
-            </span>{' '}
-            {orderStatusText(order, Date.now())}
-          </p>
-          <OrderProgress order={order} />
-          <ActionResult said={acting.message} trouble={acting.error} />
-          <OrderActions api={api} order={order} acting={acting} />
-          <div class="two">
-            <Escrow order={order} />
-            <OrderTerms order={order} />
-          </div>
+          <Overview api={api} order={order} action={action} />
           <Units
             order={order}
             page={loaded.value?.page}

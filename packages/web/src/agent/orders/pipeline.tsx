@@ -161,7 +161,7 @@ export const PipelineView = ({ api }: { api: Api }) => {
       <p class="lead muted" role="status">
         {orders ? ordersHeadline(orders) : ' '}
       </p>
-      {loaded.error ? <ErrorNote trouble={loaded.error} onRetry={loaded.refetch} /> : null}
+      {loaded.error ? <ErrorNote error={loaded.error} onRetry={loaded.refetch} /> : null}
       {orders === undefined && loaded.slow ? <Skeleton /> : null}
       {orders && orders.length === 0 ? <OrderForm api={api} /> : null}
       {orders && orders.length > 0 ? (
@@ -212,7 +212,7 @@ export const StageView = ({ api, query }: { api: Api; query: URLSearchParams }) 
       <p class="lead muted" role="status">
         {page ? (page.orders.length === 0 ? 'No order stands here.' : ' ') : ' '}
       </p>
-      {loaded.error ? <ErrorNote trouble={loaded.error} onRetry={loaded.refetch} /> : null}
+      {loaded.error ? <ErrorNote error={loaded.error} onRetry={loaded.refetch} /> : null}
       {page === undefined && loaded.slow ? <Skeleton /> : null}
       {page && page.orders.length > 0 ? (
         <section class="card pad" aria-label="Orders">

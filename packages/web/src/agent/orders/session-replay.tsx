@@ -7,7 +7,7 @@ import { pluralize } from '../../shared/design/time.ts'
 
 type Phase =
   | { readonly name: 'opening' }
-  | { readonly name: 'failed'; readonly trouble: ApiError }
+  | { readonly name: 'failed'; readonly error: ApiError }
   | { readonly name: 'open'; readonly opened: OpenedRecording | undefined }
 
 /** The session behind a unit: opened here with the buyer's key, checked against what was committed to, and replayed. */
@@ -18,21 +18,21 @@ export const Session = ({ api, sessionId }: { api: Api; sessionId: string }) => 
     const path = `/api/agents/sessions/${encodeURIComponent(sessionId)}/chunks`
     openRecording((from) => api.call<RecordingPage>('GET', `${path}?from=${from}`)).then(
       (opened) => setPhase({ name: 'open', opened }),
-      (error: unknown) => setPhase({ name: 'failed', trouble: toApiError(error) }),
+      (error: unknown) => setPhase({ name: 'failed', error: toApiError(error) }),
     )
   }
   useEffect(open, [sessionId])
   if (phase.name === 'opening') return <Skeleton />
-  if (phase.name === 'failed') return <ErrorNote trouble={phase.trouble} onRetry={open} />
+  if (phase.name === 'failed') return <ErrorNote error={phase.error} onRetry={open} />
   if (!phase.opened) return <p class="muted gap">The recording is gone: raw data is not kept for ever.</p>
-  const { timeline: story, recording } = phase.opened
+  const { timeline, recording } = phase.opened
   return (
     <>
       <p class="muted gap">
-        {(story.durationMs / 1_000).toFixed(0)} seconds, {pluralize(story.questions.length, 'question')}. All{' '}
-        {recording.chunks.length} chunks are the ones that the service has committed to.
+        {(timeline.durationMs / 1_000).toFixed(0)} seconds, {pluralize(timeline.questions.length, 'question')}
+        . All {recording.chunks.length} chunks are the ones that the service has committed to.
       </p>
-      <Replay story={story} />
+      <Replay timeline={timeline} />
     </>
   )
 }

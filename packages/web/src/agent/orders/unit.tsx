@@ -22,7 +22,7 @@ import {
 const Credential = lazy(async () => (await import('./credential.tsx')).Credential)
 const Session = lazy(async () => (await import('./session-replay.tsx')).Session)
 
-const RejectForm = (given: { busy: boolean; onReject: (reason: string, note: string) => void }) => {
+const RejectForm = (props: { busy: boolean; onReject: (reason: string, note: string) => void }) => {
   const [reason, setReason] = useState<RejectReason>('wrong_answer')
   const [note, setNote] = useState('')
   return (
@@ -32,7 +32,7 @@ const RejectForm = (given: { busy: boolean; onReject: (reason: string, note: str
         class="paste"
         onSubmit={(event) => {
           event.preventDefault()
-          given.onReject(reason, note.trim())
+          props.onReject(reason, note.trim())
         }}
       >
         <label for="reason">Why</label>
@@ -59,7 +59,7 @@ const RejectForm = (given: { busy: boolean; onReject: (reason: string, note: str
           onInput={(event) => setNote(event.currentTarget.value)}
         />
         <p>
-          <button class="btn stop" type="submit" disabled={given.busy}>
+          <button class="btn stop" type="submit" disabled={props.busy}>
             Reject, and tell the person why
           </button>
         </p>
@@ -68,12 +68,12 @@ const RejectForm = (given: { busy: boolean; onReject: (reason: string, note: str
   )
 }
 
-const ReviewForm = (given: { api: Api; order: Order; unit: OrderUnit; acting: Action }) => {
-  const { api, order, unit, acting } = given
+const ReviewForm = (props: { api: Api; order: Order; unit: OrderUnit; action: Action }) => {
+  const { api, order, unit, action } = props
   const path = `/api/agents/orders/${encodeURIComponent(order.orderId)}/units/${unit.n}`
   /** What was pressed is gone afterwards, so the reader is taken to the head. */
   const decide = async (words: string, work: () => Promise<unknown>) => {
-    if (await acting.run(words, work)) document.getElementById('drawer-title')?.focus()
+    if (await action.run(words, work)) document.getElementById('drawer-title')?.focus()
   }
   return (
     <section aria-labelledby="decide">
@@ -82,7 +82,7 @@ const ReviewForm = (given: { api: Api; order: Order; unit: OrderUnit; acting: Ac
         <button
           type="button"
           class="btn main"
-          disabled={acting.busy}
+          disabled={action.busy}
           onClick={() =>
             void decide('Accepted: the person is paid.', () => api.call('POST', `${path}/accept`, {}))
           }
@@ -91,7 +91,7 @@ const ReviewForm = (given: { api: Api; order: Order; unit: OrderUnit; acting: Ac
         </button>
       </div>
       <RejectForm
-        busy={acting.busy}
+        busy={action.busy}
         onReject={(reason, note) =>
           void decide('Rejected. The person sees why and may appeal.', () =>
             api.call('POST', `${path}/reject`, { reason, ...(note === '' ? {} : { note }) }),
@@ -160,20 +160,44 @@ const SessionReplay = ({ api, sessionId }: { api: Api; sessionId: string }) => {
   )
 }
 
-const UnitDetails = (given: {
+const DeliveryFacts = ({ unit }: { unit: OrderUnit }) =>
+  unit.deliveredAt === null ? null : (
+    <dl class="facts">
+      <div>
+        <dt>Delivered</dt>
+        <dd class="num">{formatUtc(unit.deliveredAt)}</dd>
+      </div>
+      {unit.quality === null ? null : (
+        <div>
+          <dt>Quality of attention</dt>
+          <dd class="num">{unit.quality.toFixed(2)}</dd>
+        </div>
+      )}
+      {unit.sessionId === null ? null : (
+        <div>
+          <dt>Session</dt>
+          <dd>
+            <CopyId value={unit.sessionId} label="session" />
+          </dd>
+        </div>
+      )}
+    </dl>
+  )
+
+const UnitDetails = (props: {
   api: Api
   issuer: string
   order: Order
   workflow: Workflow | undefined
   unit: OrderUnit
-  acting: Action
+  action: Action
 }) => {
-  const { api, issuer, order, workflow, unit, acting } = given
+  const { api, issuer, order, workflow, unit, action } = props
   const now = Date.now()
   return (
     <>
       <p class="muted">{unitStatusText(unit, now)}</p>
-      <ActionResult said={acting.message} trouble={acting.error} />
+      <ActionResult message={action.message} error={action.error} />
       {unit.answer === null || unit.answer === undefined ? null : (
         <section aria-labelledby="answer">
           <h3 id="answer">Answer</h3>
@@ -187,7 +211,7 @@ const UnitDetails = (given: {
         </section>
       )}
       {unit.status === 'delivered' ? (
-        <ReviewForm api={api} order={order} unit={unit} acting={acting} />
+        <ReviewForm api={api} order={order} unit={unit} action={action} />
       ) : null}
       <DisputeHistory unit={unit} now={now} />
       {unit.credential ? (
@@ -199,28 +223,7 @@ const UnitDetails = (given: {
       {unit.sessionId === null ? null : (
         <SessionReplay key={unit.sessionId} api={api} sessionId={unit.sessionId} />
       )}
-      {unit.deliveredAt === null ? null : (
-        <dl class="facts">
-          <div>
-            <dt>Delivered</dt>
-            <dd class="num">{formatUtc(unit.deliveredAt)}</dd>
-          </div>
-          {unit.quality === null ? null : (
-            <div>
-              <dt>Quality of attention</dt>
-              <dd class="num">{unit.quality.toFixed(2)}</dd>
-            </div>
-          )}
-          {unit.sessionId === null ? null : (
-            <div>
-              <dt>Session</dt>
-              <dd>
-                <CopyId value={unit.sessionId} label="session" />
-              </dd>
-            </div>
-          )}
-        </dl>
-      )}
+      <DeliveryFacts unit={unit} />
     </>
   )
 }
@@ -239,16 +242,16 @@ type UnitDrawerProps = {
 }
 
 /** One unit: what was asked, what came back, the proof, and the buyer's word on it. */
-export const UnitDrawer = (given: UnitDrawerProps) => {
-  const { api, issuer, order, n, before, next } = given
+export const UnitDrawer = (props: UnitDrawerProps) => {
+  const { api, issuer, order, n, before, next } = props
   const address = `/api/agents/orders/${encodeURIComponent(order.orderId)}/results?after=${n - 1}&limit=1`
   const loaded = useQuery(
     async () => (await api.call<UnitsPage>('GET', address)).units.find((unit) => unit.n === n) ?? null,
     address,
   )
-  const acting = useAction(() => {
+  const action = useAction(() => {
     loaded.refetch()
-    given.onChanged()
+    props.onChanged()
   })
   const unit = loaded.value
   useEffect(() => document.getElementById('drawer-title')?.focus(), [n])
@@ -266,13 +269,13 @@ export const UnitDrawer = (given: UnitDrawerProps) => {
       }
       tools={
         <nav aria-label="Other units">
-          {before === undefined ? null : <a href={given.hrefOfUnit(before)}>Previous</a>}
-          {next === undefined ? null : <a href={given.hrefOfUnit(next)}>Next</a>}
+          {before === undefined ? null : <a href={props.hrefOfUnit(before)}>Previous</a>}
+          {next === undefined ? null : <a href={props.hrefOfUnit(next)}>Next</a>}
         </nav>
       }
-      onClose={given.onClose}
+      onClose={props.onClose}
     >
-      {loaded.error ? <ErrorNote trouble={loaded.error} onRetry={loaded.refetch} /> : null}
+      {loaded.error ? <ErrorNote error={loaded.error} onRetry={loaded.refetch} /> : null}
       {unit === undefined && loaded.slow ? <Skeleton /> : null}
       {unit === null ? <p class="muted">This order has no unit {n}.</p> : null}
       {unit ? (
@@ -281,9 +284,9 @@ export const UnitDrawer = (given: UnitDrawerProps) => {
           api={api}
           issuer={issuer}
           order={order}
-          workflow={given.workflow}
+          workflow={props.workflow}
           unit={unit}
-          acting={acting}
+          action={action}
         />
       ) : null}
     </Drawer>

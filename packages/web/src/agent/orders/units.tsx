@@ -39,41 +39,49 @@ const Row = ({ unit, href, now }: { unit: OrderUnit; href: string; now: number }
   )
 }
 
-/** The units of an order; which ones are shown stands in the address. */
-export const Units = (given: {
-  order: Order
-  page: UnitsPage | undefined
-  state: string | undefined
-  hrefOfUnit: (n: number) => string
-  hrefOfPage: (state: string | undefined, after: string | undefined) => string
-}) => {
-  const { order, page, state } = given
+type UnitsProps = {
+  readonly order: Order
+  readonly page: UnitsPage | undefined
+  readonly state: string | undefined
+  readonly hrefOfUnit: (n: number) => string
+  readonly hrefOfPage: (state: string | undefined, after: string | undefined) => string
+}
+
+const Filters = ({ order, state, hrefOfPage }: UnitsProps) => {
   const states = (Object.keys(unitStatusLabels) as UnitState[]).filter(
     (one) => countIn(order, one) > 0 || one === state,
   )
+  return (
+    <nav class="filters" aria-label="Which units">
+      <a
+        href={hrefOfPage(undefined, undefined)}
+        {...(state === undefined ? { 'aria-current': 'true' as const } : {})}
+      >
+        all <span class="num">{order.quantity}</span>
+      </a>
+      {states.map((one) => (
+        <a
+          key={one}
+          href={hrefOfPage(one, undefined)}
+          {...(state === one ? { 'aria-current': 'true' as const } : {})}
+        >
+          {unitStatusLabels[one].word} <span class="num">{countIn(order, one)}</span>
+        </a>
+      ))}
+    </nav>
+  )
+}
+
+/** The units of an order; the address says which page of them is shown. */
+export const Units = (props: UnitsProps) => {
+  const { order, page, state } = props
   const now = Date.now()
   return (
     <section class="card pad units" aria-labelledby="units">
       <h2 class="h3" id="units">
         Units
       </h2>
-      <nav class="filters" aria-label="Which units">
-        <a
-          href={given.hrefOfPage(undefined, undefined)}
-          {...(state === undefined ? { 'aria-current': 'true' as const } : {})}
-        >
-          all <span class="num">{order.quantity}</span>
-        </a>
-        {states.map((one) => (
-          <a
-            key={one}
-            href={given.hrefOfPage(one, undefined)}
-            {...(state === one ? { 'aria-current': 'true' as const } : {})}
-          >
-            {unitStatusLabels[one].word} <span class="num">{countIn(order, one)}</span>
-          </a>
-        ))}
-      </nav>
+      <Filters {...props} />
       {page && page.units.length === 0 ? (
         <p class="muted gap">
           {order.status === 'created' ? 'Units are made when the order is paid.' : 'None of these.'}
@@ -97,14 +105,14 @@ export const Units = (given: {
           </thead>
           <tbody onKeyDown={step}>
             {page?.units.map((unit) => (
-              <Row key={unit.n} unit={unit} href={given.hrefOfUnit(unit.n)} now={now} />
+              <Row key={unit.n} unit={unit} href={props.hrefOfUnit(unit.n)} now={now} />
             ))}
           </tbody>
         </table>
       )}
       {page && page.nextCursor !== null ? (
         <p class="gap">
-          <a class="btn" href={given.hrefOfPage(state, String(page.nextCursor))}>
+          <a class="btn" href={props.hrefOfPage(state, String(page.nextCursor))}>
             The next {unitsMax}
           </a>
         </p>

@@ -144,58 +144,62 @@ const PurchaseDrawer = ({ purchase, onClose }: { purchase: Purchase; onClose: ()
   )
 }
 
+const PurchaseTable = (props: { purchases: readonly Purchase[]; hrefOfPurchase: (id: string) => string }) => {
+  const now = Date.now()
+  return (
+    <section class="card pad" aria-label="Purchases">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Workflow</th>
+            <th scope="col">State</th>
+            <th scope="col" class="num">
+              USDC
+            </th>
+            <th scope="col" class="wide-only">
+              Transaction
+            </th>
+            <th scope="col" class="wide-only">
+              Credential
+            </th>
+            <th scope="col" class="num wide-only">
+              When
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {props.purchases.map((one) => (
+            <Row key={one.purchaseId} purchase={one} href={props.hrefOfPurchase(one.purchaseId)} now={now} />
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
 /** Page "Purchases": what was bought over HTTP 402 with this key. */
 export const PurchasesPage = ({ api, query }: { api: Api; query: URLSearchParams }) => {
   const cursor = query.get('cursor') ?? undefined
   const chosen = query.get('purchase')
-  const wanted = new URLSearchParams({ limit: '100', ...(cursor === undefined ? {} : { cursor }) })
-  const address = `/api/agents/purchases?${wanted.toString()}`
+  const parameters = new URLSearchParams({ limit: '100', ...(cursor === undefined ? {} : { cursor }) })
+  const address = `/api/agents/purchases?${parameters.toString()}`
   const loaded = useQuery(() => api.call<Page>('GET', address), address)
   const page = loaded.value
   const purchase = page?.purchases.find(({ purchaseId }) => purchaseId === chosen)
-  const now = Date.now()
   return (
     <>
       <h1>Purchases</h1>
       <p class="lead muted" role="status">
         {page ? purchasesHeadline(page.purchases) : ' '}
       </p>
-      {loaded.error ? <ErrorNote trouble={loaded.error} onRetry={loaded.refetch} /> : null}
+      {loaded.error ? <ErrorNote error={loaded.error} onRetry={loaded.refetch} /> : null}
       {page === undefined && loaded.slow ? <Skeleton /> : null}
       {page && page.purchases.length === 0 ? <Empty /> : null}
       {page && page.purchases.length > 0 ? (
-        <section class="card pad" aria-label="Purchases">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Workflow</th>
-                <th scope="col">State</th>
-                <th scope="col" class="num">
-                  USDC
-                </th>
-                <th scope="col" class="wide-only">
-                  Transaction
-                </th>
-                <th scope="col" class="wide-only">
-                  Credential
-                </th>
-                <th scope="col" class="num wide-only">
-                  When
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {page.purchases.map((one) => (
-                <Row
-                  key={one.purchaseId}
-                  purchase={one}
-                  href={hrefOf(['purchases'], { cursor, purchase: one.purchaseId })}
-                  now={now}
-                />
-              ))}
-            </tbody>
-          </table>
-        </section>
+        <PurchaseTable
+          purchases={page.purchases}
+          hrefOfPurchase={(id) => hrefOf(['purchases'], { cursor, purchase: id })}
+        />
       ) : null}
       {page && page.nextCursor !== null ? (
         <p class="gap">

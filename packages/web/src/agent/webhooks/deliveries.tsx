@@ -20,13 +20,13 @@ const Attempts = ({ delivery, now }: { delivery: WebhookDelivery; now: number })
   </ol>
 )
 
-const Delivery = (given: {
+const Delivery = (props: {
   delivery: WebhookDelivery
   now: number
   busy: boolean
   onReplay: (id: string) => void
 }) => {
-  const { delivery, now } = given
+  const { delivery, now } = props
   const [word, tone] = deliveryStatusLabel(delivery.state)
   const last = delivery.attempts.at(-1)
   return (
@@ -61,8 +61,8 @@ const Delivery = (given: {
             <button
               type="button"
               class="btn"
-              disabled={given.busy}
-              onClick={() => given.onReplay(delivery.id)}
+              disabled={props.busy}
+              onClick={() => props.onReplay(delivery.id)}
             >
               Send it again<span class="hidden">: {delivery.type}</span>
             </button>
@@ -81,7 +81,7 @@ const filters: readonly (readonly [value: string, name: string])[] = [
 ]
 
 /** What an endpoint was sent, newest first; each opens to its attempts and why they failed. */
-export const Deliveries = (given: {
+export const Deliveries = (props: {
   page: { readonly deliveries: readonly WebhookDelivery[]; readonly hasMore: boolean } | undefined
   state: string
   busy: boolean
@@ -99,7 +99,7 @@ export const Deliveries = (given: {
       <label class="small" for="state">
         Show
       </label>
-      <select id="state" value={given.state} onChange={(event) => given.onState(event.currentTarget.value)}>
+      <select id="state" value={props.state} onChange={(event) => props.onState(event.currentTarget.value)}>
         {filters.map(([value, name]) => (
           <option key={value} value={value}>
             {name}
@@ -107,28 +107,28 @@ export const Deliveries = (given: {
         ))}
       </select>
     </div>
-    {given.page && given.page.deliveries.length === 0 ? (
-      given.state === '' ? (
-        given.empty
+    {props.page && props.page.deliveries.length === 0 ? (
+      props.state === '' ? (
+        props.empty
       ) : (
         <p class="muted gap">None of these.</p>
       )
     ) : (
       <ul class="plainlist">
-        {given.page?.deliveries.map((delivery) => (
+        {props.page?.deliveries.map((delivery) => (
           <Delivery
             key={delivery.id}
             delivery={delivery}
-            now={given.now}
-            busy={given.busy}
-            onReplay={given.onReplay}
+            now={props.now}
+            busy={props.busy}
+            onReplay={props.onReplay}
           />
         ))}
       </ul>
     )}
-    {given.page?.hasMore && given.onMore ? (
+    {props.page?.hasMore && props.onMore ? (
       <p class="gap">
-        <button type="button" class="btn" onClick={given.onMore}>
+        <button type="button" class="btn" onClick={props.onMore}>
           Show more
         </button>
       </p>

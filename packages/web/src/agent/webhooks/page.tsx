@@ -19,11 +19,11 @@ const AddForm = ({ api, onAdded }: { api: Api; onAdded: (secret: string) => void
   const [url, setUrl] = useState('')
   const [events, setEvents] = useState('*')
   const [busy, setBusy] = useState(false)
-  const [trouble, setTrouble] = useState<ApiError>()
+  const [error, setError] = useState<ApiError>()
   const submit = async (event: Event) => {
     event.preventDefault()
     setBusy(true)
-    setTrouble(undefined)
+    setError(undefined)
     try {
       const names = events.split(/[\s,]+/).filter((name) => name !== '')
       const added = await api.call<{ signingSecret: string }>('POST', '/api/agents/webhooks', {
@@ -33,7 +33,7 @@ const AddForm = ({ api, onAdded }: { api: Api; onAdded: (secret: string) => void
       setUrl('')
       onAdded(added.signingSecret)
     } catch (error) {
-      setTrouble(toApiError(error))
+      setError(toApiError(error))
     } finally {
       setBusy(false)
     }
@@ -64,7 +64,7 @@ const AddForm = ({ api, onAdded }: { api: Api; onAdded: (secret: string) => void
           value={events}
           onInput={(event) => setEvents(event.currentTarget.value)}
         />
-        {trouble ? <ErrorNote trouble={trouble} /> : null}
+        {error ? <ErrorNote error={error} /> : null}
         <p>
           <button class="btn main" type="submit" disabled={busy}>
             Add the endpoint
@@ -106,7 +106,7 @@ const ListView = ({ api }: { api: Api }) => {
       <p class="lead muted" role="status">
         {endpoints ? endpointsHeadline(endpoints) : ' '}
       </p>
-      {loaded.error ? <ErrorNote trouble={loaded.error} onRetry={loaded.refetch} /> : null}
+      {loaded.error ? <ErrorNote error={loaded.error} onRetry={loaded.refetch} /> : null}
       {secret === undefined ? null : (
         <SecretNote secret={secret} onDone={() => setSecret(undefined)}>
           Your receiver checks every delivery with it. Take whsec_ off and decode the rest: that is the key.

@@ -11,109 +11,129 @@ import { Value } from '../../shared/design/value.tsx'
 import { CopyId } from '../../shared/design/copy-id.tsx'
 import { TextAreaField } from '../fields.tsx'
 
-/** One appeal: what was asked and answered, both sides, and the decision. */
-export const AppealDrawer = (given: { api: Api; appeal: Appeal; acting: Action; onClose: () => void }) => {
-  const { api, appeal, acting } = given
+const WorkSection = ({ appeal }: { appeal: Appeal }) => (
+  <>
+    {appeal.instructions === null ? null : (
+      <section aria-labelledby="instructions">
+        <h3 id="instructions">What people were told</h3>
+        <p class="said">{appeal.instructions}</p>
+      </section>
+    )}
+    {appeal.input === null || appeal.input === undefined ? null : (
+      <section aria-labelledby="input">
+        <h3 id="input">What was shown</h3>
+        <Value value={appeal.input} label="Input" />
+      </section>
+    )}
+    <section aria-labelledby="answer">
+      <h3 id="answer">The person’s answer</h3>
+      <Value value={appeal.answer} label="Answer" />
+    </section>
+  </>
+)
+
+const BothSides = ({ appeal }: { appeal: Appeal }) => (
+  <section aria-labelledby="sides">
+    <h3 id="sides">Both sides</h3>
+    <ol class="talk">
+      <li>
+        <p>
+          <b>The buyer</b>
+        </p>
+        <p>{rejectReasonText(appeal.rejection.reason)}.</p>
+        {appeal.rejection.note === null ? null : <p class="said">{appeal.rejection.note}</p>}
+      </li>
+      <li>
+        <p>
+          <b>The person</b>
+        </p>
+        <p class="said">{appeal.text}</p>
+      </li>
+    </ol>
+  </section>
+)
+
+const DecisionForm = ({ api, appeal, action }: { api: Api; appeal: Appeal; action: Action }) => {
   const [reason, setReason] = useState('')
   const decide = async (decision: 'accepted' | 'refused') => {
-    const words = decision === 'accepted' ? 'Decided: the person is paid.' : 'Decided: the no stands.'
+    const message = decision === 'accepted' ? 'Decided: the person is paid.' : 'Decided: the no stands.'
     const path = `/operator/appeals/${encodeURIComponent(appeal.assignmentId)}/decide`
-    const done = await acting.run(words, () => api.call('POST', path, { decision, reason: reason.trim() }))
+    const done = await action.run(message, () => api.call('POST', path, { decision, reason: reason.trim() }))
     if (done) closeDrawer(hrefOf(['appeals']))
   }
   return (
-    <Drawer title={appeal.title} onClose={given.onClose}>
+    <section aria-labelledby="decide">
+      <h3 id="decide">Your decision</h3>
+      <form
+        class="parts"
+        onSubmit={(event) => {
+          event.preventDefault()
+          const pressed = (event as SubmitEvent).submitter?.getAttribute('value')
+          void decide(pressed === 'accepted' ? 'accepted' : 'refused')
+        }}
+      >
+        <TextAreaField
+          id="decision-reason"
+          label="Why"
+          hint="both sides read it"
+          maxLength={1_000}
+          value={reason}
+          onValue={setReason}
+        />
+        <div class="acts">
+          <button class="btn main" type="submit" value="accepted" disabled={action.busy}>
+            Pay the person
+          </button>
+          <button class="btn stop" type="submit" value="refused" disabled={action.busy}>
+            Let the no stand
+          </button>
+        </div>
+      </form>
+    </section>
+  )
+}
+
+const AppealFacts = ({ appeal }: { appeal: Appeal }) => (
+  <dl class="facts">
+    {appeal.quality === null ? null : (
+      <div>
+        <dt>Quality of attention</dt>
+        <dd class="num">{appeal.quality.toFixed(2)}</dd>
+      </div>
+    )}
+    <div>
+      <dt>Order, unit</dt>
+      <dd>
+        <CopyId value={appeal.orderId} label="order" />, {appeal.n}
+      </dd>
+    </div>
+    <div>
+      <dt>Agent</dt>
+      <dd>
+        <CopyId value={appeal.agentId} label="agent" />
+      </dd>
+    </div>
+    <div>
+      <dt>Mode</dt>
+      <dd>{appeal.mode}</dd>
+    </div>
+  </dl>
+)
+
+/** One appeal: the work, both sides, and the decision. */
+export const AppealDrawer = (props: { api: Api; appeal: Appeal; action: Action; onClose: () => void }) => {
+  const { api, appeal, action } = props
+  return (
+    <Drawer title={appeal.title} onClose={props.onClose}>
       <p class="muted">
         The buyer said no. The person asked for another look {timeAgo(appeal.at, Date.now())}. What you decide
         is final.
       </p>
-      {acting.error ? <ErrorNote trouble={acting.error} /> : null}
-      {appeal.instructions === null ? null : (
-        <section aria-labelledby="instructions">
-          <h3 id="instructions">What people were told</h3>
-          <p class="said">{appeal.instructions}</p>
-        </section>
-      )}
-      {appeal.input === null || appeal.input === undefined ? null : (
-        <section aria-labelledby="input">
-          <h3 id="input">What was shown</h3>
-          <Value value={appeal.input} label="Input" />
-        </section>
-      )}
-      <section aria-labelledby="answer">
-        <h3 id="answer">The person’s answer</h3>
-        <Value value={appeal.answer} label="Answer" />
-      </section>
-      <section aria-labelledby="sides">
-        <h3 id="sides">Both sides</h3>
-        <ol class="talk">
-          <li>
-            <p>
-              <b>The buyer</b>
-            </p>
-            <p>{rejectReasonText(appeal.rejection.reason)}.</p>
-            {appeal.rejection.note === null ? null : <p class="said">{appeal.rejection.note}</p>}
-          </li>
-          <li>
-            <p>
-              <b>The person</b>
-            </p>
-            <p class="said">{appeal.text}</p>
-          </li>
-        </ol>
-      </section>
-      <section aria-labelledby="decide">
-        <h3 id="decide">Your decision</h3>
-        <form
-          class="parts"
-          onSubmit={(event) => {
-            event.preventDefault()
-            const pressed = (event as SubmitEvent).submitter?.getAttribute('value')
-            void decide(pressed === 'accepted' ? 'accepted' : 'refused')
-          }}
-        >
-          <TextAreaField
-            id="decision-reason"
-            label="Why"
-            hint="both sides read it"
-            maxLength={1_000}
-            value={reason}
-            onValue={setReason}
-          />
-          <div class="acts">
-            <button class="btn main" type="submit" value="accepted" disabled={acting.busy}>
-              Pay the person
-            </button>
-            <button class="btn stop" type="submit" value="refused" disabled={acting.busy}>
-              Let the no stand
-            </button>
-          </div>
-        </form>
-      </section>
-      <dl class="facts">
-        {appeal.quality === null ? null : (
-          <div>
-            <dt>Quality of attention</dt>
-            <dd class="num">{appeal.quality.toFixed(2)}</dd>
-          </div>
-        )}
-        <div>
-          <dt>Order, unit</dt>
-          <dd>
-            <CopyId value={appeal.orderId} label="order" />, {appeal.n}
-          </dd>
-        </div>
-        <div>
-          <dt>Agent</dt>
-          <dd>
-            <CopyId value={appeal.agentId} label="agent" />
-          </dd>
-        </div>
-        <div>
-          <dt>Mode</dt>
-          <dd>{appeal.mode}</dd>
-        </div>
-      </dl>
+      {action.error ? <ErrorNote error={action.error} /> : null}
+      <WorkSection appeal={appeal} />
+      <BothSides appeal={appeal} />
+      <DecisionForm api={api} appeal={appeal} action={action} />
+      <AppealFacts appeal={appeal} />
     </Drawer>
   )
 }

@@ -10,14 +10,47 @@ import { AppealDrawer } from './appeal.tsx'
 
 type Page = { readonly appeals: readonly Appeal[] }
 
+const AppealTable = ({ appeals }: Page) => {
+  const now = Date.now()
+  return (
+    <section class="card pad" aria-label="Appeals">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Work</th>
+            <th scope="col">The buyer’s reason</th>
+            <th scope="col" class="num wide-only">
+              Quality
+            </th>
+            <th scope="col" class="num">
+              Waits
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {appeals.map((one) => (
+            <tr key={one.assignmentId}>
+              <th scope="row" class="address">
+                <a href={hrefOf(['appeals'], { appeal: one.assignmentId })}>{one.title}</a>
+              </th>
+              <td>{rejectReasonText(one.rejection.reason)}</td>
+              <td class="num wide-only">{one.quality === null ? '–' : one.quality.toFixed(2)}</td>
+              <td class="num">{timeAgo(one.at, now).replace(' ago', '')}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
 /** Page "Appeals": people who ask for another look, the longest waiting first. */
 export const AppealsPage = ({ api, query }: { api: Api; query: URLSearchParams }) => {
   const loaded = useQuery(() => api.call<Page>('GET', '/operator/appeals?limit=100'), 'appeals')
-  const acting = useAction(loaded.refetch)
+  const action = useAction(loaded.refetch)
   const appeals = loaded.value?.appeals
   const chosen = query.get('appeal') ?? undefined
   const appeal = appeals?.find(({ assignmentId }) => assignmentId === chosen)
-  const now = Date.now()
   return (
     <>
       <h1>Appeals</h1>
@@ -28,39 +61,10 @@ export const AppealsPage = ({ api, query }: { api: Api; query: URLSearchParams }
             : `${pluralize(appeals.length, 'person waits', 'people wait')} for a decision, the longest first.`
           : ' '}
       </p>
-      {loaded.error ? <ErrorNote trouble={loaded.error} onRetry={loaded.refetch} /> : null}
-      <ActionResult said={acting.message} trouble={undefined} />
+      {loaded.error ? <ErrorNote error={loaded.error} onRetry={loaded.refetch} /> : null}
+      <ActionResult message={action.message} error={undefined} />
       {appeals === undefined && loaded.slow ? <Skeleton /> : null}
-      {appeals && appeals.length > 0 ? (
-        <section class="card pad" aria-label="Appeals">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Work</th>
-                <th scope="col">The buyer’s reason</th>
-                <th scope="col" class="num wide-only">
-                  Quality
-                </th>
-                <th scope="col" class="num">
-                  Waits
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {appeals.map((one) => (
-                <tr key={one.assignmentId}>
-                  <th scope="row" class="address">
-                    <a href={hrefOf(['appeals'], { appeal: one.assignmentId })}>{one.title}</a>
-                  </th>
-                  <td>{rejectReasonText(one.rejection.reason)}</td>
-                  <td class="num wide-only">{one.quality === null ? '–' : one.quality.toFixed(2)}</td>
-                  <td class="num">{timeAgo(one.at, now).replace(' ago', '')}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </section>
-      ) : null}
+      {appeals && appeals.length > 0 ? <AppealTable appeals={appeals} /> : null}
       {appeals && appeals.length === 0 ? (
         <section class="card pad">
           <p class="muted">
@@ -73,7 +77,7 @@ export const AppealsPage = ({ api, query }: { api: Api; query: URLSearchParams }
           key={appeal.assignmentId}
           api={api}
           appeal={appeal}
-          acting={acting}
+          action={action}
           onClose={() => (location.hash = hrefOf(['appeals']))}
         />
       ) : null}

@@ -14,7 +14,7 @@ import { nonEmptyLines, normalizeField, type AnswerField } from '../forms.ts'
 type OfferProps = {
   readonly api: Api
   readonly order: OperatorOrder
-  readonly acting: Action
+  readonly action: Action
   /** The list, where the outcome is told. */
   readonly back: string
 }
@@ -30,26 +30,81 @@ const firstQuestion: AnswerField = {
   maxLength: 2_000,
 }
 
-const AcceptForm = ({ api, order, acting, back }: OfferProps) => {
-  const [title, setTitle] = useState(order.taskType.slice(0, 200))
-  const [steps, setSteps] = useState('')
-  const [minutes, setMinutes] = useState('10')
+type AcceptDraft = {
+  readonly title: string
+  readonly steps: string
+  readonly minutes: string
+  readonly reward: string
+  readonly questions: AnswerField[]
+}
+
+const unitUsdOf = (order: OperatorOrder): number => order.totalUsd / Math.max(1, order.quantity)
+
+const draftFor = (order: OperatorOrder): AcceptDraft => ({
+  title: order.taskType.slice(0, 200),
+  steps: '',
+  minutes: '10',
   // Half of the price to the person, as a beginning; a Star is a cent.
-  const [reward, setReward] = useState(() =>
-    String(Math.floor((order.totalUsd / Math.max(1, order.quantity)) * 50)),
+  reward: String(Math.floor(unitUsdOf(order) * 50)),
+  questions: [firstQuestion],
+})
+
+const AcceptFields = (props: { draft: AcceptDraft; set: (change: Partial<AcceptDraft>) => void }) => {
+  const { draft, set } = props
+  return (
+    <>
+      <TextField
+        id="offer-title"
+        label="Title"
+        hint="what people read first"
+        maxLength={200}
+        value={draft.title}
+        onValue={(title) => set({ title })}
+      />
+      <TextAreaField
+        id="offer-steps"
+        label="Steps"
+        hint="one on each line"
+        value={draft.steps}
+        onValue={(steps) => set({ steps })}
+      />
+      <div class="pairs">
+        <NumberField
+          id="offer-minutes"
+          label="Minutes"
+          hint="for a person"
+          min={1}
+          max={10_000}
+          value={draft.minutes}
+          onValue={(minutes) => set({ minutes })}
+        />
+        <NumberField
+          id="offer-reward"
+          label="Reward"
+          hint="Stars a unit"
+          min={0}
+          max={1_000_000}
+          value={draft.reward}
+          onValue={(reward) => set({ reward })}
+        />
+      </div>
+    </>
   )
-  const [questions, setQuestions] = useState<AnswerField[]>([firstQuestion])
-  const unitUsd = order.totalUsd / Math.max(1, order.quantity)
+}
+
+const AcceptForm = ({ api, order, action, back }: OfferProps) => {
+  const [draft, setDraft] = useState(() => draftFor(order))
+  const set = (change: Partial<AcceptDraft>) => setDraft((now) => ({ ...now, ...change }))
   const accept = async () => {
     const terms = {
       mode: order.mode,
-      title: title.trim(),
-      steps: nonEmptyLines(steps),
-      estMinutes: Number(minutes),
-      rewardStars: Number(reward),
-      answerForm: questions.map(normalizeField),
+      title: draft.title.trim(),
+      steps: nonEmptyLines(draft.steps),
+      estMinutes: Number(draft.minutes),
+      rewardStars: Number(draft.reward),
+      answerForm: draft.questions.map(normalizeField),
     }
-    const done = await acting.run('Accepted: people can take it as soon as it is paid.', () =>
+    const done = await action.run('Accepted: people can take it as soon as it is paid.', () =>
       api.call('POST', `${pathOf(order)}/accept`, terms),
     )
     if (done) closeDrawer(back)
@@ -64,47 +119,14 @@ const AcceptForm = ({ api, order, acting, back }: OfferProps) => {
           void accept()
         }}
       >
-        <TextField
-          id="offer-title"
-          label="Title"
-          hint="what people read first"
-          maxLength={200}
-          value={title}
-          onValue={setTitle}
-        />
-        <TextAreaField
-          id="offer-steps"
-          label="Steps"
-          hint="one on each line"
-          value={steps}
-          onValue={setSteps}
-        />
-        <div class="pairs">
-          <NumberField
-            id="offer-minutes"
-            label="Minutes"
-            hint="for a person"
-            min={1}
-            max={10_000}
-            value={minutes}
-            onValue={setMinutes}
-          />
-          <NumberField
-            id="offer-reward"
-            label="Reward"
-            hint="Stars a unit"
-            min={0}
-            max={1_000_000}
-            value={reward}
-            onValue={setReward}
-          />
-        </div>
+        <AcceptFields draft={draft} set={set} />
         <p class="small muted">
-          A unit brings {formatUsd(unitUsd)}; {formatUsd(Number(reward) / 100)} of it go to the person.
+          A unit brings {formatUsd(unitUsdOf(order))}; {formatUsd(Number(draft.reward) / 100)} of it go to the
+          person.
         </p>
-        <AnswerEditor id="offer-out" fields={questions} onFields={setQuestions} />
+        <AnswerEditor id="offer-out" fields={draft.questions} onFields={(questions) => set({ questions })} />
         <p>
-          <button class="btn main" type="submit" disabled={acting.busy || questions.length === 0}>
+          <button class="btn main" type="submit" disabled={action.busy || draft.questions.length === 0}>
             Accept {formatUsd(order.totalUsd)} for {pluralize(order.quantity, 'unit')}
           </button>
         </p>
@@ -113,11 +135,11 @@ const AcceptForm = ({ api, order, acting, back }: OfferProps) => {
   )
 }
 
-const DeclineForm = ({ api, order, acting, back }: OfferProps) => {
+const DeclineForm = ({ api, order, action, back }: OfferProps) => {
   const [reason, setReason] = useState('')
   const decline = async () => {
     const body = { mode: order.mode, reason: reason.trim() }
-    const done = await acting.run('Declined. What was paid goes back.', () =>
+    const done = await action.run('Declined. What was paid goes back.', () =>
       api.call('POST', `${pathOf(order)}/decline`, body),
     )
     if (done) closeDrawer(back)
@@ -142,7 +164,7 @@ const DeclineForm = ({ api, order, acting, back }: OfferProps) => {
           onValue={setReason}
         />
         <p>
-          <button class="btn stop" type="submit" disabled={acting.busy}>
+          <button class="btn stop" type="submit" disabled={action.busy}>
             Decline it
           </button>
         </p>
@@ -152,8 +174,8 @@ const DeclineForm = ({ api, order, acting, back }: OfferProps) => {
 }
 
 /** One order of an agent, and the operator's yes or no where it waits for one. */
-export const OfferDrawer = (given: OfferProps) => {
-  const { order, acting, back } = given
+export const OfferDrawer = (props: OfferProps) => {
+  const { order, action, back } = props
   return (
     <Drawer
       title={
@@ -171,7 +193,7 @@ export const OfferDrawer = (given: OfferProps) => {
         {order.items === 0 ? 'without items' : `with ${pluralize(order.items, 'item')}`}, in {order.mode}{' '}
         mode. {order.fundedAt === null ? 'Not paid yet.' : `Paid ${formatUtc(order.fundedAt)}.`}
       </p>
-      {acting.error ? <ErrorNote trouble={acting.error} /> : null}
+      {action.error ? <ErrorNote error={action.error} /> : null}
       {order.instructions === null ? null : (
         <section aria-labelledby="instructions">
           <h3 id="instructions">What the buyer says</h3>
@@ -180,8 +202,8 @@ export const OfferDrawer = (given: OfferProps) => {
       )}
       {order.waitsForOperator ? (
         <>
-          <AcceptForm {...given} />
-          <DeclineForm {...given} />
+          <AcceptForm {...props} />
+          <DeclineForm {...props} />
         </>
       ) : null}
       <dl class="facts">

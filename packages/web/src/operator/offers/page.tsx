@@ -33,40 +33,76 @@ const headlineOf = ({ orders, nextCursor }: Page): string => {
   return `${nextCursor === null ? count : `More than ${count}`} for your yes or no.`
 }
 
+const OrderTable = (props: { orders: readonly OperatorOrder[]; hrefOfOrder: (id: string) => string }) => {
+  const now = Date.now()
+  return (
+    <section class="card pad" aria-label="Orders">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Task</th>
+            <th scope="col">State</th>
+            <th scope="col" class="num wide-only">
+              Units
+            </th>
+            <th scope="col" class="num">
+              Total, USD
+            </th>
+            <th scope="col" class="num wide-only">
+              Mode
+            </th>
+            <th scope="col" class="num wide-only">
+              Ordered
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {props.orders.map((one) => (
+            <Row key={one.orderId} order={one} href={props.hrefOfOrder(one.orderId)} now={now} />
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+const Filters = ({ all }: { all: boolean }) => (
+  <nav class="filters" aria-label="Which orders">
+    <a href={hrefOf(['orders'])} {...(all ? {} : { 'aria-current': 'true' as const })}>
+      waiting for you
+    </a>
+    <a href={hrefOf(['orders'], { show: 'all' })} {...(all ? { 'aria-current': 'true' as const } : {})}>
+      all
+    </a>
+  </nav>
+)
+
 /** Page "Orders": what buyers offer in their own words or at their own price. */
 export const OffersPage = ({ api, query }: { api: Api; query: URLSearchParams }) => {
   const all = query.get('show') === 'all'
   const after = query.get('after') ?? undefined
   const chosen = query.get('order') ?? undefined
-  const wanted = new URLSearchParams({
+  const parameters = new URLSearchParams({
     limit: '100',
     ...(all ? {} : { waiting: '1' }),
     ...(after === undefined ? {} : { after }),
   })
-  const address = `/operator/orders?${wanted.toString()}`
+  const address = `/operator/orders?${parameters.toString()}`
   const loaded = useQuery(() => api.call<Page>('GET', address), address)
-  const acting = useAction(loaded.refetch)
+  const action = useAction(loaded.refetch)
   const page = loaded.value
   const hrefWith = (order: string | undefined) =>
     hrefOf(['orders'], { show: all ? 'all' : undefined, after, order })
   const order = page?.orders.find(({ orderId }) => orderId === chosen)
-  const now = Date.now()
   return (
     <>
       <h1>Orders</h1>
       <p class="lead muted" role="status">
         {page ? (all ? 'Orders of all agents, newest first.' : headlineOf(page)) : ' '}
       </p>
-      {loaded.error ? <ErrorNote trouble={loaded.error} onRetry={loaded.refetch} /> : null}
-      <nav class="filters" aria-label="Which orders">
-        <a href={hrefOf(['orders'])} {...(all ? {} : { 'aria-current': 'true' as const })}>
-          waiting for you
-        </a>
-        <a href={hrefOf(['orders'], { show: 'all' })} {...(all ? { 'aria-current': 'true' as const } : {})}>
-          all
-        </a>
-      </nav>
-      <ActionResult said={acting.message} trouble={undefined} />
+      {loaded.error ? <ErrorNote error={loaded.error} onRetry={loaded.refetch} /> : null}
+      <Filters all={all} />
+      <ActionResult message={action.message} error={undefined} />
       {page === undefined && loaded.slow ? <Skeleton /> : null}
       {page && page.orders.length === 0 ? (
         <section class="card pad">
@@ -75,35 +111,7 @@ export const OffersPage = ({ api, query }: { api: Api; query: URLSearchParams })
           </p>
         </section>
       ) : null}
-      {page && page.orders.length > 0 ? (
-        <section class="card pad" aria-label="Orders">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Task</th>
-                <th scope="col">State</th>
-                <th scope="col" class="num wide-only">
-                  Units
-                </th>
-                <th scope="col" class="num">
-                  Total, USD
-                </th>
-                <th scope="col" class="num wide-only">
-                  Mode
-                </th>
-                <th scope="col" class="num wide-only">
-                  Ordered
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {page.orders.map((one) => (
-                <Row key={one.orderId} order={one} href={hrefWith(one.orderId)} now={now} />
-              ))}
-            </tbody>
-          </table>
-        </section>
-      ) : null}
+      {page && page.orders.length > 0 ? <OrderTable orders={page.orders} hrefOfOrder={hrefWith} /> : null}
       {page && page.nextCursor !== null ? (
         <p class="gap">
           <a class="btn" href={hrefOf(['orders'], { show: all ? 'all' : undefined, after: page.nextCursor })}>
@@ -112,7 +120,7 @@ export const OffersPage = ({ api, query }: { api: Api; query: URLSearchParams })
         </p>
       ) : null}
       {chosen !== undefined && order ? (
-        <OfferDrawer key={chosen} api={api} order={order} acting={acting} back={hrefWith(undefined)} />
+        <OfferDrawer key={chosen} api={api} order={order} action={action} back={hrefWith(undefined)} />
       ) : null}
     </>
   )

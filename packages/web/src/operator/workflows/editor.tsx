@@ -13,84 +13,99 @@ import { ProduceForm } from './produce.tsx'
 
 type DraftProps = { readonly draft: Draft; readonly set: (part: Partial<Draft>) => void }
 
-const TermsForm = ({ draft, set, isNew }: DraftProps & { isNew: boolean }) => {
+const DescriptionFields = ({ draft, set, isNew }: DraftProps & { isNew: boolean }) => (
+  <>
+    <div class="pairs">
+      <TextField
+        id="title"
+        label="Title"
+        maxLength={200}
+        value={draft.title}
+        onValue={(title) => set({ title })}
+      />
+      <TextField
+        id="workflow-id"
+        label="Id"
+        hint={isNew ? 'wf_ and small letters; it stays' : 'it stays'}
+        pattern="wf_[a-z0-9_]{1,64}"
+        maxLength={67}
+        readOnly={!isNew}
+        value={draft.workflowId}
+        onValue={(workflowId) => set({ workflowId })}
+      />
+    </div>
+    <TextAreaField
+      id="description"
+      label="Description"
+      hint="for buyers"
+      maxLength={2_000}
+      value={draft.description}
+      onValue={(description) => set({ description })}
+    />
+    <TextAreaField
+      id="steps"
+      label="Steps"
+      hint="for people, one on each line"
+      rows={4}
+      value={draft.steps}
+      onValue={(steps) => set({ steps })}
+    />
+  </>
+)
+
+const PriceFields = ({ draft, set }: DraftProps) => {
   const share = (Number(draft.rewardStars) / 100 / Number(draft.priceUsd)) * 100
+  return (
+    <>
+      <div class="pairs three">
+        <NumberField
+          id="price"
+          label="Price"
+          hint="USD a unit"
+          min={0.01}
+          max={100_000}
+          step={0.01}
+          value={draft.priceUsd}
+          onValue={(priceUsd) => set({ priceUsd })}
+        />
+        <NumberField
+          id="reward"
+          label="Reward"
+          hint="Stars a unit"
+          min={0}
+          max={1_000_000}
+          value={draft.rewardStars}
+          onValue={(rewardStars) => set({ rewardStars })}
+        />
+        <NumberField
+          id="minutes"
+          label="Minutes"
+          hint="for a person"
+          min={1}
+          max={10_000}
+          value={draft.estMinutes}
+          onValue={(estMinutes) => set({ estMinutes })}
+        />
+      </div>
+      <p class="small muted">
+        {Number.isFinite(share)
+          ? `A person gets ${formatUsd(Number(draft.rewardStars) / 100)} of ${formatUsd(Number(draft.priceUsd))}, ${Math.round(share)} %; that is ${formatUsd((Number(draft.rewardStars) / 100 / Math.max(1, Number(draft.estMinutes))) * 60)} an hour.`
+          : 'A Star is a cent.'}
+      </p>
+    </>
+  )
+}
+
+const TermsForm = (props: DraftProps & { isNew: boolean }) => {
+  const { draft, set } = props
   return (
     <section class="card pad" aria-labelledby="terms">
       <h2 class="h3" id="terms">
         What is offered
       </h2>
       <div class="parts">
-        <div class="pairs">
-          <TextField
-            id="title"
-            label="Title"
-            maxLength={200}
-            value={draft.title}
-            onValue={(title) => set({ title })}
-          />
-          <TextField
-            id="workflow-id"
-            label="Id"
-            hint={isNew ? 'wf_ and small letters; it stays' : 'it stays'}
-            pattern="wf_[a-z0-9_]{1,64}"
-            maxLength={67}
-            readOnly={!isNew}
-            value={draft.workflowId}
-            onValue={(workflowId) => set({ workflowId })}
-          />
-        </div>
-        <TextAreaField
-          id="description"
-          label="Description"
-          hint="for buyers"
-          maxLength={2_000}
-          value={draft.description}
-          onValue={(description) => set({ description })}
-        />
-        <TextAreaField
-          id="steps"
-          label="Steps"
-          hint="for people, one on each line"
-          rows={4}
-          value={draft.steps}
-          onValue={(steps) => set({ steps })}
-        />
-        <div class="pairs three">
-          <NumberField
-            id="price"
-            label="Price"
-            hint="USD a unit"
-            min={0.01}
-            max={100_000}
-            step={0.01}
-            value={draft.priceUsd}
-            onValue={(priceUsd) => set({ priceUsd })}
-          />
-          <NumberField
-            id="reward"
-            label="Reward"
-            hint="Stars a unit"
-            min={0}
-            max={1_000_000}
-            value={draft.rewardStars}
-            onValue={(rewardStars) => set({ rewardStars })}
-          />
-          <NumberField
-            id="minutes"
-            label="Minutes"
-            hint="for a person"
-            min={1}
-            max={10_000}
-            value={draft.estMinutes}
-            onValue={(estMinutes) => set({ estMinutes })}
-          />
-        </div>
-        <p class="small muted">
-          {Number.isFinite(share)
-            ? `A person gets ${formatUsd(Number(draft.rewardStars) / 100)} of ${formatUsd(Number(draft.priceUsd))}, ${Math.round(share)} %; that is ${formatUsd((Number(draft.rewardStars) / 100 / Math.max(1, Number(draft.estMinutes))) * 60)} an hour.`
-            : 'A Star is a cent.'}
-        </p>
+        <DescriptionFields {...props} />
+        <PriceFields {...props} />
         <div class="pairs three">
           <TextField
             id="category"
@@ -129,20 +144,67 @@ const namesOf = (fields: readonly { readonly name: string }[]): ReadonlySet<stri
 const duplicateName = (fields: readonly { readonly name: string }[]): string | undefined =>
   fields.find(({ name }, index) => fields.findIndex((other) => other.name === name) < index)?.name
 
+type EditorProps = {
+  readonly api: Api
+  readonly workflow: OperatorWorkflow | undefined
+  readonly onChanged: () => void
+}
+
+const FormEditors = ({ draft, set, workflow }: DraftProps & Pick<EditorProps, 'workflow'>) => (
+  <>
+    <div class="two">
+      <section class="card pad" aria-labelledby="shown">
+        <h2 class="h3" id="shown">
+          What people see
+        </h2>
+        <p class="muted gap">One thing for each value of an item that a buyer sends.</p>
+        <InputEditor
+          id="in"
+          fields={draft.inputForm}
+          inUse={workflow && namesOf(workflow.inputForm)}
+          onFields={(inputForm) => set({ inputForm })}
+        />
+      </section>
+      <section class="card pad" aria-labelledby="asked">
+        <h2 class="h3" id="asked">
+          What they are asked
+        </h2>
+        <p class="muted gap">The buyer gets one value for each of these.</p>
+        <AnswerEditor
+          id="out"
+          fields={draft.answerForm}
+          inUse={workflow && namesOf(workflow.answerForm)}
+          onFields={(answerForm) => set({ answerForm })}
+        />
+      </section>
+    </div>
+    <section class="card pad" aria-labelledby="known-answers">
+      <h2 class="h3" id="known-answers">
+        Known items
+      </h2>
+      <p class="muted gap">
+        Their right answer is known. People cannot tell them from others and are paid for them alike.
+      </p>
+      <KnownAnswersEditor
+        inputs={draft.inputForm}
+        answers={draft.answerForm}
+        items={draft.gold}
+        onItems={(gold) => set({ gold })}
+      />
+    </section>
+  </>
+)
+
 /** One workflow: its terms, its forms, its known items, and what can be done with it. */
-export const WorkflowEditor = (given: {
-  api: Api
-  workflow: OperatorWorkflow | undefined
-  onChanged: () => void
-}) => {
-  const { api, workflow } = given
+export const WorkflowEditor = (props: EditorProps) => {
+  const { api, workflow } = props
   const [draft, setDraft] = useState<Draft>(() => (workflow ? draftOf(workflow) : newDraft))
   const set = (part: Partial<Draft>) => setDraft((now) => ({ ...now, ...part }))
-  const acting = useAction(given.onChanged)
+  const action = useAction(props.onChanged)
   const path = `/operator/workflows/${encodeURIComponent(draft.workflowId)}`
-  const double = duplicateName(draft.inputForm) ?? duplicateName(draft.answerForm)
+  const duplicate = duplicateName(draft.inputForm) ?? duplicateName(draft.answerForm)
   const save = async () => {
-    const done = await acting.run(
+    const done = await action.run(
       'It is offered like this from now on. Orders that stand keep their terms.',
       () => api.call('POST', path, termsOf(draft)),
     )
@@ -158,73 +220,34 @@ export const WorkflowEditor = (given: {
         }}
       >
         <TermsForm draft={draft} set={set} isNew={workflow === undefined} />
-        <div class="two">
-          <section class="card pad" aria-labelledby="shown">
-            <h2 class="h3" id="shown">
-              What people see
-            </h2>
-            <p class="muted gap">One thing for each value of an item that a buyer sends.</p>
-            <InputEditor
-              id="in"
-              fields={draft.inputForm}
-              inUse={workflow && namesOf(workflow.inputForm)}
-              onFields={(inputForm) => set({ inputForm })}
-            />
-          </section>
-          <section class="card pad" aria-labelledby="asked">
-            <h2 class="h3" id="asked">
-              What they are asked
-            </h2>
-            <p class="muted gap">The buyer gets one value for each of these.</p>
-            <AnswerEditor
-              id="out"
-              fields={draft.answerForm}
-              inUse={workflow && namesOf(workflow.answerForm)}
-              onFields={(answerForm) => set({ answerForm })}
-            />
-          </section>
-        </div>
-        <section class="card pad" aria-labelledby="gold">
-          <h2 class="h3" id="gold">
-            Known items
-          </h2>
-          <p class="muted gap">
-            Their right answer is known. People cannot tell them from others and are paid for them alike.
-          </p>
-          <KnownAnswersEditor
-            inputs={draft.inputForm}
-            answers={draft.answerForm}
-            gold={draft.gold}
-            onGold={(gold) => set({ gold })}
-          />
-        </section>
-        {double === undefined ? null : (
+        <FormEditors draft={draft} set={set} workflow={workflow} />
+        {duplicate === undefined ? null : (
           <p class="note stop" role="alert">
-            Two fields have the key <code>{double}</code>. Give one of them another.
+            Two fields have the key <code>{duplicate}</code>. Give one of them another.
           </p>
         )}
-        <ActionResult said={acting.message} trouble={acting.error} />
+        <ActionResult message={action.message} error={action.error} />
         <div class="acts">
           <button
             class="btn main"
             type="submit"
-            disabled={acting.busy || double !== undefined || draft.answerForm.length === 0}
+            disabled={action.busy || duplicate !== undefined || draft.answerForm.length === 0}
           >
             {workflow?.active ? 'Save and offer it like this' : 'Offer it'}
           </button>
           {workflow?.active ? (
             <ConfirmButton
               label="Stop offering it"
-              sure="Stop: orders that stand are finished"
-              disabled={acting.busy}
-              onDo={() =>
-                void acting.run('It is not offered any more.', () => api.call('POST', `${path}/retire`, {}))
+              confirmLabel="Stop: orders that stand are finished"
+              disabled={action.busy}
+              onConfirm={() =>
+                void action.run('It is not offered any more.', () => api.call('POST', `${path}/retire`, {}))
               }
             />
           ) : null}
         </div>
       </form>
-      {workflow?.active ? <ProduceForm api={api} workflow={workflow} onChanged={given.onChanged} /> : null}
+      {workflow?.active ? <ProduceForm api={api} workflow={workflow} onChanged={props.onChanged} /> : null}
     </>
   )
 }

@@ -17,13 +17,13 @@ const withValue = (values: unknown, name: string, value: unknown): Values => {
 const textOf = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 
-const KnownAnswerField = (given: {
+const KnownAnswerField = (props: {
   id: string
   field: AnswerField
   value: unknown
   onValue: (value: unknown) => void
 }) => {
-  const { id, field, value, onValue } = given
+  const { id, field, value, onValue } = props
   const any = ['', 'any answer will do'] as const
   if (field.type === 'yes_no')
     return (
@@ -73,70 +73,84 @@ const KnownAnswerField = (given: {
   return <Part id={id} label={field.label} required={false} value={textOf(value)} onValue={onValue} />
 }
 
-/** Items whose right answer is known: drawn by the same forms that people see. */
-export const KnownAnswersEditor = (given: {
-  inputs: readonly InputField[]
-  answers: readonly AnswerField[]
-  gold: readonly KnownAnswerItem[]
-  onGold: (gold: KnownAnswerItem[]) => void
-}) => {
-  const { inputs, answers, gold, onGold } = given
+type FormFields = {
+  readonly inputs: readonly InputField[]
+  readonly answers: readonly AnswerField[]
+}
+
+const ItemEditor = (
+  props: FormFields & {
+    readonly index: number
+    readonly item: KnownAnswerItem
+    readonly onItem: (item: KnownAnswerItem) => void
+    readonly onRemove: () => void
+  },
+) => {
+  const { inputs, answers, index, item, onItem } = props
+  const id = `known-${index}`
+  return (
+    <fieldset class="part">
+      <legend>Known item {index + 1}</legend>
+      <div class="pairs top">
+        <div class="stack">
+          {inputs.map((field) => (
+            <TextField
+              key={field.name}
+              id={`${id}-in-${field.name}`}
+              label={field.label}
+              hint="shown"
+              required={field.required}
+              value={textOf(valuesOf(item.input)[field.name])}
+              onValue={(text) => onItem({ ...item, input: withValue(item.input, field.name, text) })}
+            />
+          ))}
+          {inputs.length === 0 ? <p class="muted">Nothing is shown, only asked.</p> : null}
+        </div>
+        <div class="stack">
+          {answers.map((field) => (
+            <KnownAnswerField
+              key={field.name}
+              id={`${id}-out-${field.name}`}
+              field={field}
+              value={valuesOf(item.answer)[field.name]}
+              onValue={(value) => onItem({ ...item, answer: withValue(item.answer, field.name, value) })}
+            />
+          ))}
+        </div>
+      </div>
+      <p>
+        <button type="button" class="btn" onClick={props.onRemove}>
+          Remove<span class="hidden"> known item {index + 1}</span>
+        </button>
+      </p>
+    </fieldset>
+  )
+}
+
+/** Known-answer items, edited with the same forms that people see. */
+export const KnownAnswersEditor = (
+  props: FormFields & {
+    readonly items: readonly KnownAnswerItem[]
+    readonly onItems: (items: KnownAnswerItem[]) => void
+  },
+) => {
+  const { inputs, answers, items, onItems } = props
   return (
     <div class="parts">
-      {gold.map((item, index) => {
-        const id = `gold-${index}`
-        return (
-          <fieldset key={id} class="part">
-            <legend>Known item {index + 1}</legend>
-            <div class="pairs top">
-              <div class="stack">
-                {inputs.map((field) => (
-                  <TextField
-                    key={field.name}
-                    id={`${id}-in-${field.name}`}
-                    label={field.label}
-                    hint="shown"
-                    required={field.required}
-                    value={textOf(valuesOf(item.input)[field.name])}
-                    onValue={(text) =>
-                      onGold(
-                        replaceAt(gold, index, { ...item, input: withValue(item.input, field.name, text) }),
-                      )
-                    }
-                  />
-                ))}
-                {inputs.length === 0 ? <p class="muted">Nothing is shown, only asked.</p> : null}
-              </div>
-              <div class="stack">
-                {answers.map((field) => (
-                  <KnownAnswerField
-                    key={field.name}
-                    id={`${id}-out-${field.name}`}
-                    field={field}
-                    value={valuesOf(item.answer)[field.name]}
-                    onValue={(value) =>
-                      onGold(
-                        replaceAt(gold, index, {
-                          ...item,
-                          answer: withValue(item.answer, field.name, value),
-                        }),
-                      )
-                    }
-                  />
-                ))}
-              </div>
-            </div>
-            <p>
-              <button type="button" class="btn" onClick={() => onGold(removeAt(gold, index))}>
-                Remove<span class="hidden"> known item {index + 1}</span>
-              </button>
-            </p>
-          </fieldset>
-        )
-      })}
-      {gold.length < 100 ? (
+      {items.map((item, index) => (
+        <ItemEditor
+          key={`known-${index}`}
+          inputs={inputs}
+          answers={answers}
+          index={index}
+          item={item}
+          onItem={(next) => onItems(replaceAt(items, index, next))}
+          onRemove={() => onItems(removeAt(items, index))}
+        />
+      ))}
+      {items.length < 100 ? (
         <p>
-          <button type="button" class="btn" onClick={() => onGold([...gold, { input: {}, answer: {} }])}>
+          <button type="button" class="btn" onClick={() => onItems([...items, { input: {}, answer: {} }])}>
             Add a known item
           </button>
         </p>

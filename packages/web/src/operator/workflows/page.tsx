@@ -55,7 +55,7 @@ const ListView = ({ loaded }: { loaded: QueryState<Workflows> }) => {
       <p class="lead muted" role="status">
         {workflows ? headlineOf(workflows) : ' '}
       </p>
-      {loaded.error ? <ErrorNote trouble={loaded.error} onRetry={loaded.refetch} /> : null}
+      {loaded.error ? <ErrorNote error={loaded.error} onRetry={loaded.refetch} /> : null}
       {workflows === undefined && loaded.slow ? <Skeleton /> : null}
       {workflows ? (
         <>
@@ -83,7 +83,7 @@ const WorkflowView = ({ api, loaded, id }: { api: Api; loaded: QueryState<Workfl
       <p class="small">
         <a href={hrefOf(['workflows'])}>All workflows</a>
       </p>
-      {loaded.error ? <ErrorNote trouble={loaded.error} onRetry={loaded.refetch} /> : null}
+      {loaded.error ? <ErrorNote error={loaded.error} onRetry={loaded.refetch} /> : null}
       {!loaded.value && loaded.slow ? <Skeleton /> : null}
       {isNew || workflow ? (
         <>

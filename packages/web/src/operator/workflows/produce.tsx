@@ -8,24 +8,64 @@ import { TextAreaField, NumberField, SelectField } from '../fields.tsx'
 
 type ProduceResult = { readonly orderId: string; readonly quantity: number; readonly costUsd: number }
 
-/** Has units made at the operator's cost, to be sold from stock. */
-export const ProduceForm = (given: { api: Api; workflow: OperatorWorkflow; onChanged: () => void }) => {
-  const { api, workflow } = given
-  const [mode, setMode] = useState('test')
-  const [quantity, setQuantity] = useState('1')
-  const [items, setItems] = useState('')
+type ProduceDraft = { readonly mode: string; readonly quantity: string; readonly items: string }
+
+const ProduceFields = (props: {
+  draft: ProduceDraft
+  workflow: OperatorWorkflow
+  set: (change: Partial<ProduceDraft>) => void
+}) => {
+  const { draft, workflow, set } = props
+  return (
+    <>
+      <div class="pairs">
+        <SelectField
+          id="produce-mode"
+          label="Mode"
+          options={[
+            ['test', 'test'],
+            ['live', 'live'],
+          ]}
+          value={draft.mode}
+          onValue={(mode) => set({ mode })}
+        />
+        <NumberField
+          id="produce-quantity"
+          label="Units"
+          min={1}
+          max={10_000}
+          value={draft.quantity}
+          onValue={(quantity) => set({ quantity })}
+        />
+      </div>
+      <TextAreaField
+        id="produce-items"
+        label="Items"
+        hint={`one on each line. ${itemsHint(workflow.inputForm)}`}
+        required={workflow.inputForm.some((field) => field.required)}
+        value={draft.items}
+        onValue={(items) => set({ items })}
+      />
+    </>
+  )
+}
+
+/** Orders units at the operator's cost, to be sold from stock. */
+export const ProduceForm = (props: { api: Api; workflow: OperatorWorkflow; onChanged: () => void }) => {
+  const { api, workflow } = props
+  const [draft, setDraft] = useState<ProduceDraft>({ mode: 'test', quantity: '1', items: '' })
   const [produced, setProduced] = useState<ProduceResult>()
-  const acting = useAction(given.onChanged)
-  const sent = parseItems(items, workflow.inputForm)
+  const action = useAction(props.onChanged)
+  const items = parseItems(draft.items, workflow.inputForm)
   const submit = async (event: Event) => {
     event.preventDefault()
-    await acting.run('People can take them now.', async () =>
+    await action.run('People can take them now.', async () =>
       setProduced(
         await api.call<ProduceResult>('POST', '/operator/work/produce', {
           workflowId: workflow.workflowId,
-          mode,
-          quantity: Number(quantity),
-          ...(sent.length === 0 ? {} : { items: sent }),
+          mode: draft.mode,
+          quantity: Number(draft.quantity),
+          ...(items.length === 0 ? {} : { items }),
         }),
       ),
     )
@@ -40,44 +80,21 @@ export const ProduceForm = (given: { api: Api; workflow: OperatorWorkflow; onCha
         {workflow.stock.test ?? 0} test.
       </p>
       <form class="parts" onSubmit={(event) => void submit(event)}>
-        <div class="pairs">
-          <SelectField
-            id="produce-mode"
-            label="Mode"
-            options={[
-              ['test', 'test'],
-              ['live', 'live'],
-            ]}
-            value={mode}
-            onValue={setMode}
-          />
-          <NumberField
-            id="produce-quantity"
-            label="Units"
-            min={1}
-            max={10_000}
-            value={quantity}
-            onValue={setQuantity}
-          />
-        </div>
-        <TextAreaField
-          id="produce-items"
-          label="Items"
-          hint={`one on each line. ${itemsHint(workflow.inputForm)}`}
-          required={workflow.inputForm.some((field) => field.required)}
-          value={items}
-          onValue={setItems}
+        <ProduceFields
+          draft={draft}
+          workflow={workflow}
+          set={(change) => setDraft((now) => ({ ...now, ...change }))}
         />
-        <ActionResult said={acting.message} trouble={acting.error} />
-        {produced && acting.message !== '' ? (
+        <ActionResult message={action.message} error={action.error} />
+        {produced && action.message !== '' ? (
           <p class="small">
             <code>{produced.orderId}</code>: {produced.quantity} units, {formatUsd(produced.costUsd)} to
             people at most.
           </p>
         ) : null}
         <p>
-          <button class="btn" type="submit" disabled={acting.busy}>
-            Have {quantity === '' ? '0' : quantity} made
+          <button class="btn" type="submit" disabled={action.busy}>
+            Have {draft.quantity === '' ? '0' : draft.quantity} made
           </button>
         </p>
       </form>

@@ -16,9 +16,9 @@ export type Api = {
 
 class ApiCallError extends Error {
   readonly apiError: ApiError
-  constructor(trouble: ApiError) {
-    super(trouble.message)
-    this.apiError = trouble
+  constructor(error: ApiError) {
+    super(error.message)
+    this.apiError = error
   }
 }
 
@@ -51,7 +51,7 @@ const modeOf = (key: string): Api['mode'] => {
   return key.startsWith('svc_test_') ? 'test' : 'live'
 }
 
-export const makeApi = (key: string, onBadKey: (trouble: ApiError) => void): Api => {
+export const makeApi = (key: string, onBadKey: (error: ApiError) => void): Api => {
   const request = async <T>(
     method: string,
     path: string,
@@ -71,11 +71,11 @@ export const makeApi = (key: string, onBadKey: (trouble: ApiError) => void): Api
       if (answer !== undefined) return answer
       throw new ApiCallError(unreachableError)
     }
-    const trouble = errorFromResponse(
+    const error = errorFromResponse(
       (await response?.json().catch(() => undefined)) as ErrorResponse | undefined,
     )
-    if (response?.status === 401) onBadKey(trouble)
-    throw new ApiCallError(trouble)
+    if (response?.status === 401) onBadKey(error)
+    throw new ApiCallError(error)
   }
   return {
     mode: modeOf(key),

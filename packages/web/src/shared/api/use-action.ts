@@ -3,28 +3,28 @@ import { toApiError, type ApiError } from './client.ts'
 
 export type Action = {
   readonly busy: boolean
-  /** What came of the last act, in words; empty while there is nothing to tell. */
+  /** The success message of the last action; empty while there is none. */
   readonly message: string
   readonly error: ApiError | undefined
-  /** Does one thing and tells how it went. True if it was done. */
-  readonly run: (words: string, work: () => Promise<unknown>) => Promise<boolean>
+  /** Performs one call and reports the result. True if it succeeded. */
+  readonly run: (successMessage: string, work: () => Promise<unknown>) => Promise<boolean>
 }
 
-/** Doing something that the service may refuse: one thing at a time, and its outcome in words. */
+/** Runs calls that the service may refuse, one at a time, and holds the result for display. */
 export const useAction = (onDone: () => void): Action => {
   const [busy, setBusy] = useState(false)
-  const [said, setSaid] = useState('')
-  const [trouble, setTrouble] = useState<ApiError>()
-  const act = async (words: string, work: () => Promise<unknown>): Promise<boolean> => {
+  const [message, setMessage] = useState('')
+  const [error, setError] = useState<ApiError>()
+  const run = async (successMessage: string, work: () => Promise<unknown>): Promise<boolean> => {
     setBusy(true)
-    setTrouble(undefined)
-    setSaid('')
+    setError(undefined)
+    setMessage('')
     try {
       await work()
-      setSaid(words)
+      setMessage(successMessage)
       return true
     } catch (error) {
-      setTrouble(toApiError(error))
+      setError(toApiError(error))
       return false
     } finally {
       setBusy(false)
@@ -32,5 +32,5 @@ export const useAction = (onDone: () => void): Action => {
       onDone()
     }
   }
-  return { busy, message: said, error: trouble, run: act }
+  return { busy, message, error, run }
 }

@@ -14,7 +14,7 @@ const refreshMs = 4_000
 
 /** Fetches, and fetches again every few seconds while the page is looked at. */
 export const useQuery = <T>(fetchIt: () => Promise<T>, key: string): QueryState<T> => {
-  const [state, setState] = useState<{ key: string; value?: T; trouble?: ApiError; slow: boolean }>({
+  const [state, setState] = useState<{ key: string; value?: T; error?: ApiError; slow: boolean }>({
     key,
     slow: false,
   })
@@ -33,7 +33,7 @@ export const useQuery = <T>(fetchIt: () => Promise<T>, key: string): QueryState<
           setState((now) => ({
             key,
             ...(now.key === key && now.value !== undefined ? { value: now.value } : {}),
-            trouble: toApiError(error),
+            error: toApiError(error),
             slow: false,
           })),
       )
@@ -53,7 +53,7 @@ export const useQuery = <T>(fetchIt: () => Promise<T>, key: string): QueryState<
   const mine = state.key === key ? state : { slow: false }
   return {
     value: 'value' in mine ? mine.value : undefined,
-    error: 'trouble' in mine ? mine.trouble : undefined,
+    error: 'error' in mine ? mine.error : undefined,
     slow: mine.slow,
     refetch: load,
   }

@@ -3,7 +3,7 @@ import { credentialKinds, verifyCredential, type Fetch, type Result } from '@poh
 /** This page came from the issuer's own server, so its keys and lists are fetched from there, whatever the host is called. */
 const issuerFetch: Fetch = (url, init) => fetch(new URL(url).pathname, init)
 
-/** Checks a credential here. Pages show what is there and let people judge, so the policy asks for nothing but what was signed. */
+/** Verifies a credential in the browser. Pages show all claims and let people decide, so the policy requires only the signature. */
 export const verifyInBrowser = (jwt: string, issuer: string, challenge = ''): Promise<Result> =>
   verifyCredential(jwt, {
     issuer,

@@ -91,6 +91,56 @@ const unreachable = (what: string, message: string): Outcome => ({
 const withClaims = (outcome: Omit<Outcome, 'claims'>, claims: Claims | undefined): Outcome =>
   claims ? { ...outcome, claims } : outcome
 
+const revoked = {
+  seal: 'revoked',
+  tone: 'stop',
+  chip: 'Revoked',
+  headline: 'Revoked. Do not rely on it.',
+  lead: 'It was issued here and has been taken back since: found to be fraud, refunded, or withdrawn by the person.',
+} as const
+
+const suspended = {
+  seal: 'waiting',
+  tone: 'warn',
+  chip: 'Suspended',
+  headline: 'Suspended. Wait before you rely on it.',
+  lead: 'It was issued here, and somebody disputes it. It will stand again or be revoked; look once more later.',
+} as const
+
+const expired = (claims: Claims | undefined, nowSeconds: number) =>
+  ({
+    seal: 'waiting',
+    tone: 'warn',
+    chip: 'Expired',
+    headline: claims ? `It ended ${ago(nowSeconds - claims.exp)}.` : 'It has ended.',
+    lead: 'It was good once. What it says was true then; ask for a new one.',
+  }) as const
+
+const issuedInFuture = (message: string) =>
+  ({
+    seal: 'waiting',
+    tone: 'warn',
+    chip: 'Not yet',
+    headline: 'It comes from the future.',
+    lead: `${message} More often than not the clock of this device is wrong.`,
+  }) as const
+
+const wrongChallenge = {
+  seal: 'revoked',
+  tone: 'stop',
+  chip: 'Not for you',
+  headline: 'Made for another occasion.',
+  lead: 'It is well signed, but it does not carry the challenge you typed: a copy of somebody else’s, or of an earlier one.',
+} as const
+
+const notAccepted = (message: string): Outcome => ({
+  seal: 'revoked',
+  tone: 'stop',
+  chip: 'Refused',
+  headline: 'Signed here, yet not a credential that this page accepts.',
+  lead: message,
+})
+
 const refused = (
   { reason, message, claims }: Refusal,
   { jwt, issuer, nowSeconds }: VerificationContext,
@@ -102,9 +152,9 @@ const refused = (
     case 'header_refused':
     case 'unknown_key':
     case 'bad_signature': {
-      const said = claimedIssuer(jwt)
-      const ours = said === undefined || said === issuer || said === `${issuer}/test`
-      return ours ? forged(message) : foreignIssuer(issuer, said)
+      const claimed = claimedIssuer(jwt)
+      const ours = claimed === undefined || claimed === issuer || claimed === `${issuer}/test`
+      return ours ? forged(message) : foreignIssuer(issuer, claimed)
     }
     case 'wrong_issuer':
       return foreignIssuer(issuer, claimedIssuer(jwt) ?? 'nobody')
@@ -115,60 +165,15 @@ const refused = (
     case 'status_missing':
       return withClaims(unreachable('status list', message), claims)
     case 'revoked':
-      return withClaims(
-        {
-          seal: 'revoked',
-          tone: 'stop',
-          chip: 'Revoked',
-          headline: 'Revoked. Do not rely on it.',
-          lead: 'It was issued here and has been taken back since: found to be fraud, refunded, or withdrawn by the person.',
-        },
-        claims,
-      )
+      return withClaims(revoked, claims)
     case 'suspended':
-      return withClaims(
-        {
-          seal: 'waiting',
-          tone: 'warn',
-          chip: 'Suspended',
-          headline: 'Suspended. Wait before you rely on it.',
-          lead: 'It was issued here, and somebody disputes it. It will stand again or be revoked; look once more later.',
-        },
-        claims,
-      )
+      return withClaims(suspended, claims)
     case 'expired':
-      return withClaims(
-        {
-          seal: 'waiting',
-          tone: 'warn',
-          chip: 'Expired',
-          headline: claims ? `It ended ${ago(nowSeconds - claims.exp)}.` : 'It has ended.',
-          lead: 'It was good once. What it says was true then; ask for a new one.',
-        },
-        claims,
-      )
+      return withClaims(expired(claims, nowSeconds), claims)
     case 'issued_in_future':
-      return withClaims(
-        {
-          seal: 'waiting',
-          tone: 'warn',
-          chip: 'Not yet',
-          headline: 'It comes from the future.',
-          lead: `${message} More often than not the clock of this device is wrong.`,
-        },
-        claims,
-      )
+      return withClaims(issuedInFuture(message), claims)
     case 'wrong_challenge':
-      return withClaims(
-        {
-          seal: 'revoked',
-          tone: 'stop',
-          chip: 'Not for you',
-          headline: 'Made for another occasion.',
-          lead: 'It is well signed, but it does not carry the challenge you typed: a copy of somebody else’s, or of an earlier one.',
-        },
-        claims,
-      )
+      return withClaims(wrongChallenge, claims)
     case 'claims_malformed':
     case 'test_credential':
     case 'wrong_kind':
@@ -176,13 +181,7 @@ const refused = (
     case 'assurance_too_low':
     case 'quality_too_low':
     case 'too_old':
-      return {
-        seal: 'revoked',
-        tone: 'stop',
-        chip: 'Refused',
-        headline: 'Signed here, yet not a credential that this page accepts.',
-        lead: message,
-      }
+      return notAccepted(message)
   }
 }
 

@@ -2,20 +2,20 @@ import { useState } from 'preact/hooks'
 import type { ApiError } from '../api/client.ts'
 
 /** What went wrong, why, and what next. */
-export const ErrorNote = ({ trouble, onRetry }: { trouble: ApiError; onRetry?: () => void }) => (
+export const ErrorNote = ({ error, onRetry }: { error: ApiError; onRetry?: () => void }) => (
   <div class="note stop" role="alert">
     <p>
-      <b>{trouble.message}</b>
+      <b>{error.message}</b>
     </p>
-    {trouble.details.map((detail) => (
+    {error.details.map((detail) => (
       <p key={detail}>{detail}</p>
     ))}
     <p class="small">
-      <code>{trouble.code}</code>
-      {trouble.requestId === undefined ? null : (
+      <code>{error.code}</code>
+      {error.requestId === undefined ? null : (
         <>
           {' '}
-          · request <code>{trouble.requestId}</code>
+          · request <code>{error.requestId}</code>
         </>
       )}
     </p>
@@ -50,15 +50,15 @@ export const Commands = ({ text, label }: { text: string; label: string }) => {
 }
 
 /** A secret that is shown this once. */
-export const SecretNote = (given: { secret: string; children?: string; onDone: () => void }) => (
+export const SecretNote = (props: { secret: string; children?: string; onDone: () => void }) => (
   <section class="card pad note-secret" aria-labelledby="secret-title">
     <h2 class="h3" id="secret-title" tabIndex={-1}>
       Keep this secret now: it is not shown again.
     </h2>
-    {given.children ? <p class="muted gap">{given.children}</p> : null}
-    <Commands text={given.secret} label="Signing secret" />
+    {props.children ? <p class="muted gap">{props.children}</p> : null}
+    <Commands text={props.secret} label="Signing secret" />
     <p class="gap">
-      <button type="button" class="btn main" onClick={given.onDone}>
+      <button type="button" class="btn main" onClick={props.onDone}>
         I have kept it
       </button>
     </p>
@@ -74,37 +74,37 @@ export const Skeleton = () => (
 )
 
 /** A button that asks once more before it does what cannot be undone. */
-export const ConfirmButton = (given: {
+export const ConfirmButton = (props: {
   label: string
-  sure: string
+  confirmLabel: string
   disabled: boolean
-  onDo: () => void
+  onConfirm: () => void
 }) => {
-  const [asked, setAsked] = useState(false)
+  const [isConfirming, setIsConfirming] = useState(false)
   return (
     <button
       type="button"
-      class={`btn ${asked ? 'stop' : ''}`}
-      disabled={given.disabled}
-      onBlur={() => setAsked(false)}
-      onClick={() => (asked ? (setAsked(false), given.onDo()) : setAsked(true))}
+      class={`btn ${isConfirming ? 'stop' : ''}`}
+      disabled={props.disabled}
+      onBlur={() => setIsConfirming(false)}
+      onClick={() => (isConfirming ? (setIsConfirming(false), props.onConfirm()) : setIsConfirming(true))}
     >
-      {asked ? given.sure : given.label}
+      {isConfirming ? props.confirmLabel : props.label}
     </button>
   )
 }
 
 /** How the last act went, for eyes and for ears. */
-export const ActionResult = ({ said, trouble }: { said: string; trouble: ApiError | undefined }) => (
+export const ActionResult = ({ message, error }: { message: string; error: ApiError | undefined }) => (
   <>
     <p class="hidden" role="status">
-      {said}
+      {message}
     </p>
-    {said === '' ? null : (
+    {message === '' ? null : (
       <p class="note ok" aria-hidden="true">
-        {said}
+        {message}
       </p>
     )}
-    {trouble ? <ErrorNote trouble={trouble} /> : null}
+    {error ? <ErrorNote error={error} /> : null}
   </>
 )

@@ -5,7 +5,7 @@ import { useEffect, useRef } from 'preact/hooks'
  * One thing out of a list, beside the list. The browser's own dialog keeps the keyboard inside, closes on Escape and
  * gives the focus back.
  */
-export const Drawer = (given: {
+export const Drawer = (props: {
   title: ComponentChildren
   /** Where the neighbours are, and the like. */
   tools?: ComponentChildren
@@ -19,7 +19,7 @@ export const Drawer = (given: {
       ref={dialog}
       class="drawer"
       aria-labelledby="drawer-title"
-      onClose={given.onClose}
+      onClose={props.onClose}
       onClick={(event) => {
         // Outside of what is shown only the dialog itself can be hit.
         if (event.target === dialog.current) dialog.current?.close()
@@ -28,14 +28,14 @@ export const Drawer = (given: {
       <div class="drawer-body">
         <div class="drawer-head">
           <h2 id="drawer-title" tabIndex={-1} autofocus>
-            {given.title}
+            {props.title}
           </h2>
-          {given.tools}
+          {props.tools}
           <button type="button" class="btn" onClick={() => dialog.current?.close()}>
             Close
           </button>
         </div>
-        {given.children}
+        {props.children}
       </div>
     </dialog>
   )

@@ -12,7 +12,7 @@ const en = {
   path: 'The path of the pointer: {points} points, {presses} presses. The lanes below tell the same in time.',
   noPointer: 'No pointer was used in this session. The lanes below show when keys were pressed.',
   away: 'The page was not in view.',
-  lanes: {
+  tracks: {
     inView: 'In view',
     moving: 'Moving',
     presses: 'Presses',
@@ -50,7 +50,7 @@ const de: ReplayMessages = {
   path: 'Der Weg des Zeigers: {points} Punkte, {presses} Mal gedrückt. Die Zeilen darunter sagen dasselbe in der Zeit.',
   noPointer: 'Es wurde kein Zeiger benutzt. Die Zeilen darunter zeigen, wann Tasten gedrückt wurden.',
   away: 'Die Seite war nicht im Blick.',
-  lanes: {
+  tracks: {
     inView: 'Im Blick',
     moving: 'Bewegung',
     presses: 'Gedrückt',

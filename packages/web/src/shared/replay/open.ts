@@ -43,7 +43,7 @@ export const openRecording = async (
   const recording = { sessionId, telemetry, opening, chunks }
   const whole = await checkChunks(recording)
   if (!whole.ok) throw new Error(`Chunk ${whole.seq} does not hold: ${whole.message}`)
-  const story = buildTimeline(whole.records as readonly TelemetryRecord[])
-  if (!story) throw new Error('This recording is in a form that this page does not know.')
-  return { recording, verification: whole, timeline: story }
+  const timeline = buildTimeline(whole.records as readonly TelemetryRecord[])
+  if (!timeline) throw new Error('This recording is in a form that this page does not know.')
+  return { recording, verification: whole, timeline }
 }

@@ -16,7 +16,7 @@ const windowOf = ({ environment }: SessionTimeline) => ({
 
 const paint = (
   canvas: HTMLCanvasElement,
-  story: SessionTimeline,
+  timeline: SessionTimeline,
   points: readonly Point[],
   t: number,
 ): void => {
@@ -25,7 +25,7 @@ const paint = (
   const ratio = devicePixelRatio || 1
   canvas.width = canvas.clientWidth * ratio
   canvas.height = canvas.clientHeight * ratio
-  const scale = canvas.width / windowOf(story).width
+  const scale = canvas.width / windowOf(timeline).width
   const style = getComputedStyle(canvas)
   const colour = (name: string) => style.getPropertyValue(name)
   const stroke = (from: number, to: number, lineWidth: number, name: string) => {
@@ -33,7 +33,7 @@ const paint = (
     context.lineWidth = lineWidth * ratio
     context.lineJoin = context.lineCap = 'round'
     context.beginPath()
-    for (const run of story.path) {
+    for (const run of timeline.path) {
       let isDrawing = false
       for (const point of run) {
         if (point.t < from || point.t > to) continue
@@ -55,13 +55,13 @@ const paint = (
   stroke(0, Infinity, 1, '--line')
   stroke(0, t, 1.5, '--ink-3')
   if (!prefersReducedMotion()) stroke(t - tailMs, t, 2.5, '--plot-2')
-  for (const press of story.presses) if (press.t <= t) disc(press, 5, '--ink-3', false)
+  for (const press of timeline.presses) if (press.t <= t) disc(press, 5, '--ink-3', false)
   const here = points.findLast((point) => point.t <= t)
   if (here) disc(here, 4, '--plot-2', true)
   context.font = `600 ${11 * ratio}px system-ui`
   context.textAlign = 'center'
   context.textBaseline = 'middle'
-  for (const { n, at, result, answeredAt } of story.questions) {
+  for (const { n, at, result, answeredAt } of timeline.questions) {
     if (!at || answeredAt === null || answeredAt > t) continue
     disc(at, 10, result === 'hit' ? '--seal' : '--warn', true)
     context.fillStyle = colour('--card')
@@ -70,7 +70,7 @@ const paint = (
 }
 
 /** Moves time on while it plays; gives how to begin and to hold. */
-const usePlayback = (story: SessionTimeline, t: number, onTime: (t: number) => void) => {
+const usePlayback = (timeline: SessionTimeline, t: number, onTime: (t: number) => void) => {
   const [playing, setPlaying] = useState(false)
   const [speed, setSpeed] = useState<number>(1)
   const now = useRef(t)
@@ -84,34 +84,34 @@ const usePlayback = (story: SessionTimeline, t: number, onTime: (t: number) => v
       at += (stamp - last) * speed
       last = stamp
       const shown = isCalm ? Math.floor(at / reducedMotionStepMs) * reducedMotionStepMs : at
-      if (at >= story.durationMs) onTime(story.durationMs)
+      if (at >= timeline.durationMs) onTime(timeline.durationMs)
       else if (shown > now.current) onTime(shown)
-      if (at < story.durationMs) frame = requestAnimationFrame(step)
+      if (at < timeline.durationMs) frame = requestAnimationFrame(step)
       else setPlaying(false)
     })
     return () => cancelAnimationFrame(frame)
-  }, [playing, speed, story, onTime])
+  }, [playing, speed, timeline, onTime])
   const toggle = () => {
-    if (!playing && t >= story.durationMs) onTime(0)
+    if (!playing && t >= timeline.durationMs) onTime(0)
     setPlaying(!playing)
   }
   return { playing, hold: () => setPlaying(false), toggle, speed, setSpeed }
 }
 
 type PlayerProps = {
-  readonly story: SessionTimeline
-  readonly words: ReplayMessages
+  readonly timeline: SessionTimeline
+  readonly messages: ReplayMessages
   readonly t: number
   readonly onTime: (t: number) => void
 }
 
-const PointerCanvas = ({ story, words, t }: Omit<PlayerProps, 'onTime'>) => {
+const PointerCanvas = ({ timeline, messages, t }: Omit<PlayerProps, 'onTime'>) => {
   const canvas = useRef<HTMLCanvasElement>(null)
-  const points = useMemo(() => story.path.flat(), [story])
+  const points = useMemo(() => timeline.path.flat(), [timeline])
   const now = useRef(t)
   now.current = t
   useEffect(() => {
-    const repaint = () => canvas.current && paint(canvas.current, story, points, now.current)
+    const repaint = () => canvas.current && paint(canvas.current, timeline, points, now.current)
     repaint()
     const scheme = matchMedia('(prefers-color-scheme: dark)')
     addEventListener('resize', repaint)
@@ -120,44 +120,44 @@ const PointerCanvas = ({ story, words, t }: Omit<PlayerProps, 'onTime'>) => {
       removeEventListener('resize', repaint)
       scheme.removeEventListener('change', repaint)
     }
-  }, [story, points, t])
-  if (points.length === 0) return <p class="quiet">{words.noPointer}</p>
-  const { width, height } = windowOf(story)
-  const isAway = !story.inView.some(({ from, to }) => from <= t && t <= to)
+  }, [timeline, points, t])
+  if (points.length === 0) return <p class="quiet">{messages.noPointer}</p>
+  const { width, height } = windowOf(timeline)
+  const isAway = !timeline.inView.some(({ from, to }) => from <= t && t <= to)
   return (
     <div class={isAway ? 'screen away' : 'screen'}>
       <canvas
         ref={canvas}
-        class="film"
+        class="pointer-canvas"
         style={{ '--ratio': String(Math.min(4, Math.max(0.4, width / height))) }}
         role="img"
-        aria-label={fill(words.path, { points: points.length, presses: story.presses.length })}
+        aria-label={fill(messages.path, { points: points.length, presses: timeline.presses.length })}
       />
-      {isAway && <p class="chip warn">{words.away}</p>}
+      {isAway && <p class="chip warn">{messages.away}</p>}
     </div>
   )
 }
 
 /** The window of the visit with the pointer's path in it, and what plays it. */
-export const Player = ({ story, words, t, onTime }: PlayerProps) => {
-  const { playing, hold, toggle, speed, setSpeed } = usePlayback(story, t, onTime)
+export const Player = ({ timeline, messages, t, onTime }: PlayerProps) => {
+  const { playing, hold, toggle, speed, setSpeed } = usePlayback(timeline, t, onTime)
   const seconds = (ms: number): string =>
-    (ms / 1_000).toLocaleString(words.locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 })
+    (ms / 1_000).toLocaleString(messages.locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 })
   return (
     <>
-      <PointerCanvas story={story} words={words} t={t} />
-      <div class="player" role="group" aria-label={words.player}>
+      <PointerCanvas timeline={timeline} messages={messages} t={t} />
+      <div class="player" role="group" aria-label={messages.player}>
         <button type="button" class="btn" onClick={toggle}>
-          {playing ? words.pause : words.play}
+          {playing ? messages.pause : messages.play}
         </button>
         <input
           type="range"
           min={0}
-          max={story.durationMs}
+          max={timeline.durationMs}
           step={50}
           value={t}
-          aria-label={words.time}
-          aria-valuetext={fill(words.timeValue, { at: seconds(t), of: seconds(story.durationMs) })}
+          aria-label={messages.time}
+          aria-valuetext={fill(messages.timeValue, { at: seconds(t), of: seconds(timeline.durationMs) })}
           onInput={(event) => {
             hold()
             onTime(Number(event.currentTarget.value))
@@ -169,16 +169,16 @@ export const Player = ({ story, words, t, onTime }: PlayerProps) => {
           }}
         />
         <span class="num faint">
-          {seconds(t)} / {seconds(story.durationMs)} s
+          {seconds(t)} / {seconds(timeline.durationMs)} s
         </span>
         <select
-          aria-label={words.speed}
+          aria-label={messages.speed}
           value={speed}
           onChange={(event) => setSpeed(Number(event.currentTarget.value))}
         >
           {speeds.map((one) => (
             <option key={one} value={one}>
-              {one.toLocaleString(words.locale)} ×
+              {one.toLocaleString(messages.locale)} ×
             </option>
           ))}
         </select>

@@ -5,20 +5,20 @@ import type { SessionTimeline } from './timeline.ts'
 import { replayMessages, type ReplayMessages } from './messages.ts'
 import './replay.css'
 
-/** A session to look at: the pointer's path as a film, and all that was recorded in lanes of time. */
+/** The replay of a session: a player for the pointer's path, and tracks of all recorded events. */
 export const Replay = ({
-  story,
-  words = replayMessages.en,
+  timeline,
+  messages = replayMessages.en,
 }: {
-  story: SessionTimeline
-  words?: ReplayMessages
+  timeline: SessionTimeline
+  messages?: ReplayMessages
 }) => {
-  const [t, setT] = useState(story.durationMs)
+  const [t, setT] = useState(timeline.durationMs)
   const onTime = useCallback((next: number) => setT(next), [])
   return (
     <>
-      <Player story={story} words={words} t={t} onTime={onTime} />
-      <Tracks story={story} words={words} t={t} />
+      <Player timeline={timeline} messages={messages} t={t} onTime={onTime} />
+      <Tracks timeline={timeline} messages={messages} t={t} />
     </>
   )
 }

@@ -18,7 +18,7 @@ export type Question = {
   readonly at: Point | null
 }
 
-/** What a session's records tell, in the order of a film. */
+/** The events of a session's records, in order of time. */
 export type SessionTimeline = {
   readonly durationMs: number
   readonly environment: TelemetryEnvironment | null

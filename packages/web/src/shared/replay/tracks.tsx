@@ -14,14 +14,14 @@ type TrackMarks = {
 const Track = ({
   name,
   note,
-  story,
+  timeline,
   spans = [],
   ticks = [],
   tone = 'plain',
-}: TrackMarks & { name: string; note: string; story: SessionTimeline }) => {
-  const x = (t: number) => (1_000 * t) / Math.max(1, story.durationMs)
+}: TrackMarks & { name: string; note: string; timeline: SessionTimeline }) => {
+  const x = (t: number) => (1_000 * t) / Math.max(1, timeline.durationMs)
   return (
-    <div class="lane">
+    <div class="track-row">
       <span>{name}</span>
       <svg viewBox="0 0 1000 16" preserveAspectRatio="none" aria-hidden="true" class={tone}>
         {spans.map(({ from, to }) => (
@@ -36,21 +36,34 @@ const Track = ({
   )
 }
 
-/** The session in time: one lane for each thing that was recorded, and the same as a table. */
-export const Tracks = ({ story, words, t }: { story: SessionTimeline; words: ReplayMessages; t: number }) => {
-  const { lanes: names } = words
-  const share = story.inView.reduce((sum, { from, to }) => sum + to - from, 0) / Math.max(1, story.durationMs)
-  const right = story.questions.filter(isRight)
-  const wrong = story.questions.filter((question) => !isRight(question))
-  const lanes: readonly (TrackMarks & { name: string; note: string })[] = [
-    { name: names.inView, note: `${Math.round(100 * share)} %`, spans: story.inView, tone: 'seal' },
-    { name: names.moving, note: fill(words.runs, { n: story.moving.length }), spans: story.moving },
-    { name: names.presses, note: String(story.presses.length), ticks: story.presses.map((press) => press.t) },
-    { name: names.keys, note: fill(words.timesOnly, { n: story.keys.length }), ticks: story.keys },
-    { name: names.scrolling, note: String(story.scrolls.length), ticks: story.scrolls },
+/** The session in time: one track for each kind of event, and the questions as a table. */
+export const Tracks = ({
+  timeline,
+  messages,
+  t,
+}: {
+  timeline: SessionTimeline
+  messages: ReplayMessages
+  t: number
+}) => {
+  const { tracks: names } = messages
+  const share =
+    timeline.inView.reduce((sum, { from, to }) => sum + to - from, 0) / Math.max(1, timeline.durationMs)
+  const right = timeline.questions.filter(isRight)
+  const wrong = timeline.questions.filter((question) => !isRight(question))
+  const tracks: readonly (TrackMarks & { name: string; note: string })[] = [
+    { name: names.inView, note: `${Math.round(100 * share)} %`, spans: timeline.inView, tone: 'seal' },
+    { name: names.moving, note: fill(messages.runs, { n: timeline.moving.length }), spans: timeline.moving },
+    {
+      name: names.presses,
+      note: String(timeline.presses.length),
+      ticks: timeline.presses.map((press) => press.t),
+    },
+    { name: names.keys, note: fill(messages.timesOnly, { n: timeline.keys.length }), ticks: timeline.keys },
+    { name: names.scrolling, note: String(timeline.scrolls.length), ticks: timeline.scrolls },
     {
       name: names.questions,
-      note: fill(words.rightOf, { n: right.length, of: story.questions.length }),
+      note: fill(messages.rightOf, { n: right.length, of: timeline.questions.length }),
       spans: right.flatMap(spanOf),
       tone: 'seal',
     },
@@ -58,14 +71,14 @@ export const Tracks = ({ story, words, t }: { story: SessionTimeline; words: Rep
       ? []
       : [{ name: names.notRight, note: '', spans: wrong.flatMap(spanOf), tone: 'warn' }]),
   ]
-  const at = (1_000 * t) / Math.max(1, story.durationMs)
+  const at = (1_000 * t) / Math.max(1, timeline.durationMs)
   return (
     <>
-      <div class="lanes">
-        {lanes.map((lane) => (
-          <Track key={lane.name} story={story} {...lane} />
+      <div class="tracks">
+        {tracks.map((track) => (
+          <Track key={track.name} timeline={timeline} {...track} />
         ))}
-        <div class="lane head" aria-hidden="true">
+        <div class="track-row head" aria-hidden="true">
           <span />
           <svg viewBox="0 0 1000 16" preserveAspectRatio="none">
             <line class="tick" x1={at} x2={at} y1={0} y2={16} />
@@ -73,26 +86,32 @@ export const Tracks = ({ story, words, t }: { story: SessionTimeline; words: Rep
           <span />
         </div>
       </div>
-      {story.questions.length > 0 && <QuestionTable questions={story.questions} words={words} />}
+      {timeline.questions.length > 0 && <QuestionTable questions={timeline.questions} messages={messages} />}
     </>
   )
 }
 
-const QuestionTable = ({ questions, words }: { questions: readonly Question[]; words: ReplayMessages }) => {
+const QuestionTable = ({
+  questions,
+  messages,
+}: {
+  questions: readonly Question[]
+  messages: ReplayMessages
+}) => {
   const ms = (value: number | null): string =>
-    value === null ? '–' : Math.round(value).toLocaleString(words.locale)
+    value === null ? '–' : Math.round(value).toLocaleString(messages.locale)
   return (
     <table>
-      <caption class="hidden">{words.table}</caption>
+      <caption class="hidden">{messages.table}</caption>
       <thead>
         <tr>
-          <th scope="col">{words.question}</th>
-          <th scope="col">{words.answer}</th>
+          <th scope="col">{messages.question}</th>
+          <th scope="col">{messages.answer}</th>
           <th scope="col" class="num">
-            {words.shown}
+            {messages.shown}
           </th>
           <th scope="col" class="num">
-            {words.took}
+            {messages.took}
           </th>
         </tr>
       </thead>
@@ -100,7 +119,7 @@ const QuestionTable = ({ questions, words }: { questions: readonly Question[]; w
         {questions.map((question) => (
           <tr key={question.n}>
             <td>{question.n}</td>
-            <td>{words.results[question.result]}</td>
+            <td>{messages.results[question.result]}</td>
             <td class="num">{ms(question.shownAt)}</td>
             <td class="num">{ms(question.reactionMs)}</td>
           </tr>

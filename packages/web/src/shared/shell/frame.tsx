@@ -1,10 +1,10 @@
-import type { ComponentType } from 'preact'
+import type { ComponentChildren, ComponentType } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { makeApi, type Api, type ApiError } from '../api/client.ts'
 import { SignInView, type SignInOptions } from './sign-in.tsx'
 import { useRoute } from './use-route.ts'
 
-/** A page: its place in the address, its name, and what it shows. `rest` and `query` are what follows in the address. */
+/** A page: its route, its name and its view. `rest` and `query` are the remaining parts of the route. */
 export type ConsolePage = {
   readonly path: string
   readonly name: string
@@ -22,33 +22,59 @@ const modes: Readonly<Record<Api['mode'], readonly [word: string, tone: string]>
   operator: ['Operator', 'warn'],
 }
 
-/** The frame of every page: who is looking, in which mode, and where to go. */
-export const Frame = (given: {
+const Side = (props: {
+  pages: readonly ConsolePage[]
+  current: ConsolePage
+  label: string
+  brand: ComponentChildren
+  onForget: () => void
+}) => (
+  <header class="side">
+    <p class="brand">{props.brand}</p>
+    <nav aria-label={props.label}>
+      {props.pages.map(({ path, name }) => (
+        <a
+          key={path}
+          href={`#/${path}`}
+          {...(path === props.current.path ? { 'aria-current': 'page' as const } : {})}
+        >
+          {name}
+        </a>
+      ))}
+    </nav>
+    <button type="button" class="btn quiet" onClick={props.onForget}>
+      Forget the key
+    </button>
+  </header>
+)
+
+/** The frame of every page: sign-in, mode and navigation. */
+export const Frame = (props: {
   pages: readonly ConsolePage[]
   issuer: string
-  door: SignInOptions
+  signIn: SignInOptions
   home?: string
 }) => {
-  const { pages, issuer, door, home } = given
+  const { pages, issuer, signIn, home } = props
   const [key, setKey] = useState<string>()
-  const [trouble, setTrouble] = useState<ApiError>()
-  const { path: place, query } = useRoute()
+  const [error, setError] = useState<ApiError>()
+  const { path: route, query } = useRoute()
   const main = useRef<HTMLElement>(null)
   const api = useMemo(
     () =>
       key === undefined
         ? undefined
         : makeApi(key, (bad) => {
-            setTrouble(bad)
+            setError(bad)
             setKey(undefined)
           }),
     [key],
   )
-  const page = pages.find(({ path }) => path === place[0]) ?? pages[0]
-  const address = place.join('/')
+  const page = pages.find(({ path }) => path === route[0]) ?? pages[0]
+  const address = route.join('/')
   useEffect(() => {
-    document.title = `${page && api ? `${page.name} · ` : ''}${door.name} · PoHF`
-    // Whoever follows a link by keyboard or hears the page is taken to what is new.
+    document.title = `${page && api ? `${page.name} · ` : ''}${signIn.name} · PoHF`
+    // The focus moves to the new content, for people who use a keyboard or a screen reader.
     if (api) main.current?.focus({ preventScroll: true })
     scrollTo(0, 0)
   }, [address, api])
@@ -56,38 +82,28 @@ export const Frame = (given: {
   if (!api || !page)
     return (
       <SignInView
-        door={door}
-        trouble={trouble}
+        signIn={signIn}
+        error={error}
         brand={brand}
-        onKey={(text) => (setTrouble(undefined), setKey(text))}
+        onKey={(text) => (setError(undefined), setKey(text))}
       />
     )
   const { View } = page
   const [mode, tone] = modes[api.mode]
   return (
     <div class="app">
-      <header class="side">
-        <p class="brand">{brand}</p>
-        <nav aria-label={door.name}>
-          {pages.map(({ path, name }) => (
-            <a
-              key={path}
-              href={`#/${path}`}
-              {...(path === page.path ? { 'aria-current': 'page' as const } : {})}
-            >
-              {name}
-            </a>
-          ))}
-        </nav>
-        <button type="button" class="btn quiet" onClick={() => setKey(undefined)}>
-          Forget the key
-        </button>
-      </header>
+      <Side
+        pages={pages}
+        current={page}
+        label={signIn.name}
+        brand={brand}
+        onForget={() => setKey(undefined)}
+      />
       <main ref={main} tabIndex={-1}>
         <p class="mode">
           <span class={`chip ${tone}`}>{mode}</span>
         </p>
-        <View key={page.path} api={api} issuer={issuer} rest={place.slice(1)} query={query} />
+        <View key={page.path} api={api} issuer={issuer} rest={route.slice(1)} query={query} />
       </main>
     </div>
   )

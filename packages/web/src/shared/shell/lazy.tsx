@@ -5,19 +5,19 @@ import { Skeleton, ErrorNote } from '../design/components.tsx'
 
 /** A part that few look at: its code is fetched by who does. */
 export const lazy = <P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> => {
-  const LazyComponent = (given: P) => {
-    const [state, setState] = useState<{ Part?: ComponentType<P>; trouble?: ApiError }>({})
+  const LazyComponent = (props: P) => {
+    const [state, setState] = useState<{ Part?: ComponentType<P>; error?: ApiError }>({})
     const fetchIt = () => {
       setState({})
       load().then(
         (Part) => setState({ Part }),
-        (error: unknown) => setState({ trouble: toApiError(error) }),
+        (error: unknown) => setState({ error: toApiError(error) }),
       )
     }
     useEffect(fetchIt, [])
-    const { Part, trouble } = state
-    if (trouble) return <ErrorNote trouble={trouble} onRetry={fetchIt} />
-    return Part ? <Part {...given} /> : <Skeleton />
+    const { Part, error } = state
+    if (error) return <ErrorNote error={error} onRetry={fetchIt} />
+    return Part ? <Part {...props} /> : <Skeleton />
   }
   return LazyComponent
 }

@@ -3,9 +3,9 @@ import { useState } from 'preact/hooks'
 import type { ApiError } from '../api/client.ts'
 import { ErrorNote } from '../design/components.tsx'
 
-/** Who may come in here, and what is said to whoever has no key yet. */
+/** Which keys a console accepts, and its texts for somebody without a key. */
 export type SignInOptions = {
-  /** The name of what is behind it, as in the title of the page. */
+  /** The name of the console, as in the title of the page. */
   readonly name: string
   readonly heading: string
   readonly lead: string
@@ -14,33 +14,45 @@ export type SignInOptions = {
   readonly pattern: RegExp
   readonly invalidKeyMessage: string
   readonly button: string
-  readonly noKey: { readonly words: string; readonly label: string; readonly commands: string }
+  readonly noKey: { readonly text: string; readonly label: string; readonly commands: string }
 }
 
-/** Asks for a key, and keeps it nowhere. */
-export const SignInView = (given: {
-  door: SignInOptions
-  trouble: ApiError | undefined
+const NoKeyHelp = ({ noKey }: Pick<SignInOptions, 'noKey'>) => (
+  <section class="card pad" aria-labelledby="no-key">
+    <h2 class="h3" id="no-key">
+      No key yet?
+    </h2>
+    <p class="muted gap">{noKey.text}</p>
+    <pre tabIndex={0} aria-label={noKey.label}>
+      {noKey.commands}
+    </pre>
+  </section>
+)
+
+/** Asks for a key, and stores it nowhere. */
+export const SignInView = (props: {
+  signIn: SignInOptions
+  error: ApiError | undefined
   brand: ComponentChildren
   onKey: (key: string) => void
 }) => {
-  const { door, trouble } = given
+  const { signIn, error } = props
   const [text, setText] = useState('')
   const [wrong, setWrong] = useState(false)
   const submit = (event: Event) => {
     event.preventDefault()
     const key = text.trim()
-    if (door.pattern.test(key)) given.onKey(key)
+    if (signIn.pattern.test(key)) props.onKey(key)
     else setWrong(true)
   }
   return (
     <main class="page narrow">
-      <p class="brand">{given.brand}</p>
-      <h1>{door.heading}</h1>
-      <p class="muted">{door.lead}</p>
-      {trouble ? <ErrorNote trouble={trouble} /> : null}
+      <p class="brand">{props.brand}</p>
+      <h1>{signIn.heading}</h1>
+      <p class="muted">{signIn.lead}</p>
+      {error ? <ErrorNote error={error} /> : null}
       <form class="paste card pad" onSubmit={submit}>
-        <label for="key">{door.label}</label>
+        <label for="key">{signIn.label}</label>
         <input
           id="key"
           type="password"
@@ -48,7 +60,7 @@ export const SignInView = (given: {
           maxLength={120}
           autocomplete="off"
           spellcheck={false}
-          placeholder={door.placeholder}
+          placeholder={signIn.placeholder}
           value={text}
           aria-invalid={wrong}
           aria-describedby={wrong ? 'key-wrong' : undefined}
@@ -59,24 +71,16 @@ export const SignInView = (given: {
         />
         {wrong ? (
           <p class="bad" id="key-wrong" role="alert">
-            {door.invalidKeyMessage}
+            {signIn.invalidKeyMessage}
           </p>
         ) : null}
         <p>
           <button class="btn main" type="submit">
-            {door.button}
+            {signIn.button}
           </button>
         </p>
       </form>
-      <section class="card pad" aria-labelledby="no-key">
-        <h2 class="h3" id="no-key">
-          No key yet?
-        </h2>
-        <p class="muted gap">{door.noKey.words}</p>
-        <pre tabIndex={0} aria-label={door.noKey.label}>
-          {door.noKey.commands}
-        </pre>
-      </section>
+      <NoKeyHelp noKey={signIn.noKey} />
     </main>
   )
 }

@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
-import type { AnswerForm, InputForm, Workflow } from '@pohf/protocol'
-import type { Tx } from '../platform/db/db.ts'
-import { usdCentsOf, usdOf } from './rules.ts'
+import type { AnswerForm, InputForm, Mode, Workflow } from '@pohf/protocol'
+import type { KnownAnswer } from '../../platform/db/columns.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { usdCentsOf, usdOf } from '../rules.ts'
+import { unitKeyOf, unitUpdate, type UnitKey, type UnitKeyRow } from '../units/store.ts'
 
 const workflowColumns = [
   'workflow_id',
@@ -34,18 +36,17 @@ const workflowOf = (row: WorkflowRow) => ({
   category: row.category,
   priceUsdCents: row.price_usd_cents,
   priceUsd: usdOf(row.price_usd_cents),
-  inputForm: row.input_form as InputForm,
-  answerForm: row.answer_form as AnswerForm,
-  gold: row.gold as KnownAnswerItem[],
+  inputForm: row.input_form,
+  answerForm: row.answer_form,
+  gold: [...row.gold],
   active: row.active,
 })
-export type KnownAnswerItem = { readonly input: unknown; readonly answer: unknown }
 export type StoredWorkflow = ReturnType<typeof workflowOf>
 
-/** The most that one answer lists. */
+/** The largest list in one response. */
 const workflowsMax = 1_000
 
-/** What is offered now. */
+/** The active workflows. */
 export const listWorkflows = async (tx: Tx): Promise<Workflow[]> => {
   const rows = await selectWorkflows(tx)
     .where('active', '=', true)
@@ -54,14 +55,14 @@ export const listWorkflows = async (tx: Tx): Promise<Workflow[]> => {
     .execute()
   return rows.map(workflowOf)
 }
-/** Everything that is or was offered. */
+/** All workflows, retired ones included. */
 export const listAllWorkflows = async (tx: Tx): Promise<StoredWorkflow[]> =>
   (await selectWorkflows(tx).orderBy('workflow_id').limit(workflowsMax).execute()).map(workflowOf)
 
 export type WorkflowTerms = Workflow & {
   readonly inputForm: InputForm
   readonly answerForm: AnswerForm
-  readonly gold: readonly KnownAnswerItem[]
+  readonly gold: readonly KnownAnswer[]
 }
 export const upsertWorkflow = async (tx: Tx, workflow: WorkflowTerms): Promise<void> => {
   const values = {
@@ -85,7 +86,7 @@ export const upsertWorkflow = async (tx: Tx, workflow: WorkflowTerms): Promise<v
     .onConflict((conflict) => conflict.column('workflow_id').doUpdateSet(values))
     .execute()
 }
-/** Offers it no more; false where it is unknown. */
+/** Retires a workflow; false where it is unknown. */
 export const updateWorkflowRetired = async (tx: Tx, workflowId: string): Promise<boolean> => {
   const { numUpdatedRows } = await tx
     .updateTable('workflows')
@@ -114,4 +115,51 @@ export const findWorkflowByIdOrCategory = async (
     .limit(1)
     .executeTakeFirst()
   return row && workflowOf(row)
+}
+
+type StockedUnit = UnitKey & { readonly answer: unknown; readonly sessionId: string }
+/** Reserves the oldest unit in stock; locked units are skipped. */
+export const claimStockUnit = async (
+  tx: Tx,
+  taskId: string,
+  mode: Mode,
+): Promise<StockedUnit | undefined> => {
+  const { rows } = await sql<UnitKeyRow & { answer: unknown; session_id: string }>`
+    with taken as materialized (
+      select agent_id, mode, order_id, n from order_units
+      where task_id = ${taskId} and mode = ${mode} and stock = 'shelf'
+      order by ended_at limit 1 for update skip locked)
+    update order_units unit set stock = 'taken' from taken
+    where unit.agent_id = taken.agent_id and unit.mode = taken.mode and unit.order_id = taken.order_id
+      and unit.n = taken.n
+    returning unit.agent_id, unit.mode, unit.order_id, unit.n, unit.answer, unit.session_id`.execute(tx)
+  const [row] = rows
+  return row && { ...unitKeyOf(row), answer: row.answer, sessionId: row.session_id }
+}
+/** Returns a reserved unit to stock, or marks it as sold; false where it is not reserved. */
+export const updateStock = async (tx: Tx, key: UnitKey, stock: 'shelf' | 'sold'): Promise<boolean> => {
+  const { numUpdatedRows } = await unitUpdate(tx, key)
+    .set({ stock })
+    .where('stock', '=', 'taken')
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+export const existsInStock = async (tx: Tx, taskId: string, mode: Mode): Promise<boolean> => {
+  const row = await tx
+    .selectFrom('order_units')
+    .select('n')
+    .where('task_id', '=', taskId)
+    .where('mode', '=', mode)
+    .where('stock', '=', 'shelf')
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+type StockCount = { readonly taskId: string; readonly mode: Mode; readonly count: number }
+/** How many units of each task are in stock. */
+export const countStockByTask = async (tx: Tx): Promise<StockCount[]> => {
+  const { rows } = await sql<StockCount>`
+    select task_id as "taskId", mode, count(*)::int as count from order_units
+    where stock = 'shelf' group by task_id, mode`.execute(tx)
+  return rows
 }

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { after, type TestContext } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { startCheckoutSimulator } from '@pohf/checkout-simulator'
+import { probeOutcomes } from '@pohf/protocol/probes'
+import { readChunk } from '@pohf/protocol/telemetry'
+import { launch } from '../../web/test/browser.ts'
+import { startWorkerFixture } from '../../web/test/worker-fixture.ts'
+import { platformAgentId } from '../../server/src/agents/index.ts'
+import { inTransaction } from '../../server/src/platform/db/db.ts'
+import { readRecords } from '../../server/src/sessions/index.ts'
+import { ledgerFaults } from '../../server/test/fixtures/payments/ledger.ts'
+import type { Harness } from '../../server/test/fixtures/harness.ts'
+import { registerConfirmedAgent } from '../../server/test/fixtures/people/member.ts'
+import { startReceiver } from '../../server/test/fixtures/webhook-receiver.ts'
+import { pollUntil } from '../../server/test/fixtures/polling.ts'
+import { subscribe } from '../../server/test/fixtures/webhooks.ts'
+
+/** What a unit costs and pays, as the workflow says; the rest is the service's. */
+export const workflow = { id: 'wf_photo_label', priceCents: 50, rewardStars: 25 }
+export const quantity = 3
+
+export const totalCents = quantity * workflow.priceCents
+
+type Balances = {
+  readonly escrow: number
+  readonly revenue: number
+  readonly backing: number
+  readonly vesting: number
+}
+export const zeroBalances: Balances = { escrow: 0, revenue: 0, backing: 0, vesting: 0 }
+
+type Account = Awaited<ReturnType<typeof registerConfirmedAgent>>
+type Parts = {
+  readonly t: TestContext
+  readonly harness: Harness
+  readonly url: string
+  readonly browser: Browser
+  readonly buyer: Account
+  /** The agent that invites the members. */
+  readonly home: Account
+  readonly receiver: Awaited<ReturnType<typeof startReceiver>>
+}
+
+/** The whole service with a buyer, an inviting agent and a card provider, and the order that goes through it. */
+export class OrderJourney {
+  readonly parts: Parts
+  readonly #startedAt = performance.now()
+  orderId = ''
+  constructor(parts: Parts) {
+    this.parts = parts
+  }
+
+  log(text: string): void {
+    const seconds = ((performance.now() - this.#startedAt) / 1_000).toFixed(0)
+    this.parts.t.diagnostic(`${seconds} s: ${text}`)
+  }
+  /** Calls the API as the buyer. */
+  async call(method: string, path: string, body?: unknown) {
+    const answer = await this.parts.harness.call(method, `/api/agents/${path}`, {
+      key: this.parts.buyer.apiKey,
+      ...(body === undefined ? {} : { body }),
+    })
+    assert.equal(answer.status, 200, answer.text)
+    return answer.json
+  }
+  async #balance(agentId: string, like: string, unit: string): Promise<number> {
+    const { rows } = await this.parts.harness.owner.query<{ sum: string | null }>(
+      'select sum(balance) as sum from ledger_accounts where agent_id = $1 and account like $2 and unit = $3',
+      [agentId, like, unit],
+    )
+    return Number(rows[0]?.sum ?? 0)
+  }
+  vestingStars(): Promise<number> {
+    const agentId = platformAgentId(this.parts.harness.ctx.config, 'live')
+    return this.#balance(agentId, 'vesting:%', 'star')
+  }
+  /** Where the money and the Stars are, with every ledger account added up. */
+  async assertBalances(expected: Balances): Promise<void> {
+    const { agentId } = this.parts.buyer
+    assert.deepEqual(
+      {
+        escrow: await this.#balance(agentId, `escrow:${this.orderId}`, 'usd_cent'),
+        revenue: await this.#balance(agentId, 'revenue:work', 'usd_cent'),
+        backing: await this.#balance(agentId, 'backing:stars', 'usd_cent'),
+        vesting: await this.vestingStars(),
+      },
+      expected,
+    )
+    assert.deepEqual(await ledgerFaults(this.parts.harness), [])
+  }
+}
+
+export const startJourney = async (t: TestContext, chromiumPath: string): Promise<OrderJourney> => {
+  const { harness, url } = await startWorkerFixture(async (address) => {
+    const simulator = await startCheckoutSimulator({ webhookUrl: `${address}/api/payments/card/webhook` })
+    after(() => simulator.stop())
+    return simulator.settings
+  })
+  const browser = await launch(chromiumPath)
+  after(() => browser.close())
+  const buyer = await registerConfirmedAgent(harness, 'live', 'buyer@example.com')
+  const home = await registerConfirmedAgent(harness, 'live', 'home@example.com')
+  const receiver = await startReceiver()
+  await subscribe(harness, buyer, receiver.url)
+  return new OrderJourney({ t, harness, url, browser, buyer, home, receiver })
+}
+
+const authenticator = {
+  protocol: 'ctap2',
+  transport: 'internal',
+  hasResidentKey: true,
+  hasUserVerification: true,
+  isUserVerified: true,
+  automaticPresenceSimulation: true,
+} as const
+/** The device's own authenticator: it makes and keeps passkeys, and nothing else goes through here. */
+export const addVirtualAuthenticator = async (page: Page): Promise<void> => {
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send('WebAuthn.enable')
+  await devtools.send('WebAuthn.addVirtualAuthenticator', { options: authenticator })
+}
+/** How each question of the last session was answered, and after how long. */
+export const lastOutcomes = async (harness: Harness): Promise<string> => {
+  const { rows } = await harness.owner.query<{ agent_id: `agt_${string}`; session_id: string }>(
+    'select agent_id, session_id from session_recorders order by at desc limit 1',
+  )
+  assert.ok(rows[0])
+  const { agent_id: agentId, session_id: sessionId } = rows[0]
+  const opened = await inTransaction(harness.ctx, agentId, (tx) =>
+    readRecords(tx, harness.ctx, { agentId, mode: 'live', sessionId }),
+  )
+  const records = (opened?.records ?? []).flatMap(({ chunk: text, receivedAt, after: receipt }) => {
+    const chunk = readChunk(text)
+    return chunk ? [{ chunk, receivedAt, after: receipt }] : []
+  })
+  return probeOutcomes(records)
+    .map(({ result, reactionMs }) => (reactionMs === null ? result : `${result} after ${reactionMs} ms`))
+    .join(', ')
+}
+
+type Press = (name: string) => Promise<void>
+
+/** Goes on with Tab until the focus is where it is wanted. */
+const tabUntil = (page: Page, press: Press, isThere: string): Promise<true> =>
+  pollUntil('Tab comes there', async () => {
+    if (await page.evaluate<boolean>(isThere)) return true
+    await press('Tab')
+    return false
+  })
+
+/** The check of enrolment by its words, with keys alone. */
+export const passCheckByKeys = async (page: Page, press: Press): Promise<void> => {
+  await tabUntil(page, press, "document.activeElement?.localName === 'pohf-check'")
+  await press('Return')
+  await page.locator('pohf-check dialog.ask').waitFor()
+  const inCheck = "document.querySelector('pohf-check').shadowRoot"
+  await tabUntil(
+    page,
+    press,
+    `${inCheck}.activeElement === ${inCheck}.querySelectorAll('.actions button')[1]`,
+  )
+  await press('Return')
+  const read = `(() => {
+    const dialog = document.querySelector('pohf-check')?.shadowRoot.querySelector('dialog')
+    if (!dialog) return null
+    return { runs: dialog.querySelector('.bar.runs') !== null, title: dialog.querySelector('h2').textContent, choices: [...dialog.querySelectorAll('.choice')].map((one) => one.lastChild.textContent) }
+  })()`
+  let last = ''
+  await pollUntil(
+    'the check ends',
+    async () => {
+      const seen = await page.evaluate<{ runs: boolean; title: string; choices: string[] } | null>(read)
+      if (seen === null) return true
+      if (!seen.runs || seen.title === last) return false
+      last = seen.title
+      await page.waitForTimeout(500)
+      await press(String(seen.choices.findIndex((word) => seen.title.includes(word)) + 1))
+      return false
+    },
+    90_000,
+  )
+}

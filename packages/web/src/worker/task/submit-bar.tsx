@@ -1,0 +1,42 @@
+import { fill, type Messages } from '../messages.ts'
+import type { Assignment } from '../wire.ts'
+import { TimeLeft } from './time-left.tsx'
+import type { Progress } from './use-recording.ts'
+
+export const SubmitBar = ({
+  messages,
+  assignment,
+  progress,
+  notice,
+  onSubmit,
+  onOver,
+}: {
+  messages: Messages
+  assignment: Assignment
+  progress: Progress
+  notice: string
+  onSubmit: () => void
+  onOver: () => void
+}) => (
+  <div class="act bar-foot">
+    <p class={notice === '' ? 'hidden' : 'said-small'} role="status">
+      {notice}
+    </p>
+    <p class="between small">
+      <span class="dots" aria-hidden="true">
+        {Array.from({ length: progress.of }, (_, index) => (
+          <i key={index} class={index < progress.done ? 'full' : ''} />
+        ))}
+      </span>
+      <span>
+        {progress.done >= progress.of
+          ? messages.task.questionsDone
+          : fill(messages.task.questions, { done: progress.done, of: progress.of })}
+      </span>
+      <TimeLeft messages={messages} dueAt={assignment.dueAt} onOver={onOver} />
+    </p>
+    <button type="button" class="btn main wide" onClick={onSubmit}>
+      {messages.task.handIn}
+    </button>
+  </div>
+)

@@ -1,0 +1,38 @@
+import { useEffect, useState } from 'preact/hooks'
+import { serverNow } from '../api.ts'
+import { durationText } from '../format.ts'
+import { fill, type Messages } from '../messages.ts'
+
+/** The time that is left, counted by the service's clock. Announced twice by screen readers, always visible. */
+export const TimeLeft = ({
+  messages,
+  dueAt,
+  onOver,
+}: {
+  messages: Messages
+  dueAt: string
+  onOver: () => void
+}) => {
+  const [left, setLeft] = useState(Date.parse(dueAt) - serverNow())
+  const isOver = left <= 0
+  useEffect(() => {
+    const timer = setInterval(() => setLeft(Date.parse(dueAt) - serverNow()), 1_000)
+    return () => clearInterval(timer)
+  }, [dueAt])
+  useEffect(() => {
+    if (isOver) onOver()
+  }, [isOver])
+  const soon = [5, 1].find((minutes) => left <= minutes * 60_000 && left > (minutes - 0.25) * 60_000)
+  return (
+    <>
+      <span class={`num ${left < 120_000 ? 'bad' : ''}`}>
+        {fill(messages.task.due, { time: durationText(messages, left) })}
+      </span>
+      <span class="hidden" role="status">
+        {soon === undefined
+          ? ''
+          : fill(messages.task.dueSoon, { time: durationText(messages, soon * 60_000) })}
+      </span>
+    </>
+  )
+}
