@@ -7,7 +7,7 @@ import { oncePerRun, type RunContext } from './run-context.ts'
 export type Agent = { readonly apiKey: string; readonly agentId: string }
 export type Mode = 'live' | 'test'
 
-/** Any text that nobody used before. */
+/** Text that was not used before. */
 export const uniqueText = (what: string): string => `${what}-${randomUUID()}`
 
 const requiredField = (answer: HttpResponse, path: string): string => {

@@ -40,7 +40,7 @@ const clientOf = (world: RunContext, mode?: Mode): Client => {
 
 type JourneyClients = {
   readonly world: RunContext
-  readonly nobody: Client
+  readonly anonymous: Client
   readonly test: Client
   readonly live: Client
 }
@@ -58,7 +58,7 @@ export const step = (
   run: async (world) =>
     run({
       world,
-      nobody: clientOf(world),
+      anonymous: clientOf(world),
       test: clientOf(world, 'test'),
       live: clientOf(world, 'live'),
     }),

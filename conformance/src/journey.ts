@@ -69,11 +69,11 @@ const balance = 'GET /api/agents/credits/balance'
 const mcp = 'POST /mcp'
 
 const arrival: readonly Statement[] = [
-  step('discovery', 'reads the manifest', ['GET /api/agents/discovery'], async ({ nobody }) =>
-    expectObject(await nobody.get('/api/agents/discovery')),
+  step('discovery', 'reads the manifest', ['GET /api/agents/discovery'], async ({ anonymous }) =>
+    expectObject(await anonymous.get('/api/agents/discovery')),
   ),
-  step('jwks', 'fetches the public keys', [jwks], async ({ nobody }) => {
-    filledListAt((await nobody.get('/.well-known/jwks.json')).body, 'keys')
+  step('jwks', 'fetches the public keys', [jwks], async ({ anonymous }) => {
+    filledListAt((await anonymous.get('/.well-known/jwks.json')).body, 'keys')
   }),
   step('workflows', 'looks at the work on offer', [available], async ({ world }) => {
     const { body } = await availableWorkflows(world)
@@ -161,8 +161,8 @@ const proving: readonly Statement[] = [
 ]
 
 const measuring: readonly Statement[] = [
-  step('track', 'sends a beacon', ['POST /api/track/event'], async ({ nobody }) =>
-    expectStatus(await nobody.post('/api/track/event', { vt: uniqueText('vt') }), 200),
+  step('track', 'sends a beacon', ['POST /api/track/event'], async ({ anonymous }) =>
+    expectStatus(await anonymous.post('/api/track/event', { vt: uniqueText('vt') }), 200),
   ),
   step(
     'conversion',
@@ -185,9 +185,9 @@ const measuring: readonly Statement[] = [
   step('funnel', 'reads its funnel', ['GET /api/agents/metrics/funnel'], async ({ test }) =>
     expectObject(await test.get('/api/agents/metrics/funnel')),
   ),
-  step('task', 'gets a micro-task for its site', ['GET /api/tasks/next'], async ({ world, nobody }) => {
+  step('task', 'gets a micro-task for its site', ['GET /api/tasks/next'], async ({ world, anonymous }) => {
     const site = textAt((await registered.test(world)).body, 'agentId')
-    const answer = await nobody.get('/api/tasks/next', { site })
+    const answer = await anonymous.get('/api/tasks/next', { site })
     expectStatus(answer, 200)
     recordAt(answer.body, 'task')
   }),
@@ -195,7 +195,7 @@ const measuring: readonly Statement[] = [
     'task-complete',
     'completes a task without knowing its fields',
     ['POST /api/tasks/complete'],
-    async ({ nobody }) => expectObject(await nobody.post('/api/tasks/complete', {})),
+    async ({ anonymous }) => expectObject(await anonymous.post('/api/tasks/complete', {})),
   ),
   step('points', 'converts points, twice the same', [convert], async ({ test }) => {
     const request = { userRef: uniqueText('user'), points: 120 }
@@ -224,17 +224,17 @@ const buying: readonly Statement[] = [
     const request = { taskType: await firstWorkflowId(world), quantity: 1 }
     expectObject(await test.post('/api/agents/order', request))
   }),
-  step('order-keyless', 'is refused an order without a key', [order], async ({ nobody }) =>
-    expectRefusal(await nobody.post('/api/agents/order', { taskType: 'anything', quantity: 1 }), 401),
+  step('order-keyless', 'is refused an order without a key', [order], async ({ anonymous }) =>
+    expectRefusal(await anonymous.post('/api/agents/order', { taskType: 'anything', quantity: 1 }), 401),
   ),
-  step('buy', 'tries to buy a listed task without a key', [buy, available], async ({ world, nobody }) => {
-    const answer = await nobody.get(buyPath(await firstWorkflowId(world)))
+  step('buy', 'tries to buy a listed task without a key', [buy, available], async ({ world, anonymous }) => {
+    const answer = await anonymous.get(buyPath(await firstWorkflowId(world)))
     expectStatus(answer, 402, 409)
     if (answer.status === 402) filledListAt(answer.body, 'accepts')
     else expectEqual(at(answer.body, 'error'), 'out_of_stock', 'error')
   }),
-  step('buy-unknown', 'tries to buy a task that does not exist', [buy], async ({ nobody }) =>
-    expectRefusal(await nobody.get(buyPath(uniqueText('task'))), 409, 'out_of_stock'),
+  step('buy-unknown', 'tries to buy a task that does not exist', [buy], async ({ anonymous }) =>
+    expectRefusal(await anonymous.get(buyPath(uniqueText('task'))), 409, 'out_of_stock'),
   ),
   step(
     'buy-with-key',
@@ -265,14 +265,17 @@ const buying: readonly Statement[] = [
 ]
 
 const pricing: readonly Statement[] = [
-  step('index', 'reads the catalogue of rates', ['GET /api/index'], async ({ nobody }) =>
-    expectObject(await nobody.get('/api/index')),
+  step('index', 'reads the catalogue of rates', ['GET /api/index'], async ({ anonymous }) =>
+    expectObject(await anonymous.get('/api/index')),
   ),
-  step('index-free', 'reads the composite without a key', ['GET /api/index/vhh'], async ({ nobody }) =>
-    expectObject(await nobody.get('/api/index/vhh')),
+  step('index-free', 'reads the composite without a key', ['GET /api/index/vhh'], async ({ anonymous }) =>
+    expectObject(await anonymous.get('/api/index/vhh')),
   ),
-  step('index-refused', 'is refused the history without a key', ['GET /api/index/vhh'], async ({ nobody }) =>
-    expectRefusal(await nobody.get('/api/index/vhh', { history: '1' }), 403),
+  step(
+    'index-refused',
+    'is refused the history without a key',
+    ['GET /api/index/vhh'],
+    async ({ anonymous }) => expectRefusal(await anonymous.get('/api/index/vhh', { history: '1' }), 403),
   ),
   step('index-history', 'reads the history with its key', ['GET /api/index/vhh'], async ({ test }) =>
     expectObject(await test.get('/api/index/vhh', { history: '1' })),
@@ -280,13 +283,13 @@ const pricing: readonly Statement[] = [
   step('index-series', 'reads a category with its key', ['GET /api/index/{code}'], async ({ test }) =>
     expectObject(await test.get('/api/index/VHH_translation')),
   ),
-  step('index-series-refused', 'is refused it without', ['GET /api/index/{code}'], async ({ nobody }) =>
-    expectRefusal(await nobody.get('/api/index/VHH_translation'), 403),
+  step('index-series-refused', 'is refused it without', ['GET /api/index/{code}'], async ({ anonymous }) =>
+    expectRefusal(await anonymous.get('/api/index/VHH_translation'), 403),
   ),
-  step('forwards', 'asks for capacity', ['POST /api/forwards/order'], async ({ nobody }) => {
+  step('forwards', 'asks for capacity', ['POST /api/forwards/order'], async ({ anonymous }) => {
     const who = { name: 'Traveller', company: 'Travels', email: 'traveller@example.com' }
     const month = `${new Date().getUTCFullYear() + 1}-01`
-    expectObject(await nobody.post('/api/forwards/order', { ...who, hours: 100, month }))
+    expectObject(await anonymous.post('/api/forwards/order', { ...who, hours: 100, month }))
   }),
 ]
 
@@ -299,13 +302,13 @@ const expectToolResult = async (caller: Client, name: string, input: object): Pr
 }
 
 const machines: readonly Statement[] = [
-  step('mcp', 'lists the machine tools at both addresses', [mcp, 'POST /api/mcp'], async ({ nobody }) => {
+  step('mcp', 'lists the machine tools at both addresses', [mcp, 'POST /api/mcp'], async ({ anonymous }) => {
     const call = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
-    filledListAt((await nobody.post('/mcp', call)).body, 'result.tools')
-    filledListAt((await nobody.post('/api/mcp', call)).body, 'result.tools')
+    filledListAt((await anonymous.post('/mcp', call)).body, 'result.tools')
+    filledListAt((await anonymous.post('/api/mcp', call)).body, 'result.tools')
   }),
-  step('mcp-list', 'lists the work by tool', [mcp, available], async ({ nobody }) =>
-    expectToolResult(nobody, 'list_verified_work', {}),
+  step('mcp-list', 'lists the work by tool', [mcp, available], async ({ anonymous }) =>
+    expectToolResult(anonymous, 'list_verified_work', {}),
   ),
   step('mcp-commission', 'commissions work by tool', [mcp, order], async ({ test }) => {
     const input = { taskType: 'describe a picture', quantity: 1, maxPriceUsd: 5 }
@@ -314,8 +317,8 @@ const machines: readonly Statement[] = [
   step('mcp-fund', 'funds its order by tool', [mcp, order, fund], async ({ world, test }) =>
     expectToolResult(test, 'fund_order', { orderId: await orderId(world) }),
   ),
-  step('mcp-verify', 'gets the public keys by tool', [mcp, jwks], async ({ nobody }) =>
-    expectToolResult(nobody, 'verify_credential', {}),
+  step('mcp-verify', 'gets the public keys by tool', [mcp, jwks], async ({ anonymous }) =>
+    expectToolResult(anonymous, 'verify_credential', {}),
   ),
 ]
 

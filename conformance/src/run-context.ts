@@ -35,16 +35,16 @@ export const oncePerRun = <T>(
 
 const pollMs = 150
 
-/** Reads again until the value is as wished or the time is over, and gives the last value. */
+/** Reads again until the value is accepted or the time is over, and gives the last value. */
 export const pollUntil = async <T>(
   world: RunContext,
   read: () => Promise<T>,
-  isWished: (value: T) => boolean,
+  isAccepted: (value: T) => boolean,
   waitMsMax = 5_000,
 ): Promise<T> => {
   const deadline = performance.now() + waitMsMax
   let value = await read()
-  while (!isWished(value) && performance.now() < deadline && !world.end.aborted) {
+  while (!isAccepted(value) && performance.now() < deadline && !world.end.aborted) {
     await new Promise((resolve) => setTimeout(resolve, pollMs))
     value = await read()
   }

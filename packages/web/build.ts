@@ -5,7 +5,7 @@ import { build } from 'vite'
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-const buildInto = (outDir: string, base: string, names: readonly string[]) =>
+const buildInto = (outDir: string, base: string, names: readonly string[], emptyOutDir = true) =>
   build({
     configFile: false,
     root: here('.'),
@@ -13,17 +13,25 @@ const buildInto = (outDir: string, base: string, names: readonly string[]) =>
     logLevel: 'warn',
     build: {
       outDir,
-      emptyOutDir: true,
+      emptyOutDir,
       // Nothing is written into the page itself: the server's policy allows no inline script or style.
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       target: 'es2022',
-      rolldownOptions: { input: Object.fromEntries(names.map((name) => [name, here(`${name}.html`)])) },
+      rolldownOptions: {
+        // An unused table is left out.
+        treeshake: { manualPureFunctions: ['Map', 'Object.entries'] },
+        input: Object.fromEntries(names.map((name) => [name, here(`${name}.html`)])),
+        // It changes less often than the pages, so browsers can keep it when a page changes.
+        output: { codeSplitting: { groups: [{ name: 'preact', test: /node_modules\/preact/ }] } },
+      },
     },
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   })
 
 const folder = process.argv[2] ?? here('dist')
-await buildInto(folder, '/', ['verify', 'console', 'recording', 'work'])
+await buildInto(folder, '/', ['verify', 'console', 'recording'])
+// By itself: the worker's page only records, so what reads recordings is left out of its scripts.
+await buildInto(folder, '/', ['work'], false)
 // By themselves, with files of their own: the public listener serves no byte of the operators' pages.
 await buildInto(join(folder, 'operator'), '/operator/', ['operator'])

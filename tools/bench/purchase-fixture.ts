@@ -10,7 +10,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 
 const clients = new URL('../../conformance/x402-clients/', import.meta.url)
 
-/** Counts the questions on their way to the chain, by method. */
+/** Counts the RPC calls on their way to the chain, by method. */
 export const startRpcCounter = async (target: string) => {
   const counts = new Map<string, number>()
   const agent = new Agent({ keepAlive: true })
@@ -53,7 +53,7 @@ export const startRpcCounter = async (target: string) => {
   }
 }
 
-/** The shop on the official facilitator path, as a process of its own like ours. */
+/** A server on the official facilitator path, as a process of its own like ours. */
 export const startOfficialFacilitator = async (chain: Chain, gasKey: Hex, rpcUrl = chain.url) => {
   if (!existsSync(new URL('node_modules/@x402/evm', clients)))
     throw new Error(
@@ -138,7 +138,7 @@ export const buy = async (url: string, payer: Account) => {
   return { wholeMs: endedAt - startedAt, paidMs: endedAt - sentAt, endedAt }
 }
 
-/** The floor: sign the same transaction and hand it to the node, one question, nothing checked and nothing stored. */
+/** The floor: sign the same transaction and hand it to the node, one call, nothing checked and nothing stored. */
 export const makeBareTransfer = async (chain: Chain, gas: Account, payer: Account, rpcUrl = chain.url) => {
   const account = privateKeyToAccount(gas.privateKey)
   let nonce = Number(await chain.rpc('eth_getTransactionCount', [gas.address, 'pending']))

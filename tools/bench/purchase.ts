@@ -167,18 +167,18 @@ const compare = async (rounds: number, perRound: number) => {
 /** The RPC calls to the chain for each purchase, ours and on the official path. */
 const countRpcCalls = async (purchases: number) => {
   let counter: Awaited<ReturnType<typeof startRpcCounter>> | undefined
-  const shop = await startPurchaseServer({
+  const server = await startPurchaseServer({
     gasKeys: 2,
     rpcProxy: async (chain) => (counter = await startRpcCounter(chain.url)).url,
   })
   if (!counter) throw new Error('the RPC counter did not start')
   const official = await startOfficialFacilitator(
-    shop.chain,
-    shop.chain.gasAccounts[2].privateKey,
+    server.chain,
+    server.chain.gasAccounts[2].privateKey,
     counter.url,
   )
   try {
-    const payers = await makePayers(shop.chain)
+    const payers = await makePayers(server.chain)
     const count = async (url: string) => {
       await buy(url, atIndexModulo(payers, 0))
       counter?.takeCounts()
@@ -192,22 +192,22 @@ const countRpcCalls = async (purchases: number) => {
         byMethod,
       }
     }
-    return { ours: await count(`${shop.baseUrl}${buyPath}`), official: await count(official.url) }
+    return { ours: await count(`${server.baseUrl}${buyPath}`), official: await count(official.url) }
   } finally {
     official.stop()
     counter.stop()
-    await shop.stop()
+    await server.stop()
   }
 }
 
 /** With blocks every two seconds: how much later a purchase is answered than a bare transfer of the same block. */
 const delayAfterBlock = async (pairs: number) => {
-  const shop = await startPurchaseServer({ gasKeys: 2, blockTime: 2 })
-  const { chain } = shop
+  const server = await startPurchaseServer({ gasKeys: 2, blockTime: 2 })
+  const { chain } = server
   try {
     const payers = await makePayers(chain)
     const bare = await makeBareTransfer(chain, chain.gasAccounts[3], atIndexModulo(payers, 0))
-    const url = `${shop.baseUrl}${buyPath}`
+    const url = `${server.baseUrl}${buyPath}`
     const later: number[] = []
     // The first of each starts in the middle of nowhere; from then on both begin right after a block.
     await Promise.all([buy(url, atIndexModulo(payers, 1)), bare()])
@@ -217,7 +217,7 @@ const delayAfterBlock = async (pairs: number) => {
     }
     return later
   } finally {
-    await shop.stop()
+    await server.stop()
   }
 }
 
@@ -248,25 +248,25 @@ const fastestOf = (found: readonly Round[]) => {
 const goal = 2.5
 
 type PurchaseMeasurements = Awaited<ReturnType<typeof compare>> & {
-  readonly questions: Awaited<ReturnType<typeof countRpcCalls>>
+  readonly rpcCalls: Awaited<ReturnType<typeof countRpcCalls>>
   readonly later: readonly number[]
   readonly perRound: number
 }
 
 const reportOf = (
   day: string,
-  { found, perPurchase, questions, later, perRound }: PurchaseMeasurements,
+  { found, perPurchase, rpcCalls, later, perRound }: PurchaseMeasurements,
 ): string => {
   const methods = [
-    ...new Set([questions.ours, questions.official].flatMap(({ byMethod }) => Object.keys(byMethod))),
+    ...new Set([rpcCalls.ours, rpcCalls.official].flatMap(({ byMethod }) => Object.keys(byMethod))),
   ]
-  const of = (side: keyof typeof questions, method: string) => questions[side].byMethod[method] ?? 0
+  const of = (side: keyof typeof rpcCalls, method: string) => rpcCalls[side].byMethod[method] ?? 0
   const loads = found.map(({ load }) => load)
   const fastest = fastestOf(found)
   const ratio = median(found.map((round) => round.ratio))
   return `# A purchase beside a bare transfer, ${day}
 
-One buyer at a time buys \`wf_test_ok\` over HTTP on anvil with a block for each transaction. Beside it: a shop on the official
+One buyer at a time buys \`wf_test_ok\` over HTTP on anvil with a block for each transaction. Beside it: a server on the official
 path (\`@x402/evm\` 2.27 with viem's signer: verify, settle, one ES256 signature, no database), and the floor: sign the same
 transaction and hand it to the node by \`eth_sendRawTransactionSync\`. The three take turns, ${perRound} of each in a round. One
 machine: ${cpus().length} cores, ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}; server, PostgreSQL, chain and buyer share it. Its load
@@ -282,12 +282,12 @@ ${roundTable(found)}
 official, ${fastest.bare} ms bare. Ours writes twice to a disk before it answers, once before it sends and once with the credential; neither
 of the others writes anything.
 
-## Questions to the chain for each purchase
+## RPC calls to the chain for each purchase
 
 | Method | ours | official |
 | --- | --- | --- |
 ${methods.map((method) => `| \`${method}\` | ${of('ours', method)} | ${of('official', method)} |`).join('\n')}
-| **all** | ${questions.ours.calls} | ${questions.official.calls} |
+| **all** | ${rpcCalls.ours.calls} | ${rpcCalls.official.calls} |
 
 ## With a block every two seconds
 
@@ -296,7 +296,7 @@ so many milliseconds: ${later.join(', ')}; median ${median(later)}. The purchase
 
 ## What one purchase costs
 
-CPU, less what the same processes use when idle: ours ${perPurchase.nodeCpuMs} ms (api, worker and signer; the official shop: ${perPurchase.officialNodeCpuMs} ms), of PostgreSQL ${perPurchase.databaseCpuMs} ms, and
+CPU, less what the same processes use when idle: ours ${perPurchase.nodeCpuMs} ms (api, worker and signer; the official server: ${perPurchase.officialNodeCpuMs} ms), of PostgreSQL ${perPurchase.databaseCpuMs} ms, and
 ${perPurchase.bytesStored} bytes on disk, indexes and dead rows included. A rehearsal takes no unit from stock.
 `
 }
@@ -313,12 +313,12 @@ export const purchase = async (): Promise<Readonly<Record<string, unknown>>> => 
   })
   const perRound = values.short ? 5 : 20
   const compared = await compare(values.short ? 2 : 5, perRound)
-  const questions = await countRpcCalls(values.short ? 5 : 30)
+  const rpcCalls = await countRpcCalls(values.short ? 5 : 30)
   const later = await delayAfterBlock(values.short ? 2 : 9)
   const { found, perPurchase } = compared
   console.table(found.map(({ fastest: _fastest, ...round }) => round))
   console.log('fastest', fastestOf(found))
-  console.log(`questions to the chain: ours ${questions.ours.calls}, official ${questions.official.calls}`)
+  console.log(`RPC calls to the chain: ours ${rpcCalls.ours.calls}, official ${rpcCalls.official.calls}`)
   console.log(`later than the block: ${later.join(', ')} ms, p90 ${quantile(later, 0.9)}`)
   console.table(perPurchase)
   const day = new Date().toISOString().slice(0, 10)
@@ -326,7 +326,7 @@ export const purchase = async (): Promise<Readonly<Record<string, unknown>>> => 
     mkdirSync('docs/reports', { recursive: true })
     writeFileSync(
       `docs/reports/${day}-purchase.md`,
-      reportOf(day, { ...compared, questions, later, perRound }),
+      reportOf(day, { ...compared, rpcCalls, later, perRound }),
     )
   }
   const ratio = median(found.map((round) => round.ratio))
@@ -334,10 +334,10 @@ export const purchase = async (): Promise<Readonly<Record<string, unknown>>> => 
   return {
     ratio,
     rounds: found.map((round) => round.ratio),
-    rpcCalls: questions.ours.calls,
+    rpcCalls: rpcCalls.ours.calls,
     wholeRatio: median(found.map((round) => round.wholeRatio)),
     officialRatio: median(found.map((round) => round.officialRatio)),
-    officialRpcCalls: questions.official.calls,
+    officialRpcCalls: rpcCalls.official.calls,
     aboveBlockMs: median(later),
     ...perPurchase,
   }

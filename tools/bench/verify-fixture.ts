@@ -67,7 +67,7 @@ select outcome from credentials_mint(array['agt_pgbench' || :a], array['live'], 
 /** A private PostgreSQL, the signer and one api process: no worker, for pgbench has none either. */
 const startServers = async () => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-bench-'))
-  // Vacuum would come at moments of its own and be counted to whoever runs then.
+  // Autovacuum would run at any moment and be counted to the side that runs then.
   const settings = {
     shared_buffers: '256MB',
     max_connections: '400',

@@ -10,7 +10,7 @@ import { waitForExit, waitUntilReady } from '../../packages/server/test/fixtures
 import { prepareServer, randomFrom, startRole } from './server-processes.ts'
 
 type Target = 'api' | 'signer' | 'worker' | 'postgres'
-/** The api takes longest to come back, and nothing happens without it: one kill of six is its. */
+/** The api takes longest to start, and no call succeeds without it: one kill of six is for it. */
 const targets: readonly Target[] = ['signer', 'postgres', 'worker', 'signer', 'postgres', 'api']
 
 export type KillOptions = {
@@ -48,7 +48,7 @@ const openPostgres = async (folder: string, settings: Readonly<Record<string, st
   const start = () => startCluster({ folder, port, settings })
   let cluster: Cluster = await start()
   const restart = async (): Promise<void> => {
-    // Its processes notice the death of the first one a moment later; until then the memory is in use.
+    // The other processes notice the kill of the first one a moment later; until then the memory is in use.
     for (let tries = 0; ; tries++) {
       try {
         cluster = await start()
@@ -94,7 +94,7 @@ const openReceiver = async () => {
 }
 
 const answerMsMax = 240_000
-/** Kills wait until work is done again, so that they hit some; who does not come back in this time is hit again. */
+/** Kills wait until calls succeed again, so that they interrupt some; without a success in this time the next kill comes. */
 const recoveryMsMax = 8_000
 const progressMin = 10
 
@@ -104,7 +104,7 @@ const waitForProgress = async (done: () => number, ms: number): Promise<void> =>
 }
 
 type Answer = { readonly status: number; readonly json: Record<string, string> }
-/** Undefined where nobody knows what became of the call. */
+/** Undefined where the outcome of the call is unknown. */
 const call = async (url: string, body: object, key?: string): Promise<Answer | undefined> => {
   try {
     const response = await fetch(url, {

@@ -18,7 +18,7 @@ export type SignedPayment = {
 const send = (chain: Chain, data: Hex) =>
   chain.rpc('eth_sendTransaction', [{ from: chain.owner.address, to: chain.token, gas: '0x40000', data }])
 
-/** Submits an authorization as anybody can who has seen it. */
+/** Submits an authorization as a third party can that has seen it. */
 export const submitAsThirdParty = (chain: Chain, { authorization: one, signature }: SignedPayment) => {
   const { r, s, yParity } = parseSignature(signature)
   return send(
@@ -41,7 +41,7 @@ export const submitAsThirdParty = (chain: Chain, { authorization: one, signature
   )
 }
 
-/** The payer takes its authorization back. */
+/** The payer cancels its authorization. */
 export const cancelAuthorization = async (chain: Chain, { payer, nonce, entry }: SignedPayment) => {
   const signature = await payer.account.signTypedData({
     domain: {
@@ -70,7 +70,7 @@ export const cancelAuthorization = async (chain: Chain, { payer, nonce, entry }:
   )
 }
 
-/** The terms of a challenge; a server that is just dead is asked again. */
+/** The payment terms of a challenge; retries while the server restarts. */
 const fetchChallenge = async (url: string): Promise<PaymentOption> => {
   for (let tries = 0; tries < 600; tries++) {
     const header = await fetch(url, { signal: AbortSignal.timeout(10_000) })

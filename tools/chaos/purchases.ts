@@ -54,7 +54,7 @@ export type PurchaseFindings = {
 }
 
 /**
- * What happens to a purchase. The six deaths of the api: before the chain is asked, after it, with everything written
+ * What happens to a purchase. The api is killed at six moments: before the chain is asked, after it, with everything written
  * and nothing sent, sent and no answer, with the answer in hand, and while it delivers.
  */
 const scenarios = [
@@ -71,8 +71,8 @@ const scenarios = [
   'sent by a stranger',
   'cancelled',
 ] as const
-export type Scenario = (typeof scenarios)[number]
-/** A start of the api takes seconds, so deaths are rarer than the rest: about one of six purchases. */
+type Scenario = (typeof scenarios)[number]
+/** A start of the api takes seconds, so kills are rarer than the rest: about one of six purchases. */
 const weightedScenarios: readonly Scenario[] = [
   ...Array.from({ length: 12 }, (): Scenario => 'plain'),
   ...scenarios.filter((name) => name.startsWith('killed')),
@@ -89,10 +89,10 @@ type PurchasePlan = {
 }
 
 /** A call over a connection that was closed is made once more at once, so what shall be in doubt is struck twice. */
-const interruptionsFor = (fate: Scenario): number =>
-  fate === 'receipt lost' || fate === 'never sent' ? 2 : 1
+const interruptionsFor = (scenario: Scenario): number =>
+  scenario === 'receipt lost' || scenario === 'never sent' ? 2 : 1
 
-/** Lets fate strike a purchase, at the call to the node that carries its authorization. */
+/** Interrupts a purchase as its scenario says, at the call to the node that carries its authorization. */
 const makeFaultRule = (
   chain: Chain,
   plans: ReadonlyMap<string, PurchasePlan>,

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { runSignerKills } from './signer.ts'
 
-test('10 deaths of the signer under load: all that was answered is stored, all that is stored is journaled', async () => {
+test('10 kills of the signer under load: all that was answered is stored, all that is stored is journaled', async () => {
   const findings = await runSignerKills({ kills: 10, clients: 6 })
   assert.deepEqual(findings.faults, [])
   assert.ok(findings.killsDuringCalls > 0 && findings.answered > 50, JSON.stringify(findings))

@@ -105,7 +105,7 @@ export const openWebhookFixture = async (settings: Readonly<Record<string, strin
 }
 export type WebhookFixture = Awaited<ReturnType<typeof openWebhookFixture>>
 
-/** What a transaction that must not count ends with; it names the event that nobody may hear of. */
+/** Rolls a transaction back on purpose; names the event that must not be delivered. */
 export class RolledBackError extends Error {
   readonly eventId: string
   constructor(eventId: string) {

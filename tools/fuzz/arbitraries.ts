@@ -75,7 +75,7 @@ const objectOf = (schema: Json, depth: number): fc.Arbitrary<unknown> => {
 }
 
 /** Values that the schema allows, as far as it says what it allows. */
-export const valid = (schema: Json, depth = 0): fc.Arbitrary<unknown> => {
+const valid = (schema: Json, depth = 0): fc.Arbitrary<unknown> => {
   if (schema['const'] !== undefined) return fc.constant(schema['const'])
   if (Array.isArray(schema['enum'])) return fc.constantFrom(...list(schema['enum']))
   if (Array.isArray(schema['anyOf']))

@@ -174,13 +174,13 @@ try {
     byStatus: new Map(),
     faults: [],
   }
-  // Operations that end the caller's own key would leave the rest of the run outside the door.
+  // Operations that end the caller's own key would leave the rest of the run unauthenticated.
   const keyEndingPaths = new Set(['/api/agents/keys/rotate', '/api/agents/keys/revoke'])
   const perOperation = Math.ceil(requestsWanted / operations.length)
   const startedAt = performance.now()
   for (const operation of operations) {
     const own = keyEndingPaths.has(operation.path)
-      ? [{ name: 'spare key', headers: bearer(await register(baseUrl, 'test')) }]
+      ? [{ name: 'key of its own', headers: bearer(await register(baseUrl, 'test')) }]
       : callers
     const samples = fc.sample(requestArbitrary(operation, own), { numRuns: perOperation, seed })
     for (let next = 0; next < samples.length; next += parallel) {
@@ -202,7 +202,7 @@ try {
     `${serverErrors} server errors, ${undocumented} undocumented, ${schemaViolations} schema violations`,
   )
   if (options.json) console.log(JSON.stringify({ requests, serverErrors, undocumented, schemaViolations }))
-  // A run that only ever saw refusals has fuzzed the door, not the house.
+  // A run that saw only refusals has tested authentication and validation, not the operations.
   const accepted = tally.byStatus.get(200) ?? 0
   if (
     serverErrors + undocumented + schemaViolations > 0 ||

@@ -51,7 +51,7 @@ const balanceOf = async (chain: Chain, owner: Address): Promise<bigint> =>
     ])) as Hex,
   )
 
-/** How many authorizations of this payer the token has used, in anybody's transaction. */
+/** How many authorizations of this payer the token has used, in any transaction. */
 const chargesOf = async (chain: Chain, payer: Address): Promise<number> => {
   const topic = keccak256(toHex('AuthorizationUsed(address,bytes32)'))
   const filter = { address: usdcAddress, fromBlock: '0x0', toBlock: 'latest', topics: [topic, pad(payer)] }
@@ -107,13 +107,13 @@ const seconds = (from: number, to: number) => ((to - from) / 1_000).toFixed(1)
 const startedAt = performance.now()
 install()
 const installedAt = performance.now()
-const shop = await startPurchaseServer()
+const server = await startPurchaseServer()
 try {
   let failed = 0
   console.log('client                    x402   one charge, one credential that verifies')
   for (const client of clients) {
     const clientStartedAt = performance.now()
-    const fault = await faultOf(shop.chain, shop.baseUrl, client).catch((error: unknown) =>
+    const fault = await faultOf(server.chain, server.baseUrl, client).catch((error: unknown) =>
       error instanceof Error ? error.message.slice(0, 2_000) : String(error),
     )
     if (fault !== undefined) failed += 1
@@ -131,5 +131,5 @@ try {
     console.log(JSON.stringify({ clients: clients.length, passed, failed }))
   if (failed > 0) process.exitCode = 1
 } finally {
-  await shop.stop()
+  await server.stop()
 }

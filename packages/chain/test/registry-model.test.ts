@@ -19,7 +19,7 @@ const makeModel = () => {
   const revokedKeys = new Set<number>()
   const lives = (record: Bound | undefined, now: number) =>
     record !== undefined && record.exp > now && !revokedKeys.has(record.key)
-  /** Whoever bound a wallet last holds it. */
+  /** The human that bound a wallet last holds it. */
   const holders = new Map<number, number>()
   const holderOf = (wallet: number, now: number): number | undefined => {
     const human = holders.get(wallet)

@@ -137,7 +137,7 @@ for (const fork of forks) {
         [false, true],
       )
       assert.equal(await fixture.registry.humanOf(second), claims.nul)
-      // The wallet that was left is free for somebody else.
+      // The previous wallet is free for another human.
       assertBound(await fixture.registry.bind(fixture.issuer.sign(await claimsFor(fixture, first))))
       assert.equal(await fixture.registry.isVerifiedHuman(first), true)
     },

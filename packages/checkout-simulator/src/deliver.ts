@@ -8,7 +8,7 @@ export type Delivery = {
   /** 0 where there was no response. */
   readonly status: number
 }
-export type DeliveryOptions = {
+type DeliveryOptions = {
   /** Hold every event until a test asks for it. */
   hold: boolean
   /** How often each event is sent, at once. */

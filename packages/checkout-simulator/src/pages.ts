@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs'
 import type { Simulator } from './actions.ts'
 import type { Session } from './records.ts'
 
-export const stylesheet = readFileSync(
-  new URL('../../web/src/shared/design/pohf.css', import.meta.url),
-  'utf8',
-)
+export const stylesheet = ['base.css', 'components.css']
+  .map((name) => readFileSync(new URL(`../../web/src/shared/design/${name}`, import.meta.url), 'utf8'))
+  .join('\n')
 
 const escapes: Record<string, string> = {
   '&': '&amp;',

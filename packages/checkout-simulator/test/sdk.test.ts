@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { after, test } from 'node:test'
 import { Stripe } from 'stripe'
+import { pollUntil } from '../../server/test/fixtures/polling.ts'
 import { startCheckoutSimulator, type SimulatorState } from '../src/client.ts'
 
-/** The provider's own SDK with its own way to the network: it must see nothing odd. */
+/** The provider's own SDK with its own HTTP client: the simulator must behave like the provider. */
 const receivedEvents: { body: string; signature: string }[] = []
 const webhookReceiver = createServer((request, response) => {
   let body = ''
@@ -114,13 +115,13 @@ void test('a slow refund ends either way, and a failed one can be made again', a
   assert.equal((await client.refunds.retrieve(slow.id)).failure_reason, 'expired_or_canceled_card')
   assert.notEqual((await client.refunds.create({ payment_intent: payment })).id, slow.id)
   await simulator.control('delivery', { slowRefunds: false })
-  // The next test counts what the shop hears from then on.
-  for (let look = 0; look < 200 && receivedEvents.length < 8; look++)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+  // The next test counts the events from then on.
+  // Eight of this test, and one of the session that expired before.
+  await pollUntil('nine events', async () => receivedEvents.length >= 9)
   receivedEvents.length = 0
 })
 
-void test('the SDK takes its messages as signed, lists them, and refunds', async () => {
+void test('the SDK verifies its events, lists them, and refunds', async () => {
   const { id } = await client.checkout.sessions.create(sessionParameters(1_000))
   const { payment } = await simulator.control<{ payment: string }>(`sessions/${id}/pay`)
   const paid = await client.checkout.sessions.retrieve(id, { expand: ['payment_intent'] })
@@ -145,8 +146,7 @@ void test('the SDK takes its messages as signed, lists them, and refunds', async
     client.refunds.create({ payment_intent: payment, amount: 1_501 }),
     refusedWith({ statusCode: 400 }),
   )
-  for (let look = 0; look < 200 && receivedEvents.length < 4; look++)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+  await pollUntil('three events', async () => receivedEvents.length >= 3)
   const types = receivedEvents.map(
     ({ body, signature }) =>
       client.webhooks.constructEvent(body, signature, simulator.settings.STRIPE_WEBHOOK_SECRET).type,

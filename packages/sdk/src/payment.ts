@@ -8,7 +8,7 @@ export type Limits = {
   readonly maxUsd: number
   /** Networks to pay on. Default: Base and its test network. */
   readonly networks?: readonly NetworkName[] | undefined
-  /** The only recipient. Default: whoever the service names. */
+  /** The only recipient. Default: the one that the service names. */
   readonly payTo?: string | undefined
   /** A token other than USDC of the network, for chains of your own. Must have 6 decimals. */
   readonly asset?: string | undefined

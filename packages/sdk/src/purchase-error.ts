@@ -14,9 +14,9 @@ export type PurchaseErrorCode =
   | 'not_found'
   /** The chain proves that the payment was never made and never will be. */
   | 'void'
-  /** Paid, never deliverable, and given back or about to be. */
+  /** Paid, not deliverable, and refunded or about to be. */
   | 'refunded'
-  /** Nobody knows yet. Call `resume` with the purchase id; never buy again before that. */
+  /** Not known yet. Call `resume` with the purchase id; never buy again before that. */
   | 'open'
   /** Delivered, but the credential does not verify: `cause` is what was delivered. */
   | 'credential_refused'

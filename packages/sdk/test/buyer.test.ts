@@ -66,7 +66,7 @@ test('a cap that is no number is a mistake of the caller', async () => {
     await assert.rejects(createBuyer({ baseUrl, wallet: makeWallet(), maxUsd }).buy('wf_test_ok'), TypeError)
 })
 
-test('nothing to sell, nobody there, and a wallet that says no: nothing is charged', async () => {
+test('out of stock, an unreachable service, and a wallet that refuses: nothing is charged', async () => {
   const wallet = makeWallet()
   await assert.rejects(createBuyer({ baseUrl, wallet, maxUsd: 1 }).buy('wf_none'), (error) => {
     assert.ok(error instanceof PurchaseError && error.cause instanceof PohfError)

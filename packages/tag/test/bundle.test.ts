@@ -38,7 +38,7 @@ const tokensOf = (css: string, pattern: RegExp): Map<string, string> => {
 }
 
 test('the colours and fonts of the check are those of the look, light and dark', () => {
-  const look = readFileSync(here('../../web/src/shared/design/pohf.css'), 'utf8')
+  const look = readFileSync(here('../../web/src/shared/design/base.css'), 'utf8')
   const own = readFileSync(here('../src/check.css'), 'utf8')
   const light = tokensOf(look, /^:root \{([^}]*)\}/m)
   const dark = tokensOf(look, /prefers-color-scheme: dark\) \{\s*:root \{([^}]*)\}/)

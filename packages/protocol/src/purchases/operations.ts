@@ -27,7 +27,7 @@ const receipt = z.object({
   amount: z.string().meta({ description: 'In the smallest unit of the token.' }),
 })
 /** The delivery of a paid purchase. */
-export const purchaseDelivery = credentialResponse.extend({
+const purchaseDelivery = credentialResponse.extend({
   purchaseId: z.string(),
   answer: z.unknown(),
   payment: receipt,
@@ -41,7 +41,7 @@ const recovery = z.object({
 })
 
 /** The response to a pending payment, or to a delivered payment without proof of being the payer. */
-export const purchasePending = z.object({
+const purchasePending = z.object({
   purchaseId: z.string(),
   workflowId: z.string(),
   status: z.enum(purchaseStates),

@@ -30,7 +30,7 @@ const findAgentByKey = async (ctx: Ctx, hash: Buffer): Promise<KeyLookup> =>
     return { agent, validMs: row.expires_at ? row.expires_at.getTime() - row.at.getTime() : Infinity }
   })
 
-/** Finds the agent of a key. A key with a bad format or checksum needs no query. */
+/** Finds the agent of an API key. A key with a bad format or checksum needs no query. */
 export const makeAuthenticator = (ctx: Ctx) => {
   const cache = new Map<string, CachedAgent>()
   let generation = 0

@@ -5,18 +5,23 @@ import type { Ctx } from '../platform/ops/context.ts'
 import { html, renderPage } from '../platform/http/html.ts'
 import { llmsText } from './llms-text.ts'
 
+const script = 'text/javascript; charset=utf-8'
+
 /** The stylesheet belongs to the web package; it is served as it is written, so that it needs no build. */
-const assets: Record<string, { readonly file: string; readonly mediaType: string }> = {
-  'pohf.css': { file: '../../../web/src/shared/design/pohf.css', mediaType: 'text/css; charset=utf-8' },
-  'enrol.js': { file: '../../assets/enrol.js', mediaType: 'text/javascript; charset=utf-8' },
-  'me.js': { file: '../../assets/me.js', mediaType: 'text/javascript; charset=utf-8' },
-  'passkey.js': { file: '../../assets/passkey.js', mediaType: 'text/javascript; charset=utf-8' },
-  'checkout-page.js': { file: '../../assets/checkout-page.js', mediaType: 'text/javascript; charset=utf-8' },
-  'token-page.js': { file: '../../assets/token-page.js', mediaType: 'text/javascript; charset=utf-8' },
+const assets: Record<string, { readonly files: readonly string[]; readonly mediaType: string }> = {
+  'pohf.css': {
+    files: ['../../../web/src/shared/design/base.css', '../../../web/src/shared/design/components.css'],
+    mediaType: 'text/css; charset=utf-8',
+  },
+  'enrol.js': { files: ['../../assets/enrol.js'], mediaType: script },
+  'me.js': { files: ['../../assets/me.js'], mediaType: script },
+  'passkey.js': { files: ['../../assets/passkey.js'], mediaType: script },
+  'checkout-page.js': { files: ['../../assets/checkout-page.js'], mediaType: script },
+  'token-page.js': { files: ['../../assets/token-page.js'], mediaType: script },
 }
 
-const assetPage = (name: string, { file, mediaType }: (typeof assets)[string]): Page => {
-  const text = readFileSync(new URL(file, import.meta.url), 'utf8')
+const assetPage = (name: string, { files, mediaType }: (typeof assets)[string]): Page => {
+  const text = files.map((file) => readFileSync(new URL(file, import.meta.url), 'utf8')).join('\n')
   return {
     path: `/assets/${name}`,
     handler: async () => ({ mediaType, text, headers: { 'cache-control': 'public, max-age=300' } }),

@@ -115,6 +115,6 @@ void test('the audit sees a planted fault', async () => {
   )
   assert.deepEqual(await ledgerFaults(harness), [
     'a balance is not the sum of its lines',
-    'a book does not sum to zero',
+    'the accounts of an agent do not sum to zero',
   ])
 })

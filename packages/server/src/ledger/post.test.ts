@@ -53,7 +53,7 @@ void test('a reference posts once for ever: the repeat moves nothing and answers
   )
 })
 
-void test('the other mode and the other agent have a book and references of their own', async () => {
+void test('another mode and another agent have separate accounts and references', async () => {
   const entryToPost = entry('shared', [credit('world:test', -1n), credit('shared', 1n)])
   await postNow(entryToPost)
   assert.equal((await postNow({ ...entryToPost, mode: 'test' })).repeated, false)
@@ -117,7 +117,7 @@ for (const { name, lines, fault } of malformed) {
   })
 }
 
-void test("another agent's book is refused, whatever role owns the function", async () => {
+void test("another agent's accounts are refused, whatever role owns the function", async () => {
   const foreign = {
     ...entry('foreign', [credit('world:test', -1n), credit('a', 1n)]),
     agentId: other.agentId,

@@ -47,7 +47,7 @@ const tamper = async (statement: string, parameters: unknown[]) => {
   }
 }
 
-test('books that are in order are checked once: the next run reads only what is new', async () => {
+test('accounts without drift are checked once: the next run reads only what is new', async () => {
   const agent = await fundedAgent()
   const first = await check()
   assert.ok(first.ok && first.accounts >= 3 && first.lines >= 4)
@@ -152,7 +152,7 @@ for (const { name, finding, query, plant } of plantedFaults) {
         'what was minted is still given out',
       )
     assert.equal((await verify(other)).status, 200)
-    assert.ok(harness.lines.some((line) => line.includes('do not add up') && line.includes(agent.agentId)))
+    assert.ok(harness.lines.some((line) => line.includes('ledger drift found') && line.includes(agent.agentId)))
     const metrics = await harness.operate('GET', '/metrics')
     assert.match(metrics.text, /^pohf_ledger_drift [1-9]/m)
     await mend()
@@ -161,7 +161,7 @@ for (const { name, finding, query, plant } of plantedFaults) {
   })
 }
 
-test('a book that does not sum to zero is found', async () => {
+test('accounts that do not sum to zero are found', async () => {
   const agent = await fundedAgent()
   await check()
   // Lines and balance agree with each other; only the other side of the entry is missing.
@@ -179,7 +179,7 @@ test('a book that does not sum to zero is found', async () => {
   assert.deepEqual(await findingsOf(agent), ['book_uneven'], 'it stays open')
 })
 
-test('another book can be compared: what it finds stops its agent, and what it no longer finds ends it', async () => {
+test('a comparison that finds drift stops its agent, and clears it when the drift is gone', async () => {
   const agent = await fundedAgent()
   let missing = true
   const spans: { from: Date; to: Date }[] = []

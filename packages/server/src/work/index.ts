@@ -1,5 +1,4 @@
 export { makeCardSettler } from './orders/paid.ts'
-export type { WorkerDeps } from './deps.ts'
 export { findWorkRef, type WorkRef, type WorkRefKey } from './references.ts'
 export { jobs } from './jobs.ts'
 export { pages } from './pages.ts'

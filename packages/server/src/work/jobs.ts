@@ -40,7 +40,7 @@ const releaseExpiredClaim = async (tx: Tx, due: Assignment): Promise<void> => {
   if (locked.holder.isExpired) await releaseUnit(tx, locked, { status: 'ran_out' })
 }
 
-/** Accepts a delivered unit that the buyer did not review in time. */
+/** Auto-accept: accepts a delivered unit that the buyer did not review in time. */
 const autoAcceptUnit = async (tx: Tx, platformLedger: PlatformLedger, due: UnitKey): Promise<void> => {
   const locked = await lockUnit(tx, due)
   if (locked?.unit.status === 'delivered' && locked.unit.reviewIsOver)

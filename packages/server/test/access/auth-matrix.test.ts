@@ -141,7 +141,7 @@ const expectedOfTool = (principal: Principal, row: Endpoint): string => {
   return atTheDoor === passes || atTheDoor === 'forbidden' ? principal.expect(row) : atTheDoor
 }
 
-/** How a call of a tool ended: at the door by HTTP, in the tool by a result that is an error. */
+/** How a call of a tool ended: refused by HTTP, or in the tool by a result that is an error. */
 const outcomeOfTool = (answer: TestResponse): string => {
   if (answer.status !== 200) return outcome(answer)
   const { isError, structuredContent } = answer.json.result

@@ -35,7 +35,7 @@ const createByAda = async (name: string) =>
     operatorId: string
     operatorKey: string
   }
-/** Runs SQL as the owner with the guard of the audit log off, as somebody with the whole database could. */
+/** Runs SQL as the owner with the guard of the audit log off, as an intruder with the whole database could. */
 const tamper = async (text: string) => {
   const client = await harness.owner.connect()
   try {

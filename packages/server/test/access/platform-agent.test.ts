@@ -6,7 +6,7 @@ import { startHarness } from '../fixtures/harness.ts'
 
 const harness = await startHarness()
 
-test('each mode has one house agent of a valid form, however often and at once the program starts', async () => {
+test('each mode has one platform agent of a valid form, however often and at once the program starts', async () => {
   await Promise.all(Array.from({ length: 8 }, () => ensurePlatformAgents(harness.ctx)))
   for (const mode of modes) {
     const agentId = platformAgentId(harness.ctx.config, mode)
@@ -16,7 +16,7 @@ test('each mode has one house agent of a valid form, however often and at once t
   }
 })
 
-test('the house agent has no key, and no mailed link can make one', async () => {
+test('the platform agent has no key, and no mailed link can make one', async () => {
   await harness.call('POST', '/api/agents/keys/recover', { body: { contactEmail: 'house@localhost' } })
   const { rows } = await harness.owner.query(
     `select agent_id from agents a where name = 'House' and email_confirmed_at is null

@@ -99,7 +99,7 @@ const planted: readonly { name: string; path: string; text: string; fault: RegEx
     fault: /ledger may not import credits/,
   },
   {
-    name: 'a way round the front door',
+    name: 'an import past index.ts',
     path: 'credits/buy.ts',
     text: "import { x } from '../ledger/store.ts'",
     fault: /not by index\.ts/,

@@ -103,7 +103,7 @@ const restrictedCallFaults = (file: SourceFile): string[] => {
   return faults
 }
 
-/** Every rule of the house that a reading of the sources can check. */
+/** Every rule that reading the sources can check. */
 export const sourceFaults = (files: readonly SourceFile[]): string[] =>
   files.flatMap((file) => [...importFaults(file), ...restrictedCallFaults(file)])
 

@@ -10,7 +10,7 @@ type ErasureEffect =
   | 'deleted'
   /** The row stays; what led to the person is emptied. */
   | 'emptied'
-  /** Stays, and leads to nobody once the rest is gone. */
+  /** Stays, and identifies no person once the rest is deleted. */
   | 'anonymous'
   /** Short-lived; goes by itself. */
   | 'ages out'

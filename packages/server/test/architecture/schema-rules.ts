@@ -47,7 +47,7 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'status_lists',
   'status_blocks',
   'status_entries',
-  // How far two books were compared, for all agents at once.
+  // How far two ledgers were compared, for all agents at once.
   'ledger_compared',
 ])
 

@@ -1,6 +1,8 @@
 import { render } from 'preact'
 import '../shared/design/pohf.css'
 import '../shared/shell/console.css'
+import '../shared/shell/orders.css'
+import '../shared/shell/drawer.css'
 import './operator.css'
 import type { SignInOptions } from '../shared/shell/sign-in.tsx'
 import { Frame } from '../shared/shell/frame.tsx'

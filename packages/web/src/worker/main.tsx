@@ -1,6 +1,7 @@
 import { render } from 'preact'
 import '../shared/design/pohf.css'
 import './work.css'
+import './task/answer.css'
 import { EarningsPage } from './earnings.tsx'
 import { Frame } from './frame.tsx'
 import { ListPage } from './list.tsx'

@@ -22,7 +22,7 @@ const byCode = async ({ ctx }: MembersDeps, code: string) =>
     return signPersonIn(tx, personId)
   })
 
-/** Signs a person in by a passkey, or by a recovery code, which works once. */
+/** Sign in: by a passkey, or by a recovery code, which works once. */
 export const signIn = async (deps: MembersDeps, page: PageRequest, input: Input) => {
   requireOwnPage(deps.ctx, page)
   const headers =

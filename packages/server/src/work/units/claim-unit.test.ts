@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { claimStockUnit } from '../workflows/store.ts'
-import { claimUnit } from './store.ts'
+import { claimUnit } from './queue/store.ts'
 
 const harness = await startHarness()
 const buyer = await harness.register('test')

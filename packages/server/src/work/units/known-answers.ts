@@ -15,7 +15,8 @@ import {
 import { findWorkflow } from '../workflows/store.ts'
 import { knownAnswerShare, failsKnownAnswers, pauseDays } from './rules.ts'
 import { acceptUnit, lockUnit, type LockedUnit } from './transitions.ts'
-import { claimOnlyUnit, updateUnitDecided, type Unit } from './store.ts'
+import { claimOnlyUnit } from './queue/store.ts'
+import { updateUnitDecided, type Unit } from './store.ts'
 
 type ClaimRequest = { readonly taskId: string; readonly mode: Unit['mode']; readonly personId: string }
 

@@ -10,7 +10,8 @@ import { findAssignment, findCurrentAssignment, findWorkerAccuracy, insertAssign
 import { presentAssignment } from './present.ts'
 import { sessionChallengeOf, claimMinutesOf, payeeRefOf } from '../units/rules.ts'
 import { publishOrderStatus } from '../orders/transitions.ts'
-import { claimUnit, updateUnitReopened, type Unit } from '../units/store.ts'
+import { claimUnit } from '../units/queue/store.ts'
+import { updateUnitReopened, type Unit } from '../units/store.ts'
 
 type ClaimRequest = { readonly workflowId: string; readonly mode: Mode; readonly address: string }
 type Claimant = {

@@ -7,7 +7,7 @@ import { Refusal } from '../../platform/http/errors.ts'
 import { findOrder } from '../orders/store.ts'
 import { findCurrentAssignment } from './store.ts'
 import { summarizeAssignment } from './present.ts'
-import { listOpenTasks } from '../units/store.ts'
+import { listOpenTasks } from '../units/queue/store.ts'
 
 const tasksMax = 100
 const countMax = 100

@@ -29,7 +29,7 @@ const NoKeyHelp = ({ noKey }: Pick<SignInOptions, 'noKey'>) => (
   </section>
 )
 
-/** Asks for a key, and stores it nowhere. */
+/** The sign-in of the console: asks for an API key, and stores it nowhere. */
 export const SignInView = (props: {
   signIn: SignInOptions
   error: ApiError | undefined

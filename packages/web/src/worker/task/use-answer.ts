@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { fieldId } from '../answer-form.tsx'
+import { fieldId } from './answer-form.tsx'
 import { saveDraft, type Values } from '../draft.ts'
 import { validateField, type FieldError } from '../fields.ts'
 import type { Assignment } from '../wire.ts'

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import type { Assignment, InputField } from './wire.ts'
-import { fill, type Messages } from './messages.ts'
+import type { Assignment, InputField } from '../wire.ts'
+import { fill, type Messages } from '../messages.ts'
 
 /** The address where it is an https one: nothing else is loaded or opened. */
 const parseUrl = (value: string): URL | undefined => {

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact'
-import type { Values } from './draft.ts'
-import { lengthMaxOf, type FieldError } from './fields.ts'
-import type { AnswerField } from './wire.ts'
-import { fill, type Messages } from './messages.ts'
+import type { Values } from '../draft.ts'
+import { lengthMaxOf, type FieldError } from '../fields.ts'
+import type { AnswerField } from '../wire.ts'
+import { fill, type Messages } from '../messages.ts'
 
 type FieldProps = {
   readonly messages: Messages
