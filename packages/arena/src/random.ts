@@ -1,4 +1,4 @@
-/** A source of numbers in [0, 1). Every generator is given one, so that a seed says everything. */
+/** A source of numbers in [0, 1). Every generator takes one, so that a seed determines the result. */
 export type Random = () => number
 
 /** A small deterministic source (mulberry32): the same seed gives the same numbers for ever. */
@@ -18,7 +18,7 @@ export const uniform = (random: Random, low: number, high: number): number => lo
 export const gaussian = (random: Random): number =>
   Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
 
-/** One of the given things. Throws on an empty list, which no caller may hand in. */
+/** One element of a list, which must not be empty. */
 export const pick = <T>(random: Random, from: readonly T[]): T => {
   const chosen = from[Math.floor(random() * from.length)]
   if (chosen === undefined) throw new RangeError('nothing to pick from')

@@ -16,7 +16,7 @@ import { startReceiver } from '../../server/test/fixtures/webhook-receiver.ts'
 import { pollUntil } from '../../server/test/fixtures/polling.ts'
 import { subscribe } from '../../server/test/fixtures/webhooks.ts'
 
-/** What a unit costs and pays, as the workflow says; the rest is the service's. */
+/** The price and the reward of a unit, from the workflow. */
 export const workflow = { id: 'wf_photo_label', priceCents: 50, rewardStars: 25 }
 export const quantity = 3
 
@@ -141,7 +141,7 @@ export const lastOutcomes = async (harness: Harness): Promise<string> => {
 
 type Press = (name: string) => Promise<void>
 
-/** Goes on with Tab until the focus is where it is wanted. */
+/** Presses Tab until the condition holds. */
 const tabUntil = (page: Page, press: Press, isThere: string): Promise<true> =>
   pollUntil('Tab comes there', async () => {
     if (await page.evaluate<boolean>(isThere)) return true

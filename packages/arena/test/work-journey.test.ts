@@ -2,7 +2,7 @@
 // members do the work on a phone-size screen; the agent reads three answers with three credentials, accepts two and
 // rejects one; the person appeals and an operator decides; the escrow is empty and the Stars vest and are asked for.
 //
-// Who plays whom: the first member is played at the level of the operating system, with a pointer and pixels (arena), and
+// Roles: the first member is played at the level of the operating system, with a pointer and pixels (arena), and
 // enrols that way too. The second goes the accessible way, by keyboard and words, in a headless browser that hides that
 // it is driven. The payer is a plain driven browser: paying is not scored.
 import assert from 'node:assert/strict'

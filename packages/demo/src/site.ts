@@ -1,4 +1,4 @@
-// A publisher's site with the check in a form. POHF_URL, POHF_SITE, POHF_KEY and PORT say where it runs and as whom.
+// A publisher's site with the check in a form. POHF_URL, POHF_SITE, POHF_KEY and PORT configure it.
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -15,7 +15,7 @@ export type SiteOptions = {
 
 const builtFolder = fileURLToPath(new URL('../dist', import.meta.url))
 const bodyBytesMax = 16_384
-/** Challenges that were given out and not used; the oldest go first. */
+/** The most challenges that are open at a time; the oldest are dropped first. */
 const challengesMax = 1_000
 
 const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }

@@ -1,4 +1,4 @@
-// What people of one pointer and platform reach with this model. Only then may low motion count against anybody there.
+// The probability that people of one pointer and platform reach with this model. Without it low motion counts against nobody there.
 import { ln, logistic } from './arithmetic.ts'
 import type { MotionEvaluation } from './motion.ts'
 import type { Calibration } from './score.ts'

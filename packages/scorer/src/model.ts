@@ -35,7 +35,7 @@ export type MotionModel = {
   readonly windows: readonly WindowModel[]
 }
 
-/** A value outside of what people do counts as at most so many standard deviations. */
+/** A value outside of the range of people counts as at most this many standard deviations. */
 const DEVIATE_MAX = 5
 
 /** A value as the normal deviate of its rank among people; beyond their range it goes on in a straight line. */

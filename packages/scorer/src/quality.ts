@@ -1,4 +1,4 @@
-// The formula: from components and flags to a quality and a verdict. One owner; docs/scoring.md tells why each number.
+// The formula: from components and flags to a quality and a verdict. docs/scoring.md gives the reason for each number.
 import { exponential, ln } from './arithmetic.ts'
 
 /** The version of formula, weights, caps and rules in this package. A change of any of them is a new one. */
@@ -87,7 +87,7 @@ export type Verdict = {
   readonly reasons: readonly string[]
 }
 
-/** What an attended act must reach. */
+/** The minimum for an attended act. */
 export const verifiedRule = { qualityMin: 0.6, focusMin: 0.5, probeMin: 0.6, probesMin: 2 } as const
 
 type AttentionInput = {
@@ -121,7 +121,7 @@ export const evaluateAttention = ({
 type PresenceInput = {
   readonly components: Components
   readonly flags: readonly FlagName[]
-  /** An enrolled member or an attested device stands behind it. */
+  /** It comes from an enrolled member or an attested device. */
   readonly vouched: boolean
   readonly attested: boolean
   /** A photo or a location was submitted; without either there is no evidence. */

@@ -11,7 +11,7 @@ import {
   type SessionScore,
 } from './score.ts'
 
-/** What a credential, or the session as the service tells it, says of the score. */
+/** The score as a credential, or the session resource, states it. */
 export type ClaimedScore = {
   readonly quality?: number | undefined
   readonly components?: Readonly<Record<string, number | null>> | undefined
@@ -23,7 +23,7 @@ export type RecomputeResult =
   | {
       readonly type: 'scored'
       readonly score: SessionScore
-      /** Taken on the service's word: no record shows them. */
+      /** Taken from the service: no record shows them. */
       readonly assumed: {
         readonly device: number
         readonly history: number

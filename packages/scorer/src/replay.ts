@@ -74,7 +74,7 @@ export type ResampledStroke = {
   readonly law: readonly number[]
 }
 
-/** Reads a run of recorded points; undefined where it is too short or too winding to be told from others. */
+/** Reads a run of recorded points; undefined where it is too short or too winding to be distinguished from others. */
 export function resampleStroke(run: readonly Sample[]): ResampledStroke | undefined {
   const vertices = simplifyPath(run)
   const first = vertices[0]

@@ -10,16 +10,16 @@ const kinds: ReadonlyMap<string, PointerKind> = new Map([
 const navigating = new Set(['Tab', 'Enter', ' ', 'Escape', 'ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight'])
 
 const kindOf = (event: PointerEvent): PointerKind => kinds.get(event.pointerType) ?? 'm'
-/** Some browsers do not say what a click came from: then it is what was pressed last. */
+/** Some browsers do not report the pointer of a click: then it is the one that was pressed last. */
 let lastPressed: PointerKind = 'm'
 
-/** What a click came from: a pointer, or a keyboard or an assistive device, which click without a place. */
+/** The source of a click: a pointer, or a keyboard or an assistive device, which click without coordinates. */
 export const sourceOf = (event: MouseEvent): AnswerSource => ({
   how: event.detail === 0 ? 'k' : (kinds.get((event as PointerEvent).pointerType) ?? lastPressed),
   trusted: event.isTrusted,
 })
 
-/** Whether the browser hands over the points between two frames. */
+/** Whether the browser reports the points between two frames. */
 export const coalesces = (): boolean => typeof PointerEvent.prototype.getCoalescedEvents === 'function'
 
 type Listening = {
@@ -110,7 +110,7 @@ const watchVisibility = (
 }
 
 /**
- * Listens, until `signal` is aborted, and tells the recorder. `since` turns a browser's time into the session's.
+ * Listens, until `signal` is aborted, and writes to the recorder. `since` turns a browser's time into the session's.
  * Keys: their time only. Nothing is read of the page, its fields or its text.
  */
 export const listen = (

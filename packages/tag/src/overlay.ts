@@ -4,7 +4,7 @@ import { asksForPrivacy, start, type FinishedSession, type Options, type Session
 import { makeView, type Progress } from './view.ts'
 import type { Messages } from './messages.ts'
 
-/** Nothing came from the service for so long: the person is told and given a choice. */
+/** After this long without an answer of the service the person is asked how to continue. */
 const silenceMsMax = 10_000
 /** The service asks at most 10 s after an answer; longer means that something is wrong. */
 const questionMsMax = 15_000

@@ -10,7 +10,7 @@ const decode = (dataUrl: string): Promise<ImageBitmap> => {
   )
 }
 
-/** Resolves after the frame that shows what was drawn: one frame to draw it, one to know that it is out. */
+/** Resolves after the frame that shows what was drawn: one frame to draw it, one to know that it was presented. */
 export const afterPaint = (): Promise<void> =>
   new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve())))
 

@@ -27,7 +27,7 @@ export type Options = {
 export type FinishedSession = { readonly sessionId: string; readonly status: string; readonly vt?: string }
 type CreatedSession = { readonly sessionId: string; readonly nonce: string; readonly receipt: Receipt }
 
-/** A running session. Who draws probes tells here when each was painted and how it was answered. */
+/** A running session. The code that draws probes reports here when each was painted and how it was answered. */
 export type Session = {
   readonly sessionId: string
   /** Sends the last chunk and ends the session. */

@@ -1,5 +1,5 @@
 import { asksForPrivacy, start } from './session.ts'
 
-/** What a page finds as `pohf` once the script has run. */
+/** The global `pohf` of a page once the script has run. */
 const pohf = { start, asksForPrivacy }
 Object.assign(globalThis, { pohf })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { pollUntil } from '../../server/test/fixtures/polling.ts'
 import { answerAll, sessionOf } from './fixture.ts'
 import { boxText, eventsOf, listenerCounter, startCheck, runVisits, visit } from './visits.ts'
 
@@ -136,7 +137,9 @@ visit(
     await page.locator('#secret').pressSequentially('hunter2', { delay: 20 })
     await page.keyboard.press('Tab')
     await page.mouse.wheel(0, 300)
-    await sleep(2_600)
+    await pollUntil('a chunk was sent', async () =>
+      fixture.network.requests.some(({ path, origin }) => origin === site.url && path.endsWith('/telemetry')),
+    )
     const finished = await page.evaluate<{ sessionId: string; status: string }>('session.finish()')
     assert.equal(finished.status, 'scored')
     const events = eventsOf(await fixture.chunksOf(agentId, finished.sessionId))

@@ -228,16 +228,16 @@ visit(
     await startCheck(page)
     await answerAll(page, fixture, { stop: (count) => count === 1 })
     fixture.network.cut.add(site.url)
-    const startedAt = performance.now()
-    await page.locator('dialog.stuck').waitFor({ timeout: 20_000 })
-    const waited = performance.now() - startedAt
-    assert.ok(waited > 7_000 && waited < 14_000, `${waited} ms`)
+    await page.locator('dialog.stuck').waitFor({ timeout: 60_000 })
+    // The page hears an answer after it was sent, so a slow machine only makes this longer.
+    const silentMs = performance.now() - (fixture.network.answeredAt.get(site.url) ?? Infinity)
+    assert.ok(silentMs > 10_000, `${silentMs} ms`)
     assert.match(
       await page.locator('dialog').innerText(),
       /connection is gone[\s\S]*Try again[\s\S]*Go on without/,
     )
     fixture.network.cut.delete(site.url)
-    await page.locator('dialog.wait, dialog.point').first().waitFor({ timeout: 12_000 })
+    await page.locator('dialog.wait, dialog.point').first().waitFor({ timeout: 60_000 })
     await answerAll(page, fixture)
     assert.match(await boxText(page), /Check finished/)
   },

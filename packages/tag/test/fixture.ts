@@ -40,6 +40,8 @@ const makeNetwork = () => ({
   cut: new Set<string>(),
   mute: new Set<string>(),
   requests: [] as { path: string; origin: string; body: string }[],
+  /** When an answer last went to an origin, by `performance.now`. */
+  answeredAt: new Map<string, number>(),
 })
 
 /** The built scripts, and the API behind a connection that tests can cut. */
@@ -65,6 +67,7 @@ const openService = async (harness: Harness, folder: string, network: ReturnType
     if (network.cut.has(origin)) return void request.socket.destroy()
     const onward = ask({ host: '127.0.0.1', port, path: url, method, headers }, (answer) => {
       if (network.mute.has(origin)) return void response.destroy()
+      network.answeredAt.set(origin, performance.now())
       response.writeHead(answer.statusCode ?? 502, answer.headers)
       answer.pipe(response)
     })
@@ -167,7 +170,7 @@ type DialogSnapshot = {
     readonly height: number
   } | null
 }
-/** What stands in the dialog, in one look: a question is open for a short time only. */
+/** Reads the dialog in one call: a question is open for a short time only. */
 const readDialog = (page: Page): Promise<DialogSnapshot> =>
   page.evaluate<DialogSnapshot>(`(() => {
     const dialog = document.querySelector('pohf-check').shadowRoot.querySelector('dialog')
@@ -180,9 +183,9 @@ const readDialog = (page: Page): Promise<DialogSnapshot> =>
 
 export type AnswerOptions = {
   readonly by?: 'mouse' | 'touch'
-  /** So many of the first answers go wrong. */
+  /** The number of wrong answers at the beginning. */
   readonly wrong?: number
-  /** Called after each answer that was taken; true ends it. */
+  /** Called after each accepted answer; true ends it. */
   readonly stop?: (answered: number) => boolean | Promise<boolean>
 }
 
@@ -201,7 +204,7 @@ const pointAt = async (
 }
 
 /**
- * Answers questions as a person would, until the dialog has closed or is stuck. Gives how many answers were taken: a busy
+ * Answers questions as a person would, until the dialog has closed or is stuck. Returns how many answers were accepted: a busy
  * machine may be too slow for one, and then the service asks another.
  */
 export const answerAll = async (

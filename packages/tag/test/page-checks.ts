@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { violationsOf } from '../../web/test/browser.ts'
 
-/** Where set, pictures of every state are put there, to be looked at. */
+/** Where set, screenshots of every state are saved there. */
 const picturesFolder = process.env['POHF_PICTURES']
 
 /** Finds nothing by axe, nothing wider than the window, and no target below 44 px. */

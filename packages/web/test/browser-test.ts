@@ -8,7 +8,7 @@ import { startService, type Service } from './service.ts'
 
 export type View = { readonly width?: number; readonly colorScheme?: 'light' | 'dark' }
 export type TestPage = { readonly page: Page; readonly service: Service }
-/** Every look that a page must stand. */
+/** Every width and colour scheme that a page must support. */
 export const views: readonly Required<View>[] = [320, 1280].flatMap((width) =>
   (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })),
 )
@@ -56,7 +56,7 @@ export const signIn = async (page: Page, key: string): Promise<void> => {
 export const waitForText = (page: Page, text: string | RegExp) =>
   page.locator('main', { hasText: text }).waitFor()
 
-/** Goes on by Tab until something with this text has the focus. */
+/** Presses Tab until an element with this text has the focus. */
 export const tabTo = async (page: Page, wanted: string, most = 60): Promise<void> => {
   for (let step = 0; step < most; step++) {
     const focused = await page.evaluate<string>(
@@ -69,7 +69,7 @@ export const tabTo = async (page: Page, wanted: string, most = 60): Promise<void
   assert.fail(`${wanted} is not reached by Tab`)
 }
 
-/** Looks at the page as it stands: axe, its width, and a picture where one is asked for. */
+/** Checks the page with axe, checks its width, and takes a screenshot on request. */
 export const makePageChecker =
   (page: Page, { width, colorScheme }: Required<View>) =>
   async (name: string) => {
@@ -77,7 +77,7 @@ export const makePageChecker =
     if (folder !== undefined) {
       mkdirSync(folder, { recursive: true })
       const path = `${folder}/${name}-${width}-${colorScheme}.png`
-      // A drawer scrolls by itself: the window is made as tall as what is in it.
+      // A drawer scrolls by itself: the window is made as tall as its content.
       const tall = await page.evaluate<number>(
         'document.querySelector("dialog[open]")?.scrollHeight ?? document.documentElement.scrollHeight',
       )

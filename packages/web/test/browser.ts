@@ -17,7 +17,7 @@ export const findChromium = (): { path: string } | { missing: string } => {
     : { path }
 }
 
-/** A headless browser that talks to nobody but the pages it is shown; on request with scroll bars, as on a desktop. */
+/** A headless browser without background traffic; on request with scroll bars, as on a desktop. */
 export const launch = (path: string, hasScrollBars = false): Promise<Browser> =>
   chromium.launch({
     executablePath: path,
@@ -33,7 +33,7 @@ export const launch = (path: string, hasScrollBars = false): Promise<Browser> =>
     ],
   })
 
-/** What axe finds wrong with the page as it stands, each with the first element it is about. */
+/** The violations that axe finds in the page, each with its first element. */
 export const violationsOf = async (page: Page): Promise<string[]> => {
   await page.evaluate(axeCore.source)
   const found = await page.evaluate<{ id: string; help: string; nodes: { html: string }[] }[]>(

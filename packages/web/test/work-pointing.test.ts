@@ -28,7 +28,7 @@ const missByPx = 3
 const quickMs = 600
 /** Somebody who is slow, and still in time: the window is 2,500 ms, and a busy machine is slow to press. */
 const slowMs = 1_800
-/** So many of these run at once: most of their time is waiting. */
+/** How many of these run at once: most of their time is waiting. */
 const concurrencyMax = 3
 
 const scheduleOf = async ({ harness }: WorkerFixture, sessionId: string) => {

@@ -16,7 +16,7 @@ export type View = {
 export const phone: View = { width: 375, height: 812 }
 export const desktop: View = { width: 1280, height: 900 }
 
-/** A browser of one person. It says that nobody drives it, as a person's does, unless `driven` is set. */
+/** The browser of one person. `navigator.webdriver` is false, as in a person's browser, unless `driven` is set. */
 export const openContext = async (
   browser: Browser,
   view: View,
@@ -61,7 +61,7 @@ export const servePictures = async (page: Page): Promise<string[]> => {
   return referrers
 }
 
-/** Where set, pictures of every state are put there, to be looked at. */
+/** Where set, screenshots of every state are saved there. */
 const picturesFolder = process.env['POHF_PICTURES']
 
 /** Finds nothing by axe, nothing wider than the window, and no target below 44 px. */
@@ -97,7 +97,7 @@ const readQuestion = (page: Page): Promise<Question> =>
     return { open, over: dialog?.open === true, title: dialog?.querySelector('h2')?.textContent ?? '', choices: [...(dialog?.querySelectorAll('.choice') ?? [])].map((one) => one.lastChild.textContent) }
   })()`)
 
-/** Answers the questions with words by keyboard: it reads what stands there, as a person does. */
+/** Answers the questions in words by keyboard, from the text of the dialog. */
 export const answerTextQuestions = async (
   page: Page,
   onQuestion: () => Promise<void> = async () => undefined,
@@ -121,7 +121,7 @@ export const answerTextQuestions = async (
   throw new Error('the questions do not end')
 }
 
-/** Goes on with Tab until the focus is on what was looked for. */
+/** Presses Tab until an element that matches has the focus. */
 export const tabTo = async (page: Page, selector: string): Promise<void> => {
   for (let steps = 0; steps < 60; steps += 1) {
     if (await page.evaluate<boolean>(`document.activeElement?.matches(${JSON.stringify(selector)}) === true`))

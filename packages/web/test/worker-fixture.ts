@@ -50,7 +50,7 @@ export const startWorkerFixture = async (
   const harness = await startHarness({ PORT: String(port), ...(await settingsAt(url)) })
   const line = {
     cut: undefined as RegExp | undefined,
-    /** What a call needs to arrive, and its answer to come back. */
+    /** The latency of a call in each direction. */
     eachWayMs: 0,
   }
   const served: Served[] = [

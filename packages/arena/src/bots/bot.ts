@@ -2,7 +2,7 @@ import type { StrokeLibrary } from '../generators/types.ts'
 import type { Target } from '../protocol/client.ts'
 import type { Random } from '../random.ts'
 
-/** What a bot is given for one session. */
+/** The inputs of a bot for one session. */
 export type BotContext = {
   readonly target: Target
   /** The address of a page with the check; only bots that drive a browser need it. */

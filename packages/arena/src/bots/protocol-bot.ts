@@ -60,7 +60,7 @@ const press = ({ timeline, random }: Player, at: Point, t: number): number => {
   return up
 }
 
-/** Plans how a person would look, reach and press. Gives the end, or undefined where the pixels told nothing. */
+/** Plans how a person would look, reach and press. Returns the end, or undefined where no ring was found. */
 const answerPointProbe = (
   player: Player,
   probe: Probe & { kind: 'point' },

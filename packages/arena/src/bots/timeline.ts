@@ -7,7 +7,7 @@ type Entry =
 
 const runMax = 500
 
-/** What a made-up person does, planned ahead on the session's clock and handed out as time passes. */
+/** The events of a simulated person, planned ahead on the session's clock and taken out as time passes. */
 export const createTimeline = (start: Point) => {
   let entries: Entry[] = []
   let position = start

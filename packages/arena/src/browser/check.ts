@@ -80,7 +80,7 @@ const waitFor = async <T>(player: CheckPlayer, find: (state: CheckState) => T | 
   throw new Error('the check did not reach the expected state within 30 s')
 }
 
-/** On a busy machine the screen may still show what was there before: what is seen twice in the same place is there. */
+/** On a busy machine the screen may still show an old picture: a ring counts when it is found twice in the same place. */
 const attemptsMax = 8
 const findStableRing = async (captureArea: CaptureArea, picture: Rectangle) => {
   let before: Point | undefined

@@ -22,7 +22,7 @@ const startMsMax = 60_000
 const connectMsMax = 20_000
 const chromiumPath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium'
 
-/** What is missing on this machine to play a person; empty where nothing is. */
+/** The programs that are missing on this machine to play a person. */
 export const missingForPerson = (): string[] =>
   ['/usr/bin/Xvfb', '/usr/bin/xdotool', chromiumPath].filter((file) => !existsSync(file))
 
@@ -147,7 +147,7 @@ type PointerOptions = {
 
 /** A question counts for 2.5 s; looking, reacting and pressing need their part of it on a busy machine too. */
 const strokeMsMax = 900
-/** So much of a stroke is handed over at once; a person who is interrupted stops that late. */
+/** A stroke is sent in slices of this length; an interrupted person stops at the end of one. */
 const sliceMs = 120
 
 /** Plays strokes through xdotool, which keeps the time between points: a busy Node would make the hand jerk. */
@@ -197,7 +197,7 @@ export type PersonOptions = {
 }
 
 export type Person = {
-  /** For reading only. What is done through it is not done by the person. */
+  /** For reading only: the person acts through the operating system. */
   readonly page: Page
   /** Walks to the middle of an element and presses, having turned the wheel until it is in sight. */
   readonly press: (selector: string) => Promise<void>

@@ -11,7 +11,7 @@ export type Disguise = {
   readonly turns: boolean
 }
 
-/** A recorded stroke, moved, changed as told, and rounded to whole pixels. */
+/** A recorded stroke, moved, changed as the options say, and rounded to whole pixels. */
 export const disguise = (random: Random, stroke: readonly TimedPoint[], how: Disguise): TimedPoint[] => {
   const first = stroke[0] ?? { t: 0, x: 0, y: 0 }
   const angle = how.turns ? uniform(random, -Math.PI, Math.PI) : 0

@@ -1,4 +1,4 @@
-// Opens what the server kept of a session, as its owner may.
+// Opens the records of a session with the key of its agent.
 import { createDecipheriv } from 'node:crypto'
 import type { TelemetryRecord } from '@pohf/protocol/telemetry'
 

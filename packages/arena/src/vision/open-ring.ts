@@ -25,7 +25,7 @@ type Field = {
   readonly seen: Uint8Array
 }
 
-/** All pixels that hang together with the given ones over open neighbours, each once. */
+/** All pixels that are connected to the start pixels over open neighbours, each once. */
 const flood = ({ image: { width, height }, isOpen, seen }: Field, starts: readonly number[]): number[] => {
   const reached = starts.filter((at) => isOpen(at))
   for (const at of reached) seen[at] = 1
@@ -60,7 +60,7 @@ const inkOf = ({ width, height, grey }: GreyImage): Uint8Array => {
 
 type Shape = { readonly center: Point; readonly pixels: number; readonly hollow: number }
 
-/** The place of the open ring in pixels of the image; undefined where none stands out. */
+/** The position of the open ring in pixels of the image; undefined where none is found. */
 export const findOpenRing = (image: GreyImage): Point | undefined => {
   const { width, height, grey } = image
   const ink = inkOf(image)

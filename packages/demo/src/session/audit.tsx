@@ -97,7 +97,7 @@ const ChunkTable = (props: { opened: OpenedSession; onOpen: (chunk: SealedChunk)
   )
 }
 
-/** What an auditor does: takes single chunks and checks them against the root, here in the browser. */
+/** The view of an auditor: verifies single chunks against the root, in the browser. */
 export const Audit = ({ opened }: { opened: OpenedSession }) => {
   const [shown, setShown] = useState<AuditResult>()
   const { telemetry, chunks } = opened.recording

@@ -155,7 +155,7 @@ const begin = async (harness: Harness): Promise<Agent> => {
   return { agentId, mode: 'live', keyId: '', scopes: [], ratePerMinute: null }
 }
 
-const runModel = async (harness: Harness, mintOne: Mint, runs: { lanes: number; sequences: number }) => {
+const runModel = async (harness: Harness, mintOne: Mint, runs: { slots: number; sequences: number }) => {
   const count: Count = { operations: 0, minted: 0, repeated: 0, short: 0, refused: 0 }
   let sequences = 0
   const property = () =>
@@ -169,7 +169,7 @@ const runModel = async (harness: Harness, mintOne: Mint, runs: { lanes: number; 
       await fc.asyncModelRun(setup, sequence)
     })
   await Promise.all(
-    Array.from({ length: runs.lanes }, () => fc.assert(property(), { numRuns: runs.sequences })),
+    Array.from({ length: runs.slots }, () => fc.assert(property(), { numRuns: runs.sequences })),
   )
   return { sequences, ...count }
 }
@@ -177,7 +177,7 @@ const runModel = async (harness: Harness, mintOne: Mint, runs: { lanes: number; 
 test('for any sequence of purchases and verifications, serial or concurrent, the mint agrees with a simple model', async (t) => {
   const harness = await startHarness()
   const { mintOne, close } = openMint(harness)
-  const totals = await runModel(harness, mintOne, { lanes: slots, sequences: sequencesPerSlot })
+  const totals = await runModel(harness, mintOne, { slots, sequences: sequencesPerSlot })
   close()
   t.diagnostic(JSON.stringify(totals))
   assert.ok(totals.sequences >= 2_000 && totals.operations >= 20_000)
@@ -199,7 +199,7 @@ test('the model finds a planted fault: a mint that uses the balance from before 
   await harness.owner.query(planted)
   await harness.owner.query('alter table ledger_accounts drop constraint ledger_balance_side')
   await assert.rejects(
-    runModel(harness, mintOne, { lanes: 1, sequences: 200 }),
+    runModel(harness, mintOne, { slots: 1, sequences: 200 }),
     (error: unknown) => error instanceof Error && /were minted with/.test(String(error.cause)),
   )
   close()

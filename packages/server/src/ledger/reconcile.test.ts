@@ -152,7 +152,9 @@ for (const { name, finding, query, plant } of plantedFaults) {
         'what was minted is still given out',
       )
     assert.equal((await verify(other)).status, 200)
-    assert.ok(harness.lines.some((line) => line.includes('ledger drift found') && line.includes(agent.agentId)))
+    assert.ok(
+      harness.lines.some((line) => line.includes('ledger drift found') && line.includes(agent.agentId)),
+    )
     const metrics = await harness.operate('GET', '/metrics')
     assert.match(metrics.text, /^pohf_ledger_drift [1-9]/m)
     await mend()

@@ -143,10 +143,10 @@ test('on a test site an answered task is verified, shows its reward, and publish
       session_id: json.sessionId,
     },
   ])
-  const { rows: told } = await harness.owner.query('select type, data from events where subject = $1', [
+  const { rows: events } = await harness.owner.query('select type, data from events where subject = $1', [
     json.completionId,
   ])
-  assert.deepEqual(told, [
+  assert.deepEqual(events, [
     {
       type: 'task.completed',
       data: { completionId: json.completionId, taskId: task.id, sessionId: json.sessionId, verified: true },

@@ -8,7 +8,7 @@ const live = await harness.register('live')
 const ada = await operators.create(harness.ctx, 'machine', 'Ada')
 const bob = await operators.create(harness.ctx, 'machine', 'Bob')
 
-void test('approval is off by default: requests are taken in, reviewed and rejected, but never approved', async () => {
+void test('approval is off by default: requests are accepted, reviewed and rejected, but never approved', async () => {
   const body = { userRef: 'user', points: 10 }
   await harness.call('POST', '/api/partner/points/convert', { key: live.apiKey, body })
   const { json } = await harness.call('POST', '/api/partner/payout/request', {

@@ -56,7 +56,7 @@ void test('a request holds the Stars at once', async () => {
   assert.equal(json.error, 'insufficient_stars')
 })
 
-void test('two operators bring it to paid; the hold leaves the book, and the log has every step', async () => {
+void test('two operators bring it to paid; the held Stars leave the ledger, and the audit log has every transition', async () => {
   const requestId = await requestQueuedPayout('paid')
   assert.equal((await step(ada, requestId, 'review')).json.status, 'in_review')
   assert.equal((await step(bob, requestId, 'approve')).json.status, 'approved')
@@ -173,11 +173,11 @@ for (const parallel of [2, 20, 100]) {
     const userRef = `race-${parallel}`
     await convertPoints(userRef, 50)
     const answers = await Promise.all(Array.from({ length: parallel }, () => request(userRef, 50)))
-    const taken = answers.filter((answer) => answer.status === 200)
-    assert.equal(taken.length, 1)
+    const accepted = answers.filter((answer) => answer.status === 200)
+    assert.equal(accepted.length, 1)
     assert.ok(answers.every((answer) => answer.status === 200 || answer.json.error === 'insufficient_stars'))
     assert.equal(await starsOfUser(userRef), 0)
-    assert.equal(await balance(`hold:${taken[0]?.json.requestId}`), 50)
+    assert.equal(await balance(`hold:${accepted[0]?.json.requestId}`), 50)
   })
 }
 

@@ -46,7 +46,7 @@ void test('points become Stars one to one, fractions round down, and the partner
   ])
 })
 
-void test('less than one Star is taken in and moves nothing', async () => {
+void test('less than one Star is accepted and moves nothing', async () => {
   assert.deepEqual(bodyOf(await convert({ userRef: 'small', points: 0.99 })), { balance: 0 })
   assert.deepEqual(bodyOf(await convert({ userRef: 'small', points: 0 })), { balance: 0 })
   assert.deepEqual(await eventsAbout('small'), [])

@@ -107,7 +107,7 @@ else {
     assert.equal(replayed.text.includes(first.json.pohf_jwt), false)
     assert.equal(replayed.headers['x-purchase-id'], undefined)
     assert.equal(replayed.headers['payment-response'], undefined)
-    // What it was told opens nothing either, nor does an id of its own, nor a key of its own.
+    // Neither the status URL that it got, nor an id or a key of its own gives it the delivery.
     const opened = await read(new URL(replayed.json.statusUrl).pathname.split('/').at(-1) ?? '')
     assert.equal(opened.json.status, 'delivered')
     assert.equal(opened.json.delivery, undefined)

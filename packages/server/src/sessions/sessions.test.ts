@@ -137,20 +137,20 @@ test('a site is an agent that exists and is not suspended', async () => {
 })
 
 test('when an agent lists origins, only their pages open sessions', async () => {
-  const shop = await harness.register('test')
+  const site = await harness.register('test')
   await harness.call('PATCH', '/api/agents/me', {
-    key: shop.apiKey,
+    key: site.apiKey,
     body: { allowedOrigins: ['https://shop.example'] },
   })
   const { jwk } = await makeSessionKey()
   const from = (headers: Record<string, string>) =>
-    harness.call('POST', '/api/sessions', { body: { site: shop.agentId, key: jwk }, headers })
+    harness.call('POST', '/api/sessions', { body: { site: site.agentId, key: jwk }, headers })
   for (const headers of [{}, { origin: 'https://evil.example' }, { origin: 'https://shop.example:8443' }]) {
     const answer = await from(headers)
     assert.equal(answer.status, 403, answer.text)
     assert.equal(answer.json.error, 'forbidden')
   }
-  const { rows } = await harness.owner.query('select from sessions where agent_id = $1', [shop.agentId])
+  const { rows } = await harness.owner.query('select from sessions where agent_id = $1', [site.agentId])
   assert.equal(rows.length, 0)
   const allowed = await from({ origin: 'https://shop.example' })
   assert.equal(allowed.status, 200, allowed.text)

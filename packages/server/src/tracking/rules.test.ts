@@ -80,7 +80,7 @@ test('a rate lies between 0 and 1, is 0 without views and grows with its part', 
   )
 })
 
-test('cleaned text is well-formed, holds no NUL and is never longer than asked', () => {
+test('sanitized text is well-formed, has no NUL and is never longer than its limit', () => {
   fc.assert(
     fc.property(anyText, fc.nat({ max: 20 }), (text, max) => {
       const clean = cleanText(text, max)

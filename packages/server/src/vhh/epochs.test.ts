@@ -95,9 +95,9 @@ test('two processes publish a month once, and both return the stored one', async
     }
     const published = await Promise.all([ensureEpochs(ctx, slow()), ensureEpochs(second, slow())])
     assert.equal(published[0] + published[1], 1)
-    const standing = (await stored()).filter(({ epoch }) => epoch === monthsAgo(1))
-    assert.equal(standing.length, 1)
-    assert.equal((await harness.call('GET', '/api/index/vhh')).json.jws, standing[0]?.jws)
+    const storedEpochs = (await stored()).filter(({ epoch }) => epoch === monthsAgo(1))
+    assert.equal(storedEpochs.length, 1)
+    assert.equal((await harness.call('GET', '/api/index/vhh')).json.jws, storedEpochs[0]?.jws)
   } finally {
     await second.db.pool.end()
   }

@@ -94,7 +94,7 @@ test('a bad key that asks for nothing licensed is 401, so that a mistyped key is
   assert.equal(answer.json.error, 'malformed_api_key')
 })
 
-test('with a key the running month and the categories are there, and history when asked for', async () => {
+test('with a key the running month and the categories are there, and history on request', async () => {
   for (const key of [agent.apiKey, sandbox.apiKey]) {
     const plain = await harness.call('GET', '/api/index/vhh', { key })
     assert.equal(plain.status, 200)

@@ -38,29 +38,34 @@ const hours = fc.double({ min: 0.01, max: 1e7, noNaN: true })
 const lead = fc.integer({ min: -24, max: 36 })
 test('the premium is 0 to 50 per cent, never falls with more hours and never rises with more notice', () => {
   fc.assert(
-    fc.property(hours, hours, lead, fc.nat({ max: 1_000_000 }), (asked, more, notice, available) => {
-      const premium = premiumPct({ hours: asked, available, lead: notice })
+    fc.property(hours, hours, lead, fc.nat({ max: 1_000_000 }), (ordered, more, notice, available) => {
+      const premium = premiumPct({ hours: ordered, available, lead: notice })
       assert.ok(premium >= 0 && premium <= 50)
-      assert.ok(premiumPct({ hours: asked + more, available, lead: notice }) >= premium)
-      assert.ok(premiumPct({ hours: asked, available, lead: notice + 1 }) <= premium)
+      assert.ok(premiumPct({ hours: ordered + more, available, lead: notice }) >= premium)
+      assert.ok(premiumPct({ hours: ordered, available, lead: notice + 1 }) <= premium)
     }),
   )
 })
 
 test('a month that is over has nothing to offer, whatever the setting', () => {
   fc.assert(
-    fc.property(hours, fc.nat(), fc.integer({ min: -1_000, max: -1 }), (asked, capacity, notice) => {
-      assert.equal(assess(asked, hoursAvailable(capacity, notice)), 'beyond')
+    fc.property(hours, fc.nat(), fc.integer({ min: -1_000, max: -1 }), (ordered, capacity, notice) => {
+      assert.equal(assess(ordered, hoursAvailable(capacity, notice)), 'beyond')
     }),
   )
 })
 
 test('a price is in whole cents and never below the index price; no value, no price', () => {
   fc.assert(
-    fc.property(fc.nat({ max: 100_000 }), hours, fc.integer({ min: 0, max: 50 }), (cents, asked, premium) => {
-      const total = totalUsdCents(BigInt(cents), asked, premium)
-      assert.ok(total !== null && Number(total) >= Math.floor(cents * asked) - 1)
-      assert.equal(totalUsdCents(null, asked, premium), null)
-    }),
+    fc.property(
+      fc.nat({ max: 100_000 }),
+      hours,
+      fc.integer({ min: 0, max: 50 }),
+      (cents, ordered, premium) => {
+        const total = totalUsdCents(BigInt(cents), ordered, premium)
+        assert.ok(total !== null && Number(total) >= Math.floor(cents * ordered) - 1)
+        assert.equal(totalUsdCents(null, ordered, premium), null)
+      },
+    ),
   )
 })

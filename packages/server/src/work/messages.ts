@@ -1,6 +1,6 @@
 import type { Language } from '../members/index.ts'
 
-/** What stands on the worker's pages before their script runs; all else is in the script's own tables. */
+/** The text of the worker's pages before their script runs; all other text is in the script. */
 export const shellMessages: Readonly<
   Record<Language, { readonly title: string; readonly needsScript: string }>
 > = {

@@ -36,7 +36,7 @@ export const readRepositorySources = (): Source[] =>
     .map((path) => ({ path, text: readFileSync(join(repositoryRoot, path), 'utf8') }))
 
 /** The identifiers of a source file; comments and quoted strings left out. */
-export const identifiersOf = (text: string): ReadonlySet<string> =>
+const identifiersOf = (text: string): ReadonlySet<string> =>
   new Set(
     text
       .replaceAll(/\/\*[\s\S]*?\*\/|(?<![:'"`\\])\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g, ' ')

@@ -15,7 +15,7 @@ type FieldListProps<T> = {
   readonly id: string
   readonly fields: readonly T[]
   readonly onFields: (fields: T[]) => void
-  /** Keys that answers of the past stand under: they stay, whatever the label becomes. */
+  /** Keys of existing answers: they do not change with the label. */
   readonly inUse?: ReadonlySet<string> | undefined
 }
 
@@ -67,7 +67,7 @@ const FieldSet = (props: { legend: string; onRemove: () => void; children: Compo
 
 const typeOptions = (types: Readonly<Record<string, string>>) => Object.entries(types)
 
-/** What a unit shows to the person. */
+/** The input of a unit, as the person sees it. */
 export const InputEditor = ({ id, fields, onFields, inUse }: FieldListProps<InputField>) => (
   <div class="parts">
     {fields.map((field, index) => {

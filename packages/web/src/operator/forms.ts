@@ -17,7 +17,7 @@ export const answerTypes: Readonly<Record<AnswerField['type'], string>> = {
   paragraph: 'A longer text',
 }
 
-/** The key of a field out of its label, as long as nobody names it otherwise. */
+/** The default key of a field, made from its label. */
 export const keyFromLabel = (label: string): string =>
   label
     .toLowerCase()

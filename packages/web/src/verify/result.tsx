@@ -89,7 +89,7 @@ const Hero = ({ shown, onRetry }: { shown: VerificationResult; onRetry: () => vo
   const { outcome } = shown
   const heading = useRef<HTMLHeadingElement>(null)
   const bytes = useDigest(outcome.claims?.jti)
-  // The answer is where the reader is taken, by eye, keyboard or voice.
+  // The focus moves to the result.
   useEffect(() => heading.current?.focus(), [outcome])
   return (
     <section class="card pad hero" aria-labelledby="says">

@@ -1,9 +1,9 @@
-/** What a person has filled in, by the name of the field. */
+/** The values of the form, by the name of the field. */
 export type Values = Readonly<Record<string, unknown>>
-/** Kept in this tab until it is handed in: a reload loses nothing, another tab or person sees nothing. */
+/** Stored for this tab until it is submitted: it survives a reload, and no other tab sees it. */
 export type Draft = {
   readonly values: Values
-  /** A finished recording whose answer has not been taken yet. */
+  /** A finished recording whose answer has not been accepted yet. */
   readonly sessionId?: string
 }
 

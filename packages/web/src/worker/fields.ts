@@ -1,7 +1,7 @@
 import type { Values } from './draft.ts'
 import type { AnswerField } from './wire.ts'
 
-/** What is wrong with one field. */
+/** Why a field is invalid. */
 export type FieldError = 'missing' | 'long'
 
 export const lengthMaxOf = (field: AnswerField): number =>
@@ -15,7 +15,7 @@ const valueOf = (field: AnswerField, values: Values): unknown => {
   return typeof value === 'string' && field.type !== 'choice' ? value.trim() : value
 }
 
-/** The answer as it is sent: what was left empty is left out. */
+/** The answer as it is sent, without empty fields. */
 export const answerFromValues = (form: readonly AnswerField[], values: Values): Record<string, unknown> =>
   Object.fromEntries(
     form.flatMap((field) => {

@@ -37,6 +37,6 @@ export const dateTimeText = (instant: string, locale: string): string =>
     minute: '2-digit',
   })
 
-/** The two marks that the reading of a quality needs: what counts at all, and what is good. */
+/** 0.6 is the minimum that counts, 0.75 is a high quality. */
 export const qualityLevel = (quality: number): 'high' | 'good' | 'low' =>
   quality >= 0.75 ? 'high' : quality >= 0.6 ? 'good' : 'low'

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { ApiError } from './api.ts'
 import { fill, type Messages } from './messages.ts'
 
-/** What every part of a page is given: its texts, and how numbers and dates are written. */
+/** The texts of a page, and the locale of its numbers and dates. */
 export type PageContext = { readonly messages: Messages; readonly locale: string }
 
 /** An address of ours in the language that was chosen. */
@@ -40,7 +40,7 @@ export const ErrorNote = ({
   </div>
 )
 
-/** A title that a page moves to when something new stands there, so that a screen reader goes on from it. */
+/** A title that takes the focus when it changes, so that a screen reader continues from it. */
 export const Title = ({ text, sign }: { text: string; sign?: 'ok' | 'warn' | 'stop' | 'none' }) => {
   const title = useRef<HTMLHeadingElement>(null)
   useEffect(() => {

@@ -20,5 +20,5 @@ const unpaid: ReadonlySet<Status> = new Set(['refused', 'not_verified', 'returne
 export const payableStars = ({ status, rewardStars }: Pick<Assignment, 'status' | 'rewardStars'>): number =>
   unpaid.has(status) ? 0 : rewardStars
 
-/** The colour that stands for a state; the word stands beside it. */
+/** The colour of a status; the word is beside it. */
 export const statusTone = (status: Status): (typeof statusTones)[Status] => statusTones[status]

@@ -17,7 +17,7 @@ const Skeleton = ({ messages }: { messages: Messages }) => (
 
 type QueryState<T> = { readonly value?: T; readonly failed?: ApiError; readonly slow: boolean }
 
-/** Fetches once, and again when asked; a newer failure does not take away what is there. */
+/** Fetches once, and again on request; a later failure keeps the last value. */
 export const useQuery = <T,>(fetchIt: () => Promise<T>) => {
   const [state, setState] = useState<QueryState<T>>({ slow: false })
   const again = (): void => {
@@ -52,7 +52,7 @@ const EnrolmentRequired = ({ messages }: { messages: Messages }) => (
   </>
 )
 
-/** What stands in place of a page that could not be fetched; undefined where it could. */
+/** The view in place of a page that could not be fetched; undefined where it could. */
 export const fallbackView = (page: PageContext, loaded: QueryState<unknown> & { again: () => void }) => {
   if (loaded.value !== undefined) return undefined
   const { failed } = loaded

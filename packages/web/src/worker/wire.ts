@@ -1,7 +1,7 @@
 import type { additions } from '@pohf/protocol'
 
 type Row<Id> = Extract<(typeof additions)[number], { readonly publicId: Id }>
-/** What an endpoint answers, read off its schema. */
+/** The response type of an endpoint, from its schema. */
 type AnswerOf<Id> = Row<Id> extends { readonly response: { readonly _output: infer Output } } ? Output : never
 
 export type Tasks = AnswerOf<'work.worker-tasks'>

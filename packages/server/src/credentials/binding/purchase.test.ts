@@ -3,26 +3,26 @@ import { test } from 'node:test'
 import { encode } from '../../../test/fixtures/payments/payer.ts'
 import { startPurchaseHarness } from '../../../test/fixtures/payments/purchases.ts'
 
-const shop = await startPurchaseHarness()
+const fixture = await startPurchaseHarness()
 
 test(
   'a purchase of an agent is a payment, and the secret part of its id is stored nowhere',
-  { skip: shop ? false : 'anvil is not built for this system' },
+  { skip: fixture ? false : 'anvil is not built for this system' },
   async () => {
-    if (!shop) return
-    const { harness } = shop
+    if (!fixture) return
+    const { harness } = fixture
     const agent = await harness.register('test')
     const other = await harness.register('test')
     const bind = (key: string, body: object) =>
       harness.call('POST', '/api/agents/bind-transaction', { key, body })
-    const { v2, purchaseId } = await shop.requestChallenge()
+    const { v2, purchaseId } = await fixture.requestChallenge()
     const publicId = purchaseId.split('.')[0] ?? ''
     assert.notEqual(publicId, purchaseId)
     assert.equal((await bind(agent.apiKey, { workRef: publicId })).json.error, 'missing_payment_anchor')
-    const payer = await shop.makeFundedPayer()
+    const payer = await fixture.makeFundedPayer()
     const bought = await harness.call('POST', '/api/agent/tasks/wf_test_ok/buy', {
       key: agent.apiKey,
-      headers: { 'payment-signature': encode(await shop.signV2(payer, v2)), 'x-purchase-id': purchaseId },
+      headers: { 'payment-signature': encode(await fixture.signV2(payer, v2)), 'x-purchase-id': purchaseId },
     })
     assert.equal(bought.status, 200, bought.text)
     for (const workRef of [publicId, purchaseId]) {

@@ -198,8 +198,8 @@ test('the token holds the wallet, a nullifier and the validity; any JWT library 
     clock: () => harness.ctx.clock.now(),
     policy: { kinds: ['personhood'], minAssurance: 'low', minQuality: 0, status: 'skip' },
   } as const
-  const judged = await verifyCredential(jwt, policy)
-  assert.equal(judged.ok, false)
+  const result = await verifyCredential(jwt, policy)
+  assert.equal(result.ok, false)
   assert.equal((await verifyCredential(pohf_jwt, policy)).ok, true)
 })
 

@@ -45,10 +45,10 @@ const verifyAttestation = (
   )
 
 test('a key of a store build on a real device is hardware, a development one software', async () => {
-  const judged = await verifyAttestation({})
-  assert.ok(judged.attested)
-  assert.equal(judged.assurance, 'hardware')
-  assert.equal(judged.key?.keyId, device.keyId.toString('base64url'))
+  const result = await verifyAttestation({})
+  assert.ok(result.attested)
+  assert.equal(result.assurance, 'hardware')
+  assert.equal(result.key?.keyId, device.keyId.toString('base64url'))
   const development = await verifyAttestation({ aaguid: 'appattestdevelop' })
   assert.ok(development.attested)
   assert.equal(development.assurance, 'software')
@@ -104,7 +104,7 @@ test('any changed byte or truncation is refused, never thrown', async () => {
     const place = (round * 7919) % bytes.length
     bytes.writeUInt8(bytes.readUInt8(place) ^ (1 + (round % 255)), place)
     const cut = round % 4 === 0 ? bytes.subarray(0, place) : bytes
-    const judged = await verifyEvidence(() =>
+    const result = await verifyEvidence(() =>
       verifyAppAttestation(
         { attestationObject: cut, keyId: device.keyId, clientDataHash: good.clientDataHash },
         trust,
@@ -114,7 +114,7 @@ test('any changed byte or truncation is refused, never thrown', async () => {
     const harmless = whole.indexOf('receipt')
     const inCose = place > whole.lastIndexOf(device.keyId) + 31
     const inReceipt = place >= harmless && place < harmless + 12
-    if (!inCose && !inReceipt) assert.equal(judged.attested, false, `byte ${place} of ${bytes.length}`)
+    if (!inCose && !inReceipt) assert.equal(result.attested, false, `byte ${place} of ${bytes.length}`)
   }
 })
 
@@ -145,9 +145,9 @@ test('the vendor’s own attestations of 2024 are valid under the built-in root 
       keyId: Buffer.from(fixture.keyId, 'base64'),
       clientDataHash: sha256(Buffer.from(fixture.challenge, 'base64')),
     }
-    const judged = await verifyEvidence(() => verifyAppAttestation(evidence, real))
-    assert.ok(judged.attested, JSON.stringify(judged))
-    assert.equal(judged.assurance, assurance)
+    const result = await verifyEvidence(() => verifyAppAttestation(evidence, real))
+    assert.ok(result.attested, JSON.stringify(result))
+    assert.equal(result.assurance, assurance)
     const late = await verifyEvidence(() => verifyAppAttestation(evidence, { ...real, at }))
     assert.deepEqual(late, { attested: false, reason: 'certificate_time' })
     const own = await verifyEvidence(() => verifyAppAttestation(evidence, { ...real, roots: trust.roots }))
@@ -191,5 +191,5 @@ test('invalid signatures are refused, each with its reason', async () => {
     ['app_not_from_store', await verifyAssertion(await signed({ category: 2 }))],
     ['evidence_malformed', await verifyAssertion(Buffer.from('a0', 'hex'))],
   ]
-  for (const [reason, judged] of cases) assert.deepEqual(judged, { attested: false, reason })
+  for (const [reason, result] of cases) assert.deepEqual(result, { attested: false, reason })
 })

@@ -294,13 +294,13 @@ test('consent is withdrawn from one agent alone, is never rewritten, and can be 
 
 test('a second passkey signs in the same person', async () => {
   const { browser, memberId } = await enrolMember(harness, live)
-  const spare = makePasskey()
+  const secondPasskey = makePasskey()
   const { challenge } = (await browser.post('passkey-options', { purpose: 'create' })).json.publicKey
-  const credential = createPasskey(spare, { challenge, origin: browser.origin }, { fmt: 'none' })
+  const credential = createPasskey(secondPasskey, { challenge, origin: browser.origin }, { fmt: 'none' })
   assert.equal((await browser.post('me/passkeys', { credential })).status, 200)
   assertRefusal(await browser.post('me/passkeys', { credential }), 400, 'passkey_refused')
   const phone = openBrowser(harness)
-  assert.equal((await phone.signIn(spare)).status, 200)
+  assert.equal((await phone.signIn(secondPasskey)).status, 200)
   assert.equal((await phone.get('me')).json.memberships[0].memberId, memberId)
 })
 

@@ -71,10 +71,10 @@ test('after signing in by a code, a person adds a passkey first, and then gets n
   const { recoveryCodes } = await enrolMember(harness, live)
   const phone = openBrowser(harness)
   await phone.post('sign-in', { recoveryCode: recoveryCodes[0] })
-  const spare = makePasskey()
+  const secondPasskey = makePasskey()
   const { challenge } = (await phone.post('passkey-options', { purpose: 'create' })).json.publicKey
-  const credential = createPasskey(spare, { challenge, origin: phone.origin }, { fmt: 'none' })
+  const credential = createPasskey(secondPasskey, { challenge, origin: phone.origin }, { fmt: 'none' })
   assert.equal((await phone.post('me/passkeys', { credential })).status, 200)
-  assert.equal((await renew(phone, spare)).status, 200)
+  assert.equal((await renew(phone, secondPasskey)).status, 200)
   assert.equal((await phone.get('me')).json.recoveryCodesLeft, 8)
 })

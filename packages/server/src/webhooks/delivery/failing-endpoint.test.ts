@@ -1,23 +1,21 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { eventEnvelope } from '@pohf/protocol'
-import { runJobs, startHarness, type Harness } from '../../../test/fixtures/harness.ts'
-import { buildJobs } from '../../wiring/index.ts'
+import { startHarness, type Harness } from '../../../test/fixtures/harness.ts'
 import { linkOf, startMailbox, subjectOf, textOf } from '../../../test/fixtures/mailbox.ts'
 import { respondWith, startReceiver } from '../../../test/fixtures/webhook-receiver.ts'
-import { dayMs, endpointOf, publishEvent, hourMs, subscribe } from '../../../test/fixtures/webhooks.ts'
+import {
+  dayMs,
+  endpointOf,
+  publishEvent,
+  hourMs,
+  subscribe,
+  makeWebhookJobRunner,
+} from '../../../test/fixtures/webhooks.ts'
 
 const mailbox = await startMailbox()
 after(() => mailbox.stop())
 const minuteMs = 60_000
-
-/** Runs the jobs that webhooks need, without the others: five days take many rounds. */
-const makeJobRunner = (harness: Harness) => {
-  const names = new Set(['events', 'webhooks', 'webhook endpoint monitor', 'mails'])
-  const jobs = buildJobs(harness.ctx).filter(({ name }) => names.has(name))
-  assert.equal(jobs.length, names.size)
-  return () => runJobs(jobs)
-}
 
 const webhookMails = () => mailbox.mails.filter((mail) => /webhook/i.test(subjectOf(mail)))
 const owner = 'owner@example.com'
@@ -39,7 +37,7 @@ type SetUp = Awaited<ReturnType<typeof setUp>>
 const failForDays = async ({ harness, agent, broken, id }: SetUp) => {
   const startedAt = harness.ctx.clock.now()
   const hoursSince = () => (harness.ctx.clock.now().getTime() - startedAt.getTime()) / hourMs
-  const runWebhookJobs = makeJobRunner(harness)
+  const runWebhookJobs = makeWebhookJobRunner(harness)
   const eventIds = [await publishEvent(harness, agent)]
   const attempts: { hours: number; type: string }[] = []
   const notices: { hours: number; subject: string }[] = []
@@ -168,21 +166,22 @@ test('one success resets the notices: they start again with the next failure', a
   await harness.call('POST', '/api/agents/email/confirm', {
     body: { token: linkOf(mailbox.mails.at(-1)).token },
   })
+  const runWebhookJobs = makeWebhookJobRunner(harness)
   const written = mailbox.mails.length
   const receiver = await startReceiver(respondWith(500))
   await subscribe(harness, agent, receiver.url, ['key.revoked'])
   for (let spell = 1; spell <= 2; spell++) {
     receiver.respond = respondWith(500)
     await publishEvent(harness, agent)
-    await harness.work()
+    await runWebhookJobs()
     await harness.advance(1.1 * hourMs)
-    await harness.work()
+    await runWebhookJobs()
     assert.equal(mailbox.mails.length, written + spell)
     receiver.respond = respondWith(204)
     await harness.advance(3 * hourMs)
-    await harness.work()
+    await runWebhookJobs()
     await harness.advance(30 * hourMs)
-    await harness.work()
+    await runWebhookJobs()
     assert.equal(mailbox.mails.length, written + spell)
   }
 })

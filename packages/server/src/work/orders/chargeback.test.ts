@@ -57,7 +57,7 @@ test('a chargeback stops the order and claws back vesting Stars, and an operator
   assert.deepEqual(await order.unitsNow(), ['accepted', 'rejected', 'cancelled', 'cancelled'])
   assert.equal(await order.balanceOf(`escrow:${order.orderId}`), 0)
   assert.equal(await order.balanceOf('owed:card'), -100, 'what was paid on is owed')
-  assert.equal(await starsOf(), 0, 'what vests is taken back')
+  assert.equal(await starsOf(), 0, 'vesting Stars are clawed back')
   assert.equal(await order.balanceOf('backing:stars'), 0)
   assert.equal((await other.get('tasks')).json.current, null)
   // The person who delivered appeals; the operator pays, and the unit, which had no input of the buyer, is stock.

@@ -111,10 +111,10 @@ for (const { name, mode, body, expect } of prices) {
 }
 
 test('the reference price follows its setting', () => {
-  const asked = { mode: 'live' as const, quantity: 1, unitUsdCents: undefined, capUsdCents: undefined }
-  assert.deepEqual(priceOf({ ...asked, referenceUsdPerHour: 60 }), { totalUsdCents: 1_000n, offer: true })
+  const request = { mode: 'live' as const, quantity: 1, unitUsdCents: undefined, capUsdCents: undefined }
+  assert.deepEqual(priceOf({ ...request, referenceUsdPerHour: 60 }), { totalUsdCents: 1_000n, offer: true })
   // One cent an hour would be a sixth of a cent: a price is never rounded down to nothing.
-  assert.deepEqual(priceOf({ ...asked, referenceUsdPerHour: 0.01 }), { totalUsdCents: 1n, offer: true })
+  assert.deepEqual(priceOf({ ...request, referenceUsdPerHour: 0.01 }), { totalUsdCents: 1n, offer: true })
 })
 
 test('every cent amount up to 100 USD survives the way through a float', () => {
@@ -146,10 +146,11 @@ test('an order states its terms, expires after seven days, and publishes one eve
     callback_ref: 'mine-1',
     workflow_id: 'wf_photo_label',
   })
-  const { rows: told } = await harness.owner.query('select type, mode, data from events where subject = $1', [
-    json.orderId,
-  ])
-  assert.deepEqual(told, [
+  const { rows: events } = await harness.owner.query(
+    'select type, mode, data from events where subject = $1',
+    [json.orderId],
+  )
+  assert.deepEqual(events, [
     {
       type: 'order.created',
       mode: 'test',
@@ -210,7 +211,7 @@ const steps: ReadonlySet<string> = new Set([
   'cancelled>refunded',
   'expired>refunded',
 ])
-/** An order that stands in a state, put there behind the trigger's back. */
+/** An order that is put into a state without the trigger that guards transitions. */
 const orderIn = async (status: string, taskType = 'wf_photo_label'): Promise<string> => {
   const { json } = await place('test', { taskType, quantity: 1 })
   await harness.owner.query('alter table orders disable trigger transition')

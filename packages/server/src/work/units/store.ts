@@ -321,17 +321,3 @@ export const listAppealed = async (tx: Tx, limit: number): Promise<Unit[]> => {
     .execute()
   return rows.map(unitOf)
 }
-
-/** Erasure: removes the pseudonym that the buyer saw, and the text of appeals. */
-export const eraseWorkerRef = async (
-  tx: Tx,
-  worker: { readonly agentId: string; readonly mode: Mode; readonly memberId: string },
-): Promise<void> => {
-  await tx
-    .updateTable('order_units')
-    .set({ worker_ref: null, appeal_text: null })
-    .where('agent_id', '=', worker.agentId)
-    .where('mode', '=', worker.mode)
-    .where('worker_ref', '=', worker.memberId)
-    .execute()
-}

@@ -1,9 +1,14 @@
 import type { Ctx } from '../../platform/ops/context.ts'
 import type { Tx } from '../../platform/db/db.ts'
-import { deleteWorkerAccuracy, eraseAssignmentPerson, listAssignments, listBuyers } from './store.ts'
+import {
+  deleteWorkerAccuracy,
+  eraseAssignmentPerson,
+  eraseWorkerRef,
+  listAssignments,
+  listBuyers,
+} from './store.ts'
 import { presentAssignment } from './present.ts'
 import { workerRefOf } from '../units/rules.ts'
-import { eraseWorkerRef } from '../units/store.ts'
 
 /** An upper bound, above what any person has done. */
 const assignmentsMax = 10_000

@@ -367,3 +367,16 @@ export const eraseAssignmentPerson = async (tx: Tx, personId: string): Promise<v
 export const deleteWorkerAccuracy = async (tx: Tx, personId: string): Promise<void> => {
   await tx.deleteFrom('worker_standing').where('person_id', '=', personId).execute()
 }
+/** Erasure: removes the pseudonym that the buyer saw, and the text of appeals. */
+export const eraseWorkerRef = async (
+  tx: Tx,
+  worker: { readonly agentId: string; readonly mode: Mode; readonly memberId: string },
+): Promise<void> => {
+  await tx
+    .updateTable('order_units')
+    .set({ worker_ref: null, appeal_text: null })
+    .where('agent_id', '=', worker.agentId)
+    .where('mode', '=', worker.mode)
+    .where('worker_ref', '=', worker.memberId)
+    .execute()
+}

@@ -50,7 +50,7 @@ test('50 people and 200 units at once: every unit has exactly one paid result', 
     delivered.reduce((sum, done) => sum + done, 0),
     200,
   )
-  // The buyer accepts, twice each and all at once: the second is told that it is done.
+  // The buyer accepts, twice each and all at once: the second call of each is a conflict.
   const answers = await Promise.all(
     Array.from({ length: 400 }, (_, index) =>
       call('POST', `orders/${orderId}/units/${(index % 200) + 1}/accept`),
@@ -133,7 +133,7 @@ test('a session of other work is refused, and the claim stays', async () => {
   assert.equal(
     (await worker.deliver(json.assignmentId, good, answer)).text,
     first.text,
-    'a repeat is told the same',
+    'a repeated call gets the same response',
   )
   // Another site's page is refused before its body is looked at.
   assert.equal((await worker.post('claim', {})).status, 400)
@@ -242,12 +242,12 @@ test('stock: units that the operator pays are produced, accepted automatically a
     markStockUnitSold: markSold,
   } = await import('../workflows/stock.ts')
   const { inTransaction } = await import('../../platform/db/db.ts')
-  const taken = await Promise.all(
+  const reserved = await Promise.all(
     Array.from({ length: 6 }, () =>
       inTransaction(harness.ctx, 'system', (tx) => takeStock(tx, 'wf_judge', 'test')),
     ),
   )
-  const refs = taken.flatMap((unit) => unit?.unitRef ?? [])
+  const refs = reserved.flatMap((unit) => unit?.unitRef ?? [])
   assert.equal(new Set(refs).size, refs.length)
   assert.equal(refs.length, 3)
   const [first = '', second = ''] = refs
@@ -274,11 +274,11 @@ test('Stars vest after 14 days, and a payout then goes through the review of ope
     ),
     [0, 50, null],
   )
-  const asked = await worker.post('payout', { mode: 'test', stars: 40 })
-  assert.equal(asked.status, 200, asked.text)
+  const payout = await worker.post('payout', { mode: 'test', stars: 40 })
+  assert.equal(payout.status, 200, payout.text)
   assert.equal((await starsOf(worker)).heldStars, 40)
   const { json } = await operate('GET', 'payouts?state=queued')
-  assert.ok(json.payouts.some(({ requestId }: { requestId: string }) => requestId === asked.json.requestId))
+  assert.ok(json.payouts.some(({ requestId }: { requestId: string }) => requestId === payout.json.requestId))
 })
 
 test('an offer starts after an operator has set its steps and reward', async () => {
@@ -360,7 +360,7 @@ test('after erasure answers and payments stay, without any link to the person', 
   const file = await harness.call('GET', '/api/members/me/export', { headers })
   assert.equal(file.json.work.length, 2)
   assert.deepEqual(file.json.work[1].answer, answer)
-  assert.equal(file.json.sessions.length, 2, 'what was recorded at buyers is told too')
+  assert.equal(file.json.sessions.length, 2, 'recordings at buyers are exported too')
   const { rows: before } = await harness.owner.query(
     'select worker_ref from order_units where order_id = $1 and n = 1',
     [orderId],

@@ -125,13 +125,13 @@ export const claimStockUnit = async (
   mode: Mode,
 ): Promise<StockedUnit | undefined> => {
   const { rows } = await sql<UnitKeyRow & { answer: unknown; session_id: string }>`
-    with taken as materialized (
+    with candidate as materialized (
       select agent_id, mode, order_id, n from order_units
       where task_id = ${taskId} and mode = ${mode} and stock = 'shelf'
       order by ended_at limit 1 for update skip locked)
-    update order_units unit set stock = 'taken' from taken
-    where unit.agent_id = taken.agent_id and unit.mode = taken.mode and unit.order_id = taken.order_id
-      and unit.n = taken.n
+    update order_units unit set stock = 'taken' from candidate
+    where unit.agent_id = candidate.agent_id and unit.mode = candidate.mode and unit.order_id = candidate.order_id
+      and unit.n = candidate.n
     returning unit.agent_id, unit.mode, unit.order_id, unit.n, unit.answer, unit.session_id`.execute(tx)
   const [row] = rows
   return row && { ...unitKeyOf(row), answer: row.answer, sessionId: row.session_id }

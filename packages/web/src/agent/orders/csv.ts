@@ -10,7 +10,7 @@ export const downloadCsv = async (api: Api, order: Order): Promise<void> => {
   const pages: string[] = []
   for (let after = 0; after < order.quantity; after += pageMax) {
     const text = await api.text(`${path}?format=csv&limit=${pageMax}&after=${after}`)
-    // The head stands on every page; in the file it stands once.
+    // Every page has the header row; the file has it once.
     pages.push(after === 0 ? text : text.slice(text.indexOf('\n') + 1))
   }
   const url = URL.createObjectURL(new Blob(pages, { type: 'text/csv' }))

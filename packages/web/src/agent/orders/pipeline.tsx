@@ -149,7 +149,7 @@ const EndedOrders = ({ orders, offered, now }: OrderListProps) => {
   )
 }
 
-/** Where every order stands, from left to right. */
+/** Every order in the column of its status. */
 export const PipelineView = ({ api }: { api: Api }) => {
   const loaded = useQuery(() => api.call<Page>('GET', '/api/agents/orders?limit=100'), 'pipeline')
   const offered = useWorkflowCatalog(api)

@@ -1,7 +1,7 @@
 import type { Order, UnitState } from '@pohf/protocol'
 import { countIn, unitStatusLabels } from '../../shared/orders/messages.ts'
 
-/** From what is settled to what nobody touched yet. */
+/** From finished units to open ones. */
 const parts: readonly (readonly [tone: string, states: readonly UnitState[]])[] = [
   ['ok', ['accepted']],
   ['warn', ['delivered', 'appealed']],

@@ -71,7 +71,7 @@ const RejectForm = (props: { busy: boolean; onReject: (reason: string, note: str
 const ReviewForm = (props: { api: Api; order: Order; unit: OrderUnit; action: Action }) => {
   const { api, order, unit, action } = props
   const path = `/api/agents/orders/${encodeURIComponent(order.orderId)}/units/${unit.n}`
-  /** What was pressed is gone afterwards, so the reader is taken to the head. */
+  /** The pressed button disappears, so the focus moves to the title. */
   const decide = async (words: string, work: () => Promise<unknown>) => {
     if (await action.run(words, work)) document.getElementById('drawer-title')?.focus()
   }
@@ -241,7 +241,7 @@ type UnitDrawerProps = {
   readonly onClose: () => void
 }
 
-/** One unit: what was asked, what came back, the proof, and the buyer's word on it. */
+/** One unit: its input, its answer, its credential, and the buyer's review. */
 export const UnitDrawer = (props: UnitDrawerProps) => {
   const { api, issuer, order, n, before, next } = props
   const address = `/api/agents/orders/${encodeURIComponent(order.orderId)}/results?after=${n - 1}&limit=1`

@@ -2,7 +2,7 @@ import type { Workflow } from '@pohf/protocol'
 import { useEffect, useState } from 'preact/hooks'
 import type { Api } from '../../shared/api/client.ts'
 
-/** What is offered, by id: the names and forms that an order itself does not carry. */
+/** The offered workflows by id: names and forms that an order itself does not contain. */
 export type WorkflowCatalog = ReadonlyMap<string, Workflow>
 
 /** Fetched once. A custom task, or a workflow no longer offered, is shown as it was ordered. */
@@ -11,7 +11,7 @@ export const useWorkflowCatalog = (api: Api): WorkflowCatalog => {
   useEffect(() => {
     api.call<{ workflows: Workflow[] }>('GET', '/api/workflows/available').then(
       ({ workflows }) => setOffered(new Map(workflows.map((workflow) => [workflow.id, workflow]))),
-      // Ids do as well; what is wrong shows where it matters.
+      // Ids are shown instead; other calls report the error.
       () => undefined,
     )
   }, [api])

@@ -80,7 +80,7 @@ const filters: readonly (readonly [value: string, name: string])[] = [
   ['dead', 'Given up'],
 ]
 
-/** What an endpoint was sent, newest first; each opens to its attempts and why they failed. */
+/** The deliveries of an endpoint, newest first; each shows its attempts and why they failed. */
 export const Deliveries = (props: {
   page: { readonly deliveries: readonly WebhookDelivery[]; readonly hasMore: boolean } | undefined
   state: string

@@ -4,7 +4,7 @@ import { hourlyHealth } from './messages.ts'
 const width = 240
 const height = 40
 
-/** The last 24 hours: what was taken upwards, what failed below the line. The same figures as a table for listeners. */
+/** The last 24 hours: deliveries above the line, failures below. The same figures as a table for screen readers. */
 export const Sparkline = ({ endpoint, now }: { endpoint: WebhookEndpoint; now: number }) => {
   const hours = hourlyHealth(endpoint, now)
   const most = Math.max(1, ...hours.map(({ delivered, failed }) => Math.max(delivered, failed)))

@@ -15,7 +15,7 @@ type OfferProps = {
   readonly api: Api
   readonly order: OperatorOrder
   readonly action: Action
-  /** The list, where the outcome is told. */
+  /** The list, which shows the result. */
   readonly back: string
 }
 

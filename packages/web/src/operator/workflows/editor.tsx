@@ -195,7 +195,7 @@ const FormEditors = ({ draft, set, workflow }: DraftProps & Pick<EditorProps, 'w
   </>
 )
 
-/** One workflow: its terms, its forms, its known items, and what can be done with it. */
+/** One workflow: its terms, its forms, its known-answer items, and its actions. */
 export const WorkflowEditor = (props: EditorProps) => {
   const { api, workflow } = props
   const [draft, setDraft] = useState<Draft>(() => (workflow ? draftOf(workflow) : newDraft))

@@ -7,7 +7,7 @@ type Values = Readonly<Record<string, unknown>>
 
 const valuesOf = (value: unknown): Values =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Values) : {}
-/** The values with one of them set, or taken out where nothing is left of it. */
+/** The values with one of them set, or removed where it is empty. */
 const withValue = (values: unknown, name: string, value: unknown): Values => {
   const { [name]: _, ...rest } = valuesOf(values)
   return value === undefined || value === '' || (Array.isArray(value) && value.length === 0)

@@ -1,4 +1,4 @@
-/** What a call came to when it was not answered as asked. */
+/** A failed call, as it is shown. */
 export type ApiError = {
   readonly code: string
   readonly message: string

@@ -28,7 +28,7 @@ export const useAction = (onDone: () => void): Action => {
       return false
     } finally {
       setBusy(false)
-      // Also after a refusal: somebody else may have been faster, and then what is shown is old.
+      // Also after a refusal: the data may have changed meanwhile.
       onDone()
     }
   }

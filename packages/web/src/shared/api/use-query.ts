@@ -12,7 +12,7 @@ export type QueryState<T> = {
 
 const refreshMs = 4_000
 
-/** Fetches, and fetches again every few seconds while the page is looked at. */
+/** Fetches, and fetches again every few seconds while the page is visible. */
 export const useQuery = <T>(fetchIt: () => Promise<T>, key: string): QueryState<T> => {
   const [state, setState] = useState<{ key: string; value?: T; error?: ApiError; slow: boolean }>({
     key,

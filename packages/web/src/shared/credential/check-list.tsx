@@ -1,7 +1,7 @@
 import type { CheckLine } from './outcome.ts'
 
 const signLabels = { '✓': 'Passed', '✗': 'Failed', '–': 'Not checked' } as const
-/** Checks as a list, each with its sign, in words for who cannot see it. */
+/** Checks as a list, each with its sign, and with a word for screen readers. */
 export const CheckList = ({ lines }: { lines: readonly CheckLine[] }) => (
   <ul class="checks">
     {lines.map((line) => (

@@ -46,7 +46,7 @@ const accepted = (claims: Claims, { nowSeconds }: VerificationContext): Outcome 
 
 type Refusal = { readonly reason: Reason; readonly message: string; readonly claims: Claims | undefined }
 
-/** Who a token says made it. Not believed; only told. */
+/** The issuer that a token claims. It is shown and never trusted. */
 const claimedIssuer = (jwt: string): string | undefined => {
   const issuer = decodeUnverified(jwt)?.['iss']
   return typeof issuer === 'string' ? issuer.slice(0, 120) : undefined
@@ -229,7 +229,7 @@ const groups: readonly Group[] = [
   { label: 'Status', names: ['status'], good: () => 'Not revoked' },
 ]
 
-/** The checks in six plain lines; what came after a failure was not looked at. */
+/** The checks in six plain lines; checks after a failure were not reached. */
 export const summarizeChecks = (
   checks: readonly Check[],
   claims: Claims | undefined,

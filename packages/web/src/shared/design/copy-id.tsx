@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 
 const shorten = (text: string): string => (text.length > 22 ? `${text.slice(0, 11)}…${text.slice(-6)}` : text)
 
-/** An id: short to look at, whole when copied. */
+/** An id: shortened on the page, complete when copied. */
 export const CopyId = ({ value, label }: { value: string; label: string }) => {
   const [copied, setCopied] = useState(false)
   const copy = async () => {

@@ -21,7 +21,7 @@ export const Drawer = (props: {
       aria-labelledby="drawer-title"
       onClose={props.onClose}
       onClick={(event) => {
-        // Outside of what is shown only the dialog itself can be hit.
+        // A click on the backdrop has the dialog itself as its target.
         if (event.target === dialog.current) dialog.current?.close()
       }}
     >
@@ -41,7 +41,7 @@ export const Drawer = (props: {
   )
 }
 
-/** After an act that takes the thing out of the list: back to the list, where the outcome is told. */
+/** After an action that removes the entry from the list: back to the list, which shows the result. */
 export const closeDrawer = (href: string): void => {
   location.hash = href
   document.querySelector('main')?.focus()

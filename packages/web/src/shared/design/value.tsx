@@ -21,7 +21,7 @@ export const shortText = (value: unknown): string => {
 
 const Line = ({ text }: { text: string }) =>
   /^https:\/\/\S+$/.test(text) ? (
-    // Whose page that is, nobody here knows: it learns nothing of where the reader came from.
+    // The address was entered by others: it gets no referrer.
     <a class="said" href={text} target="_blank" rel="noopener noreferrer nofollow">
       {text}
     </a>

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Point, SessionTimeline } from './timeline.ts'
 import { fill, type ReplayMessages } from './messages.ts'
 
-/** The last so many milliseconds are drawn strongly, like a comet's tail. */
+/** The path of the last milliseconds is drawn stronger. */
 const tailMs = 700
 const speeds = [0.5, 1, 2, 4] as const
 /** Who wants no motion sees whole seconds, one after the other. */

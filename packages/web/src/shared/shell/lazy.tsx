@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { toApiError, type ApiError } from '../api/client.ts'
 import { Skeleton, ErrorNote } from '../design/components.tsx'
 
-/** A part that few look at: its code is fetched by who does. */
+/** A component whose code is loaded when it is first shown. */
 export const lazy = <P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> => {
   const LazyComponent = (props: P) => {
     const [state, setState] = useState<{ Part?: ComponentType<P>; error?: ApiError }>({})

@@ -1,4 +1,4 @@
-/** Where in the console somebody is. It all stands behind the # of the address, which no server is told. */
+/** The current page of the console. It is in the fragment of the address, which browsers do not send. */
 type Route = { readonly path: readonly string[]; readonly query: URLSearchParams }
 
 const decodeSegment = (part: string): string => {
@@ -20,7 +20,7 @@ export const parseRoute = (hash: string): Route => {
   }
 }
 
-/** The address of a place. What is undefined is left out, so that one place has one address. */
+/** The address of a route. Undefined parameters are left out, so that one route has one address. */
 export const hrefOf = (
   path: readonly string[],
   query: Readonly<Record<string, string | undefined>> = {},

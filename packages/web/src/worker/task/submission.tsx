@@ -5,7 +5,7 @@ import { Title, ErrorNote } from '../parts.tsx'
 import type { Assignment } from '../wire.ts'
 import type { Messages } from '../messages.ts'
 
-/** Scoring takes a second or two; a busy service is given a minute before the person is asked. */
+/** Scoring takes a second or two; a busy service gets a minute before the person is asked. */
 const attemptsMax = 40
 const retryDelayMs = 1_500
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))

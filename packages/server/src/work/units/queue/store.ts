@@ -14,16 +14,16 @@ export const claimUnit = async (
   request: { readonly taskId: string; readonly mode: Mode; readonly personId: string },
 ): Promise<Unit | undefined> => {
   const { rows } = await sql<Pick<UnitKeyRow, 'agent_id' | 'order_id' | 'n'>>`
-    with taken as materialized (
+    with candidate as materialized (
       select agent_id, mode, order_id, n from order_units open
       where task_id = ${request.taskId} and mode = ${request.mode} and status = 'open' and open_until > pohf_now()
         and not exists (select from assignments had where had.person_id = ${request.personId}
           and had.order_id = open.order_id and had.agent_id = open.agent_id and had.mode = open.mode
           and (had.item = open.item or had.n = open.n) and had.status not in ('returned', 'ran_out'))
       order by created_at, order_id, n limit 1 for update skip locked)
-    update order_units unit set status = 'claimed' from taken
-    where unit.agent_id = taken.agent_id and unit.mode = taken.mode and unit.order_id = taken.order_id
-      and unit.n = taken.n
+    update order_units unit set status = 'claimed' from candidate
+    where unit.agent_id = candidate.agent_id and unit.mode = candidate.mode and unit.order_id = candidate.order_id
+      and unit.n = candidate.n
     returning unit.agent_id, unit.order_id, unit.n`.execute(tx)
   const [row] = rows
   return row && findUnit(tx, { agentId: row.agent_id, mode: request.mode, orderId: row.order_id, n: row.n })
