@@ -1,3 +1,3 @@
 export { tokenCleanupJob } from './jobs.ts'
 export { routes } from './routes.ts'
-export { forgetCompletions } from './store.ts'
+export { eraseCompletions } from './store.ts'

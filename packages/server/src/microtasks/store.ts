@@ -58,7 +58,7 @@ export const insertCompletion = async (tx: Tx, completion: NewCompletion): Promi
 }
 
 /** Erasure: removes the member and the answer from completions. */
-export const forgetCompletions = async (
+export const eraseCompletions = async (
   tx: Tx,
   member: { readonly agentId: string; readonly mode: Mode; readonly memberId: string },
 ): Promise<void> => {

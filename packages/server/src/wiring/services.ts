@@ -46,7 +46,7 @@ export const buildServices = (ctx: Ctx, issuers: readonly members.ExternalIssuer
     }),
     deviceTrust: evidence.loadDeviceTrust(ctx.config, ctx.clock.now()),
     completedWork: work.makeCompletedWork(ctx),
-    erasers: [evidence.eraseEvidence, credentials.eraseCredentialLinks, microtasks.forgetCompletions],
+    erasers: [evidence.eraseEvidence, credentials.eraseCredentialLinks, microtasks.eraseCompletions],
   }
 }
 export type Services = ReturnType<typeof buildServices>
