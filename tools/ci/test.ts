@@ -22,16 +22,39 @@ const lost = storedTests.filter((file) => !all.includes(file))
 if (files.length === 0 && lost.length > 0)
   throw new Error(`tools/ci/golden/stored.ts lists what is not there: ${lost.join(', ')}`)
 
+/**
+ * Tests in which somebody answers within seconds, in a real browser whose clock cannot be moved. They run one at a time, after the
+ * others: beside another file a slow machine makes a person late.
+ */
+const timed = [
+  'packages/arena/test/journey.test.ts',
+  'packages/arena/test/work-journey.test.ts',
+  'packages/demo/test/demo.test.ts',
+  'packages/server/test/verification/ceremony.test.ts',
+  'packages/tag/test/check-consent.test.ts',
+  'packages/tag/test/check.test.ts',
+  'packages/tag/test/states.test.ts',
+  'packages/web/test/work-pointing.test.ts',
+  'packages/web/test/work.test.ts',
+]
+const unknown = timed.filter((file) => !all.includes(file))
+if (unknown.length > 0) throw new Error(`tools/ci/test.ts lists what is not there: ${unknown.join(', ')}`)
+const groups = [
+  { files: chosen.filter((file) => !timed.includes(file)), concurrency: 2 },
+  { files: chosen.filter((file) => timed.includes(file)), concurrency: 1 },
+].filter((group) => group.files.length > 0)
+
 const folder = mkdtempSync(join(tmpdir(), 'pohf-test-'))
 /** Where tests leave the names of what they stored. It is set from outside where the golden file is written. */
 const isWriting = process.env['POHF_STORED_NAMES'] !== undefined
 const storedFolder = process.env['POHF_STORED_NAMES'] ?? makeStoredFolder()
 const cluster = await startCluster({ folder, settings: { max_connections: '400' } })
-try {
-  await migrate(await createDatabase(cluster, 'pohf_template'))
+
+/** Node's runner over one group of files; its exit code. */
+const run = ({ files, concurrency }: (typeof groups)[number]): Promise<number> => {
   const child = spawn(
     process.execPath,
-    ['--test', '--test-concurrency=2', '--test-timeout=180000', ...flags, ...chosen],
+    ['--test', `--test-concurrency=${concurrency}`, '--test-timeout=180000', ...flags, ...files],
     {
       stdio: 'inherit',
       env: {
@@ -42,7 +65,14 @@ try {
       },
     },
   )
-  process.exitCode = await new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
+  return new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
+}
+
+try {
+  await migrate(await createDatabase(cluster, 'pohf_template'))
+  const codes: number[] = []
+  for (const group of groups) codes.push(await run(group))
+  process.exitCode = Math.max(...codes)
   const faults = isWriting || process.exitCode !== 0 ? [] : storedFaults(storedFolder, chosen)
   if (faults.length > 0) {
     console.error(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Page } from 'playwright-core'
 import { answerAll, sessionOf, trackSession } from './fixture.ts'
 import {
   answersOf,
@@ -13,6 +14,7 @@ import {
   startCheck,
   runVisits,
   visit,
+  type VisitContext,
 } from './visits.ts'
 
 visit('by pointer: the form carries the id of a session that is whole and scored', {}, async (visited) => {
@@ -116,21 +118,29 @@ visit('two wrong answers bring three more questions, not a refusal', {}, async (
   assert.match(await boxText(page), /Check finished/)
 })
 
+/** Answers are lost for 2.5 s, then nothing arrives for as long, however slow the machine is. */
+const interrupt = async ({ fixture, site }: VisitContext): Promise<void> => {
+  fixture.network.mute.add(site.url)
+  await sleep(2_500)
+  fixture.network.cut.add(site.url)
+  await sleep(2_500)
+  fixture.network.mute.delete(site.url)
+  fixture.network.cut.delete(site.url)
+}
+const movePointer = async (page: Page): Promise<void> => {
+  const start = performance.now()
+  for (let step = 0; step < 50; step++) {
+    await page.mouse.move(300 + step * 5, 400 + (step % 7))
+    await sleep(Math.max(0, start + (step + 1) * 90 - performance.now()))
+  }
+}
+
 visit('a line that loses answers, then is cut, five seconds in all, loses nothing', {}, async (visited) => {
-  const { page, fixture, agentId, site } = visited
+  const { page, fixture, agentId } = visited
   await startCheck(page)
-  const origin = site.url
   const answered = await answerAll(page, fixture, {
     stop: async (count) => {
-      if (count !== 1) return false
-      fixture.network.mute.add(origin)
-      for (let step = 0; step < 50; step++) {
-        await page.mouse.move(300 + step * 5, 400 + (step % 7))
-        await sleep(100)
-        if (step === 25) fixture.network.cut.add(origin)
-      }
-      fixture.network.mute.delete(origin)
-      fixture.network.cut.delete(origin)
+      if (count === 1) await Promise.all([interrupt(visited), movePointer(page)])
       return false
     },
   })
