@@ -1,10 +1,10 @@
-// Measures what the registry costs on three kinds of chain and writes the table into docs/onchain.md. npm run chain:gas
+// Measures what the registry costs on three kinds of chain and writes the table into docs/guides/onchain.md. npm run chain:gas
 import { readFileSync, writeFileSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
 import { compile, deployRegistry, startChain, type Chain } from '../../packages/chain/src/index.ts'
 import { makeIssuer } from '../../packages/chain/test/issuer.ts'
 
-const page = new URL('../../docs/onchain.md', import.meta.url).pathname
+const page = new URL('../../docs/guides/onchain.md', import.meta.url).pathname
 const day = 86_400
 /** Signatures differ from each other in zero bytes and in the work of the Solidity fallback. */
 const rounds = 20

@@ -38,7 +38,7 @@ const results = join(folder, 'results')
 try {
   const steps: readonly (readonly [string, readonly string[]])[] = [
     ['node', ['conformance/src/main.ts', '--base-url', server.baseUrl, '--results', results, '--json']],
-    ['bash', ['docs/journey/journey.sh', server.baseUrl]],
+    ['bash', ['docs/quickstart/journey.sh', server.baseUrl]],
   ]
   for (const [command, parameters] of steps) {
     const run = spawnSync(command, parameters, { encoding: 'utf8', timeout: 300_000, env })

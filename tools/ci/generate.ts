@@ -55,16 +55,16 @@ const architecturePage = (): string => {
 const expectedFiles = new Map<string, string>([
   ['ARCHITECTURE.md', architecturePage()],
   ['docs/openapi.json', `${JSON.stringify(openApiDocument(), null, 2)}\n`],
-  ['docs/config.md', configPage()],
+  ['docs/reference/settings.md', configPage()],
   ['packages/chain/src/contracts.ts', contractsFile()],
   ['packages/sdk/src/operations.ts', sdkOperations()],
   ['packages/server/src/platform/db/schema.ts', await schemaTypes()],
-  ...errorCodes.map((code): [string, string] => [`docs/errors/${code}.md`, errorPage(code)]),
+  ...errorCodes.map((code): [string, string] => [`docs/reference/errors/${code}.md`, errorPage(code)]),
 ])
 
-mkdirSync(join(root, 'docs/errors'), { recursive: true })
-const stray = readdirSync(join(root, 'docs/errors')).filter(
-  (name) => !expectedFiles.has(`docs/errors/${name}`),
+mkdirSync(join(root, 'docs/reference/errors'), { recursive: true })
+const stray = readdirSync(join(root, 'docs/reference/errors')).filter(
+  (name) => !expectedFiles.has(`docs/reference/errors/${name}`),
 )
 const stale = [...expectedFiles]
   .filter(([path, text]) => !existsSync(join(root, path)) || readFileSync(join(root, path), 'utf8') !== text)
@@ -78,6 +78,6 @@ if (check) {
   } else console.log(`${expectedFiles.size} generated files are up to date`)
 } else {
   for (const [path, text] of expectedFiles) writeFileSync(join(root, path), text)
-  for (const name of stray) rmSync(join(root, 'docs/errors', name))
+  for (const name of stray) rmSync(join(root, 'docs/reference/errors', name))
   console.log(`${expectedFiles.size} generated files written, ${stale.length} changed`)
 }

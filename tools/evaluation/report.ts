@@ -1,4 +1,4 @@
-// Writes what was measured into docs/evidence.md, between its markers, and draws the pictures.
+// Writes what was measured into docs/evidence/motion.md, between its markers, and draws the pictures.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { WINDOW_SECONDS } from '../../packages/scorer/src/features.ts'
@@ -200,7 +200,7 @@ const experimentTable = (rows: EvidenceMeasurements['ideas']): string =>
     ]),
   )
 
-/** The text of each section of docs/evidence.md, by the name of its marker. */
+/** The text of each section of docs/evidence/motion.md, by the name of its marker. */
 function sections(measured: EvidenceMeasurements): Map<string, string> {
   const { evaluation, sessions, ideas, sessionsPerSecond } = measured
   const families = WINDOW_SECONDS.map(
@@ -240,13 +240,13 @@ export function printTable({ evaluation }: EvidenceMeasurements): string {
 }
 
 export function writeReport(root: string, measured: EvidenceMeasurements): void {
-  const file = join(root, 'docs/evidence.md')
+  const file = join(root, 'docs/evidence/motion.md')
   let text = readFileSync(file, 'utf8')
   for (const [name, content] of sections(measured)) {
     const begin = `<!-- evidence:${name} -->`
     const end = `<!-- /evidence:${name} -->`
     const [from, until] = [text.indexOf(begin), text.indexOf(end)]
-    if (from < 0 || until < from) throw new Error(`docs/evidence.md has no place for ${name}`)
+    if (from < 0 || until < from) throw new Error(`docs/evidence/motion.md has no place for ${name}`)
     text = `${text.slice(0, from + begin.length)}\n\n${content}\n\n${text.slice(until)}`
   }
   writeFileSync(file, text)

@@ -1,4 +1,4 @@
-// Measures the motion scorer on people and bot families that it has never seen, and writes docs/evidence.md.
+// Measures the motion scorer on people and bot families that it has never seen, and writes docs/evidence/motion.md.
 // POHF_DATA=folder npm run eval:evidence [-- --json] [--quick]
 // --quick: few sessions, 3 s windows alone, and nothing is written: for a check, not for a figure.
 import { spawnSync } from 'node:child_process'
@@ -51,7 +51,7 @@ console.log(`took ${((performance.now() - startedAt) / 1_000).toFixed(0)} s`)
 if (!values.quick) {
   const root = resolve(import.meta.dirname, '../..')
   writeReport(root, measured)
-  spawnSync('prettier', ['--write', '--log-level', 'warn', 'docs/evidence.md'], {
+  spawnSync('prettier', ['--write', '--log-level', 'warn', 'docs/evidence/motion.md'], {
     cwd: root,
     stdio: 'inherit',
   })

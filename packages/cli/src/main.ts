@@ -33,7 +33,7 @@ type AttackOptions = Readonly<Record<'site' | 'baseUrl' | 'sessions', string>> &
 const attack = async (bot: string, options: AttackOptions): Promise<void> => {
   const arena = packageFile('arena/src/main.ts')
   if (!existsSync(arena)) {
-    console.error('The bots are not part of an installation. Run this from the sources: docs/arena.md')
+    console.error('The bots are not part of an installation. Run this from the sources: docs/guides/arena.md')
     process.exitCode = 2
     return
   }
@@ -102,7 +102,7 @@ program
 
 program
   .command('attack <bot>')
-  .description('play a bot of yours against a server of yours, and see what it gets; docs/arena.md')
+  .description('play a bot of yours against a server of yours, and see what it gets; docs/guides/arena.md')
   .requiredOption('--site <agentId>', 'the agent whose site is attacked')
   .option('--base-url <url>', 'the server', 'http://127.0.0.1:3000')
   .option('--key <key>', 'a key of that agent, to read the verdicts; default: POHF_API_KEY')
@@ -127,7 +127,9 @@ agentCommand(program.command('trigger <event>'))
   .action(trigger)
 
 agentCommand(program.command('buy [workflowId]'))
-  .description('buy a verified unit with a wallet: docs/buy.md; ends with 3 where the payment is still open')
+  .description(
+    'buy a verified unit with a wallet: docs/guides/buy.md; ends with 3 where the payment is still open',
+  )
   .option('--max-usd <amount>', 'the most that it may cost', '0.10')
   .option('--key-file <file>', 'holds the key of the wallet; default: PAYER_PRIVATE_KEY')
   .option('--network <name>', 'pay on this one only: base or base-sepolia')

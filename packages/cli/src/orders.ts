@@ -26,7 +26,7 @@ export const list = (remote: AgentRemote & { readonly status?: string }): Promis
     const query = remote.status === undefined ? '' : `?status=${encodeURIComponent(remote.status)}`
     const answer = await agentCall<{ orders: Order[] }>(remote, 'GET', `/api/agents/orders${query}`)
     if (remote.json) return console.log(JSON.stringify(answer))
-    if (answer.orders.length === 0) console.log('No order yet. See docs/work.md.')
+    if (answer.orders.length === 0) console.log('No order yet. See docs/guides/work.md.')
     for (const order of answer.orders)
       console.log(
         `${order.orderId}  ${order.status}  ${order.quantity} x ${order.taskType}  ${order.totalUsd} USD  ${unitsOf(order.units)}`,

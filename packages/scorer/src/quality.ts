@@ -1,4 +1,4 @@
-// The formula: from components and flags to a quality and a verdict. docs/scoring.md gives the reason for each number.
+// The formula: from components and flags to a quality and a verdict. docs/evidence/scoring.md gives the reason for each number.
 import { exponential, ln } from './arithmetic.ts'
 
 /** The version of formula, weights, caps and rules in this package. A change of any of them is a new one. */

@@ -5,13 +5,13 @@ import { flagCaps, gazeWeight, rulesVersion, verifiedRule, weights, type FlagNam
 import { requiredVisibleMs, scoreSession } from '../src/score.ts'
 import { keyboardPerson, newVisitorContext, recordOf, fixedModel, type Recording } from './recordings.ts'
 
-const page = readFileSync(new URL('../../../docs/scoring.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../docs/evidence/scoring.md', import.meta.url), 'utf8')
 const cells = page
   .split('\n')
   .filter((line) => line.startsWith('| '))
   .map((line) => line.split('|').map((cell) => cell.trim()))
 
-test('docs/scoring.md has every flag, in order, with its cap and whether it refuses', () => {
+test('docs/evidence/scoring.md has every flag, in order, with its cap and whether it refuses', () => {
   const rows = cells.flatMap(([, name = '', cap, blocking]) => {
     const [, flag] = /^`([a-z_]+)`$/.exec(name) ?? []
     return flag !== undefined && flag in flagCaps ? [[flag, Number(cap), blocking === 'yes']] : []
@@ -24,7 +24,7 @@ test('docs/scoring.md has every flag, in order, with its cap and whether it refu
   assert.deepEqual(rows, expected)
 })
 
-test('docs/scoring.md has the weights, the times, the rule and the version that are in force', () => {
+test('docs/evidence/scoring.md has the weights, the times, the rule and the version that are in force', () => {
   for (const [name, weight] of Object.entries({ ...weights, gaze: gazeWeight }))
     assert.ok(
       cells.some(([, first, second]) => first === name && Number(second) === weight),
@@ -39,7 +39,7 @@ test('docs/scoring.md has the weights, the times, the rule and the version that 
   assert.ok(page.includes(`probe score of ${verifiedRule.probeMin}`))
 })
 
-test('the worked examples come out as docs/scoring.md says', () => {
+test('the worked examples come out as docs/evidence/scoring.md says', () => {
   const examples: readonly (readonly [string, Recording])[] = [
     ['new, attentive, at a keyboard', keyboardPerson()],
     ['the same, 2 of 3', keyboardPerson({ answers: [true, true, false] })],

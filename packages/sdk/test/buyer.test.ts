@@ -295,8 +295,8 @@ test('who stops a buyer after the payment was sent is told that the end is open'
   await assert.rejects(buyer.buy('wf_test_ok', { signal: stop.signal }), failsWith('open', 'unknown'))
 })
 
-test('the example of the SDK in docs/buy.md runs as it stands', withChain, async () => {
-  const page = readFileSync(new URL('../../../docs/buy.md', import.meta.url), 'utf8')
+test('the example of the SDK in docs/guides/buy.md runs as it stands', withChain, async () => {
+  const page = readFileSync(new URL('../../../docs/guides/buy.md', import.meta.url), 'utf8')
   const code = /```ts\n([\s\S]+?)```/.exec(page)?.[1]
   assert.ok(code)
   // Inside the package, so that its imports are found.

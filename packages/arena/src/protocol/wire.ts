@@ -1,4 +1,4 @@
-// Writes the events of a chunk as docs/telemetry.md says, from events with times since the session began.
+// Writes the events of a chunk as docs/reference/telemetry.md says, from events with times since the session began.
 import type { TelemetryEnvironment, TelemetryEvent } from '@pohf/protocol/telemetry'
 
 type Wire = readonly (string | number | readonly number[])[]

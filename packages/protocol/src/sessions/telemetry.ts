@@ -1,5 +1,5 @@
 /**
- * Telemetry protocol v1: how a session is recorded, hashed, signed and opened again. docs/telemetry.md says why.
+ * Telemetry protocol v1: how a session is recorded, hashed, signed and opened again. docs/reference/telemetry.md says why.
  * No dependencies and no platform: the collector, the server, the scorer and an auditor's browser share it. The caller
  * provides SHA-256; these functions return only its input.
  */

@@ -7,12 +7,12 @@ import { freePort } from '../../dev/cluster.ts'
 import { serverRoot } from '../../test/architecture/import-rules.ts'
 import { startHarness } from '../../test/fixtures/harness.ts'
 
-test('the examples of docs/bind.md run as they stand and bind', async () => {
+test('the examples of docs/guides/bind.md run as they stand and bind', async () => {
   const port = await freePort()
   const baseUrl = `http://127.0.0.1:${port}`
   const harness = await startHarness({ PORT: String(port), BASE_URL: baseUrl })
   await harness.app.api.listen({ host: '127.0.0.1', port })
-  const page = readFileSync(join(serverRoot, '../../docs/bind.md'), 'utf8')
+  const page = readFileSync(join(serverRoot, '../../docs/guides/bind.md'), 'utf8')
   const blocks = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map((match) => match[1] ?? '')
   assert.equal(blocks.length, 3)
   const script = blocks.join('\n').replace('http://127.0.0.1:3000', baseUrl)

@@ -8,8 +8,8 @@ import { startCardHarness } from '../../test/fixtures/payments/card.ts'
 
 const card = await startCardHarness()
 
-test('the examples of docs/credits.md run as they stand and buy a pack', async () => {
-  const page = readFileSync(join(serverRoot, '../../docs/credits.md'), 'utf8')
+test('the examples of docs/guides/credits.md run as they stand and buy a pack', async () => {
+  const page = readFileSync(join(serverRoot, '../../docs/guides/credits.md'), 'utf8')
   const blocks = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map((match) => match[1] ?? '')
   assert.ok(blocks.length >= 5)
   const script = blocks.join('\n').replace('http://127.0.0.1:3000', card.baseUrl)

@@ -19,11 +19,11 @@ const run = async (parameters: readonly string[]) => {
   return { out, err, code }
 }
 
-test('the script of docs/members.md invites a member, and the command of the same page erases one', async () => {
+test('the script of docs/guides/members.md invites a member, and the command of the same page erases one', async () => {
   const harness = await startHarness()
   const { agentId, apiKey } = await registerConfirmedAgent(harness, 'live', 'docs@example.com')
   const base = await harness.app.api.listen({ host: '127.0.0.1', port: 0 })
-  const page = readFileSync(join(serverRoot, '../../docs/members.md'), 'utf8')
+  const page = readFileSync(join(serverRoot, '../../docs/guides/members.md'), 'utf8')
   const script = /```js\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
   const invited = await run(['--input-type=module', '--eval', script, '--', 'invite.mjs', base, apiKey])
   assert.equal(invited.code, 0, invited.err)

@@ -348,8 +348,8 @@ test('signatures of every odd length and content are 402 or 400, never 5xx', asy
   }
 })
 
-test('the example in docs/buy.md runs unchanged', async () => {
-  const page = readFileSync(new URL('../../../../docs/buy.md', import.meta.url), 'utf8')
+test('the example in docs/guides/buy.md runs unchanged', async () => {
+  const page = readFileSync(new URL('../../../../docs/guides/buy.md', import.meta.url), 'utf8')
   const code = /```js\n([\s\S]+?)```/.exec(page)?.[1]
   assert.ok(code)
   const folder = mkdtempSync(join(serverRoot, 'example-'))

@@ -19,11 +19,11 @@ const run = async (parameters: readonly string[]) => {
 const pohf = (...parameters: readonly string[]) =>
   run([join(serverRoot, '../cli/src/main.ts'), ...parameters])
 
-test('the script of docs/sessions.md records a session, and the command of the same page checks it', async () => {
+test('the script of docs/guides/sessions.md records a session, and the command of the same page checks it', async () => {
   const harness = await startHarness()
   const { agentId, apiKey } = await harness.register('test')
   const base = await harness.app.api.listen({ host: '127.0.0.1', port: 0 })
-  const page = readFileSync(join(serverRoot, '../../docs/sessions.md'), 'utf8')
+  const page = readFileSync(join(serverRoot, '../../docs/guides/sessions.md'), 'utf8')
   const script = /```js\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
   const recorded = await run(['--input-type=module', '--eval', script, '--', 'record.mjs', base, agentId])
   assert.equal(recorded.code, 0, recorded.err)

@@ -8,9 +8,9 @@ import { serverRoot } from '../../test/architecture/import-rules.ts'
 import { startHarness } from '../../test/fixtures/harness.ts'
 import { attemptsOf, publishEvent, registerIdleAgent, subscribe } from '../../test/fixtures/webhooks.ts'
 
-/** Runs the receiver of docs/webhooks.md as it stands, on a free port, and says where it listens. */
+/** Runs the receiver of docs/guides/webhooks.md as it stands, on a free port, and says where it listens. */
 const startExample = async (environment: Record<string, string>): Promise<string> => {
-  const page = readFileSync(join(serverRoot, '../../docs/webhooks.md'), 'utf8')
+  const page = readFileSync(join(serverRoot, '../../docs/guides/webhooks.md'), 'utf8')
   const example = /```js\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
   assert.match(example, /\.listen\(4000\)/)
   const code = example.replace(

@@ -285,8 +285,8 @@ testOnFirstChain('a contract wallet’s token names its chain and is valid there
   assert.equal(await registry.isVerifiedHuman(address), true)
 })
 
-testOnFirstChain('the example of docs/onchain.md runs as it stands', async (here) => {
-  const page = readFileSync(join(serverRoot, '../../docs/onchain.md'), 'utf8')
+testOnFirstChain('the example of docs/guides/onchain.md runs as it stands', async (here) => {
+  const page = readFileSync(join(serverRoot, '../../docs/guides/onchain.md'), 'utf8')
   const example = /```js\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
   await harness.app.api.listen({ host: '127.0.0.1', port: 0 })
   const { port } = harness.app.api.server.address() as AddressInfo

@@ -315,8 +315,8 @@ test(
   },
 )
 
-test('the example of docs/wallets.md runs as it stands', async () => {
-  const page = readFileSync(join(serverRoot, '../../docs/wallets.md'), 'utf8')
+test('the example of docs/guides/wallets.md runs as it stands', async () => {
+  const page = readFileSync(join(serverRoot, '../../docs/guides/wallets.md'), 'utf8')
   const example = /```js\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
   await harness.app.api.listen({ host: '127.0.0.1', port: 0 })
   const { port } = harness.app.api.server.address() as AddressInfo

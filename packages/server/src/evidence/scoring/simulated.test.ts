@@ -20,7 +20,7 @@ for (const profile of sandboxProfiles) {
     assert.equal(components.input, null, 'nobody in the sandbox moves a pointer')
   })
 
-  test(`the records of the simulated ${profile} are whole: chained and signed as docs/telemetry.md says`, () => {
+  test(`the records of the simulated ${profile} are whole: chained and signed as docs/reference/telemetry.md says`, () => {
     const { opening, site, kind, records, link } = simulateRecords(profile)
     const jkt = sha256(thumbprintText(opening.key)).toString('base64url')
     const nonce = Buffer.from(opening.nonce, 'base64url')

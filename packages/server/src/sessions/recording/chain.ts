@@ -80,7 +80,7 @@ export const chainFrom = (link: string): Chain => ({
 
 export type SignedChunk = { readonly chunk: string; readonly signature: string }
 
-/** Why a chunk is refused; docs/telemetry.md has a row for each. */
+/** Why a chunk is refused; docs/reference/telemetry.md has a row for each. */
 export type ChunkRule =
   'shape' | 'limit' | 'ended' | 'sequence' | 'signature' | 'fork' | 'receipt' | 'clock' | 'end'
 

@@ -2,7 +2,7 @@
 # The whole service in one walk, by curl. Read it from top to bottom, or run it against a server of yours:
 #
 #   npm run dev                                        # in one terminal
-#   bash docs/journey/journey.sh http://127.0.0.1:3000 # in another
+#   bash docs/quickstart/journey.sh http://127.0.0.1:3000 # in another
 #
 # It needs curl and this checkout's Node (for three things curl cannot do: check a JWT, sign with a wallet, listen).
 set -euo pipefail
@@ -25,7 +25,7 @@ KEY=$(curl -sS --fail-with-body -X POST "$BASE/api/agents/register" -H 'Content-
 
 say '2. Listen for events: a receiver on this machine, registered as a webhook'
 RECEIVED=$(mktemp)
-node docs/journey/receiver.mjs "$RECEIVED" &
+node docs/quickstart/receiver.mjs "$RECEIVED" &
 RECEIVER=$!
 trap 'kill $RECEIVER 2>/dev/null || true; rm -f "$RECEIVED" "$RECEIVED".*' EXIT
 until [ -s "$RECEIVED.port" ]; do sleep 0.1; done
@@ -36,12 +36,12 @@ VERIFIED=$(post /api/agents/verify '{"sessionId":"my-first-session"}' | show)
 VT=$(printf '%s' "$VERIFIED" | field vt)
 
 say '4. Anyone checks the credential against the public keys, with any JWT library'
-printf '%s' "$VERIFIED" | field pohf_jwt | node docs/journey/check.mjs "$BASE"
+printf '%s' "$VERIFIED" | field pohf_jwt | node docs/quickstart/check.mjs "$BASE"
 
 say '5. Personhood, bound to a wallet that signs our message'
 CHALLENGE=$(post /api/agents/wallet/challenge '{}' | show)
-SIGNED=$(printf '%s' "$CHALLENGE" | node docs/journey/sign.mjs)
-post /api/agents/verify-personhood "$SIGNED" | field pohf_jwt | node docs/journey/check.mjs "$BASE"
+SIGNED=$(printf '%s' "$CHALLENGE" | node docs/quickstart/sign.mjs)
+post /api/agents/verify-personhood "$SIGNED" | field pohf_jwt | node docs/quickstart/check.mjs "$BASE"
 
 say '6. Presence: a photo hash and a place become a session, and the session a credential'
 PHOTO="photo-$(date +%s%N)"
@@ -104,6 +104,6 @@ cat "$RECEIVED.402"
 
 say '17. The webhook arrived, and its signature fits'
 for _ in $(seq 100); do grep -q personhood.wallet_bound "$RECEIVED" && break; sleep 0.2; done
-node docs/journey/check-webhook.mjs "$RECEIVED" "$SECRET"
+node docs/quickstart/check-webhook.mjs "$RECEIVED" "$SECRET"
 
 say 'Done: every endpoint answered.'
