@@ -1,7 +1,8 @@
 // Kills api, signer, worker and PostgreSQL under load, and compares what was answered, stored, paid and delivered.
-// npm run battery:kill [-- --seconds 60 --clients 8 --seed 1 --json]
-import { loadavg } from 'node:os'
+// npm run battery:kill [-- --seconds 60 --clients 8 --seed 1 --json --report]
+import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
+import { tableOf, writeReport } from '../report.ts'
 import { hasNoFaults, runProcessKills } from './processes.ts'
 
 const { values } = parseArgs({
@@ -10,6 +11,7 @@ const { values } = parseArgs({
     clients: { type: 'string', default: '8' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     json: { type: 'boolean', default: false },
+    report: { type: 'boolean', default: false },
   },
 })
 const findings = await runProcessKills({
@@ -30,4 +32,10 @@ if (!enough) console.log('✗ too few kills, or nothing was acknowledged: this s
 const sound = hasNoFaults(findings) && enough
 console.log(sound ? '✓ nothing lost, nothing charged twice, everything delivered' : '✗ it does not add up')
 if (values.json) console.log(JSON.stringify(numbers))
+if (values.report)
+  writeReport(
+    'kill',
+    'Verify while api, signer, worker and PostgreSQL are killed',
+    `\`npm run battery:kill -- --seconds ${values.seconds} --clients ${values.clients} --seed ${values.seed}\`, ${cpus().length} cores, load ${loadavg()[1]?.toFixed(1)}. Each kill is a SIGKILL.\n\n${tableOf(numbers)}\n\nFaults: ${faults.length}.\n${faults.map((fault) => `\n- ${fault}`).join('')}`,
+  )
 if (!sound) process.exitCode = 1

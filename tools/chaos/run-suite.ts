@@ -1,0 +1,80 @@
+// Runs the whole test suite several times beside busy loops: a test that depends on a fast machine fails here.
+// npm run battery:suite [-- --rounds 3 --loops 2 --report]
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { cpus, loadavg } from 'node:os'
+import { createInterface } from 'node:readline'
+import { parseArgs } from 'node:util'
+import { tableOf, writeReport } from '../report.ts'
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '3' },
+    loops: { type: 'string', default: '2' },
+    report: { type: 'boolean', default: false },
+  },
+})
+const rounds = Number(values.rounds)
+const loopCount = Number(values.loops)
+
+type Round = {
+  readonly seconds: number
+  readonly load: number
+  readonly tests: number
+  readonly failed: readonly string[]
+}
+
+/** Node's runner ends each group of files with "ℹ tests N"; a failed test has a line of its own that begins with ✖. */
+const runRound = async (): Promise<Round> => {
+  const startedAt = performance.now()
+  const child = spawn(process.execPath, ['tools/ci/test.ts'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const exit = once(child, 'exit')
+  const failed = new Set<string>()
+  let tests = 0
+  for await (const line of createInterface({ input: child.stdout })) {
+    tests += Number(/^ℹ tests (\d+)$/.exec(line)?.[1] ?? 0)
+    const [, name] = /^\s*✖ (?!failing tests:)(.+?)(?: \([\d.]+ms\))?$/.exec(line) ?? []
+    if (name !== undefined) {
+      failed.add(name)
+      console.log(line)
+    }
+  }
+  await exit
+  if (child.exitCode !== 0 && failed.size === 0) failed.add(`the runner ended with ${child.exitCode}`)
+  return {
+    seconds: Math.round((performance.now() - startedAt) / 1_000),
+    load: Number((loadavg()[1] ?? NaN).toFixed(1)),
+    tests,
+    failed: [...failed],
+  }
+}
+
+const loops: ChildProcess[] = Array.from({ length: loopCount }, () =>
+  spawn(process.execPath, ['-e', 'for(;;);'], { stdio: 'ignore' }),
+)
+const found: Round[] = []
+try {
+  for (let round = 1; round <= rounds; round++) {
+    const result = await runRound()
+    found.push(result)
+    console.log(
+      `round ${round}: ${result.tests} tests, ${result.failed.length} failed, ${result.seconds} s, load ${result.load}`,
+    )
+  }
+} finally {
+  for (const loop of loops) loop.kill()
+}
+const isGood = found.length > 0 && found.every(({ tests, failed }) => tests > 0 && failed.length === 0)
+if (values.report)
+  writeReport(
+    'suite',
+    `The test suite beside ${loopCount} busy loops`,
+    `\`npm run battery:suite -- --rounds ${rounds} --loops ${loopCount} --report\` on ${cpus().length} cores.\n\n${found
+      .map(
+        ({ tests, failed, seconds, load }, index) =>
+          `Round ${index + 1}\n\n${tableOf({ tests, failed: failed.length, seconds, 'load average of five minutes at its end': load })}\n${failed.map((name) => `\n- failed: ${name}`).join('')}`,
+      )
+      .join('\n\n')}`,
+  )
+console.log(isGood ? '✓ no test failed' : '✗ a test failed, or none ran')
+if (!isGood) process.exitCode = 1
