@@ -93,7 +93,7 @@ export const profile = operation({
   }),
 })
 export const profileUpdate = operation({
-  summary: 'Change name, allowed origins, or whose devices may vouch.',
+  summary: 'Change the name, the allowed origins or the accepted device attestation.',
   body: z.object({
     name: text(200).optional(),
     allowedOrigins: z.array(origin).max(50).optional(),
@@ -118,13 +118,13 @@ export const keysList = operation({
   response: z.object({ keys: z.array(keyRecord).max(100) }),
 })
 export const keysCreate = operation({
-  summary: 'Make a further key with fewer scopes.',
+  summary: 'Create another API key with fewer scopes.',
   showsSecret: true,
   body: z.object({ scopes: z.array(z.enum(scopes)).min(1).max(scopes.length) }),
   response: z.object({ apiKey, keyId: z.string(), scopes: z.array(z.enum(scopes)) }),
 })
 export const keysRotate = operation({
-  summary: 'Replace the calling key; the old one works on for a while.',
+  summary: 'Replace the calling key. The old key stays valid for a while.',
   showsSecret: true,
   body: z.object({ overlapSeconds: z.int().min(0).max(86_400).default(3_600) }),
   response: z.object({ apiKey, keyId: z.string(), replacedKeyId: z.string(), validUntil: instant() }),
@@ -142,7 +142,7 @@ export const keysRecover = operation({
   response: z.object({ ok: z.literal(true), note: z.string() }),
 })
 export const keysRecoverComplete = operation({
-  summary: 'Trade the mailed token for a new key.',
+  summary: 'Exchange the mailed token for a new key.',
   errors: ['not_found'],
   limit: 'mail',
   showsSecret: true,

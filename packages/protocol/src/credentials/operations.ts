@@ -26,7 +26,7 @@ export const credentialResponse = z.object({
   expiresAt: instant(),
   statusUri: z.url().optional().meta({
     description:
-      'The status list that says whether the credential still holds. Absent on one that was minted before there were lists.',
+      'The status list entry of the credential. Absent on credentials that were minted before status lists existed.',
   }),
   telemetry: telemetry.optional(),
 })
@@ -77,7 +77,7 @@ export const verifyPersonhood = operation({
     methods: z.array(z.string()).max(16),
     onchain: z
       .object({
-        payload: z.string().meta({ description: 'The claims as they were signed, in base64url.' }),
+        payload: z.string().meta({ description: 'The signed claims, in base64url.' }),
         r: hex32,
         s: hex32,
         keyId: hex32.meta({ description: 'The 32 bytes of the kid.' }),
@@ -85,11 +85,11 @@ export const verifyPersonhood = operation({
       .optional()
       .meta({
         description:
-          'With a wallet: what bind(keyId, payload, r, s) of the HumanRegistry contract takes. Anyone may send it.',
+          'With a wallet: the arguments of bind(keyId, payload, r, s) of the HumanRegistry contract. Any account may send it.',
       }),
     onchainRefused: z.literal('another_wallet').optional().meta({
       description:
-        'Instead of onchain: this human has another wallet on chains, through another agent, until its tokens end.',
+        'Instead of onchain: another agent registered another wallet of this human on chain, and its tokens have not expired.',
     }),
   }),
 })
@@ -116,7 +116,8 @@ export const bindTransaction = operation({
     memberId: reference(128).optional(),
     workRef: reference(128).optional(),
     payee: evmAddress.optional().meta({
-      description: 'Who must have been paid, where paymentRef names a transaction on a chain.',
+      description:
+        'The payee that the transaction must have paid, when paymentRef names a transaction on a chain.',
     }),
     test: z.boolean().optional(),
   }),
@@ -143,19 +144,21 @@ export const jwks = operation({
         use: z.literal('sig'),
         pohf_purpose: z
           .enum(keyPurposes)
-          .meta({ description: 'What the key signs. Believe a live credential only under a live key.' }),
+          .meta({ description: 'What the key signs. Accept a live credential only under a live key.' }),
       }),
     ),
   }),
 })
 
 export const statusList = operation({
-  summary: 'A signed list of the states of credentials.',
+  summary: 'Get a signed list of credential states.',
   cors: 'any',
   errors: ['not_found'],
   params: z.object({ list: text(64) }),
   mediaType: 'application/statuslist+jwt',
-  response: z.string().meta({ description: 'A status list token: a compact JWT, 2 bits for each place.' }),
+  response: z
+    .string()
+    .meta({ description: 'A status list token: a compact JWT with 2 bits for each index.' }),
 })
 
 const stateChange = {
@@ -170,7 +173,7 @@ const stateChange = {
     statusUri: z.url().optional(),
     registry: z.object({ nullifier: hex32, revoke: z.string() }).optional().meta({
       description:
-        'Where the credential came with a token for chains: the human’s code, and the call by which the owner of the registry contract puts them out there too.',
+        'If the credential was issued with a token for chains: the nullifier of the human, and the call with which the owner of the registry contract revokes it there too.',
     }),
   }),
 } as const

@@ -49,7 +49,7 @@ export const kineticSubmit = operation({
 })
 export const sandboxProfiles = ['human', 'bot', 'replay', 'idle'] as const
 export const testSession = operation({
-  summary: 'Make a simulated session of a test key, scored like a real one.',
+  summary: 'Create a simulated session for a test key, scored like a real one.',
   body: z.object({
     /** Default: an attentive person at a keyboard. */
     profile: z.enum(sandboxProfiles).optional(),

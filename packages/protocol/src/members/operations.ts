@@ -12,13 +12,11 @@ const member = z.object({
   externalRef: z.string().nullable(),
   status: z.enum(memberStatuses).meta({
     description:
-      'invited: the link was not used. consented: agreed and has a passkey, the attention check is missing. enrolled: personhood can be verified. withdrawn: took the consent back.',
+      'invited: the link was not used. consented: the person agreed and has a passkey; the attention check is missing. enrolled: personhood can be verified. withdrawn: the person withdrew consent.',
   }),
   uniqueness: z.enum(uniquenessLevels),
   methods: z.array(z.string()).max(16),
-  checkedAt: instant()
-    .nullable()
-    .meta({ description: 'When the last attention check that counted was made.' }),
+  checkedAt: instant().nullable().meta({ description: 'The time of the last attention check that counted.' }),
   quality: unitInterval().nullable(),
   createdAt: instant(),
 })
@@ -29,34 +27,34 @@ export const create = operation({
   body: z.object({ externalRef: reference(128).optional() }),
   response: z.object({
     memberId: z.string(),
-    enrolUrl: z.url().meta({ description: 'For this person alone. It works for seven days.' }),
+    enrolUrl: z.url().meta({ description: 'For this person only. It is valid for seven days.' }),
     expiresAt: instant(),
     status: z.enum(memberStatuses),
   }),
 })
 export const list = operation({
-  summary: 'Your members, newest first.',
+  summary: 'List your members, newest first.',
   query: z.object({ after: text(64).optional(), limit: queryInteger(1, 100).optional() }),
   response: z.object({ members: z.array(member).max(100), nextCursor: z.string().nullable() }),
 })
 export const read = operation({
-  summary: 'One of your members.',
+  summary: 'Read one of your members.',
   errors: ['not_found'],
   params: z.object({ memberId: text(64) }),
   response: member,
 })
 
 export const actOnce = operation({
-  summary: 'Let a human do one act once: a vote, a sign-up gift, a place in a queue.',
+  summary: 'Record an act that each human may do once: a vote, a sign-up bonus, a place in a queue.',
   errors: ['not_found', 'member_not_enrolled'],
   params: z.object({ memberId: text(64) }),
   body: z.object({ action: reference(128) }),
   response: z.object({
     action: z.string(),
-    first: z.boolean().meta({ description: 'False where this human did it before.' }),
+    first: z.boolean().meta({ description: 'False if this human did the act before.' }),
     nullifier: z
       .string()
-      .meta({ description: 'The same for this human, agent and act, and for nothing else.' }),
+      .meta({ description: 'Stable for one human, agent and act; different for any other.' }),
   }),
 })
 
@@ -67,12 +65,13 @@ const passkey = json(65_536)
 const recoveryCodes = z.array(z.string()).max(10)
 
 export const passkeyOptions = operation({
-  summary: 'What the browser needs to make a passkey, or to use one.',
+  summary: 'Get the options to create or use a passkey.',
   limit: 'tasks',
   errors: ['not_found', 'sign_in_required', 'forbidden'],
   body: z.object({
     purpose: z.enum(['create', 'sign_in', 'confirm']).meta({
-      description: 'confirm: whoever is signed in shows a passkey once more, for an act that needs it.',
+      description:
+        'confirm: the person who is signed in uses a passkey again, for an operation that requires it.',
     }),
     /** Of the invitation; required for the first passkey. */
     token: token.optional(),
@@ -80,7 +79,7 @@ export const passkeyOptions = operation({
   response: z.object({ publicKey: z.record(z.string(), z.unknown()) }),
 })
 export const enrol = operation({
-  summary: 'The invited person agrees, by a new passkey or signed in with one.',
+  summary: 'Accept an invitation, with a new passkey or signed in with an existing one.',
   limit: 'tasks',
   errors: ['not_found', 'sign_in_required', 'forbidden', 'member_not_enrolled', 'passkey_refused'],
   body: z.object({
@@ -92,7 +91,7 @@ export const enrol = operation({
   response: z.object({
     status: z.enum(memberStatuses),
     site: z.string(),
-    challenge: z.string().meta({ description: 'What the attention check must carry.' }),
+    challenge: z.string().meta({ description: 'The challenge that the attention check must carry.' }),
     recoveryCodes: recoveryCodes.optional().meta({ description: 'Shown once, with the first passkey.' }),
   }),
 })
@@ -110,7 +109,7 @@ export const signOut = operation({
   response: z.object({ signedIn: z.literal(false) }),
 })
 export const attention = operation({
-  summary: 'Tie a finished attention check to the membership.',
+  summary: 'Attach a finished attention check to the membership.',
   limit: 'tasks',
   errors: ['not_found', 'session_not_ready', 'session_rejected', 'session_expired', 'member_not_enrolled'],
   body: z.object({ token, sessionId: text(64) }),
@@ -132,7 +131,7 @@ const act = z.object({
   credentialId: z.string().nullable(),
 })
 export const me = operation({
-  summary: 'All that is held of the person who is signed in.',
+  summary: 'Read all stored data of the person who is signed in.',
   limit: 'tasks',
   response: z.object({
     passkeys: z
@@ -147,7 +146,7 @@ export const me = operation({
       )
       .max(20),
     proofs: z.array(z.object({ issuer: z.string(), at: instant() })).max(10),
-    signal: z.string().meta({ description: 'What a proof of an issuer outside must cover.' }),
+    signal: z.string().meta({ description: 'The signal that a proof of an external issuer must cover.' }),
     recoveryCodesLeft: z.int().min(0),
     memberships: z
       .array(
@@ -174,38 +173,38 @@ export const me = operation({
   }),
 })
 export const recording = operation({
-  summary: 'A recording of the person who is signed in, chunk by chunk.',
+  summary: 'Read a recording of the person who is signed in, chunk by chunk.',
   limit: 'tasks',
   errors: ['not_found'],
   ...recordedChunks,
 })
 export const exportAll = operation({
-  summary: 'The same as one JSON file, with the recordings opened.',
+  summary: 'Export all stored data of the person as one JSON file, with the decrypted recordings.',
   limit: 'tasks',
   response: z.record(z.string(), z.unknown()),
 })
 export const withdraw = operation({
-  summary: 'Take the consent back that one agent was given.',
+  summary: 'Withdraw the consent given to one agent.',
   limit: 'tasks',
   errors: ['not_found'],
   body: z.object({ memberId: text(64), language: z.enum(['en', 'de']) }),
   response: z.object({ status: z.literal('withdrawn') }),
 })
 export const erase = operation({
-  summary: 'Delete the person who is signed in, with everything that is held of them.',
+  summary: 'Delete the person who is signed in, with all their stored data.',
   limit: 'tasks',
   body: z.object({ confirm: z.literal('delete everything') }),
   response: z.object({ erased: z.literal(true), memberships: z.int().min(0) }),
 })
 export const passkeyAdd = operation({
-  summary: 'Add a further passkey.',
+  summary: 'Add another passkey.',
   limit: 'tasks',
   errors: ['passkey_refused'],
   body: z.object({ credential: passkey }),
   response: z.object({ added: z.literal(true) }),
 })
 export const codesRenew = operation({
-  summary: 'New recovery codes; the old ones stop working. A passkey confirms it.',
+  summary: 'Replace the recovery codes, confirmed with a passkey. The old codes stop working.',
   limit: 'tasks',
   showsSecret: true,
   errors: ['passkey_refused'],
@@ -213,7 +212,7 @@ export const codesRenew = operation({
   response: z.object({ recoveryCodes: recoveryCodes.meta({ description: 'Shown once.' }) }),
 })
 export const proofAdd = operation({
-  summary: 'Add the proof of an issuer outside that tells one human from another.',
+  summary: 'Add a uniqueness proof of an external issuer.',
   limit: 'tasks',
   errors: ['not_found', 'proof_refused', 'member_not_enrolled'],
   body: z.object({ issuer: text(64), proof: json(65_536) }),

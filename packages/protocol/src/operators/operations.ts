@@ -69,7 +69,7 @@ export const agentsList = operation({
   }),
 })
 export const agentSuspend = operation({
-  summary: 'Suspend an agent, or lift it.',
+  summary: 'Suspend an agent, or lift the suspension.',
   errors: ['not_found'],
   params: z.object({ agentId: text(64) }),
   body: z.object({ suspended: z.boolean(), reason: text(500) }),
@@ -77,7 +77,7 @@ export const agentSuspend = operation({
 })
 
 export const ledgerCheck = operation({
-  summary: 'Check the books now, and show what does not add up.',
+  summary: 'Reconcile the ledger now and list the differences.',
   query: z.object({ whole: z.enum(['0', '1']).optional() }),
   response: z.object({
     ok: z.boolean(),
@@ -120,7 +120,7 @@ export const signingKeysList = operation({
 })
 const hex = z.string().regex(/^0x[0-9a-f]+$/)
 export const signingKeysOnchain = operation({
-  summary: 'What the registry contract must be told of the keys that sign for chains.',
+  summary: 'Read the calls that register and revoke signing keys in the registry contract.',
   response: z.object({
     keys: z
       .array(
@@ -131,7 +131,11 @@ export const signingKeysOnchain = operation({
           keyId: hex,
           x: hex,
           y: hex,
-          notAfter: z.int().meta({ description: 'Seconds since 1970: when its last token has expired.' }),
+          notAfter: z
+            .int()
+            .meta({
+              description: 'Seconds since 1970: the time when the last token of this key has expired.',
+            }),
           header: hex,
           addKey: hex.meta({ description: 'The call data of addKey(x, y, notAfter, header).' }),
           revokeKey: hex.meta({ description: 'The call data of revokeKey(keyId).' }),
@@ -141,19 +145,19 @@ export const signingKeysOnchain = operation({
   }),
 })
 export const signingKeysRotate = operation({
-  summary: 'Publish the successor of a key; it signs a day later.',
+  summary: 'Publish the successor of a key. It starts to sign a day later.',
   body: z.object({ purpose: keyPurpose }),
   response: z.object({ purpose: keyPurpose, pendingKid: z.string() }),
 })
 export const signingKeysRevoke = operation({
-  summary: 'Take a compromised key out at once.',
+  summary: 'Revoke a compromised key at once.',
   errors: ['not_found'],
   params: z.object({ kid: z.string().regex(/^[A-Za-z0-9_-]{43}$/) }),
   body: z.object({ reason: text(500) }),
   response: z.object({ kid: z.string(), revoked: z.literal(true) }),
 })
 export const signingKeysCheck = operation({
-  summary: 'Compare what was signed with what was stored.',
+  summary: 'Compare the signer journal with the stored credentials.',
   query: z.object({ from: queryInstant().optional(), to: queryInstant().optional() }),
   response: z.object({
     from: instant(),
@@ -176,7 +180,7 @@ export const signingKeysCheck = operation({
   }),
 })
 export const creditsCheck = operation({
-  summary: 'Compare what was paid by card with what was posted.',
+  summary: 'Compare card payments with their ledger postings.',
   response: z.object({
     ok: z.boolean(),
     /** Checked: paid checkouts for credits, and postings of packs. */

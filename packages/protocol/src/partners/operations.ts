@@ -39,7 +39,7 @@ export const payoutList = operation({
         mode: z.enum(modes),
         userRef: z.string(),
         stars: z.int(),
-        simulated: z.boolean().meta({ description: 'A sandbox request without a balance: nothing is held.' }),
+        simulated: z.boolean().meta({ description: 'A test request without a balance: no Stars are held.' }),
         status: z.enum(payoutStates),
         createdAt: instant(),
         changedAt: instant(),
@@ -54,7 +54,7 @@ export const payoutList = operation({
   }),
 })
 export const payoutReview = operation({
-  summary: 'Take a payout into review.',
+  summary: 'Start the review of a payout.',
   errors: ['not_found', 'forbidden'],
   params: payoutParams,
   response: payoutStep,
@@ -66,14 +66,14 @@ export const payoutApprove = operation({
   response: payoutStep,
 })
 export const payoutPay = operation({
-  summary: 'Record that an approved payout was paid by hand.',
+  summary: 'Record that an approved payout was paid manually.',
   errors: ['not_found', 'forbidden'],
   params: payoutParams,
   body: z.object({ paymentRef: reference(256) }),
   response: payoutStep,
 })
 export const payoutReject = operation({
-  summary: 'Reject a payout and give the held Stars back.',
+  summary: 'Reject a payout and release the held Stars.',
   errors: ['not_found', 'forbidden'],
   params: payoutParams,
   body: z.object({ reason: text(500) }),

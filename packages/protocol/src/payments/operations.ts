@@ -4,7 +4,7 @@ import { instant, queryInteger, text } from '../platform/fields.ts'
 import { modes } from '../platform/ids.ts'
 
 export const cardWebhook = operation({
-  summary: 'Take a signed message of the card provider. Nobody else calls this.',
+  summary: 'Receive a signed webhook of the card provider. Only the provider calls this.',
   textBody: true,
   errors: ['card_signature_invalid', 'not_found'],
   response: z.object({ received: z.literal(true) }),
@@ -12,7 +12,7 @@ export const cardWebhook = operation({
 
 const refundStates = ['wanted', 'sent', 'done', 'failed'] as const
 export const operatorRefunds = operation({
-  summary: 'List card money that goes back, oldest first.',
+  summary: 'List card refunds, oldest first.',
   query: z.object({
     state: z.enum(refundStates).optional(),
     agentId: text(64).optional(),
@@ -31,7 +31,7 @@ export const operatorRefunds = operation({
         state: z.enum(refundStates),
         providerRefundId: z.string().nullable(),
         attempts: z.int(),
-        fault: z.string().nullable().meta({ description: 'Why it failed, or why the last try did.' }),
+        fault: z.string().nullable().meta({ description: 'Why the refund or its last attempt failed.' }),
         createdAt: instant(),
         changedAt: instant(),
       }),
@@ -39,7 +39,7 @@ export const operatorRefunds = operation({
   }),
 })
 export const operatorRefund = operation({
-  summary: 'Give card money back that nothing stands on: a pack, or what an order did not use.',
+  summary: 'Refund card money that nothing depends on: an unused pack, or the unused part of an order.',
   errors: ['not_found', 'forbidden'],
   body: z.object({
     checkoutId: text(64),
@@ -48,7 +48,7 @@ export const operatorRefund = operation({
       .min(1)
       .max(100_000_000)
       .optional()
-      .meta({ description: 'Default: all that can be given back of this checkout.' }),
+      .meta({ description: 'Default: the whole refundable amount of this checkout.' }),
     reason: text(500),
   }),
   response: z.object({ refundId: z.string(), state: z.enum(refundStates), amountUsd: z.number() }),

@@ -48,7 +48,7 @@ export const events = {
   ),
   'key.revoked': event('An API key was revoked.', { keyId: id }, { keyId: 'key_aa01k2example1' }),
   'key.rotation_scheduled': planned(
-    'A key that signs credentials will be followed by another.',
+    'A key that signs credentials will be replaced.',
     { kid: id, activateAt: at },
     { kid: 'q7XkExample', activateAt: since },
   ),
@@ -63,7 +63,7 @@ export const events = {
     { credentialId, reason },
   ),
   'credential.suspended': event(
-    'A credential is in doubt and held for now.',
+    'A credential was suspended.',
     { credentialId: id, reason: z.string() },
     { credentialId, reason },
   ),
@@ -83,13 +83,13 @@ export const events = {
     { memberId, credentialId, wallet: '0x00000000000000000000000000000000000000aa', chainId: 8_453 },
   ),
   'member.enrolled': event(
-    'A person whom you invited enrolled.',
+    'A person whom you invited has enrolled.',
     { memberId: id, uniqueness: z.string() },
     { memberId, uniqueness: 'device' },
   ),
-  'member.withdrawn': event('A member took the consent back.', { memberId: id }, { memberId }),
+  'member.withdrawn': event('A member withdrew consent.', { memberId: id }, { memberId }),
   'member.erased': event(
-    'A member was erased. Delete what you hold of this person too.',
+    'A member was erased. Delete the data that you hold about this person too.',
     { memberId: id },
     { memberId },
   ),
@@ -99,12 +99,12 @@ export const events = {
     { sessionId, quality: 0.82 },
   ),
   'session.rejected': event(
-    'A session was scored, and not as human.',
+    'A session was scored as not human.',
     { sessionId: id, quality: count, reasons: z.array(z.string()) },
     { sessionId, quality: 0.2, reasons: ['low_quality'] },
   ),
   'device.attested': event(
-    'A device proved itself.',
+    'A device passed attestation.',
     { subjectRef: id, method: z.string(), assurance: z.string() },
     { subjectRef: 'anna', method: 'webauthn', assurance: 'hardware' },
   ),
@@ -119,17 +119,17 @@ export const events = {
     { balance: 1_000, pack: 'starter', credits: 1_000 },
   ),
   'credits.reversed': event(
-    'A refund or dispute took credits back; what was spent already is owed.',
+    'A refund or dispute reversed credits. Credits that were already spent are owed.',
     { balance: count, owed: count, credits: count, checkoutId: id },
     { balance: 0, owed: 40, credits: 1_000, checkoutId },
   ),
   'credits.restored': event(
-    'A dispute was won, so credits came back; what was owed was settled first.',
+    'A dispute was won and the credits were restored. Owed credits were paid first.',
     { balance: count, owed: count, credits: count, checkoutId: id },
     { balance: 960, owed: 0, credits: 1_000, checkoutId },
   ),
   'credits.low': event(
-    'The balance fell to the warning mark.',
+    'The balance fell to the warning threshold.',
     { balance: count, threshold: count },
     { balance: 10, threshold: 10 },
   ),
@@ -141,30 +141,45 @@ export const events = {
     status: 'created',
   }),
   'order.funded': event('An order was paid into escrow.', orderStep, { orderId, status: 'funded' }),
-  'order.in_progress': event('People work on an order.', orderStep, { orderId, status: 'in_progress' }),
-  'order.delivered': event('All units of an order are done.', orderStep, { orderId, status: 'delivered' }),
-  'order.completed': event('Every unit of an order has come to its end.', orderStep, {
+  'order.in_progress': event('Work on an order has started.', orderStep, { orderId, status: 'in_progress' }),
+  'order.delivered': event('All units of an order were delivered.', orderStep, {
+    orderId,
+    status: 'delivered',
+  }),
+  'order.completed': event('Every unit of an order reached a final state.', orderStep, {
     orderId,
     status: 'completed',
   }),
   'order.cancelled': event('An order was cancelled.', orderStep, { orderId, status: 'cancelled' }),
-  'order.refunded': event('The payment of an order was taken back; no work is done for it.', orderStep, {
+  'order.refunded': event('The payment of an order was reversed. Work on it has stopped.', orderStep, {
     orderId,
     status: 'refunded',
   }),
-  'order.expired': event('An order was not paid in time, or nobody took it.', orderStep, {
-    orderId,
-    status: 'expired',
-  }),
-  'order.unit_delivered': event('A unit of an order was answered; look at it.', unitStep, unitExample),
-  'order.unit_accepted': event('A unit was accepted, and the person is paid.', unitStep, unitExample),
+  'order.expired': event(
+    'An order was not funded in time, or its units were not claimed in time.',
+    orderStep,
+    {
+      orderId,
+      status: 'expired',
+    },
+  ),
+  'order.unit_delivered': event(
+    'A unit of an order was delivered and waits for your review.',
+    unitStep,
+    unitExample,
+  ),
+  'order.unit_accepted': event('A unit was accepted. The worker is paid.', unitStep, unitExample),
   'order.unit_rejected': event(
-    'A unit was rejected. The person may appeal.',
+    'A unit was rejected. The worker may appeal.',
     { ...unitStep, reason: z.string() },
     { ...unitExample, reason: 'incomplete' },
   ),
-  'order.unit_appealed': event('The person asks an operator to look at a rejection.', unitStep, unitExample),
-  'order.unit_refused': event('A rejection stands. The money of the unit goes back.', unitStep, unitExample),
+  'order.unit_appealed': event('The worker appealed against a rejection.', unitStep, unitExample),
+  'order.unit_refused': event(
+    'A rejection is final. The price of the unit is refunded.',
+    unitStep,
+    unitExample,
+  ),
   'purchase.settled': event(
     'A purchase over HTTP 402 was paid and its credential minted.',
     { purchaseId: id, workflowId: id, txHash: z.string(), credentialId: id },
@@ -191,27 +206,27 @@ export const events = {
     },
   ),
   'points.converted': event(
-    'Reward points became Stars.',
+    'Reward points were converted to Stars.',
     { userRef: z.string(), points: count, stars: count, balance: count },
     { userRef: 'user-1', points: 100, stars: 100, balance: 100 },
   ),
   'payout.requested': event(
-    'A payout was asked for and its Stars are held.',
+    'A payout was requested and its Stars are held.',
     { requestId: id, stars: count, status: z.string() },
     { requestId, stars: 500, status: 'queued' },
   ),
   'payout.approved': event(
-    'A payout was approved and waits to be paid.',
+    'A payout was approved and waits for payment.',
     { requestId: id, stars: count },
     { requestId, stars: 500 },
   ),
   'payout.paid': event(
-    'A payout was paid by hand.',
+    'A payout was paid manually.',
     { requestId: id, stars: count },
     { requestId, stars: 500 },
   ),
   'payout.rejected': event(
-    'A payout was rejected and its Stars are given back.',
+    'A payout was rejected and its Stars were released.',
     { requestId: id, stars: count, reason: z.string() },
     { requestId, stars: 500, reason: 'the name does not match' },
   ),
@@ -221,17 +236,17 @@ export const events = {
     { code: 'VHH', epoch: '2026-01', value: null, url: 'https://pohf.example/api/index/vhh' },
   ),
   'endpoint.test': event(
-    'Sent to one endpoint on request, or to see whether it is back. It says nothing else.',
+    'A test delivery to one endpoint, sent on request or to probe whether the endpoint works again.',
     { endpointId: id, reason: z.enum(['requested', 'probe']) },
     { endpointId, reason: 'requested' },
   ),
   'endpoint.failing': event(
-    'A webhook endpoint has failed without a break for an hour, then for a day.',
+    'Every delivery to a webhook endpoint has failed for an hour; sent again after a day.',
     { endpointId: id, since: at, hours: count },
     { endpointId, since, hours: 1 },
   ),
   'endpoint.disabled': event(
-    'A webhook endpoint was switched off: it answered 410 or failed for too long.',
+    'A webhook endpoint was disabled: it answered 410 or failed for too long.',
     { endpointId: id, since: at },
     { endpointId, since },
   ),

@@ -116,7 +116,8 @@ export const openApiDocument = (): Json => {
           type: 'apiKey',
           in: 'cookie',
           name: memberCookie,
-          description: 'A person who is signed in. Writes also need the Origin of our own pages.',
+          description:
+            'The session cookie of a signed-in person. Writes also require the Origin of our own pages.',
         },
       },
     },

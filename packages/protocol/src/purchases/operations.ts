@@ -84,7 +84,8 @@ export const taskBuy = operation({
 })
 
 export const purchaseRead = operation({
-  summary: 'How a purchase stands. With its secret id, or a proof by the wallet, also what was delivered.',
+  summary:
+    'Read the state of a purchase, and the delivery if you send its secret id or a proof by the wallet.',
   errors: ['not_found', 'wallet_signature_invalid'],
   params: z.object({ purchaseId: text(200) }),
   response: z.object({
@@ -116,20 +117,20 @@ const purchaseRecord = z.object({
 /** A purchase as its buyer's list shows it. */
 export type Purchase = z.output<typeof purchaseRecord>
 export const purchasesList = operation({
-  summary: 'The purchases made with your key, newest first.',
+  summary: 'List the purchases made with your key, newest first.',
   query: z.object({ limit: queryInteger(1, 100).optional(), cursor: text(200).optional() }),
   response: z.object({ purchases: z.array(purchaseRecord).max(100), nextCursor: z.string().nullable() }),
 })
 
 export const operatorPurchases = operation({
-  summary: 'Purchases of all agents in one state, those first that wait for longest.',
+  summary: 'List the purchases of all agents in one state, longest waiting first.',
   query: z.object({ status: z.enum(purchaseStates).optional(), limit: queryInteger(1, 100).optional() }),
   response: z.object({
     purchases: z.array(purchaseRecord.extend({ agentId: z.string(), mode: z.enum(modes) })).max(100),
   }),
 })
 export const operatorRefund = operation({
-  summary: 'Record that a payment was given back. The chain is asked for the transfer to the payer.',
+  summary: 'Record the refund of a payment. The transfer to the payer is checked on the chain.',
   errors: ['not_found', 'purchase_conflict', 'payment_not_settled', 'chain_unreachable'],
   params: z.object({ purchaseId: text(64) }),
   body: z.object({

@@ -60,7 +60,7 @@ export const create = operation({
     workflowId: reference(128).optional(),
     challenge: text(128).optional(),
     language: text(35).optional().meta({
-      description: 'Of the questions that are asked in words: en or de. Another is answered in English.',
+      description: 'Language of the word questions: en or de. Any other value gives English.',
     }),
     key: z.object({ kty: z.literal('EC'), crv: z.literal('P-256'), x: base64url(32), y: base64url(32) }),
   }),
@@ -72,7 +72,7 @@ const signedChunk = z.object({
   signature: base64url(64),
 })
 export const telemetry = operation({
-  summary: 'Hand in the next chunk of a session.',
+  summary: 'Submit the next chunk of a session.',
   errors: ['not_found', 'session_expired', 'telemetry_refused'],
   cors: 'echo',
   limit: 'telemetry',
@@ -82,7 +82,7 @@ export const telemetry = operation({
   response: z.object({ received: z.int(), receipt }),
 })
 export const finish = operation({
-  summary: 'Hand in the last chunk and end a session.',
+  summary: 'Submit the last chunk and end the session.',
   errors: ['not_found', 'session_expired', 'telemetry_refused'],
   cors: 'echo',
   limit: 'telemetry',
@@ -94,7 +94,7 @@ export const finish = operation({
 
 const telemetryCommitment = z.object({ alg: z.string(), link: z.string(), root: z.string(), n: z.int() })
 export const read = operation({
-  summary: 'Read a session of yours.',
+  summary: 'Read one of your sessions.',
   errors: ['not_found'],
   params: sessionParams,
   response: z.object({
@@ -167,7 +167,7 @@ export const recordedChunks = {
   }),
 }
 export const chunks = operation({
-  summary: 'Open recorded chunks of a session, each with its proof against the committed root.',
+  summary: 'Read the recorded chunks of a session, each with its proof against the committed root.',
   errors: ['not_found'],
   ...recordedChunks,
 })

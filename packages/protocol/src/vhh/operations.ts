@@ -31,7 +31,7 @@ export const catalogue = operation({
   }),
 })
 export const composite = operation({
-  summary: 'The VHH composite; more with a key.',
+  summary: 'Read the VHH composite index; an API key gives more detail.',
   errors: ['license_required', 'forbidden'],
   cors: 'any',
   licensedQuery: ['history', 'monthToDate', 'categories'],
@@ -50,7 +50,7 @@ export const composite = operation({
   }),
 })
 export const series = operation({
-  summary: 'One licensed index series.',
+  summary: 'Read one licensed index series.',
   params: z.object({
     code: z.string().regex(/^VHH_[A-Za-z0-9_]{1,64}$/, 'must be of the form VHH_<category>'),
   }),
@@ -62,7 +62,7 @@ export const series = operation({
   }),
 })
 export const forwardsOrder = operation({
-  summary: 'Ask for prepaid capacity.',
+  summary: 'Request prepaid capacity.',
   limit: 'forwards',
   body: z.object({
     name: text(200),

@@ -31,11 +31,11 @@ const endpoint = z.object({
   previousSecretUntil: instant().nullable(),
   /** The start of a running recovery: undelivered events since then are sent again. */
   recoveringSince: instant().nullable(),
-  waiting: z.int().meta({ description: 'Deliveries not yet taken, at most 1000 counted.' }),
+  waiting: z.int().meta({ description: 'Deliveries that wait for an attempt; the count stops at 1000.' }),
   health: z
     .array(z.object({ hour: instant(), delivered: z.int(), failed: z.int(), averageMs: z.int() }))
     .max(25)
-    .meta({ description: 'Attempts of the last 24 hours; hours without one are left out.' }),
+    .meta({ description: 'Attempts of the last 24 hours, by hour; hours without attempts are omitted.' }),
 })
 export type WebhookEndpoint = z.infer<typeof endpoint>
 
@@ -50,7 +50,7 @@ export const list = operation({
   response: z.object({ webhooks: z.array(endpoint).max(200) }),
 })
 export const update = operation({
-  summary: 'Change where an endpoint is, what it wants, or whether it is on.',
+  summary: 'Change the URL, the events or the state of an endpoint.',
   errors: ['not_found', 'forbidden'],
   params: webhookId,
   body: z.object({ url: url.optional(), events: events.optional(), enabled: z.boolean().optional() }),
@@ -63,7 +63,7 @@ export const remove = operation({
   response: z.object({ id: z.string(), deleted: z.literal(true) }),
 })
 export const rotate = operation({
-  summary: 'Replace the signing secret; the old one signs too for a while.',
+  summary: 'Replace the signing secret. The old secret also signs for a while.',
   errors: ['not_found', 'forbidden'],
   showsSecret: true,
   params: webhookId,
@@ -77,7 +77,7 @@ export const sendTest = operation({
   response: z.object({ deliveryId: z.string(), eventId: z.string() }),
 })
 export const recover = operation({
-  summary: 'Switch an endpoint on and send what it was not given since a time.',
+  summary: 'Enable an endpoint and send the events that it missed since a time.',
   errors: ['not_found', 'forbidden'],
   params: webhookId,
   body: z.object({ since: z.iso.datetime({ offset: true }) }),
@@ -125,14 +125,14 @@ export const deliveries = operation({
   }),
 })
 export const replay = operation({
-  summary: 'Send one delivery again, now.',
+  summary: 'Send one delivery again now.',
   errors: ['not_found', 'forbidden'],
   params: z.object({ deliveryId: text(64) }),
   response: z.object({ id: z.string(), eventId: z.string(), state: z.literal('pending') }),
 })
 
 export const readEvents = operation({
-  summary: 'Read events in their order: for receivers that nobody can reach.',
+  summary: 'Read events in order, for receivers that cannot accept incoming calls.',
   query: z.object({
     since: queryInstant().optional(),
     limit: queryInteger(1, 1_000).optional(),
@@ -140,12 +140,14 @@ export const readEvents = operation({
   }),
   response: z.object({
     events: z.array(eventEnvelope).max(1_000),
-    nextCursor: z.string().meta({ description: 'Where to go on, also when nothing came.' }),
+    nextCursor: z
+      .string()
+      .meta({ description: 'The cursor for the next call, also when no event was returned.' }),
     hasMore: z.boolean(),
   }),
 })
 export const catalog = operation({
-  summary: 'Every event, with the JSON Schema of its data.',
+  summary: 'List every event type with the JSON Schema of its data.',
   cors: 'any',
   response: z.object({
     envelope: z.record(z.string(), z.unknown()),
@@ -154,7 +156,9 @@ export const catalog = operation({
         z.object({
           type: z.string(),
           summary: z.string(),
-          published: z.boolean().meta({ description: 'false: the name is fixed, nothing publishes it yet.' }),
+          published: z
+            .boolean()
+            .meta({ description: 'False if the name is reserved and nothing publishes the event yet.' }),
           schema: z.record(z.string(), z.unknown()),
           example: z.record(z.string(), z.unknown()),
         }),
@@ -163,7 +167,7 @@ export const catalog = operation({
   }),
 })
 export const trigger = operation({
-  summary: 'Publish the example of an event, with a test key.',
+  summary: 'Publish an example event with a test key.',
   errors: ['forbidden'],
   body: z.object({ type: z.enum(Object.keys(catalogue) as [EventType, ...EventType[]]) }),
   response: z.object({ eventId: z.string(), type: z.string() }),

@@ -33,17 +33,17 @@ const operatorWorkflow = workflowTerms.extend({
 })
 export type OperatorWorkflow = z.output<typeof operatorWorkflow>
 export const operatorWorkflows = operation({
-  summary: 'Every workflow, with its forms and gold items.',
+  summary: 'List every workflow with its forms and known-answer items.',
   response: z.object({ workflows: z.array(operatorWorkflow).max(1_000) }),
 })
 export const operatorWorkflowWrite = operation({
-  summary: 'Offer a workflow, or change what is offered. Orders that stand keep their terms.',
+  summary: 'Create or change a workflow. Existing orders keep their terms.',
   params: z.object({ workflowId }),
   body: workflowTerms,
   response: z.object({ workflowId: z.string(), active: z.boolean() }),
 })
 export const operatorWorkflowRetire = operation({
-  summary: 'Stop offering a workflow. Orders that stand are finished.',
+  summary: 'Retire a workflow. Existing orders are completed.',
   errors: ['not_found'],
   params: z.object({ workflowId }),
   response: z.object({ workflowId: z.string(), active: z.boolean() }),
@@ -64,7 +64,8 @@ const operatorOrder = z.object({
 })
 export type OperatorOrder = z.output<typeof operatorOrder>
 export const operatorOrders = operation({
-  summary: 'Orders of all agents, newest first; with waiting=1 those that wait for an operator.',
+  summary:
+    'List the orders of all agents, newest first; with waiting=1 only those that wait for an operator.',
   query: z.object({
     waiting: z.enum(['0', '1']).optional(),
     after: text(128).optional(),
@@ -74,7 +75,7 @@ export const operatorOrders = operation({
 })
 const offerParams = z.object({ agentId: text(64), orderId: text(128) })
 export const operatorOfferAccept = operation({
-  summary: 'Take a custom order on: name what people shall do, and what a unit pays them.',
+  summary: 'Accept a custom order: set the steps, the answer form and the reward of a unit.',
   errors: ['not_found', 'order_conflict'],
   params: offerParams,
   body: z.object({
@@ -88,7 +89,7 @@ export const operatorOfferAccept = operation({
   response: operatorOrder,
 })
 export const operatorOfferDecline = operation({
-  summary: 'Decline an offer. What was paid goes back.',
+  summary: 'Decline an offer. The payment is refunded.',
   errors: ['not_found', 'order_conflict'],
   params: offerParams,
   body: z.object({ mode: z.enum(modes), reason: text(500) }),
@@ -111,19 +112,19 @@ const appeal = z.object({
 })
 export type Appeal = z.output<typeof appeal>
 export const operatorAppeals = operation({
-  summary: 'Appeals that wait for a decision, oldest first.',
+  summary: 'List the appeals that wait for a decision, oldest first.',
   query: z.object({ limit: queryInteger(1, 100).optional() }),
   response: z.object({ appeals: z.array(appeal).max(100) }),
 })
 export const operatorAppealDecide = operation({
-  summary: 'Decide an appeal: the person is paid, or the no of the buyer stands.',
+  summary: 'Decide an appeal: pay the worker, or confirm the rejection.',
   errors: ['not_found', 'order_conflict'],
   params: z.object({ assignmentId: text(64) }),
   body: z.object({ decision: z.enum(['accepted', 'refused']), reason: text(1_000) }),
   response: z.object({ assignmentId: z.string(), decision: z.enum(['accepted', 'refused']) }),
 })
 export const operatorProduce = operation({
-  summary: 'Have units of a workflow made at your own cost, to be sold from stock.',
+  summary: "Commission units of a workflow at the operator's cost, to be sold from stock.",
   errors: ['not_found'],
   body: z.object({
     workflowId: text(128),

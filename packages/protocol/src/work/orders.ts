@@ -127,7 +127,7 @@ export type Order = z.output<typeof orderRecord>
 export type OrderUnit = z.output<typeof unit>
 
 export const ordersList = operation({
-  summary: 'Your orders, newest first.',
+  summary: 'List your orders, newest first.',
   query: z.object({
     status: z.enum(orderStates).optional(),
     after: text(128).optional(),
@@ -136,13 +136,13 @@ export const ordersList = operation({
   response: z.object({ orders: z.array(orderRecord).max(100), nextCursor: z.string().nullable() }),
 })
 export const orderRead = operation({
-  summary: 'One of your orders.',
+  summary: 'Read one of your orders.',
   errors: ['not_found'],
   params: orderParams,
   response: orderRecord,
 })
 export const orderResults = operation({
-  summary: 'The units of an order with their answers and credentials, as JSON or CSV.',
+  summary: 'Read the units of an order with their answers and credentials, as JSON or CSV.',
   errors: ['not_found'],
   params: orderParams,
   query: z.object({
@@ -160,19 +160,19 @@ export const orderResults = operation({
   }),
 })
 export const orderCancel = operation({
-  summary: 'Cancel what nobody works on yet. The money of those units goes back.',
+  summary: 'Cancel the units that no worker has claimed. Their price is refunded.',
   errors: ['not_found', 'order_conflict'],
   params: orderParams,
   response: orderRecord,
 })
 export const unitAccept = operation({
-  summary: 'Accept a delivered unit: the person is paid.',
+  summary: 'Accept a delivered unit. The worker is paid.',
   errors: ['not_found', 'order_conflict'],
   params: unitParams,
   response: unit,
 })
 export const unitReject = operation({
-  summary: 'Reject a delivered unit. The person sees why and may appeal.',
+  summary: 'Reject a delivered unit. The worker sees the reason and may appeal.',
   errors: ['not_found', 'order_conflict'],
   params: unitParams,
   body: z.object({ reason: z.enum(rejectReasons), note: text(1_000).optional() }),

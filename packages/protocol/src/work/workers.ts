@@ -30,7 +30,7 @@ const task = z.object({
   category: z.string(),
   estMinutes: z.number(),
   rewardStars: z.int(),
-  available: z.int().min(1).meta({ description: 'How many units wait, at most 100 are counted.' }),
+  available: z.int().min(1).meta({ description: 'The number of waiting units; the count stops at 100.' }),
 })
 const assignmentSummary = z.object({
   assignmentId: z.string(),
@@ -70,7 +70,7 @@ const assignment = assignmentSummary.extend({
 const assignmentParams = z.object({ assignmentId: text(64) })
 
 export const workerTasks = operation({
-  summary: 'The work that waits for the person who is signed in.',
+  summary: 'List the work that is available to the person who is signed in.',
   limit: 'tasks',
   errors: ['member_not_enrolled'],
   response: z.object({
@@ -80,21 +80,21 @@ export const workerTasks = operation({
   }),
 })
 export const workerClaim = operation({
-  summary: 'Take a unit of work.',
+  summary: 'Claim a unit of work.',
   limit: 'tasks',
   errors: ['member_not_enrolled', 'out_of_stock', 'order_conflict'],
   body: z.object({ workflowId: text(128), mode: z.enum(modes) }),
   response: assignment,
 })
 export const workerAssignment = operation({
-  summary: 'One unit that the person took.',
+  summary: 'Read a unit that the person claimed.',
   limit: 'tasks',
   errors: ['not_found'],
   params: assignmentParams,
   response: assignment,
 })
 export const workerDeliver = operation({
-  summary: 'Hand in the answer, with the recording of the work.',
+  summary: 'Deliver the answer, with the recording of the work.',
   limit: 'tasks',
   errors: ['member_not_enrolled', 'not_found', 'order_conflict', 'session_expired', 'session_not_ready'],
   params: assignmentParams,
@@ -102,14 +102,14 @@ export const workerDeliver = operation({
   response: assignment,
 })
 export const workerReturn = operation({
-  summary: 'Give a unit back undone.',
+  summary: 'Return a unit without an answer.',
   limit: 'tasks',
   errors: ['not_found', 'order_conflict'],
   params: assignmentParams,
   response: assignmentSummary,
 })
 export const workerAppeal = operation({
-  summary: 'Ask an operator to look at a rejection.',
+  summary: 'Appeal against a rejection.',
   limit: 'tasks',
   errors: ['not_found', 'order_conflict'],
   params: assignmentParams,
@@ -121,17 +121,17 @@ const earnings = z.object({
   /** Earned, and not yet available for payout. */
   vestingStars: z.int().min(0),
   vestedStars: z.int().min(0),
-  heldStars: z.int().min(0).meta({ description: 'In payout requests that are not paid yet.' }),
+  heldStars: z.int().min(0).meta({ description: 'Held for payout requests that are not paid yet.' }),
   paidStars: z.int().min(0),
   nextVestsAt: instant().nullable(),
 })
 export const workerEarnings = operation({
-  summary: 'What the person earned, and the work behind it.',
+  summary: 'Read the earnings of the person and the work behind them.',
   limit: 'tasks',
   response: z.object({ books: z.array(earnings).max(2), assignments: z.array(assignmentSummary).max(200) }),
 })
 export const workerPayout = operation({
-  summary: 'Ask for Stars to be paid out. People review it.',
+  summary: 'Request a payout of Stars. An operator reviews it.',
   limit: 'tasks',
   errors: ['insufficient_stars'],
   body: z.object({ mode: z.enum(modes), stars: z.int().min(1).max(1_000_000_000) }),

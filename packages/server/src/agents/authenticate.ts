@@ -18,7 +18,7 @@ const findAgentByKey = async (ctx: Ctx, hash: Buffer): Promise<KeyLookup> =>
     const row = await findKeyByHash(tx, hash)
     if (!row || !isKeyUsable(row, row.at)) throw new Refusal('invalid_api_key')
     if (row.suspended_at !== null)
-      throw new Refusal('invalid_api_key', { message: 'This agent is suspended. Ask the operator.' })
+      throw new Refusal('invalid_api_key', { message: 'This agent is suspended. Contact the operator.' })
     if (row.use_unseen) await updateKeyUsed(tx, row.agent_id, row.key_id)
     const agent: Agent = {
       agentId: row.agent_id as Agent['agentId'],

@@ -11,7 +11,9 @@ export const emailConfirm = async (ctx: Ctx, token: string) =>
     const agentId = await updateMailTokenUsed(tx, hashKey(token), 'confirm')
     const agent = agentId === undefined ? undefined : await findAgent(tx, agentId)
     if (!agent)
-      throw new Refusal('not_found', { message: 'This link is unknown, used or too old. Ask for a new one.' })
+      throw new Refusal('not_found', {
+        message: 'This link is invalid, already used or expired. Request a new one.',
+      })
     if (await updateEmailConfirmed(tx, agent.agent_id)) {
       const mode = agent.mode
       await publish(tx, {

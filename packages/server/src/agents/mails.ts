@@ -43,7 +43,7 @@ export const mailConfirmation = async (
       `If it was you, confirm it within ${confirmHours} hours:`,
       link,
       '',
-      'That turns on the free plan and lets you recover a lost key. If it was not you, do nothing.',
+      'Confirming turns on the free plan and lets you recover a lost key. If it was not you, ignore this mail.',
     ],
   })
 
@@ -58,11 +58,11 @@ export const mailRecovery = async (
     validSeconds: recoverMinutes * 60,
     subject: 'Recover your PoHF key',
     text: (link) => [
-      `Somebody asked for a new API key of the agent ${agent.agentId} at ${ctx.config.BASE_URL}.`,
+      `Somebody requested a new API key for the agent ${agent.agentId} at ${ctx.config.BASE_URL}.`,
       '',
-      `If it was you, get it within ${recoverMinutes} minutes. All present keys of this agent stop working:`,
+      `If it was you, open this link within ${recoverMinutes} minutes. You get a new key, and all present keys of this agent stop working:`,
       link,
       '',
-      'If it was not you, do nothing: nothing changes.',
+      'If it was not you, ignore this mail. Nothing changes.',
     ],
   })

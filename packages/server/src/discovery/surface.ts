@@ -8,7 +8,9 @@ const batchMax = 20
 const checkHost = ({ ctx }: Surface, call: McpCall): void => {
   const names = { host: call.header('host'), origin: call.header('origin') }
   if (!isOwnHost(ctx.config.BASE_URL, names))
-    throw new Refusal('forbidden', { message: 'Host or Origin is not the address of this service.' })
+    throw new Refusal('forbidden', {
+      message: 'The Host or Origin header is not the address of this service.',
+    })
 }
 
 type ReplyBatch = { readonly status: number; readonly replies: readonly Reply[]; readonly batch: boolean }

@@ -8,7 +8,7 @@ import { payoutEventOf, changePayoutState } from './payout-transition.ts'
 export const payoutApprove = async (ctx: Ctx, audit: Audit, operator: Operator, requestId: string) => {
   if (ctx.config.PAYOUT_APPROVAL === 'off')
     throw new Refusal('forbidden', {
-      message: 'Approval of payouts is off on this deployment. PAYOUT_APPROVAL=on turns it on.',
+      message: 'Approval of payouts is disabled on this deployment. Set PAYOUT_APPROVAL=on to enable it.',
     })
   return changePayoutState(ctx, audit, operator, {
     requestId,

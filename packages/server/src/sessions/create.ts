@@ -37,7 +37,7 @@ const requireOrigin = (allowed: readonly string[], origin: string | undefined): 
 const requireKey = (key: PublicJwk): void => {
   if (readKey(key)) return
   throw new Refusal('validation_failed', {
-    details: [{ path: 'body.key', code: 'key', message: 'is no public key on P-256' }],
+    details: [{ path: 'body.key', code: 'key', message: 'must be a public key on P-256' }],
   })
 }
 

@@ -47,5 +47,5 @@ test('the script of docs/guides/sessions.md records a session, and the command o
   assert.match(changed.out, /chunk 2: not_included/)
 
   const unknown = await pohf('sessions', 'open', 'ses_none', '--url', base, '--key', apiKey)
-  assert.deepEqual([unknown.code, unknown.err], [1, 'No such session, or it was not recorded to its end.\n'])
+  assert.deepEqual([unknown.code, unknown.err], [1, 'No such session, or its recording is incomplete.\n'])
 })

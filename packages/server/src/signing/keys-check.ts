@@ -23,7 +23,11 @@ const differencesShownMax = 100
 const tooMany = () =>
   new Refusal('validation_failed', {
     details: [
-      { path: 'query.from', code: 'too_big', message: `more than ${countMax} credentials: check less time` },
+      {
+        path: 'query.from',
+        code: 'too_big',
+        message: `more than ${countMax} credentials: choose a shorter period`,
+      },
     ],
   })
 

@@ -201,24 +201,24 @@ export const noticeMailOf = (about: {
     return {
       subject: `Your webhook at ${host} has failed for ${notice.hours === 1 ? 'an hour' : 'a day'}`,
       text: [
-        `The webhook endpoint ${endpointId} at ${host} has taken nothing since ${since}.`,
+        `The webhook endpoint ${endpointId} at ${host} has accepted no delivery since ${since}.`,
         '',
-        `We keep trying. Unless it answers, it is switched off ${failingDaysMax} days after that time.`,
-        'Nothing is lost: what was not delivered can be sent again with one command.',
+        `We keep trying. If it does not recover, it is disabled ${failingDaysMax} days after that time.`,
+        'No event is lost: you can resend the missed events with one command.',
         '',
         consoleLink,
       ].join('\n'),
     }
   return {
-    subject: `Your webhook at ${host} was switched off`,
+    subject: `Your webhook at ${host} was disabled`,
     text: [
       notice.kind === 'gone'
-        ? `The webhook endpoint ${endpointId} at ${host} answered 410, which asks us to send no more.`
-        : `The webhook endpoint ${endpointId} at ${host} has taken nothing since ${since}, for ${failingDaysMax} days.`,
-      'It is switched off and nothing more is sent to it.',
+        ? `The webhook endpoint ${endpointId} at ${host} answered 410 Gone, which asks us to stop.`
+        : `The webhook endpoint ${endpointId} at ${host} has accepted no delivery since ${since}, for ${failingDaysMax} days.`,
+      'It is disabled and receives no more events.',
       '',
-      'When it is mended, one command switches it on and sends everything that it missed:',
-      `pohf webhooks recover ${endpointId} --since ${since}`,
+      'When it works again, one command enables it and sends the events that it missed:',
+      `npx pohf webhooks recover ${endpointId} --since ${since}`,
       '',
       consoleLink,
     ].join('\n'),
@@ -253,26 +253,26 @@ const faultExplanations: ReadonlyMap<string, string> = new Map([
   ['DEPTH_ZERO_SELF_SIGNED_CERT', 'The certificate is self-signed. Use one of a public authority.'],
   [
     'SELF_SIGNED_CERT_IN_CHAIN',
-    'The certificate chain holds a self-signed one. Use one of a public authority.',
+    'The certificate chain contains a self-signed certificate. Use a certificate of a public authority.',
   ],
   [
     'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
     'The certificate chain is incomplete. Send the intermediate certificates too.',
   ],
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'The certificate is for another host name.'],
-  ['address_refused', 'The host leads to an address that is not public, and nothing was sent there.'],
+  ['address_refused', 'The host resolves to an address that is not public. Nothing was sent.'],
 ])
 
 const statusExplanations: ReadonlyMap<number, string> = new Map([
-  [400, 'The receiver calls the request bad. Does it read the raw body before checking the signature?'],
-  [401, 'The receiver did not accept the signature. Check the secret with: pohf webhooks verify'],
+  [400, 'The receiver answered 400. Check that it verifies the signature over the raw body, before parsing.'],
+  [401, 'The receiver did not accept the signature. Check the secret with: npx pohf webhooks verify'],
   [403, 'The receiver, or a firewall in front of it, forbids the request.'],
-  [404, 'There is nothing at that path. Is the URL right?'],
-  [405, 'The path exists but takes no POST.'],
-  [410, 'The receiver says that it is gone for good, so the endpoint was switched off.'],
-  [413, 'The receiver finds the body too large. Bodies have at most 20 KB.'],
-  [415, 'The receiver does not take application/json.'],
-  [429, 'The receiver asks for fewer requests. They wait as long as its Retry-After says.'],
+  [404, 'The receiver has nothing at this path. Check the URL.'],
+  [405, 'The path exists but does not accept POST.'],
+  [410, 'The receiver answered 410 Gone, so the endpoint was disabled.'],
+  [413, 'The receiver rejects the size of the body. Our bodies have at most 20 KB.'],
+  [415, 'The receiver does not accept application/json.'],
+  [429, 'The receiver asks for fewer requests. The next attempt waits as long as its Retry-After says.'],
 ])
 
 /** Why an attempt failed, and what to do; null where it succeeded. */
@@ -284,7 +284,7 @@ export const explainAttempt = (reply: {
   if (status === null)
     return (
       faultExplanations.get(fault ?? '') ??
-      `The connection failed (${fault ?? 'unknown'}), so nothing was answered.`
+      `The connection failed (${fault ?? 'unknown'}), so there was no answer.`
     )
   if (status >= 200 && status < 300) return null
   const known = statusExplanations.get(status)

@@ -207,7 +207,7 @@ test('a fault of ours is 500 without a word of detail; the log has it under the 
     await harness.owner.query('alter table agents_gone rename to agents')
   }
   assertRefusal(answer, 500, 'internal_error')
-  assert.equal(answer.json.message, 'Something broke on our side.')
+  assert.equal(answer.json.message, 'An internal error occurred.')
   assert.doesNotMatch(answer.text, /relation|agents"|42P01|\.ts|select|insert/)
   const logged = harness.lines
     .map((line) => JSON.parse(line))

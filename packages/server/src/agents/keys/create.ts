@@ -16,7 +16,7 @@ export const keysCreate = async (ctx: Ctx, agent: Agent, requestedScopes: readon
     })
   return inTransaction(ctx, agent.agentId, async (tx) => {
     if ((await countUsableKeys(tx, agent.agentId)) >= keysMax)
-      throw new Refusal('forbidden', { message: `An agent holds at most ${keysMax} keys. Revoke one first.` })
+      throw new Refusal('forbidden', { message: `An agent has at most ${keysMax} keys. Revoke one first.` })
     const unique = [...new Set(requestedScopes)]
     const { apiKey, keyId } = await addKey(tx, {
       agentId: agent.agentId,

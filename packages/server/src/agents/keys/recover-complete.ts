@@ -13,7 +13,9 @@ export const keysRecoverComplete = async (ctx: Ctx, token: string) =>
     const agentId = await updateMailTokenUsed(tx, hashKey(token), 'recover')
     const agent = agentId === undefined ? undefined : await findAgent(tx, agentId)
     if (!agent)
-      throw new Refusal('not_found', { message: 'This link is unknown, used or too old. Ask for a new one.' })
+      throw new Refusal('not_found', {
+        message: 'This link is invalid, already used or expired. Request a new one.',
+      })
     const mode = agent.mode
     for (const keyId of await updateAllKeysRevoked(tx, agent.agent_id)) {
       await publish(tx, {

@@ -11,7 +11,9 @@ import { countUsableKeys, updateKeyReplaced } from '../store.ts'
 export const keysRotate = async (ctx: Ctx, agent: Agent, overlapSeconds: number) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
     if ((await countUsableKeys(tx, agent.agentId)) >= keysWithReplacedMax)
-      throw new Refusal('forbidden', { message: 'Too many replaced keys still work. Revoke some first.' })
+      throw new Refusal('forbidden', {
+        message: 'Too many replaced keys are still valid. Revoke some first.',
+      })
     const { apiKey, keyId } = await addKey(tx, {
       agentId: agent.agentId,
       mode: agent.mode,
@@ -20,7 +22,7 @@ export const keysRotate = async (ctx: Ctx, agent: Agent, overlapSeconds: number)
     })
     const validUntil = await updateKeyReplaced(tx, agent.agentId, agent.keyId, { by: keyId, overlapSeconds })
     if (!validUntil)
-      throw new Refusal('forbidden', { message: 'This key was replaced before. Rotate the newer one.' })
+      throw new Refusal('forbidden', { message: 'This key has already been replaced. Rotate the newer key.' })
     const data = { keyId, replacedKeyId: agent.keyId, validUntil: validUntil.toISOString() }
     await publish(tx, {
       agentId: agent.agentId,

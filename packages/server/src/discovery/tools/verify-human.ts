@@ -23,7 +23,7 @@ export const verifyHuman: Tool = {
     const both = sessionId !== undefined && personhood['memberId'] !== undefined
     // Without a key the operation says so first, as everywhere.
     if (both && call.agent)
-      throw new Refusal('validation_failed', { message: 'Give sessionId or memberId, not both.' })
+      throw new Refusal('validation_failed', { message: 'Send sessionId or memberId, not both.' })
     return resultFrom(
       call,
       personhood['memberId'] === undefined || both

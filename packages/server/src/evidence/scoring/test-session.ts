@@ -19,7 +19,7 @@ export const testSession = async (
 ) => {
   if (agent.mode === 'live')
     throw new Refusal('forbidden', {
-      message: 'Only a test key makes simulated sessions. Use a svc_test_ key.',
+      message: 'Simulated sessions require a test key. Use a svc_test_ key.',
     })
   const sessionId = ctx.ids.make('ses_')
   await inTransaction(ctx, agent.agentId, (tx) =>

@@ -16,7 +16,7 @@ export const actOnce = async (ctx: Ctx, agent: Agent, { memberId, action }: Inpu
     if (!member) throw new Refusal('not_found', { message: 'No such member.' })
     if (member.status === 'refused')
       throw new Refusal('member_not_enrolled', {
-        details: [{ path: 'path.memberId', code: member.reason, message: 'this member cannot act now' }],
+        details: [{ path: 'path.memberId', code: member.reason, message: 'the member is not enrolled now' }],
       })
     const known = await findMember(tx, { agentId, mode, memberId })
     const person = known?.personId ?? `simulated ${memberId}`

@@ -18,15 +18,15 @@ type Input = { readonly token: string; readonly sessionId: string }
 const requireConsent = (member: MemberRow, personId: string): void => {
   if (member.personId === personId && (member.status === 'consented' || member.status === 'enrolled')) return
   throw new Refusal('member_not_enrolled', {
-    message: 'Agree first; then the check counts.',
-    details: [{ path: 'body.token', code: 'consent_missing', message: 'the person has not agreed yet' }],
+    message: 'Give consent before the attention check.',
+    details: [{ path: 'body.token', code: 'consent_missing', message: 'the person has not given consent' }],
   })
 }
 
 /** Refuses a session that is not this member's check, or is expired or not ready, in this order. */
 const requireOwnCheck = (session: Session | undefined, challenge: string): Session => {
   if (!session || session.challenge !== challenge)
-    throw new Refusal('not_found', { message: 'This check was not made for this invitation.' })
+    throw new Refusal('not_found', { message: 'This attention check belongs to another invitation.' })
   if (session.status === 'expired') throw new Refusal('session_expired')
   if (session.status === 'open' || session.status === 'closed')
     throw new Refusal('session_not_ready', { headers: { 'retry-after': '1' } })
@@ -36,7 +36,9 @@ const requireOwnCheck = (session: Session | undefined, challenge: string): Sessi
 const recordCheck = async (tx: Tx, member: MemberRow, session: Session): Promise<Detail[] | undefined> => {
   const key = { agentId: member.agentId, mode: member.mode, sessionId: session.sessionId }
   if (!(await insertAttentionCheck(tx, member, session.sessionId)))
-    return [{ path: 'body.sessionId', code: 'session_used', message: 'this check was counted before' }]
+    return [
+      { path: 'body.sessionId', code: 'session_used', message: 'this attention check was already used' },
+    ]
   await updateSessionMember(tx, { ...key, at: session.at }, member.memberId)
   if (session.verified !== true) {
     await updateMemberCheckFailed(tx, member)

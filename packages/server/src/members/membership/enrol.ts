@@ -51,7 +51,13 @@ type Input = {
 const requireConsentVersion = (version: string): void => {
   if (version === consentVersion) return
   throw new Refusal('validation_failed', {
-    details: [{ path: 'body.consentVersion', code: 'outdated', message: 'load the page again and read it' }],
+    details: [
+      {
+        path: 'body.consentVersion',
+        code: 'outdated',
+        message: 'the consent text has changed: reload the page and read it again',
+      },
+    ],
   })
 }
 
@@ -88,7 +94,7 @@ export const refreshAssurance = async (tx: Tx, personId: string): Promise<void> 
 /** Refuses a passkey that already belongs to a person: one key, one person. */
 export const addPasskey = async (tx: Tx, personId: string, passkey: Passkey): Promise<void> => {
   if (!(await insertPasskey(tx, personId, passkey)))
-    throw new Refusal('passkey_refused', { message: 'This passkey is known already. Sign in with it.' })
+    throw new Refusal('passkey_refused', { message: 'This passkey is already registered. Sign in with it.' })
 }
 
 /** Creates a person with a passkey and recovery codes. */
@@ -112,7 +118,9 @@ const requireUnclaimed = async (tx: Tx, member: MemberRow, personId: string): Pr
     message: isClaimed
       ? 'Somebody else has used this link already. Ask for one of your own.'
       : 'You are a member here already. One person is one member.',
-    details: [{ path: 'body.token', code: 'duplicate', message: 'one person is one member of an agent' }],
+    details: [
+      { path: 'body.token', code: 'duplicate', message: 'this person is already a member of this agent' },
+    ],
   })
 }
 

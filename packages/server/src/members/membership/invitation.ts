@@ -9,7 +9,7 @@ export const requireInvited = async (tx: Tx, token: string): Promise<MemberRow> 
   const member = key && (await findMember(tx, key))
   if (!member)
     throw new Refusal('not_found', {
-      message: 'This link is unknown or too old. Ask whoever sent it for a new one.',
+      message: 'This link is invalid or has expired. Ask the sender for a new one.',
     })
   return member
 }

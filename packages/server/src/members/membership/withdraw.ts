@@ -14,7 +14,7 @@ export const withdraw = async ({ ctx }: MembersDeps, { personId }: Person, input
   inTransaction(ctx, 'system', async (tx) => {
     await requirePerson(tx, personId)
     const member = (await listMemberships(tx, personId)).find((one) => one.memberId === input.memberId)
-    if (!member?.consentRef) throw new Refusal('not_found', { message: 'You are no such member.' })
+    if (!member?.consentRef) throw new Refusal('not_found', { message: 'You have no such membership.' })
     if (member.status === 'withdrawn') return { status: 'withdrawn' as const }
     const { language } = input
     await insertConsent(tx, member.consentRef, { act: 'withdrawn', version: consentVersion, language })

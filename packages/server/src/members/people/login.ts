@@ -12,7 +12,7 @@ export type PageRequest = { readonly origin: string | undefined; readonly cookie
 /** Refuses a write by another site's page with our cookie (CSRF). */
 export const requireOwnPage = (ctx: Ctx, page: PageRequest): void => {
   if (page.origin === originOf(ctx.config).origin) return
-  throw new Refusal('forbidden', { message: 'Only our own pages may do this.' })
+  throw new Refusal('forbidden', { message: 'This request must come from a page of this service.' })
 }
 
 /** The signed-in person; undefined when nobody is. */

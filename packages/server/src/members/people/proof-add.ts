@@ -13,7 +13,7 @@ type Input = { readonly issuer: string; readonly proof: unknown }
 export const proofAdd = async (deps: MembersDeps, { personId }: Person, input: Input) => {
   const { ctx } = deps
   const issuer = deps.issuers.find(({ name }) => name === input.issuer)
-  if (!issuer) throw new Refusal('not_found', { message: 'This service trusts no such issuer.' })
+  if (!issuer) throw new Refusal('not_found', { message: 'This issuer is not configured on this service.' })
   const code = await issuer.verify(input.proof, signalOf(ctx.secrets.derive('external'), personId))
   if (code === undefined) throw new Refusal('proof_refused')
   const hash = createHmac('sha256', ctx.secrets.derive('external-codes')).update(code).digest()
@@ -21,8 +21,8 @@ export const proofAdd = async (deps: MembersDeps, { personId }: Person, input: I
     await requirePerson(tx, personId)
     if ((await insertProof(tx, { issuer: issuer.name, hash, personId })) !== personId)
       throw new Refusal('member_not_enrolled', {
-        message: 'This proof belongs to somebody who is enrolled already.',
-        details: [{ path: 'body.proof', code: 'duplicate', message: 'one human is one person' }],
+        message: 'This proof already belongs to an enrolled person.',
+        details: [{ path: 'body.proof', code: 'duplicate', message: 'this human is already enrolled' }],
       })
     await refreshAssurance(tx, personId)
     return { added: true as const }

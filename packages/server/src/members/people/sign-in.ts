@@ -18,7 +18,7 @@ const byCode = async ({ ctx }: MembersDeps, code: string) =>
   inTransaction(ctx, 'system', async (tx) => {
     const personId = await consumeRecoveryCode(tx, hashKey(normaliseCode(code)))
     if (personId === undefined)
-      throw new Refusal('passkey_refused', { message: 'This recovery code is unknown or was used before.' })
+      throw new Refusal('passkey_refused', { message: 'This recovery code is invalid or was already used.' })
     return signPersonIn(tx, personId)
   })
 

@@ -73,7 +73,7 @@ const storedResponseOf = (row: StoredRow, secret: string): StoredResponse => {
     return { status: row.status, body: openFor(secret, row.body) }
   } catch {
     throw new Refusal('idempotency_key_reused', {
-      message: 'The first answer shows a secret and was sealed for another API key.',
+      message: 'The first response contains a secret and is encrypted for another API key.',
     })
   }
 }

@@ -14,7 +14,7 @@ const limitDefault = 20
 export const readChunks = async (tx: Tx, ctx: Ctx, key: SessionKey, page: Page) => {
   const recorded = await findRecordedSession(tx, key)
   if (!recorded)
-    throw new Refusal('not_found', { message: 'No such session, or it was not recorded to its end.' })
+    throw new Refusal('not_found', { message: 'No such session, or its recording is incomplete.' })
   const { session, telemetry, sealedKey, leaves } = recorded
   const slice = { from: page.from ?? 1, limit: page.limit ?? limitDefault }
   const subjectKey = sealedKey === null ? undefined : openSubjectKey(ctx.secrets, sealedKey)

@@ -93,7 +93,7 @@ const assertNotices = ({ healthy, id }: SetUp, { notices, disabledAfter }: Failu
     [
       'Your webhook at HOST has failed for an hour',
       'Your webhook at HOST has failed for a day',
-      'Your webhook at HOST was switched off',
+      'Your webhook at HOST was disabled',
     ],
   )
   const [first, second, third] = notices

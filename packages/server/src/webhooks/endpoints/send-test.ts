@@ -32,7 +32,7 @@ export const queueTestEvent = async (
 export const endpointDisabledRefusal = () =>
   new Refusal('forbidden', {
     message:
-      'The endpoint is switched off. Switch it on with PATCH and {"enabled":true}, or with recover, which also sends what it missed.',
+      'The endpoint is disabled. Enable it with PATCH and {"enabled":true}, or with recover, which also sends the events that it missed.',
   })
 
 export const sendTest = async (ctx: Ctx, agent: Agent, endpointId: string) =>

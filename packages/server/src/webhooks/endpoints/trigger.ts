@@ -9,7 +9,7 @@ import { publish } from '../../platform/queue/outbox.ts'
 export const trigger = async (ctx: Ctx, agent: Agent, type: EventType) => {
   if (agent.mode !== 'test')
     throw new Refusal('forbidden', {
-      message: 'Example events are for test keys. To try a live endpoint, send it a test event.',
+      message: 'Example events require a test key. To try a live endpoint, send a test event to it.',
     })
   return inTransaction(ctx, agent.agentId, async (tx) => {
     const { agentId, mode } = agent
