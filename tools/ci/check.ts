@@ -2,6 +2,7 @@
 // npm run check [-- --strict]: with --strict a step over its budget fails the run; without, a busy machine only warns.
 import { spawnSync } from 'node:child_process'
 import { budgetSecondsOf, overrunsOf, type Duration } from './budgets.ts'
+import { compileCache } from './compile-cache.ts'
 import { steps } from './steps.ts'
 
 const isStrict = process.argv.includes('--strict')
@@ -12,7 +13,10 @@ for (const [index, { name, command }] of steps.entries()) {
   const stepStartedAt = performance.now()
   console.log(`\n[${index + 1}/${steps.length}] ${name}`)
   const [program = '', ...parameters] = command
-  const { status } = spawnSync(program, parameters, { stdio: 'inherit' })
+  const { status } = spawnSync(program, parameters, {
+    stdio: 'inherit',
+    env: { ...compileCache, ...process.env },
+  })
   const seconds = secondsSince(stepStartedAt)
   if (status !== 0) {
     console.error(`\n${name} failed after ${seconds.toFixed(1)} s`)

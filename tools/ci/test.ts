@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createDatabase, startCluster } from '../../packages/server/dev/cluster.ts'
 import { migrate } from '../../packages/server/src/platform/db/migrate.ts'
+import { compileCache } from './compile-cache.ts'
 import { makeStoredFolder, storedFaults, storedTests } from './golden/stored.ts'
 
 const cliArguments = process.argv.slice(2)
@@ -58,6 +59,7 @@ const run = ({ files, concurrency }: (typeof groups)[number]): Promise<number> =
     {
       stdio: 'inherit',
       env: {
+        ...compileCache,
         ...process.env,
         POHF_TEST_CLUSTER: cluster.url(''),
         POHF_STORED_NAMES: storedFolder,
