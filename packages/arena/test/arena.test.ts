@@ -47,7 +47,7 @@ test(
     const words = results.find(({ name }) => name === 'protocol_bot_alternative')
     assert.ok(
       words?.played.every(({ judgement }) => judgement?.verified),
-      'the alternative is no longer a way in: docs/evidence/arena.md and decision 0098 say that it is',
+      'the alternative is no longer a way in: docs/evidence/arena.md and decision 0247 say that it is',
     )
     const table = tableOf(results)
     t.diagnostic(`\n${table}`)

@@ -360,6 +360,6 @@ test('two agents cannot tell that they have the same person, until the person sh
   }
   const shared = new Set(sharedValues(shown[0] ?? [], shown[1] ?? []).map((value) => value.toLowerCase()))
   assert.ok(shared.delete(wallet.address.toLowerCase()))
-  // The on-chain nullifier is searched too: it differs at each agent (decision 0147).
+  // The on-chain nullifier is searched too: it differs at each agent (decision 0266).
   assert.deepEqual([...shared], [])
 })
