@@ -7,7 +7,7 @@ export {
   type SignedPurchaseCredential,
 } from './mint/purchase.ts'
 export { revokeByMachine } from './status/operator-revoke.ts'
-export { makeWorkMint, type WorkMint } from './mint/work.ts'
+export { makeWorkMint, type SignedWorkCredential, type WorkMint, type WorkMintResult } from './mint/work.ts'
 export { operatorRoutes, routes } from './routes.ts'
 export { statusListJob } from './status/build.ts'
 export { makeStatusIndexes } from './status/indexes.ts'

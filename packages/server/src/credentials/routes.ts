@@ -5,16 +5,13 @@ import { operatorReinstate } from './status/operator-reinstate.ts'
 import { operatorRevoke } from './status/operator-revoke.ts'
 import { operatorSuspend } from './status/operator-suspend.ts'
 import { statusList } from './status/list.ts'
-import { verify } from './verify.ts'
 import { makeVerifyQueue } from './verify-batch.ts'
 import { verifyPersonhood } from './verify-personhood.ts'
 
 export const routes = (deps: BindDeps): Route[] => {
-  const mintQueued = makeVerifyQueue(deps)
+  const verify = makeVerifyQueue(deps)
   return [
-    route('credentials.verify', (call) =>
-      verify(deps.ctx, mintQueued, { agent: call.agent, input: call.body }),
-    ),
+    route('credentials.verify', (call) => verify({ agent: call.agent, input: call.body })),
     route('credentials.verify-personhood', (call) => verifyPersonhood(deps, call.agent, call.body)),
     route('credentials.binding.bind', (call) => bindTransaction(deps, call.agent, call.body)),
     route('credentials.status.list', (call) =>

@@ -12,6 +12,10 @@ export type ActKey = {
   readonly reference: string
 }
 
+/** How messages name an act. Different for every act. */
+export const actName = ({ agentId, mode, act, reference }: ActKey): string =>
+  `act ${act} ${reference} of agent ${agentId} (${mode})`
+
 export type MintedCredential = {
   readonly credentialId: string
   readonly mintedAt: Date
@@ -104,6 +108,13 @@ export const insertMintedCredentials = async (tx: Tx, rows: readonly MintRow[]):
   return outcomes.map(({ outcome }) => outcome)
 }
 
+/** The same for one row. */
+export const insertMintedCredential = async (tx: Tx, row: MintRow): Promise<MintOutcome> => {
+  const [outcome] = await insertMintedCredentials(tx, [row])
+  if (outcome === undefined) throw new Error(`credentials_mint returned no outcome for ${actName(row.key)}`)
+  return outcome
+}
+
 type ErasedMember = {
   readonly agentId: string
   readonly mode: Mode
@@ -189,7 +200,9 @@ export const findCredentialState = async (tx: Tx, agentId: string, credentialId:
     .where('credential_id', '=', credentialId)
     .orderBy('seq', 'desc')
     .limit(1)
-    .executeTakeFirstOrThrow()
+    .executeTakeFirstOrThrow(
+      () => new Error(`credential ${credentialId} of agent ${agentId} has no row in credential_states`),
+    )
   return { seq: row.seq, state: row.state }
 }
 

@@ -1,21 +1,25 @@
-import type { Agent } from '../platform/http/call.ts'
-import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
-import { Refusal } from '../platform/http/errors.ts'
-import { publish } from '../platform/queue/outbox.ts'
-import {
-  consumeWalletNonce,
-  findWalletChallenge,
-  proveByContract,
-  proveByKey,
-  type ProvenWallet,
-  type WalletProof,
-} from '../evidence/index.ts'
+import { consumeWalletNonce, type ProvenWallet, type WalletProof } from '../evidence/index.ts'
 import { humanCode, resolveMember, type Member } from '../members/index.ts'
-import { mint, replayAnswer, requireAllowance, type CredentialsDeps } from './mint/mint.ts'
+import { inTransaction, type Tx } from '../platform/db/db.ts'
+import type { Agent, ApiResponse } from '../platform/http/call.ts'
+import { Refusal } from '../platform/http/errors.ts'
+import { checkRefusals, keepRefusal, type Refusals } from '../platform/http/refusals.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { publish } from '../platform/queue/outbox.ts'
+import { draftPersonhood, type PersonhoodDraft } from './mint/draft-personhood.ts'
+import {
+  replayAnswer,
+  signDraft,
+  writeSigned,
+  type CredentialsDeps,
+  type SignedCredential,
+  type WithToken,
+} from './mint/mint.ts'
 import { issueOnchainToken } from './onchain/token.ts'
-import { commonClaims, isFresh, pairwiseSubject } from './rules.ts'
-import { memberAssuranceInputs, type EnrolledMember } from './mint/assurance-inputs.ts'
-import { findMintedCredential } from './store.ts'
+import { insufficientCredits, memberRefusals, refuseRevoked } from './refusals.ts'
+import { isFresh } from './rules.ts'
+import { actName, findMintedCredential, type ActKey, type MintedCredential } from './store.ts'
+import { proveWallet, readWalletProof } from './wallet-proof.ts'
 
 type Input = {
   readonly memberId: string
@@ -23,176 +27,210 @@ type Input = {
   readonly walletSig?: string | undefined
   readonly walletNonce?: string | undefined
 }
-
-/** The three wallet fields are given together or not at all. */
-const walletProofOf = (input: Input): WalletProof | undefined => {
-  const { wallet, walletSig, walletNonce } = input
-  if (wallet !== undefined && walletSig !== undefined && walletNonce !== undefined)
-    return { wallet, walletSig, walletNonce }
-  if (wallet === undefined && walletSig === undefined && walletNonce === undefined) return undefined
-  const missing = Object.entries({ wallet, walletSig, walletNonce }).filter(
-    ([, value]) => value === undefined,
-  )
-  throw new Refusal('validation_failed', {
-    details: missing.map(([name]) => ({
-      path: `body.${name}`,
-      code: 'missing',
-      message: 'wallet, walletSig and walletNonce come together',
-    })),
-  })
-}
-
-/** Refuses a member who is unknown, not enrolled, a duplicate or banned. */
-export const requireEnrolled = (member: Member | undefined): EnrolledMember => {
-  if (!member) throw new Refusal('not_found', { message: 'No such member.' })
-  if (member.status === 'refused') {
-    throw new Refusal('member_not_enrolled', {
-      details: [
-        {
-          path: 'body.memberId',
-          code: member.reason,
-          message: `the member is ${member.reason.replaceAll('_', ' ')}`,
-        },
-      ],
-    })
-  }
-  return member
-}
-
-type Subject = {
-  readonly agent: Agent
-  readonly memberId: string
-  readonly member: EnrolledMember
-  readonly wallet: ProvenWallet | undefined
-}
-
-const walletClaims = ({ wallet, type, chainId }: ProvenWallet) => ({
-  wallet,
-  wallet_type: type,
-  ...(type === 'contract' && chainId !== null ? { wallet_chain: chainId } : {}),
-})
-
-/** Proves the wallet first. A chain is called only for a caller who can pay, and outside a transaction. */
-const proveWallet = async (
-  deps: CredentialsDeps,
-  agent: Agent,
-  proof: WalletProof,
-  memberId: string,
-): Promise<ProvenWallet> => {
-  const { challenge, bound } = await inTransaction(deps.ctx, agent.agentId, async (tx) => {
-    const found = await findWalletChallenge(tx, agent.agentId, proof, memberId)
-    const byKey = await proveByKey(found, proof)
-    const asksChain = !byKey && deps.ctx.config.EVM_RPC_URLS.has(found.contractChain ?? 0)
-    if (asksChain) await requireAllowance(tx, deps, agent)
-    return { challenge: found, bound: byKey }
-  })
-  return bound ?? proveByContract(deps.ctx, challenge, proof)
-}
-
-const draftPersonhood = async (tx: Tx, deps: CredentialsDeps, subject: Subject) => {
-  const { agent, memberId, member, wallet } = subject
-  const at = await readNow(tx)
-  const frame = commonClaims({ baseUrl: deps.ctx.config.BASE_URL, mode: agent.mode, kind: 'personhood', at })
-  const credentialId = deps.ctx.ids.make('crd_')
-  const salt = Buffer.from(deps.ctx.ids.token(), 'base64url')
-  const { quality, scoring, assurance, checkedAt, evidence, claim } = await memberAssuranceInputs(
-    tx,
-    subject,
-    at,
-    salt,
-  )
-  return {
-    claims: {
-      ...frame,
-      jti: credentialId,
-      sub: pairwiseSubject(deps.ctx.secrets.derive('pairwise'), agent.agentId, memberId),
-      agent: agent.agentId,
-      event_at: frame.iat,
-      assurance,
-      quality,
-      scoring,
-      uniqueness: member.uniqueness,
-      evidence,
-      ...claim,
-      personhood: {
-        methods: [...member.methods],
-        checked_at: Math.floor(checkedAt.getTime() / 1_000),
-      },
-      ...(wallet === undefined ? {} : walletClaims(wallet)),
-    },
-    answer: {
-      verified: true,
-      quality,
-      credentialId,
-      kind: 'personhood' as const,
-      assurance,
-      expiresAt: new Date(frame.exp * 1_000).toISOString(),
-      uniqueness: member.uniqueness,
-      methods: [...member.methods],
-    },
-    salt,
-  }
-}
-
-type PersonhoodAnswer = Awaited<ReturnType<typeof draftPersonhood>>['answer'] &
-  Partial<Awaited<ReturnType<typeof issueOnchainToken>>>
+type PersonhoodAnswer = PersonhoodDraft['answer'] & Partial<Awaited<ReturnType<typeof issueOnchainToken>>>
+type PersonhoodResponse = ApiResponse<WithToken<PersonhoodAnswer>>
 
 /**
  * Spends one credit and mints a personhood credential; with a proven wallet it names the wallet and has an on-chain
  * token.
  */
-export const verifyPersonhood = async (deps: CredentialsDeps, agent: Agent, input: Input) => {
-  const proof = walletProofOf(input)
-  const reference = proof ? `${input.memberId} ${proof.wallet.toLowerCase()}` : input.memberId
-  const key = { agentId: agent.agentId, mode: agent.mode, act: 'personhood', reference } as const
-  // A request with a nonce is a new act: the nonce is checked first, and a used one is never a repeat.
-  const bound = proof ? await proveWallet(deps, agent, proof, input.memberId) : undefined
-  const lookup = await inTransaction(deps.ctx, agent.agentId, async (tx) => {
-    const stored = await findMintedCredential(tx, key)
-    // A new signature proves the wallet; it does not undo a revocation.
-    if (stored?.state === 'revoked') throw new Refusal('credential_revoked')
-    if (stored && !proof && isFresh(stored.mintedAt, stored.expiresAt, stored.now)) {
-      return { repeat: replayAnswer<PersonhoodAnswer>(stored) }
-    }
-    await requireAllowance(tx, deps, agent)
-    const member = requireEnrolled(await resolveMember(tx, agent, input.memberId))
-    const draft = await draftPersonhood(tx, deps, { agent, memberId: input.memberId, member, wallet: bound })
-    const memberKey = { agentId: agent.agentId, mode: agent.mode, memberId: input.memberId }
-    const codes = bound && {
-      human: await humanCode(tx, deps.ctx.secrets, 'registry', memberKey),
-      nul: await humanCode(tx, deps.ctx.secrets, `registry ${agent.agentId}`, memberKey),
-    }
-    return { draft, codes, replaces: stored?.credentialId, simulated: member.simulated }
+export const verifyPersonhood = async (
+  deps: CredentialsDeps,
+  agent: Agent,
+  input: Input,
+): Promise<PersonhoodResponse> => {
+  const walletLookup = await loadWallet(deps, agent, input)
+  const call = decideWallet(agent, input.memberId, walletLookup)
+  const decision = await inTransaction(deps.ctx, agent.agentId, async (tx) => {
+    const loaded = await load(tx, deps, call)
+    const replayed = decide(deps, call, loaded)
+    return replayed ? { replayed } : { draft: await draft(tx, deps, call, loaded) }
   })
-  if (lookup.repeat) return lookup.repeat
-  const { draft, codes, replaces, simulated } = lookup
+  if (decision.replayed) return decision.replayed
+  const signed = await sign(deps, call, decision.draft)
+  return commit(deps, call, signed)
+}
+
+// Load and decide: the wallet
+
+type WalletLookup = {
+  readonly missingFields: readonly string[]
+  readonly proof: WalletProof | undefined
+  /** The proven wallet, or why it is refused; undefined without a proof. */
+  readonly wallet: ProvenWallet | Refusal | undefined
+}
+
+const loadWallet = async (deps: CredentialsDeps, agent: Agent, input: Input): Promise<WalletLookup> => {
+  const { proof, missing } = readWalletProof(input)
+  const wallet = proof && (await proveWallet(deps, agent, proof, input.memberId).catch(keepRefusal))
+  return { missingFields: missing, proof, wallet }
+}
+
+const refuseMissingFields = ({ missingFields }: WalletLookup) =>
+  missingFields.length === 0
+    ? undefined
+    : new Refusal('validation_failed', {
+        details: missingFields.map((name) => ({
+          path: `body.${name}`,
+          code: 'missing',
+          message: 'send wallet, walletSig and walletNonce together',
+        })),
+      })
+
+const refuseUnprovenWallet = ({ wallet }: WalletLookup) => (wallet instanceof Refusal ? wallet : undefined)
+
+/**
+ * The refusals of the wallet, in order, before all others: a request with a nonce is a new act, so a used nonce is never
+ * a repeat.
+ */
+export const walletRefusals: Refusals<WalletLookup> = [
+  ['wallet_fields_missing', refuseMissingFields],
+  ['wallet_not_proven', refuseUnprovenWallet],
+]
+
+/** A call without a wallet, or with a proven one and the nonce that the mint consumes. */
+type PersonhoodCall = {
+  readonly agent: Agent
+  readonly memberId: string
+  readonly key: ActKey
+  readonly bound: { readonly wallet: ProvenWallet; readonly nonce: string } | undefined
+}
+
+const decideWallet = (agent: Agent, memberId: string, lookup: WalletLookup): PersonhoodCall => {
+  checkRefusals(walletRefusals, lookup)
+  const { proof, wallet } = lookup
+  const tenant = { agentId: agent.agentId, mode: agent.mode }
+  if (!proof)
+    return { agent, memberId, key: { ...tenant, act: 'personhood', reference: memberId }, bound: undefined }
+  const reference = `${memberId} ${proof.wallet.toLowerCase()}`
+  const key: ActKey = { ...tenant, act: 'personhood', reference }
+  if (!wallet || wallet instanceof Refusal)
+    throw new Error(`verify-personhood expected a wallet for ${actName(key)}, found no result of its proof`)
+  return { agent, memberId, key, bound: { wallet, nonce: proof.walletNonce } }
+}
+
+// Load
+
+/** Everything that the decision needs. */
+type LoadedPersonhood = {
+  readonly stored: MintedCredential | undefined
+  /** Whether the agent can pay, or why it may not; undefined where the stored credential decides. */
+  readonly allowance: boolean | Refusal | undefined
+  /** Undefined also where the stored credential decides or the agent cannot pay. */
+  readonly member: Member | undefined
+}
+
+/** A repeat gets the stored credential until two thirds of its life have passed. With a wallet it is a new act. */
+const isRepeated = ({ bound }: PersonhoodCall, stored: MintedCredential): boolean =>
+  stored.state !== 'revoked' && !bound && isFresh(stored.mintedAt, stored.expiresAt, stored.now)
+
+/** Loads no more than the decision needs: a repeat reads no balance, and an agent that cannot pay no member. */
+const load = async (tx: Tx, deps: CredentialsDeps, call: PersonhoodCall): Promise<LoadedPersonhood> => {
+  const stored = await findMintedCredential(tx, call.key)
+  if (stored && (stored.state === 'revoked' || isRepeated(call, stored)))
+    return { stored, allowance: undefined, member: undefined }
+  const allowance = await deps.credits.hasAllowance(tx, call.agent).catch(keepRefusal)
+  const member = allowance === true ? await resolveMember(tx, call.agent, call.memberId) : undefined
+  return { stored, allowance, member }
+}
+
+// Decide
+
+/** A call that needs credits. The configuration has the address where they are sold. */
+type PayingCall = LoadedPersonhood & { readonly ctx: Pick<Ctx, 'config'> }
+
+const refuseAllowance = ({ allowance }: LoadedPersonhood) =>
+  allowance instanceof Refusal ? allowance : undefined
+
+const refuseWithoutCredits = ({ allowance, ctx }: PayingCall) =>
+  allowance === false ? insufficientCredits(ctx) : undefined
+
+/**
+ * The refusals of a call that is not a repeat, in order. A new wallet signature does not undo a revocation. Payment
+ * comes before the member: an agent without credits learns nothing about members.
+ */
+export const personhoodRefusals: Refusals<PayingCall> = [
+  ['credential_revoked', refuseRevoked],
+  ['allowance_refused', refuseAllowance],
+  ['insufficient_credits', refuseWithoutCredits],
+  ...memberRefusals,
+]
+
+/** The stored response to a repeat, whatever the balance; undefined where a credential is minted. */
+const decide = (
+  deps: CredentialsDeps,
+  call: PersonhoodCall,
+  loaded: LoadedPersonhood,
+): PersonhoodResponse | undefined => {
+  const { stored } = loaded
+  if (stored && isRepeated(call, stored)) return replayAnswer<PersonhoodAnswer>(stored)
+  checkRefusals(personhoodRefusals, { ...loaded, ctx: deps.ctx })
+  return undefined
+}
+
+/** The draft, and for a wallet the codes of its on-chain token. */
+const draft = async (
+  tx: Tx,
+  deps: CredentialsDeps,
+  { agent, memberId, key, bound }: PersonhoodCall,
+  { stored, member }: LoadedPersonhood,
+) => {
+  if (member?.status !== 'enrolled')
+    throw new Error(
+      `verify-personhood expected an enrolled member for ${actName(key)}, found ${member?.status ?? 'none'}`,
+    )
+  const credential = await draftPersonhood(tx, deps, { agent, memberId, member, wallet: bound?.wallet })
+  const memberKey = { agentId: agent.agentId, mode: agent.mode, memberId }
+  const codes = bound && {
+    human: await humanCode(tx, deps.ctx.secrets, 'registry', memberKey),
+    nul: await humanCode(tx, deps.ctx.secrets, `registry ${agent.agentId}`, memberKey),
+  }
+  return { credential, codes, replaces: stored?.credentialId }
+}
+
+// Sign
+
+/** Signs the on-chain token of the wallet, if there is one, then the credential; outside any transaction. */
+const sign = async (
+  deps: CredentialsDeps,
+  { agent, key, bound }: PersonhoodCall,
+  { credential, codes, replaces }: Awaited<ReturnType<typeof draft>>,
+): Promise<SignedCredential<PersonhoodAnswer>> => {
   const onchain =
     bound &&
     codes &&
-    (await issueOnchainToken(deps, agent, { claims: draft.claims, wallet: bound, ...codes }))
-  const full = {
+    (await issueOnchainToken(deps, agent, { claims: credential.claims, wallet: bound.wallet, ...codes }))
+  return signDraft<PersonhoodAnswer>(deps, {
     key,
-    ...draft,
-    answer: { ...draft.answer, ...onchain },
+    ...credential,
+    answer: { ...credential.answer, ...onchain },
     replaces,
-    simulated,
     sessionId: null,
     charged: true,
-  }
-  return mint<PersonhoodAnswer>(deps, full, async (tx) => {
-    const { jti: credentialId } = draft.claims
-    const about = { agentId: agent.agentId, mode: agent.mode, subject: input.memberId }
-    await publish(tx, {
-      ...about,
-      type: 'personhood.verified',
-      data: { memberId: input.memberId, credentialId },
-    })
-    if (!proof || !bound) return
-    await consumeWalletNonce(tx, agent.agentId, proof.walletNonce)
+  })
+}
+
+// Commit and answer
+
+/** Writes and charges, consumes the nonce and publishes the events, in one transaction. */
+const commit = (
+  deps: CredentialsDeps,
+  { agent, memberId, bound }: PersonhoodCall,
+  signed: SignedCredential<PersonhoodAnswer>,
+): Promise<PersonhoodResponse> =>
+  inTransaction(deps.ctx, agent.agentId, async (tx) => {
+    const replayed = await writeSigned(tx, deps.ctx, signed)
+    if (replayed) return replayed
+    const { credentialId } = signed.row
+    const about = { agentId: agent.agentId, mode: agent.mode, subject: memberId }
+    await publish(tx, { ...about, type: 'personhood.verified', data: { memberId, credentialId } })
+    if (!bound) return signed.answer
+    const { wallet, chainId } = bound.wallet
+    await consumeWalletNonce(tx, agent.agentId, bound.nonce)
     await publish(tx, {
       ...about,
       type: 'personhood.wallet_bound',
-      data: { memberId: input.memberId, credentialId, wallet: bound.wallet, chainId: bound.chainId },
+      data: { memberId, credentialId, wallet, chainId },
     })
+    return signed.answer
   })
-}

@@ -1,157 +1,303 @@
-import type { Mode } from '@pohf/protocol'
-import { ApiResponse, type Agent } from '../platform/http/call.ts'
-import type { Ctx } from '../platform/ops/context.ts'
-import { inTransaction } from '../platform/db/db.ts'
+import { inSingleStatement, inTransaction, readNow } from '../platform/db/db.ts'
+import type { Agent, ApiResponse } from '../platform/http/call.ts'
 import { Refusal } from '../platform/http/errors.ts'
-import { resolveSession } from '../evidence/index.ts'
-import { makeViewToken, type Session } from '../sessions/index.ts'
-import type { CredentialsDeps, WithToken } from './mint/mint.ts'
-import { commonClaims, credentialKindOf, pairwiseSubject } from './rules.ts'
-import type { SessionAssuranceInputs } from './mint/assurance-inputs.ts'
+import { firstRefusal, keepRefusal, type Refusals } from '../platform/http/refusals.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import type { Outcome } from '../platform/queue/coalesce.ts'
+import { findSessions, type Session } from '../sessions/index.ts'
+import { sessionAssuranceInputs, type SessionAssuranceInputs } from './mint/assurance-inputs.ts'
+import { draftSessionCredential, type VerifyAnswer } from './mint/draft-session.ts'
+import {
+  refusalOf,
+  replayAnswer,
+  signDrafts,
+  type CredentialsDeps,
+  type Draft,
+  type SignedCredential,
+  type WithToken,
+} from './mint/mint.ts'
+import { busy, insufficientCredits, refuseRevoked, sessionRefusals } from './refusals.ts'
+import {
+  actName,
+  insertMintedCredentials,
+  listMintedCredentials,
+  type ActKey,
+  type MintedCredential,
+  type MintOutcome,
+} from './store.ts'
+import { withViewToken } from './view-token.ts'
 
 type Input = { readonly sessionId: string; readonly challenge?: string | undefined }
 
-/** Refuses a session that is missing, expired, not ready or rejected, in this order. */
-export const requireVerified = (session: Session | undefined): Session => {
-  if (!session) throw new Refusal('not_found', { message: 'No such session.' })
-  if (session.status === 'expired') throw new Refusal('session_expired')
-  if (session.status === 'open' || session.status === 'closed')
-    throw new Refusal('session_not_ready', { headers: { 'retry-after': '1' } })
-  if (session.verified !== true) {
-    const details = session.reasons.map((reason) => ({
-      path: 'session',
-      code: reason,
-      message: reason.replaceAll('_', ' '),
-    }))
-    throw new Refusal('session_rejected', { details })
-  }
-  return session
-}
-
-/** Refuses a challenge other than the session's. */
-export const requireChallenge = (session: Session, challenge: string | undefined): void => {
-  if (challenge === undefined || challenge === session.challenge) return
-  throw new Refusal('validation_failed', {
-    details: [{ path: 'body.challenge', code: 'mismatch', message: 'is not the challenge of this session' }],
-  })
-}
-
-const kindClaim = (session: Session) => {
-  const kind = credentialKindOf[session.kind]
-  if (kind === 'view') return { view: { session: session.sessionId } }
-  if (kind === 'work')
-    return {
-      work: {
-        session: session.sessionId,
-        ...(session.workflowId === null ? {} : { workflow: session.workflowId }),
-      },
-    }
-  return {
-    presence: {
-      session: session.sessionId,
-      source: session.source === 'receipt' ? ('receipt' as const) : ('geo_photo' as const),
-    },
-  }
-}
-
-/** The claims of a session's credential. */
-const sessionClaims = (deps: CredentialsDeps, agent: MintTenant, session: Session) => ({
-  sub: pairwiseSubject(
-    deps.ctx.secrets.derive('pairwise'),
-    agent.agentId,
-    session.memberRef ?? session.jkt ?? session.sessionId,
-  ),
-  agent: agent.agentId,
-  event_at: Math.floor((session.endedAt ?? session.at).getTime() / 1_000),
-  ...(session.quality === null ? {} : { quality: session.quality }),
-  ...(session.components === null ? {} : { components: { ...session.components } }),
-  flags: [...session.flags],
-  ...(session.scoring === null ? {} : { scoring: session.scoring }),
-  evidence: session.evidence.map((item) => ({ ...item })),
-  ...(session.telemetry === null ? {} : { telemetry: { ...session.telemetry } }),
-  ...(session.challenge === null ? {} : { challenge: session.challenge }),
-  ...(session.jkt === null ? {} : { cnf: { jkt: session.jkt } }),
-})
-
-/** The agent for which a credential is minted. */
-type MintTenant = { readonly agentId: string; readonly mode: Mode }
-type SessionCredentialInput = {
-  readonly agent: MintTenant
-  readonly session: Session
-  readonly assuranceInputs: SessionAssuranceInputs
-  readonly at: Date
-}
-/** Drafts the credential of a session. */
-export const draftSessionCredential = (
-  deps: CredentialsDeps,
-  { agent, session, assuranceInputs, at }: SessionCredentialInput,
-) => {
-  const kind = credentialKindOf[session.kind]
-  const credentialId = deps.ctx.ids.make('crd_')
-  const frame = commonClaims({
-    baseUrl: deps.ctx.config.BASE_URL,
-    mode: agent.mode,
-    kind,
-    at,
-  })
-  const claims = {
-    ...frame,
-    jti: credentialId,
-    ...sessionClaims(deps, agent, session),
-    ...assuranceInputs.claim,
-    assurance: assuranceInputs.assurance,
-    ...kindClaim(session),
-  }
-  return {
-    claims,
-    answer: {
-      verified: true,
-      quality: session.quality ?? 0,
-      credentialId,
-      kind,
-      assurance: claims.assurance,
-      expiresAt: new Date(claims.exp * 1_000).toISOString(),
-      ...(session.telemetry === null ? {} : { telemetry: { ...session.telemetry } }),
-    },
-    salt: null,
-    simulated: session.simulated,
-  }
-}
-
-export type VerifyAnswer = ReturnType<typeof draftSessionCredential>['answer']
-
-/** Adds the view token: it is derived from the session, so it is not stored. */
-export const withViewToken = (
-  deps: CredentialsDeps,
-  agent: Agent,
-  session: Pick<Session, 'sessionId' | 'at'>,
-  answer: ApiResponse<WithToken<VerifyAnswer>>,
-) => {
-  if (answer.body.kind !== 'view') return answer
-  const vt = makeViewToken(deps.ctx.secrets.derive('vt'), {
-    agentId: agent.agentId,
-    mode: agent.mode,
-    sessionId: session.sessionId,
-    viewedAt: session.at,
-  })
-  return new ApiResponse({ ...answer.body, vt }, answer.options)
-}
-
-/** One call of verify; calls are minted in batches. */
+/** One call of verify. */
 export type VerifyRequest = { readonly agent: Agent; readonly input: Input }
 export type VerifyResponse = ApiResponse<WithToken<VerifyAnswer>>
 
-/** Spends one credit and mints the credential of a verified session, once. */
-export const verify = async (
-  ctx: Ctx,
-  mintQueued: (request: VerifyRequest) => Promise<VerifyResponse>,
-  request: VerifyRequest,
-) => {
-  const { agent, input } = request
-  // The sandbox creates the session on demand, outside the batch, so that simulated calls do not delay live ones.
-  if (agent.mode === 'test')
-    await inTransaction(ctx, agent.agentId, (tx) =>
-      resolveSession(tx, agent, input.sessionId, input.challenge),
+/** The outcome of one attempt. `retry`: the call is tried again, and gets this refusal if no attempt is left. */
+export type VerifyOutcome = Outcome<VerifyResponse> | { readonly retry: Refusal }
+
+/**
+ * Verifies a batch of calls: spends one credit for each and mints the credential of its session, once. One load, one
+ * call to the signer and one statement for the whole batch; `verify-batch.ts` forms the batches and tries again.
+ */
+export const verifyBatch = async (
+  deps: CredentialsDeps,
+  requests: readonly VerifyRequest[],
+): Promise<VerifyOutcome[]> => {
+  const loaded = await load(deps, requests)
+  const { decisions, mints } = decide(deps, loaded)
+  const signed = await sign(deps, mints)
+  const written = await commit(deps, mints, signed)
+  return decisions.map((decision) => answer(deps, decision, written))
+}
+
+// Load
+
+/** A call with everything that its decision needs. */
+type LoadedCall = {
+  readonly request: VerifyRequest
+  readonly key: ActKey
+  readonly stored: MintedCredential | undefined
+  readonly session: Session | undefined
+  readonly assuranceInputs: SessionAssuranceInputs | undefined
+  /** How many credentials the agent can pay for, or why it may not; undefined where nothing limits it. */
+  readonly spendable: bigint | Refusal | undefined
+}
+type LoadedBatch = { readonly at: Date; readonly calls: readonly LoadedCall[] }
+
+const keyOf = ({ agent, input }: VerifyRequest): ActKey => ({
+  agentId: agent.agentId,
+  mode: agent.mode,
+  act: 'session',
+  reference: input.sessionId,
+})
+
+/** A call whose act has a credential that is valid or revoked. An expired one is minted anew. */
+type RepeatedCall = LoadedCall & { readonly stored: MintedCredential }
+const isRepeated = <Call extends Pick<LoadedCall, 'stored'>>(
+  call: Call,
+): call is Call & Pick<RepeatedCall, 'stored'> =>
+  call.stored !== undefined && (!call.stored.expired || call.stored.state === 'revoked')
+
+/** Credentials, sessions with their assurance inputs, and balances, whatever the size of the batch. */
+const load = async (deps: CredentialsDeps, requests: readonly VerifyRequest[]): Promise<LoadedBatch> => {
+  const keys = requests.map(keyOf)
+  const liveAgents = [
+    ...new Set(requests.flatMap(({ agent }) => (agent.mode === 'live' ? [agent.agentId] : []))),
+  ]
+  // No single tenant: the batch mixes agents. Each row is found by its own agent, mode and id.
+  const { at, lookups, allowances } = await inTransaction(deps.ctx, 'system', async (tx) => {
+    const stored = await listMintedCredentials(tx, keys)
+    const sessions = await findSessions(
+      tx,
+      keys.map(({ agentId, mode, reference }) => ({ agentId, mode, sessionId: reference })),
     )
-  return mintQueued(request)
+    const agentSessions = requests.flatMap(({ agent }, index) => {
+      const session = sessions[index]
+      return session ? [{ agent, session }] : []
+    })
+    const inputs = await sessionAssuranceInputs(tx, agentSessions)
+    const inputsBySession = new Map(agentSessions.map(({ session }, index) => [session, inputs[index]]))
+    return {
+      at: await readNow(tx),
+      lookups: requests.map((request, index) => {
+        const session = sessions[index]
+        return {
+          request,
+          key: keyOf(request),
+          stored: stored[index],
+          session,
+          assuranceInputs: session && inputsBySession.get(session),
+        }
+      }),
+      allowances:
+        liveAgents.length === 0 ? undefined : await deps.credits.readAllowanceSnapshots(tx, liveAgents),
+    }
+  })
+  const unanswered = lookups.filter((lookup) => !isRepeated(lookup))
+  const spendable = await countSpendable(deps, allowances, unanswered)
+  return {
+    at,
+    calls: lookups.map((lookup) => ({ ...lookup, spendable: spendable.get(lookup.key.agentId) })),
+  }
+}
+
+type Allowances = Awaited<ReturnType<CredentialsDeps['credits']['readAllowanceSnapshots']>>
+
+/** What each live agent can pay for. A repeat is not counted: it costs nothing, and claims no free plan. */
+const countSpendable = async (
+  deps: CredentialsDeps,
+  allowances: Allowances | undefined,
+  calls: readonly Pick<LoadedCall, 'request'>[],
+): Promise<ReadonlyMap<string, bigint | Refusal>> => {
+  const counts = new Map<string, bigint | Refusal>()
+  for (const { agent } of calls.map(({ request }) => request)) {
+    const allowance = allowances?.get(agent.agentId)
+    if (agent.mode === 'test' || counts.has(agent.agentId) || !allowance) continue
+    counts.set(agent.agentId, await deps.credits.countSpendable(agent.agentId, allowance).catch(keepRefusal))
+  }
+  return counts
+}
+
+// Decide
+
+const refuseOtherChallenge = ({ request, session }: Pick<LoadedCall, 'request' | 'session'>) => {
+  const { challenge } = request.input
+  if (!session || challenge === undefined || challenge === session.challenge) return undefined
+  return new Refusal('validation_failed', {
+    details: [
+      { path: 'body.challenge', code: 'mismatch', message: 'does not match the challenge of this session' },
+    ],
+  })
+}
+
+/** A call that needs credits. The configuration has the address where they are sold. */
+type PayingCall = LoadedCall & { readonly ctx: Pick<Ctx, 'config'> }
+
+const refuseAllowance = ({ spendable }: LoadedCall) => (spendable instanceof Refusal ? spendable : undefined)
+
+const refuseWithoutCredits = ({ spendable, ctx }: PayingCall) =>
+  spendable === 0n ? insufficientCredits(ctx) : undefined
+
+/** The refusals of a repeat, in order. If none applies, it gets the stored bytes, whatever the balance. */
+export const repeatRefusals: Refusals<RepeatedCall> = [
+  ['challenge_mismatch', refuseOtherChallenge],
+  ['credential_revoked', refuseRevoked],
+]
+
+/**
+ * The refusals of every other call, in order. Payment comes first: an agent without credits learns nothing about
+ * sessions.
+ */
+export const verifyRefusals: Refusals<PayingCall> = [
+  ['allowance_refused', refuseAllowance],
+  ['insufficient_credits', refuseWithoutCredits],
+  ...sessionRefusals,
+  ['challenge_mismatch', refuseOtherChallenge],
+]
+
+/** A credential to be signed. Later calls of the batch for the same act share it. */
+type Mint = {
+  readonly call: LoadedCall
+  readonly session: Session
+  readonly draft: Draft<VerifyAnswer>
+}
+type Decision = { readonly call: LoadedCall } & (
+  { readonly outcome: Outcome<VerifyResponse> } | { readonly mint: Mint }
+)
+
+/** Decides a call alone: a repeat or a refusal; undefined where it needs a signature. */
+const decideCall = (deps: CredentialsDeps, call: LoadedCall): Outcome<VerifyResponse> | undefined => {
+  if (isRepeated(call)) {
+    const refusal = firstRefusal(repeatRefusals, call)
+    return refusal ? { error: refusal } : { value: replay(deps, call) }
+  }
+  const refusal = firstRefusal(verifyRefusals, { ...call, ctx: deps.ctx })
+  return refusal && { error: refusal }
+}
+
+const replay = ({ ctx }: CredentialsDeps, { request, session, stored }: RepeatedCall): VerifyResponse =>
+  withViewToken(
+    ctx,
+    request.agent,
+    session ?? { sessionId: request.input.sessionId, at: stored.mintedAt },
+    replayAnswer<VerifyAnswer>(stored),
+  )
+
+/**
+ * Decides the batch. Of the calls that need a signature, one for each act is signed, and for each agent at most as
+ * many as it can pay for; a call beyond that gets 402.
+ */
+const decide = (deps: CredentialsDeps, { at, calls }: LoadedBatch) => {
+  const decided = new Map(calls.map((call) => [call, decideCall(deps, call)]))
+  const payable = selectPayable(calls.filter((call) => decided.get(call) === undefined))
+  const mints = payable.map((call) => draftMint(deps, call, at))
+  const mintByAct = new Map(mints.map((mint) => [actName(mint.call.key), mint]))
+  const decisions = calls.map((call): Decision => {
+    const outcome = decided.get(call)
+    if (outcome) return { call, outcome }
+    const mint = mintByAct.get(actName(call.key))
+    return mint ? { call, mint } : { call, outcome: { error: insufficientCredits(deps.ctx) } }
+  })
+  return { decisions, mints }
+}
+
+/** The first call of each act, as many for each agent as it can pay for, in the order of the batch. */
+const selectPayable = (calls: readonly LoadedCall[]): LoadedCall[] => {
+  const firstOfActs = [...Map.groupBy(calls, ({ key }) => actName(key)).values()].flatMap(
+    ([first]) => first ?? [],
+  )
+  const byAgent = Map.groupBy(firstOfActs, ({ key }) => key.agentId)
+  return firstOfActs.filter((call) => {
+    const rank = byAgent.get(call.key.agentId)?.indexOf(call) ?? 0
+    return typeof call.spendable !== 'bigint' || BigInt(rank) < call.spendable
+  })
+}
+
+const draftMint = (deps: CredentialsDeps, call: LoadedCall, at: Date): Mint => {
+  const { request, key, session, assuranceInputs, stored } = call
+  if (!session || !assuranceInputs)
+    throw new Error(
+      `verify expected a session with assurance inputs for ${actName(key)}, found ${session ? 'no assurance inputs' : 'no session'}`,
+    )
+  const draft = {
+    key,
+    ...draftSessionCredential(deps, { agent: request.agent, session, assuranceInputs, at }),
+    sessionId: session.sessionId,
+    charged: true,
+    replaces: stored?.credentialId,
+  }
+  return { call, session, draft }
+}
+
+// Sign
+
+/** One call to the signer, outside any transaction; none where nothing is to be signed. */
+const sign = (deps: CredentialsDeps, mints: readonly Mint[]): Promise<SignedCredential<VerifyAnswer>[]> =>
+  signDrafts(
+    deps,
+    mints.map(({ draft }) => draft),
+  )
+
+// Commit
+
+type WrittenMint = { readonly signed: SignedCredential<VerifyAnswer>; readonly outcome: MintOutcome }
+
+/** One statement writes and charges, all or nothing. */
+const commit = async (
+  deps: CredentialsDeps,
+  mints: readonly Mint[],
+  signed: readonly SignedCredential<VerifyAnswer>[],
+): Promise<ReadonlyMap<Mint, WrittenMint>> => {
+  if (mints.length === 0) return new Map()
+  const rows = signed.map(({ row }) => row)
+  const outcomes = await inSingleStatement(deps.ctx, (tx) => insertMintedCredentials(tx, rows))
+  return new Map(
+    mints.map((mint, index) => {
+      const [credential, outcome] = [signed[index], outcomes[index]]
+      if (!credential || outcome === undefined)
+        throw new Error(`credentials_mint returned no outcome for ${actName(mint.draft.key)}`)
+      return [mint, { signed: credential, outcome }]
+    }),
+  )
+}
+
+// Answer
+
+const answer = (
+  deps: CredentialsDeps,
+  decision: Decision,
+  written: ReadonlyMap<Mint, WrittenMint>,
+): VerifyOutcome => {
+  if ('outcome' in decision) return decision.outcome
+  const { call, mint } = decision
+  const result = written.get(mint)
+  if (!result) throw new Error(`verify committed no mint for ${actName(call.key)}`)
+  const { outcome, signed } = result
+  // Another batch minted the act, or this one did for an earlier call: the next attempt finds it stored.
+  if (outcome === 'lost' || (outcome === 'granted' && mint.call !== call)) return { retry: busy() }
+  // A new month or a purchase may have come in between.
+  if (outcome === 'short') return { retry: refusalOf(deps.ctx, outcome) }
+  if (outcome !== 'granted') return { error: refusalOf(deps.ctx, outcome) }
+  return { value: withViewToken(deps.ctx, call.request.agent, mint.session, signed.answer) }
 }

@@ -1,6 +1,6 @@
 export type { PaidCheckout, ReversalChange, Settler, Settlers } from './card/apply.ts'
 export { makeCardProvider } from './card/provider.ts'
-export { makePayments, type Payments } from './card/checkout.ts'
+export { checkoutRefusals, makePayments, type Payments } from './card/checkout.ts'
 export { jobs } from './jobs.ts'
 export { pages } from './card/pages.ts'
 export { requestRefund } from './refunds/request-refund.ts'
@@ -8,8 +8,19 @@ export { operatorRoutes, routes } from './routes.ts'
 export { findPaidCheckout, listPaidBetween, listPaidCheckouts, listPaidAmong } from './store.ts'
 export { listUnmatchedEvents } from './card/store.ts'
 export { challengeHeaders, requirementOf } from './x402/challenge.ts'
-export { checkPayment, type SignedPayment } from './x402/check.ts'
-export { makeSettlement, type Settlement, type SettlementStatus } from './x402/settlement.ts'
+export {
+  checkSignature,
+  paymentTermsFault,
+  type SignatureCheckResult,
+  type SignedPayment,
+} from './x402/check.ts'
+export {
+  makeSettlement,
+  type Settlement,
+  type SettlementStatus,
+  type SimulationResult,
+} from './x402/settlement.ts'
+export type { PreparedSubmission } from './x402/submitter.ts'
 export type { SettlementProof } from './x402/chain.ts'
 export { networkOf, usdcMicroOf, type Network } from './x402/network.ts'
 export { parsePayment, type Payment } from './x402/parse.ts'

@@ -1,8 +1,40 @@
+import type { Workflow } from '@pohf/protocol'
+import { challengeHeaders, requirementOf } from '../payments/index.ts'
 import { ApiResponse } from '../platform/http/call.ts'
 import type { Config } from '../platform/ops/config.ts'
-import { Refusal } from '../platform/http/errors.ts'
+import { Refusal, errorBodyOf } from '../platform/http/errors.ts'
+import type { PurchaseTerms } from './id.ts'
 import { recoveryMessage, type PurchaseState } from './rules.ts'
 import type { Purchase } from './store.ts'
+
+type Challenge = {
+  readonly workflow: Workflow
+  readonly terms: PurchaseTerms
+  readonly purchaseId: string
+  readonly requestId: string
+}
+/** The response to a call without payment: 402 with the terms, for both versions of x402. */
+export const challengeResponse = (config: Pick<Config, 'BASE_URL'>, challenge: Challenge) => {
+  const { workflow, terms, purchaseId, requestId } = challenge
+  const quote = {
+    network: terms.network,
+    amountUsdcMicro: terms.amountUsdcMicro,
+    purchaseId,
+    resource: `${config.BASE_URL}/api/agent/tasks/${workflow.id}/buy`,
+    description: workflow.title,
+  }
+  const { error, ...errorBody } = errorBodyOf(new Refusal('payment_required'), requestId, config.BASE_URL)
+  return new ApiResponse(
+    {
+      x402Version: 1 as const,
+      error,
+      accepts: [requirementOf(quote)],
+      purchase_id: purchaseId,
+      ...errorBody,
+    },
+    { status: 402, headers: challengeHeaders(quote) },
+  )
+}
 
 /** The caller of a purchase, and how it sent its payment. */
 export type PurchaseCaller = {
@@ -79,10 +111,6 @@ export const purchaseResponseOf = (
   purchase: Purchase,
   caller: PurchaseCaller,
 ) => {
-  if (purchase.state === 'void')
-    throw new Refusal('payment_invalid', {
-      message: `The payment did not settle: ${purchase.reason ?? 'it ended'}. Nothing was charged. Sign a new one.`,
-    })
   if (purchase.state !== 'delivered' || purchase.response === null || !caller.isBuyer)
     return pendingResponse(config, purchase, caller)
   return new ApiResponse(undefined, {

@@ -61,6 +61,24 @@ else {
     assert.equal(again.json.delivery.pohf_jwt, answer.json.pohf_jwt)
   })
 
+  test('over MCP the delivery is structured content, with the receipt beside it', async () => {
+    const payer = await makeFundedPayer()
+    const { v1 } = await requestChallenge()
+    const params = {
+      name: 'purchase_verified_human_task',
+      arguments: { workflowId: 'wf_test_ok' },
+      _meta: { 'x402/payment': await signV1(payer, v1) },
+    }
+    const { json } = await harness.call('POST', '/mcp', {
+      body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
+    })
+    const { structuredContent, isError, _meta } = json.result
+    assert.equal(isError, false)
+    assert.equal(structuredContent.kind, 'purchase')
+    assert.equal(typeof structuredContent.answer.text, 'string')
+    assert.equal(_meta['x402/payment-response'].transaction, structuredContent.payment.transaction)
+  })
+
   test('the same call again gets the same bytes, charges nothing, and works after the quote has expired', async () => {
     const payer = await makeFundedPayer()
     const { answer, headers, purchaseId } = await buy(payer)

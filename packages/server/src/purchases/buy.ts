@@ -1,25 +1,43 @@
-import type { Mode, Workflow } from '@pohf/protocol'
+import { setImmediate } from 'node:timers/promises'
+import type { Mode } from '@pohf/protocol'
 import {
-  challengeHeaders,
-  checkPayment,
+  checkSignature,
   networkOf,
   parsePayment,
-  requirementOf,
+  paymentTermsFault,
   usdcMicroOf,
   type Network,
   type Payment,
+  type SignedPayment,
+  type SimulationResult,
 } from '../payments/index.ts'
-import { ApiResponse, type Agent } from '../platform/http/call.ts'
+import { inTransaction, type Tx } from '../platform/db/db.ts'
+import type { Agent } from '../platform/http/call.ts'
+import { checkAndNarrow, checkRefusals, keepRefusal } from '../platform/http/refusals.ts'
 import type { Ctx } from '../platform/ops/context.ts'
-import { inTransaction } from '../platform/db/db.ts'
-import { Refusal, errorBodyOf } from '../platform/http/errors.ts'
-import { usdCentsOf, findTestWorkflow, isTestWorkflowId } from '../work/index.ts'
+import { findTestWorkflow, isTestWorkflowId, usdCentsOf } from '../work/index.ts'
+import { challengeResponse, pendingResponse, purchaseResponseOf, type PurchaseCaller } from './answer.ts'
+import type { PaymentInFlight, PurchaseFlow, PurchaseOutcome } from './flow.ts'
 import { makePurchaseId, purchaseIdError, type PurchaseTerms } from './id.ts'
-import { purchaseResponseOf, pendingResponse, type PurchaseCaller } from './answer.ts'
-import { matchesSecretHash, publicIdOf } from './rules.ts'
-import type { PurchaseFlow } from './flow.ts'
-import type { Purchase } from './store.ts'
+import { awaitOutcome, findPurchaseByPayment } from './known-payment.ts'
+import * as refusals from './refusals.ts'
+import { matchesSecretHash, publicIdOf, secretHashOf } from './rules.ts'
+import { applySettlementStatus, presignCredential } from './settle.ts'
 import { findWorkflowInStock } from './stock.ts'
+import { insertPurchase, type Purchase } from './store.ts'
+
+// The purchase over HTTP 402, from top to bottom: request, challenge, authorize, settle, deliver. `taskBuy` at the end
+// connects the steps. Each step gathers facts and then runs its list of `refusals.ts`.
+
+export type BuyDeps = {
+  readonly ctx: Ctx
+  /** Undefined where nothing settles: no chain, or nobody to pay the gas. */
+  readonly purchaseFlow: PurchaseFlow | undefined
+  /** The platform agent owns purchases without an API key. */
+  readonly platformAgentId: (mode: Mode) => `agt_${string}`
+}
+
+// 1. Request: which payment and which purchase id the caller sent.
 
 /** The workflow to buy, and what headers, query and body say about payment. */
 export type BuyRequest = {
@@ -31,194 +49,311 @@ export type BuyRequest = {
   readonly agent: Agent | undefined
   readonly requestId: string
 }
-export type BuyDeps = {
-  readonly ctx: Ctx
-  /** Undefined where nothing settles: no chain, or nobody to pay the gas. */
-  readonly purchaseFlow: PurchaseFlow | undefined
-  /** The platform agent owns purchases without an API key. */
-  readonly platformAgentId: (mode: Mode) => `agt_${string}`
+
+const paymentHeaders = ['x-payment', 'payment-signature'] as const
+
+const readRequest = ({ payments, purchaseIds }: BuyRequest): refusals.ReceivedRequest => {
+  const sentPayments = paymentHeaders.flatMap((header) => {
+    const text = payments[header]
+    return text === undefined ? [] : [{ header, payment: parsePayment(text) }]
+  })
+  const sentIds = [...purchaseIds, ...sentPayments.map(({ payment }) => payment?.purchaseId)]
+  return { sentPayments, purchaseIds: [...new Set(sentIds.filter((id) => id !== undefined))] }
 }
 
-const retryAfterSeconds = '60'
-
-const challenge = (ctx: Ctx, workflow: Workflow, terms: PurchaseTerms, requestId: string) => {
-  const purchaseId = newPurchaseId(ctx, terms)
-  const quote = {
-    network: terms.network,
-    amountUsdcMicro: terms.amountUsdcMicro,
-    purchaseId,
-    resource: `${ctx.config.BASE_URL}/api/agent/tasks/${workflow.id}/buy`,
-    description: workflow.title,
-  }
-  const { error, ...errorBody } = errorBodyOf(new Refusal('payment_required'), requestId, ctx.config.BASE_URL)
-  return new ApiResponse(
-    {
-      x402Version: 1 as const,
-      error,
-      accepts: [requirementOf(quote)],
-      purchase_id: purchaseId,
-      ...errorBody,
-    },
-    { status: 402, headers: challengeHeaders(quote) },
-  )
-}
-
-const newPurchaseId = (ctx: Ctx, terms: PurchaseTerms): string =>
-  makePurchaseId(ctx.secrets.derive('purchase'), terms, { id: ctx.ids.make('pur_'), at: ctx.clock.now() })
-
-type ReceivedPayment = { readonly payment: Payment; readonly header: PurchaseCaller['header'] }
-const readPayment = (payments: BuyRequest['payments']): ReceivedPayment | undefined => {
-  const { 'x-payment': first, 'payment-signature': second } = payments
-  if (first !== undefined && second !== undefined)
-    throw new Refusal('payment_malformed', { message: 'Send X-PAYMENT or PAYMENT-SIGNATURE, not both.' })
-  const text = first ?? second
-  if (text === undefined) return undefined
-  const payment = parsePayment(text)
-  if (!payment) throw new Refusal('payment_malformed')
-  return { payment, header: first === undefined ? 'payment-signature' : 'x-payment' }
-}
-
-/** The one id that header, query, body and payment name; undefined for a client that sends none. */
-const readPurchaseId = (ids: readonly (string | undefined)[]): string | undefined => {
-  const [purchaseId, ...others] = new Set(ids.filter((id) => id !== undefined))
-  if (others.length > 0)
-    throw new Refusal('purchase_conflict', {
-      message: 'Header, query, body and payment name different purchases.',
-    })
-  return purchaseId
-}
-
-/** Whether the caller may receive the delivery; refuses one that names another purchase or task. */
-const mayReceiveDelivery = (
-  purchase: Purchase,
-  request: BuyRequest,
-  requestedPurchaseId: string | undefined,
-): boolean => {
-  if (purchase.workflowId !== request.workflowId)
-    throw new Refusal('purchase_conflict', { message: 'The payment was for another task.' })
-  if (requestedPurchaseId !== undefined) {
-    if (!matchesSecretHash(requestedPurchaseId, purchase.secretHash)) throw new Refusal('purchase_conflict')
-    // Anybody who saw the payment in a block before us could get a purchase id for it.
-    return !purchase.needsWallet
-  }
-  if (purchase.needsWallet) return false
-  return request.agent?.agentId === purchase.agentId && request.agent.mode === purchase.mode
-}
-
-/** A workflow that can be bought now. A test workflow needs no stock, and fixes the outcome of its settlement. */
-type Offer = { readonly workflow: Workflow; readonly outcome: 'settles' | 'times_out' | 'fails' }
-const findOffer = async (deps: BuyDeps, network: Network, workflowId: string): Promise<Offer> => {
-  const testWorkflow = network.isTest ? findTestWorkflow(workflowId) : undefined
-  if (testWorkflow) return testWorkflow
-  const workflow =
-    deps.purchaseFlow && !isTestWorkflowId(workflowId)
-      ? await inTransaction(deps.ctx, 'system', (tx) => findWorkflowInStock(tx, workflowId, modeOf(network)))
-      : undefined
-  if (!workflow) throw new Refusal('out_of_stock')
-  return { workflow, outcome: 'settles' }
-}
+// 2. Challenge: the terms, for a call without payment. It writes nothing, and for a test workflow it reads nothing.
 
 /** A test network sells test work, and no other network does. */
 const modeOf = (network: Network): Mode => (network.isTest ? 'test' : 'live')
 
-const termsOf = ({ workflow }: Offer, network: Network): PurchaseTerms => ({
+const findOffer = async (deps: BuyDeps, workflowId: string): Promise<refusals.Offer | undefined> => {
+  const network = networkOf(deps.ctx.config)
+  const testWorkflow = network.isTest ? findTestWorkflow(workflowId) : undefined
+  if (testWorkflow || !deps.purchaseFlow || isTestWorkflowId(workflowId)) return testWorkflow
+  const workflow = await inTransaction(deps.ctx, 'system', (tx) =>
+    findWorkflowInStock(tx, workflowId, modeOf(network)),
+  )
+  return workflow && { workflow, outcome: 'settles' }
+}
+
+const requireOffer = async (deps: BuyDeps, workflowId: string): Promise<refusals.Offer> =>
+  checkAndNarrow(refusals.offerRefusals, { offer: await findOffer(deps, workflowId) }, ({ offer }) => offer)
+
+const termsOf = ({ workflow }: refusals.Offer, network: Network): PurchaseTerms => ({
   workflowId: workflow.id,
   amountUsdcMicro: usdcMicroOf(usdCentsOf(workflow.priceUsd)),
   network,
 })
+const newPurchaseId = (ctx: Ctx, terms: PurchaseTerms): string =>
+  makePurchaseId(ctx.secrets.derive('purchase'), terms, { id: ctx.ids.make('pur_'), at: ctx.clock.now() })
 
-const paymentRefusal = (message: string) => new Refusal('payment_invalid', { message })
+const challenge = async (deps: BuyDeps, { workflowId, requestId }: BuyRequest) => {
+  const { ctx } = deps
+  const offer = await requireOffer(deps, workflowId)
+  const terms = termsOf(offer, networkOf(ctx.config))
+  const purchaseId = newPurchaseId(ctx, terms)
+  return challengeResponse(ctx.config, { workflow: offer.workflow, terms, purchaseId, requestId })
+}
+
+// 3. Authorize: a payment that is new to us must match the current offer.
+
+type PaymentAttempt = {
+  readonly request: BuyRequest
+  readonly payment: Payment
+  readonly header: PurchaseCaller['header']
+  readonly requestedPurchaseId: string | undefined
+}
+type AuthorizedPurchase = {
+  readonly outcome: refusals.Offer['outcome']
+  readonly workflowId: string
+  /** The whole id: the one that was quoted, or one made for a client that sent none. */
+  readonly purchaseId: string
+  readonly payment: SignedPayment
+  readonly agentId: `agt_${string}`
+  readonly mode: Mode
+}
 
 /**
- * Validates a payment that is new to us against the current offer. The clock of the process is enough here: it only
- * bounds quotes, and the chain checks the validity of an authorization by its own time.
+ * Checks a payment against the current offer. The clock of the process is enough here: it only bounds quotes, and the
+ * chain checks the validity of an authorization by its own time.
  */
-const validatePurchase = async (
-  deps: BuyDeps,
-  request: BuyRequest,
-  receivedPayment: ReceivedPayment,
-  requestedPurchaseId: string | undefined,
-) => {
-  const { ctx, purchaseFlow } = deps
+const authorize = async (deps: BuyDeps, attempt: PaymentAttempt): Promise<AuthorizedPurchase> => {
+  const { ctx } = deps
+  const { request, payment, requestedPurchaseId } = attempt
   const network = networkOf(ctx.config)
-  const offer = await findOffer(deps, network, request.workflowId)
+  const offer = await requireOffer(deps, request.workflowId)
   const terms = termsOf(offer, network)
   const at = ctx.clock.now()
   const purchaseId = requestedPurchaseId ?? newPurchaseId(ctx, terms)
-  const idError = purchaseIdError(ctx.secrets.derive('purchase'), terms, { purchaseId, at })
-  if (idError !== undefined) throw paymentRefusal(idError)
-  const checked = await checkPayment(receivedPayment.payment, {
-    network,
-    amountUsdcMicro: terms.amountUsdcMicro,
-    at,
-    acceptsContractWallets: purchaseFlow !== undefined,
+  checkRefusals(refusals.quoteRefusals, {
+    idError: purchaseIdError(ctx.secrets.derive('purchase'), terms, { purchaseId, at }),
+    termsFault: paymentTermsFault(payment, { network, amountUsdcMicro: terms.amountUsdcMicro, at }),
   })
-  if (checked.fault !== undefined) throw paymentRefusal(checked.fault)
+  // Last: it takes about 4 ms.
+  const checked = await checkSignature(payment, {
+    network,
+    acceptsContractWallets: deps.purchaseFlow !== undefined,
+  })
+  const signed = checkAndNarrow(refusals.signatureRefusals, checked, (result) =>
+    result.fault === undefined ? result.signed : undefined,
+  )
   const mode = modeOf(network)
   const agentId = request.agent?.mode === mode ? request.agent.agentId : deps.platformAgentId(mode)
-  const { outcome } = offer
-  return { outcome, workflowId: terms.workflowId, purchaseId, payment: checked.signed, agentId, mode }
+  return { outcome: offer.outcome, workflowId: terms.workflowId, purchaseId, payment: signed, agentId, mode }
 }
 
-/** The response to a payment that no chain settles: test workflows that fail, and every payment without a chain. */
-const respondUnsettled = async (
-  deps: BuyDeps,
-  request: BuyRequest,
-  receivedPayment: ReceivedPayment,
-  requestedPurchaseId: string | undefined,
-) => {
-  const { outcome, workflowId, purchaseId } = await validatePurchase(
-    deps,
-    request,
-    receivedPayment,
-    requestedPurchaseId,
-  )
-  if (outcome === 'fails')
-    throw paymentRefusal(
-      'The payment is good; this task rehearses a settlement that fails. Nothing was charged.',
-    )
-  if (outcome === 'settles')
-    throw new Refusal('chain_unreachable', { headers: { 'retry-after': retryAfterSeconds } })
-  const caller = {
-    isBuyer: true,
-    purchaseId,
-    header: receivedPayment.header,
-    network: receivedPayment.payment.network,
-  }
+// 4. Settle: each payment once, on the chain. Some test workflows are never settled, and nothing is without a chain.
+
+/** The response to a payment that no chain settles: pending, for the test workflow whose settlement times out. */
+const respondUnsettled = async (deps: BuyDeps, attempt: PaymentAttempt) => {
+  const { outcome, workflowId, purchaseId } = await authorize(deps, attempt)
+  checkRefusals(refusals.unsettledRefusals, { outcome })
   return pendingResponse(
     deps.ctx.config,
     { purchaseId: publicIdOf(purchaseId), workflowId, state: 'uncertain' },
-    caller,
+    { isBuyer: true, purchaseId, header: attempt.header, network: attempt.payment.network },
   )
 }
 
-/** Sells one unit over HTTP 402. A call without payment writes nothing, and one for a test workflow reads nothing. */
-export const taskBuy = async (deps: BuyDeps, request: BuyRequest) => {
-  const { ctx, purchaseFlow } = deps
-  const network = networkOf(ctx.config)
-  const receivedPayment = readPayment(request.payments)
-  if (!receivedPayment) {
-    const offer = await findOffer(deps, network, request.workflowId)
-    return challenge(ctx, offer.workflow, termsOf(offer, network), request.requestId)
-  }
-  const { payment, header } = receivedPayment
-  const requestedPurchaseId = readPurchaseId([...request.purchaseIds, payment.purchaseId])
-  const testWorkflow = network.isTest ? findTestWorkflow(request.workflowId) : undefined
-  if (!purchaseFlow || (testWorkflow && testWorkflow.outcome !== 'settles'))
-    return respondUnsettled(deps, request, receivedPayment, requestedPurchaseId)
+/** Lets one turn of the event loop pass first: `authorize` blocks this thread for milliseconds. */
+const authorizeNextTurn = async (deps: BuyDeps, attempt: PaymentAttempt): Promise<AuthorizedPurchase> => {
+  await setImmediate()
+  return authorize(deps, attempt)
+}
 
-  let purchaseId = requestedPurchaseId
-  const { purchase, sentByBuyer } = await purchaseFlow.buy(payment, async () => {
-    const purchaseRequest = await validatePurchase(deps, request, receivedPayment, requestedPurchaseId)
-    purchaseId = purchaseRequest.purchaseId
-    return purchaseRequest
-  })
-  const isBuyer = mayReceiveDelivery(purchase, request, requestedPurchaseId) || sentByBuyer
+/** A payment that the chain would accept, or has accepted already. */
+type AcceptedPayment = Extract<SimulationResult, { readonly kind: 'good' | 'spent' }>
+
+/**
+ * Claims the payment, reserves one unit and stores the transaction to submit, in one database transaction. Undefined
+ * where the payment or the purchase id is claimed already.
+ */
+const reserve = async (
+  tx: Tx,
+  { settlement, stock, ctx }: PurchaseFlow,
+  { payment, workflowId, mode, agentId, ...authorized }: AuthorizedPurchase,
+  simulation: AcceptedPayment,
+) => {
+  const purchaseId = publicIdOf(authorized.purchaseId)
+  const { prepared } = simulation
+  if (!(await settlement.claim(tx, payment, { prepared, reference: purchaseId }))) return undefined
+  const reserved = { unit: await stock.reserve(tx, workflowId, mode) }
+  const unit = checkAndNarrow(refusals.unitRefusals, reserved, (reservation) => reservation.unit)
+  const purchase = {
+    agentId,
+    mode,
+    purchaseId,
+    secretHash: secretHashOf(authorized.purchaseId),
+    workflowId,
+    network: networkOf(ctx.config).caip2,
+    payer: payment.authorization.from,
+    amountUsdcMicro: payment.authorization.value,
+    needsWallet: simulation.kind === 'spent',
+    ...unit,
+  }
+  await insertPurchase(tx, purchase)
+  // A payment that is in a block already needs no transaction of ours.
+  if (simulation.kind === 'spent') return { purchase, submission: undefined }
+  const preparation = await settlement.prepare(tx, payment, purchaseId, prepared)
+  const { submission } = checkAndNarrow(refusals.gasRefusals, preparation, (result) =>
+    result.kind === 'prepared' ? result : undefined,
+  )
+  return { purchase, submission }
+}
+
+type Reservation = NonNullable<Awaited<ReturnType<typeof reserve>>>
+
+/** Sends the payment to the chain, signs the credential meanwhile, and delivers once the payment is proven. */
+const submit = async (
+  flow: PurchaseFlow,
+  { payment }: AuthorizedPurchase,
+  simulation: AcceptedPayment,
+  reservation: Reservation,
+): Promise<Purchase> => {
+  const at = flow.ctx.clock.now()
+  const purchase: Purchase = {
+    ...reservation.purchase,
+    state: 'reserved',
+    transactionHash: null,
+    credentialId: null,
+    response: null,
+    reason: null,
+    createdAt: at,
+    changedAt: at,
+    attempts: 0,
+  }
+  if (simulation.kind === 'spent')
+    return applySettlementStatus(flow, purchase, { kind: 'settled', proof: simulation.proof }, undefined)
+  const { submission } = reservation
+  const reference = purchase.purchaseId
+  const submitted = flow.settlement.submit({ payment, reference, prepared: simulation.prepared, submission })
+  const presigned = submission && presignCredential(flow, purchase, submission.hash)
+  return applySettlementStatus(flow, purchase, await submitted, presigned)
+}
+
+/** From here on the signature may be public: a copy of the payment that arrives later may be a stranger's. */
+const markSubmitted = ({ paymentsInFlight }: PurchaseFlow, paymentKey: string): void => {
+  const current = paymentsInFlight.get(paymentKey)
+  if (current) current.isSubmitted = true
+}
+
+/** Each purchase that fails on the chain costs us gas, so the attempts of one wallet are limited. */
+const payerLimit = { name: 'payer', quota: 120, windowSeconds: 60 } as const
+
+/** Refuses a payment that cannot be submitted now. The chain is asked last. */
+const requireAccepted = async (flow: PurchaseFlow, payment: SignedPayment): Promise<AcceptedPayment> => {
+  checkRefusals(refusals.payerRefusals, flow.payerLimiter.take(payerLimit, payment.authorization.from))
+  const signerRefusal = await flow.mint.ready().then(() => undefined, keepRefusal)
+  checkRefusals(refusals.signerRefusals, { signerRefusal })
+  const simulated = await flow.settlement.verify(payment)
+  return checkAndNarrow(refusals.simulationRefusals, simulated, (result) =>
+    result.kind === 'good' || result.kind === 'spent' ? result : undefined,
+  )
+}
+
+const settle = async (
+  deps: BuyDeps,
+  flow: PurchaseFlow,
+  attempt: PaymentAttempt,
+  paymentKey: string,
+): Promise<PurchaseOutcome> => {
+  const { ctx } = deps
+  const lookup = findPurchaseByPayment(flow, attempt.payment)
+  const authorization = authorizeNextTurn(deps, attempt)
+  // A payment that is already known gets its result, whatever its authorization says now.
+  authorization.catch(() => undefined)
+  const known = await lookup
+  if (known) return { purchase: await awaitOutcome(flow, known), isNew: false, purchaseId: undefined }
+  const authorized = await authorization
+  const { payment } = authorized
+  const simulation = await requireAccepted(flow, payment)
+  const reservation = await inTransaction(ctx, 'system', (tx) => reserve(tx, flow, authorized, simulation))
+  if (!reservation) {
+    const found = { known: await findPurchaseByPayment(flow, payment) }
+    const claimed = checkAndNarrow(refusals.claimRefusals, found, (lookup) => lookup.known)
+    return { purchase: await awaitOutcome(flow, claimed), isNew: false, purchaseId: undefined }
+  }
+  markSubmitted(flow, paymentKey)
+  const purchase = await submit(flow, authorized, simulation, reservation)
+  return { purchase, isNew: !purchase.needsWallet, purchaseId: authorized.purchaseId }
+}
+
+const settleInFlight = async (
+  deps: BuyDeps,
+  flow: PurchaseFlow,
+  attempt: PaymentAttempt,
+  paymentKey: string,
+): Promise<PurchaseOutcome> => {
+  try {
+    return await settle(deps, flow, attempt, paymentKey)
+  } finally {
+    flow.paymentsInFlight.delete(paymentKey)
+  }
+}
+
+/** Settles a payment once: copies that arrive while the first is in flight wait for its outcome. */
+const settleOnce = async (deps: BuyDeps, flow: PurchaseFlow, attempt: PaymentAttempt) => {
+  const { authorization, signature } = attempt.payment
+  const paymentKey = `${authorization.from} ${authorization.nonce} ${signature}`
+  const first = flow.paymentsInFlight.get(paymentKey)
+  const current: PaymentInFlight = first ?? {
+    outcome: settleInFlight(deps, flow, attempt, paymentKey),
+    isSubmitted: false,
+  }
+  // No await since the lookup above: two copies never both start.
+  if (!first) flow.paymentsInFlight.set(paymentKey, current)
+  const arrivedBeforeSubmit = !current.isSubmitted
+  const { purchase, isNew, purchaseId } = await current.outcome
+  return {
+    purchase,
+    // Only the payer can have sent the payment before its signature was public.
+    sentByBuyer: isNew && arrivedBeforeSubmit,
+    newPurchaseId: first ? undefined : purchaseId,
+  }
+}
+
+// 5. Deliver: to the buyer, proven by the whole purchase id, the agent's key, or a payment that was not public.
+
+/** Whether the caller shows that the purchase is its own. */
+const ownsPurchase = (purchase: Purchase, { request, requestedPurchaseId }: PaymentAttempt): boolean => {
+  // Anybody who saw the payment in a block before us could get a purchase id for it.
+  if (purchase.needsWallet) return false
+  // The refusals have compared the id with that of the purchase.
+  if (requestedPurchaseId !== undefined) return true
+  return request.agent?.agentId === purchase.agentId && request.agent.mode === purchase.mode
+}
+
+const deliver = async (
+  config: Ctx['config'],
+  attempt: PaymentAttempt,
+  settled: Awaited<ReturnType<typeof settleOnce>>,
+) => {
+  const { purchase, sentByBuyer, newPurchaseId: newId } = settled
+  const { request, requestedPurchaseId, header, payment } = attempt
+  const { workflowId } = request
+  checkRefusals(refusals.deliveryRefusals, { purchase, workflowId, requestedPurchaseId })
+  const isBuyer = ownsPurchase(purchase, attempt) || sentByBuyer
+  const purchaseId = requestedPurchaseId ?? newId
   const isWholeId = purchaseId !== undefined && matchesSecretHash(purchaseId, purchase.secretHash)
-  return purchaseResponseOf(ctx.config, purchase, {
+  return purchaseResponseOf(config, purchase, {
     isBuyer,
     purchaseId: isBuyer && isWholeId ? purchaseId : undefined,
     header,
     network: payment.network,
   })
+}
+
+/** Sells one unit over HTTP 402. */
+export const taskBuy = async (deps: BuyDeps, request: BuyRequest) => {
+  const { ctx, purchaseFlow } = deps
+  const received = readRequest(request)
+  checkRefusals(refusals.requestRefusals, received)
+  const [sent] = received.sentPayments
+  if (!sent?.payment) return challenge(deps, request)
+  const { header, payment } = sent
+  const attempt = { request, payment, header, requestedPurchaseId: received.purchaseIds[0] }
+  const testWorkflow = networkOf(ctx.config).isTest ? findTestWorkflow(request.workflowId) : undefined
+  const isSettled = testWorkflow === undefined || testWorkflow.outcome === 'settles'
+  if (!purchaseFlow || !isSettled) return respondUnsettled(deps, attempt)
+  return deliver(ctx.config, attempt, await settleOnce(deps, purchaseFlow, attempt))
 }

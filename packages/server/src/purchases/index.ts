@@ -1,7 +1,6 @@
-export { makePurchaseFlow } from './flow.ts'
+export { makePurchaseFlow, type PurchaseSettlement } from './flow.ts'
 export { purchaseJobs } from './jobs.ts'
 export { purchaseReconciliation } from './reconcile.ts'
 export { findPurchaseRef } from './reference.ts'
 export { operatorRoutes, routes } from './routes.ts'
-export type { PurchaseSettlement } from './settle.ts'
 export { countPurchasable, stock } from './stock.ts'

@@ -2,7 +2,8 @@ import { listUnfinalizedPayments, markPaymentChecked, markPaymentSettled } from 
 import { inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import type { Job } from '../platform/queue/worker.ts'
-import { applySettlementStatus, advancePurchase, type PurchaseSettlement } from './settle.ts'
+import type { PurchaseSettlement } from './flow.ts'
+import { applySettlementStatus, advancePurchase } from './settle.ts'
 import { claimDuePurchases, findPurchase } from './store.ts'
 
 const batchMax = 20

@@ -3,7 +3,7 @@ import type { Audit, Operator } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
-import { postPaymentReversal } from './settle.ts'
+import { postPaymentReversal } from './record.ts'
 import { findPurchase, findPurchaseForUpdate, existsRefundTransaction, updateRefunded } from './store.ts'
 
 type Input = { readonly purchaseId: string; readonly transaction: string; readonly reason: string }
@@ -25,13 +25,13 @@ export const operatorRefund = async (
   const refundedUsdcMicro = await settlement.transferredTo(transaction, purchase.payer as `0x${string}`)
   if (refundedUsdcMicro < purchase.amountUsdcMicro)
     throw new Refusal('payment_not_settled', {
-      message: `That transaction gave the payer ${refundedUsdcMicro} millionths, and ${purchase.amountUsdcMicro} are owed.`,
+      message: `That transaction paid ${refundedUsdcMicro} millionths of a USDC to the payer; ${purchase.amountUsdcMicro} are owed.`,
     })
   return inTransaction(ctx, 'system', async (tx) => {
     const current = await findPurchaseForUpdate(tx, purchase)
     if (current.state !== 'refund_due' || (await existsRefundTransaction(tx, transaction)))
       throw new Refusal('purchase_conflict', {
-        message: 'Nothing is owed for this purchase, or that transaction has given back another one.',
+        message: 'Nothing is owed for this purchase, or that transaction already refunded another purchase.',
       })
     await updateRefunded(tx, purchase, { transactionHash: transaction, reason })
     await postPaymentReversal(tx, purchase)

@@ -48,7 +48,7 @@ const presentTestPurchase = (ctx: Ctx, purchaseId: string) => {
     purchaseId: publicIdOf(purchaseId),
     workflowId: found.workflow.id,
     status: 'uncertain' as const,
-    reason: 'a rehearsal of a settlement that nobody knows the end of; nothing was charged',
+    reason: 'a simulated settlement whose outcome is unknown; nothing was charged',
     payment: {
       network: network.caip2,
       transaction: null,

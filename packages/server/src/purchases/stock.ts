@@ -10,10 +10,10 @@ import {
   releaseStockUnit,
   reserveStockUnit,
 } from '../work/index.ts'
-import type { Stock } from './settle.ts'
+import type { Stock } from './flow.ts'
 
 /** What a test workflow delivers. No unit of stock is used. */
-const testSnapshot = { answer: { text: 'Nobody did this: it is a rehearsal.' }, session: null }
+const testSnapshot = { answer: { text: 'Simulated: no person did this work.' }, session: null }
 
 /** The stock of purchases: finished units, and on a test network test workflows, which are always in stock. */
 export const stock: Stock = {

@@ -121,7 +121,9 @@ export const findPurchaseForUpdate = async (tx: Tx, key: PurchaseKey): Promise<P
     .where('mode', '=', key.mode)
     .where('purchase_id', '=', key.purchaseId)
     .forUpdate()
-    .executeTakeFirstOrThrow()
+    .executeTakeFirstOrThrow(
+      () => new Error(`purchase ${key.purchaseId} of ${key.agentId} not found while locking it`),
+    )
   return purchaseOf(row)
 }
 

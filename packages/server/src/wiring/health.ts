@@ -17,8 +17,9 @@ export const healthPages = (ctx: Ctx, signer: Signer, isStopping: () => boolean)
       for (const [name, check] of Object.entries(readinessChecks)) {
         try {
           await check()
-        } catch {
-          return { status: 503, mediaType: 'text/plain', text: `the ${name} does not answer\n` }
+        } catch (error) {
+          ctx.log.warn({ check: name, err: error }, 'readiness check failed')
+          return { status: 503, mediaType: 'text/plain', text: `not ready: the ${name} check failed\n` }
         }
       }
       return { mediaType: 'text/plain', text: 'ready\n' }

@@ -32,7 +32,10 @@ export const buildApp = (ctx: Ctx, issuers: readonly ExternalIssuer[] = []): App
     operator: buildOperator(services, health),
     start: async () => {
       if ((await services.deviceTrust).capped)
-        ctx.log.warn('ATTEST_ROOTS_FILE is set: what its roots vouch for counts as software, no more')
+        ctx.log.warn(
+          { setting: 'ATTEST_ROOTS_FILE', file: ctx.config.ATTEST_ROOTS_FILE },
+          'devices that custom attestation roots certify count as software: ATTEST_ALLOW_CUSTOM_ROOTS is off',
+        )
       await agents.ensurePlatformAgents(ctx)
       await work.seedWorkflows(ctx)
     },

@@ -42,6 +42,7 @@ const metricsPage = (ctx: Ctx): Page => ({
   path: '/metrics',
   handler: async () => {
     await measureOutbox(ctx)
+    await ledger.measureDrift(ctx)
     return { mediaType: ctx.metrics.registry.contentType, text: await ctx.metrics.registry.metrics() }
   },
 })

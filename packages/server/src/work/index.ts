@@ -1,4 +1,4 @@
-export { makeCardSettler } from './orders/paid.ts'
+export { makeCardSettler } from './orders/card-settler.ts'
 export { findWorkRef, type WorkRef, type WorkRefKey } from './references.ts'
 export { jobs } from './jobs.ts'
 export { pages } from './pages.ts'

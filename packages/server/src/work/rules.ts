@@ -58,6 +58,11 @@ export const cardAccounts = {
 } as const
 export const escrowAccountOf = (orderId: string): string => `escrow:${orderId}`
 
+export const transferLines = (from: string, to: string, amount: bigint): Line[] => [
+  { account: from, unit: 'usd_cent', amount: -amount },
+  { account: to, unit: 'usd_cent', amount },
+]
+
 const min = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 
 /**

@@ -6,14 +6,13 @@ import { Refusal } from '../../platform/http/errors.ts'
 import { publish } from '../../platform/queue/outbox.ts'
 import { evidenceItem, resolveSession, simulatedAttention } from '../../evidence/index.ts'
 import { resolveMember } from '../../members/index.ts'
-import { mint, replayAnswer, type CredentialsDeps } from '../mint/mint.ts'
+import { mint, replayUnrevoked, type CredentialsDeps } from '../mint/mint.ts'
 import { lookUpPayment, type FindCardPayment } from './payment-look-up.ts'
 import { parsePaymentRef, publicPurchaseId, type PaymentRef } from './payment-ref.ts'
 import { notSettled, type PaymentSettlement } from './payment-settled.ts'
+import { requireEnrolled, requireVerified } from '../refusals.ts'
 import { commonClaims, pairwiseSubject } from '../rules.ts'
 import { findCredentialSession, findMintedCredential, insertPaymentBinding } from '../store.ts'
-import { requireEnrolled } from '../verify-personhood.ts'
-import { requireVerified } from '../verify.ts'
 
 export type BindDeps = CredentialsDeps & { readonly findCardPayment: FindCardPayment }
 
@@ -138,7 +137,7 @@ const requireAnchors = (input: Input): void => {
         {
           path: 'body.payee',
           code: 'no_chain',
-          message: 'a payee is checked on a chain: name a transaction',
+          message: 'requires a paymentRef that names a transaction on a chain',
         },
       ],
     })
@@ -179,7 +178,7 @@ export const bindTransaction = async (deps: BindDeps, caller: Agent, request: In
     const key = { ...tenant, act: 'binding', reference: bindingReference(payment.ref, input) } as const
     const stored = await findMintedCredential(tx, key)
     if (stored && (!stored.expired || stored.state === 'revoked'))
-      return { repeat: replayAnswer<BindingAnswer>(stored) }
+      return { repeat: replayUnrevoked<BindingAnswer>(stored) }
     // Check the human first: a request without one must not cost a call to a chain or provider.
     const human = requireOneAnchor(await listHumanAnchors(tx, agent, input, work))
     const own = await findOwnSettlement(tx, deps, agent, payment)

@@ -40,7 +40,7 @@ const reply = z.looseObject({ id: z.int(), result: z.unknown().optional(), error
 const replies = z.array(reply).length(4)
 
 /** One JSON-RPC batch of four calls: chain id, receipt, transaction (to tell pending from unknown), newest block. */
-const queryNode = async (url: string, hash: string) => {
+const queryNode = async (url: string, chainId: number, hash: string) => {
   const calls = [
     { method: 'eth_chainId', params: [] },
     { method: 'eth_getTransactionReceipt', params: [hash] },
@@ -56,13 +56,18 @@ const queryNode = async (url: string, hash: string) => {
     responseBytesMax: answerBytesMax,
     trust: 'operator',
   })
-  if (status !== 200) throw new Error(`the node answered ${status}`)
+  const query = `look-up of transaction ${hash}`
+  if (status !== 200)
+    throw new Error(`${query} at the node of chain ${chainId}: expected status 200, found ${status}`)
   const [chain, receipt, transaction, head] = replies
     .parse(JSON.parse(body))
     .toSorted((a, b) => a.id - b.id)
     .map((one) => {
       if (one.error !== undefined && one.error !== null)
-        throw new Error('EVM RPC node answered with an error')
+        throw new Error(
+          `${query} at the node of chain ${chainId}: expected a result of call ${one.id}, found an error`,
+          { cause: one.error },
+        )
       return one.result
     })
   return {
@@ -110,7 +115,7 @@ const selectTransfer = (receipt: Receipt, question: TransferQuery): Transfer => 
         {
           path: 'body.paymentRef',
           code: 'log_needed',
-          message: `the transaction has ${paid.length} transfers: name one by its log index, /log:${first.log} to /log:${paid.at(-1)?.log ?? first.log}`,
+          message: `the transaction has ${paid.length} transfers: choose one by its log index, /log:${first.log} to /log:${paid.at(-1)?.log ?? first.log}`,
         },
       ],
     })
@@ -132,7 +137,7 @@ export const lookUpTransfer = async (
   question: TransferQuery,
 ): Promise<PaymentSettlement> => {
   const { chainId, hash } = question
-  const found = await queryNode(url, hash).catch((error: unknown) => {
+  const found = await queryNode(url, chainId, hash).catch((error: unknown) => {
     // The URL may contain a provider's API key, so only the error name is logged.
     ctx.log.warn(
       { chainId, fault: error instanceof Error ? error.name : 'unknown' },

@@ -1,14 +1,16 @@
 import type { CredentialClaims, Mode } from '@pohf/protocol'
 import type { Credits } from '../../credits/index.ts'
-import { ApiResponse, type Agent } from '../../platform/http/call.ts'
+import { ApiResponse } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { validateClaims, type Signer } from '../../signing/index.ts'
+import { insufficientCredits, refuseRevoked } from '../refusals.ts'
 import type { StatusIndexes, StatusIndex } from '../status/indexes.ts'
 import {
+  actName,
   findMintedCredential,
-  insertMintedCredentials,
+  insertMintedCredential,
   type ActKey,
   type MintOutcome,
   type MintRow,
@@ -29,15 +31,6 @@ export type CredentialsDeps = {
   ) => Promise<WorkRef | undefined>
 }
 
-export const insufficientCredits = (ctx: Pick<Ctx, 'config'>): Refusal =>
-  new Refusal('insufficient_credits', { buy: `${ctx.config.BASE_URL}/buy` })
-
-/** Refuses a caller who cannot pay before it learns anything about sessions or members. */
-export const requireAllowance = async (tx: Tx, deps: CredentialsDeps, agent: Agent): Promise<void> => {
-  if (await deps.credits.hasAllowance(tx, agent)) return
-  throw insufficientCredits(deps.ctx)
-}
-
 /** A credential that is ready to be signed. */
 export type Draft<T> = {
   readonly key: ActKey
@@ -55,12 +48,17 @@ export type Draft<T> = {
 export type WithToken<T> = T & { readonly pohf_jwt: string; readonly statusUri?: string }
 
 /** The response to a repeated call: the same bytes, nothing spent. */
-export const replayAnswer = <T>(stored: MintedCredential): ApiResponse<WithToken<T>> => {
-  if (stored.state === 'revoked') throw new Refusal('credential_revoked')
-  return new ApiResponse(
+export const replayAnswer = <T>(stored: MintedCredential): ApiResponse<WithToken<T>> =>
+  new ApiResponse(
     { ...(stored.answer as T), pohf_jwt: stored.jwt },
     { headers: { 'idempotent-replayed': 'true' } },
   )
+
+/** The same for operations that have no list of refusals: refuses a revoked credential. */
+export const replayUnrevoked = <T>(stored: MintedCredential): ApiResponse<WithToken<T>> => {
+  const refusal = refuseRevoked({ stored })
+  if (refusal) throw refusal
+  return replayAnswer(stored)
 }
 
 /** A signed credential that is not stored yet: the row to write, and the response once it is written. */
@@ -109,6 +107,7 @@ export const signDrafts = async <T extends object>(
   deps: Pick<CredentialsDeps, 'ctx' | 'signer' | 'statusIndexes'>,
   drafts: readonly Draft<T>[],
 ): Promise<SignedCredential<T>[]> => {
+  if (drafts.length === 0) return []
   const indexedDrafts: { draft: Draft<T>; statusIndex: StatusIndex }[] = []
   for (const draft of drafts)
     indexedDrafts.push({ draft, statusIndex: await deps.statusIndexes.next(draft.key.mode) })
@@ -122,9 +121,22 @@ export const signDrafts = async <T extends object>(
   )
   return indexedDrafts.map(({ draft, statusIndex }, index) => {
     const jwt = jwts[index]
-    if (jwt === undefined) throw new Error('signer returned fewer signatures than drafts')
+    if (jwt === undefined)
+      throw new Error(
+        `signer returned ${jwts.length} signatures for ${drafts.length} drafts, none for ${actName(draft.key)}`,
+      )
     return signedCredentialOf(deps.ctx, draft, statusIndex, jwt)
   })
+}
+
+/** The same for one draft. */
+export const signDraft = async <T extends object>(
+  deps: Pick<CredentialsDeps, 'ctx' | 'signer' | 'statusIndexes'>,
+  draft: Draft<T>,
+): Promise<SignedCredential<T>> => {
+  const [signed] = await signDrafts(deps, [draft])
+  if (!signed) throw new Error(`signer returned no credential for ${actName(draft.key)}`)
+  return signed
 }
 
 /** Maps a refused mint to its error; `lost` is not an error, because the act has its credential. */
@@ -132,9 +144,29 @@ export const refusalOf = (ctx: Ctx, outcome: Exclude<MintOutcome, 'granted' | 'l
   if (outcome === 'short') return insufficientCredits(ctx)
   if (outcome === 'owes') return new Refusal('account_in_debt')
   return new Refusal('overloaded', {
-    message: 'Minting is paused for this agent until its books have been checked. Nothing was spent.',
+    message: 'Minting is paused for this agent until an operator has checked its ledger. Nothing was spent.',
     headers: { 'retry-after': '60' },
   })
+}
+
+/**
+ * Writes and charges a signed credential in the caller's transaction. Returns undefined where it did, and the stored
+ * response where the act already has a credential.
+ */
+export const writeSigned = async <T extends object>(
+  tx: Tx,
+  ctx: Ctx,
+  { row }: SignedCredential<T>,
+): Promise<ApiResponse<WithToken<T>> | undefined> => {
+  const outcome = await insertMintedCredential(tx, row)
+  if (outcome === 'granted') return undefined
+  if (outcome !== 'lost') throw refusalOf(ctx, outcome)
+  const first = await findMintedCredential(tx, row.key)
+  if (!first)
+    throw new Error(
+      `credential of ${actName(row.key)} not found: credentials_mint answered lost for ${row.credentialId}`,
+    )
+  return replayUnrevoked<T>(first)
 }
 
 /**
@@ -146,16 +178,10 @@ export const mint = async <T extends object>(
   draft: Draft<T>,
   within: (tx: Tx) => Promise<void>,
 ): Promise<ApiResponse<WithToken<T>>> => {
-  const [signed] = await signDrafts(deps, [draft])
-  if (!signed) throw new Error('signer returned no credential')
+  const signed = await signDraft(deps, draft)
   return inTransaction(deps.ctx, draft.key.agentId as `agt_${string}`, async (tx) => {
-    const [outcome = 'lost'] = await insertMintedCredentials(tx, [signed.row])
-    if (outcome === 'lost') {
-      const first = await findMintedCredential(tx, draft.key)
-      if (!first) throw new Error('credential of a claimed act not found')
-      return replayAnswer<T>(first)
-    }
-    if (outcome !== 'granted') throw refusalOf(deps.ctx, outcome)
+    const replayed = await writeSigned(tx, deps.ctx, signed)
+    if (replayed) return replayed
     await within(tx)
     return signed.answer
   })

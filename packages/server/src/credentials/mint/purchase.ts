@@ -2,10 +2,10 @@ import type { CredentialClaims, Mode } from '@pohf/protocol'
 import { evidenceItem, simulatedAttention } from '../../evidence/index.ts'
 import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import { findSession, type Session } from '../../sessions/index.ts'
-import { refusalOf, signDrafts, type CredentialsDeps, type SignedCredential, type WithToken } from './mint.ts'
+import { refusalOf, signDraft, type CredentialsDeps, type SignedCredential, type WithToken } from './mint.ts'
 import { commonClaims, pairwiseSubject } from '../rules.ts'
 import { sessionAssuranceInputs } from './assurance-inputs.ts'
-import { insertMintedCredentials, type ActKey } from '../store.ts'
+import { insertMintedCredential, type ActKey } from '../store.ts'
 
 /** A purchased unit of work: its buyer, its payment, and the session in which a person did it. */
 type PurchasedWork = {
@@ -20,7 +20,10 @@ type PurchasedWork = {
   readonly session: { readonly agentId: `agt_${string}`; readonly sessionId: string } | null
 }
 
-/** The session behind purchased work is missing or unverified, so no credential can be minted for it. */
+/**
+ * The session behind purchased work is missing or unverified, so no credential can be minted for it. The buyer reads
+ * the message as the reason of the refund, so it does not name the session, which belongs to another agent.
+ */
 export class WorkEvidenceMissing extends Error {}
 
 type CompletedWork = { readonly session: Session; readonly assurance: CredentialClaims['assurance'] }
@@ -134,13 +137,10 @@ export type PurchaseMint = {
    */
   readonly sign: (work: PurchasedWork) => Promise<SignedPurchaseCredential>
   /**
-   * Writes a signed credential, once, in one transaction with the rest of the delivery. It costs no credit: it was
-   * paid on the chain. False when another process wrote it first.
+   * Writes a signed credential, once, in the transaction of the delivery. It costs no credit: it was paid on the
+   * chain. False when another process wrote it first.
    */
-  readonly write: (
-    signed: SignedPurchaseCredential,
-    within: (tx: Tx, credential: PurchaseCredential) => Promise<void>,
-  ) => Promise<boolean>
+  readonly write: (tx: Tx, signed: SignedPurchaseCredential) => Promise<boolean>
 }
 
 /** Within this time a passed self-test is reused; a credential that then cannot be signed is delivered later. */
@@ -162,18 +162,12 @@ export const makePurchaseMint = (deps: MintDeps): PurchaseMint => ({
     const { agentId, mode, purchaseId } = work
     const key: ActKey = { agentId, mode, act: 'purchase', reference: purchaseId }
     const draft = await inTransaction(deps.ctx, 'system', (tx) => draftPurchaseCredential(tx, deps, work))
-    const full = { key, ...draft, replaces: undefined, sessionId: null, charged: false }
-    const [signed] = await signDrafts(deps, [full])
-    if (!signed) throw new Error('signer returned no credential')
-    return signed
+    return signDraft(deps, { key, ...draft, replaces: undefined, sessionId: null, charged: false })
   },
-  // As the system: the unit belongs to the platform agent, and the purchase may belong to another agent.
-  write: (signed, within) =>
-    inTransaction(deps.ctx, 'system', async (tx) => {
-      const [outcome = 'lost'] = await insertMintedCredentials(tx, [signed.row])
-      if (outcome === 'lost') return false
-      if (outcome !== 'granted') throw refusalOf(deps.ctx, outcome)
-      await within(tx, signed.answer.body)
-      return true
-    }),
+  write: async (tx, signed) => {
+    const outcome = await insertMintedCredential(tx, signed.row)
+    if (outcome === 'lost') return false
+    if (outcome !== 'granted') throw refusalOf(deps.ctx, outcome)
+    return true
+  },
 })

@@ -2,10 +2,10 @@ import type { Mode } from '@pohf/protocol'
 import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import type { Session } from '../../sessions/index.ts'
-import { refusalOf, signDrafts, type CredentialsDeps } from './mint.ts'
+import { refusalOf, signDraft, type CredentialsDeps } from './mint.ts'
 import { sessionAssuranceInputs } from './assurance-inputs.ts'
-import { findMintedCredential, insertMintedCredentials, type ActKey } from '../store.ts'
-import { draftSessionCredential } from '../verify.ts'
+import { draftSessionCredential } from './draft-session.ts'
+import { actName, findMintedCredential, insertMintedCredential, type ActKey, type MintRow } from '../store.ts'
 
 /** A completed unit of work: the buyer's recorded session and the member who did it. */
 type CompletedWork = {
@@ -16,51 +16,62 @@ type CompletedWork = {
   /** The membership of the worker; it may be at another agent. */
   readonly member: { readonly agentId: string; readonly mode: Mode; readonly memberId: string }
 }
-export type WorkMint = <R>(
-  work: CompletedWork,
-  within: (tx: Tx, credentialId: string) => Promise<R>,
-) => Promise<R>
+
+/** A signed credential that is not stored yet; without a row where the act has a credential already. */
+export type SignedWorkCredential = { readonly key: ActKey; readonly row: MintRow | undefined }
+/** The credential of the act, or why there is none. */
+export type WorkMintResult = { readonly credentialId: string } | { readonly refusal: Refusal }
 
 /**
- * Mints the credential of a unit of work for its buyer, who pays per unit and spends no credit, in one transaction
- * with `within`. The act is the session's: a buyer who verifies the session gets this credential again.
+ * Mints the credential of a unit of work for its buyer, who pays per unit and spends no credit. The act is the
+ * session's: a buyer who verifies the session gets this credential again.
  */
-export const makeWorkMint =
-  (deps: CredentialsDeps): WorkMint =>
-  async ({ agentId, mode, session, member }, within) => {
-    const key: ActKey = { agentId, mode, act: 'session', reference: session.sessionId }
-    const { assuranceInputs, at, stored } = await inTransaction(deps.ctx, 'system', async (tx) => {
-      const [found] = await sessionAssuranceInputs(tx, [
-        { agent: member, session: { ...session, memberRef: member.memberId } },
-      ])
-      if (!found) throw new Error('assurance inputs of the session not found')
-      return { assuranceInputs: found, at: await readNow(tx), stored: await findMintedCredential(tx, key) }
-    })
-    const [signed] = stored
-      ? []
-      : await signDrafts(deps, [
-          {
-            key,
-            ...draftSessionCredential(deps, {
-              agent: { agentId, mode },
-              session,
-              assuranceInputs,
-              at,
-            }),
-            sessionId: session.sessionId,
-            charged: false,
-            replaces: undefined,
-          },
-        ])
-    return inTransaction(deps.ctx, 'system', async (tx) => {
-      if (signed) {
-        const [outcome = 'lost'] = await insertMintedCredentials(tx, [signed.row])
-        if (outcome === 'granted') return within(tx, signed.row.credentialId)
-        if (outcome !== 'lost') throw refusalOf(deps.ctx, outcome)
-      }
-      const first = await findMintedCredential(tx, key)
-      if (!first) throw new Error('credential of a claimed act not found')
-      if (first.state === 'revoked') throw new Refusal('credential_revoked')
-      return within(tx, first.credentialId)
-    })
+export type WorkMint = {
+  /** Signs and writes nothing. Nobody receives the credential before `write`. */
+  readonly sign: (work: CompletedWork) => Promise<SignedWorkCredential>
+  /** Writes the credential once, in the transaction of the delivery. */
+  readonly write: (tx: Tx, signed: SignedWorkCredential) => Promise<WorkMintResult>
+}
+
+const signWork = async (
+  deps: CredentialsDeps,
+  { agentId, mode, session, member }: CompletedWork,
+): Promise<SignedWorkCredential> => {
+  const { sessionId } = session
+  const key: ActKey = { agentId, mode, act: 'session', reference: sessionId }
+  const { assuranceInputs, at, stored } = await inTransaction(deps.ctx, 'system', async (tx) => {
+    const [found] = await sessionAssuranceInputs(tx, [
+      { agent: member, session: { ...session, memberRef: member.memberId } },
+    ])
+    if (!found)
+      throw new Error(
+        `work mint found no assurance inputs for ${actName(key)}, done by member ${member.memberId}`,
+      )
+    return { assuranceInputs: found, at: await readNow(tx), stored: await findMintedCredential(tx, key) }
+  })
+  if (stored) return { key, row: undefined }
+  const draft = draftSessionCredential(deps, { agent: { agentId, mode }, session, assuranceInputs, at })
+  const { row } = await signDraft(deps, { key, ...draft, sessionId, charged: false, replaces: undefined })
+  return { key, row }
+}
+
+const writeWork = async (
+  tx: Tx,
+  deps: CredentialsDeps,
+  { key, row }: SignedWorkCredential,
+): Promise<WorkMintResult> => {
+  if (row) {
+    const outcome = await insertMintedCredential(tx, row)
+    if (outcome === 'granted') return { credentialId: row.credentialId }
+    if (outcome !== 'lost') return { refusal: refusalOf(deps.ctx, outcome) }
   }
+  const first = await findMintedCredential(tx, key)
+  if (!first) throw new Error(`work mint found no credential for ${actName(key)}, whose act is claimed`)
+  if (first.state === 'revoked') return { refusal: new Refusal('credential_revoked') }
+  return { credentialId: first.credentialId }
+}
+
+export const makeWorkMint = (deps: CredentialsDeps): WorkMint => ({
+  sign: (work) => signWork(deps, work),
+  write: (tx, signed) => writeWork(tx, deps, signed),
+})

@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { compile, deployRegistry, startChain, type Chain, type Onchain } from '@pohf/chain'
@@ -9,7 +6,6 @@ import { verifyCredential } from '@pohf/verify'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { encodeAbiParameters, type Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { serverRoot } from '../../../test/architecture/import-rules.ts'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import { enrolMember, registerConfirmedAgent } from '../../../test/fixtures/people/member.ts'
 import * as operators from '../../operators/index.ts'
@@ -283,32 +279,6 @@ testOnFirstChain('a contract wallet’s token names its chain and is valid there
   }
   assert.equal(typeof (await registry.bind(onchain)), 'number')
   assert.equal(await registry.isVerifiedHuman(address), true)
-})
-
-testOnFirstChain('the example of docs/guides/onchain.md runs as it stands', async (here) => {
-  const page = readFileSync(join(serverRoot, '../../docs/guides/onchain.md'), 'utf8')
-  const example = /```js\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
-  await harness.app.api.listen({ host: '127.0.0.1', port: 0 })
-  const { port } = harness.app.api.server.address() as AddressInfo
-  const { registry } = await makeRegistry(here)
-  await harness.advance(1_000)
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', example], {
-    cwd: serverRoot,
-    env: {
-      ...process.env,
-      BASE: `http://127.0.0.1:${port}`,
-      POHF_KEY: live.apiKey,
-      MEMBER: person.memberId,
-      RPC: here.url,
-      REGISTRY: registry.address,
-      SENDER_KEY: here.gasAccounts[2].privateKey,
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  let out = ''
-  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
-  assert.equal(await new Promise((resolve) => child.once('close', resolve)), 0)
-  assert.match(out, /^0x[0-9a-fA-F]{40} true$/m)
 })
 
 // Last: it revokes the deployment's key and moves time by a quarter of a year.

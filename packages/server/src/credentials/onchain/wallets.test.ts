@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { compile, startChain } from '@pohf/chain'
 import { decodeJwt } from 'jose'
 import { encodeAbiParameters, type Address } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { serverRoot } from '../../../test/architecture/import-rules.ts'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 
 /** A fake RPC node; each test sets its responses. */
@@ -314,19 +310,3 @@ test(
     assert.ok(!harness.lines.join('').includes(faultyUrl), 'the address of a node may hold a key')
   },
 )
-
-test('the example of docs/guides/wallets.md runs as it stands', async () => {
-  const page = readFileSync(join(serverRoot, '../../docs/guides/wallets.md'), 'utf8')
-  const example = /```js\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
-  await harness.app.api.listen({ host: '127.0.0.1', port: 0 })
-  const { port } = harness.app.api.server.address() as AddressInfo
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', example], {
-    cwd: serverRoot,
-    env: { ...process.env, BASE: `http://127.0.0.1:${port}` },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  let out = ''
-  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
-  assert.equal(await new Promise((resolve) => child.once('close', resolve)), 0)
-  assert.match(out, /^0x[0-9a-fA-F]{40} eoa$/m)
-})

@@ -18,7 +18,7 @@ const compress = promisify(deflate)
  */
 export const buildList = async (ctx: Ctx, signer: Signer, listId: string): Promise<boolean> => {
   const list = await inTransaction(ctx, 'system', (tx) => findSnapshot(tx, listId))
-  if (!list) throw new Error('status list not found while building it')
+  if (!list) throw new Error(`status list ${listId} not found while building it`)
   const { BASE_URL: baseUrl } = ctx.config
   const compressed = await compress(packStatuses(list.entries, list.words), { level: 9 })
   const payload = listPayload({

@@ -34,7 +34,7 @@ const claimBlock = async (ctx: Ctx, signer: Signer, mode: Mode, shape: ListLayou
     // Published before its first index is assigned, so that the URI in a credential always resolves.
     await buildList(ctx, signer, found.open)
   }
-  throw new Error('no free status list block after the maximum number of attempts')
+  throw new Error(`no free block in a ${mode} status list after ${attemptsMax} attempts to claim one`)
 }
 
 /**

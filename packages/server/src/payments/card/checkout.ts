@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tenant, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
+import { checkAndNarrow, checkRefusals, type Refusals } from '../../platform/http/refusals.ts'
 import type { CardPaymentStatus } from './facts.ts'
 import { CardProviderError, type CardProvider } from './provider.ts'
 import { cardUsdCentsMin, type NewCheckout } from '../rules.ts'
@@ -35,18 +36,38 @@ const findOrInsertCheckout = async (tx: Tx, checkout: NewCheckout): Promise<Row>
       (await insertCheckout(tx, tx.ids.make('chk_'), checkout)) ?? (await findOpenCheckout(tx, checkout))
     if (row) return row
   }
-  throw new Error(`no open checkout found or inserted for ${checkout.purpose} ${checkout.reference}`)
+  throw new Error(
+    `no open checkout found or inserted for ${checkout.purpose} ${checkout.reference} of ${checkout.agentId} in ${attemptsMax} attempts`,
+  )
 }
 
-const tooSmall = () =>
-  new Refusal('validation_failed', {
-    details: [{ path: 'body', code: 'too_small', message: 'a card takes no payment below 0.50 USD' }],
-  })
+const providerUnreachable = () =>
+  new Refusal('card_provider_unreachable', { headers: { 'retry-after': '5' } })
+
+type CardAmount = { readonly isPayable: boolean; readonly amountUsdCents: bigint }
+const refuseBelowMinimum = ({ isPayable, amountUsdCents }: CardAmount) =>
+  isPayable && amountUsdCents < cardUsdCentsMin
+    ? new Refusal('validation_failed', {
+        details: [{ path: 'body', code: 'too_small', message: 'a card payment must be at least 0.50 USD' }],
+      })
+    : undefined
+/** Before anything is stored. */
+const amountRefusals: Refusals<CardAmount> = [['card_minimum', refuseBelowMinimum]]
+
+/** The address of the provider's page; undefined where the provider did not create one. */
+type ProviderPage = { readonly url: string | undefined }
+const refuseUnreachableProvider = ({ url }: ProviderPage) =>
+  url === undefined ? providerUnreachable() : undefined
+/** The checkout is stored and stays open: the next call tries again. */
+const pageRefusals: Refusals<ProviderPage> = [['card_provider_reachable', refuseUnreachableProvider]]
+
+/** Every refusal of a card checkout, in the order in which they are checked. */
+export const checkoutRefusals = [...amountRefusals, ...pageRefusals] as const
 
 type PaymentsContext = {
   readonly ctx: Ctx
   /** One request for each checkout and process at a time; concurrent callers share the response. */
-  readonly sessionRequests: Map<string, Promise<string>>
+  readonly sessionRequests: Map<string, Promise<string | undefined>>
 }
 
 const createProviderSession = async (
@@ -54,7 +75,7 @@ const createProviderSession = async (
   provider: CardProvider,
   checkout: NewCheckout,
   row: Row,
-): Promise<string> => {
+): Promise<string | undefined> => {
   const key = { agentId: checkout.agentId, checkoutId: row.checkoutId }
   const tenant = checkout.agentId as Tenant
   try {
@@ -73,17 +94,17 @@ const createProviderSession = async (
       const current = await inTransaction(ctx, tenant, (tx) => findOpenCheckout(tx, checkout))
       if (current?.providerUrl) return current.providerUrl
     }
-    throw new Refusal('card_provider_unreachable', { headers: { 'retry-after': '5' } })
+    return undefined
   }
 }
 
-/** The address of the provider's page, created where the checkout has none. */
+/** The address of the provider's page, created where the checkout has none; undefined where that failed. */
 const findOrCreatePage = async (
   context: PaymentsContext,
   provider: CardProvider,
   checkout: NewCheckout,
   row: Row,
-): Promise<string> => {
+): Promise<string | undefined> => {
   if (row.providerUrl) return row.providerUrl
   const { sessionRequests } = context
   const request =
@@ -113,20 +134,22 @@ export const makePayments = (ctx: Ctx, provider: CardProvider | undefined) => {
         return await provider.findPayment(id)
       } catch (error) {
         if (!(error instanceof CardProviderError)) throw error
-        throw new Refusal('card_provider_unreachable', { headers: { 'retry-after': '5' } })
+        throw providerUnreachable()
       }
     },
     acceptsCards: provider !== undefined,
     /** Opens a checkout that a person completes, or returns the open one: store the intent, call, store the session. */
     openCheckout: async (checkout: NewCheckout): Promise<OpenedCheckout> => {
       const isPayable = checkout.mode === 'live' && provider !== undefined
-      if (isPayable && checkout.amountUsdCents < cardUsdCentsMin) throw tooSmall()
+      checkRefusals(amountRefusals, { isPayable, amountUsdCents: checkout.amountUsdCents })
       const row = await inTransaction(ctx, checkout.agentId as Tenant, (tx) =>
         findOrInsertCheckout(tx, checkout),
       )
       // A slow payment is in progress: our page says so, and the provider's page would accept a second one.
       if (!isPayable || row.state === 'processing') return checkoutOf(row)
-      return { ...checkoutOf(row), checkoutUrl: await findOrCreatePage(context, provider, checkout, row) }
+      const page = { url: await findOrCreatePage(context, provider, checkout, row) }
+      const checkoutUrl = checkAndNarrow(pageRefusals, page, ({ url }) => url)
+      return { ...checkoutOf(row), checkoutUrl }
     },
     /** Opens a sandbox checkout and completes it. The caller posts what it buys in the same transaction. */
     openTestCheckout: async (
@@ -135,7 +158,9 @@ export const makePayments = (ctx: Ctx, provider: CardProvider | undefined) => {
     ): Promise<OpenedCheckout> => {
       const row = await findOrInsertCheckout(tx, checkout)
       if (!(await updateTestCompleted(tx, checkout.agentId, row.checkoutId)))
-        throw new Error(`test checkout ${row.checkoutId} is not open`)
+        throw new Error(
+          `test checkout ${row.checkoutId} for ${checkout.purpose} ${checkout.reference} is ${row.state}, not created, while completing it`,
+        )
       return checkoutOf(row)
     },
   }

@@ -19,7 +19,9 @@ class OutboundResponse extends Stripe.HttpClientResponse {
     return {}
   }
   override toStream(): never {
-    throw new Error('card provider responses cannot be streamed')
+    throw new Error(
+      `card provider response with status ${this.#answer.status} cannot be streamed: it is read whole`,
+    )
   }
   override toJSON(): Promise<unknown> {
     return Promise.resolve().then(() => this._parseResponseBody(this.#answer.body) as unknown)
@@ -42,7 +44,8 @@ class OutboundClient extends Stripe.HttpClient {
   override async makeRequest(
     ...[host, port, path, method, headers, data, protocol]: Parameters<Stripe.HttpClient['makeRequest']>
   ): Promise<OutboundResponse> {
-    if (method !== 'GET' && method !== 'POST') throw new Error(`${method} is not used`)
+    if (method !== 'GET' && method !== 'POST')
+      throw new Error(`card provider request ${method} ${path} not sent: expected GET or POST`)
     const sentHeaders = Object.entries(headers).filter(([name]) => !omittedHeaders.has(name.toLowerCase()))
     const answer = await send({
       url: `${protocol}://${host}:${port}${path}`,

@@ -189,3 +189,10 @@ test('afterwards money and credits agree', async () => {
   const { ok, faults, unmatched } = await readCheck()
   assert.deepEqual({ ok, faults, unmatched }, { ok: true, faults: [], unmatched: [] })
 })
+
+test('with a provider the manifest and the page /buy say that cards are taken', async () => {
+  const { json } = await harness.call('GET', '/api/agents/discovery')
+  assert.equal(json.settlement.human_in_the_loop.configured, true)
+  const { text } = await harness.call('GET', '/buy')
+  assert.doesNotMatch(text, /No card provider/)
+})

@@ -21,8 +21,13 @@ export class CardProviderError extends Error {
   readonly isInProgress: boolean
   /** The provider's code of a final refusal: the same request gets the same response. */
   readonly refusal: string | undefined
-  constructor(operation: string, status: number, code: string | undefined) {
-    super(`card provider request failed: ${operation}, status ${status}`)
+  constructor(
+    operation: string,
+    response: { readonly status: number; readonly code: string | undefined },
+    options: ErrorOptions,
+  ) {
+    const { status, code } = response
+    super(`card provider request failed: ${operation}, status ${status}`, options)
     this.isServerError = status >= 500
     this.isInProgress = status === 409
     this.refusal = [400, 402, 404].includes(status) ? (code ?? 'refused').slice(0, 100) : undefined
@@ -57,11 +62,10 @@ const callProvider = async <T>(
   } catch (error) {
     ctx.log.warn({ operation, ...errorFieldsOf(error) }, 'card provider request failed')
     const isStripe = error instanceof Stripe.errors.StripeError
-    throw new CardProviderError(
-      operation,
-      isStripe ? (error.statusCode ?? 0) : 0,
-      isStripe ? error.code : undefined,
-    )
+    const response = isStripe
+      ? { status: error.statusCode ?? 0, code: error.code }
+      : { status: 0, code: undefined }
+    throw new CardProviderError(operation, response, { cause: error })
   }
 }
 
@@ -99,7 +103,10 @@ const createSession = async ({ ctx, client }: ProviderParts, request: SessionReq
     },
     { idempotencyKey },
   )
-  if (session.url === null) throw new Error(`the session of checkout ${checkoutId} has no page`)
+  if (session.url === null)
+    throw new Error(
+      `session ${session.id} is ${session.status} and has no page after its creation for checkout ${checkoutId}`,
+    )
   return { sessionId: session.id, url: session.url }
 }
 
@@ -139,9 +146,9 @@ type ProviderRefundRequest = {
   readonly amountUsdCents: bigint
   readonly idempotencyKey: string
 }
-const requireRefund = (object: unknown): RefundStateFact => {
+const requireRefund = (object: unknown, refundId: string): RefundStateFact => {
   const fact = readRefund(object)
-  if (!fact) throw new Error('the refund of the card provider cannot be read')
+  if (!fact) throw new Error(`refund ${refundId} not found in the response of the card provider`)
   return fact
 }
 const createRefund = async ({ client }: ProviderParts, request: ProviderRefundRequest) =>
@@ -155,6 +162,7 @@ const createRefund = async ({ client }: ProviderParts, request: ProviderRefundRe
       },
       { idempotencyKey: request.idempotencyKey },
     ),
+    request.refundId,
   )
 const findOwnRefund = async (
   { client }: ProviderParts,
@@ -236,7 +244,7 @@ export const makeCardProvider = (ctx: Pick<Ctx, 'config' | 'log' | 'clock'>) => 
       callProvider(parts, 'list refunds', () => findOwnRefund(parts, paymentId, refundId)),
     findRefund: (providerRefundId: string) =>
       callProvider(parts, 'read a refund', async () =>
-        requireRefund(await client.refunds.retrieve(providerRefundId)),
+        requireRefund(await client.refunds.retrieve(providerRefundId), providerRefundId),
       ),
     /** The provider's events since that time, oldest first, whether or not their webhooks arrived. */
     listCardEvents: (since: Date) => callProvider(parts, 'list events', () => listCardEvents(parts, since)),

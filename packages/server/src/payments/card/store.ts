@@ -73,7 +73,7 @@ export const findLastCardEvent = async (tx: Tx): Promise<Date> => {
     select greatest(coalesce(max(said_at), '-infinity') - interval '1 hour', pohf_now() - interval '3 days') as since
     from card_events`.execute(tx)
   const row = rows[0]
-  if (!row) throw new Error('the time of the last card event was not returned')
+  if (!row) throw new Error('no row returned while reading the time of the last card event')
   return row.since
 }
 

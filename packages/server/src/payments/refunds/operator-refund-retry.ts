@@ -19,11 +19,11 @@ export const operatorRefundRetry = async (
     if (!row) throw new Refusal('not_found')
     if (row.state !== 'failed')
       throw new Refusal('forbidden', {
-        message: `Only a failed refund is tried again. This one is ${row.state}.`,
+        message: `Only a failed refund can be retried. This one is ${row.state}.`,
       })
     const checkout = await findCheckoutForUpdate(tx, row.checkoutId)
     if (!checkout || (await readRefundable(tx, parts.settlers, checkout)) < row.amountUsdCents)
-      throw new Refusal('forbidden', { message: 'The money of this refund is no longer here.' })
+      throw new Refusal('forbidden', { message: 'The money of this refund is no longer available.' })
     await updateRefundRetried(tx, row)
     await parts.audit(tx, {
       operatorId: operator.operatorId,

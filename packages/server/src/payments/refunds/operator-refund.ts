@@ -26,7 +26,7 @@ export const operatorRefund = async (
     const amountUsdCents = input.amountUsdCents === undefined ? refundable : BigInt(input.amountUsdCents)
     if (refundable === 0n || amountUsdCents > refundable)
       throw new Refusal('forbidden', {
-        message: `${Number(refundable) / 100} USD of this checkout can be given back now. The rest is in use, on its way back, or gone.`,
+        message: `${Number(refundable) / 100} USD of this checkout can be refunded now. The rest is in use, already being refunded, or spent.`,
       })
     const made = await requestRefund(
       tx,

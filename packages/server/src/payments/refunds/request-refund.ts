@@ -35,7 +35,10 @@ export const requestRefund = async (
   }
   if (request.mode === 'live') return { refundId: made.refundId, state: made.state }
   const row = await findCheckoutForUpdate(tx, request.checkoutId)
-  if (!row) throw new Error(`checkout ${request.checkoutId} not found while refunding it`)
+  if (!row)
+    throw new Error(
+      `checkout ${request.checkoutId} not found while completing test refund ${made.refundId} (${request.reference})`,
+    )
   await updateTestRefundDone(tx, made)
   await postReversal(tx, settler, row, row.reversedUsdCents + request.amountUsdCents)
   return { refundId: made.refundId, state: 'done' }

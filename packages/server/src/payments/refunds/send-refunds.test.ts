@@ -133,7 +133,7 @@ test('a server error is retried under another key; a refusal is final, is logged
   assert.deepEqual(await accountsOf(paid.agent), {})
   const retried = await operate('POST', `/operator/refunds/${json.refunds[0].refundId}/retry`)
   assert.equal(retried.status, 403)
-  assert.match(retried.json.message, /no longer here/)
+  assert.match(retried.json.message, /no longer available/)
 })
 
 test('a refund that never succeeds is given up and logged after a bounded number of attempts', async () => {

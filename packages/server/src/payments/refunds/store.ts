@@ -213,15 +213,19 @@ export const claimDueRefunds = async (tx: Tx, limit: number) => {
     const row = await query(tx)
       .where('agent_id', '=', agentId)
       .where('refund_id', '=', refundId)
-      .executeTakeFirstOrThrow()
+      .executeTakeFirstOrThrow(() => new Error(`refund ${refundId} not found after it was claimed`))
     const checkout = await tx
       .selectFrom('checkouts')
       .select('payment_id')
       .where('agent_id', '=', agentId)
       .where('checkout_id', '=', row.checkout_id)
-      .executeTakeFirstOrThrow()
+      .executeTakeFirstOrThrow(
+        () => new Error(`checkout ${row.checkout_id} not found while claiming refund ${refundId}`),
+      )
     if (checkout.payment_id === null)
-      throw new Error(`checkout ${row.checkout_id} of refund ${refundId} has no provider payment`)
+      throw new Error(
+        `checkout ${row.checkout_id} has no provider payment while claiming refund ${refundId} (${row.state})`,
+      )
     claimed.push({ refund: rowOf(row), paymentId: checkout.payment_id })
   }
   return claimed

@@ -37,7 +37,8 @@ const callNode = async <T>(
   params: readonly unknown[],
 ): Promise<T> => {
   const result = schema.safeParse(await rpc(method, params))
-  if (!result.success) throw new RpcError(`the node answered ${method} with another form`)
+  if (!result.success)
+    throw new RpcError(`${method}: the node answered in another form`, { cause: result.error })
   return result.data
 }
 

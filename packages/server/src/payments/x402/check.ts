@@ -7,8 +7,6 @@ export type PaymentTerms = {
   readonly network: Network
   readonly amountUsdcMicro: bigint
   readonly at: Date
-  /** Whether there is a chain that can check the signature of a contract wallet. */
-  readonly acceptsContractWallets: boolean
 }
 
 /** A payment that meets the terms; the form says whether a key or a contract signed. */
@@ -17,7 +15,7 @@ export type SignedPayment = {
   readonly signature: Payment['signature']
   readonly form: 'key' | 'contract'
 }
-export type PaymentCheckResult =
+export type SignatureCheckResult =
   { readonly fault: string } | { readonly fault: undefined; readonly signed: SignedPayment }
 
 /** A settlement that starts later than this before the end could miss it. */
@@ -40,25 +38,69 @@ const types = {
 
 const same = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase()
 
+/** The message for the payer where the payment does not meet a term. */
+type TermCheck = (payment: Payment, terms: PaymentTerms) => string | undefined
+
+const nowSecondsOf = ({ at }: PaymentTerms): bigint => BigInt(Math.floor(at.getTime() / 1_000))
+
+const checkScheme: TermCheck = ({ scheme }) =>
+  scheme === 'exact' ? undefined : 'Only the scheme "exact" is taken.'
+
+const checkNetwork: TermCheck = (payment, { network }) =>
+  payment.network === network.name || payment.network === network.caip2
+    ? undefined
+    : `The payment is for another network; this one is ${network.caip2} (${network.name}).`
+
+const checkAsset: TermCheck = ({ accepted }, { network }) =>
+  accepted && !same(accepted.asset, network.asset)
+    ? `The payment is in another asset; this one is ${network.asset}.`
+    : undefined
+
+const checkRecipient: TermCheck = ({ accepted, authorization }, { network }) =>
+  !same(authorization.to, network.payTo) || (accepted && !same(accepted.payTo, network.payTo))
+    ? `The payment goes to another address; it must go to ${network.payTo}.`
+    : undefined
+
+const checkAmount: TermCheck = ({ accepted, authorization }, { amountUsdcMicro }) =>
+  authorization.value < amountUsdcMicro || (accepted && accepted.amount < amountUsdcMicro)
+    ? `The amount is too small; the price is ${amountUsdcMicro} millionths.`
+    : undefined
+
+const checkAmountLimit: TermCheck = ({ authorization }) =>
+  authorization.value > valueMax ? 'The amount is larger than all the money there is.' : undefined
+
+const checkStart: TermCheck = ({ authorization }, terms) =>
+  authorization.validAfter > nowSecondsOf(terms) ? 'The authorization is not valid yet.' : undefined
+
+const checkEnd: TermCheck = ({ authorization }, terms) =>
+  authorization.validBefore < nowSecondsOf(terms) + settleSecondsMin
+    ? `The authorization has ended or ends within ${settleSecondsMin} seconds.`
+    : undefined
+
+const checkValidity: TermCheck = ({ authorization }, terms) =>
+  authorization.validBefore > nowSecondsOf(terms) + validitySecondsMax
+    ? `The authorization is valid for too long; at most ${validitySecondsMax} seconds are taken.`
+    : undefined
+
+/** The terms of a payment, in the order in which they are checked. */
+export const termChecks: readonly (readonly [name: string, check: TermCheck])[] = [
+  ['scheme', checkScheme],
+  ['network', checkNetwork],
+  ['asset', checkAsset],
+  ['recipient', checkRecipient],
+  ['amount', checkAmount],
+  ['amount_limit', checkAmountLimit],
+  ['start', checkStart],
+  ['end', checkEnd],
+  ['validity', checkValidity],
+]
+
 /** The first term that the payment does not meet, as a message for the payer. */
-const termsFault = (payment: Payment, { network, amountUsdcMicro, at }: PaymentTerms): string | undefined => {
-  const { accepted, authorization } = payment
-  const nowSeconds = BigInt(Math.floor(at.getTime() / 1_000))
-  if (payment.scheme !== 'exact') return 'Only the scheme "exact" is taken.'
-  if (payment.network !== network.name && payment.network !== network.caip2)
-    return `The payment is for another network; this one is ${network.caip2} (${network.name}).`
-  if (accepted && !same(accepted.asset, network.asset))
-    return `The payment is in another asset; this one is ${network.asset}.`
-  if (!same(authorization.to, network.payTo) || (accepted && !same(accepted.payTo, network.payTo)))
-    return `The payment goes to another address; it must go to ${network.payTo}.`
-  if (authorization.value < amountUsdcMicro || (accepted && accepted.amount < amountUsdcMicro))
-    return `The amount is too small; the price is ${amountUsdcMicro} millionths.`
-  if (authorization.value > valueMax) return 'The amount is larger than all the money there is.'
-  if (authorization.validAfter > nowSeconds) return 'The authorization is not valid yet.'
-  if (authorization.validBefore < nowSeconds + settleSecondsMin)
-    return `The authorization has ended or ends within ${settleSecondsMin} seconds.`
-  if (authorization.validBefore > nowSeconds + validitySecondsMax)
-    return `The authorization is valid for too long; at most ${validitySecondsMax} seconds are taken.`
+export const paymentTermsFault = (payment: Payment, terms: PaymentTerms): string | undefined => {
+  for (const [, check] of termChecks) {
+    const fault = check(payment, terms)
+    if (fault !== undefined) return fault
+  }
   return undefined
 }
 
@@ -89,11 +131,16 @@ const isSignedByPayer = async ({ signature, authorization }: Payment, network: N
   }
 }
 
-/** The payer's key signed, or else a contract that only the chain can ask. */
-const checkSignature = async (
+type SignatureTerms = {
+  readonly network: Network
+  /** Whether there is a chain that can check the signature of a contract wallet. */
+  readonly acceptsContractWallets: boolean
+}
+/** Whether the payer's key signed, or else a contract that only the chain can ask. It takes about 4 ms. */
+export const checkSignature = async (
   payment: Payment,
-  { network, acceptsContractWallets: asksContracts }: PaymentTerms,
-): Promise<PaymentCheckResult> => {
+  { network, acceptsContractWallets }: SignatureTerms,
+): Promise<SignatureCheckResult> => {
   const { signature, authorization } = payment
   const isPlain = signature.length === 2 + 65 * 2
   const isLow = isPlain && BigInt(`0x${signature.slice(66, 130)}`) <= lowSMax
@@ -101,7 +148,7 @@ const checkSignature = async (
     return { fault: undefined, signed: { authorization, signature, form: 'key' } }
   if (signature.endsWith(undeployedWalletSuffix))
     return { fault: 'Contract wallets that are not deployed yet (ERC-6492) are not taken.' }
-  if (asksContracts && (!isPlain || isLow))
+  if (acceptsContractWallets && (!isPlain || isLow))
     return { fault: undefined, signed: { authorization, signature, form: 'contract' } }
   if (!isPlain)
     return {
@@ -112,10 +159,4 @@ const checkSignature = async (
       ? 'The signature is not by the payer named in "from" over this authorization.'
       : 'The signature is not in its low-s form.',
   }
-}
-
-/** Why a payment is refused, or what can be settled. The signature takes about 4 ms, so terms come first. */
-export const checkPayment = async (payment: Payment, terms: PaymentTerms): Promise<PaymentCheckResult> => {
-  const fault = termsFault(payment, terms)
-  return fault === undefined ? checkSignature(payment, terms) : { fault }
 }

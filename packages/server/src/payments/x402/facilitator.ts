@@ -75,9 +75,8 @@ export const makeFacilitator = ({ url, network, chain, marginBlocks }: Parts): S
       })
       return schema.parse(JSON.parse(body))
     } catch (error) {
-      throw new RpcError(
-        `the facilitator was not reached: ${error instanceof Error ? error.name : 'unknown'}`,
-      )
+      const fault = error instanceof Error ? error.name : 'unknown'
+      throw new RpcError(`${operation}: the facilitator was not reached: ${fault}`, { cause: error })
     }
   }
   const settle = async (payment: Authorized) => {
@@ -95,7 +94,7 @@ export const makeFacilitator = ({ url, network, chain, marginBlocks }: Parts): S
       const { isValid, invalidReason } = await callFacilitator(verifyResponse, 'verify', payment)
       return isValid ? undefined : (invalidReason ?? 'the facilitator refuses it')
     },
-    prepare: async () => undefined,
+    prepare: async () => ({ kind: 'prepared', submission: undefined }),
     submit: settle,
     resubmit: settle,
   }

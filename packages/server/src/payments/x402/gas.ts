@@ -48,8 +48,6 @@ const isUnknownMethod = (error: unknown) =>
 const messageMatches = (error: unknown, pattern: RegExp) =>
   error instanceof RpcError && pattern.test(error.message)
 
-const unreachable = () => new Refusal('chain_unreachable', { headers: { 'retry-after': '5' } })
-
 type Settings = {
   readonly ctx: Ctx
   readonly rpc: Rpc
@@ -94,7 +92,10 @@ const sign = async (
   fee: Fees,
 ): Promise<GasTransaction> => {
   const account = accounts.get(at.address)
-  if (!account) throw new Error(`no private key for the gas account ${at.address}`)
+  if (!account)
+    throw new Error(
+      `no private key for gas account ${at.address} on chain ${chainId} while signing payment ${order.reference} at nonce ${at.nonce}`,
+    )
   const raw = await account.signTransaction({
     type: 'eip1559',
     chainId,
@@ -114,12 +115,20 @@ const sign = async (
   }
 }
 
-/** Locks an account, takes its next nonce, signs, and stores what will be sent, in the caller's transaction. */
-const prepare = async (pool: Pool, tx: Tx, order: TransferOrder, fee: Fees): Promise<GasTransaction> => {
+/**
+ * Locks an account, takes its next nonce, signs, and stores what will be sent, in the caller's transaction. Undefined
+ * where no account has gas and room.
+ */
+const prepare = async (
+  pool: Pool,
+  tx: Tx,
+  order: TransferOrder,
+  fee: Fees,
+): Promise<GasTransaction | undefined> => {
   const key = await findGasKeyLocked(tx, pool.chainId, pool.addresses, pendingMax)
   if (!key) {
-    pool.ctx.log.error('no usable gas account: fund one or add one')
-    throw unreachable()
+    pool.ctx.log.error({ reference: order.reference }, 'no usable gas account: fund one or add one')
+    return undefined
   }
   const signed = await sign(pool, order, { address: key.address, nonce: key.nextNonce, attempt: 1 }, fee)
   await insertNextGasTransaction(tx, signed)
@@ -192,7 +201,9 @@ const resubmit = async (pool: Pool, order: TransferOrder): Promise<Receipt | und
     const fee = await feesOf(pool)
     const signed = await inTransaction(ctx, 'system', async (tx) => {
       if (newest) await updateGasKeyMined(tx, newest, newest.nonce + 1n)
-      return prepare(pool, tx, order, fee)
+      const prepared = await prepare(pool, tx, order, fee)
+      if (!prepared) throw new Refusal('chain_unreachable', { headers: { 'retry-after': '5' } })
+      return prepared
     })
     return send(pool, signed)
   }

@@ -19,9 +19,9 @@ const responseSchema = z.looseObject({
  */
 export class RpcError extends Error {
   readonly nodeError: { readonly code: number; readonly data: unknown } | undefined
-  constructor(message: string, answered?: RpcError['nodeError']) {
-    super(message)
-    this.nodeError = answered
+  constructor(message: string, options: ErrorOptions & { readonly nodeError?: RpcError['nodeError'] } = {}) {
+    super(message, options)
+    this.nodeError = options.nodeError
   }
 }
 
@@ -44,16 +44,16 @@ export const makeRpc =
     }).catch((error: unknown) => {
       const fault = error instanceof Error ? error.name : 'unknown'
       ctx.log.warn({ method, fault }, 'payment chain node unreachable')
-      throw new RpcError(`the node was not reached: ${fault}`)
+      throw new RpcError(`${method}: the node was not reached: ${fault}`, { cause: error })
     })
     let body: z.infer<typeof responseSchema>
     try {
       body = responseSchema.parse(JSON.parse(answer.body))
-    } catch {
-      throw new RpcError(`the node answered ${answer.status} and no JSON-RPC`)
+    } catch (cause) {
+      throw new RpcError(`${method}: the node answered ${answer.status} and no JSON-RPC`, { cause })
     }
     const { error } = body
-    if (error) throw new RpcError(error.message, { code: error.code, data: error.data })
+    if (error) throw new RpcError(error.message, { nodeError: { code: error.code, data: error.data } })
     return body.result
   }
 

@@ -19,7 +19,7 @@ import {
   type NewPayment,
   type PaymentKey,
 } from './store.ts'
-import { makeSubmitter, type SubmissionInputs, type Submitter } from './submitter.ts'
+import { makeSubmitter, type StoredSubmission, type SubmissionInputs, type Submitter } from './submitter.ts'
 import { hasTransferred, transferredTo, type Transfer, type Receipt } from './token.ts'
 
 /** What the chain would do with a payment. `spent`: it is in a block already, so its signature is public. */
@@ -27,6 +27,8 @@ export type SimulationResult =
   | { readonly kind: 'good'; readonly prepared: SubmissionInputs }
   | { readonly kind: 'spent'; readonly proof: SettlementProof; readonly prepared: SubmissionInputs }
   | { readonly kind: 'refused'; readonly reason: string }
+  /** A fault of the node or the facilitator: it says nothing about the payment. */
+  | { readonly kind: 'unreachable' }
 
 /** The status of a payment. `pending`: not known yet, and never reported as a failure. */
 export type SettlementStatus =
@@ -53,7 +55,7 @@ const transferOf = (payment: Pick<ClaimedPayment, 'asset' | 'authorization'>): T
   valueMicro: payment.authorization.value,
 })
 
-/** A fault of the node is 503: nothing was charged, and it says nothing about the signature. */
+/** A fault of the node is 503: it says nothing about the payment. */
 const refuseIfUnreachable = async <T>(work: () => Promise<T>): Promise<T> => {
   try {
     return await work()
@@ -124,7 +126,7 @@ const findStatus = async (parts: SettlementParts, payment: NewPayment): Promise<
   return resubmitted ? { kind: 'settled', proof: resubmitted } : { kind: 'pending', sent: true }
 }
 
-const verify = async (parts: SettlementParts, payment: SignedPayment): Promise<SimulationResult> => {
+const simulate = async (parts: SettlementParts, payment: SignedPayment): Promise<SimulationResult> => {
   const { chain, network, submitter } = parts
   const key = keyOf(network, payment)
   const prepared = await submitter.readInputs(payment)
@@ -138,12 +140,21 @@ const verify = async (parts: SettlementParts, payment: SignedPayment): Promise<S
   return { kind: 'refused', reason }
 }
 
+const verify = async (parts: SettlementParts, payment: SignedPayment): Promise<SimulationResult> => {
+  try {
+    return await simulate(parts, payment)
+  } catch (error) {
+    if (error instanceof RpcError) return { kind: 'unreachable' }
+    throw error
+  }
+}
+
 /** What is submitted: the claimed payment, what was read before, and what was stored to be sent. */
 type Submission = {
   readonly payment: SignedPayment
   readonly reference: string
   readonly prepared: SubmissionInputs
-  readonly submission: Awaited<ReturnType<Submitter['prepare']>>
+  readonly submission: StoredSubmission
 }
 const submit = async (parts: SettlementParts, sent: Submission): Promise<SettlementStatus> => {
   const { ctx, network, submitter } = parts
@@ -202,8 +213,7 @@ export const makeSettlement = (ctx: Ctx) => {
   return {
     network,
     /** Asks the chain whether a payment would succeed now. Sends and stores nothing. */
-    verify: (payment: SignedPayment): Promise<SimulationResult> =>
-      refuseIfUnreachable(() => verify(parts, payment)),
+    verify: (payment: SignedPayment): Promise<SimulationResult> => verify(parts, payment),
     /** The payment that claimed this authorization, if any. */
     find: (tx: Tx, payment: Pick<SignedPayment, 'authorization'>) => findPayment(tx, keyOf(network, payment)),
     /** Claims the authorization for one reference; false where either is claimed already. */
@@ -228,7 +238,10 @@ export const makeSettlement = (ctx: Ctx) => {
     /** The status of a claimed payment by the chain alone; a lost transaction is sent again. */
     findStatus: async (reference: string): Promise<SettlementStatus> => {
       const payment = await inTransaction(ctx, 'system', (tx) => findPaymentByReference(tx, reference))
-      if (!payment) throw new Error(`payment ${reference} not found while reading its settlement status`)
+      if (!payment)
+        throw new Error(
+          `payment ${reference} not found on chain ${network.chainId} while reading its settlement status`,
+        )
       return refuseIfUnreachable(() => findStatus(parts, payment))
     },
     /** Whether a settled payment is still in the chain, and in a final block. */

@@ -8,7 +8,11 @@ import { transferData, type Receipt } from './token.ts'
 /** What is read from the chain before the transaction that claims a payment: no network call happens inside it. */
 export type SubmissionInputs = { readonly fromBlock: bigint; readonly fees: Fees | undefined }
 /** The stored transaction to send; undefined where a facilitator signs and pays the gas. */
-type Submission = Pick<GasTransaction, 'raw' | 'hash'> | undefined
+export type StoredSubmission = Pick<GasTransaction, 'raw' | 'hash'> | undefined
+export type PreparedSubmission =
+  | { readonly kind: 'prepared'; readonly submission: StoredSubmission }
+  /** No gas account has gas and room for one more pending transaction. */
+  | { readonly kind: 'exhausted' }
 
 /** Submits payments to the chain: our own gas accounts, or a facilitator. Only the token's logs are trusted. */
 export type Submitter = {
@@ -19,9 +23,9 @@ export type Submitter = {
     tx: Tx,
     order: SignedPayment & { readonly reference: string },
     prepared: SubmissionInputs,
-  ) => Promise<Submission>
+  ) => Promise<PreparedSubmission>
   /** The receipt, or undefined while there is none. Throws where it is not known whether anything was sent. */
-  readonly submit: (payment: NewPayment, submission: Submission) => Promise<Receipt | undefined>
+  readonly submit: (payment: NewPayment, submission: StoredSubmission) => Promise<Receipt | undefined>
   readonly resubmit: (payment: NewPayment) => Promise<Receipt | undefined>
 }
 
@@ -36,12 +40,15 @@ export const makeSubmitter = ({ chain, pool, marginBlocks }: Parts): Submitter =
   },
   check: ({ authorization, signature, form }) => chain.simulate(transferData(authorization, signature, form)),
   prepare: async (tx, order, { fees }) => {
-    if (!fees) throw new Error(`no fees were read for payment ${order.reference}`)
-    const { raw, hash } = await pool.prepare(tx, order, fees)
-    return { raw, hash }
+    if (!fees) throw new Error(`no fees read for payment ${order.reference} while preparing its transaction`)
+    const transaction = await pool.prepare(tx, order, fees)
+    if (!transaction) return { kind: 'exhausted' }
+    const { raw, hash } = transaction
+    return { kind: 'prepared', submission: { raw, hash } }
   },
   submit: async (payment, submission) => {
-    if (!submission) throw new Error(`no transaction was stored for payment ${payment.reference}`)
+    if (!submission)
+      throw new Error(`no transaction stored for payment ${payment.reference} while submitting it`)
     return pool.send(submission)
   },
   resubmit: (payment) => pool.resubmit(payment),

@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { encode, makePayer } from '../../../test/fixtures/payments/payer.ts'
 import { ConfigFaults, readConfig } from '../../platform/ops/config.ts'
-import { checkPayment, networkOf, parsePayment, usdcMicroOf } from '../index.ts'
+import { checkSignature, networkOf, parsePayment, paymentTermsFault, usdcMicroOf } from '../index.ts'
+import { termChecks } from './check.ts'
 
 const environment = { DATABASE_URL: 'postgres://nowhere/x' }
 const network = networkOf(readConfig(environment))
@@ -17,9 +18,10 @@ const entry = {
 }
 const at = new Date('2026-05-01T12:00:00Z')
 const atSeconds = at.getTime() / 1_000
-const terms = { network, amountUsdcMicro: 10_000n, at, acceptsContractWallets: false }
-const faultOf = async (payment: Parameters<typeof checkPayment>[0]) =>
-  (await checkPayment(payment, terms)).fault
+const terms = { network, amountUsdcMicro: 10_000n, at }
+const faultOf = async (payment: Parameters<typeof checkSignature>[0]) =>
+  paymentTermsFault(payment, terms) ??
+  (await checkSignature(payment, { network, acceptsContractWallets: false })).fault
 const payer = makePayer()
 const authorization = payer.authorize(entry, atSeconds)
 const signature = await payer.sign(entry, authorization)
@@ -135,6 +137,63 @@ for (const { name, payment, reason } of changed) {
     assert.match((await faultOf(parsed(payment()))) ?? '', reason)
   })
 }
+
+type Payment = Parameters<typeof checkSignature>[0]
+const elsewhere = payer.account.address
+const authorizationSince = ({ authorization: one }: Payment, change: Partial<Payment['authorization']>) => ({
+  authorization: { ...one, ...change },
+})
+const acceptedSince = ({ accepted }: Payment, change: Partial<NonNullable<Payment['accepted']>>) => ({
+  accepted: { amount: 1n, asset: elsewhere, payTo: elsewhere, ...accepted, ...change },
+})
+/** For each term the message about it, and the payment with that term met. */
+const repairs: readonly (readonly [string, RegExp, (payment: Payment) => Partial<Payment>])[] = [
+  ['scheme', /exact/, () => ({ scheme: 'exact' })],
+  ['network', /another network/, () => ({ network: network.caip2 })],
+  ['asset', /another asset/, (payment) => acceptedSince(payment, { asset: network.asset })],
+  [
+    'recipient',
+    /another address/,
+    (payment) => ({
+      ...acceptedSince(payment, { payTo: network.payTo }),
+      ...authorizationSince(payment, { to: network.payTo as `0x${string}` }),
+    }),
+  ],
+  ['amount', /too small/, (payment) => acceptedSince(payment, { amount: 10_000n })],
+  ['amount_limit', /all the money/, (payment) => authorizationSince(payment, { value: 10_000n })],
+  ['start', /not valid yet/, (payment) => authorizationSince(payment, { validAfter: 0n })],
+  ['end', /has ended/, (payment) => authorizationSince(payment, { validBefore: BigInt(atSeconds + 86_400) })],
+  [
+    'validity',
+    /too long/,
+    (payment) => authorizationSince(payment, { validBefore: BigInt(atSeconds + 120) }),
+  ],
+]
+
+test('the terms of a payment are checked in the order of their list', () => {
+  const good = parsed(version2)
+  let payment: Payment = {
+    ...good,
+    scheme: 'upto',
+    network: 'base',
+    ...acceptedSince(good, { amount: 1n, asset: elsewhere, payTo: elsewhere }),
+    ...authorizationSince(good, {
+      to: elsewhere,
+      value: 2n ** 63n,
+      validAfter: BigInt(atSeconds + 60),
+      validBefore: BigInt(atSeconds - 60),
+    }),
+  }
+  for (const [name, message, repair] of repairs) {
+    assert.match(paymentTermsFault(payment, terms) ?? '', message, name)
+    payment = { ...payment, ...repair(payment) }
+  }
+  assert.equal(paymentTermsFault(payment, terms), undefined)
+  assert.deepEqual(
+    repairs.map(([name]) => name),
+    termChecks.map(([name]) => name),
+  )
+})
 
 test('the mirrored form of a good signature is refused, as tokens do', async () => {
   const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n

@@ -4,7 +4,7 @@ import { endpoints } from '@pohf/protocol'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import * as agents from '../../agents/index.ts'
 import { makeRateLimits } from './rate-limits.ts'
-import type { Agent } from './call.ts'
+import { ApiResponse, type Agent } from './call.ts'
 import { makeDispatcher, type InternalCall } from './dispatch.ts'
 
 const harness = await startHarness({ KEY_LIMIT_PER_MINUTE: '30' })
@@ -30,6 +30,19 @@ test('the answer is that of HTTP', async () => {
   const inner = await dispatch('agents.profile', from(agent))
   assert.equal(inner.status, 200)
   assert.deepEqual(inner.body, over.json)
+})
+
+test('JSON that an operation has serialized itself is parsed, as over HTTP', async () => {
+  const { agent } = await newAgent()
+  const raw = { mediaType: 'application/json; charset=utf-8', text: '{"answer":{"text":"yes"}}' }
+  const stored = makeDispatcher({
+    ctx,
+    endpoints,
+    routes: [{ id: 'agents.profile', handler: async () => new ApiResponse(undefined, { raw }) }],
+    rateLimits: makeRateLimits(ctx),
+  })
+  const { body } = await stored.dispatch('agents.profile', from(agent))
+  assert.deepEqual(body, { answer: { text: 'yes' } })
 })
 
 const codeOf = async (call: InternalCall) => {
@@ -90,7 +103,10 @@ test('what is not mounted, is for a person, or shows a secret to a key is never 
     routes: [{ id: 'members.people.me', handler: async () => assert.fail() }],
     rateLimits: makeRateLimits(ctx),
   })
-  await assert.rejects(person.dispatch('members.people.me', from(agent)), /person in a browser/)
+  await assert.rejects(
+    person.dispatch('members.people.me', from(agent)),
+    /members\.people\.me .* needs a person who is signed in/,
+  )
   await assert.rejects(dispatch('agents.keys.create', from(agent, { body: { scopes: ['work'] } })), /secret/)
 })
 

@@ -53,6 +53,12 @@ const internalRequestOf = (endpoint: Endpoint, call: InternalCall): IncomingRequ
   keyText: '',
 })
 
+/** The body as the caller of HTTP would parse it: an operation may have serialized its JSON itself. */
+const parseBody = ({ body, mediaType }: SerializedResponse): unknown =>
+  typeof body === 'string' && body !== '' && mediaType.startsWith('application/json')
+    ? JSON.parse(body)
+    : body
+
 type DispatcherOptions = {
   readonly ctx: Ctx
   readonly endpoints: readonly Endpoint[]
@@ -87,11 +93,13 @@ export const makeDispatcher = ({ ctx, endpoints, routes, rateLimits }: Dispatche
     has: (id) => find(id) !== undefined,
     dispatch: async (id, call) => {
       const found = find(id)
-      if (!found) throw new Error(`${id} is dispatched, but not mounted`)
+      if (!found) throw new Error(`operation ${id} was dispatched but is not mounted`)
       const { endpoint, handler } = found
-      if (endpoint.auth === 'member') throw new Error(`${id} is for a person in a browser`)
+      if (endpoint.auth === 'member')
+        throw new Error(`operation ${id} was dispatched but needs a person who is signed in`)
       // A stored response with a secret is encrypted with the API key, which is not known here.
-      if (endpoint.showsSecret && endpoint.auth !== 'public') throw new Error(`${id} shows a secret`)
+      if (endpoint.showsSecret && endpoint.auth !== 'public')
+        throw new Error(`operation ${id} was dispatched but its response contains a secret`)
       const startedAt = performance.now()
       const written = await execute(endpoint, handler, call).catch((error: unknown) =>
         serializeError(ctx, error, { id: call.requestId, endpoint: operationNameOf(endpoint) }),
@@ -100,8 +108,7 @@ export const makeDispatcher = ({ ctx, endpoints, routes, rateLimits }: Dispatche
         { endpoint: operationNameOf(endpoint), status: written.status },
         (performance.now() - startedAt) / 1_000,
       )
-      const body: unknown = written.json ? JSON.parse(written.body) : written.body
-      return { status: written.status, headers: written.headers, body }
+      return { status: written.status, headers: written.headers, body: parseBody(written) }
     },
   }
 }

@@ -7,6 +7,8 @@ type RefusalOptions = {
   readonly details?: readonly Detail[]
   readonly buy?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** The internal error behind a refusal such as `overloaded`: for the log, never for the caller. */
+  readonly cause?: unknown
 }
 
 /** An error for the caller, with a code of the closed list. Every other error is a 500. */
@@ -14,7 +16,10 @@ export class Refusal extends Error {
   readonly code: ErrorCode
   readonly options: RefusalOptions
   constructor(code: ErrorCode, options: RefusalOptions = {}) {
-    super(options.message ?? errorCatalogue[code].message)
+    super(
+      options.message ?? errorCatalogue[code].message,
+      options.cause === undefined ? undefined : { cause: options.cause },
+    )
     this.code = code
     this.options = options
   }

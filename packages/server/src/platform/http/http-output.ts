@@ -33,7 +33,10 @@ export const serializeResponse = (endpoint: Endpoint, result: unknown): Serializ
   if (stream)
     return { status, headers, mediaType: stream.mediaType, body: Readable.from(stream.pieces), json: false }
   const schema = status === 200 ? endpoint.response : endpoint.also?.[status]
-  if (!schema) throw new Error(`${endpoint.id} answered ${status}, which the table does not know`)
+  if (!schema)
+    throw new Error(
+      `operation ${endpoint.id} returned status ${status}, which its row in the table does not list`,
+    )
   return { status, headers, mediaType: jsonType, body: JSON.stringify(schema.parse(answer.body)), json: true }
 }
 

@@ -128,19 +128,23 @@ const addLogging = (app: FastifyInstance, ctx: Ctx): void => {
     ctx.metrics.requests.observe({ endpoint, status: reply.statusCode }, seconds)
     // The endpoint's id, never the URL: a query may hold a token.
     const line = { requestId: request.id, method: request.method, endpoint, status: reply.statusCode }
-    ctx.log.info({ ...line, ms: Math.round(seconds * 1_000), agentId: request.agent?.agentId }, 'request')
+    ctx.log.info(
+      { ...line, ms: Math.round(seconds * 1_000), agentId: request.agent?.agentId },
+      'request completed',
+    )
   })
 }
 
 const mountAll = (app: FastifyInstance, listener: ListenerOptions): void => {
   for (const endpoint of listener.endpoints) {
     const found = listener.routes.find((candidate) => candidate.id === endpoint.id)
-    if (!found) throw new Error(`the table has ${endpoint.id}, but no module mounts it`)
+    if (!found)
+      throw new Error(`operation ${endpoint.id} is in the table of endpoints, but no module mounts it`)
     mount(app, listener, endpoint, found.handler)
   }
   for (const { id } of listener.routes) {
     if (!listener.endpoints.some((endpoint) => endpoint.id === id))
-      throw new Error(`${id} is mounted, but not in the table`)
+      throw new Error(`operation ${id} is mounted but not in the table of endpoints`)
   }
   for (const page of listener.pages) mountPage(app, page)
 }

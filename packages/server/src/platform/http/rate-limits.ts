@@ -1,10 +1,14 @@
 import type { Endpoint } from '@pohf/protocol'
 import type { Agent } from './call.ts'
+import type { Config } from '../ops/config.ts'
 import type { Ctx } from '../ops/context.ts'
 import { networkPrefixOf, makeRateLimiter, type RateLimit, type RateLimitResult } from './rate-limiter.ts'
 
-const addressLimits = (ctx: Ctx): Record<NonNullable<Endpoint['limit']>, RateLimit> => ({
-  register: { name: 'register', quota: ctx.config.REGISTER_LIMIT_PER_HOUR, windowSeconds: 3_600 },
+/** The limits by client address. */
+export const addressLimitsOf = (
+  config: Pick<Config, 'REGISTER_LIMIT_PER_HOUR'>,
+): Record<NonNullable<Endpoint['limit']>, RateLimit> => ({
+  register: { name: 'register', quota: config.REGISTER_LIMIT_PER_HOUR, windowSeconds: 3_600 },
   beacon: { name: 'beacon', quota: 300, windowSeconds: 60 },
   tasks: { name: 'tasks', quota: 60, windowSeconds: 60 },
   forwards: { name: 'forwards', quota: 20, windowSeconds: 3_600 },
@@ -17,7 +21,7 @@ const addressLimits = (ctx: Ctx): Record<NonNullable<Endpoint['limit']>, RateLim
 /** Counts calls against their rate limits. HTTP and dispatch share one, or dispatched calls would not count. */
 export const makeRateLimits = (ctx: Ctx) => {
   const limiter = makeRateLimiter(ctx.clock)
-  const limits = addressLimits(ctx)
+  const limits = addressLimitsOf(ctx.config)
   return {
     byAddress: (endpoint: Endpoint, address: string): RateLimitResult | undefined =>
       endpoint.limit && ctx.config.addressLimits

@@ -3,6 +3,7 @@ import { inTransaction } from '../../platform/db/db.ts'
 import { findOrder } from '../orders/store.ts'
 import { findHolder } from '../workers/store.ts'
 import { listUnitInputs } from '../orders/present.ts'
+import { unitReference } from '../units/rules.ts'
 import { listAppealed } from '../units/store.ts'
 
 /** Undecided appeals, oldest first. */
@@ -12,8 +13,12 @@ export const operatorAppeals = (ctx: Ctx, limit = 50) =>
     for (const unit of await listAppealed(tx, limit)) {
       const order = await findOrder(tx, unit)
       const holder = await findHolder(tx, unit)
-      if (!order || !holder || !unit.appeal)
-        throw new Error(`appealed unit ${unit.orderId}/${unit.n} has no order, assignment or appeal`)
+      if (!order || !holder || !unit.appeal) {
+        const missing = !order ? 'order' : !holder ? 'assignment' : 'appeal'
+        throw new Error(
+          `unit ${unitReference(unit.orderId, unit.n)} is ${unit.status} and has no ${missing} while listing appeals`,
+        )
+      }
       const [input] = await listUnitInputs(tx, order, [unit])
       appeals.push({
         assignmentId: holder.assignmentId,

@@ -29,12 +29,14 @@ export const requireOffer = async (tx: Tx, key: OrderKey): Promise<Order> => {
   const order = await findOrderForUpdate(tx, key)
   if (!order) throw new Refusal('not_found', { message: 'No such order.' })
   if (!order.waitsForOperator)
-    throw new Refusal('order_conflict', { message: `This order is ${order.status} and waits for nobody.` })
+    throw new Refusal('order_conflict', {
+      message: `This order is ${order.status} and does not wait for an operator.`,
+    })
   return order
 }
 export const presentCurrentOrder = async (tx: Tx, key: OrderKey) => {
   const order = await findOrder(tx, key)
-  if (!order) throw new Error(`order ${key.orderId} not found after its offer was decided`)
+  if (!order) throw new Error(`order ${key.orderId} of ${key.agentId} not found after its offer was decided`)
   return presentOrderToOperator(order)
 }
 
@@ -52,7 +54,7 @@ export const operatorOfferAccept = ({ ctx, audit }: OperatorDeps, operator: Oper
           {
             path: 'body.rewardStars',
             code: 'too_big',
-            message: `a unit brings ${unitUsdCents} cents; people cannot get more than that`,
+            message: `must be at most ${unitUsdCents}: a unit costs ${unitUsdCents} cents, and a Star is worth one cent`,
           },
         ],
       })

@@ -31,7 +31,7 @@ export const operatorProduce = (
   inTransaction(ctx, 'system', async (tx) => {
     const { workflowId, mode, quantity, instructions } = input
     const workflow = await findWorkflow(tx, workflowId)
-    if (!workflow?.active) throw new Refusal('not_found', { message: 'No such workflow is offered.' })
+    if (!workflow?.active) throw new Refusal('not_found', { message: 'No such active workflow.' })
     const order = await createPlatformOrder(tx, platformLedger, {
       workflow,
       terms: termsOf(workflow),

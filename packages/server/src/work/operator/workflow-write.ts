@@ -15,7 +15,7 @@ const validateWorkflow = (workflow: WorkflowTerms): Detail[] => {
     errors.push({
       path: 'body.rewardStars',
       code: 'too_big',
-      message: 'a Star is a cent: people cannot get more than the unit costs',
+      message: 'must be at most the price of a unit: a Star is worth one cent',
     })
   for (const [index, field] of workflow.answerForm.entries())
     if ((field.type === 'choice' || field.type === 'many') && field.options === undefined)
@@ -24,7 +24,8 @@ const validateWorkflow = (workflow: WorkflowTerms): Detail[] => {
   const distinctNames =
     new Set(workflow.inputForm.map(({ name }) => name)).size +
     new Set(workflow.answerForm.map(({ name }) => name)).size
-  if (names !== distinctNames) errors.push({ path: 'body', code: 'twice', message: 'a field is named twice' })
+  if (names !== distinctNames)
+    errors.push({ path: 'body', code: 'twice', message: 'contains a field name twice' })
   for (const [index, item] of workflow.gold.entries()) {
     const input = normalizeItems(workflow.inputForm, [item.input], 1)
     const known = workflow.answerForm.map((field) => ({ ...field, required: false }))

@@ -17,12 +17,12 @@ export const orderCancel = (ctx: Ctx, agent: Agent, orderId: string) =>
     if (order.status === 'cancelled') return presentOrder(tx, order)
     if (!['created', 'funded', 'in_progress'].includes(order.status))
       throw new Refusal('order_conflict', {
-        message: `This order is ${order.status}: nothing of it waits to be done.`,
+        message: `This order is ${order.status}: it has no open units to cancel.`,
       })
     const { usdCents } = await updateOpenCancelled(tx, key)
     await changeOrderStatus(tx, key, 'cancelled')
     await returnEscrow(tx, order, { usdCents, reference: orderId, reason: 'the order was cancelled' })
     const cancelled = await findOrder(tx, key)
-    if (!cancelled) throw new Error(`order ${orderId} not found after it was cancelled`)
+    if (!cancelled) throw new Error(`order ${orderId} of ${agent.agentId} not found after it was cancelled`)
     return presentOrder(tx, cancelled)
   })

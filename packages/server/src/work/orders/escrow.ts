@@ -54,7 +54,12 @@ export const markOrderRefunded = async (
 
 /** Applies a refund that we requested, from the unused account. In the sandbox a refund completes at once. */
 const refundSettler: Settler = {
-  applyPayment: () => Promise.reject(new Error('refund settler received a payment')),
+  applyPayment: (_tx, { checkoutId, reference }) =>
+    Promise.reject(
+      new Error(
+        `payment of checkout ${checkoutId} for order ${reference} applied by the settler of refunds: expected a reversal`,
+      ),
+    ),
   applyReversal: async (tx, checkout, change) => {
     await reversePayment(tx, checkout, change)
     await markOrderRefunded(tx, checkout, change)

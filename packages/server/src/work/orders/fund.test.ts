@@ -106,5 +106,5 @@ test('after seven days an order can no longer be funded', async () => {
   await harness.advance(61_000)
   const late = await fund(live.apiKey, orderId)
   assert.equal(late.status, 404)
-  assert.match(late.json.message, /ran out/)
+  assert.match(late.json.message, /expired before it was funded/)
 })

@@ -1,26 +1,51 @@
-import type { Payments } from '../../payments/index.ts'
-import type { Agent } from '../../platform/http/call.ts'
-import type { Ctx } from '../../platform/ops/context.ts'
+import { post } from '../../ledger/index.ts'
+import { checkoutRefusals, type PaidCheckout, type Payments } from '../../payments/index.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import type { Agent } from '../../platform/http/call.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import { fundOrder } from './paid.ts'
-import { findOrderForUpdate, updateOrderCheckout, type Order, type OrderKey } from './store.ts'
-import { usdOf } from '../rules.ts'
+import { checkAndNarrow, type Refusals } from '../../platform/http/refusals.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { cardAccounts, escrowAccountOf, transferLines, usdOf } from '../rules.ts'
+import { insertUnits } from '../units/store.ts'
+import { findWorkflow } from '../workflows/store.ts'
+import { orderKeyOf, requestCardRefund } from './escrow.ts'
+import {
+  findOrderForUpdate,
+  updateOrderCheckout,
+  updateOrderTerms,
+  type Order,
+  type OrderKey,
+} from './store.ts'
+import { termsOf } from './create.ts'
+import { changeOrderStatus } from './transitions.ts'
 
-/** Locks an order that is not funded yet; refuses any other. */
-const requireUnfunded = async (tx: Tx, key: OrderKey): Promise<Order> => {
-  const order = await findOrderForUpdate(tx, key)
-  if (!order) throw new Refusal('not_found')
-  // A sandbox order is funded by this call; a repeated call gets the same checkout.
-  if (key.mode === 'test' && order.fundedAt !== null && order.checkout) return order
-  if (order.status !== 'created')
-    throw new Refusal('not_found', {
-      message: `There is nothing to fund: this order is ${order.status.replace('_', ' ')}.`,
-    })
-  if (order.isExpired)
-    throw new Refusal('not_found', { message: 'This order ran out unfunded. Commission it again.' })
-  return order
-}
+// The funding of an order, from top to bottom: the buyer asks for a checkout, the payment arrives, the money goes into
+// escrow and the order is split into units. In the sandbox all of it happens in one call. An order of the platform
+// (`platform-order.ts`) is paid by the operator and starts at the last step.
+
+// 1. The buyer asks for a checkout.
+
+type OrderLookup = { readonly order: Order | undefined }
+
+const refuseMissing = ({ order }: OrderLookup) => (order ? undefined : new Refusal('not_found'))
+const refuseNotCreated = ({ order }: OrderLookup) =>
+  order && order.status !== 'created'
+    ? new Refusal('not_found', {
+        message: `There is nothing to fund: this order is ${order.status.replace('_', ' ')}.`,
+      })
+    : undefined
+const refuseExpired = ({ order }: OrderLookup) =>
+  order?.isExpired
+    ? new Refusal('not_found', { message: 'This order expired before it was funded. Create a new order.' })
+    : undefined
+/** With the order locked; a card checkout runs them once more before it is stored. */
+const orderRefusals: Refusals<OrderLookup> = [
+  ['order_exists', refuseMissing],
+  ['order_created', refuseNotCreated],
+  ['order_in_time', refuseExpired],
+]
+/** Every refusal of funding, in the order in which they are checked. */
+export const fundingRefusals = [...orderRefusals, ...checkoutRefusals] as const
 
 const checkoutRequestOf = (order: Order) => ({
   agentId: order.agentId,
@@ -30,42 +55,116 @@ const checkoutRequestOf = (order: Order) => ({
   description: `${order.quantity} x ${order.taskType} (${order.orderId})`,
 })
 
-/** In the sandbox nobody pays: the checkout page says so, and the order is funded at once. */
-const fundSandbox = (ctx: Ctx, key: OrderKey, payments: Payments) =>
-  inTransaction(ctx, key.agentId as `agt_${string}`, async (tx) => {
-    const order = await requireUnfunded(tx, key)
-    if (order.fundedAt !== null && order.checkout) return { order, checkout: order.checkout }
-    const checkout = await payments.openTestCheckout(tx, { ...checkoutRequestOf(order), mode: 'test' })
-    await updateOrderCheckout(tx, key, checkout)
-    await fundOrder(tx, order, { reference: checkout.checkoutId, amountUsdCents: order.totalUsdCents })
-    return { order, checkout }
-  })
+type Funding = {
+  readonly ctx: Ctx
+  readonly payments: Payments
+  readonly tenant: `agt_${string}`
+  readonly key: OrderKey
+}
+type Checkout = { readonly checkoutUrl: string; readonly expiresAt: Date }
+type FundedOrder = { readonly order: Order; readonly checkout: Checkout }
 
-const fundByCard = async (ctx: Ctx, key: OrderKey, payments: Payments) => {
-  const tenant = key.agentId as `agt_${string}`
-  const order = await inTransaction(ctx, tenant, (tx) => requireUnfunded(tx, key))
+const requireUnfunded = (found: Order | undefined): Order =>
+  checkAndNarrow(orderRefusals, { order: found }, ({ order }) => order)
+
+/** In the sandbox nobody pays: the checkout page says so, and the order is funded at once. */
+const fundSandbox = async (tx: Tx, { payments, key }: Funding): Promise<FundedOrder> => {
+  const found = await findOrderForUpdate(tx, key)
+  // A repeated call gets the checkout of the first.
+  if (found?.fundedAt && found.checkout) return { order: found, checkout: found.checkout }
+  const order = requireUnfunded(found)
+  const checkout = await payments.openTestCheckout(tx, { ...checkoutRequestOf(order), mode: 'test' })
+  await updateOrderCheckout(tx, key, checkout)
+  await fundOrder(tx, order, { reference: checkout.checkoutId, amountUsdCents: order.totalUsdCents })
+  return { order, checkout }
+}
+
+/** The open checkout of the order, or a new one. The call to the provider is outside any transaction. */
+const openCardCheckout = async ({ ctx, payments, tenant, key }: Funding): Promise<FundedOrder> => {
+  const order = await inTransaction(ctx, tenant, async (tx) =>
+    requireUnfunded(await findOrderForUpdate(tx, key)),
+  )
   if (order.checkout?.isOpen) return { order, checkout: order.checkout }
   const checkout = await payments.openCheckout({ ...checkoutRequestOf(order), mode: 'live' })
   await inTransaction(ctx, tenant, async (tx) => {
+    const current = requireUnfunded(await findOrderForUpdate(tx, key))
     // A concurrent call may have stored its checkout first; it is the same checkout.
-    if (!(await requireUnfunded(tx, key)).checkout?.isOpen) await updateOrderCheckout(tx, key, checkout)
+    if (!current.checkout?.isOpen) await updateOrderCheckout(tx, key, checkout)
   })
   return { order, checkout }
 }
 
-/** The open checkout of an order, or a new one. */
+/** Funds an order: the response is the checkout that the buyer pays. */
 export const orderFund = async (
   ctx: Ctx,
-  agent: Agent,
-  input: { readonly orderId: string; readonly payments: Payments },
+  { agentId, mode }: Agent,
+  { orderId, payments }: { readonly orderId: string; readonly payments: Payments },
 ) => {
-  const key = { agentId: agent.agentId, mode: agent.mode, orderId: input.orderId }
-  const fund = agent.mode === 'test' ? fundSandbox : fundByCard
-  const { order, checkout } = await fund(ctx, key, input.payments)
+  const funding = { ctx, payments, tenant: agentId, key: { agentId, mode, orderId } }
+  const { order, checkout } =
+    mode === 'test'
+      ? await inTransaction(ctx, agentId, (tx) => fundSandbox(tx, funding))
+      : await openCardCheckout(funding)
   return {
     checkoutUrl: checkout.checkoutUrl,
     orderId: order.orderId,
     amountUsd: usdOf(order.totalUsdCents),
     expiresAt: checkout.expiresAt.toISOString(),
   }
+}
+
+// 2. The payment arrives: an event of the card provider, in the transaction that applies it.
+
+/** Funds a created order. A payment for an order in another state is refunded to the card. */
+export const applyOrderPayment = async (tx: Tx, checkout: PaidCheckout): Promise<void> => {
+  const order = await findOrderForUpdate(tx, orderKeyOf(checkout))
+  const { agentId, mode, checkoutId, amountUsdCents } = checkout
+  if (order?.status === 'created') {
+    await fundOrder(tx, order, { reference: checkoutId, amountUsdCents })
+    return
+  }
+  const { repeated } = await post(tx, {
+    agentId,
+    mode,
+    kind: 'order_payment',
+    reference: checkoutId,
+    lines: transferLines(cardAccounts.world, cardAccounts.unused, amountUsdCents),
+  })
+  if (repeated) return
+  await requestCardRefund(
+    tx,
+    { agentId, mode, checkoutId, amountUsdCents },
+    { reference: `unused ${checkoutId}`, reason: 'the order no longer waited for its money' },
+  )
+}
+
+// 3. The money goes into escrow, and the order is split into units.
+
+type Payment = {
+  /** Identifies the payment in the ledger. */
+  readonly reference: string
+  readonly amountUsdCents: bigint
+  /** The account that pays: the card account, unless the operator pays. */
+  readonly from?: string
+}
+
+/** An order from before terms were stored gets the current terms of its workflow. */
+const adoptTerms = async (tx: Tx, order: Order): Promise<boolean> => {
+  const workflow = order.workflowId === null ? undefined : await findWorkflow(tx, order.workflowId)
+  if (!workflow) return false
+  await updateOrderTerms(tx, order, termsOf(workflow))
+  return true
+}
+
+/** The caller has locked the created order. */
+export const fundOrder = async (tx: Tx, order: Order, payment: Payment): Promise<void> => {
+  const { agentId, mode, orderId, workflowId, quantity, totalUsdCents } = order
+  const { reference, amountUsdCents, from = cardAccounts.world } = payment
+  const lines = transferLines(from, escrowAccountOf(orderId), amountUsdCents)
+  await post(tx, { agentId, mode, kind: 'order_payment', reference, lines })
+  // People find units by the workflow, or, once an operator has set the terms of custom work, by the order.
+  const isReady = !order.waitsForOperator && (order.terms !== null || (await adoptTerms(tx, order)))
+  const taskId = isReady ? (workflowId ?? orderId) : null
+  await insertUnits(tx, order, { quantity, totalUsdCents, items: order.itemCount, taskId })
+  await changeOrderStatus(tx, order, 'funded')
 }

@@ -1,7 +1,7 @@
 import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../../platform/db/db.ts'
 import type { PlatformLedger } from '../deps.ts'
-import { fundOrder } from './paid.ts'
+import { fundOrder } from './fund.ts'
 import { findOrderForUpdate, insertOrder, type Order } from './store.ts'
 import type { StoredWorkflow } from '../workflows/store.ts'
 import type { OrderTerms } from '../../platform/db/columns.ts'
@@ -40,7 +40,8 @@ export const createPlatformOrder = async (
     purpose: request.purpose,
   })
   const order = await findOrderForUpdate(tx, key)
-  if (!order) throw new Error(`platform order ${key.orderId} not found after insert`)
+  if (!order)
+    throw new Error(`order ${key.orderId} of the platform not found after its insert for ${workflow.id}`)
   await fundOrder(tx, order, {
     reference: key.orderId,
     amountUsdCents: totalUsdCents,

@@ -54,7 +54,7 @@ export const presentOrders = async (tx: Tx, orders: readonly Order[]) => {
 }
 export const presentOrder = async (tx: Tx, order: Order) => {
   const [presented] = await presentOrders(tx, [order])
-  if (!presented) throw new Error(`order ${order.orderId} could not be presented`)
+  if (!presented) throw new Error(`order ${order.orderId}: 1 order given to present, none presented`)
   return presented
 }
 

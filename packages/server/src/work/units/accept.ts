@@ -4,6 +4,7 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import type { PlatformLedger } from '../deps.ts'
 import { presentUnits, type FindCredentialTokens } from '../orders/present.ts'
+import { unitReference } from './rules.ts'
 import { acceptUnit, lockUnit, type LockedUnit } from './transitions.ts'
 import { findUnit, type UnitKey } from './store.ts'
 
@@ -18,11 +19,11 @@ export const requireReviewable = async (tx: Tx, key: UnitKey): Promise<LockedUni
 }
 
 export const presentUnit = async (tx: Tx, locked: LockedUnit, findTokens: FindCredentialTokens) => {
-  const { orderId, n } = locked.unit
+  const reference = unitReference(locked.unit.orderId, locked.unit.n)
   const reviewed = await findUnit(tx, locked.unit)
-  if (!reviewed) throw new Error(`unit ${orderId}/${n} not found after its review`)
+  if (!reviewed) throw new Error(`unit ${reference} not found after its review`)
   const [presented] = await presentUnits(tx, locked.order, [reviewed], findTokens)
-  if (!presented) throw new Error(`unit ${orderId}/${n} could not be presented`)
+  if (!presented) throw new Error(`unit ${reference}: 1 unit given to present, none presented`)
   return presented
 }
 

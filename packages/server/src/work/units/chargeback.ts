@@ -11,7 +11,7 @@ import {
   updateEarningFlagged,
 } from '../workers/store.ts'
 import { returnLines, starLines, unitReference, vestingAccountOf, workAccounts } from './rules.ts'
-import { syncOrderStatus, rejectUnit } from './transitions.ts'
+import { missingAssignment, syncOrderStatus, rejectUnit } from './transitions.ts'
 import {
   listUnitsByState,
   updateOpenCancelled,
@@ -26,7 +26,7 @@ const note = "The buyer's payment was taken back. Appeal, and an operator decide
 /** Cancels a claimed unit; of a delivered one the operator decides, and pays, since the buyer's payment is gone. */
 const stopUnit = async (tx: Tx, order: Order, unit: Unit): Promise<void> => {
   const holder = await findHolderForUpdate(tx, unit)
-  if (!holder) throw new Error(`unit ${unit.orderId}/${unit.n} of a stopped order has no assignment`)
+  if (!holder) throw missingAssignment(unit, 'stopping its order after a chargeback')
   if (unit.status === 'claimed') {
     await updateAssignment(tx, holder.assignmentId, { status: 'returned', reasons: [paymentReversedReason] })
     await updateUnitCancelled(tx, unit)

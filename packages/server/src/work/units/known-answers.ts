@@ -13,8 +13,8 @@ import {
   type Assignment,
 } from '../workers/store.ts'
 import { findWorkflow } from '../workflows/store.ts'
-import { knownAnswerShare, failsKnownAnswers, pauseDays } from './rules.ts'
-import { acceptUnit, lockUnit, type LockedUnit } from './transitions.ts'
+import { knownAnswerShare, failsKnownAnswers, pauseDays, unitReference } from './rules.ts'
+import { acceptUnit, lockUnit, missingAssignment, type LockedUnit } from './transitions.ts'
 import { claimOnlyUnit } from './queue/store.ts'
 import { updateUnitDecided, type Unit } from './store.ts'
 
@@ -74,7 +74,9 @@ export const gradeKnownAnswer = async (
     await updateWorkerPaused(tx, key, pauseDays)
   const locked = await lockUnit(tx, assignment)
   if (!locked)
-    throw new Error(`unit of assignment ${assignment.assignmentId} not found while grading a known answer`)
+    throw new Error(
+      `unit ${unitReference(assignment.orderId, assignment.n)} of assignment ${assignment.assignmentId} not found while grading its known answer`,
+    )
   await acceptUnit(tx, platformLedger, locked)
 }
 
@@ -84,7 +86,7 @@ export const decideKnownAnswerAppeal = async (
   { unit, holder }: LockedUnit,
   ruling: { readonly decision: 'accepted' | 'refused'; readonly reason: string },
 ): Promise<void> => {
-  if (!holder) throw new Error(`known-answer unit ${unit.orderId}/${unit.n} has no assignment`)
+  if (!holder) throw missingAssignment(unit, 'deciding the appeal of its known answer')
   await updateUnitDecided(tx, unit, ruling)
   if (ruling.decision === 'refused') return
   const { personId, mode, taskId, assignmentId } = holder

@@ -21,7 +21,7 @@ export const unitReject = (ctx: Ctx, agent: Agent, findTokens: FindCredentialTok
     const locked = await requireReviewable(tx, { agentId: agent.agentId, mode: agent.mode, orderId, n })
     if (locked.unit.reviewIsOver)
       throw new Refusal('order_conflict', {
-        message: 'The time to look at it is over: it counts as accepted.',
+        message: 'The review period is over: the unit counts as accepted.',
       })
     await rejectUnit(tx, locked, { reason, note })
     return presentUnit(tx, locked, findTokens)

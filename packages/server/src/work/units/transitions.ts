@@ -43,8 +43,9 @@ export const lockUnit = async (tx: Tx, key: UnitKey): Promise<LockedUnit | undef
   return unit && { order, unit, holder: await findHolderForUpdate(tx, key) }
 }
 
-const missingAssignment = ({ orderId, n, status }: Unit) =>
-  new Error(`unit ${unitReference(orderId, n)} is ${status} and has no assignment`)
+/** Internal error: a claimed, delivered or reviewed unit always has an assignment. */
+export const missingAssignment = ({ orderId, n, status }: Unit, operation: string) =>
+  new Error(`unit ${unitReference(orderId, n)} is ${status} and has no assignment while ${operation}`)
 
 const unitEventOf = (unit: Unit) => ({
   agentId: unit.agentId,
@@ -104,7 +105,10 @@ const payUnit = async (
     vestingDays: order.purpose === 'buyer' ? vestingDays : 0,
   })
   for (const posting of postings)
-    if ((await post(tx, posting)).repeated) throw new Error(`unit ${reference} is already paid`)
+    if ((await post(tx, posting)).repeated)
+      throw new Error(
+        `unit ${reference} is already paid: ${posting.kind} was posted before assignment ${worker.assignmentId} was accepted`,
+      )
 }
 
 /** Accepts a unit and pays the person. */
@@ -114,7 +118,7 @@ export const acceptUnit = async (
   locked: LockedUnit,
 ): Promise<void> => {
   const { order, unit, holder } = locked
-  if (!holder) throw missingAssignment(unit)
+  if (!holder) throw missingAssignment(unit, 'accepting it')
   await payUnit(tx, platformLedger, locked, holder)
   const toStock = order.purpose === 'stock' || (unit.platformPays && order.itemCount === 0)
   await updateUnitAccepted(tx, unit, { toStock })
@@ -129,7 +133,7 @@ export const rejectUnit = async (
   { order, unit, holder }: LockedUnit,
   rejection: { readonly reason: RejectReason; readonly note: string | undefined },
 ): Promise<void> => {
-  if (!holder) throw missingAssignment(unit)
+  if (!holder) throw missingAssignment(unit, 'rejecting it')
   await updateUnitRejected(tx, unit, rejection)
   await updateAssignment(tx, holder.assignmentId, { status: 'rejected' })
   const { data, ...event } = unitEventOf(unit)
@@ -138,7 +142,7 @@ export const rejectUnit = async (
 }
 
 export const appealUnit = async (tx: Tx, { unit, holder }: LockedUnit, text: string): Promise<void> => {
-  if (!holder) throw missingAssignment(unit)
+  if (!holder) throw missingAssignment(unit, 'appealing its rejection')
   await updateUnitAppealed(tx, unit, text)
   await updateAssignment(tx, holder.assignmentId, { status: 'appealed' })
   await publish(tx, { ...unitEventOf(unit), type: 'order.unit_appealed' })
@@ -146,7 +150,7 @@ export const appealUnit = async (tx: Tx, { unit, holder }: LockedUnit, text: str
 
 /** Refuses a unit for good: the person is not paid, and the escrow returns to the payer. */
 export const refuseUnit = async (tx: Tx, { order, unit, holder }: LockedUnit): Promise<void> => {
-  if (!holder) throw missingAssignment(unit)
+  if (!holder) throw missingAssignment(unit, 'refusing it')
   await updateUnitRefused(tx, unit)
   await updateAssignment(tx, holder.assignmentId, { status: 'refused' })
   if (!unit.platformPays)
@@ -183,7 +187,7 @@ export const releaseUnit = async (
   { order, unit, holder }: LockedUnit,
   release: ClaimRelease,
 ): Promise<void> => {
-  if (!holder) throw missingAssignment(unit)
+  if (!holder) throw missingAssignment(unit, 'releasing it')
   await updateAssignment(tx, holder.assignmentId, release)
   const isOrderEnded = ['cancelled', 'expired', 'refunded'].includes(order.status) || order.purpose === 'gold'
   if (!isOrderEnded) {

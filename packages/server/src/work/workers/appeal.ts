@@ -26,9 +26,9 @@ export const workerAppeal = (
       return summarizeAssignment(tx, own)
     }
     if (locked?.holder?.assignmentId !== own.assignmentId || locked.unit.status !== 'rejected')
-      throw new Refusal('order_conflict', { message: 'There is no rejection of yours to appeal.' })
+      throw new Refusal('order_conflict', { message: 'This unit has no rejection that you can appeal.' })
     if (locked.unit.appealIsOver)
-      throw new Refusal('order_conflict', { message: 'The time to appeal is over.' })
+      throw new Refusal('order_conflict', { message: 'The appeal period is over.' })
     await appealUnit(tx, locked, input.text)
     return summarizeAssignment(tx, (await findAssignment(tx, own.assignmentId)) ?? own)
   })

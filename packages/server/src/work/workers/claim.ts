@@ -8,7 +8,7 @@ import { claimKnownAnswerItem } from '../units/known-answers.ts'
 import { findOrder, updateOrderStarted } from '../orders/store.ts'
 import { findAssignment, findCurrentAssignment, findWorkerAccuracy, insertAssignment } from './store.ts'
 import { presentAssignment } from './present.ts'
-import { sessionChallengeOf, claimMinutesOf, payeeRefOf } from '../units/rules.ts'
+import { sessionChallengeOf, claimMinutesOf, payeeRefOf, unitReference } from '../units/rules.ts'
 import { publishOrderStatus } from '../orders/transitions.ts'
 import { claimUnit } from '../units/queue/store.ts'
 import { updateUnitReopened, type Unit } from '../units/store.ts'
@@ -29,7 +29,7 @@ const requireFreeWorker = async (tx: Tx, personId: string, mode: Mode): Promise<
     })
   if (await findCurrentAssignment(tx, personId))
     throw new Refusal('order_conflict', {
-      message: 'You have a unit in hand. Hand it in or give it back first.',
+      message: 'You already have a unit. Deliver or return it first.',
     })
   return { personId, memberships }
 }
@@ -69,13 +69,13 @@ export const workerClaim = (deps: WorkerDeps, { personId }: Person, request: Cla
     const { pausedUntil } = await findWorkerAccuracy(tx, { personId, mode, taskId })
     if (pausedUntil)
       throw new Refusal('order_conflict', {
-        message: `Too many answers to known items were wrong. You may do this work again from ${pausedUntil.toISOString()}; you may also appeal one of them.`,
+        message: `Too many of your answers to known-answer items were wrong. You can claim this work again from ${pausedUntil.toISOString()}. You can also appeal.`,
       })
     const unit = await claimNextUnit(tx, deps, { taskId, mode, personId })
     const order = unit && (await findOrder(tx, unit))
     if (!unit || !order?.terms)
       throw new Refusal('out_of_stock', {
-        message: 'Nothing of this kind waits for you now. Somebody may have been faster.',
+        message: 'No unit of this work is available to you now. Another worker may have claimed it.',
       })
     if (order.status === 'funded' && (await updateOrderStarted(tx, order)))
       await publishOrderStatus(tx, order, 'in_progress')
@@ -94,7 +94,10 @@ export const workerClaim = (deps: WorkerDeps, { personId }: Person, request: Cla
       flags: await collusionFlagsOf(tx, deps, unit, { ...claimant, address: request.address }),
     })
     const assignment = await findAssignment(tx, assignmentId)
-    if (!assignment) throw new Error(`assignment ${assignmentId} not found after insert`)
+    if (!assignment)
+      throw new Error(
+        `assignment ${assignmentId} of unit ${unitReference(unit.orderId, unit.n)} not found after its insert`,
+      )
     return presentAssignment(tx, assignment)
   })
 }

@@ -1,72 +1,145 @@
+import type { SignedWorkCredential, WorkMintResult } from '../../credentials/index.ts'
 import { listEligibleMemberships } from '../../members/index.ts'
-import type { Person } from '../../platform/http/call.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import type { Person } from '../../platform/http/call.ts'
 import { Refusal } from '../../platform/http/errors.ts'
+import { checkAndNarrow, type Refusals } from '../../platform/http/refusals.ts'
 import { publish } from '../../platform/queue/outbox.ts'
 import { findSession, updateSessionMember, type Session } from '../../sessions/index.ts'
 import type { WorkerDeps } from '../deps.ts'
-import { validateAnswer, omitEmptyFields } from '../workflows/forms.ts'
+import { findOrder, type Order } from '../orders/store.ts'
 import { gradeKnownAnswer } from '../units/known-answers.ts'
-import { findOrder } from '../orders/store.ts'
-import { findAssignment, updateAssignment, type Assignment } from './store.ts'
-import { presentAssignment } from './present.ts'
 import { workerRefOf } from '../units/rules.ts'
-import { releaseUnit, lockUnit, syncOrderStatus, type LockedUnit } from '../units/transitions.ts'
 import { updateUnitDelivered } from '../units/store.ts'
-import { requireOwnAssignment } from './assignment.ts'
+import { lockUnit, releaseUnit, syncOrderStatus, type LockedUnit } from '../units/transitions.ts'
+import { omitEmptyFields, validateAnswer } from '../workflows/forms.ts'
+import { findOwnAssignment, noSuchAssignment, type OwnAssignment } from './assignment.ts'
+import { presentAssignment } from './present.ts'
+import { findAssignment, updateAssignment, type Assignment } from './store.ts'
+
+// The delivery of a unit, from top to bottom: load, refuse, sign the credential, commit. `workerDeliver` at the end
+// connects the steps. Money moves when the unit is accepted (`acceptUnit`): a known-answer item in the commit of its
+// delivery, any other unit when the buyer accepts it or its review period ends.
 
 type Input = { readonly assignmentId: string; readonly sessionId: string; readonly answer: unknown }
 
-/** Refuses an assignment that is no longer claimed, or whose time limit is over. */
-const requireActiveClaim = ({ status, isExpired }: Assignment): void => {
-  if (status !== 'claimed') throw new Refusal('order_conflict', { message: `This work is ${status}.` })
-  if (isExpired)
-    throw new Refusal('order_conflict', {
-      message: 'Your time for it is over. Somebody else may take it now.',
-    })
+// 1. Load: everything that the refusals look at, in one transaction.
+
+type Membership = Awaited<ReturnType<typeof listEligibleMemberships>>[number]
+type LoadedDelivery = {
+  readonly input: Input
+  readonly assignment: OwnAssignment | undefined
+  readonly order: Order | undefined
+  readonly session: Session | undefined
+  /** The person's membership at the buyer, or else at any agent of this mode. */
+  readonly member: Membership | undefined
+  /** The response to a delivery that is repeated. */
+  readonly repeated: Awaited<ReturnType<typeof presentAssignment>> | undefined
 }
 
-/** Refuses a session that was not recorded for this assignment, or is not scored yet. */
-const requireWorkSession = (session: Session | undefined, challenge: string): Session => {
-  if (!session || session.kind !== 'work' || session.challenge !== challenge)
-    throw new Refusal('not_found', { message: 'This recording was not made for this work.' })
-  if (session.status === 'expired')
-    throw new Refusal('session_expired', { message: 'The recording ran out. Do the steps again.' })
-  if (session.status === 'open' || session.status === 'closed')
-    throw new Refusal('session_not_ready', { headers: { 'retry-after': '1' } })
-  return session
-}
-
-const checkDelivery = async (tx: Tx, person: Person, input: Input) => {
-  const assignment = await requireOwnAssignment(tx, person.personId, input.assignmentId)
+const loadDelivery = async (tx: Tx, { personId }: Person, input: Input): Promise<LoadedDelivery> => {
+  const nothing = { order: undefined, session: undefined, member: undefined, repeated: undefined }
+  const assignment = await findOwnAssignment(tx, personId, input.assignmentId)
+  if (!assignment) return { input, assignment, ...nothing }
   const isRepeat = assignment.sessionId === input.sessionId && assignment.status !== 'claimed'
-  if (isRepeat) return { repeated: await presentAssignment(tx, assignment) }
-  requireActiveClaim(assignment)
-  const order = await findOrder(tx, assignment)
-  if (!order?.terms)
-    throw new Error(`order ${assignment.orderId} of assignment ${input.assignmentId} has no terms`)
-  const details = validateAnswer(order.terms.answerForm, input.answer)
-  if (details.length > 0) throw new Refusal('validation_failed', { details })
+  if (isRepeat) return { input, assignment, ...nothing, repeated: await presentAssignment(tx, assignment) }
   const { agentId, mode } = assignment
-  const session = requireWorkSession(
-    await findSession(tx, { agentId, mode, sessionId: input.sessionId }),
-    assignment.challenge,
-  )
-  const members = (await listEligibleMemberships(tx, assignment.personId)).filter(
-    (member) => member.mode === mode,
-  )
+  const order = await findOrder(tx, assignment)
+  const session = await findSession(tx, { agentId, mode, sessionId: input.sessionId })
+  const members = (await listEligibleMemberships(tx, personId)).filter((member) => member.mode === mode)
   const member = members.find((one) => one.agentId === agentId) ?? members[0]
-  if (!member) throw new Refusal('member_not_enrolled', { message: 'You are not enrolled any more.' })
-  return { assignment, session, member }
+  return { input, assignment, order, session, member, repeated: undefined }
 }
 
-/** Locks the unit; refuses where this claim no longer holds it. */
-const lockActiveClaim = async (tx: Tx, assignment: Assignment): Promise<LockedUnit> => {
-  const locked = await lockUnit(tx, assignment)
-  if (locked?.holder?.assignmentId !== assignment.assignmentId)
-    throw new Refusal('order_conflict', { message: 'This work is not in your hands any more.' })
-  requireActiveClaim(locked.holder)
-  return locked
+// 2. Refuse.
+
+type ClaimLookup = { readonly assignment: Assignment | undefined }
+
+const refuseForeign = ({ assignment }: ClaimLookup) => (assignment ? undefined : noSuchAssignment())
+const refuseUnclaimed = ({ assignment }: ClaimLookup) =>
+  assignment && assignment.status !== 'claimed'
+    ? new Refusal('order_conflict', { message: `This work is ${assignment.status}.` })
+    : undefined
+const refuseLate = ({ assignment }: ClaimLookup) =>
+  assignment?.isExpired
+    ? new Refusal('order_conflict', {
+        message: 'Your time for this unit is over. Another worker can claim it now.',
+      })
+    : undefined
+const refuseAnswer = ({ input, assignment, order }: LoadedDelivery) => {
+  if (!order?.terms)
+    throw new Error(
+      `order ${assignment?.orderId} of assignment ${input.assignmentId} ${order ? `is ${order.status} and has no terms` : 'not found'} while checking an answer`,
+    )
+  const details = validateAnswer(order.terms.answerForm, input.answer)
+  return details.length > 0 ? new Refusal('validation_failed', { details }) : undefined
+}
+const refuseOtherSession = ({ assignment, session }: LoadedDelivery) =>
+  session?.kind === 'work' && session.challenge === assignment?.challenge
+    ? undefined
+    : new Refusal('not_found', { message: 'This recording belongs to other work.' })
+const refuseExpiredSession = ({ session }: LoadedDelivery) =>
+  session?.status === 'expired'
+    ? new Refusal('session_expired', { message: 'The recording has expired. Do the steps again.' })
+    : undefined
+const refuseUnscoredSession = ({ session }: LoadedDelivery) =>
+  session?.status === 'open' || session?.status === 'closed'
+    ? new Refusal('session_not_ready', { headers: { 'retry-after': '1' } })
+    : undefined
+const refuseUnenrolled = ({ member }: LoadedDelivery) =>
+  member ? undefined : new Refusal('member_not_enrolled', { message: 'You are no longer enrolled.' })
+
+const loadedRefusals: Refusals<LoadedDelivery> = [
+  ['own_assignment', refuseForeign],
+  ['assignment_claimed', refuseUnclaimed],
+  ['assignment_in_time', refuseLate],
+  ['answer_matches_form', refuseAnswer],
+  ['session_of_assignment', refuseOtherSession],
+  ['session_not_expired', refuseExpiredSession],
+  ['session_scored', refuseUnscoredSession],
+  ['worker_enrolled', refuseUnenrolled],
+]
+
+type CheckedDelivery = {
+  readonly input: Input
+  readonly assignment: OwnAssignment
+  readonly session: Session
+  readonly member: Membership
+}
+const narrowDelivery = ({
+  input,
+  assignment,
+  session,
+  member,
+}: LoadedDelivery): CheckedDelivery | undefined =>
+  assignment && session && member && { input, assignment, session, member }
+
+/** In the transaction that delivers. */
+const credentialRefusals: Refusals<WorkMintResult> = [
+  ['credential_minted', (minted) => ('refusal' in minted ? minted.refusal : undefined)],
+]
+
+type ClaimLock = { readonly assignmentId: string; readonly locked: LockedUnit | undefined }
+const refuseOtherHolder = ({ assignmentId, locked }: ClaimLock) =>
+  locked?.holder?.assignmentId === assignmentId
+    ? undefined
+    : new Refusal('order_conflict', { message: 'You no longer hold this unit.' })
+/** With the unit locked: a deadline, a return or a chargeback may have ended the claim since it was loaded. */
+const lockedRefusals: Refusals<ClaimLock> = [
+  ['unit_held', refuseOtherHolder],
+  ['held_unit_claimed', ({ locked }) => refuseUnclaimed({ assignment: locked?.holder })],
+  ['held_unit_in_time', ({ locked }) => refuseLate({ assignment: locked?.holder })],
+]
+
+/** Every refusal of a delivery, in the order in which they are checked. */
+export const deliveryRefusals = [...loadedRefusals, ...credentialRefusals, ...lockedRefusals] as const
+
+// 3. Commit: a delivery whose session is not verified releases the unit, any other delivers it.
+
+const lockClaimedUnit = async (tx: Tx, assignment: Assignment): Promise<LockedUnit> => {
+  const { assignmentId } = assignment
+  const lock = { assignmentId, locked: await lockUnit(tx, assignment) }
+  return checkAndNarrow(lockedRefusals, lock, ({ locked }) => locked)
 }
 
 const presentCurrentAssignment = async (tx: Tx, assignmentId: string) => {
@@ -75,60 +148,61 @@ const presentCurrentAssignment = async (tx: Tx, assignmentId: string) => {
   return presentAssignment(tx, assignment)
 }
 
-/** Handles a session that was not verified: nothing is paid, and the unit is open again. */
-const recordUnverifiedDelivery = (
-  deps: WorkerDeps,
-  assignment: Assignment,
-  session: Session,
-  workerRef: string,
-) =>
-  inTransaction(deps.ctx, 'system', async (tx) => {
-    const locked = await lockActiveClaim(tx, assignment)
-    const { agentId, mode } = assignment
-    // So that export and erasure of the person find the recording.
-    await updateSessionMember(tx, { agentId, mode, sessionId: session.sessionId, at: session.at }, workerRef)
-    await releaseUnit(tx, locked, {
-      status: 'not_verified',
-      sessionId: session.sessionId,
-      quality: session.quality,
-      reasons: session.reasons,
-    })
-    return presentCurrentAssignment(tx, assignment.assignmentId)
-  })
+/** Nothing is paid, and the unit is open again. */
+const commitUnverified = async (tx: Tx, { assignment, session }: CheckedDelivery, workerRef: string) => {
+  const { agentId, mode, assignmentId } = assignment
+  const { sessionId, quality, reasons, at } = session
+  const locked = await lockClaimedUnit(tx, assignment)
+  // So that export and erasure of the person find the recording.
+  await updateSessionMember(tx, { agentId, mode, sessionId, at }, workerRef)
+  await releaseUnit(tx, locked, { status: 'not_verified', sessionId, quality, reasons })
+  return presentCurrentAssignment(tx, assignmentId)
+}
 
-/** Delivers an answer: validation, credential for the buyer, unit and event commit together. */
+/** Credential, answer, states and event commit together; a known-answer item is graded and paid besides. */
+const commitDelivery = async (
+  tx: Tx,
+  deps: WorkerDeps,
+  { input, assignment, session }: CheckedDelivery,
+  { signed, workerRef }: { readonly signed: SignedWorkCredential; readonly workerRef: string },
+) => {
+  const { agentId, mode, personId, assignmentId } = assignment
+  const { sessionId, quality, at } = session
+  const minted = await deps.mintWork.write(tx, signed)
+  const { credentialId } = checkAndNarrow(credentialRefusals, minted, (result) =>
+    'credentialId' in result ? result : undefined,
+  )
+  const { order, unit } = await lockClaimedUnit(tx, assignment)
+  await updateSessionMember(tx, { agentId, mode, sessionId, at }, workerRef)
+  const answer = omitEmptyFields(input.answer)
+  await updateUnitDelivered(tx, unit, { workerRef, sessionId, credentialId, answer, quality })
+  await updateAssignment(tx, assignmentId, { status: 'delivered', sessionId, quality })
+  const { orderId, n } = unit
+  await publish(tx, {
+    agentId,
+    mode,
+    subject: orderId,
+    type: 'order.unit_delivered',
+    data: { orderId, n, credentialId },
+  })
+  if (order.purpose === 'gold')
+    await gradeKnownAnswer(tx, deps, { order, assignment, personId, answer: input.answer })
+  else await syncOrderStatus(tx, order)
+  return presentCurrentAssignment(tx, assignmentId)
+}
+
+/** Delivers an answer with the session in which the person worked. */
 export const workerDeliver = async (deps: WorkerDeps, person: Person, input: Input) => {
   const { ctx } = deps
-  const checked = await inTransaction(ctx, 'system', (tx) => checkDelivery(tx, person, input))
-  if ('repeated' in checked) return checked.repeated
-  const { assignment, session, member } = checked
+  const loaded = await inTransaction(ctx, 'system', (tx) => loadDelivery(tx, person, input))
+  if (loaded.repeated) return loaded.repeated
+  const delivery = checkAndNarrow(loadedRefusals, loaded, narrowDelivery)
+  const { assignment, session, member } = delivery
   const { agentId, mode, personId } = assignment
   const workerRef = workerRefOf(ctx.secrets.derive('worker'), { agentId, mode, personId })
-  if (session.verified !== true) return recordUnverifiedDelivery(deps, assignment, session, workerRef)
+  if (session.verified !== true)
+    return inTransaction(ctx, 'system', (tx) => commitUnverified(tx, delivery, workerRef))
   const workerSession = { ...session, memberRef: workerRef }
-  return deps.mintWork({ agentId, mode, session: workerSession, member }, async (tx, credentialId) => {
-    const { order, unit } = await lockActiveClaim(tx, assignment)
-    const { sessionId, quality } = session
-    await updateSessionMember(tx, { agentId, mode, sessionId, at: session.at }, workerRef)
-    await updateUnitDelivered(tx, unit, {
-      workerRef,
-      sessionId,
-      credentialId,
-      answer: omitEmptyFields(input.answer),
-      quality,
-    })
-    await updateAssignment(tx, assignment.assignmentId, { status: 'delivered', sessionId, quality })
-    const { orderId, n } = unit
-    await publish(tx, {
-      agentId,
-      mode,
-      subject: orderId,
-      type: 'order.unit_delivered',
-      data: { orderId, n, credentialId },
-    })
-    if (order.purpose === 'gold')
-      await gradeKnownAnswer(tx, deps, { order, assignment, personId, answer: input.answer })
-    else await syncOrderStatus(tx, order)
-    return presentCurrentAssignment(tx, assignment.assignmentId)
-  })
+  const signed = await deps.mintWork.sign({ agentId, mode, session: workerSession, member })
+  return inTransaction(ctx, 'system', (tx) => commitDelivery(tx, deps, delivery, { signed, workerRef }))
 }

@@ -39,7 +39,9 @@ const summaryOf = (assignment: Assignment, order: Order, unit: Unit | undefined)
 const readOrderAndUnit = async (tx: Tx, assignment: Assignment) => {
   const order = await findOrder(tx, assignment)
   if (!order)
-    throw new Error(`order ${assignment.orderId} of assignment ${assignment.assignmentId} not found`)
+    throw new Error(
+      `order ${assignment.orderId} not found while presenting assignment ${assignment.assignmentId} (${assignment.status})`,
+    )
   return { order, unit: await findUnit(tx, assignment) }
 }
 

@@ -18,7 +18,7 @@ export const workerTasks = (ctx: Ctx, { personId }: Person) =>
     const memberships = await listEligibleMemberships(tx, personId)
     if (memberships.length === 0)
       throw new Refusal('member_not_enrolled', {
-        message: 'Work is for people who are enrolled. Use the link that a site of yours sent you.',
+        message: 'Only enrolled people can work. Use the invitation link that a site sent you.',
       })
     const tasks = []
     for (const mode of modes.filter((one) => memberships.some((member) => member.mode === one))) {

@@ -204,7 +204,7 @@ test('one wrong known answer pauses nobody; too few correct of five pause for a 
   assert.equal((await worker.work('wf_pick', { yes: false })).status, 200, '3 of 6 right: too few')
   const paused = await worker.claim('wf_pick')
   assert.equal(paused.json.error, 'order_conflict')
-  assert.match(paused.json.message, /known items were wrong/)
+  assert.match(paused.json.message, /known-answer items were wrong/)
   assert.equal((await worker.claim('wf_judge')).json.error, 'out_of_stock', 'other work is not touched')
   // The last miss is appealed: an operator finds that the person was right, and the pause is over.
   const { json: earnings } = await worker.get('earnings')

@@ -73,7 +73,11 @@ const validateFields = <F extends Field>(
   const known = new Map(form.map((field) => [field.name, field]))
   const unknownFields = Object.keys(value)
     .filter((name) => !known.has(name))
-    .map((name) => ({ path: `${path}.${name}`, code: 'unknown_field', message: 'is no field of the form' }))
+    .map((name) => ({
+      path: `${path}.${name}`,
+      code: 'unknown_field',
+      message: 'is not a field of the form',
+    }))
   const invalidFields = form.flatMap((field) => {
     const fieldValue = value[field.name]
     if (isEmpty(fieldValue))

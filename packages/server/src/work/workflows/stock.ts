@@ -1,7 +1,7 @@
 import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../../platform/db/db.ts'
 import type { UnitKey } from '../units/store.ts'
-import { claimStockUnit, countStockByTask, existsInStock, updateStock } from './store.ts'
+import { claimStockUnit, countStockByTask, existsInStock, findStockState, updateStock } from './store.ts'
 
 /** A finished unit that is reserved for a purchase: its answer, and the session in which a person did it. */
 export type StockUnit = {
@@ -29,16 +29,19 @@ export const reserveStockUnit = async (
   return { unitRef: unitRefOf(unit), answer: unit.answer, session: { agentId, sessionId: unit.sessionId } }
 }
 
+const notReserved = async (tx: Tx, key: UnitKey, operation: string): Promise<Error> =>
+  new Error(`unit ${unitRefOf(key)} is ${await findStockState(tx, key)}, not reserved, while ${operation} it`)
+
 /** Returns a reserved unit to stock after a purchase that was not paid. */
 export const releaseStockUnit = async (tx: Tx, unitRef: string): Promise<void> => {
-  if (!(await updateStock(tx, parseUnitRef(unitRef), 'shelf')))
-    throw new Error(`stock unit ${unitRef} is not reserved and cannot be released`)
+  const key = parseUnitRef(unitRef)
+  if (!(await updateStock(tx, key, 'shelf'))) throw await notReserved(tx, key, 'releasing')
 }
 
 /** Marks a reserved unit as sold for good. */
 export const markStockUnitSold = async (tx: Tx, unitRef: string): Promise<void> => {
-  if (!(await updateStock(tx, parseUnitRef(unitRef), 'sold')))
-    throw new Error(`stock unit ${unitRef} is not reserved and cannot be sold`)
+  const key = parseUnitRef(unitRef)
+  if (!(await updateStock(tx, key, 'sold'))) throw await notReserved(tx, key, 'selling')
 }
 
 /** How many units of each workflow are in stock. */

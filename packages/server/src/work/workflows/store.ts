@@ -144,6 +144,18 @@ export const updateStock = async (tx: Tx, key: UnitKey, stock: 'shelf' | 'sold')
     .executeTakeFirst()
   return numUpdatedRows === 1n
 }
+/** The state of a unit in stock, for the error where it is not as expected. */
+export const findStockState = async (tx: Tx, key: UnitKey): Promise<string> => {
+  const row = await tx
+    .selectFrom('order_units')
+    .select(['status', 'stock'])
+    .where('agent_id', '=', key.agentId)
+    .where('mode', '=', key.mode)
+    .where('order_id', '=', key.orderId)
+    .where('n', '=', key.n)
+    .executeTakeFirst()
+  return row ? `${row.status}, stock ${row.stock ?? 'none'}` : 'not found'
+}
 export const existsInStock = async (tx: Tx, taskId: string, mode: Mode): Promise<boolean> => {
   const row = await tx
     .selectFrom('order_units')

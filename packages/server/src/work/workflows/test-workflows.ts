@@ -5,7 +5,7 @@ import type { WorkflowTerms } from './store.ts'
 /** Always in stock on a test network, without rows. 1 cent is below the default spending limit of x402 clients. */
 const testWorkflow: Workflow = {
   id: 'wf_test_ok',
-  title: 'Rehearsal',
+  title: 'Test purchase',
   description: 'A unit that is always in stock on a test network. It proves nothing and is marked as a test.',
   steps: ['Ask for the challenge', 'Sign the authorization', 'Call again with the payment'],
   estMinutes: 1,

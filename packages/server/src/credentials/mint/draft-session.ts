@@ -1,0 +1,89 @@
+import type { Mode } from '@pohf/protocol'
+import type { Session } from '../../sessions/index.ts'
+import { commonClaims, credentialKindOf, pairwiseSubject } from '../rules.ts'
+import type { SessionAssuranceInputs } from './assurance-inputs.ts'
+import type { CredentialsDeps } from './mint.ts'
+
+const kindClaim = (session: Session) => {
+  const kind = credentialKindOf[session.kind]
+  if (kind === 'view') return { view: { session: session.sessionId } }
+  if (kind === 'work')
+    return {
+      work: {
+        session: session.sessionId,
+        ...(session.workflowId === null ? {} : { workflow: session.workflowId }),
+      },
+    }
+  return {
+    presence: {
+      session: session.sessionId,
+      source: session.source === 'receipt' ? ('receipt' as const) : ('geo_photo' as const),
+    },
+  }
+}
+
+/** The agent for which a credential is minted. */
+type MintTenant = { readonly agentId: string; readonly mode: Mode }
+
+const sessionClaims = (deps: Pick<CredentialsDeps, 'ctx'>, agent: MintTenant, session: Session) => ({
+  sub: pairwiseSubject(
+    deps.ctx.secrets.derive('pairwise'),
+    agent.agentId,
+    session.memberRef ?? session.jkt ?? session.sessionId,
+  ),
+  agent: agent.agentId,
+  event_at: Math.floor((session.endedAt ?? session.at).getTime() / 1_000),
+  ...(session.quality === null ? {} : { quality: session.quality }),
+  ...(session.components === null ? {} : { components: { ...session.components } }),
+  flags: [...session.flags],
+  ...(session.scoring === null ? {} : { scoring: session.scoring }),
+  evidence: session.evidence.map((item) => ({ ...item })),
+  ...(session.telemetry === null ? {} : { telemetry: { ...session.telemetry } }),
+  ...(session.challenge === null ? {} : { challenge: session.challenge }),
+  ...(session.jkt === null ? {} : { cnf: { jkt: session.jkt } }),
+})
+
+type SessionCredentialInput = {
+  readonly agent: MintTenant
+  readonly session: Session
+  readonly assuranceInputs: SessionAssuranceInputs
+  readonly at: Date
+}
+/** Drafts the credential of a session: its claims, and the response body without the token. */
+export const draftSessionCredential = (
+  deps: Pick<CredentialsDeps, 'ctx'>,
+  { agent, session, assuranceInputs, at }: SessionCredentialInput,
+) => {
+  const kind = credentialKindOf[session.kind]
+  const credentialId = deps.ctx.ids.make('crd_')
+  const frame = commonClaims({
+    baseUrl: deps.ctx.config.BASE_URL,
+    mode: agent.mode,
+    kind,
+    at,
+  })
+  const claims = {
+    ...frame,
+    jti: credentialId,
+    ...sessionClaims(deps, agent, session),
+    ...assuranceInputs.claim,
+    assurance: assuranceInputs.assurance,
+    ...kindClaim(session),
+  }
+  return {
+    claims,
+    answer: {
+      verified: true,
+      quality: session.quality ?? 0,
+      credentialId,
+      kind,
+      assurance: claims.assurance,
+      expiresAt: new Date(claims.exp * 1_000).toISOString(),
+      ...(session.telemetry === null ? {} : { telemetry: { ...session.telemetry } }),
+    },
+    salt: null,
+    simulated: session.simulated,
+  }
+}
+
+export type VerifyAnswer = ReturnType<typeof draftSessionCredential>['answer']

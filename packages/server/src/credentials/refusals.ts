@@ -1,0 +1,83 @@
+import { reasonText } from '@pohf/protocol/reasons'
+import type { Member } from '../members/index.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { Refusal } from '../platform/http/errors.ts'
+import { checkAndNarrow, type Refusals } from '../platform/http/refusals.ts'
+import type { Session } from '../sessions/index.ts'
+import type { EnrolledMember } from './mint/assurance-inputs.ts'
+import type { MintedCredential } from './store.ts'
+
+export const insufficientCredits = (ctx: Pick<Ctx, 'config'>): Refusal =>
+  new Refusal('insufficient_credits', { buy: `${ctx.config.BASE_URL}/buy` })
+
+/** The call may be sent again in a second. */
+export const busy = (): Refusal => new Refusal('overloaded', { headers: { 'retry-after': '1' } })
+
+export const refuseRevoked = ({ stored }: { readonly stored: MintedCredential | undefined }) =>
+  stored?.state === 'revoked' ? new Refusal('credential_revoked') : undefined
+
+type SessionLookup = { readonly session: Session | undefined }
+
+const refuseMissingSession = ({ session }: SessionLookup) =>
+  session ? undefined : new Refusal('not_found', { message: 'No such session.' })
+
+const refuseExpiredSession = ({ session }: SessionLookup) =>
+  session?.status === 'expired' ? new Refusal('session_expired') : undefined
+
+const refuseUnscoredSession = ({ session }: SessionLookup) =>
+  session?.status === 'open' || session?.status === 'closed'
+    ? new Refusal('session_not_ready', { headers: { 'retry-after': '1' } })
+    : undefined
+
+const refuseRejectedSession = ({ session }: SessionLookup) => {
+  if (!session || session.verified === true) return undefined
+  const details = session.reasons.map((reason) => ({
+    path: 'session',
+    code: reason,
+    message: reasonText(reason),
+  }))
+  return new Refusal('session_rejected', { details })
+}
+
+/** The refusals of a session that is to be verified, in order. */
+export const sessionRefusals: Refusals<SessionLookup> = [
+  ['session_not_found', refuseMissingSession],
+  ['session_expired', refuseExpiredSession],
+  ['session_not_ready', refuseUnscoredSession],
+  ['session_rejected', refuseRejectedSession],
+]
+
+/** For operations that have no list of their own. */
+export const requireVerified = (found: Session | undefined): Session =>
+  checkAndNarrow(sessionRefusals, { session: found }, ({ session }) => session)
+
+type MemberLookup = { readonly member: Member | undefined }
+
+const refuseMissingMember = ({ member }: MemberLookup) =>
+  member ? undefined : new Refusal('not_found', { message: 'No such member.' })
+
+/** Refuses a member who is not enrolled, a duplicate or banned. */
+const refuseUnenrolledMember = ({ member }: MemberLookup) =>
+  member?.status === 'refused'
+    ? new Refusal('member_not_enrolled', {
+        details: [
+          {
+            path: 'body.memberId',
+            code: member.reason,
+            message: `the member is ${member.reason.replaceAll('_', ' ')}`,
+          },
+        ],
+      })
+    : undefined
+
+/** The refusals of a member whose personhood is to be verified, in order. */
+export const memberRefusals: Refusals<MemberLookup> = [
+  ['member_not_found', refuseMissingMember],
+  ['member_not_enrolled', refuseUnenrolledMember],
+]
+
+/** For operations that have no list of their own. */
+export const requireEnrolled = (found: Member | undefined): EnrolledMember =>
+  checkAndNarrow(memberRefusals, { member: found }, ({ member }) =>
+    member?.status === 'refused' ? undefined : member,
+  )

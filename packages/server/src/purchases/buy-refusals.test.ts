@@ -1,0 +1,327 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startHarness, type TestResponse } from '../../test/fixtures/harness.ts'
+import { encode, makePayer } from '../../test/fixtures/payments/payer.ts'
+import { makeX402Clients, startPurchaseHarness } from '../../test/fixtures/payments/purchases.ts'
+import { makeWorker } from '../../test/fixtures/people/worker.ts'
+import {
+  assertRefusalOrder,
+  namesInOrder,
+  refusalNames,
+  withoutTriggers,
+  type RefusalStep,
+} from '../../test/fixtures/refusal-order.ts'
+import { create } from '../operators/index.ts'
+import { purchaseRefusals } from './refusals.ts'
+
+const fixture = await startPurchaseHarness()
+if (!fixture) test('refusals of a purchase', { skip: 'no chain runs on this system' }, () => undefined)
+else {
+  const { chain, node, harness, settings } = fixture
+  const { owner } = harness
+  const withoutChain = await startHarness({ X402_PAY_TO: settings.X402_PAY_TO })
+  const home = await harness.register('test')
+  const { operatorKey: key } = await create(harness.ctx, 'machine', 'Otto')
+  const payer = makePayer()
+  const forgedId = `pur_${'a'.repeat(38)}.9999999999.${'A'.repeat(22)}`
+  const undeployedWallet = '6492'.repeat(16)
+  const invalid = { status: 402, error: 'payment_invalid' } as const
+  const malformed = { status: 400, error: 'payment_malformed' } as const
+  const conflict = { status: 409, error: 'purchase_conflict' } as const
+  const unreachable = { status: 503, error: 'chain_unreachable' } as const
+
+  type BuyFaults = {
+    workflowId: string
+    /** X-Purchase-Id; undefined for the id of a new challenge. */
+    purchaseId?: string | undefined
+    queryId?: string | undefined
+    headers: 'both' | 'unreadable' | 'one'
+    value?: string | undefined
+    signatureSuffix: string
+  }
+  /** Signs an authorization for the workflow as it is now, with these faults, and sends it. */
+  const buy = async (at: Pick<typeof harness, 'call' | 'ctx'>, faults: BuyFaults): Promise<TestResponse> => {
+    const { workflowId, queryId, headers, value, signatureSuffix } = faults
+    const { signV1, requestChallenge } = makeX402Clients(chain, at)
+    const offered = workflowId === 'wf_none' ? 'wf_test_ok' : workflowId
+    const { v1, purchaseId } = await requestChallenge(offered)
+    const signed = await signV1(payer, v1, value === undefined ? {} : { value })
+    const signature = `${signed.payload.signature}${signatureSuffix}`
+    const payment = encode({ ...signed, payload: { ...signed.payload, signature } })
+    return at.call('GET', `/api/agent/tasks/${workflowId}/buy${queryId ? `?purchase_id=${queryId}` : ''}`, {
+      headers: {
+        'x-payment': headers === 'one' ? payment : 'unreadable',
+        ...(headers === 'both' ? { 'payment-signature': 'unreadable' } : {}),
+        'x-purchase-id': faults.purchaseId ?? purchaseId,
+      },
+    })
+  }
+
+  const unsettled: BuyFaults = {
+    workflowId: 'wf_none',
+    purchaseId: forgedId,
+    queryId: 'another',
+    headers: 'both',
+    value: '1',
+    signatureSuffix: undeployedWallet,
+  }
+  /** Without a chain: from the headers to the settlement that there is none. */
+  const unsettledSteps: readonly RefusalStep[] = [
+    {
+      name: 'one_payment_header',
+      ...malformed,
+      message: /not both/,
+      removeReason: () => {
+        unsettled.headers = 'unreadable'
+      },
+    },
+    {
+      name: 'readable_payment',
+      ...malformed,
+      removeReason: () => {
+        unsettled.headers = 'one'
+      },
+    },
+    {
+      name: 'one_purchase_id',
+      ...conflict,
+      message: /name different purchases/,
+      removeReason: () => {
+        unsettled.queryId = undefined
+      },
+    },
+    {
+      name: 'in_stock',
+      status: 409,
+      error: 'out_of_stock',
+      removeReason: () => {
+        unsettled.workflowId = 'wf_test_settle_fail'
+      },
+    },
+    {
+      name: 'issued_purchase_id',
+      ...invalid,
+      message: /was not given for this task/,
+      removeReason: () => {
+        unsettled.purchaseId = undefined
+      },
+    },
+    {
+      name: 'payment_terms',
+      ...invalid,
+      message: /too small/,
+      removeReason: () => {
+        unsettled.value = undefined
+      },
+    },
+    {
+      name: 'payer_signature',
+      ...invalid,
+      message: /ERC-6492/,
+      removeReason: () => {
+        unsettled.signatureSuffix = ''
+      },
+    },
+    {
+      name: 'test_settlement_succeeds',
+      ...invalid,
+      message: /simulates a failed settlement/,
+      removeReason: () => {
+        unsettled.workflowId = 'wf_test_ok'
+      },
+    },
+    {
+      name: 'chain_configured',
+      ...unreachable,
+      removeReason: () => {
+        unsettled.workflowId = 'wf_test_settle_timeout'
+      },
+    },
+  ]
+
+  test('a payment that no chain settles is refused in the order of the list', async () => {
+    const answer = await assertRefusalOrder(() => buy(withoutChain, unsettled), unsettledSteps)
+    assert.equal(answer.status, 202, answer.text)
+  })
+
+  /** One unit in stock: the operator orders it, a person delivers it, and its review period ends. */
+  const produceUnit = async (question: string) => {
+    const body = { workflowId: 'wf_judge', mode: 'test', quantity: 1, items: [{ question }] }
+    const ordered = await harness.operate('POST', '/operator/work/produce', { key, body })
+    assert.equal(ordered.status, 200, ordered.text)
+    const worker = await makeWorker(harness, home)
+    const delivered = await worker.work('wf_judge', { judgement: `What I think of ${question}`, sure: 4 })
+    assert.equal(delivered.status, 200, delivered.text)
+    await withoutTriggers(
+      owner,
+      "update order_units set review_until = pohf_now() where status = 'delivered'",
+    )
+    await harness.advance(1_000)
+    await harness.work()
+  }
+
+  const takeLastUnit = async (method: string) => {
+    if (method === 'eth_call')
+      await owner.query("update order_units set stock = 'taken' where stock = 'shelf'")
+    return 'pass' as const
+  }
+
+  const settled: BuyFaults = {
+    workflowId: 'wf_judge',
+    headers: 'one',
+    signatureSuffix: undeployedWallet,
+  }
+  /** With a chain: from the signature to the gas account. The last unit is taken while the chain is asked. */
+  const settledSteps: readonly RefusalStep[] = [
+    {
+      name: 'payer_signature',
+      ...invalid,
+      message: /ERC-6492/,
+      removeReason: () => {
+        settled.signatureSuffix = ''
+      },
+    },
+    {
+      name: 'payer_rate',
+      status: 429,
+      error: 'rate_limited',
+      removeReason: () => harness.advance(61_000),
+    },
+    {
+      name: 'signer_ready',
+      status: 503,
+      error: 'overloaded',
+      message: /The signer does not answer/,
+      removeReason: () => harness.startSigner(),
+    },
+    {
+      name: 'chain_reachable',
+      ...unreachable,
+      removeReason: () => node.setFaultRule(takeLastUnit),
+    },
+    {
+      name: 'chain_accepts_payment',
+      ...invalid,
+      message: /The chain would refuse the payment/,
+      removeReason: () => chain.mint(payer.account.address, 10_000_000n),
+    },
+    {
+      name: 'purchase_id_unpaid',
+      ...conflict,
+      message: /paid for with another authorization/,
+      removeReason: () => {
+        settled.purchaseId = undefined
+      },
+    },
+    {
+      name: 'unit_reserved',
+      status: 409,
+      error: 'out_of_stock',
+      message: /Nothing was charged/,
+      removeReason: () => node.setFaultRule(() => 'pass'),
+    },
+    {
+      name: 'gas_account_free',
+      ...unreachable,
+      removeReason: () => owner.query('update gas_keys set low = false'),
+    },
+  ]
+  /** Sends the payment with the unit in stock again, whatever the last call did to it. */
+  const buyUnit = async () => {
+    await owner.query("update order_units set stock = 'shelf' where stock = 'taken'")
+    return buy(harness, settled)
+  }
+  /** A purchase id that a purchase of this workflow has already. */
+  const buyWithAnother = async (): Promise<string> => {
+    const { makeFundedPayer, requestChallenge, signV1, pay } = fixture
+    const { v1, purchaseId } = await requestChallenge('wf_judge')
+    const payment = encode(await signV1(await makeFundedPayer(), v1))
+    const bought = await pay({ 'x-payment': payment, 'x-purchase-id': purchaseId }, 'wf_judge')
+    assert.equal(bought.status, 200, bought.text)
+    return purchaseId
+  }
+
+  test('a payment that the chain settles is refused in the order of the list', async () => {
+    await produceUnit('One.')
+    settled.purchaseId = await buyWithAnother()
+    await produceUnit('Two.')
+    await owner.query('update gas_keys set low = true')
+    await harness.stopSigner()
+    node.setFaultRule(() => 'drop')
+    await harness.advance(5_000)
+    // The limit of one wallet: 120 attempts in a minute.
+    const attempts = { ...settled, signatureSuffix: '' }
+    for (let count = 0; count < 120; count++) assert.equal((await buy(harness, attempts)).status, 503)
+    const answer = await assertRefusalOrder(buyUnit, settledSteps)
+    assert.equal(answer.status, 200, answer.text)
+  })
+
+  const known: Pick<BuyFaults, 'workflowId' | 'purchaseId' | 'queryId'> = {
+    workflowId: 'wf_test_ok',
+    purchaseId: forgedId,
+    queryId: 'another',
+  }
+  const knownSteps: readonly RefusalStep[] = [
+    {
+      name: 'one_purchase_id',
+      ...conflict,
+      message: /name different purchases/,
+      removeReason: () => {
+        known.queryId = undefined
+      },
+    },
+    {
+      name: 'same_task',
+      ...conflict,
+      message: /for another task/,
+      removeReason: () => {
+        known.workflowId = 'wf_judge'
+      },
+    },
+    {
+      name: 'same_purchase',
+      ...conflict,
+      removeReason: () => {
+        known.purchaseId = undefined
+      },
+    },
+    {
+      name: 'payment_not_void',
+      ...invalid,
+      message: /did not settle/,
+      removeReason: () =>
+        withoutTriggers(
+          owner,
+          "update purchases set state = 'uncertain', due_at = pohf_now() where state = 'void'",
+        ),
+    },
+  ]
+
+  test('a payment that is known is refused by its purchase alone, in the order of the list', async () => {
+    const { requestChallenge, makeFundedPayer, signV1, pay } = fixture
+    await produceUnit('Three.')
+    const { v1 } = await requestChallenge('wf_judge')
+    const headers = { 'x-payment': encode(await signV1(await makeFundedPayer(), v1)) }
+    node.setFaultRule((method) => (method.startsWith('eth_sendRaw') ? 'drop' : 'pass'))
+    const pending = await pay(headers, 'wf_judge')
+    assert.equal(pending.status, 202, pending.text)
+    await withoutTriggers(
+      owner,
+      "update purchases set state = 'void', reason = 'it ended', due_at = null where state = 'uncertain'",
+    )
+    const answer = await assertRefusalOrder(() => {
+      const { workflowId, purchaseId, queryId } = known
+      const path = `/api/agent/tasks/${workflowId}/buy${queryId ? `?purchase_id=${queryId}` : ''}`
+      return harness.call('GET', path, {
+        headers: { ...headers, ...(purchaseId ? { 'x-purchase-id': purchaseId } : {}) },
+      })
+    }, knownSteps)
+    assert.equal(answer.status, 202, answer.text)
+    node.setFaultRule(() => 'pass')
+  })
+
+  test('the tests above name every refusal of a purchase, in the order of the list', () => {
+    const names = namesInOrder(unsettledSteps, settledSteps, knownSteps)
+    assert.deepEqual(names, refusalNames(purchaseRefusals))
+  })
+}

@@ -1,0 +1,133 @@
+import type { PurchaseCredential } from '../credentials/index.ts'
+import { post } from '../ledger/index.ts'
+import { markPaymentSettled, markPaymentVoid, type SettlementProof } from '../payments/index.ts'
+import { inTransaction, type Tx } from '../platform/db/db.ts'
+import { publish } from '../platform/queue/outbox.ts'
+import type { PurchaseSettlement } from './flow.ts'
+import { isPending, paymentKind, paymentLines, retryDelaySeconds, returnKind } from './rules.ts'
+import {
+  findPurchaseForUpdate,
+  updateDelivered,
+  updateEnded,
+  updateRetryAt,
+  updateSettled,
+  type Purchase,
+} from './store.ts'
+
+/** Posts the payment once, in the ledger of the buying agent. */
+const postPayment = (tx: Tx, purchase: Purchase) =>
+  post(tx, {
+    agentId: purchase.agentId,
+    mode: purchase.mode,
+    kind: paymentKind,
+    reference: purchase.purchaseId,
+    lines: paymentLines(purchase.amountUsdcMicro),
+  })
+
+/** Posts a refund, or a payment that the chain has reverted. */
+export const postPaymentReversal = (tx: Tx, purchase: Purchase) =>
+  post(tx, {
+    agentId: purchase.agentId,
+    mode: purchase.mode,
+    kind: returnKind,
+    reference: purchase.purchaseId,
+    lines: paymentLines(-purchase.amountUsdcMicro),
+  })
+
+type Delivery = {
+  readonly purchase: Purchase
+  readonly credential: PurchaseCredential
+  readonly proof: SettlementProof
+  readonly response: string
+}
+/** Records a delivery, in the transaction that mints its credential. */
+export const recordDelivery = async (
+  tx: Tx,
+  deps: PurchaseSettlement,
+  { purchase, credential, proof, response }: Delivery,
+): Promise<void> => {
+  const { agentId, mode, purchaseId, workflowId } = purchase
+  const { credentialId } = credential
+  await markPaymentSettled(tx, purchaseId, proof)
+  const delivered = await updateDelivered(tx, purchase, {
+    transactionHash: proof.transactionHash,
+    credentialId,
+    response,
+  })
+  if (!delivered) {
+    const { state } = await findPurchaseForUpdate(tx, purchase)
+    throw new Error(
+      `purchase ${purchaseId} is ${state}, not pending, while recording the delivery of credential ${credentialId}`,
+    )
+  }
+  await postPayment(tx, purchase)
+  await deps.stock.markSold(tx, purchase.unitRef)
+  await publish(tx, {
+    agentId,
+    mode,
+    type: 'purchase.settled',
+    subject: purchaseId,
+    data: { purchaseId, workflowId, txHash: proof.transactionHash, credentialId },
+  })
+  // Last: until the commit this locks the gas account that the next purchase waits for.
+  await deps.settlement.releaseGas(tx, purchaseId)
+}
+
+/** Paid and not delivered yet: posts the payment and schedules the next attempt to deliver. */
+export const recordSettled = async (
+  { ctx }: PurchaseSettlement,
+  purchase: Purchase,
+  proof: SettlementProof,
+): Promise<void> => {
+  await inTransaction(ctx, 'system', async (tx) => {
+    await markPaymentSettled(tx, purchase.purchaseId, proof)
+    const retryDelay = retryDelaySeconds(purchase.attempts)
+    if (!(await updateSettled(tx, purchase, { transactionHash: proof.transactionHash, retryDelay })))
+      await updateRetryAt(tx, purchase, retryDelay)
+    await postPayment(tx, purchase)
+  })
+}
+
+/** Paid and undeliverable: an operator refunds the payment. */
+export const recordRefundDue = async (
+  { ctx }: PurchaseSettlement,
+  purchase: Purchase,
+  reason: string,
+): Promise<void> => {
+  await inTransaction(ctx, 'system', async (tx) => {
+    const { state } = await findPurchaseForUpdate(tx, purchase)
+    if (state !== 'settled') return
+    await updateEnded(tx, purchase, { state: 'refund_due', reason })
+  })
+  ctx.log.error(
+    { purchaseId: purchase.purchaseId, reason },
+    'paid purchase cannot be delivered; refund required',
+  )
+}
+
+/** The chain proves that nothing was paid: releases the reserved unit. */
+export const recordVoid = async (
+  { ctx, stock, revoke }: PurchaseSettlement,
+  purchase: Purchase,
+  reason: string,
+): Promise<void> => {
+  const { agentId, mode, purchaseId, workflowId } = purchase
+  const voided = await inTransaction(ctx, 'system', async (tx) => {
+    const current = await findPurchaseForUpdate(tx, purchase)
+    if (!isPending(current.state) && current.state !== 'delivered') return undefined
+    await markPaymentVoid(tx, purchaseId)
+    await updateEnded(tx, purchase, { state: 'void', reason })
+    if (current.transactionHash !== null) await postPaymentReversal(tx, current)
+    // A delivered answer is known to the buyer and is not sold again.
+    if (current.state !== 'delivered') await stock.release(tx, current.unitRef)
+    await publish(tx, {
+      agentId,
+      mode,
+      type: 'purchase.failed',
+      subject: purchaseId,
+      data: { purchaseId, workflowId, reason },
+    })
+    return current
+  })
+  if (voided?.credentialId) await revoke(voided.credentialId, 'the chain undid its payment')
+}

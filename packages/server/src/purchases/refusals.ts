@@ -1,0 +1,167 @@
+import type { Workflow } from '@pohf/protocol'
+import type {
+  Payment,
+  PreparedSubmission,
+  SignatureCheckResult,
+  SimulationResult,
+} from '../payments/index.ts'
+import { Refusal } from '../platform/http/errors.ts'
+import type { Refusals } from '../platform/http/refusals.ts'
+import type { PurchaseCaller } from './answer.ts'
+import type { PurchaseFlow, Stock } from './flow.ts'
+import { matchesSecretHash } from './rules.ts'
+import type { Purchase } from './store.ts'
+
+const paymentInvalid = (message: string) => new Refusal('payment_invalid', { message })
+const purchaseConflict = (message: string) => new Refusal('purchase_conflict', { message })
+const chainUnreachable = (retryAfterSeconds: number) =>
+  new Refusal('chain_unreachable', { headers: { 'retry-after': String(retryAfterSeconds) } })
+
+/** What a call sent. */
+export type ReceivedRequest = {
+  /** One entry for each payment header; `payment` is undefined where the header cannot be read. */
+  readonly sentPayments: readonly {
+    readonly header: PurchaseCaller['header']
+    readonly payment: Payment | undefined
+  }[]
+  /** The different ids in header, query, body and payment. */
+  readonly purchaseIds: readonly string[]
+}
+
+const refuseTwoHeaders = ({ sentPayments }: ReceivedRequest) =>
+  sentPayments.length > 1
+    ? new Refusal('payment_malformed', { message: 'Send X-PAYMENT or PAYMENT-SIGNATURE, not both.' })
+    : undefined
+const refuseUnreadablePayment = ({ sentPayments }: ReceivedRequest) =>
+  sentPayments.some(({ payment }) => payment === undefined) ? new Refusal('payment_malformed') : undefined
+const refuseTwoPurchaseIds = ({ sentPayments, purchaseIds }: ReceivedRequest) =>
+  sentPayments.length > 0 && purchaseIds.length > 1
+    ? purchaseConflict('Header, query, body and payment name different purchases.')
+    : undefined
+export const requestRefusals: Refusals<ReceivedRequest> = [
+  ['one_payment_header', refuseTwoHeaders],
+  ['readable_payment', refuseUnreadablePayment],
+  ['one_purchase_id', refuseTwoPurchaseIds],
+]
+
+/** A workflow that can be bought now. A test workflow needs no stock, and fixes the outcome of its settlement. */
+export type Offer = { readonly workflow: Workflow; readonly outcome: 'settles' | 'times_out' | 'fails' }
+type OfferLookup = { readonly offer: Offer | undefined }
+
+const refuseOutOfStock = ({ offer }: OfferLookup) => (offer ? undefined : new Refusal('out_of_stock'))
+/** For a call without payment, and for a payment that is new to us. */
+export const offerRefusals: Refusals<OfferLookup> = [['in_stock', refuseOutOfStock]]
+
+type Quote = { readonly idError: string | undefined; readonly termsFault: string | undefined }
+
+const refusePurchaseId = ({ idError }: Quote) => (idError === undefined ? undefined : paymentInvalid(idError))
+const refuseTerms = ({ termsFault }: Quote) =>
+  termsFault === undefined ? undefined : paymentInvalid(termsFault)
+export const quoteRefusals: Refusals<Quote> = [
+  ['issued_purchase_id', refusePurchaseId],
+  ['payment_terms', refuseTerms],
+]
+
+const refuseSignature = ({ fault }: SignatureCheckResult) =>
+  fault === undefined ? undefined : paymentInvalid(fault)
+export const signatureRefusals: Refusals<SignatureCheckResult> = [['payer_signature', refuseSignature]]
+
+const refuseTestSettlement = ({ outcome }: Pick<Offer, 'outcome'>) =>
+  outcome === 'fails'
+    ? paymentInvalid(
+        'The payment is valid. This test workflow simulates a failed settlement. Nothing was charged.',
+      )
+    : undefined
+const refuseWithoutChain = ({ outcome }: Pick<Offer, 'outcome'>) =>
+  outcome === 'settles' ? chainUnreachable(60) : undefined
+/** For a payment that no chain settles. */
+export const unsettledRefusals: Refusals<Pick<Offer, 'outcome'>> = [
+  ['test_settlement_succeeds', refuseTestSettlement],
+  ['chain_configured', refuseWithoutChain],
+]
+
+type PayerRate = ReturnType<PurchaseFlow['payerLimiter']['take']>
+
+const refusePayerRate = ({ allowed, headers }: PayerRate) =>
+  allowed ? undefined : new Refusal('rate_limited', { headers })
+export const payerRefusals: Refusals<PayerRate> = [['payer_rate', refusePayerRate]]
+
+type SignerTest = { readonly signerRefusal: Refusal | undefined }
+
+/** An unreachable signer stops a purchase before anything is charged. */
+export const signerRefusals: Refusals<SignerTest> = [['signer_ready', ({ signerRefusal }) => signerRefusal]]
+
+const refuseUnreachableChain = ({ kind }: SimulationResult) =>
+  kind === 'unreachable' ? chainUnreachable(5) : undefined
+const refuseFailedSimulation = (simulation: SimulationResult) =>
+  simulation.kind === 'refused'
+    ? paymentInvalid(`The chain would refuse the payment: ${simulation.reason} Nothing was charged.`)
+    : undefined
+export const simulationRefusals: Refusals<SimulationResult> = [
+  ['chain_reachable', refuseUnreachableChain],
+  ['chain_accepts_payment', refuseFailedSimulation],
+]
+
+type ClaimedPayment = { readonly known: Purchase | undefined }
+
+const refusePaidPurchaseId = ({ known }: ClaimedPayment) =>
+  known
+    ? undefined
+    : purchaseConflict('The purchase id was paid for with another authorization. Nothing was charged now.')
+/** For a payment or a purchase id that was claimed between the lookup and the reservation. */
+export const claimRefusals: Refusals<ClaimedPayment> = [['purchase_id_unpaid', refusePaidPurchaseId]]
+
+type Reservation = { readonly unit: Awaited<ReturnType<Stock['reserve']>> }
+
+const refuseWithoutUnit = ({ unit }: Reservation) =>
+  unit
+    ? undefined
+    : new Refusal('out_of_stock', { message: 'The task is out of stock. Nothing was charged.' })
+/** In the transaction that reserves: a refusal undoes the claim of the payment. */
+export const unitRefusals: Refusals<Reservation> = [['unit_reserved', refuseWithoutUnit]]
+
+const refuseWithoutGas = ({ kind }: PreparedSubmission) =>
+  kind === 'exhausted' ? chainUnreachable(5) : undefined
+/** In the same transaction, last: the preparation locks the gas account. */
+export const gasRefusals: Refusals<PreparedSubmission> = [['gas_account_free', refuseWithoutGas]]
+
+type DeliveryRequest = {
+  readonly purchase: Purchase
+  readonly workflowId: string
+  readonly requestedPurchaseId: string | undefined
+}
+
+const refuseOtherTask = ({ purchase, workflowId }: DeliveryRequest) =>
+  purchase.workflowId === workflowId ? undefined : purchaseConflict('The payment was for another task.')
+const refuseOtherPurchase = ({ purchase, requestedPurchaseId }: DeliveryRequest) =>
+  requestedPurchaseId === undefined || matchesSecretHash(requestedPurchaseId, purchase.secretHash)
+    ? undefined
+    : new Refusal('purchase_conflict')
+const refuseVoid = ({ purchase }: DeliveryRequest) =>
+  purchase.state === 'void'
+    ? paymentInvalid(
+        `The payment did not settle: ${purchase.reason ?? 'it ended'}. Nothing was charged. Sign a new one.`,
+      )
+    : undefined
+/** For a new purchase after its settlement, and for a payment that was known before. */
+export const deliveryRefusals: Refusals<DeliveryRequest> = [
+  ['same_task', refuseOtherTask],
+  ['same_purchase', refuseOtherPurchase],
+  ['payment_not_void', refuseVoid],
+]
+
+/** Every refusal of a purchase, in the order in which `buy.ts` checks them. */
+export const purchaseRefusals = [
+  ...requestRefusals,
+  ...offerRefusals,
+  ...quoteRefusals,
+  ...signatureRefusals,
+  ...unsettledRefusals,
+  ...payerRefusals,
+  ...signerRefusals,
+  ...simulationRefusals,
+  ...claimRefusals,
+  ...unitRefusals,
+  ...gasRefusals,
+  ...deliveryRefusals,
+] as const

@@ -1,0 +1,39 @@
+import { balanceOf, post } from '../../ledger/index.ts'
+import type { Settler } from '../../payments/index.ts'
+import type { PlatformLedger } from '../deps.ts'
+import { cardAccounts, transferLines } from '../rules.ts'
+import { clawBackStars, stopOrderAfterChargeback } from '../units/chargeback.ts'
+import { markOrderRefunded, orderKeyOf, reversePayment } from './escrow.ts'
+import { applyOrderPayment } from './fund.ts'
+import { findOrderForUpdate } from './store.ts'
+
+/**
+ * Applies card payments to orders: a payment funds the order once. A chargeback stops it: open units are cancelled, an
+ * operator decides about claimed and delivered ones, and Stars that still vest are clawed back.
+ */
+export const makeCardSettler = (platformLedger: PlatformLedger): Settler => ({
+  applyPayment: applyOrderPayment,
+  applyReversal: async (tx, checkout, change) => {
+    const key = orderKeyOf(checkout)
+    const delta = change.afterUsdCents - change.beforeUsdCents
+    if (delta <= 0n) {
+      // A won dispute returns money to an order that may have ended: an operator decides about it.
+      await post(tx, {
+        agentId: key.agentId,
+        mode: key.mode,
+        kind: 'order_reversal',
+        reference: change.reference,
+        lines: transferLines(cardAccounts.world, cardAccounts.unused, -delta),
+      })
+      return
+    }
+    const order = await findOrderForUpdate(tx, key)
+    const stopsOrder = order !== undefined && delta > change.ownRefundsUsdCents
+    if (stopsOrder) await stopOrderAfterChargeback(tx, order, change.reference)
+    const owedUsdCents = await reversePayment(tx, checkout, change)
+    if (stopsOrder) await clawBackStars(tx, platformLedger, order, owedUsdCents)
+    await markOrderRefunded(tx, checkout, change)
+  },
+  findRefundable: (tx, { agentId, mode }) =>
+    balanceOf(tx, { agentId, mode, unit: 'usd_cent', account: cardAccounts.unused }),
+})
