@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 
-export type Figures = Readonly<Record<string, string | number>>
+export type ReportFigures = Readonly<Record<string, string | number>>
 
 /** A Markdown table of names and figures. */
-export const tableOf = (figures: Figures): string =>
+export const tableOf = (figures: ReportFigures): string =>
   [
     '| What | Figure |',
     '| --- | ---: |',

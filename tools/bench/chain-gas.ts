@@ -34,14 +34,15 @@ const askGas = async (chain: Chain, registry: string, wallet: string): Promise<n
       status: string
       gasUsed: string
     }
-    if (receipt.status !== '0x1') throw new Error(`${name} was reverted`)
+    if (receipt.status !== '0x1')
+      throw new Error(`transaction ${String(hash)} calling contract ${name} was reverted`)
     return Number(receipt.gasUsed)
   }
   return (await cost('Gate')) - (await cost('Open'))
 }
 
 const gasOf = (outcome: number | string): number => {
-  if (typeof outcome === 'string') throw new Error(outcome)
+  if (typeof outcome === 'string') throw new Error(`the registry refused a transaction: ${outcome}`)
   return outcome
 }
 const random = (bytes: number) =>
@@ -49,7 +50,7 @@ const random = (bytes: number) =>
 type Measured = Record<string, number[]>
 const measure = async (options: object): Promise<Measured> => {
   const chain = await startChain(options)
-  if (!chain) throw new Error('npm has no anvil for this system')
+  if (!chain) throw new Error(`no anvil package for ${process.platform}-${process.arch}`)
   try {
     const registry = await deployRegistry(chain)
     const issuer = makeIssuer()
@@ -73,7 +74,8 @@ const measure = async (options: object): Promise<Measured> => {
       note('isVerifiedHuman, asked by a contract', await askGas(chain, registry.address, second))
       note('revoke', gasOf(await registry.revoke(claims.nul)))
     }
-    if (!(await registry.isVerifiedHuman(last))) throw new Error('the last one is not bound')
+    if (!(await registry.isVerifiedHuman(last)))
+      throw new Error(`wallet ${last} is not bound after ${rounds} rounds`)
     note('revokeKey', gasOf(await registry.revokeKey(issuer.jwk.kid)))
     return found
   } finally {

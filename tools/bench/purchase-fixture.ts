@@ -71,7 +71,9 @@ export const startOfficialFacilitator = async (chain: Chain, gasKey: Hex, rpcUrl
   })
   const url = await new Promise<string>((resolve, reject) => {
     child.stdout.once('data', (line: Buffer) => resolve(line.toString().trim()))
-    child.once('exit', () => reject(new Error('the official facilitator stopped at start')))
+    child.once('exit', (exitCode) =>
+      reject(new Error(`official facilitator exited with code ${exitCode} before it listened`)),
+    )
   })
   return { url, pid: child.pid ?? 0, stop: () => void child.kill() }
 }
@@ -119,7 +121,8 @@ export const buy = async (url: string, payer: Account) => {
   const header = asked.headers.get('payment-required') ?? ''
   const { resource, accepts } = JSON.parse(Buffer.from(header, 'base64').toString()) as PaymentRequired
   const [accepted] = accepts
-  if (asked.status !== 402 || !accepted) throw new Error(`asked, and got ${asked.status}`)
+  if (asked.status !== 402 || !accepted)
+    throw new Error(`${url} answered ${asked.status} without terms, expected 402 with payment terms`)
   const { message, signature } = await authorize(payer, accepted.payTo, BigInt(accepted.amount))
   const authorization = {
     ...message,
@@ -134,7 +137,10 @@ export const buy = async (url: string, payer: Account) => {
   })
   const text = await paid.text()
   const endedAt = performance.now()
-  if (paid.status !== 200) throw new Error(`paid, and got ${paid.status}: ${text.slice(0, 300)}`)
+  if (paid.status !== 200)
+    throw new Error(
+      `${url} answered ${paid.status} to the payment of ${payer.address}: ${text.slice(0, 300)}`,
+    )
   return { wholeMs: endedAt - startedAt, paidMs: endedAt - sentAt, endedAt }
 }
 
@@ -168,8 +174,7 @@ export const makeBareTransfer = async (chain: Chain, gas: Account, payer: Accoun
     })
     const { result, error } = (await response.json()) as { result?: { status: Hex }; error?: unknown }
     const endedAt = performance.now()
-    if (result?.status !== '0x1')
-      throw new Error(`the bare transfer failed: ${JSON.stringify(error ?? result)}`)
+    if (result?.status !== '0x1') throw new Error(`bare transfer failed: ${JSON.stringify(error ?? result)}`)
     return { paidMs: endedAt - startedAt, endedAt }
   }
 }

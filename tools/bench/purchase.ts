@@ -171,7 +171,7 @@ const countRpcCalls = async (purchases: number) => {
     gasKeys: 2,
     rpcProxy: async (chain) => (counter = await startRpcCounter(chain.url)).url,
   })
-  if (!counter) throw new Error('the RPC counter did not start')
+  if (!counter) throw new Error(`the RPC counter did not start in front of ${server.chain.url}`)
   const official = await startOfficialFacilitator(
     server.chain,
     server.chain.gasAccounts[2].privateKey,

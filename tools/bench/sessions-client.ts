@@ -75,7 +75,7 @@ const open = async (): Promise<Page> => {
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
   const key = { kty: 'EC', crv: 'P-256', x, y }
   const { status, json } = await post('/api/sessions', { site, kind: 'view', key })
-  if (status !== 200) throw new Error(`no session: ${JSON.stringify(json)}`)
+  if (status !== 200) throw new Error(`session for ${site} not opened: ${status} ${JSON.stringify(json)}`)
   const { sessionId, nonce, receipt } = json as { sessionId: string; nonce: string; receipt: Receipt }
   const opening = {
     nonce: Buffer.from(nonce, 'base64url'),
@@ -124,7 +124,7 @@ const send = async (page: Page, ms: number, isLast: boolean): Promise<void> => {
   }
   if (status !== 200) {
     tally.refused += 1
-    throw new Error(`refused: ${JSON.stringify(json)}`)
+    throw new Error(`chunk ${seq} of session ${page.sessionId} refused: ${status} ${JSON.stringify(json)}`)
   }
   if (isLast) {
     tally.finished += 1

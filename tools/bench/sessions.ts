@@ -64,7 +64,7 @@ const play = async (parameters: readonly string[]): Promise<Played> => {
   let text = ''
   child.stdout.on('data', (part: Buffer) => (text += part.toString()))
   const code = await new Promise<number | null>((resolve) => child.once('exit', resolve))
-  if (code !== 0) throw new Error('the pages did not come to an end')
+  if (code !== 0) throw new Error(`sessions-client ended with code ${code}`)
   return JSON.parse(text) as Played
 }
 

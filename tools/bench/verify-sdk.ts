@@ -69,12 +69,15 @@ export const verifySdk = async () => {
   const bare = (batch: typeof tokens) => {
     for (const { input, signature } of batch) {
       if (!verify('sha256', input, { key: publicKey, dsaEncoding: 'ieee-p1363' }, signature))
-        throw new Error('a good signature was refused')
+        throw new Error(
+          `the signature of a valid credential does not verify: ${input.toString().slice(0, 80)}…`,
+        )
     }
   }
   const whole = async (batch: typeof tokens) => {
     for (const { jwt } of batch) {
-      if (!(await verifyCredential(jwt, options)).ok) throw new Error('a good credential was refused')
+      const result = await verifyCredential(jwt, options)
+      if (!result.ok) throw new Error(`a valid credential was refused: ${result.reason}`)
     }
   }
   /** Short batches in turn, each side first half of the time: a slow moment of the machine hits both. */

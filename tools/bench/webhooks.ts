@@ -113,7 +113,8 @@ const measureOurQueue = async (
   const round = await measureRound(fixture, deliveries, async () => {
     while ((await job.run()) > 0);
   })
-  if (!(await isQueueEmpty(fixture))) throw new Error('something was not delivered')
+  if (!(await isQueueEmpty(fixture)))
+    throw new Error(`the queue is not empty after ${deliveries} deliveries of agent ${agent.agentId}`)
   return round
 }
 

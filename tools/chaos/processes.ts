@@ -289,7 +289,7 @@ const subscribeAgents = async (baseUrl: string, agents: readonly Agent[], url: s
     const body = { url, events: ['credential.issued'] }
     const registered = await call(`${baseUrl}/api/agents/webhooks`, body, agent.key)
     if (registered?.status !== 200)
-      throw new Error(`webhook registration was refused: ${JSON.stringify(registered)}`)
+      throw new Error(`webhook registration of ${url} was refused: ${JSON.stringify(registered)}`)
   }
 }
 

@@ -80,7 +80,7 @@ const fetchChallenge = async (url: string): Promise<PaymentOption> => {
       return (JSON.parse(Buffer.from(header, 'base64').toString()) as { accepts: [PaymentOption] }).accepts[0]
     await setTimeout(200)
   }
-  throw new Error('no payment challenge after 600 attempts')
+  throw new Error(`no payment challenge from ${url} after 600 attempts`)
 }
 
 /** Wallets with money that sign what a challenge asks for. */
@@ -90,7 +90,7 @@ export const makeWallets = async (chain: Chain, count: number) => {
   return {
     sign: async (url: string, index: number): Promise<SignedPayment> => {
       const payer = payers[index % payers.length]
-      if (!payer) throw new Error('no wallet')
+      if (!payer) throw new Error(`no wallet for purchase ${index}: ${payers.length} wallets exist`)
       const entry = await fetchChallenge(url)
       const authorization = payer.authorize(entry, Math.floor(Date.now() / 1_000), {
         // As long as a client is patient: a start of the api takes seconds on a busy machine.

@@ -325,7 +325,10 @@ const buyWithSilentToken = async (chain: Chain, { url, wallets }: Buying, count:
 export const runPurchaseKills = async (options: PurchaseKillOptions): Promise<PurchaseFindings> => {
   const { purchases, seed } = options
   const chain = await startChain()
-  if (!chain) throw new Error('anvil is not built for this system')
+  if (!chain)
+    throw new Error(
+      `no anvil package for ${process.platform}-${process.arch}: the purchase battery needs a chain`,
+    )
   const node = await startChainProxy(chain.url)
   const server = await openProcesses(chain, node.url, options.plantedFaultSql)
   const startedAt = performance.now()

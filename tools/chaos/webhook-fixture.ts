@@ -77,7 +77,8 @@ export const openWebhookFixture = async (settings: Readonly<Record<string, strin
       headers: { 'content-type': 'application/json', ...(key ? { authorization: `Bearer ${key}` } : {}) },
       payload: JSON.stringify(payload),
     })
-    if (answer.statusCode !== 200) throw new Error(`${url}: ${answer.body}`)
+    if (answer.statusCode !== 200)
+      throw new Error(`POST ${url} answered ${answer.statusCode}: ${answer.body}`)
     return answer.json() as T
   }
   return {

@@ -158,7 +158,7 @@ const baseUrl = options['base-url'] ?? server?.baseUrl ?? ''
 try {
   const document = recordOf(await (await fetch(`${baseUrl}/openapi.json`)).json())
   const operations = operationsOf(document)
-  if (operations.length === 0) throw new Error('the document has no operation')
+  if (operations.length === 0) throw new Error(`${baseUrl}/openapi.json has no operation`)
 
   const callers: Caller[] = [
     { name: 'test key', headers: bearer(await register(baseUrl, 'test')) },

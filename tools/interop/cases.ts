@@ -154,6 +154,7 @@ export const makeCases = async (baseUrl: string): Promise<{ cases: Case[]; keys:
   const view = minted.get('view') ?? ''
   const { kid } = JSON.parse(Buffer.from(view.split('.')[0] ?? '', 'base64url').toString()) as { kid: string }
   const serverKey = serverKeys.find((key) => key.kid === kid)
-  if (!serverKey) throw new Error('the server signed with a key that its JWKS does not have')
+  if (!serverKey)
+    throw new Error(`key ${kid} signed the view credential but is not in the JWKS of the server`)
   return { cases: [...good, ...makeForgeries(view, serverKey, fixture)], keys: [...serverKeys, fixture.jwk] }
 }

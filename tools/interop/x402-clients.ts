@@ -33,7 +33,8 @@ const install = (): void => {
     stdio: ['ignore', 'ignore', 'inherit'],
     timeout: installLimitMs,
   })
-  if (status !== 0) throw new Error('the clients could not be installed: npm ci failed')
+  if (status !== 0)
+    throw new Error(`npm ci in ${folder} ended with status ${status}: the x402 clients are not installed`)
 }
 
 const versionOf = (name: string): string =>

@@ -8,7 +8,7 @@ const usage = `Plays bots against a running server and prints what became of the
 
   --base-url URL    the server (default http://127.0.0.1:3000)
   --site AGENT      the agent whose site is attacked
-  --key KEY         a key of that agent, to read verdicts (or POHF_API_KEY)
+  --key KEY         a key of that agent, to read verdicts (or POHF_KEY)
   --family NAME     one of: ${[...bots.keys()].join(', ')}; may be repeated; default: all
   --bot FILE        a file that exports a function bot; instead of --family
   --sessions N      for each bot (default 5)
@@ -66,7 +66,7 @@ const main = async (): Promise<number> => {
       sessions: whole(needsBrowser(name) ? values['browser-sessions'] : values.sessions, 100_000),
       concurrency: whole(needsBrowser(name) ? values['browser-concurrency'] : values.concurrency, 1_000),
       seed: whole(values.seed, 1_000_000),
-      apiKey: values.key ?? process.env['POHF_API_KEY'],
+      apiKey: values.key ?? process.env['POHF_KEY'] ?? process.env['POHF_API_KEY'],
     })
     results.push(result)
     console.error(`${name}: ${result.verified} of ${result.played.length} verified`)

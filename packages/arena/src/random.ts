@@ -21,6 +21,6 @@ export const gaussian = (random: Random): number =>
 /** One element of a list, which must not be empty. */
 export const pick = <T>(random: Random, from: readonly T[]): T => {
   const chosen = from[Math.floor(random() * from.length)]
-  if (chosen === undefined) throw new RangeError('nothing to pick from')
+  if (chosen === undefined) throw new RangeError(`no element to pick from a list of ${from.length}`)
   return chosen
 }

@@ -49,7 +49,8 @@ const readVerdict = async (contest: BotRunOptions, sessionId: string): Promise<V
       headers: { authorization: `Bearer ${contest.apiKey}` },
       signal: AbortSignal.timeout(15_000),
     })
-    if (!response.ok) throw new Error(`reading the session: ${response.status} ${await response.text()}`)
+    if (!response.ok)
+      throw new Error(`session ${sessionId} cannot be read: ${response.status} ${await response.text()}`)
     const verdict = (await response.json()) as Verdict
     last = verdict
     if (verdict.verified !== null) return verdict

@@ -284,7 +284,7 @@ const appeal = async (journey: OrderJourney, person: Person): Promise<void> => {
   assert.match((await page.textContent('main')) ?? '', /That is a sandal\./)
   await person.type('#appeal', 'It goes above the ankle.')
   await person.press('form button[type=submit]')
-  await waitForHeading(page, 'A person of this service is looking at it.')
+  await waitForHeading(page, 'Your appeal waits for a decision.')
   await journey.assertBalances(heldBalances)
 }
 

@@ -27,7 +27,8 @@ export type Account = { readonly address: Address; readonly privateKey: Hex }
 const accountOf = (addressIndex: number): Account => {
   const account = mnemonicToAccount(mnemonic, { addressIndex })
   const { privateKey } = account.getHdKey()
-  if (!privateKey) throw new Error('an account has no key')
+  if (!privateKey)
+    throw new Error(`account ${account.address} of the mnemonic has no private key at index ${addressIndex}`)
   return { address: account.address, privateKey: toHex(privateKey) }
 }
 
@@ -64,7 +65,9 @@ const urlOf = (child: ChildProcess): Promise<string> =>
       startDeadlineMs,
     )
     child.once('error', reject)
-    child.once('exit', () => reject(new Error(`anvil stopped at start: ${output.slice(-2_000)}`)))
+    child.once('exit', (exitCode) =>
+      reject(new Error(`anvil exited with code ${exitCode} before it listened: ${output.slice(-2_000)}`)),
+    )
     child.stderr?.on('data', (chunk: Buffer) => (output = `${output}${chunk.toString()}`.slice(-10_000)))
     child.stdout?.on('data', (chunk: Buffer) => {
       output = `${output}${chunk.toString()}`.slice(-10_000)
@@ -92,7 +95,7 @@ const makeRpc = (url: string): Rpc => {
       signal: AbortSignal.timeout(30_000),
     })
     const { result, error } = (await response.json()) as { result?: unknown; error?: unknown }
-    if (error) throw new Error(`${method}: ${JSON.stringify(error)}`)
+    if (error) throw new Error(`JSON-RPC method ${method} failed: ${JSON.stringify(error)}`)
     return result
   }
 }
@@ -106,9 +109,10 @@ const sendFrom = async (rpc: Rpc, from: Address, transaction: Transaction): Prom
   const deadline = performance.now() + startDeadlineMs
   for (;;) {
     const receipt = (await rpc('eth_getTransactionReceipt', [hash])) as MinedTransaction | null
-    if (receipt?.status === '0x0') throw new Error(`transaction ${String(hash)} was reverted`)
+    if (receipt?.status === '0x0') throw new Error(`transaction ${String(hash)} from ${from} was reverted`)
     if (receipt) return receipt
-    if (performance.now() > deadline) throw new Error(`no block took transaction ${String(hash)}`)
+    if (performance.now() > deadline)
+      throw new Error(`transaction ${String(hash)} from ${from} not mined within ${startDeadlineMs} ms`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

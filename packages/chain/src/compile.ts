@@ -73,7 +73,7 @@ const names = ['HumanRegistry', 'TestDollar', 'SilentDollar'] as const
 export const contractsFile = (): string => {
   const parts = names.map((name) => {
     const made = compile(readFileSync(new URL(`${name}.sol`, folder), 'utf8'))[name]
-    if (!made) throw new Error(`${name}.sol has no contract ${name}`)
+    if (!made) throw new Error(`contracts/${name}.sol contains no contract ${name}`)
     return `export const ${name} = ${JSON.stringify(made)} as const\n`
   })
   return `// Written by npm run generate from contracts/.\n// prettier-ignore\n${parts.join('// prettier-ignore\n')}`

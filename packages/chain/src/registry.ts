@@ -62,7 +62,10 @@ export const openRegistry = (chain: Chain, address: Address) => {
     const wallet = createWalletClient({ transport, account })
     const hash = await wallet.writeContract({ ...call, account, chain: null })
     const receipt = await reader.waitForTransactionReceipt({ hash })
-    if (receipt.status !== 'success') throw new Error(`${functionName} was reverted in its block`)
+    if (receipt.status !== 'success')
+      throw new Error(
+        `transaction ${hash} calling ${functionName} was reverted in block ${receipt.blockNumber}`,
+      )
     return Number(receipt.gasUsed)
   }
   return {

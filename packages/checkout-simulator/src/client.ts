@@ -1,8 +1,9 @@
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcessByStdio } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 
 export type SimulatorState = {
@@ -28,6 +29,15 @@ const makeIdentity = (): SimulatorIdentity => ({
   webhookSecret: `whsec_${randomBytes(24).toString('hex')}`,
   port: 0,
 })
+
+/** The simulator prints its address once it listens. */
+const readUrl = (child: ChildProcessByStdio<Writable, Readable, null>): Promise<string> =>
+  new Promise((resolve, reject) => {
+    createInterface(child.stdout).once('line', (line) => resolve((JSON.parse(line) as { url: string }).url))
+    child.once('exit', (exitCode) =>
+      reject(new Error(`checkout simulator exited with code ${exitCode} before it listened`)),
+    )
+  })
 
 /**
  * Starts the simulator in a separate process with random secrets, for development and tests. With a folder it keeps
@@ -60,10 +70,7 @@ export const startCheckoutSimulator = async (options: {
     },
   })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  const url = await new Promise<string>((resolve, reject) => {
-    createInterface(child.stdout).once('line', (line) => resolve((JSON.parse(line) as { url: string }).url))
-    child.once('exit', () => reject(new Error('the checkout simulator exited at start')))
-  })
+  const url = await readUrl(child)
   if (identityFile !== undefined)
     writeFileSync(identityFile, JSON.stringify({ ...identity, port: Number(new URL(url).port) }), {
       mode: 0o600,
@@ -80,7 +87,8 @@ export const startCheckoutSimulator = async (options: {
     control: async <T = object>(path: string, input: object = {}): Promise<T> => {
       const response = await fetch(`${url}/control/${path}`, { method: 'POST', body: JSON.stringify(input) })
       const body = (await response.json()) as T
-      if (!response.ok) throw new Error(`${path}: ${response.status} ${JSON.stringify(body)}`)
+      if (!response.ok)
+        throw new Error(`control call ${path} failed: ${response.status} ${JSON.stringify(body)}`)
       return body
     },
     stop: async (): Promise<void> => {

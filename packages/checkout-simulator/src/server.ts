@@ -26,7 +26,8 @@ const readBody = async (request: IncomingMessage): Promise<string> => {
   let size = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length
-    if (size > bodyBytesMax) throw new Error('the body is too large')
+    if (size > bodyBytesMax)
+      throw new Error(`body of ${request.method} ${request.url} is larger than ${bodyBytesMax} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { flagCaps, gazeWeight, rulesVersion, verifiedRule, weights, type FlagName } from '../src/quality.ts'
+import {
+  deviceScores,
+  flagCaps,
+  gazeWeight,
+  historyScore,
+  probeScore,
+  qualityOf,
+  rulesVersion,
+  verifiedRule,
+  weights,
+  type FlagName,
+} from '../src/quality.ts'
 import { requiredVisibleMs, scoreSession } from '../src/score.ts'
 import { keyboardPerson, newVisitorContext, recordOf, fixedModel, type Recording } from './recordings.ts'
 
@@ -37,11 +48,14 @@ test('docs/evidence/scoring.md has the weights, the times, the rule and the vers
   assert.ok(page.includes(`quality is at least ${verifiedRule.qualityMin}`))
   assert.ok(page.includes(`focus is at least ${verifiedRule.focusMin}`))
   assert.ok(page.includes(`probe score of ${verifiedRule.probeMin}`))
+  const best = { focus: 1, probe: probeScore(3, 3), input: 1, gaze: null }
+  const recorded = { ...best, device: deviceScores.none, history: historyScore(0, 0) }
+  assert.ok(page.includes(`the maximum is ${qualityOf(recorded, [])}`))
 })
 
 test('the worked examples come out as docs/evidence/scoring.md says', () => {
   const examples: readonly (readonly [string, Recording])[] = [
-    ['new, attentive, at a keyboard', keyboardPerson()],
+    ['attentive person at a keyboard', keyboardPerson()],
     ['the same, 2 of 3', keyboardPerson({ answers: [true, true, false] })],
     ['the same, 1 of 3', keyboardPerson({ answers: [true, false, false] })],
     ['webdriver', { ...keyboardPerson(), webdriver: true }],

@@ -7,7 +7,7 @@ import { PurchaseError } from './purchase-error.ts'
 import { isInconclusive, outcomeOfPayment, outcomeOfRead, type PurchaseOutcome } from './purchase-outcome.ts'
 import { exchange, PohfUnreachable, type Answer, type Transport } from './send.ts'
 
-/** Whatever signs EIP-712 typed data. An account of viem fits as it is. */
+/** A signer of EIP-712 typed data. An account of viem can be passed as it is. */
 export type Wallet = {
   readonly address: string
   readonly signTypedData: (data: TypedData) => Promise<string>
@@ -18,9 +18,9 @@ export type ServiceSettings = {
   readonly baseUrl: string
   /** With a key the purchase belongs to your agent too; without one it is the wallet's alone. */
   readonly apiKey?: string | undefined
-  /** How the service writes itself in credentials, where that is not `baseUrl`. */
+  /** The issuer in credentials, where it is not `baseUrl`. */
   readonly issuer?: string | undefined
-  /** How long to wait for a payment to settle before the purchase is handed back as open. Default: 180 s. */
+  /** How long to wait for a payment to settle before the purchase is reported as open. Default: 180 s. */
   readonly waitMs?: number | undefined
   /** For one request. Default: 60 s: the service may wait for a block or two before it answers. */
   readonly timeoutMs?: number | undefined
@@ -57,7 +57,7 @@ export type Bought = Delivery & { readonly claims: Claims }
 export type Buyer = {
   /** Buys one unit. It signs once; after that it only repeats what it has sent. */
   readonly buy: (workflowId: string, options?: BuyOptions) => Promise<Bought>
-  /** Finds out how a purchase ended that was left open. It signs nothing. */
+  /** Finds out how an open purchase ended. It signs nothing. */
   readonly resume: (purchaseId: string, options?: BuyOptions) => Promise<Bought>
 }
 
@@ -170,7 +170,7 @@ type PolledPurchase = {
   readonly usefulUntilMs: number
 }
 
-/** Repeats one request until its outcome is final. Bounded by time, and by count should the clock stand still. */
+/** Repeats one request until its outcome is final. Bounded by time, and by count in case the clock does not advance. */
 const pollUntilFinal = async (
   service: Service,
   purchase: PolledPurchase,
@@ -221,14 +221,14 @@ const resumeWith = (service: Service, purchaseId: string, options: BuyOptions = 
   return pollUntilFinal(service, purchase, options)
 }
 
-/** Finds out how a purchase ended that was left open. It needs no wallet: the purchase id is the proof. */
+/** Finds out how an open purchase ended. It needs no wallet: the purchase id is the proof. */
 export const resumePurchase = (
   settings: ServiceSettings,
   purchaseId: string,
   options?: BuyOptions,
 ): Promise<Bought> => resumeWith(serviceOf(settings), purchaseId, options)
 
-/** A buyer with a wallet and a cap. It stores nothing: what must outlive it is reported by `onProgress`. */
+/** A buyer with a wallet and a price limit. It stores nothing: `onProgress` reports what the caller should store. */
 export const createBuyer = (settings: BuyerSettings): Buyer => {
   const service = serviceOf(settings)
   const method = settings.apiKey === undefined ? 'GET' : 'POST'

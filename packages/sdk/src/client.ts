@@ -47,7 +47,7 @@ const camel = (name: string) => name.replaceAll(/-(\w)/g, (_, letter: string) =>
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** The path takes its own fields; of the rest, GET and DELETE make a query and the others a body. */
+/** The path takes its own fields. The rest is the query of a GET or DELETE, and the body of other methods. */
 const buildRequest = (operation: (typeof operations)[number], input: Fields) => {
   const rest: Record<string, unknown> = Array.isArray(input) ? {} : { ...input }
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
@@ -80,7 +80,7 @@ export const createClient = (settings: ClientSettings): Client => {
     async (input: Fields = {}, options: CallOptions = {}) => {
       const { path, body } = buildRequest(operation, input)
       const keyed = settings.apiKey !== undefined && operation.keyed && body !== undefined
-      // A call that could act twice is sent once: a public POST has no key by which the service would know it again.
+      // A public POST is sent once: without an Idempotency-Key the service cannot recognize a repeated call.
       const safe = keyed || body === undefined
       return send(safe ? transport : { ...transport, retries: 0 }, {
         method: operation.method,

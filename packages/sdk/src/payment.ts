@@ -2,7 +2,7 @@ import { keccak_256 } from '@noble/hashes/sha3'
 import type { PaymentRequirement } from '@pohf/protocol'
 import { PurchaseError } from './purchase-error.ts'
 
-/** What a buyer allows. Nothing that is signed ever goes beyond it. */
+/** The limits of a buyer. Nothing is signed beyond them. */
 export type Limits = {
   /** The most that one unit may cost, in US dollars. */
   readonly maxUsd: number
@@ -52,7 +52,7 @@ export type Terms = {
   readonly seconds: number
 }
 
-/** The longest that an authorization of ours is ever good, whatever the service asks for. */
+/** The longest validity of an authorization, even if the service asks for more. */
 const validitySecondsMax = 120
 
 const readTerms = (entry: PaymentRequirement, limits: Limits): Terms | string => {

@@ -1,6 +1,6 @@
 import { PohfError } from './error.ts'
 
-/** No answer came: the network, or the time set for a call. */
+/** No answer arrived: a network error or a timeout. */
 export class PohfUnreachable extends Error {
   override readonly name = 'PohfUnreachable'
 }
@@ -68,14 +68,14 @@ const attempt = async (transport: Transport, request: Request): Promise<unknown>
   throw Object.assign(new PohfError(status, body), { retryAfter: retryAfterSeconds })
 }
 
-/** Half to all of 250 ms, 500 ms, 1 s, ...; the service's own Retry-After goes first. */
+/** 50 to 100 % of 250 ms, 500 ms, 1 s, ...; a Retry-After of the service takes precedence. */
 const retryDelayMs = (round: number, error: unknown): number => {
   const asked = (error as { retryAfter?: number }).retryAfter
   const backOff = 250 * 2 ** round * (0.5 + Math.random() / 2)
   return Math.min(waitMsMax, asked === undefined ? backOff : asked * 1_000)
 }
 
-/** Sends, and sends again where that is safe: the same call with the same key acts once. */
+/** Sends, and retries where that is safe: calls with the same key act once. */
 export const send = async (transport: Transport, request: Request): Promise<unknown> => {
   for (let round = 0; ; round += 1) {
     try {

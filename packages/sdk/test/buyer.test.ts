@@ -1,11 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import * as fc from 'fast-check'
 import { keccak256, toHex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
@@ -293,27 +287,4 @@ test('who stops a buyer after the payment was sent is told that the end is open'
   }
   const buyer = createBuyer({ baseUrl, wallet, maxUsd: 1, fetch: through })
   await assert.rejects(buyer.buy('wf_test_ok', { signal: stop.signal }), failsWith('open', 'unknown'))
-})
-
-test('the example of the SDK in docs/guides/buy.md runs as it stands', withChain, async () => {
-  const page = readFileSync(new URL('../../../docs/guides/buy.md', import.meta.url), 'utf8')
-  const code = /```ts\n([\s\S]+?)```/.exec(page)?.[1]
-  assert.ok(code)
-  // Inside the package, so that its imports are found.
-  const folder = mkdtempSync(fileURLToPath(new URL('../example-', import.meta.url)))
-  try {
-    writeFileSync(join(folder, 'buy.ts'), code)
-    const privateKey = generatePrivateKey()
-    await fund(privateKeyToAccount(privateKey).address)
-    const run = spawn(process.execPath, [join(folder, 'buy.ts')], {
-      env: { ...process.env, BASE: baseUrl, PAYER_PRIVATE_KEY: privateKey },
-    })
-    const ended = once(run, 'close')
-    const [out, told] = await Promise.all([text(run.stdout), text(run.stderr)])
-    await ended
-    assert.match(out, /^0x[0-9a-f]{64} crd_\w+ /, told)
-    assert.match(told, /signed pur_/)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
 })

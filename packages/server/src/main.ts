@@ -1,4 +1,5 @@
 import { readConfig, readSignerConfig, ConfigFaults } from './platform/ops/config.ts'
+import { makeLogger } from './platform/ops/log.ts'
 import { runSigner } from './roles/signer.ts'
 import { supervise } from './roles/supervisor.ts'
 
@@ -6,8 +7,8 @@ const usage = `usage: node packages/server/src/main.ts [role]
 
   (none)                 migrate, then run signer, api and worker as child processes
   api | worker | signer  run one of them; the schema must be up to date
-  migrate                bring the schema up to date and stop
-  operator create NAME   make an operator on this machine and print the key
+  migrate                bring the schema up to date and exit
+  operator create NAME   create an operator and print the operator's key
 `
 
 const run = async (role: string | undefined, parameters: readonly string[]): Promise<void> => {
@@ -18,7 +19,9 @@ const run = async (role: string | undefined, parameters: readonly string[]): Pro
   if (role === 'worker') return (await import('./roles/worker.ts')).runWorker(config)
   if (role === 'migrate' || role === undefined) {
     await (await import('./roles/migrate.ts')).prepareDatabase(config)
-    return role === undefined ? supervise(['signer', 'api', 'worker']) : undefined
+    return role === undefined
+      ? supervise(['signer', 'api', 'worker'], makeLogger(config.LOG_LEVEL))
+      : undefined
   }
   const [action, name] = parameters
   if (role === 'operator' && action === 'create' && name)
@@ -27,11 +30,16 @@ const run = async (role: string | undefined, parameters: readonly string[]): Pro
   process.exitCode = 2
 }
 
+/** The stack of an error and of its causes. Not their other fields: an invalid URL keeps its password in one. */
+const describeError = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error)
+  const stack = error.stack ?? error.message
+  return error.cause === undefined ? stack : `${stack}\ncaused by: ${describeError(error.cause)}`
+}
+
 try {
   await run(process.argv[2], process.argv.slice(3))
 } catch (error) {
-  process.stderr.write(
-    `${error instanceof ConfigFaults ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-  )
+  process.stderr.write(`${error instanceof ConfigFaults ? error.message : describeError(error)}\n`)
   process.exitCode = 1
 }

@@ -6,7 +6,7 @@ import { start, type FinishedSession, type Options, type Session } from './sessi
 import { makeView, type Progress } from './view.ts'
 import { messagesFor } from './messages.ts'
 
-/** Somebody in the middle of a sentence needs this long to look up; the question's own time begins afterwards. */
+/** Time to look up from the work before a question appears; the window of the question starts afterwards. */
 const readyMs = 800
 /** How long the result of a question can be read. */
 const feedbackMs = 700
@@ -16,7 +16,7 @@ const deliveryMs = 2_000
 export type AttendOptions = Pick<Options, 'site' | 'kind' | 'workflowId' | 'challenge' | 'baseUrl'> & {
   /** Words instead of pictures, from the first question on. */
   readonly usesWords: boolean
-  /** What the dialog says before a question, and what its way out is called. */
+  /** The text before a question, and the label of the button that skips it. */
   readonly texts: { readonly ready: string; readonly skip: string }
   readonly onProgress: (progress: Progress) => void
   readonly onLost: (lost: boolean) => void
@@ -34,7 +34,7 @@ export type AttendedSession = {
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** The dialog in a shadow root of its own at the end of the page. */
+/** The dialog, in its own shadow root at the end of the page. */
 const openHost = (skip: string) => {
   const host = document.createElement('pohf-questions')
   document.body.append(host)
@@ -102,8 +102,8 @@ const makeQuestions = (options: AttendOptions, session: () => Session | undefine
 }
 
 /**
- * Records while a person works, and puts the service's questions over the page: each comes, is answered and goes, and
- * the focus is where it was. The person must have agreed before this is called.
+ * Records while a person works and shows the service's questions over the page. After each answer the focus returns to
+ * where it was. The person must have agreed before this is called.
  */
 export const startAttendedSession = async (options: AttendOptions): Promise<AttendedSession> => {
   let session: Session | undefined

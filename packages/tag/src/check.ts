@@ -27,7 +27,7 @@ class PohfCheck extends HTMLElement {
     const sheet = new CSSStyleSheet()
     sheet.replaceSync(sheetText)
     this.#root.adoptedStyleSheets = [sheet]
-    // No person sees or reaches it; what presses every button of a page does.
+    // People cannot see or reach it; a program that presses every button of a page does.
     const trap = el(
       'button',
       {
@@ -46,7 +46,7 @@ class PohfCheck extends HTMLElement {
   connectedCallback(): void {
     this.#show(this.#state, this.#why)
   }
-  /** A page that takes the check away ends it. */
+  /** Ends the check when the page removes the element. */
   disconnectedCallback(): void {
     this.#root.querySelector('dialog')?.close()
   }
@@ -144,7 +144,7 @@ class PohfCheck extends HTMLElement {
       this.#show('failed', messages.why[outcome.code] ?? messages.whyElse)
       this.#tell('pohf-failed', { code: outcome.code })
     }
-    // The button that the dialog was opened by is gone; without this the focus would be lost.
+    // The button that opened the dialog was replaced; without this the focus would be lost.
     ;(this.#box.querySelector('button') ?? this.#box.querySelector('p'))?.focus()
   }
   #tell(type: string, detail: unknown): void {

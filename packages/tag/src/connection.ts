@@ -11,10 +11,10 @@ export class PohfError extends Error {
 export const stoppedError = () => new PohfError('stopped', 'The session was stopped.')
 
 const responseTimeoutMs = 8_000
-/** About two minutes of trying. */
+/** Together about two minutes. */
 const attemptsMax = 20
 
-/** Waits, but no longer than until `wake` is called. */
+/** Waits until the time is over or `wake` is called. */
 export const createSleeper = () => {
   let wake: (() => void) | undefined
   const sleep = (ms: number): Promise<void> =>
@@ -31,14 +31,14 @@ export const createSleeper = () => {
 type Connection = {
   readonly baseUrl: string
   readonly signal: AbortSignal
-  /** True when an answer stays out, false when one is there again. */
+  /** True when no answer arrives, false when one arrives again. */
   readonly onLost: (lost: boolean) => void
 }
 export type Post = <T>(path: string, body: unknown, tries?: number) => Promise<T>
 
 type Reply = { readonly status: number; readonly retryMs: number; readonly json: unknown }
 
-/** As text, so that the browser asks no permission first; without cookies. */
+/** Sent as text, so that the browser makes no preflight request; without cookies. */
 const send = async (
   { baseUrl, signal }: Connection,
   path: string,
@@ -61,7 +61,7 @@ const send = async (
   }
 }
 
-/** Sends the same bytes again, ever more slowly, until the service has answered. */
+/** Sends the same bytes again, with growing delays, until the service answers. */
 export const createPost =
   (line: Connection): Post =>
   async <T>(path: string, body: unknown, tries = attemptsMax): Promise<T> => {

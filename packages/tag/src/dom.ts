@@ -18,7 +18,7 @@ export const el = <K extends keyof HTMLElementTagNameMap>(
 }
 
 const svgSpace = 'http://www.w3.org/2000/svg'
-/** A small sign of one stroke. */
+/** An icon of one stroke. */
 export const sign = (path: string): SVGSVGElement => {
   const svg = document.createElementNS(svgSpace, 'svg')
   const line = document.createElementNS(svgSpace, 'path')

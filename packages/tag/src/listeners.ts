@@ -6,7 +6,7 @@ const kinds: ReadonlyMap<string, PointerKind> = new Map([
   ['touch', 't'],
   ['pen', 'p'],
 ])
-/** These move or press something. Of every other key only the time is known. */
+/** Keys that move the focus or press something. Of other keys only the time is recorded. */
 const navigating = new Set(['Tab', 'Enter', ' ', 'Escape', 'ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight'])
 
 const kindOf = (event: PointerEvent): PointerKind => kinds.get(event.pointerType) ?? 'm'
@@ -79,7 +79,7 @@ const listenToScrolling = ({ recorder, since, on }: Listening): void => {
   })
 }
 
-/** Records when the page, or the share of the element in view, changes between visible and not. */
+/** Records changes of the page's visibility and focus, and of the share of the element in view. */
 const watchVisibility = (
   { recorder, since, on }: Listening,
   signal: AbortSignal,
@@ -111,7 +111,7 @@ const watchVisibility = (
 
 /**
  * Listens, until `signal` is aborted, and writes to the recorder. `since` turns a browser's time into the session's.
- * Keys: their time only. Nothing is read of the page, its fields or its text.
+ * Of keys it records the time and whether they navigate. It reads nothing of the page, its fields or its text.
  */
 export const listen = (
   recorder: Recorder,

@@ -1,4 +1,4 @@
-/** Every text that a person meets, in one table for each language. `{n}` and the like are filled in. */
+/** Every text that a person sees, one table for each language, with `{placeholders}`. */
 const en = {
   button: 'Confirm that you are a person',
   idle: 'About 15 seconds. Nothing is recorded before you start.',

@@ -8,7 +8,7 @@ import type { Messages } from './messages.ts'
 const silenceMsMax = 10_000
 /** The service asks at most 10 s after an answer; longer means that something is wrong. */
 const questionMsMax = 15_000
-/** After so many unanswered questions in a row nobody seems to be there. */
+/** After this many unanswered questions in a row the check assumes that nobody is there. */
 const missedMax = 2
 /** A hidden tab may paint this much later than the window of a question; an answer after that does not count. */
 const deliveryMs = 2_500

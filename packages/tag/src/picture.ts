@@ -22,7 +22,7 @@ export const draw = async (canvas: HTMLCanvasElement, { image, width, height }: 
   bitmap.close()
 }
 
-/** Where on the picture, in its own pixels, whatever the size on the screen. */
+/** The position in pixels of the picture, independent of its size on the screen. */
 export const canvasPoint = (canvas: HTMLCanvasElement, { clientX, clientY }: MouseEvent) => {
   const box = canvas.getBoundingClientRect()
   return {

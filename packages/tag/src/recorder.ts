@@ -1,8 +1,8 @@
 import { telemetryLimits, type PointerKind } from '@pohf/protocol/telemetry'
 
 /**
- * Pending bytes, estimated on the safe side: from the first on motion is dropped, from the second on everything but
- * answers. A chunk then stays below its 65,536 bytes.
+ * Limits of pending bytes, estimated high: above the first, motion is dropped; above the second, everything but answers.
+ * A chunk then stays below 65,536 bytes.
  */
 const motionBytesMax = 28_000
 const allBytesMax = 44_000
@@ -91,7 +91,7 @@ export class Recorder {
     event.end = t
     this.#bytes += pointBytes
   }
-  /** The points of one dispatched event. A run of motion goes on until something else happens. */
+  /** The points of one dispatched event. A run of motion continues until another event. */
   move(by: PointerSource, dispatched: readonly Point[]): void {
     const points = dispatched.slice(-telemetryLimits.pointsPerRun)
     const [first, ...others] = points
@@ -104,7 +104,7 @@ export class Recorder {
     }
   }
 
-  /** Whether a chunk should go before its time, so that nothing need be dropped. */
+  /** Whether a chunk should be sent early, so that nothing is dropped. */
   isFilling(): boolean {
     return this.#isOver(motionBytesMax / 2)
   }

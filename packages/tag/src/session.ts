@@ -13,11 +13,11 @@ export type Options = {
   readonly challenge?: string
   /** What the person looks at; without it the whole page counts. */
   readonly element?: Element
-  /** Of the questions that are asked in words. */
+  /** The language of questions in words. */
   readonly language?: string
-  /** Where the service is; without it, where the script came from. */
+  /** The address of the service. Default: the address that the script came from. */
   readonly baseUrl?: string
-  /** That the person was asked and agreed. Needed where the browser sends Global Privacy Control. */
+  /** States that the person was asked and agreed. Required where the browser sends Global Privacy Control. */
   readonly consent?: boolean
   readonly onProbe?: (probe: Probe, session: Session) => void
   readonly onProgress?: (progress: { done: number; of: number }, session: Session) => void
@@ -37,7 +37,7 @@ export type Session = {
   readonly shown: (probe: string) => void
   readonly point: (probe: string, by: PointerSource, at: { timeStamp: number; x: number; y: number }) => void
   readonly choose: (probe: string, by: AnswerSource, answer: { timeStamp: number; choice: number }) => void
-  /** From now on words to choose from, instead of pictures to point at. */
+  /** From now on the questions are words to choose from instead of pictures. */
   readonly alternative: () => void
   /** A control was used that no person can see. */
   readonly honeypot: () => void
@@ -57,7 +57,7 @@ const environment = () => ({
   coalesces: coalesces(),
 })
 
-/** Whether this browser tells sites not to sell or share; then nothing is recorded before the person agreed. */
+/** Whether this browser sends Global Privacy Control; then nothing is recorded before the person agrees. */
 export const asksForPrivacy = (): boolean =>
   (navigator as { globalPrivacyControl?: boolean }).globalPrivacyControl === true
 
@@ -82,7 +82,7 @@ type SenderOptions = {
   readonly onReceipt: (receipt: Receipt) => void
 }
 
-/** Sends a chunk whenever the service asks for one, and the last one when the session is to end. */
+/** Sends a chunk whenever the service asks for one, and the last one when the session ends. */
 class ChunkSender {
   readonly #options: SenderOptions
   readonly #sleeper = createSleeper()
@@ -118,7 +118,7 @@ class ChunkSender {
   async #waitUntilDue(): Promise<void> {
     const { now, signal, recorder } = this.#options
     const dueAt = now() + this.#receipt.nextMs
-    // A full buffer goes before its time; that is checked four times a second.
+    // A full buffer is sent early; this is checked four times a second.
     while (!this.#isHurried && !signal.aborted && now() < dueAt && !recorder.isFilling())
       await this.#sleeper.sleep(Math.max(0, Math.min(250, dueAt - now())))
     this.#isHurried = false
@@ -155,7 +155,7 @@ class ChunkSender {
   }
 }
 
-/** Starts to record. Before this nothing is listened to, stored or sent; after `finish` or `stop` nothing is any more. */
+/** Starts to record. Before this call, and after `finish` or `stop`, it listens to nothing, stores and sends nothing. */
 export const start = async (options: Options): Promise<Session> => {
   const baseUrl = requireSupport(options)
   const { site, kind = 'view', workflowId, challenge, language } = options

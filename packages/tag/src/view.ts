@@ -38,7 +38,7 @@ type Screen = {
   readonly state: DialogState
   readonly title: string
   readonly lead?: string
-  /** What the focus does not tell a screen reader. */
+  /** A text for screen readers that the focus does not announce. */
   readonly status?: string
   readonly content: readonly Node[]
   readonly buttons: readonly Node[]
@@ -46,7 +46,7 @@ type Screen = {
 
 const show = (elements: ReturnType<typeof makeElements>, screen: Screen): void => {
   const { dialog, title, lead, content, bar, actions, status } = elements
-  // A button that has the focus would take it along; its successor, or the title, gets it.
+  // Replacing the button that has the focus would lose it; its successor, or the title, gets it.
   const root = actions.getRootNode() as ShadowRoot
   const focused = actions.contains(root.activeElement) ? root.activeElement?.textContent : undefined
   dialog.className = screen.state
@@ -116,7 +116,7 @@ const stuckScreen = (messages: Messages, text: string, isRequired: boolean, on: 
   ],
 })
 
-/** The dialog and its screens. It knows nothing of sessions. */
+/** The dialog and its screens, independent of sessions. */
 export const makeView = (messages: Messages, lang: string) => {
   const elements = makeElements(messages, lang)
   const { dialog, canvas, title, count, dots, bar } = elements

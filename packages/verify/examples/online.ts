@@ -13,6 +13,6 @@ export const accept = async (jwt: string, issuer: string): Promise<string> => {
     },
   })
   if (!result.ok) throw new Error(`${result.reason}: ${result.message}`)
-  // Good once: store jti under a unique index, and refuse it the second time.
+  // A credential is good once: store jti under a unique index and refuse it the second time.
   return result.claims.jti
 }

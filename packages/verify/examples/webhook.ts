@@ -6,7 +6,7 @@ export const receive = async (request: Request, secret: string): Promise<Respons
   const body = await request.text()
   const result = await verifyWebhook({ secret, headers: request.headers, body })
   if (!result.ok) return new Response(`${result.reason}: ${result.message}`, { status: 400 })
-  // Good once: remember result.id, a delivery may come twice.
+  // Store result.id: a delivery may arrive twice.
   return new Response('thank you')
 }
 

@@ -57,7 +57,7 @@ export function createFillerStrokes(strokes: readonly PersonStroke[], model: Rep
       const descriptor = whitenDescriptor(raw, model)
       if (descriptor) return descriptor
     }
-    throw new Error('no blend of these strokes is informative')
+    throw new Error(`no informative blend of ${sources.length} strokes in 10,000 attempts`)
   }
 }
 

@@ -94,8 +94,10 @@ const startScreen = async (
       text += part.toString('latin1')
       if (text.includes('\n')) resolve(text.trim())
     })
-    server.once('exit', () => reject(new Error('Xvfb exited before it named a display')))
-    setTimeout(() => reject(new Error('Xvfb named no display')), startMsMax).unref()
+    server.once('exit', (exitCode) =>
+      reject(new Error(`Xvfb exited with code ${exitCode} before it named a display`)),
+    )
+    setTimeout(() => reject(new Error(`Xvfb named no display within ${startMsMax} ms`)), startMsMax).unref()
   })
   try {
     return { server, display: `:${await told}`, picture: join(folder, 'Xvfb_screen0') }
@@ -260,7 +262,7 @@ const scrollIntoView = async (
     // A wheel's step is drawn out over some frames.
     await sleep(250)
   }
-  throw new Error(`nothing to press at ${selector}`)
+  throw new Error(`element ${selector} is not visible after 80 turns of the wheel`)
 }
 
 /** No window of Chromium is narrower. */

@@ -98,7 +98,9 @@ export const openSession = async (
   const sendChunk = async (call: string, events: readonly TelemetryEvent[], t1: number, isLast: boolean) => {
     seq += 1
     if (seq > telemetryLimits.chunksPerSession)
-      throw new Error('the session has as many chunks as it may have')
+      throw new Error(
+        `session ${opened.sessionId} has ${telemetryLimits.chunksPerSession} chunks and takes no more`,
+      )
     const chunk = writeChunk({
       seq,
       receipt: token,

@@ -29,7 +29,10 @@ export const readRecords = async (owner: Owner, sessionId: string): Promise<Tele
       headers: { authorization: `Bearer ${owner.apiKey}` },
       signal: AbortSignal.timeout(15_000),
     })
-    if (!response.ok) throw new Error(`reading the chunks: ${response.status} ${await response.text()}`)
+    if (!response.ok)
+      throw new Error(
+        `chunks of session ${sessionId} from ${from} cannot be read: ${response.status} ${await response.text()}`,
+      )
     const { chunks, nextFrom } = (await response.json()) as Page
     records.push(...chunks.map(openRecord))
     from = nextFrom

@@ -30,7 +30,7 @@ const readHeader = (chunk: Buffer): Header => {
   if (channels === undefined || ![1, 2, 4, 8].includes(depth) || interlace !== 0)
     throw new Error(`a PNG of type ${type}, depth ${depth}, interlace ${interlace} is not read here`)
   if (width < 1 || height < 1 || width > sideMax || height > sideMax)
-    throw new Error('a PNG of no usable size')
+    throw new Error(`a PNG of ${width} by ${height} pixels is not read here: at most ${sideMax} on each side`)
   return { width, height, depth, type, channels }
 }
 
@@ -67,7 +67,8 @@ const brightness = (red: number, green: number, blue: number): number =>
   Math.round(0.299 * red + 0.587 * green + 0.114 * blue)
 
 export const decodePng = (bytes: Buffer): GreyImage => {
-  if (bytes.subarray(0, 8).toString('hex') !== signature) throw new Error('not a PNG')
+  if (bytes.subarray(0, 8).toString('hex') !== signature)
+    throw new Error(`${bytes.length} bytes are not a PNG: the signature is missing`)
   const data: Buffer[] = []
   let header: Header | undefined
   let palette = Buffer.alloc(0)
@@ -79,7 +80,7 @@ export const decodePng = (bytes: Buffer): GreyImage => {
     if (name === 'IDAT') data.push(chunk)
     at += 12 + size
   }
-  if (!header) throw new Error('a PNG without a header')
+  if (!header) throw new Error(`a PNG of ${bytes.length} bytes has no IHDR chunk`)
   const { width, height, depth, type, channels } = header
   const rowBytes = Math.ceil((width * depth * channels) / 8)
   const inflated = inflateSync(Buffer.concat(data), { maxOutputLength: (rowBytes + 1) * height })

@@ -130,7 +130,7 @@ export const bindTransaction = operation({
   }),
 })
 export const jwks = operation({
-  summary: 'The public keys.',
+  summary: 'Read the public keys (JWKS).',
   cors: 'any',
   response: z.object({
     keys: z.array(

@@ -4,7 +4,7 @@ import { instant } from '../platform/fields.ts'
 
 const settlementPath = z.looseObject({ status: z.literal('live'), configured: z.boolean() })
 export const manifest = operation({
-  summary: 'The service manifest.',
+  summary: 'Read the service manifest.',
   cors: 'any',
   response: z.object({
     service: z.string(),
@@ -46,14 +46,14 @@ const jsonRpcError = z.looseObject({
   error: z.looseObject({ code: z.int(), message: z.string() }),
 })
 export const mcp = operation({
-  summary: 'Machine tools over MCP.',
+  summary: 'Call the MCP tools.',
   errors: ['forbidden'],
   body: jsonRpc,
   also: { 202: z.unknown(), 400: jsonRpcError },
   response: z.unknown(),
 })
 export const mcpIdentity = operation({
-  summary: 'Machine tools over MCP: registration and verification.',
+  summary: 'Call the MCP tools for registration and verification.',
   errors: ['forbidden'],
   showsSecret: true,
   body: jsonRpc,

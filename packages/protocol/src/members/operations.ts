@@ -219,7 +219,7 @@ export const proofAdd = operation({
   response: z.object({ added: z.literal(true) }),
 })
 export const operatorErase = operation({
-  summary: 'Delete the person behind a member.',
+  summary: 'Erase the person behind a member.',
   errors: ['not_found'],
   params: z.object({ agentId: text(64), memberId: text(64) }),
   body: z.object({ mode: z.enum(modes), reason: text(500) }),

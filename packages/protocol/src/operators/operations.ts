@@ -131,11 +131,9 @@ export const signingKeysOnchain = operation({
           keyId: hex,
           x: hex,
           y: hex,
-          notAfter: z
-            .int()
-            .meta({
-              description: 'Seconds since 1970: the time when the last token of this key has expired.',
-            }),
+          notAfter: z.int().meta({
+            description: 'Seconds since 1970: the time when the last token of this key has expired.',
+          }),
           header: hex,
           addKey: hex.meta({ description: 'The call data of addKey(x, y, notAfter, header).' }),
           revokeKey: hex.meta({ description: 'The call data of revokeKey(keyId).' }),

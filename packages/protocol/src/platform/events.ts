@@ -37,7 +37,7 @@ const unitExample = { orderId, n: 1, credentialId }
 export const events = {
   'agent.registered': event('An agent was registered.', { agentId: id }, { agentId: 'agt_aa01k2example' }),
   'agent.email_confirmed': event(
-    'The contact mail address was confirmed; the free plan is granted.',
+    'The contact mail address was confirmed. The agent can recover lost keys and, while places are left, gets the free plan.',
     { agentId: id },
     { agentId: 'agt_aa01k2example' },
   ),

@@ -85,7 +85,9 @@ export const findAttestationSettings = async (tx: Tx, agentId: string): Promise<
     .selectFrom('agents')
     .select('attestation')
     .where('agent_id', '=', agentId)
-    .executeTakeFirstOrThrow()
+    .executeTakeFirstOrThrow(
+      () => new Error(`agent ${agentId} not found while reading its attestation settings`),
+    )
   return attestationSettings.parse(row.attestation)
 }
 

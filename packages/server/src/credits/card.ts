@@ -13,7 +13,7 @@ export const reversalKind = 'purchase_reversal'
 
 export const packOf = (reference: string): PackName => {
   const pack = packNames.find((name) => name === reference)
-  if (!pack) throw new Error(`credits checkout names an unknown pack: ${reference}`)
+  if (!pack) throw new Error(`unknown credit pack ${reference} in a checkout`)
   return pack
 }
 

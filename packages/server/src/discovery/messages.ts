@@ -111,7 +111,8 @@ const describe = (tool: Tool): Json => ({
 export const makeSurface = (parts: SurfaceParts): Surface => {
   for (const { name, needs } of parts.tools) {
     const missing = needs.filter((id) => !parts.dispatcher.has(id))
-    if (missing.length > 0) throw new Error(`${name} needs ${missing.join(', ')}, which no module mounts`)
+    if (missing.length > 0)
+      throw new Error(`tool ${name} needs operations that no module mounts: ${missing.join(', ')}`)
   }
   return { ...parts, descriptions: parts.tools.map(describe) }
 }

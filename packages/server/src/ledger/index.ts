@@ -1,7 +1,7 @@
 export { balanceOf, balancesOf, balancesOfAgents } from './balances.ts'
 export { findPosting, post } from './post.ts'
 export { listReferences } from './store.ts'
-export { reconcile, reconcileJob, type Comparison } from './reconcile.ts'
+export { measureDrift, reconcile, reconcileJob, type Comparison } from './reconcile.ts'
 export { operatorRoutes } from './routes.ts'
 export { listPosted, listUnposted } from './store.ts'
 export { balanceAfter, InsufficientBalance, type Line, type Posting } from './rules.ts'

@@ -9,7 +9,10 @@ import { findClaim, insertEntry, listLines } from './store.ts'
 export const post = async (tx: Tx, entry: Entry): Promise<Posting> => {
   const rows = await insertEntry(tx, tx.ids.make('ent_'), entry)
   const first = rows[0]
-  if (!first) throw new Error(`no row was returned while posting ${entry.kind} ${entry.reference}`)
+  if (!first)
+    throw new Error(
+      `no row was returned while posting ${entry.kind} ${entry.reference} for agent ${entry.agentId}`,
+    )
   if (first.outcome === 'short') throw new InsufficientBalance(first.account, first.balance_after)
   return {
     entryId: first.entry_id ?? '',

@@ -33,7 +33,7 @@ export class InsufficientBalance extends Error {
   readonly account: string
   readonly balance: bigint
   constructor(account: string, balance: bigint) {
-    super(`the account ${account} has an insufficient balance`)
+    super(`account ${account} has an insufficient balance of ${balance}`)
     this.account = account
     this.balance = balance
   }
@@ -42,7 +42,7 @@ export class InsufficientBalance extends Error {
 /** The balance of an account after the entry; the entry must have a line for it. */
 export const balanceAfter = (posting: Posting, account: string): bigint => {
   const line = posting.lines.find((candidate) => candidate.account === account)
-  if (!line) throw new Error(`the entry has no line for ${account}`)
+  if (!line) throw new Error(`entry ${posting.entryId} has no line for account ${account}`)
   return line.balanceAfter
 }
 

@@ -253,7 +253,7 @@ export const findComparisonProgress = async (tx: Tx, comparison: string) => {
     tx,
   )
   const row = rows[0]
-  if (!row) throw new Error(`the progress of comparison ${comparison} was not returned`)
+  if (!row) throw new Error(`no row was returned while reading the progress of comparison ${comparison}`)
   return row
 }
 export const updateComparisonProgress = async (tx: Tx, comparison: string, until: Date): Promise<void> => {

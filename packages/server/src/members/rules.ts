@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { memberCookie, type Mode } from '@pohf/protocol'
 
-/** Version of the consent text. A change of its meaning needs a new version, and everybody is asked again. */
+/** Version of the consent text. A change of its meaning needs a new version. Enrolled members are not asked again. */
 export const consentVersion = '2026-11'
 export const linkDays = 7
 export const loginHours = 12

@@ -25,6 +25,10 @@ export const insertConversion = async (
   return row?.claimed_at
 }
 
+/** Without the claim and the user: the partner chose both, and they may be personal. */
+const missingConversion = (operation: string, { agentId, mode, points }: Conversion) =>
+  new Error(`${mode} conversion of ${points} points of agent ${agentId} not found while ${operation} it`)
+
 /** Locks the claim: of two concurrent calls after the window, the second sees the renewal by the first. */
 export const findConversion = async (tx: Tx, conversion: Conversion) =>
   tx
@@ -39,7 +43,7 @@ export const findConversion = async (tx: Tx, conversion: Conversion) =>
     .where('mode', '=', conversion.mode)
     .where('claim', '=', conversion.claim)
     .forUpdate()
-    .executeTakeFirstOrThrow()
+    .executeTakeFirstOrThrow(() => missingConversion('reading', conversion))
 
 const conversionUpdate = (tx: Tx, conversion: Conversion) =>
   tx
@@ -52,7 +56,7 @@ export const updateConversionRenewed = async (tx: Tx, conversion: Conversion): P
   const row = await conversionUpdate(tx, conversion)
     .set({ claimed_at: now() })
     .returning('claimed_at')
-    .executeTakeFirstOrThrow()
+    .executeTakeFirstOrThrow(() => missingConversion('renewing', conversion))
   return row.claimed_at
 }
 

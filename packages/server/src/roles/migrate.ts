@@ -9,11 +9,13 @@ export const prepareDatabase = async (config: Config): Promise<void> => {
   const log = makeLogger(config.LOG_LEVEL)
   const pool = new Pool({ connectionString: config.DATABASE_URL, max: 1, connectionTimeoutMillis: 10_000 })
   try {
-    for (const warning of await checkDurability(pool)) log.warn(warning)
+    for (const warning of await checkDurability(pool))
+      log.warn({ warning }, 'PostgreSQL setting is not recommended')
   } finally {
     await pool.end()
   }
   const applied = await migrate(config.DATABASE_URL)
-  if (applied.length > 0) log.info({ applied }, 'schema brought up to date')
-  if (config.SMTP_URL === undefined) log.warn('SMTP_URL is not set: mails wait in the outbox until it is')
+  if (applied.length > 0) log.info({ applied }, 'database migrations applied')
+  if (config.SMTP_URL === undefined)
+    log.warn({ setting: 'SMTP_URL' }, 'no mail server is configured: mails wait in the outbox')
 }

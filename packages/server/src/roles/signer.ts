@@ -18,7 +18,7 @@ export const runSigner = async (config: SignerConfig): Promise<void> => {
     keyring.selfTest()
   } catch (error) {
     // The signer starts nevertheless: an operator can revoke the lost key, and /readyz answers 503 until then.
-    log.error({ err: error }, 'a key cannot sign')
+    log.error({ err: error }, 'signer self-test failed; the readiness check answers 503')
   }
   const socketOptions = {
     socketPath: config.SIGNER_SOCKET,
@@ -33,5 +33,5 @@ export const runSigner = async (config: SignerConfig): Promise<void> => {
     })
     keyring.close()
   })
-  log.info({ backend: backend.name }, 'signer ready')
+  log.info({ backend: backend.name, socket: config.SIGNER_SOCKET }, 'signer ready')
 }

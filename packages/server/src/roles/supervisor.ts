@@ -1,5 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import type { Logger } from '../platform/ops/log.ts'
 
 const entry = fileURLToPath(new URL('../main.ts', import.meta.url))
 /** Backoff before a child that exited is restarted: 0.2 s, 0.4 s, up to 5 s. */
@@ -7,7 +8,7 @@ const restartDelayMs = (failures: number) => Math.min(5_000, 200 * 2 ** failures
 const healthyMs = 30_000
 
 /** Keeps one child process per role running until this process receives SIGTERM or SIGINT. */
-export const supervise = (roles: readonly string[]): void => {
+export const supervise = (roles: readonly string[], log: Logger): void => {
   const children = new Map<string, ChildProcess>()
   let stopping = false
 
@@ -15,14 +16,17 @@ export const supervise = (roles: readonly string[]): void => {
     const startedAt = performance.now()
     const child = fork(entry, [role], { stdio: 'inherit' })
     children.set(role, child)
-    child.on('exit', () => {
+    child.on('exit', (exitCode, signal) => {
       children.delete(role)
       if (stopping) return
-      const wasHealthy = performance.now() - startedAt > healthyMs
-      setTimeout(
-        () => stopping || start(role, wasHealthy ? 0 : failures + 1),
-        restartDelayMs(wasHealthy ? 0 : failures),
+      const uptimeMs = Math.round(performance.now() - startedAt)
+      const wasHealthy = uptimeMs > healthyMs
+      const restartInMs = restartDelayMs(wasHealthy ? 0 : failures)
+      log.error(
+        { role, pid: child.pid, exitCode, signal, uptimeMs, restartInMs },
+        'child process exited; it will be restarted',
       )
+      setTimeout(() => stopping || start(role, wasHealthy ? 0 : failures + 1), restartInMs)
     })
   }
 

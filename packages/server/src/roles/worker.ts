@@ -8,10 +8,11 @@ import { buildContext, buildJobs } from '../wiring/index.ts'
 export const runWorker = async (config: Config): Promise<void> => {
   const log = makeLogger(config.LOG_LEVEL)
   const ctx = buildContext({ config, log, name: 'pohf-worker' })
-  const worker = startWorker(ctx, buildJobs(ctx))
+  const jobs = buildJobs(ctx)
+  const worker = startWorker(ctx, jobs)
   onStop(async () => {
     await worker.stop()
     await ctx.db.pool.end()
   })
-  log.info('worker started')
+  log.info({ jobs: jobs.length }, 'worker started')
 }

@@ -16,7 +16,10 @@ export type OnClosed = (key: SessionKey) => Promise<void>
 const closeSession = async (tx: Tx, recording: LockedRecording): Promise<void> => {
   const leaves = await listLeaves(tx, recording)
   const { chain, faults } = recording.state
-  if (leaves.length !== chain.seq) throw new Error('stored chunks of the session do not match its chain')
+  if (leaves.length !== chain.seq)
+    throw new Error(
+      `session ${recording.sessionId} has ${leaves.length} stored chunks, but its chain ends at ${chain.seq}`,
+    )
   await updateSessionClosed(tx, recording, {
     endedAt: recording.now,
     telemetry: {
@@ -40,7 +43,7 @@ export const finish = async (
   if (!isId('ses_', sessionId)) throw new Refusal('not_found', { message: 'No such session.' })
   const ended = await inTransaction(ctx, 'system', async (tx) => {
     const [appended] = await appendChunks(tx, ctx, [{ sessionId, signed, isEnd: true }])
-    if (!appended) throw new Error('no result for a telemetry chunk')
+    if (!appended) throw new Error(`no result for the last chunk of session ${sessionId} while finishing it`)
     if (appended.type === 'refused') return appended
     const { recording } = appended
     if (appended.type === 'accepted') {

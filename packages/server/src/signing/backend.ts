@@ -35,7 +35,8 @@ export const fileBackend = (folder: string): Backend => {
       const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
       const jwk = privateKey.export({ format: 'jwk' })
       const { x, y } = jwk
-      if (x === undefined || y === undefined) throw new Error('the generated key has no x and y')
+      if (x === undefined || y === undefined)
+        throw new Error(`generated key of type ${jwk.kty} and curve ${jwk.crv} has no x and y`)
       writeFileSync(path(x), JSON.stringify(jwk), { mode: 0o600, flag: 'wx', flush: true })
       return { ref: x, x, y }
     },

@@ -10,7 +10,7 @@ const readRecords = (path: string): KeyRecord[] => {
     return JSON.parse(readFileSync(path, 'utf8')) as KeyRecord[]
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
-    throw error
+    throw new Error(`key records not readable from ${path}`, { cause: error })
   }
 }
 

@@ -207,7 +207,12 @@ test('the self-test fails where a private part is lost, and revoking that key me
   const { ref, kid } = recordsIn(folder).find((key) => key.purpose === 'live') ?? assert.fail()
   rmSync(join(folder, 'private', `${ref}.json`))
   const keyring = openAt(folder, clock)
-  assert.throws(() => keyring.selfTest(), /ENOENT/)
+  assert.throws(
+    () => keyring.selfTest(),
+    (error: Error) =>
+      error.message === `live key ${kid} cannot sign with the file back end` &&
+      /ENOENT/.test(String(error.cause)),
+  )
   assert.ok(keyring.revoke(kid))
   assert.equal(keyring.selfTest(), true)
 })
@@ -221,5 +226,5 @@ test('a private part that was exchanged for another signs nothing', () => {
     join(folder, 'private', `${keys.find((key) => key.purpose === purpose)?.ref ?? ''}.json`)
   writeFileSync(file('epoch'), readFileSync(file('test')))
   const keyring = openAt(folder, clock)
-  assert.throws(() => keyring.signTyped('vhh-epoch+jwt', epoch), /did not verify/)
+  assert.throws(() => keyring.signTyped('vhh-epoch+jwt', epoch), /signature by epoch key \S+ does not verify/)
 })

@@ -43,6 +43,13 @@ type SigningRequest = {
 }
 
 type SignData = (key: KeyRecord, data: Buffer) => Buffer
+const signWithBackend = (backend: Backend, key: KeyRecord, data: Buffer): Buffer => {
+  try {
+    return backend.sign(key.ref, data)
+  } catch (cause) {
+    throw new Error(`${key.purpose} key ${key.kid} cannot sign with the ${backend.name} back end`, { cause })
+  }
+}
 /** Signs with the back end and verifies each signature before it leaves. */
 const makeSignData = (backend: Backend): SignData => {
   const publicKeyCache = new Map<string, KeyObject>()
@@ -53,9 +60,9 @@ const makeSignData = (backend: Backend): SignData => {
     return key
   }
   return (key, data) => {
-    const signature = backend.sign(key.ref, data)
+    const signature = signWithBackend(backend, key, data)
     if (!verify('sha256', data, { key: publicKeyOf(key), dsaEncoding: 'ieee-p1363' }, signature))
-      throw new Error(`a signature by key ${key.kid} (${key.purpose}) did not verify`)
+      throw new Error(`signature by ${key.purpose} key ${key.kid} does not verify`)
     return signature
   }
 }
@@ -74,7 +81,7 @@ const signRequests = (
   const records = keys.current()
   const prepared = requests.map((request) => {
     const key = activeKey(records, request.purpose)
-    if (!key) throw new Error(`no active key for ${request.purpose}`)
+    if (!key) throw new Error(`no active ${request.purpose} key to sign ${request.id} of type ${request.typ}`)
     return { request, key, input: `${headerOf(request.typ, key.kid)}.${encode(request.payload)}` }
   })
   journal.append(
@@ -118,12 +125,13 @@ export const openKeyring = ({ folder, backend, clock, ...options }: KeyringOptio
         }),
       ),
     signTyped: (typ: Typ, payload: unknown): string => {
-      if (!Object.hasOwn(typedPayloads, typ)) throw new Error(`unknown typ ${typ}`)
+      if (!Object.hasOwn(typedPayloads, typ)) throw new Error(`unknown typ ${typ} in a request to sign`)
       const { purposeOf, schema } = typedPayloads[typ]
       const valid = schema.parse(payload)
       const purpose = purposeOf(valid)
-      const [jws] = signRequests(parts, [{ purpose, typ, id: typedId(typ, valid), payload: valid }])
-      if (jws === undefined) throw new Error(`signing ${typ} returned no JWS`)
+      const id = typedId(typ, valid)
+      const [jws] = signRequests(parts, [{ purpose, typ, id, payload: valid }])
+      if (jws === undefined) throw new Error(`no JWS for ${id} after signing it with the ${purpose} key`)
       return jws
     },
     publicKeys: (): PublishedJwk[] => publishedJwks(keys.current()),

@@ -27,6 +27,6 @@ export const openBackend = (config: SignerConfig): Backend => {
   if (config.SIGNER_BACKEND === 'file') return files
   const { PKCS11_MODULE: module, PKCS11_TOKEN_LABEL: label, PKCS11_PIN_FILE: pinFile } = config
   if (module === undefined || label === undefined || pinFile === undefined)
-    throw new Error('PKCS11_MODULE, PKCS11_TOKEN_LABEL and PKCS11_PIN_FILE are required')
+    throw new Error('SIGNER_BACKEND=pkcs11 needs PKCS11_MODULE, PKCS11_TOKEN_LABEL and PKCS11_PIN_FILE')
   return withPreviousBackend(pkcs11Backend({ module, label, pinFile }), files)
 }

@@ -35,11 +35,11 @@ const openToken = (library: Library, { module, label, pinFile }: TokenSettings):
   token.load(module)
   token.C_Initialize()
   const slot = token.C_GetSlotList(true).find((each) => token.C_GetTokenInfo(each).label.trim() === label)
-  if (!slot) throw new Error(`${module} has no token with the label ${label}`)
+  if (!slot) throw new Error(`no token with the label ${label} in the PKCS#11 module ${module}`)
   // The supervisor restarts a signer with a wrong PIN again and again, so the last attempt before the lock is not used.
   if ((token.C_GetTokenInfo(slot).flags & library.CKF_USER_PIN_FINAL_TRY) !== 0)
     throw new Error(
-      `the token ${label} has one try left for its PIN; log in by hand with the right one first`,
+      `token ${label} has one PIN attempt left: log in by hand with the correct PIN, then start the signer`,
     )
   const session = token.C_OpenSession(slot, library.CKF_SERIAL_SESSION | library.CKF_RW_SESSION)
   token.C_Login(session, library.CKU_USER, readFileSync(pinFile, 'utf8').trim())
@@ -95,8 +95,11 @@ const generatePair = (library: Library, { token, session }: TokenSession, id: Bu
   )
 
 /** Most tokens wrap the point in an OCTET STRING, some do not; it ends in 04, x, y either way. */
-const pointOf = (bytes: Buffer): { readonly x: string; readonly y: string } => {
-  if (bytes.length < 65 || bytes.at(-65) !== 4) throw new Error('the token returned no uncompressed EC point')
+const pointOf = (ref: string, bytes: Buffer): { readonly x: string; readonly y: string } => {
+  if (bytes.length < 65 || bytes.at(-65) !== 4)
+    throw new Error(
+      `the token returned no uncompressed EC point for key ${ref}, but ${bytes.length} other bytes`,
+    )
   return {
     x: bytes.subarray(-64, -32).toString('base64url'),
     y: bytes.subarray(-32).toString('base64url'),
@@ -107,6 +110,7 @@ const pointOf = (bytes: Buffer): { readonly x: string; readonly y: string } => {
 const generateKey = (library: Library, tokenSession: TokenSession) => {
   const { token, session } = tokenSession
   const id = token.C_GenerateRandom(session, Buffer.alloc(16))
+  const ref = `${refPrefix}${id.toString('hex')}`
   const { publicKey, privateKey } = generatePair(library, tokenSession, id)
   const attributes = token.C_GetAttributeValue(session, privateKey, [
     { type: library.CKA_ALWAYS_SENSITIVE },
@@ -114,11 +118,11 @@ const generateKey = (library: Library, tokenSession: TokenSession) => {
   ])
   if (!attributes.every(({ value }) => Buffer.isBuffer(value) && value[0] === 1)) {
     token.C_DestroyObject(session, privateKey)
-    throw new Error('the token generated an extractable private key')
+    throw new Error(`the token generated private key ${ref} as extractable; it was destroyed`)
   }
   const [point] = token.C_GetAttributeValue(session, publicKey, [{ type: library.CKA_EC_POINT }])
   token.C_DestroyObject(session, publicKey)
-  return { ref: `${refPrefix}${id.toString('hex')}`, ...pointOf(point?.value as Buffer) }
+  return { ref, ...pointOf(ref, point?.value as Buffer) }
 }
 
 /** Keys in a PKCS#11 token, never extractable. Tested on SoftHSM 2; any token with P-256 should work. */
@@ -148,7 +152,7 @@ export const pkcs11Backend = (settings: TokenSettings): Backend => {
   }
   const handleOf = (ref: string): Pkcs11.Handle => {
     const handle = handles.get(ref) ?? findPrivateKey(library, tokenSession, ref)
-    if (!handle) throw new Error(`the token ${settings.label} does not hold the key ${ref}`)
+    if (!handle) throw new Error(`key ${ref} not found in the token ${settings.label}`)
     handles.set(ref, handle)
     return handle
   }

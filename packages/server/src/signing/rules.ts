@@ -22,7 +22,9 @@ export const validateClaims = (claims: unknown): ValidatedClaims => {
   const checked = credentialClaims.parse(claims)
   const days = checked.test ? testLifetimeDays : lifetimeDays[checked.kind]
   if (checked.exp - checked.iat !== days * dayS)
-    throw new Error(`a ${checked.kind} credential lives ${days} days`)
+    throw new Error(
+      `credential ${checked.jti} of kind ${checked.kind} expires after ${(checked.exp - checked.iat) / dayS} days, expected ${days}`,
+    )
   return checked as ValidatedClaims
 }
 

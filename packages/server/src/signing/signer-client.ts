@@ -25,38 +25,45 @@ const keysCacheMs = 5_000
 const pendingMax = 10_000
 
 type PendingRequest = {
+  readonly op: string
   readonly resolve: (value: unknown) => void
   readonly reject: (reason: Error) => void
   readonly timer: NodeJS.Timeout
 }
 
-const signerUnavailable = () =>
-  new Refusal('overloaded', { message: 'The signer does not answer.', headers: { 'retry-after': '1' } })
+/** The caller is told only that the signer does not answer; the log gets the cause. */
+const signerUnavailable = (cause: Error) =>
+  new Refusal('overloaded', {
+    message: 'The signer does not answer.',
+    headers: { 'retry-after': '1' },
+    cause,
+  })
+
+/** Resolves or rejects the request that a line of the signer responds to. */
+const settleReply = (pending: Map<number, PendingRequest>, line: string): void => {
+  const { id, result, error } = JSON.parse(line) as { id: number; result?: unknown; error?: string }
+  const call = pending.get(id)
+  if (!call) return
+  pending.delete(id)
+  clearTimeout(call.timer)
+  if (error === undefined) call.resolve(result)
+  else call.reject(new Error(`signer refused ${call.op} request ${id}: ${error}`))
+}
 
 /** One connection to the signer, opened when needed and reopened after it was lost. */
 const openConnection = (socketPath: string) => {
   const pending = new Map<number, PendingRequest>()
   let socket: Socket | undefined
-  let lastId = 0
+  let requestCount = 0
 
-  const drop = (lost: Socket): void => {
+  const drop = (lost: Socket, cause: Error): void => {
     if (socket === lost) socket = undefined
     lost.destroy()
     for (const [id, call] of pending) {
       clearTimeout(call.timer)
       pending.delete(id)
-      call.reject(signerUnavailable())
+      call.reject(signerUnavailable(cause))
     }
-  }
-
-  const handleReply = (line: string): void => {
-    const { id, result, error } = JSON.parse(line) as { id: number; result?: unknown; error?: string }
-    const call = pending.get(id)
-    if (!call) return
-    pending.delete(id)
-    clearTimeout(call.timer)
-    if (error === undefined) call.resolve(result)
-    else call.reject(new Error(`the signer rejected the request: ${error}`))
   }
 
   const open = (): Socket => {
@@ -67,29 +74,38 @@ const openConnection = (socketPath: string) => {
     fresh.on('data', (chunk: string) => {
       const lines = (rest + chunk).split('\n')
       rest = lines.pop() ?? ''
-      for (const line of lines) handleReply(line)
+      for (const line of lines) settleReply(pending, line)
     })
-    fresh.on('error', () => drop(fresh))
-    fresh.on('close', () => drop(fresh))
+    fresh.on('error', (error) => drop(fresh, error))
+    fresh.on('close', () => drop(fresh, new Error(`connection to the signer at ${socketPath} closed`)))
     fresh.unref()
     socket = fresh
     return fresh
   }
 
   return {
-    request: (message: Readonly<Record<string, unknown>>): Promise<unknown> => {
-      if (pending.size >= pendingMax) return Promise.reject(signerUnavailable())
+    request: (message: { readonly op: string; readonly [field: string]: unknown }): Promise<unknown> => {
+      if (pending.size >= pendingMax)
+        return Promise.reject(
+          signerUnavailable(new Error(`${pending.size} requests wait for the signer at ${socketPath}`)),
+        )
       return new Promise((resolve, reject) => {
-        const id = ++lastId
+        const id = ++requestCount
         const timer = setTimeout(() => {
           pending.delete(id)
-          reject(signerUnavailable())
+          reject(
+            signerUnavailable(
+              new Error(`no response to ${message.op} request ${id} from the signer within ${timeoutMs} ms`),
+            ),
+          )
         }, timeoutMs)
-        pending.set(id, { resolve, reject, timer })
+        pending.set(id, { op: message.op, resolve, reject, timer })
         open().write(`${JSON.stringify({ ...message, id })}\n`)
       })
     },
-    close: () => socket && drop(socket),
+    close: () =>
+      socket &&
+      drop(socket, new Error(`connection to the signer at ${socketPath} was closed by this process`)),
   }
 }
 

@@ -174,7 +174,9 @@ test('while the signer is down the api answers 503 overloaded and /readyz says w
   assert.equal(refused.json.error, 'overloaded')
   assert.equal(refused.headers['retry-after'], '1')
   const unready = await harness.call('GET', '/readyz')
-  assert.deepEqual([unready.status, unready.text], [503, 'the signer does not answer\n'])
+  assert.deepEqual([unready.status, unready.text], [503, 'not ready: the signer check failed\n'])
+  const logged = harness.lines.filter((line) => line.includes('readiness check failed'))
+  assert.ok(logged.length === 1 && /"check":"signer".*ENOENT/.test(logged[0] ?? ''), logged.join(''))
   assert.equal((await harness.call('GET', '/livez')).status, 200)
   // Verifiers do not notice: the cached keys are still served.
   assert.equal((await harness.call('GET', '/.well-known/jwks.json')).status, 200)

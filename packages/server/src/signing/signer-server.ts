@@ -32,7 +32,9 @@ const handleRequest = (keyring: Keyring, request: SignerRequest): unknown => {
   switch (request.op) {
     case 'sign':
       if (!Array.isArray(request.batch) || request.batch.length > batchMax)
-        throw new Error(`a batch has at most ${batchMax}`)
+        throw new Error(
+          `sign request ${request.id} has ${Array.isArray(request.batch) ? `a batch of ${request.batch.length}` : 'no batch'}; at most ${batchMax} claims are signed at once`,
+        )
       return keyring.sign(request.batch)
     case 'sign-typed':
       return keyring.signTyped(request.typ as Typ, request.payload)
@@ -42,7 +44,7 @@ const handleRequest = (keyring: Keyring, request: SignerRequest): unknown => {
       return keyring.list()
     case 'rotate':
       if (!keyPurposes.includes(request.purpose as KeyPurpose))
-        throw new Error(`unknown key purpose ${request.purpose}`)
+        throw new Error(`unknown key purpose ${request.purpose} in rotate request ${request.id}`)
       return keyring.rotate(request.purpose as KeyPurpose)
     case 'self-test':
       return keyring.selfTest()
@@ -51,7 +53,7 @@ const handleRequest = (keyring: Keyring, request: SignerRequest): unknown => {
     case 'revoke':
       return keyring.revoke(String(request.kid))
     default:
-      throw new Error(`unknown signer operation ${request.op}`)
+      throw new Error(`unknown signer operation ${request.op} in request ${request.id}`)
   }
 }
 
@@ -87,7 +89,7 @@ const serveConnection = (keyring: Keyring, log: Logger, socket: Socket): void =>
       try {
         socket.write(`${JSON.stringify({ id: request.id, result: handleRequest(keyring, request) })}\n`)
       } catch (error) {
-        log.error({ err: error, op: request.op }, 'signer request failed')
+        log.error({ err: error, signerRequestId: request.id, op: request.op }, 'signer request failed')
         socket.write(
           `${JSON.stringify({ id: request.id, error: error instanceof Error ? error.message : 'unknown error' })}\n`,
         )

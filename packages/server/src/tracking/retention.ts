@@ -4,7 +4,7 @@ import type { Job } from '../platform/queue/worker.ts'
 import { tokenDays } from './rules.ts'
 import { deleteExpiredClaims } from './store.ts'
 
-/** A token has the end time of its view, a row the start time: the margin covers the longest view. */
+/** Claims are kept this much longer than tokens are valid. */
 const marginDays = 5
 
 /** Deletes counters and claims of expired view tokens. Safe to run on every node. */

@@ -45,7 +45,7 @@ export const ensureEpochs = async (ctx: Ctx, signer: Signer): Promise<number> =>
 /** The latest epoch; `ensureEpochs` guarantees that there is one. */
 export const readComposite = async (tx: Tx): Promise<Epoch> => {
   const latest = await findLatestEpoch(tx, compositeCode)
-  if (!latest) throw new Error(`index ${compositeCode} has no epoch`)
+  if (!latest) throw new Error(`no epoch of index ${compositeCode} found while reading the composite`)
   return latest
 }
 

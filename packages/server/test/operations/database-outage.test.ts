@@ -75,6 +75,9 @@ test('without its database the service answers 503 in our shape, says when to co
     assert.doesNotMatch(answer.text, new RegExp(`ECONNREFUSED|postgres|shop|:${cluster.port}`))
   }
   assert.equal((await harness.call('GET', '/readyz')).status, 503)
+  // Callers are not told the cause; the log is.
+  const logged = harness.lines.filter((line) => line.includes('readiness check failed'))
+  assert.match(logged.join(''), /"check":"database".*ECONNREFUSED/)
   assert.equal((await harness.call('GET', '/livez')).status, 200)
   // What needs no database is still refused for what it is.
   assertRefusal(await harness.call('POST', '/api/agents/register', { body: {} }), 400, 'validation_failed')

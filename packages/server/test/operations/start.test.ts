@@ -108,9 +108,9 @@ test('a start from nothing migrates, makes its secret for the owner alone, and a
   assert.equal(statSync(join(server.dataDir, 'master.key')).mode & 0o777, 0o600)
   assert.equal(await statusOf(`${server.operatorUrl}/readyz`), 200)
   assert.equal(await statusOf(`${server.url}/openapi.json`), 200)
-  assert.match(server.run.out(), /schema brought up to date/)
-  assert.match(server.run.out(), /SMTP_URL is not set/)
-  assert.match(server.run.out(), /STRIPE_SECRET_KEY is not set: nothing can be paid by card/)
+  assert.match(server.run.out(), /database migrations applied/)
+  assert.match(server.run.out(), /no mail server is configured/)
+  assert.match(server.run.out(), /card payments are off/)
   await pollUntil(
     'every role runs',
     async () => pidOf(server, 'api') !== undefined && pidOf(server, 'worker') !== undefined,
@@ -127,6 +127,15 @@ test('the api comes back after it was killed, and the worker is left alone', asy
   })
   await pollUntil('ready again', () => isReady(server))
   assert.equal(pidOf(server, 'worker'), before.worker)
+  const exits = server.run
+    .out()
+    .split('\n')
+    .filter((line) => line.includes('child process exited'))
+    .map((line) => JSON.parse(line) as { role: string; pid: number; signal: string })
+  assert.deepEqual(
+    exits.map(({ role, pid, signal }) => [role, pid, signal]),
+    [['api', before.api, 'SIGKILL']],
+  )
 })
 
 /** A registration whose body is held back: the server has begun it, and cannot finish until it is let go. */

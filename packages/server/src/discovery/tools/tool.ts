@@ -50,7 +50,7 @@ type Part = 'body' | 'params' | 'query'
 export const fieldOf = (id: EndpointId, part: Part, name: string): z.ZodType => {
   const schema = endpoints.find((row) => row.id === id)?.[part]
   const field: unknown = schema instanceof z.ZodObject ? schema.shape[name] : undefined
-  if (!(field instanceof z.ZodType)) throw new Error(`${id} has no ${part}.${name}`)
+  if (!(field instanceof z.ZodType)) throw new Error(`endpoint ${id} has no field ${part}.${name} for a tool`)
   return field
 }
 

@@ -72,7 +72,10 @@ test('a keyed tool without a key says how to get one; with one it answers as ove
 
 test('a tool over an operation that nobody mounts stops the start', () => {
   const orphan: Tool = { ...whoami, name: 'orphan', needs: ['agents.profile', 'work.orders.create'] }
-  assert.throws(() => makeSurface({ ...parts, tools: [whoami, orphan] }), /orphan needs work\.order/)
+  assert.throws(
+    () => makeSurface({ ...parts, tools: [whoami, orphan] }),
+    /orphan needs operations that no module mounts: work\.orders\.create/,
+  )
 })
 
 test('a key without the scope is refused in the result, with nothing about keys to get', async () => {

@@ -57,13 +57,16 @@ const metadata = z.object({
 })
 
 /** Reads the FIDO metadata file: a token signed under one of the roots. */
-const readMetadata = async (text: string, roots: readonly X509Certificate[], at: Date) => {
+const readMetadata = async (file: string, roots: readonly X509Certificate[], at: Date) => {
+  const text = readFileSync(file, 'utf8')
   const { x5c = [] } = decodeProtectedHeader(text.trim()) as { x5c?: string[] }
   const chain = x5c.slice(0, 8).map((der) => new X509Certificate(Buffer.from(der, 'base64')))
   const [leaf] = chain
   const fault = chainFault(chain, roots, at)
   if (!leaf || fault)
-    throw new Error(`The FIDO metadata is not signed under a trusted root: ${fault ?? 'no chain'}.`)
+    throw new Error(
+      `ATTEST_FIDO_METADATA_FILE ${file} is not signed under a trusted root: ${fault ?? 'no certificate chain'}`,
+    )
   const { payload } = await compactVerify(text.trim(), leaf.publicKey, { algorithms: ['RS256', 'ES256'] })
   return metadata.parse(JSON.parse(new TextDecoder().decode(payload)))
 }
@@ -72,8 +75,7 @@ const certificationLevelOf = (reports: readonly { readonly status: string }[]): 
   Math.max(0, ...reports.map(({ status }) => Number(/^FIDO_CERTIFIED_L([123])/.exec(status)?.[1] ?? 0)))
 
 const loadLevels = async (file: string | undefined, roots: readonly X509Certificate[], at: Date) => {
-  const entries =
-    file === undefined ? [] : (await readMetadata(readFileSync(file, 'utf8'), roots, at)).entries
+  const entries = file === undefined ? [] : (await readMetadata(file, roots, at)).entries
   const good = entries.flatMap(({ aaguid, metadataStatement, statusReports }) =>
     aaguid === undefined ||
     !metadataStatement ||
@@ -94,11 +96,17 @@ const playKeysFile = z.record(
   z.string().max(256),
   z.object({ decryptionKey: z.base64().max(64), verificationKey: z.base64().max(512) }),
 )
+const readPlayKeysFile = (file: string) => {
+  try {
+    return playKeysFile.parse(JSON.parse(readFileSync(file, 'utf8')))
+  } catch (cause) {
+    throw new Error(`ATTEST_PLAY_KEYS_FILE ${file} cannot be read`, { cause })
+  }
+}
 const loadPlayKeys = (file: string | undefined): ReadonlyMap<string, PlayKeys> => {
   if (file === undefined) return new Map()
-  const read = playKeysFile.parse(JSON.parse(readFileSync(file, 'utf8')))
   return new Map(
-    Object.entries(read).map(([name, keys]) => [
+    Object.entries(readPlayKeysFile(file)).map(([name, keys]) => [
       name,
       {
         decryptionKey: Buffer.from(keys.decryptionKey, 'base64'),
@@ -114,7 +122,8 @@ export const loadDeviceTrust = async (config: Config, at: Date): Promise<DeviceT
     config.ATTEST_ROOTS_FILE === undefined
       ? undefined
       : parseCertificates(readFileSync(config.ATTEST_ROOTS_FILE, 'utf8'))
-  if (own?.length === 0) throw new Error('ATTEST_ROOTS_FILE holds no certificate.')
+  if (own?.length === 0)
+    throw new Error(`ATTEST_ROOTS_FILE ${config.ATTEST_ROOTS_FILE} contains no certificate`)
   const fidoRoots =
     own ?? SettingsService.getRootCertificates({ identifier: 'mds' }).flatMap(parseCertificates)
   const levels = await loadLevels(config.ATTEST_FIDO_METADATA_FILE, fidoRoots, at)

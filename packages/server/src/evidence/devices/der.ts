@@ -6,10 +6,11 @@ const readElement = (bytes: Buffer, at: number): Element => {
   const first = bytes.readUInt8(at + 1)
   const lengthBytes = first < 0x80 ? 0 : first & 0x7f
   // Indefinite lengths are not DER; four length bytes exceed any certificate.
-  if (first === 0x80 || lengthBytes > 4) throw new RangeError('not DER')
+  if (first === 0x80 || lengthBytes > 4) throw new RangeError(`not DER: length byte ${first} at offset ${at}`)
   const length = lengthBytes === 0 ? first : bytes.readUIntBE(at + 2, lengthBytes)
   const start = at + 2 + lengthBytes
-  if (start + length > bytes.length) throw new RangeError('not DER')
+  if (start + length > bytes.length)
+    throw new RangeError(`not DER: the element at offset ${at} ends after ${bytes.length} bytes`)
   return { tag, content: bytes.subarray(start, start + length), end: start + length }
 }
 
@@ -19,7 +20,8 @@ const children = (content: Buffer): Element[] => {
   for (let at = 0; at < content.length;) {
     const element = readElement(content, at)
     found.push(element)
-    if (found.length > childrenMax) throw new RangeError('too many elements')
+    if (found.length > childrenMax)
+      throw new RangeError(`not accepted: more than ${childrenMax} DER elements in ${content.length} bytes`)
     at = element.end
   }
   return found

@@ -16,8 +16,13 @@ const calibrationFile = z.array(
   }),
 )
 
-export const readCalibrations = (path: string) =>
-  calibrationFile.parse(JSON.parse(readFileSync(path, 'utf8')))
+export const readCalibrations = (path: string) => {
+  try {
+    return calibrationFile.parse(JSON.parse(readFileSync(path, 'utf8')))
+  } catch (cause) {
+    throw new Error(`calibrations cannot be read from ${path}`, { cause })
+  }
+}
 
 export type FindCalibration = (platform: string) => Calibration | null
 

@@ -48,7 +48,8 @@ const scoreRecording = (
   findCalibration: FindCalibration,
 ): SessionScore => {
   const { session, client, records } = opened
-  if (session.kind === 'presence') throw new Error('a presence session has no recording to score')
+  if (session.kind === 'presence')
+    throw new Error(`session ${session.sessionId} is a presence session and has no recording`)
   const known: FlagName[] = [
     ...opened.flags,
     ...(client.automated ? (['automation_env'] as const) : []),
@@ -100,7 +101,10 @@ const scoreClosed = async (ctx: Ctx, findCalibration: FindCalibration, key: Sess
     try {
       scored = scoreRecording(opened, replayed, findCalibration)
     } catch (error) {
-      ctx.log.error({ err: error, sessionId: key.sessionId }, 'session scoring failed')
+      ctx.log.error(
+        { err: error, sessionId: key.sessionId },
+        'session scoring failed; it counts as not scorable',
+      )
       scored = { unscorable: 'scoring_failed' }
     }
     return storeScore(tx, key, scored)
@@ -137,7 +141,10 @@ export const makeScoring = (ctx: Ctx) => {
       try {
         await scoreClosed(ctx, findCalibration, key)
       } catch (error) {
-        ctx.log.warn({ err: error, sessionId: key.sessionId }, 'session scoring deferred to the worker')
+        ctx.log.warn(
+          { err: error, sessionId: key.sessionId },
+          'session scoring failed; the worker retries it',
+        )
       }
     },
   }

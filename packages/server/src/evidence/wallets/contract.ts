@@ -54,7 +54,10 @@ const queryNode = async (question: SignatureQuery): Promise<z.infer<typeof repli
     responseBytesMax: answerBytesMax,
     trust: 'operator',
   })
-  if (status !== 200) throw new Error(`the node answered ${status}`)
+  if (status !== 200)
+    throw new Error(
+      `EVM RPC node of chain ${question.chainId} answered ${status} to the signature check of wallet ${question.wallet}`,
+    )
   return replies.parse(JSON.parse(body)).toSorted((a, b) => a.id - b.id)
 }
 
@@ -72,13 +75,16 @@ export const isContractSignature = async (
     // The URL may contain a provider's API key, so only the error name is logged.
     ctx.log.warn(
       { chainId, fault: error instanceof Error ? error.name : 'unknown' },
-      'EVM RPC node not reachable',
+      'EVM RPC node not reachable or its answer not readable',
     )
     throw unreachable()
   })
   const [chain, code, call] = answers
   if (Number(chain?.result) !== chainId) {
-    ctx.log.error({ chainId }, 'EVM_RPC_URLS names a node of another chain for this chain id')
+    ctx.log.error(
+      { setting: 'EVM_RPC_URLS', chainId, nodeChainId: chain?.result },
+      'EVM RPC node serves another chain',
+    )
     throw unreachable()
   }
   if (code?.result === undefined) throw unreachable()

@@ -1,3 +1,4 @@
+import { reasonText } from '@pohf/protocol/reasons'
 import type { Person } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
@@ -45,7 +46,7 @@ const recordCheck = async (tx: Tx, member: MemberRow, session: Session): Promise
     return session.reasons.map((reason) => ({
       path: 'session',
       code: reason,
-      message: reason.replaceAll('_', ' '),
+      message: reasonText(reason),
     }))
   }
   await updateMemberCheckPassed(tx, member, {

@@ -17,7 +17,10 @@ export const humanCode = async (
   who: MemberReference,
 ): Promise<Buffer> => {
   const known = await findMember(tx, who)
-  if (known?.personId === null) throw new Error('member has no person to derive a code from')
+  if (known?.personId === null)
+    throw new Error(
+      `member ${who.memberId} of agent ${who.agentId} has no person to derive a ${scope} code from`,
+    )
   const human = known ? ['person', known.personId] : ['simulated', who.agentId, who.memberId]
   return nullifierOf(secrets.derive('human-code'), [scope, who.mode, ...human])
 }

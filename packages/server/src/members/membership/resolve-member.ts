@@ -13,8 +13,12 @@ export const resolveMember = async (
   if (!found) return agent.mode === 'test' ? simulatedMember(memberId) : undefined
   if (found.status !== 'enrolled') return { status: 'refused', reason: found.status }
   const { attention, passkeyAssurance, consentedAt } = found
-  if (!attention || !passkeyAssurance || !consentedAt)
-    throw new Error('enrolled member lacks an attention check, a passkey or consent')
+  if (!attention || !passkeyAssurance || !consentedAt) {
+    const missing = Object.entries({ attention, passkeyAssurance, consentedAt }).filter(([, value]) => !value)
+    throw new Error(
+      `member ${memberId} of agent ${agent.agentId} is enrolled without ${missing.map(([name]) => name).join(', ')}`,
+    )
+  }
   const ageMs = (await readNow(tx)).getTime() - attention.at.getTime()
   if (ageMs > attentionDaysMax * 86_400_000) return { status: 'refused', reason: 'attention_too_old' }
   return {

@@ -104,7 +104,9 @@ export const insertMember = async (
         ? where('member_id', '=', key.memberId)
         : where('external_ref', '=', externalRef),
     )
-    .executeTakeFirstOrThrow()
+    .executeTakeFirstOrThrow(
+      () => new Error(`member ${key.memberId} of agent ${key.agentId} not found after it was inserted`),
+    )
   return memberOf(row)
 }
 

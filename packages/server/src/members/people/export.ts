@@ -61,6 +61,7 @@ async function* exportRecordings(deps: MembersDeps, members: readonly MemberKey[
 }
 
 type ExportData = {
+  readonly personId: string
   readonly exportedAt: string
   readonly basics: Awaited<ReturnType<typeof readAccount>>
   readonly members: readonly MemberRow[]
@@ -71,6 +72,7 @@ type ExportData = {
 const loadExport = async (tx: Tx, { completedWork }: MembersDeps, personId: string): Promise<ExportData> => {
   const members = await listMemberships(tx, personId)
   return {
+    personId,
     exportedAt: (await readNow(tx)).toISOString(),
     basics: await readAccount(tx, personId),
     members,
@@ -81,7 +83,7 @@ const loadExport = async (tx: Tx, { completedWork }: MembersDeps, personId: stri
 
 async function* writeExport(
   deps: MembersDeps,
-  { exportedAt, basics, members, actingKeys: acting, work }: ExportData,
+  { personId, exportedAt, basics, members, actingKeys: acting, work }: ExportData,
 ): AsyncGenerator<string> {
   try {
     yield JSON.stringify({ format: 'pohf-person/2', exportedAt, ...basics, work }).slice(0, -1)
@@ -94,7 +96,7 @@ async function* writeExport(
     yield '\n}\n'
   } catch (error) {
     // The response has begun, so it can only be cut off; the JSON is then invalid and the client notices.
-    deps.ctx.log.error({ err: error }, 'person export aborted')
+    deps.ctx.log.error({ err: error, personId, memberships: members.length }, 'person export aborted')
     throw error
   }
 }

@@ -219,7 +219,12 @@ export const insertProof = async (tx: Tx, proof: Proof): Promise<string> => {
     .select('person_id')
     .where('issuer', '=', proof.issuer)
     .where('code_hash', '=', proof.hash)
-    .executeTakeFirstOrThrow()
+    .executeTakeFirstOrThrow(
+      () =>
+        new Error(
+          `proof of issuer ${proof.issuer} for person ${proof.personId} not found after it was inserted`,
+        ),
+    )
   return row.person_id
 }
 

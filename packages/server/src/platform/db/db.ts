@@ -118,7 +118,7 @@ const isUnavailable = (error: unknown): boolean => {
 }
 
 const asRefusal = (error: unknown): unknown =>
-  isUnavailable(error) ? new Refusal('overloaded', { headers: { 'retry-after': '2' } }) : error
+  isUnavailable(error) ? new Refusal('overloaded', { headers: { 'retry-after': '2' }, cause: error }) : error
 
 const connect = async (db: Database): Promise<PoolClient> => {
   try {
@@ -178,7 +178,8 @@ export const inTransaction = async <T>(
   tenant: Tenant,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> => {
-  if (!tenantPattern.test(tenant)) throw new Error('not a tenant')
+  if (!tenantPattern.test(tenant))
+    throw new Error(`"${tenant}" is not a tenant: expected an agent id or system`)
   return withClient(ctx, tenant, work)
 }
 
@@ -196,7 +197,7 @@ type Preparable<Row> = { readonly compile: (tx: Tx) => CompiledQuery<Row> }
  */
 export const executePrepared = async <Row>(tx: Tx, name: string, query: Preparable<Row>): Promise<Row[]> => {
   const client = clientByKysely.get(tx)
-  if (!client) throw new Error('executePrepared was called without a transaction of inTransaction')
+  if (!client) throw new Error(`prepared statement ${name} was run without a transaction of inTransaction`)
   const { sql: text, parameters } = query.compile(tx)
   const { rows } = await client.query<Row & object>({ name, text, values: [...parameters] })
   return rows
@@ -222,10 +223,13 @@ export const checkDurability = async (pool: Pick<Pool, 'query'>): Promise<string
   const unsafe = ['fsync', 'full_page_writes', 'synchronous_commit'].filter((name) => setting(name) === 'off')
   if (unsafe.length > 0)
     throw new Error(
-      `PostgreSQL runs with ${unsafe.map((name) => `${name}=off`).join(', ')}: acknowledged credentials could be lost. Turn it on.`,
+      `PostgreSQL runs with ${unsafe.map((name) => `${name}=off`).join(', ')}: acknowledged credentials could be lost. Turn these settings on.`,
     )
-  if (Number(setting('server_version_num')) < 150_000) throw new Error('PostgreSQL 15 or later is required.')
+  if (Number(setting('server_version_num')) < 150_000)
+    throw new Error(
+      `PostgreSQL has version number ${setting('server_version_num')}: 15 or later is required.`,
+    )
   return setting('data_checksums') === 'off'
-    ? ['data checksums are off: silent disk faults go unseen (pg_checksums --enable)']
+    ? ['data checksums are off, so disk faults stay undetected: turn them on with pg_checksums --enable']
     : []
 }

@@ -22,7 +22,9 @@ export const readMigrations = (from: URL = folder): Migration[] => {
   return names.map((name, index) => {
     const number = Number(name.slice(0, 4))
     if (!/^\d{4}_[a-z0-9_]+\.sql$/.test(name) || number !== index + 1)
-      throw new Error(`migration ${name} is out of order`)
+      throw new Error(
+        `migration file ${name} is out of order: expected number ${index + 1} and a name such as 0001_name.sql`,
+      )
     const sql = readFileSync(new URL(name, from), 'utf8')
     return { number, name, sql, hash: createHash('sha256').update(sql).digest('hex') }
   })
@@ -35,7 +37,9 @@ const pendingOf = (
   for (const row of applied) {
     const known = migrations.find((migration) => migration.number === row.number)
     if (known && known.hash !== row.hash)
-      throw new Error(`migration ${known.name} was changed after it ran; write a new one instead`)
+      throw new Error(
+        `migration ${known.name} was changed after it ran: restore the file and add a new migration`,
+      )
   }
   return migrations.filter((migration) => !applied.some((row) => row.number === migration.number))
 }

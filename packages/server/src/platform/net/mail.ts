@@ -34,10 +34,10 @@ const smtpTimeouts = {
 }
 
 /** A rejection after the text was sent may quote it, and with it a secret link: only its code is kept. */
-const redactMailText = (error: unknown): unknown =>
+const redactMailText = (row: OutboxRow, error: unknown): unknown =>
   error instanceof Error && 'command' in error && error.command === 'DATA'
     ? new Error(
-        `the mail server refused the text of the mail: ${'responseCode' in error ? String(error.responseCode) : error.name}`,
+        `mail server refused the text of mail ${row.outboxId}: ${'responseCode' in error ? String(error.responseCode) : error.name}`,
       )
     : error
 
@@ -50,7 +50,7 @@ export const makeMailSender = (ctx: Ctx): ((row: OutboxRow) => Promise<void>) | 
     const mail = readMail(ctx, row)
     // The id makes a second delivery after a crash recognisable.
     await transport.sendMail({ ...mail, messageId: `<${row.outboxId}@pohf>` }).catch((error: unknown) => {
-      throw redactMailText(error)
+      throw redactMailText(row, error)
     })
   }
 }

@@ -81,11 +81,12 @@ const resolveAllowedAddress = async (find: Lookup, url: URL, request: OutboundRe
   const host = hostOf(url)
   const answers = isIP(host) ? [{ address: host }] : await find(host)
   const first = answers[0]
-  if (!first) throw new OutboundRefused(`${host} has no address`)
+  if (!first) throw new OutboundRefused(`host ${host} has no address`)
   if (request.trust === 'operator') return first.address
   for (const { address } of answers) {
     if (request.allowLoopback && isLoopback(address)) continue
-    if (!isPublicAddress(address)) throw new OutboundRefused(`${host} leads to an address that is not public`)
+    if (!isPublicAddress(address))
+      throw new OutboundRefused(`host ${host} resolves to ${address}, which is not a public address`)
   }
   return first.address
 }
@@ -171,9 +172,14 @@ const sendOnce = (
     const client = connection.url.protocol === 'https:' ? https : http
     const outgoing = client.request({ ...requestOptionsOf(connection, request), agent }, (response) => {
       responseStarted = true
-      if (isPeerAllowed(response.socket.remoteAddress ?? '', request))
-        readResponse(response, request.responseBytesMax, resolve)
-      else outgoing.destroy(new OutboundRefused('the peer is not public'))
+      const peer = response.socket.remoteAddress ?? ''
+      if (isPeerAllowed(peer, request)) readResponse(response, request.responseBytesMax, resolve)
+      else
+        outgoing.destroy(
+          new OutboundRefused(
+            `host ${hostOf(connection.url)} responded from ${peer}, which is not a public address`,
+          ),
+        )
     })
     outgoing.on('error', (error) => {
       // The peer closed the idle connection, so it did not read the request: send it again on a new connection.
@@ -190,9 +196,9 @@ export const makeSend =
   async (request: OutboundRequest): Promise<OutboundResponse> => {
     const url = new URL(request.url)
     if (url.protocol !== 'https:' && url.protocol !== 'http:')
-      throw new OutboundRefused('only http and https')
+      throw new OutboundRefused(`protocol ${url.protocol} for host ${hostOf(url)} is not http or https`)
     if (request.trust === 'user' && (url.username || url.password))
-      throw new OutboundRefused('credentials in the address')
+      throw new OutboundRefused(`URL for host ${hostOf(url)} contains a user name or password`)
     const signal = AbortSignal.timeout(request.timeoutMs)
     const address = await resolveInTime(find, url, request, signal)
     return sendOnce({ url, address, signal }, request, agentFor(url, request))

@@ -51,12 +51,12 @@ test('a fault never shows the value, which may hold a password', () => {
     }
 })
 
-test('the two secrets of the card provider come together, are validated, and are never printed', () => {
+test('the two secrets of the card provider are set together, are validated, and are never printed', () => {
   const secret = 'sk_live_hunter2hunter2'
   const webhook = 'whsec_hunter2hunter2'
   assert.deepEqual(faultsOf({ DATABASE_URL, STRIPE_SECRET_KEY: secret, STRIPE_WEBHOOK_SECRET: webhook }), [])
   for (const half of [{ STRIPE_SECRET_KEY: secret }, { STRIPE_WEBHOOK_SECRET: webhook }])
-    assert.match(faultsOf({ DATABASE_URL, ...half }).join(), /come together/)
+    assert.match(faultsOf({ DATABASE_URL, ...half }).join(), /must be set together/)
   const faults = faultsOf({
     DATABASE_URL,
     STRIPE_SECRET_KEY: 'pk_live_hunter2hunter2',

@@ -117,14 +117,14 @@ const settlementFaults = (values: Record<string, string | undefined>): string[] 
 const cardFaults = (values: Record<string, string | undefined>): string[] =>
   (values['STRIPE_SECRET_KEY'] === undefined) === (values['STRIPE_WEBHOOK_SECRET'] === undefined)
     ? []
-    : ['STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET come together']
+    : ['STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET must be set together']
 
 /** Two listeners cannot share one port, and PORT + 1 may be out of range. */
 const portFaults = (values: Record<string, string | undefined>): string[] => {
   const portNumber = Number(values['PORT'] ?? 3_000)
   const operatorPort = Number(values['OPERATOR_PORT'] ?? portNumber + 1)
   if (portNumber === 65_535 && operatorPort > portNumber)
-    return ['OPERATOR_PORT is required: PORT + 1 is no port']
+    return ['OPERATOR_PORT is required: PORT + 1 is not a valid port']
   return portNumber === operatorPort && portNumber !== 0 ? ['OPERATOR_PORT must differ from PORT'] : []
 }
 

@@ -1,13 +1,14 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { SecretPurpose } from './secret-purposes.ts'
 
 /** Keys derived from one master secret, and encryption of short texts that are stored in the database. */
 export type Secrets = {
   /** Always the same 32 bytes for the same purpose. */
-  derive(purpose: string): Buffer
-  seal(purpose: string, plain: string): string
-  open(purpose: string, sealed: string): string
+  derive(purpose: SecretPurpose): Buffer
+  seal(purpose: SecretPurpose, plain: string): string
+  open(purpose: SecretPurpose, sealed: string): string
 }
 
 /** Without this length Node accepts a tag that was truncated to 4 bytes. */
@@ -30,14 +31,12 @@ const open = (key: Buffer, sealed: string): string => {
 const deriveKey = (master: Buffer | string, purpose: string): Buffer =>
   Buffer.from(hkdfSync('sha256', master, '', `pohf.${purpose}`, 32))
 
-/** Purposes are constants of the program, a few dozen at most. Deriving a key costs as much as an HMAC, so it is cached. */
-const purposesMax = 100
-
 const makeSecrets = (master: Buffer): Secrets => {
-  const known = new Map<string, Buffer>()
-  const derive = (purpose: string) => {
+  // Deriving a key costs as much as an HMAC, so it is cached.
+  const known = new Map<SecretPurpose, Buffer>()
+  const derive = (purpose: SecretPurpose) => {
     const key = known.get(purpose) ?? deriveKey(master, purpose)
-    if (known.size < purposesMax) known.set(purpose, key)
+    known.set(purpose, key)
     return Buffer.from(key)
   }
   return {
@@ -89,6 +88,8 @@ export const loadSecrets = (dataDir: string): Secrets => {
   )
   const bytes = Buffer.from(master.trim(), 'base64url')
   if (bytes.length !== masterBytes)
-    throw new Error(`${join(dataDir, 'master.key')} does not hold ${masterBytes} bytes; restore it`)
+    throw new Error(
+      `${join(dataDir, 'master.key')} contains ${bytes.length} bytes, expected ${masterBytes}: restore it from a backup`,
+    )
   return makeSecrets(bytes)
 }

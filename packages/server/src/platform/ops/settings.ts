@@ -58,7 +58,8 @@ export const settings = z.object({
     .string()
     .regex(/^postgres(ql)?:\/\/.+/, 'must be a postgres:// address')
     .meta({
-      description: 'PostgreSQL 15 to 18. The role must own the database and may create the role pohf_app.',
+      description:
+        'Address of the database, PostgreSQL 15 to 18. The login role owns the database and is a member of the roles pohf_app and pohf_mint, or may create them. See operations.md.',
     }),
   PORT: port('Port of the public listener. Default 3000.'),
   HOST: host('Address of the public listener.'),
@@ -67,73 +68,73 @@ export const settings = z.object({
     .optional()
     .meta({
       description:
-        'The address that clients see. It is the issuer of every credential. Default: from HOST and PORT.',
+        'Public address of the service. It is the issuer of every credential. Default: http, HOST and PORT.',
     }),
   OPERATOR_HOST: host('Address of the operators’ listener.'),
   OPERATOR_PORT: port('Port of the operators’ listener. Default: PORT + 1.'),
-  DATA_DIR: z
-    .string()
-    .min(1)
-    .default('.pohf')
-    .meta({ description: 'Folder for secrets made at the first start (mode 0600).' }),
-  KEYS_DIR: z
-    .string()
-    .min(1)
-    .optional()
-    .meta({ description: 'Folder of the signer: keys, key states, journal. Default: keys in DATA_DIR.' }),
-  SIGNER_SOCKET: z
-    .string()
-    .min(1)
-    .max(100)
-    .optional()
-    .meta({ description: 'Unix socket between the api and the signer. Default: signer.sock in DATA_DIR.' }),
+  DATA_DIR: z.string().min(1).default('.pohf').meta({
+    description:
+      'Folder of master.key and, by default, of the signer. Back it up. It is made at the first start; its files have mode 0600.',
+  }),
+  KEYS_DIR: z.string().min(1).optional().meta({
+    description:
+      'Folder of the signer, with its keys, key states and journal. Back it up. Default: the folder keys in DATA_DIR.',
+  }),
+  SIGNER_SOCKET: z.string().min(1).max(100).optional().meta({
+    description:
+      'Unix socket of the signer, at most 100 characters. Default: signer.sock in DATA_DIR, or a short path in the temporary folder where that is too long.',
+  }),
   SIGNER_SOCKET_MODE: z.enum(['0600', '0660']).default('0600').meta({
     description:
-      'Who may open that socket: 0600 only the signer’s user, 0660 its group as well. See operations.md.',
+      'File mode of that socket. 0600: only the signer’s user can connect. 0660: its group can connect too. See operations.md.',
   }),
   SIGNER_BACKEND: z
     .enum(['file', 'pkcs11'])
     .default('file')
-    .meta({ description: 'Where new keys are made: files in KEYS_DIR, or a PKCS#11 token.' }),
-  PKCS11_MODULE: z
+    .meta({ description: 'Where the signer makes new keys: files in KEYS_DIR, or a PKCS#11 token.' }),
+  PKCS11_MODULE: z.string().min(1).optional().meta({
+    description:
+      'PKCS#11 library of the token, such as /usr/lib/softhsm/libsofthsm2.so. Required with SIGNER_BACKEND=pkcs11.',
+  }),
+  PKCS11_TOKEN_LABEL: z
     .string()
     .min(1)
+    .max(32)
     .optional()
-    .meta({ description: 'The token’s library, such as /usr/lib/softhsm/libsofthsm2.so.' }),
-  PKCS11_TOKEN_LABEL: z.string().min(1).max(32).optional().meta({ description: 'Label of the token.' }),
-  PKCS11_PIN_FILE: z
-    .string()
-    .min(1)
-    .optional()
-    .meta({ description: 'File that holds the token’s user PIN; only the signer reads it.' }),
-  CELL: z
-    .string()
-    .regex(cellTagPattern, 'must be two of a-z0-9')
-    .default('aa')
-    .meta({ description: 'Cell tag in every id and key. Never change it.' }),
+    .meta({ description: 'Label of the token. Required with SIGNER_BACKEND=pkcs11.' }),
+  PKCS11_PIN_FILE: z.string().min(1).optional().meta({
+    description:
+      'File with the user PIN of the token. Only the signer reads it. Required with SIGNER_BACKEND=pkcs11.',
+  }),
+  CELL: z.string().regex(cellTagPattern, 'must be two of a-z0-9').default('aa').meta({
+    description:
+      'Two characters that every id and key carries. Choose it before the first start and never change it.',
+  }),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('info')
-    .meta({ description: 'How much is logged.' }),
-  DATABASE_POOL_SIZE: integer(2, 100, 10, 'Connections per process.'),
+    .meta({ description: 'Least severe level that is logged.' }),
+  DATABASE_POOL_SIZE: integer(2, 100, 10, 'Database connections of each process.'),
   DATABASE_WAIT_SECONDS: integer(
     1,
     60,
     5,
-    'How long a request waits for a connection or a row before it is answered 503.',
+    'Seconds that a request waits for a connection or a row lock before it gets 503.',
   ),
   SMTP_URL: z
     .string()
     .regex(/^smtps?:\/\/.+/, 'must be an smtp:// or smtps:// address')
     .optional()
-    .meta({ description: 'Mail server. Without it mails wait in the outbox and the start says so.' }),
+    .meta({
+      description: 'Mail server. Without it, mails wait in the outbox, and the start logs a warning.',
+    }),
   MAIL_FROM: z
     .string()
     .min(3)
     .max(254)
     .default('PoHF <pohf@localhost>')
     .meta({ description: 'Sender of mails.' }),
-  CONTACT: z.string().max(254).default('').meta({ description: 'Contact shown in the discovery manifest.' }),
+  CONTACT: z.string().max(254).default('').meta({ description: 'Contact in the discovery manifest.' }),
   TRUSTED_PROXIES: z
     .string()
     .default('')
@@ -148,75 +149,87 @@ export const settings = z.object({
         .array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], 'must be addresses or CIDR ranges'))
         .max(64),
     )
-    .meta({ description: 'Proxies whose X-Forwarded-For is believed, comma separated. Nobody by default.' }),
+    .meta({
+      description:
+        'Addresses or CIDR ranges of proxies, comma-separated. X-Forwarded-For is trusted only from them.',
+    }),
   ADDRESS_LIMITS: z
     .enum(['auto', 'on', 'off'])
     .default('auto')
-    .meta({ description: 'Rate limits per client address. auto: off only where BASE_URL is loopback.' }),
-  KEY_LIMIT_PER_MINUTE: integer(1, 10_000_000, 6_000, 'Requests per minute of one agent.'),
+    .meta({ description: 'Rate limits by client address. auto: off if BASE_URL is loopback, else on.' }),
+  KEY_LIMIT_PER_MINUTE: integer(
+    1,
+    10_000_000,
+    6_000,
+    'Requests per minute of one agent, counted by each api process.',
+  ),
   FORWARD_CAPACITY_HOURS_PER_MONTH: integer(
     0,
     10_000_000,
     160,
-    'Verified human hours a month that forward orders are judged against.',
+    'Verified human hours per month against which a forward order is assessed.',
   ),
   TELEMETRY_KEEP_DAYS: integer(
     1,
     3_650,
     30,
-    'Days that recorded sessions are kept. Their hashes stay for ever.',
+    'Days that recordings are kept. Their hashes are kept without limit.',
   ),
   CALIBRATIONS_FILE: z.string().max(4_096).default('').meta({
     description:
-      'What `pohf calibrate` wrote. Without it motion that looks drawn is noted and held against nobody.',
+      'File that `pohf calibrate` wrote. Without it, pointer motion can raise the quality of a session and never lowers it.',
   }),
-  REGISTER_LIMIT_PER_HOUR: integer(1, 10_000_000, 120, 'Registrations per hour of one address.'),
+  REGISTER_LIMIT_PER_HOUR: integer(1, 10_000_000, 120, 'Registrations per hour from one client address.'),
   FREE_PLANS_PER_MAIL_DOMAIN: integer(
     0,
     1_000,
     3,
-    'Agents of one mail domain that hold the free plan; for public mail providers, of one mailbox.',
+    'How many agents of one mail domain can hold the free plan; at public mail providers, of one mailbox.',
   ),
   FREE_PLANS_PER_NETWORK: integer(
     0,
     1_000,
     3,
-    'Agents registered from one network that hold the free plan. Off where the limits per address are off.',
+    'How many agents registered from one network can hold the free plan. Not applied where the limits by address are off.',
   ),
   ATTEST_ROOTS_FILE: path(
-    'Certificates (PEM) to trust about devices instead of the shipped ones of Apple and FIDO. They make nothing better than software unless ATTEST_ALLOW_CUSTOM_ROOTS is on.',
+    'Root certificates (PEM) for device attestation, instead of those of Apple and FIDO that are shipped. Devices under them count as software unless ATTEST_ALLOW_CUSTOM_ROOTS is on.',
   ),
   ATTEST_ALLOW_CUSTOM_ROOTS: z
     .enum(['on', 'off'])
     .default('off')
-    .meta({ description: 'Whether what ATTEST_ROOTS_FILE vouches for counts in full.' }),
+    .meta({ description: 'Whether devices under the roots of ATTEST_ROOTS_FILE count as hardware.' }),
   ATTEST_FIDO_METADATA_FILE: path(
-    'The FIDO metadata (MDS3) as downloaded. Without it no security key is better than software.',
+    'FIDO metadata file (MDS3). Without it, every security key counts as software.',
   ),
   ATTEST_PLAY_KEYS_FILE: path(
-    'JSON: for each Android package the keys that open its Play Integrity tokens, {"com.example": {"decryptionKey": …, "verificationKey": …}}, base64.',
+    'JSON file with the Play Integrity keys of each Android package, base64: {"com.example": {"decryptionKey": …, "verificationKey": …}}.',
   ),
   PAYOUT_APPROVAL: z
     .enum(['on', 'off'])
     .default('off')
-    .meta({ description: 'Whether operators may approve payouts. Requests are taken in either way.' }),
+    .meta({ description: 'Whether operators can approve payouts. Users can request payouts in both cases.' }),
   REFERENCE_USD_PER_HOUR: integer(
     1,
     10_000,
     30,
-    'Price of a human hour that offers are made by until the VHH index has a value.',
+    'US dollars per human hour, for the price of orders without a workflow price. The VHH index does not change it.',
   ),
   STRIPE_SECRET_KEY: z
     .string()
     .regex(/^(sk|rk)_(test|live)_[A-Za-z0-9_]{8,240}$/, 'must be a secret or restricted key of Stripe')
     .optional()
-    .meta({ description: 'Key of the card provider. Without it nothing can be paid by card.' }),
+    .meta({
+      description:
+        'Secret or restricted key of Stripe. Without it, card payments are off. Requires STRIPE_WEBHOOK_SECRET.',
+    }),
   STRIPE_WEBHOOK_SECRET: z
     .string()
     .regex(/^whsec_[A-Za-z0-9+/=_-]{8,240}$/, 'must be a signing secret, whsec_…')
     .optional()
     .meta({
-      description: 'Signs the card provider’s messages to /api/payments/card/webhook. See operations.md.',
+      description:
+        'Signing secret of the Stripe webhook endpoint /api/payments/card/webhook. See operations.md.',
     }),
   STRIPE_API_BASE: z
     .url({ protocol: /^https?$/ })
@@ -225,30 +238,37 @@ export const settings = z.object({
       'must be https, or http on loopback',
     )
     .default('https://api.stripe.com')
-    .meta({ description: 'Where the card provider’s API is.' }),
+    .meta({ description: 'Base URL of the card provider’s API; https, or http on loopback.' }),
   X402_NETWORK: z.enum(['base-sepolia', 'base']).default('base-sepolia').meta({
     description:
-      'Chain that purchases are paid on. A test network sells only test work, a main network never does.',
+      'Chain on which purchases are paid. On base-sepolia only test units are sold, on base only live ones.',
   }),
   X402_CHAIN_RPC: z
     .url({ protocol: /^https?$/ })
     .optional()
     .meta({
       description:
-        'JSON-RPC address of that chain. With X402_GAS_KEYS_FILE or X402_FACILITATOR_URL purchases settle; else a good payment is answered 503.',
+        'JSON-RPC address of that chain. Purchases settle only with X402_GAS_KEYS_FILE or X402_FACILITATOR_URL; without one of them, a valid payment gets 503.',
     }),
   X402_GAS_KEYS_FILE: path(
-    'File with private keys of accounts that pay the gas of settlements, one a line (mode 0600). See operations.md.',
+    'File with the private keys of the gas accounts, one per line (mode 0600). Excludes X402_FACILITATOR_URL. See operations.md.',
   ),
   X402_FACILITATOR_URL: z
     .url({ protocol: /^https?$/ })
     .optional()
     .meta({
       description:
-        'An x402 facilitator that submits payments and pays the gas instead. What it says is checked on the chain.',
+        'Address of an x402 facilitator that submits payments and pays the gas. Its answers are checked on the chain.',
     }),
-  X402_MAX_FEE_GWEI: integer(1, 100_000, 50, 'The most that a unit of gas may cost, in gwei.'),
-  X402_PAY_TO: evmAddress('Who is paid. Default on base-sepolia: 0x…dEaD, which nobody can spend from.'),
+  X402_MAX_FEE_GWEI: integer(
+    1,
+    100_000,
+    50,
+    'Maximum price of a unit of gas in gwei. While gas costs more, settlements wait.',
+  ),
+  X402_PAY_TO: evmAddress(
+    'Address that receives payments. Required on base and wherever X402_CHAIN_RPC is set. Default on base-sepolia: 0x…dEaD, which nobody can spend from.',
+  ),
   EVM_RPC_URLS: z
     .string()
     .default('')
@@ -273,7 +293,7 @@ export const settings = z.object({
     )
     .meta({
       description:
-        'JSON-RPC addresses by chain id, such as 1=https://…,8453=https://…. They are asked about wallets that are contracts (EIP-1271) and about payments that are bound. Without one such wallets cannot be bound, and such payments are what the agent says.',
+        'JSON-RPC addresses by chain id, such as 1=https://…,8453=https://…. They are used to check contract wallets (EIP-1271) and bound payments. Without the address of a chain, contract wallets of that chain cannot be bound and bindings of its payments are `asserted`.',
     }),
   BINDING_TOKENS: z
     .string()
@@ -298,25 +318,27 @@ export const settings = z.object({
     )
     .meta({
       description:
-        'Tokens that count as money where a transaction is bound: symbol:chain=address, with /decimals where they are not 6. Default: USDC on six main networks. Each chain also needs its address in EVM_RPC_URLS.',
+        'Tokens that count as payment in a bound transaction: symbol:chain=address, with /decimals where they are not 6. Default: USDC on six main networks. Each chain also needs an address in EVM_RPC_URLS.',
     }),
   BINDING_CONFIRMATIONS: integer(
     1,
     100_000,
     12,
-    'Blocks that must have a transaction, its own included, before a binding says verified.',
+    'Confirmations that a transaction needs before a binding is `verified`; its own block counts as one.',
   ),
-  X402_ASSET: evmAddress('EIP-3009 token of 6 decimals that is taken. Default: USDC of the network.'),
+  X402_ASSET: evmAddress(
+    'Address of the EIP-3009 token that is accepted; it has 6 decimals. Default: USDC of the network.',
+  ),
   X402_ASSET_NAME: z
     .string()
     .min(1)
     .max(64)
     .optional()
-    .meta({ description: 'EIP-712 domain name of the token. Default: that of USDC on the network.' }),
+    .meta({ description: 'EIP-712 domain name of that token. Default: that of USDC on the network.' }),
   X402_ASSET_VERSION: z
     .string()
     .min(1)
     .max(16)
     .default('2')
-    .meta({ description: 'EIP-712 domain version of the token.' }),
+    .meta({ description: 'EIP-712 domain version of that token.' }),
 })

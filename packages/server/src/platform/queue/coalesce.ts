@@ -20,7 +20,13 @@ const settle = <In, Out>(batch: readonly PendingItem<In, Out>[], outcomes: reado
   for (const [index, { resolve, reject }] of batch.entries()) {
     const outcome = outcomes[index]
     if (outcome && 'value' in outcome) resolve(outcome.value)
-    else reject(outcome ? outcome.error : new Error('the batch returned no outcome for an item'))
+    else if (outcome) reject(outcome.error)
+    else
+      reject(
+        new Error(
+          `no outcome for item ${index}: the batch returned ${outcomes.length} for ${batch.length} items`,
+        ),
+      )
   }
 }
 

@@ -189,7 +189,10 @@ export const drainOutbox = async (ctx: Ctx, topic: Topic, handler: OutboxHandler
       return rows.length
     } catch (error) {
       // One bad row must not block the others: each is handled alone below.
-      ctx.log.warn({ topic, err: error }, 'outbox batch failed; its rows are retried one by one')
+      ctx.log.warn(
+        { topic, rows: rows.length, err: error },
+        'outbox batch failed; its rows are processed one by one',
+      )
     }
   }
   for (const row of rows) {
@@ -201,7 +204,7 @@ export const drainOutbox = async (ctx: Ctx, topic: Topic, handler: OutboxHandler
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       ctx.log.warn(
-        { topic, outboxId: row.outboxId, attempts: row.attempts, reason },
+        { topic, agentId: row.agentId, outboxId: row.outboxId, attempts: row.attempts, reason },
         'outbox row failed; it will be retried',
       )
       await inTransaction(ctx, 'system', (tx) => scheduleRetry(tx, row, reason))

@@ -39,7 +39,10 @@ export const startWorker = (
         const processed = await job.run()
         if (processed === 0) await pause(job.everyMs)
       } catch (error) {
-        ctx.log.error({ err: error, job: job.name }, 'background job failed')
+        ctx.log.error(
+          { err: error, job: job.name, retryInMs: errorBackoffMs },
+          'background job failed; it will be retried',
+        )
         await pause(errorBackoffMs)
       }
     }

@@ -30,7 +30,7 @@ const seededRandom = (seed: string, use: string, count: number): (() => number) 
   const bytes = seededBytes(seed, use, 4 * count)
   let at = 0
   return () => {
-    if (at >= bytes.length) throw new Error('seeded random stream exhausted')
+    if (at >= bytes.length) throw new Error(`more than ${count} seeded numbers were drawn for ${use}`)
     at += 4
     return bytes.readUInt32BE(at - 4) / 2 ** 32
   }
@@ -85,7 +85,7 @@ const radiusMin = 22
 
 const expectedPointOf = (id: string, seed: string): ProbeTruth => {
   const [target] = ringsOf(seed)
-  if (!target) throw new Error('probe seed produced no target')
+  if (!target) throw new Error(`no target ring for probe ${id}`)
   return {
     id,
     kind: 'point',

@@ -34,7 +34,12 @@ export const makeChunkQueue = (ctx: Ctx) => {
       for (const [index, one] of batch.entries()) {
         const result = results[index]
         if (result) one.resolve(result)
-        else one.reject(new Error('no result for a telemetry chunk'))
+        else
+          one.reject(
+            new Error(
+              `no result for a chunk of session ${one.submission.sessionId}: ${results.length} results for ${batch.length} chunks`,
+            ),
+          )
       }
     } catch (error) {
       for (const one of batch) one.reject(error)

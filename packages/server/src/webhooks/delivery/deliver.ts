@@ -181,7 +181,14 @@ const returnClaims = async (ctx: Ctx, claims: readonly ClaimedDelivery[]): Promi
   if (claims.length === 0) return
   await inTransaction(ctx, 'system', (tx) => updateClaimsReturned(tx, claims)).catch((error: unknown) =>
     // Their leases run out, and they are claimed again.
-    ctx.log.warn({ err: error, claims: claims.length }, 'webhook claims not returned'),
+    ctx.log.warn(
+      {
+        err: error,
+        claims: claims.length,
+        deliveryIds: claims.slice(0, 10).map(({ deliveryId }) => deliveryId),
+      },
+      'webhook claims not returned; their leases expire',
+    ),
   )
 }
 
@@ -201,7 +208,7 @@ const recordResult = async (
     const reason = 'fault' in result.reply ? { fault: result.reply.fault } : { status: result.reply.status }
     ctx.log.info({ ...logFields, ...reason }, 'webhook delivery failed')
   } catch (error) {
-    ctx.log.error({ ...logFields, err: error }, 'webhook attempt not recorded')
+    ctx.log.error({ ...logFields, err: error }, 'webhook attempt not recorded; it will be repeated')
   }
 }
 
@@ -228,7 +235,11 @@ export const deliveryJob = (
       // The slot is free when the receiver has answered; recording the result takes none.
       inFlight.track(recordResult(ctx, deps, claimed, result))
     } catch (error) {
-      ctx.log.error({ deliveryId: claimed.deliveryId, err: error }, 'webhook attempt not sent')
+      const { deliveryId, endpointId, attempt } = claimed
+      ctx.log.error(
+        { deliveryId, endpointId, attempt, err: error },
+        'webhook attempt not sent; it will be repeated',
+      )
     } finally {
       sending.resolve()
     }

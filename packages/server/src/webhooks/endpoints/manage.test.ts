@@ -207,7 +207,7 @@ test('the deliveries log names every attempt and why it failed, newest first, pa
       [2, 'delivered', 204],
     ],
   )
-  assert.match(newest.attempts[0].why, /nothing at that path/)
+  assert.match(newest.attempts[0].why, /nothing at this path/)
   assert.equal(newest.attempts[1].why, null)
   const first = await call(agent, 'GET', `webhooks/${id}/deliveries?limit=2`)
   assert.equal(first.json.hasMore, true)

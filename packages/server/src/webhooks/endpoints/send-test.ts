@@ -25,7 +25,10 @@ export const queueTestEvent = async (
   const kind = reason === 'probe' ? 'probe' : 'test'
   const delivery = { agentId, mode, endpointId, eventId: envelope.id, body: bodyOf(envelope), kind } as const
   const [deliveryId] = await insertDeliveries(tx, [delivery])
-  if (deliveryId === undefined) throw new Error('the webhook test event was not queued')
+  if (deliveryId === undefined)
+    throw new Error(
+      `no delivery was inserted for test event ${envelope.id} to webhook endpoint ${endpointId} of agent ${agentId}`,
+    )
   return { deliveryId, eventId: envelope.id }
 }
 

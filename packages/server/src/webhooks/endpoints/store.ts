@@ -5,6 +5,9 @@ import { now, type Tx } from '../../platform/db/db.ts'
 export type EndpointKey = { readonly agentId: string; readonly endpointId: string }
 export type EndpointOwner = { readonly agentId: string; readonly mode: Mode }
 
+const missingEndpoint = (operation: string, { agentId, endpointId }: EndpointKey) =>
+  new Error(`webhook endpoint ${endpointId} of agent ${agentId} not found while ${operation}`)
+
 /** Counts under a lock of this agent, so that parallel registrations cannot pass the limit together. */
 export const countEnabledEndpoints = async (tx: Tx, agentId: string): Promise<number> => {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`webhook_endpoints ${agentId}`}, 0))`.execute(tx)
@@ -214,7 +217,7 @@ export const updateSecret = async (
     .where('agent_id', '=', endpoint.agentId)
     .where('endpoint_id', '=', endpoint.endpointId)
     .returning('previous_until')
-    .executeTakeFirstOrThrow()
+    .executeTakeFirstOrThrow(() => missingEndpoint('rotating its secret', endpoint))
   return row.previous_until
 }
 
@@ -294,8 +297,11 @@ export const updateRecoveryStarted = async (tx: Tx, endpoint: EndpointKey, since
     .where('agent_id', '=', endpoint.agentId)
     .where('endpoint_id', '=', endpoint.endpointId)
     .returning('recover_since')
-    .executeTakeFirstOrThrow()
-  if (!row.recover_since) throw new Error('the webhook recovery was not started')
+    .executeTakeFirstOrThrow(() => missingEndpoint('starting its recovery', endpoint))
+  if (!row.recover_since)
+    throw new Error(
+      `webhook endpoint ${endpoint.endpointId} of agent ${endpoint.agentId} has no recover_since after its recovery was started`,
+    )
   return row.recover_since
 }
 

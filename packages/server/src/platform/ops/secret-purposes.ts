@@ -1,0 +1,112 @@
+/** What a derived key protects, and what its loss or disclosure costs. Published in docs/reference/master-key.md. */
+type SecretPurposeDescription = {
+  readonly protects: string
+  /** The master key is lost and the service runs with a new one. */
+  readonly ifLost: string
+  /** Somebody else holds the master key. */
+  readonly ifLeaked: string
+}
+
+/** Every purpose for which a key is derived from the master key. A purpose is never renamed: its key would change. */
+export const secretPurposes = {
+  attention: {
+    protects: 'The challenge that ties an attention check to the member for whom it was started.',
+    ifLost: 'A check that is under way is refused. The person repeats it.',
+    ifLeaked:
+      'The challenge of a member can be computed from the member id. To count a check, a caller still needs the invitation link and the login of the person.',
+  },
+  external: {
+    protects: 'The signal that a proof of an external issuer must cover, derived from the person id.',
+    ifLost: 'A proof that was made for the old signal and not submitted yet is refused.',
+    ifLeaked: 'With the database, an issuer can match the signals that it saw to person ids.',
+  },
+  'external-codes': {
+    protects: 'The stored hashes of the codes by which external issuers identify one human.',
+    ifLost:
+      'The hashes match nothing any more, so a human can add the same external proof to a second person.',
+    ifLeaked: 'With the database, an issuer can find the person to whom a code belongs.',
+  },
+  'free-plan': {
+    protects: 'The tags by which agents of one mail domain or mailbox are counted for the free plan.',
+    ifLost: 'The count of each mail domain starts at zero again. Agents that hold the free plan keep it.',
+    ifLeaked:
+      'With the database, tags can be matched to mail domains. The database also holds the mail addresses.',
+  },
+  'human-code': {
+    protects: 'The code of a human for registry contracts, and the nullifier that such a contract stores.',
+    ifLost:
+      'A human gets a new nullifier and can register a second wallet, while the first stays valid until its token expires.',
+    ifLeaked:
+      'With the database, nullifiers on a chain can be matched to people, and to each other across agents.',
+  },
+  mail: {
+    protects: 'The text of mails that wait in the outbox, with the links in them.',
+    ifLost:
+      'Waiting mails cannot be sent. They stay in the outbox and fail every 30 minutes; people request new ones.',
+    ifLeaked:
+      'With the database, waiting mails can be read. A confirmation or recovery link works until it is used or expires.',
+  },
+  network: {
+    protects: 'The tags by which registrations from one network are counted for the free plan.',
+    ifLost:
+      'New registrations do not match the tags of older ones, so the count of each network starts at zero.',
+    ifLeaked:
+      'With the database, the IPv4 address or IPv6 network of a registration can be found by trying all.',
+  },
+  nullifier: {
+    protects: 'The nullifiers of actions that a human may do once at an agent.',
+    ifLost: 'Every human can repeat every such action, and gets another nullifier for it.',
+    ifLeaked: 'With the database, nullifiers that agents hold can be matched to people.',
+  },
+  'onchain-wallet': {
+    protects: 'The stored hash of the wallet that a human uses on chains.',
+    ifLost: 'The stored wallets match nothing; see human-code.',
+    ifLeaked: 'With the database, a wallet can be matched to the stored code of its human.',
+  },
+  pairwise: {
+    protects: 'The `sub` of credentials: one for each person and agent, different at each agent.',
+    ifLost:
+      'New credentials of a known person carry a new `sub`. Nobody can link them to the older ones, not even this service.',
+    ifLeaked: 'The `sub` can be computed from an agent id and a member id, session key or session id.',
+  },
+  purchase: {
+    protects:
+      'The purchase id of a payment challenge, which binds price, network and recipient for ten minutes.',
+    ifLost: 'Open challenges are refused; the buyer requests a new one. Stored purchases are not affected.',
+    ifLeaked:
+      'Anybody can issue purchase ids that are valid for longer than ten minutes. The price is always the current one.',
+  },
+  'session-key': {
+    protects: 'The key of each session, which encrypts its recording.',
+    ifLost:
+      'No stored recording can be opened again: no replay, export, audit or second scoring. Sessions that are open or not scored yet are lost. Credentials and the hashes of recordings stay valid.',
+    ifLeaked: 'With the database, every stored recording can be read.',
+  },
+  'task-token': {
+    protects: 'Tokens of micro-tasks.',
+    ifLost: 'Tokens that were issued in the last ten minutes are refused. The page requests a new task.',
+    ifLeaked:
+      'Anybody can complete tasks of any site without having been given them. A live completion counts only behind a recorded session.',
+  },
+  vt: {
+    protects: 'View tokens, which tie beacons and conversions to a verified view.',
+    ifLost: 'View tokens that sites hold are refused, so later events of those views are not counted.',
+    ifLeaked:
+      'Anybody who knows the session id of a verified view can send beacons for it. Conversions also need the API key of the agent.',
+  },
+  webhook: {
+    protects: 'The signing secrets of webhook endpoints.',
+    ifLost:
+      'No delivery can be signed. Each agent must rotate the secret of each endpoint with `overlapSeconds` 0; until then its deliveries wait.',
+    ifLeaked: 'With the database, an attacker can sign webhook deliveries as this service.',
+  },
+  worker: {
+    protects: 'The pseudonyms of workers: one in the Star accounts, one for each buyer.',
+    ifLost:
+      'The Stars that workers earned stay in accounts that no longer lead to them, so they cannot request payouts. Buyers see known workers as new. Export and erasure no longer find recordings of a person’s paid work.',
+    ifLeaked:
+      'With the database, Star accounts and the workers of different buyers can be matched to people.',
+  },
+} as const satisfies Readonly<Record<string, SecretPurposeDescription>>
+
+export type SecretPurpose = keyof typeof secretPurposes

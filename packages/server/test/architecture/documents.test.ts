@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { loggedMessages, missingFiles, readDocuments, readKnownNames, unknownNames } from './documents.ts'
+import { readSources } from './import-rules.ts'
+import { repositoryRoot } from './vocabulary.ts'
+
+const documents = readDocuments()
+
+test('every file that a document names exists', (t) => {
+  t.diagnostic(`saw ${documents.length} documents`)
+  assert.ok(documents.length >= 100)
+  assert.deepEqual(documents.flatMap(missingFiles), [])
+})
+
+const knownNames = readKnownNames()
+
+test('every npm script, command and endpoint that a document names exists', () => {
+  const { scripts, commands, calls } = knownNames
+  assert.ok(scripts.size >= 25 && commands.size >= 40 && calls.size >= 130)
+  assert.deepEqual(
+    documents.flatMap((document) => unknownNames(document, knownNames)),
+    [],
+  )
+})
+
+test('every log message that operations.md explains is in the sources', () => {
+  const page = documents.find(({ path }) => path === 'docs/operate/operations.md')?.text ?? ''
+  const messages = loggedMessages(page)
+  assert.ok(messages.length >= 5, `saw only ${messages.length} messages`)
+  const sources = readSources()
+  assert.deepEqual(
+    messages.filter((message) => !sources.some(({ text }) => text.includes(`'${message}`))),
+    [],
+  )
+})
+
+test('limits.md states the results of the conformance suite', () => {
+  const results = readFileSync(join(repositoryRoot, 'tools/ci/golden/files/conformance.tsv'), 'utf8')
+  const count = (state: string) => results.split('\n').filter((line) => line.endsWith(`\t${state}`)).length
+  const page = documents.find(({ path }) => path === 'docs/limits.md')?.text ?? ''
+  assert.ok(page.includes(`${count('passed')} statements hold, and ${count('skipped')} are skipped`))
+})
+
+const plantedDocument = (text: string) => ({ path: 'docs/planted.md', text })
+const unknownIn = (text: string) => unknownNames(plantedDocument(text), knownNames)
+
+test('a planted script, command and endpoint that do not exist are found', () => {
+  assert.deepEqual(unknownIn('`npm run check`, `pohf keys rotate live`, `GET /api/agents/orders/{id}`'), [])
+  assert.deepEqual(unknownIn('`npm run nothing`'), ['docs/planted.md: npm run nothing'])
+  assert.deepEqual(unknownIn('`pohf keys forget`'), ['docs/planted.md: `pohf keys forget'])
+  assert.deepEqual(unknownIn('POST /api/agents/nothing.'), ['docs/planted.md: POST /api/agents/nothing'])
+})
+
+test('a planted missing file and log message are found', () => {
+  assert.deepEqual(missingFiles(plantedDocument('`packages/nowhere.ts` and `docs/glossary.md`')), [
+    'docs/planted.md: packages/nowhere.ts',
+  ])
+  assert.deepEqual(loggedMessages('| Error in the log | Do |\n| --- | --- |\n| `it broke` | mend it |\n'), [
+    'it broke',
+  ])
+})

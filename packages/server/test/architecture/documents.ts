@@ -1,0 +1,74 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { readTexts } from './sentences.ts'
+import { repositoryRoot, type Source } from './vocabulary.ts'
+
+/** Every document that is written or generated as Markdown. */
+export const readDocuments = (): Source[] => readTexts().filter(({ path }) => path.endsWith('.md'))
+
+const exists = (path: string): boolean => existsSync(join(repositoryRoot, path))
+
+/** Files of the repository that a document names in backticks and that do not exist. Dated reports name files of their time. */
+export const missingFiles = ({ path, text }: Source): string[] =>
+  path.startsWith('docs/reports/')
+    ? []
+    : [...text.matchAll(/`((?:packages|tools|docs|conformance|deploy)\/[\w./-]+\.\w+)`/g)]
+        .map(([, name = '']) => name)
+        .filter((name) => !name.includes('NNNN') && !exists(name))
+        .map((name) => `${path}: ${name}`)
+
+/** Log messages in the table "Error in the log" of a document, as the beginning of a message. */
+export const loggedMessages = (text: string): string[] => {
+  const [, table = ''] = /\| Error in the log[^\n]*\n\|[^\n]*\n((?:\|[^\n]*\n)+)/.exec(text) ?? []
+  return [...table.matchAll(/^\| `([^`]+)`/gm)].map(([, message = '']) => message)
+}
+
+const readText = (path: string): string => readFileSync(join(repositoryRoot, path), 'utf8')
+
+/** Names that documents may use: npm scripts, commands of `pohf`, and endpoints as `GET /path`, parameters as `{}`. */
+export type KnownNames = {
+  readonly scripts: ReadonlySet<string>
+  readonly commands: ReadonlySet<string>
+  readonly calls: ReadonlySet<string>
+}
+
+const withoutNames = (path: string): string => path.replaceAll(/\{\w+\}|:\w+/g, '{}')
+
+export const readKnownNames = (): KnownNames => {
+  const { scripts } = JSON.parse(readText('package.json')) as { scripts: Record<string, string> }
+  const commands = [...readText('tools/ci/golden/files/cli.md').matchAll(/^## (pohf.*)$/gm)]
+  const routes = readText('tools/ci/golden/files/routes.tsv').trimEnd().split('\n')
+  return {
+    scripts: new Set(Object.keys(scripts)),
+    commands: new Set(commands.map(([, command = '']) => command)),
+    calls: new Set(
+      routes.flatMap((line) => {
+        const [, path = '', methods = ''] = line.split('\t')
+        return methods.split(', ').map((method) => `${method} ${withoutNames(path)}`)
+      }),
+    ),
+  }
+}
+
+const isCommand = (commands: ReadonlySet<string>, name: string, inner: string | undefined): boolean => {
+  const command = `pohf ${name}`
+  const hasInner = [...commands].some((known) => known.startsWith(`${command} `))
+  return commands.has(command) && (!hasInner || inner === undefined || commands.has(`${command} ${inner}`))
+}
+
+/** Scripts, commands and endpoints that a document names and that do not exist. */
+export const unknownNames = ({ path, text }: Source, known: KnownNames): string[] => {
+  const scripts = [...text.matchAll(/npm run ([a-z][\w:-]*[\w-])/g)].filter(
+    ([, name = '']) =>
+      !known.scripts.has(name) && ![...known.scripts].some((script) => script.startsWith(`${name}:`)),
+  )
+  const commands = [...text.matchAll(/(?:npm run pohf -- |`pohf |^pohf )([a-z]+)(?: ([a-z]+))?/gm)].filter(
+    ([, name = '', inner]) => !isCommand(known.commands, name, inner),
+  )
+  const calls = [...text.matchAll(/\b((?:GET|POST|PATCH|DELETE) \/[\w./{}-]*[\w}])/g)].filter(
+    ([, call = '']) => !known.calls.has(withoutNames(call)),
+  )
+  return path.startsWith('docs/reports/')
+    ? []
+    : [...scripts, ...commands, ...calls].map(([found]) => `${path}: ${found.trim()}`)
+}
