@@ -41,7 +41,7 @@ onWebhooks('the key stays in the memory of the tab, and only the public API is a
   const { page, service, agent } = opened
   service.requests.length = 0
   await signIn(page, agent.apiKey)
-  await waitForText(page, 'Nothing is sent anywhere yet.')
+  await waitForText(page, 'There is no endpoint yet, so no event is sent.')
   const stored = await page.evaluate<unknown>(
     '[document.cookie, localStorage.length, sessionStorage.length, location.href]',
   )
@@ -93,33 +93,33 @@ onWebhooks(
     await page.click(`a:has-text("${receiver.url}")`)
     await waitForText(page, 'Nothing was sent yet.')
     await page.click('text=Send a test event')
-    await page.locator('.note.ok', { hasText: 'on its way' }).waitFor()
+    await page.locator('.note.ok', { hasText: 'A test event is queued.' }).waitFor()
     await harness.work()
     const delivery = page.locator('.delivery', { hasText: 'endpoint.test' })
     await delivery.waitFor()
-    await delivery.locator('.chip', { hasText: 'given up' }).waitFor()
+    await delivery.locator('.chip', { hasText: 'failed' }).waitFor()
     await delivery.locator('summary').click()
-    await delivery.locator('text=There is nothing at that path').waitFor()
+    await delivery.locator('text=The receiver has nothing at this path').waitFor()
     receiver.respond = respondWith(204)
     await delivery.locator('button', { hasText: 'Send it again' }).click()
-    await page.locator('.note.ok', { hasText: 'sent again' }).waitFor()
+    await page.locator('.note.ok', { hasText: 'The delivery is queued again.' }).waitFor()
     await harness.work()
-    await delivery.locator('.chip', { hasText: 'taken' }).waitFor()
+    await delivery.locator('.chip', { hasText: 'delivered' }).waitFor()
     await page.click('text=Rotate the secret')
-    await page.click('text=Rotate: the old one signs on for a day')
+    await page.click('text=Rotate: the old secret also signs for 24 hours')
     assert.notEqual(await page.textContent('.note-secret pre'), secret)
     await page.click('text=I have kept it')
-    await page.click('button:has-text("Switch off")')
-    await waitForText(page, 'Switched off just now: you did that.')
+    await page.click('button:text-is("Disable")')
+    await waitForText(page, 'Disabled just now: by you.')
     const missed = await publishEvent(harness, agent)
     await harness.work()
-    await page.click('text=Switch on and send what it missed')
-    await page.locator('.note.ok', { hasText: 'is being sent' }).waitFor()
+    await page.click('text=Enable and send missed events')
+    await page.locator('.note.ok', { hasText: 'are being sent' }).waitFor()
     await harness.work()
     assert.ok(receiver.eventIds().includes(missed))
     await page.click('button:has-text("Delete")')
-    await page.click('text=Delete for good')
-    await waitForText(page, 'Nothing is sent anywhere yet.')
+    await page.click('text=Delete permanently')
+    await waitForText(page, 'There is no endpoint yet, so no event is sent.')
   },
 )
 
@@ -130,7 +130,7 @@ onWebhooks(
     service.behaviour.api = 'slow'
     await signIn(page, agent.apiKey)
     await page.waitForSelector('.bone', { timeout: 1_400 })
-    await waitForText(page, 'Nothing is sent anywhere yet.')
+    await waitForText(page, 'There is no endpoint yet, so no event is sent.')
     service.behaviour.api = 'down'
     await page.locator('[role=alert]', { hasText: 'did not answer' }).waitFor({ timeout: 10_000 })
     service.behaviour.api = 'good'
@@ -157,7 +157,7 @@ onWebhooks('by keyboard alone: key, endpoint, delivery, reason, replay', async (
   await page.locator('text=The receiver failed (500)').waitFor()
   await tabTo(page, 'Send it again')
   await page.keyboard.press('Enter')
-  await page.locator('.note.ok', { hasText: 'sent again' }).waitFor()
+  await page.locator('.note.ok', { hasText: 'The delivery is queued again.' }).waitFor()
 })
 
 /** Endpoints in every state, with deliveries in every state. */
@@ -189,7 +189,7 @@ for (const view of views) {
       const look = makePageChecker(page, view)
       await look('key')
       await signIn(page, agent.apiKey)
-      await waitForText(page, 'Nothing is sent anywhere yet.')
+      await waitForText(page, 'There is no endpoint yet, so no event is sent.')
       await look('empty')
       const [, bad, gone] = await seedEndpoints(service, agent)
       await page.reload()
@@ -206,7 +206,7 @@ for (const view of views) {
         await look(name)
       }
       await page.click('text=Rotate the secret')
-      await page.click('text=Rotate: the old one')
+      await page.click('text=Rotate: the old secret')
       await page.waitForSelector('.note-secret')
       await look('secret')
     },

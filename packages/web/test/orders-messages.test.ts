@@ -58,25 +58,25 @@ const unit: OrderUnit = {
 }
 
 test('the first line says what waits for the reader, the most pressing first', () => {
-  assert.equal(ordersHeadline([]), 'Nothing is ordered yet.')
+  assert.equal(ordersHeadline([]), 'There are no orders yet.')
   assert.equal(ordersHeadline([order]), '1 order waits for payment.')
   const running: Order = { ...order, status: 'in_progress', units: { ...noUnits, delivered: 2, open: 1 } }
   assert.equal(
     ordersHeadline([order, running]),
-    '2 units wait for your yes or no, 1 order waits for payment, people are at 1 order.',
+    '2 units wait for your review, 1 order waits for payment, 1 paid order is not fully delivered.',
   )
   assert.equal(ordersHeadline([{ ...order, status: 'completed' }]), 'Nothing waits for you.')
 })
 
 test('every state of an order and of a unit has a sentence', () => {
-  assert.equal(orderStatusText(order, now), 'Nothing happens before it is paid: $1.50, within 3 days.')
+  assert.equal(orderStatusText(order, now), 'Work starts after payment: $1.50, due within 3 days.')
   const sentences = Object.keys(orderStatusLabels).map((status) =>
     orderStatusText({ ...order, status: status as Order['status'] }, now),
   )
   assert.equal(new Set(sentences).size, 8)
   assert.match(
     orderStatusText({ ...order, status: 'funded', waitsForOperator: true }, now),
-    /operator must accept its price/,
+    /operator must accept the offer/,
   )
   const units = Object.keys(unitStatusLabels).map((status) =>
     unitStatusText({ ...unit, status: status as OrderUnit['status'] }, now),
@@ -90,7 +90,26 @@ test('every state of an order and of a unit has a sentence', () => {
   }
   assert.equal(
     unitStatusText(delivered, now),
-    'Delivered 4 minutes ago. Say yes or no within 2 days; then it counts as accepted.',
+    'Delivered 4 minutes ago. Accept or reject it within 2 days; after that it is accepted automatically.',
+  )
+})
+
+test('an order in progress is counted by what is delivered, and an expired one says why', () => {
+  const units = { ...noUnits, open: 1, claimed: 1, delivered: 1, rejected: 1, cancelled: 1 }
+  assert.equal(
+    orderStatusText({ ...order, status: 'in_progress', quantity: 5, units }, now),
+    '2 of 5 units delivered; 1 waiting for a worker, 1 in progress, 1 waiting for your review.',
+  )
+  const expired: Order = { ...order, status: 'expired' }
+  assert.equal(orderStatusText(expired, now), 'Nobody paid until 2026-11-18, so it expired.')
+  const untaken: Order = {
+    ...expired,
+    fundedAt: '2026-11-15T11:30:00Z',
+    escrow: { status: 'refunded', heldUsd: 0, paidUsd: 0, returnedUsd: 1.5 },
+  }
+  assert.equal(
+    orderStatusText(untaken, now),
+    'No worker took it in time, so it expired, and $1.50 was returned.',
   )
 })
 

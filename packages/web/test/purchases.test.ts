@@ -54,7 +54,7 @@ test('amounts are written from millionths, and every state has a sentence', () =
       { ...purchase, status: 'uncertain' },
       { ...purchase, status: 'refund_due' },
     ]),
-    '1 purchase delivered, 1 on the way, 1 refund due.',
+    '1 purchase delivered, 1 pending, 1 refund due.',
   )
 })
 
@@ -95,7 +95,7 @@ const testPurchase = (onPurchases: OnPurchases, buyAs: Buy): void =>
     await waitForText(page, '1 purchase delivered.')
     await page.click('tbody a')
     const drawer = page.locator('dialog[open]')
-    await drawer.filter({ hasText: 'the answer came with its credential' }).waitFor()
+    await drawer.filter({ hasText: 'the answer and its credential are delivered' }).waitFor()
     const { transaction } = bought.json.payment as { transaction: string }
     assert.equal(await drawer.locator(`[title="${transaction}"]`).count(), 1)
     assert.equal(await drawer.locator(`[title="${String(bought.json.credentialId)}"]`).count(), 1)

@@ -147,7 +147,7 @@ test(
         await page.setInputFiles('#recording-file', sealed.file)
         await page.waitForSelector('#recomputed li')
         const said = await page.innerText('#recomputed')
-        assert.ok(said.includes(`Quality ${sealed.quality}: every number is the same as was signed`), said)
+        assert.ok(said.includes(`Quality ${sealed.quality}: every number equals the signed one`), said)
         assert.equal((await page.$$('#recomputed .bad')).length, 0, said)
       }
       await page.setInputFiles('#recording-file', keyboard.file)

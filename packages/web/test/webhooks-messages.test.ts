@@ -29,18 +29,21 @@ const endpoint: WebhookEndpoint = {
 test('the first line says how the endpoints are', () => {
   const failing = { ...endpoint, state: 'failing' } as const
   const off = { ...endpoint, state: 'disabled' } as const
-  assert.equal(endpointsHeadline([]), 'Nothing is sent anywhere yet.')
-  assert.equal(endpointsHeadline([endpoint]), 'Your endpoint takes what it is sent.')
-  assert.equal(endpointsHeadline([endpoint, endpoint]), 'All 2 endpoints take what they are sent.')
+  assert.equal(endpointsHeadline([]), 'There is no endpoint yet, so no event is sent.')
+  assert.equal(endpointsHeadline([endpoint]), 'Your endpoint is healthy.')
+  assert.equal(endpointsHeadline([endpoint, endpoint]), 'All 2 endpoints are healthy.')
   assert.equal(
     endpointsHeadline([endpoint, failing, failing, off]),
-    '2 endpoints failing, 1 switched off, 1 healthy.',
+    '2 endpoints failing, 1 disabled, 1 healthy.',
   )
 })
 
 test('a state says since when, why, and what next', () => {
   const failing = { ...endpoint, state: 'failing', failingSince: '2026-11-15T09:30:00Z' } as const
-  assert.match(endpointStatusText(failing, now), /^Has taken nothing for 3 hours\. We keep trying/)
+  assert.match(
+    endpointStatusText(failing, now),
+    /^No delivery has succeeded for 3 hours\. Deliveries are retried/,
+  )
   const gone = {
     ...endpoint,
     state: 'disabled',
@@ -49,7 +52,7 @@ test('a state says since when, why, and what next', () => {
   } as const
   assert.match(
     endpointStatusText(gone, now),
-    /^Switched off 2 days ago: it answered 410.*recover sends what it missed\.$/,
+    /^Disabled 2 days ago: it answered 410\. Recovery sends the events that it missed in the last 30 days\.$/,
   )
   assert.equal(formatDuration(0), '0 seconds')
 })

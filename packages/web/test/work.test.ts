@@ -123,7 +123,7 @@ for (const [name, view] of [
     await page.getByText('Please write a sentence.').waitFor()
     await page.getByLabel('Why the answer should be accepted').fill('It goes above the ankle.')
     await page.getByRole('button', { name: 'Send the appeal' }).click()
-    await waitForHeading(page, 'A person of this service is looking at it.')
+    await waitForHeading(page, 'Your appeal waits for a decision.')
     await checkPage(page, `${name}-appealed`)
     await orderPhotos(opened, 2)
     const claimed = await worker.claim('wf_photo_label')

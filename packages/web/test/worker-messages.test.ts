@@ -39,6 +39,9 @@ test('every reason by which scoring says no has plain words', () => {
     'attention_unproven',
     'answer_wrong',
     'known_answer_missed',
+    'records_gone',
+    'scoring_failed',
+    'payment_taken_back',
   ])
     assert.ok(english.reasons[code], code)
 })

@@ -19,14 +19,14 @@ const pages = [
 const signIn: SignInOptions = {
   name: 'Console',
   heading: 'Which agent are you?',
-  lead: 'Paste an API key. It stays in the memory of this tab: no cookie, nothing stored, gone with a reload. The pages speak to the public API only, with this key.',
+  lead: 'Paste an API key. It stays in the memory of this tab: it is not stored, and a reload deletes it. The pages call only the public API, with this key.',
   label: 'API key',
   placeholder: 'svc_test_…',
   pattern: /^svc_(test|live)_[A-Za-z0-9]{10,80}$/,
   invalidKeyMessage: 'A key begins with svc_test_ or svc_live_. Paste it whole.',
   button: 'Open the console',
   noKey: {
-    text: 'One command makes a free test key.',
+    text: 'This command creates a free test key:',
     label: 'Command for a test key',
     commands: `curl -s ${location.origin}/api/agents/register \\
   --json '{"name":"me","mode":"test",

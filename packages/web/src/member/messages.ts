@@ -29,7 +29,7 @@ const en = {
   unknown: 'There is no such recording of yours.',
   unknownLead: 'The address is wrong, or it was deleted.',
   signIn: 'Please sign in first.',
-  signInLead: 'Only you can see your recordings, with the passkey that you enrolled with.',
+  signInLead: 'Sign in with the passkey that you enrolled with to see your recordings.',
   toSignIn: 'To the sign-in',
   failed: 'The recording cannot be shown.',
   offline: 'The service did not answer. Check your connection and load the page again.',
@@ -67,7 +67,8 @@ const de: RecordingMessages = {
   unknown: 'Von Ihnen gibt es keine solche Aufzeichnung.',
   unknownLead: 'Die Adresse ist falsch, oder sie wurde gelöscht.',
   signIn: 'Bitte melden Sie sich zuerst an.',
-  signInLead: 'Nur Sie sehen Ihre Aufzeichnungen, mit dem Passkey, mit dem Sie sich eingetragen haben.',
+  signInLead:
+    'Melden Sie sich mit dem Passkey an, mit dem Sie sich eingetragen haben, um Ihre Aufzeichnungen zu sehen.',
   toSignIn: 'Zur Anmeldung',
   failed: 'Die Aufzeichnung lässt sich nicht zeigen.',
   offline: 'Der Dienst hat nicht geantwortet. Prüfen Sie die Verbindung und laden Sie die Seite neu.',

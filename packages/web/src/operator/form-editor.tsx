@@ -35,7 +35,7 @@ const FieldNameInputs = <T extends NamedField>(props: {
       <TextField
         id={`${id}-label`}
         label="Label"
-        hint="what people read"
+        hint="shown to workers"
         maxLength={200}
         value={field.label}
         onValue={(label) => onField({ ...field, label, ...(follows ? { name: keyFromLabel(label) } : {}) })}
@@ -67,26 +67,30 @@ const FieldSet = (props: { legend: string; onRemove: () => void; children: Compo
 
 const typeOptions = (types: Readonly<Record<string, string>>) => Object.entries(types)
 
-/** The input of a unit, as the person sees it. */
+/** The input form, as the worker sees it. */
 export const InputEditor = ({ id, fields, onFields, inUse }: FieldListProps<InputField>) => (
   <div class="parts">
     {fields.map((field, index) => {
       const own = `${id}-${index}`
       const set = (next: InputField) => onFields(replaceAt(fields, index, next))
       return (
-        <FieldSet key={own} legend={`Shown ${index + 1}`} onRemove={() => onFields(removeAt(fields, index))}>
+        <FieldSet
+          key={own}
+          legend={`Input field ${index + 1}`}
+          onRemove={() => onFields(removeAt(fields, index))}
+        >
           <FieldNameInputs id={own} field={field} inUse={inUse} onField={set} />
           <div class="pairs">
             <SelectField
               id={`${own}-type`}
-              label="Kind"
+              label="Type"
               options={typeOptions(inputTypes)}
               value={field.type}
               onValue={(type) => set({ ...field, type: type as InputField['type'] })}
             />
             <CheckboxField
               id={`${own}-required`}
-              label="Every item has it"
+              label="Required"
               value={field.required}
               onValue={(required) => set({ ...field, required })}
             />
@@ -101,7 +105,7 @@ export const InputEditor = ({ id, fields, onFields, inUse }: FieldListProps<Inpu
           class="btn"
           onClick={() => onFields([...fields, { name: '', label: '', type: 'text', required: true }])}
         >
-          Show one more thing
+          Add an input field
         </button>
       </p>
     ) : null}
@@ -169,7 +173,7 @@ const FieldTypeOptions = (props: {
   )
 }
 
-/** What the person fills in. */
+/** The answer form, as the worker fills it in. */
 export const AnswerEditor = ({ id, fields, onFields, inUse }: FieldListProps<AnswerField>) => (
   <div class="parts">
     {fields.map((field, index) => {
@@ -178,21 +182,21 @@ export const AnswerEditor = ({ id, fields, onFields, inUse }: FieldListProps<Ans
       return (
         <FieldSet
           key={own}
-          legend={`Question ${index + 1}`}
+          legend={`Answer field ${index + 1}`}
           onRemove={() => onFields(removeAt(fields, index))}
         >
           <FieldNameInputs id={own} field={field} inUse={inUse} onField={set} />
           <div class="pairs">
             <SelectField
               id={`${own}-type`}
-              label="Answered by"
+              label="Type"
               options={typeOptions(answerTypes)}
               value={field.type}
               onValue={(type) => set({ ...field, type: type as AnswerField['type'] })}
             />
             <CheckboxField
               id={`${own}-required`}
-              label="Must be answered"
+              label="Required"
               value={field.required}
               onValue={(required) => set({ ...field, required })}
             />
@@ -201,7 +205,7 @@ export const AnswerEditor = ({ id, fields, onFields, inUse }: FieldListProps<Ans
           <TextField
             id={`${own}-help`}
             label="Help"
-            hint="if a line of it helps"
+            hint="optional"
             required={false}
             maxLength={300}
             value={field.help ?? ''}
@@ -217,7 +221,7 @@ export const AnswerEditor = ({ id, fields, onFields, inUse }: FieldListProps<Ans
           class="btn"
           onClick={() => onFields([...fields, { name: '', label: '', type: 'choice', required: true }])}
         >
-          Ask one more thing
+          Add an answer field
         </button>
       </p>
     ) : null}

@@ -20,16 +20,16 @@ const pages = [
 const signIn: SignInOptions = {
   name: 'Operators',
   heading: 'Which operator are you?',
-  lead: 'Paste your operator key. It stays in the memory of this tab: no cookie, nothing stored, gone with a reload. All that you do here stands in the audit log under your name.',
+  lead: 'Paste your operator key. It stays in the memory of this tab: it is not stored, and a reload deletes it. The audit log records everything that you do here under your name.',
   label: 'Operator key',
   placeholder: 'svc_op_…',
   pattern: /^svc_op_[A-Za-z0-9]{10,80}$/,
   invalidKeyMessage: 'An operator key begins with svc_op_. Paste it whole.',
   button: 'Open the operators’ pages',
   noKey: {
-    text: 'Whoever runs the machine makes the first operator there; operators make further ones.',
+    text: 'Create an operator on the machine that runs the service:',
     label: 'Command for an operator key',
-    commands: 'npm run pohf -- operator create NAME',
+    commands: 'npx pohf operator create NAME',
   },
 }
 

@@ -80,7 +80,7 @@ const NextStep = ({ issuer }: { issuer: string }) => {
         No credential at hand?
       </h2>
       <p class="muted gap">
-        Two commands make a test one, without an account. Paste what the second one prints.
+        These commands create a test credential. Paste the text that the second command prints.
       </p>
       <pre tabIndex={0}>{text}</pre>
       <p class="gap">
@@ -119,7 +119,7 @@ const Introduction = ({ failure }: { failure: string | undefined }) => (
       <h1 id="says">{failure === undefined ? 'Was it a person?' : 'The check itself failed.'}</h1>
       <p class="muted lead">
         {failure === undefined
-          ? 'Paste a credential and read what it proves and what it does not. It is checked in this page and goes nowhere; only the issuer’s public keys and its list of revocations are fetched.'
+          ? 'Paste a credential and read what it proves and what it does not. It is checked in this page and is not sent anywhere; the page fetches only the public keys and the status list of the issuer.'
           : `${failure} This says nothing about the credential.`}
       </p>
     </div>
@@ -148,9 +148,12 @@ const useCheck = (issuer: string) => {
     if (jwt === '') return
     run.current += 1
     const mine = run.current
-    // Browsers keep their cryptography for pages that came over https, or from this machine.
+    // Browsers offer cryptography only to pages from https or from this machine.
     if (!isSecureContext) {
-      setPhase({ name: 'broken', message: 'Browsers check signatures only on pages that came over https.' })
+      setPhase({
+        name: 'broken',
+        message: 'Browsers can check signatures only on pages that were loaded over https.',
+      })
       return
     }
     setPhase({ name: 'checking', slow: false })

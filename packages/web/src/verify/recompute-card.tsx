@@ -86,8 +86,8 @@ export const RecomputeCard = ({ claims }: { claims: Claims }) => {
         Score it again
       </h2>
       <p class="muted gap">
-        If you were given the opened recording of this session, drop its file here or paste it. It is checked
-        against this credential and scored by the same rules, in this page; it goes nowhere.
+        If you have the opened recording of this session, drop its file here or paste it. This page checks it
+        against the credential and scores it by the same rules. It is not sent anywhere.
       </p>
       <RecordingForm
         text={text}

@@ -1,3 +1,4 @@
+import { reasonText } from '@pohf/protocol/reasons'
 import type { TelemetryRecord } from '@pohf/protocol/telemetry'
 import type { RecomputeResult } from '@pohf/scorer'
 import { checkChunks, readRecording, type Claims } from '@pohf/verify'
@@ -24,17 +25,17 @@ const recomputeLines = (result: RecomputeResult): CheckLine[] => {
     value === null ? [] : [`${(componentNames[name] ?? name).toLowerCase()} ${value}`],
   )
   return [
-    note(`Out of the records: ${parts.join(', ')}`),
+    note(`From the recording: ${parts.join(', ')}`),
     note(
-      `On the issuer’s word: device ${assumed.device}, history ${assumed.history}, ${assumed.known.join(', ') || 'no flag'}`,
+      `Taken from the credential: device ${assumed.device}, history ${assumed.history}, ${assumed.known.map(reasonText).join('; ') || 'no flag'}`,
     ),
     ...(score.observations.length === 0
       ? []
-      : [note(`Noticed, held against nobody: ${score.observations.join(', ').replaceAll('_', ' ')}`)]),
+      : [note(`Observed, without effect on the score: ${score.observations.map(reasonText).join('; ')}`)]),
     ...(differences ?? []).map(bad),
     differences?.length === 0
-      ? good(`Quality ${score.quality}: every number is the same as was signed`)
-      : bad(`Quality ${score.quality} comes out`),
+      ? good(`Quality ${score.quality}: every number equals the signed one`)
+      : bad(`The computed quality is ${score.quality}`),
   ]
 }
 
@@ -53,7 +54,7 @@ export const recomputeText = async (text: string, claims: Claims): Promise<Check
     return [
       bad(`${checked.records.length} of ${claims.telemetry.n} chunks are here; a score needs all of them`),
     ]
-  // The model is large; only who scores a session again waits for it.
+  // The model is large, so it is loaded only here.
   const [{ recompute }, { inputModel }] = await Promise.all([
     import('@pohf/scorer'),
     import('@pohf/scorer/input-model'),

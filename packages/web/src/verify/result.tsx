@@ -1,3 +1,4 @@
+import { reasonText } from '@pohf/protocol/reasons'
 import type { Claims, Result } from '@pohf/verify'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
@@ -39,7 +40,7 @@ const Measurements = ({ claims, quality, tone }: Score) => {
       </p>
       {missing.length > 0 ? <p class="faint small">Not measured: {missing.join(', ')}.</p> : null}
       {claims.flags && claims.flags.length > 0 ? (
-        <p class="small">Noticed: {claims.flags.join(', ').replaceAll('_', ' ')}.</p>
+        <p class="small">Flags: {claims.flags.map(reasonText).join('; ')}.</p>
       ) : null}
     </section>
   )
@@ -168,7 +169,7 @@ export const ResultView = ({ shown, onRetry, another }: ResultViewProps) => {
           <h2 class="h3" id="another">
             Another one
           </h2>
-          <p class="muted gap">Nothing leaves this page but the look-up of keys and status.</p>
+          <p class="muted gap">The page fetches only keys and the status list.</p>
           {another}
         </section>
       </div>

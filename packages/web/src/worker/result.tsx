@@ -8,7 +8,11 @@ import { fill, type Messages } from './messages.ts'
 
 type ResultText = { readonly title: string; readonly lead: string }
 
-const resultTextOf = ({ result }: Messages, { status }: Assignment, stars: string): ResultText => {
+/** A claimed unit of an order that was stopped: the person did not return it. */
+const wasWithdrawn = ({ status, reasons }: Assignment): boolean =>
+  status === 'returned' && reasons.includes('payment_taken_back')
+
+const resultTextOf = ({ result }: Messages, assignment: Assignment, stars: string): ResultText => {
   const table: Readonly<Record<Assignment['status'], ResultText>> = {
     claimed: { title: '', lead: '' },
     delivered: { title: result.delivered, lead: result.deliveredLead },
@@ -20,7 +24,9 @@ const resultTextOf = ({ result }: Messages, { status }: Assignment, stars: strin
     returned: { title: result.returned, lead: result.returnedLead },
     ran_out: { title: result.ranOut, lead: result.ranOutLead },
   }
-  const { title, lead } = table[status]
+  const { title, lead } = wasWithdrawn(assignment)
+    ? { title: result.withdrawn, lead: result.withdrawnLead }
+    : table[assignment.status]
   return { title: fill(title, { stars }), lead: fill(lead, { stars }) }
 }
 const signs = { ok: 'ok', warn: 'warn', stop: 'stop', '': 'none' } as const
@@ -67,7 +73,7 @@ const Facts = ({ page: { messages, locale }, assignment }: { page: PageContext; 
         </div>
       )}
       <div>
-        <dt>{deliveredAt === null ? messages.result.taken : messages.result.handedIn}</dt>
+        <dt>{deliveredAt === null ? messages.result.claimed : messages.result.handedIn}</dt>
         <dd class="num">{dateTimeText(deliveredAt ?? assignment.claimedAt, locale)}</dd>
       </div>
     </dl>

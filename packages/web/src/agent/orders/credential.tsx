@@ -32,8 +32,9 @@ export const Credential = ({ jwt, issuer }: { jwt: string; issuer: string }) => 
   const [checked, setChecked] = useState<CheckedCredential>()
   const [failed, setFailed] = useState<string>()
   useEffect(() => {
-    // Browsers keep their cryptography for pages that came over https, or from this machine.
-    if (!isSecureContext) return setFailed('Browsers check signatures only on pages that came over https.')
+    // Browsers offer cryptography only to pages from https or from this machine.
+    if (!isSecureContext)
+      return setFailed('Browsers can check signatures only on pages that were loaded over https.')
     verifyInBrowser(jwt, issuer).then(
       (result) => setChecked({ result, nowSeconds: Math.floor(Date.now() / 1_000) }),
       (error: unknown) => setFailed(error instanceof Error ? error.message : String(error)),

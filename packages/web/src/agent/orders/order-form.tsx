@@ -9,7 +9,7 @@ import { itemsHint, parseItems, formatUsd } from '../../shared/orders/messages.t
 
 type CreatedOrder = { readonly orderId: string }
 
-/** The choice that is no workflow: the task in the buyer's own words. */
+/** The choice of a custom task, which no workflow describes. */
 const customTask = ''
 
 /** Quotes for a shell: a single quote ends the text, so it is written outside of it. */
@@ -64,12 +64,12 @@ const WorkFields = (props: FieldsProps & { readonly workflows: readonly Workflow
             {title}, {formatUsd(priceUsd)} a unit
           </option>
         ))}
-        <option value={customTask}>Something else, in your words</option>
+        <option value={customTask}>A custom task</option>
       </select>
       <p class="small muted" id="workflow-about">
         {workflow
-          ? `${workflow.description} About ${pluralize(workflow.estMinutes, 'minute')} for a person.`
-          : 'You name the task and the most you pay. An operator looks at it before people start.'}
+          ? `${workflow.description} It takes about ${pluralize(workflow.estMinutes, 'minute')}.`
+          : 'Describe the task and set a maximum price. An operator must accept the order before people can start.'}
       </p>
       {workflow ? null : (
         <>
@@ -91,7 +91,7 @@ const WorkFields = (props: FieldsProps & { readonly workflows: readonly Workflow
 const ItemFields = ({ draft, set, workflow, itemCount }: FieldsProps) => (
   <>
     <label for="items">
-      Items <span class="faint">one on each line, or none</span>
+      Items <span class="faint">one on each line, optional</span>
     </label>
     <textarea
       id="items"
@@ -102,7 +102,7 @@ const ItemFields = ({ draft, set, workflow, itemCount }: FieldsProps) => (
       onInput={(event) => set({ items: event.currentTarget.value })}
     />
     <p class="small muted" id="items-hint">
-      {itemsHint(workflow?.inputForm)} JSON is taken as it is.
+      {itemsHint(workflow?.inputForm)} A line of JSON is sent as it is.
       {itemCount > 0 ? ` ${pluralize(itemCount, 'item')} so far.` : ''}
     </p>
     <label for="quantity">
@@ -124,7 +124,7 @@ const ItemFields = ({ draft, set, workflow, itemCount }: FieldsProps) => (
 const TermsFields = ({ draft, set }: FieldsProps) => (
   <>
     <label for="instructions">
-      What people should know <span class="faint">if anything</span>
+      Instructions <span class="faint">optional, workers read them</span>
     </label>
     <textarea
       id="instructions"
@@ -134,7 +134,7 @@ const TermsFields = ({ draft, set }: FieldsProps) => (
       onInput={(event) => set({ instructions: event.currentTarget.value })}
     />
     <label for="most">
-      Pay at most <span class="faint">USD for the whole order, if you want a limit</span>
+      Maximum price <span class="faint">USD for the whole order, optional</span>
     </label>
     <input
       id="most"
@@ -180,7 +180,7 @@ const Form = (props: { api: Api; workflows: readonly Workflow[] }) => {
     <div class="two">
       <section class="card pad" aria-labelledby="new-order">
         <h2 class="h3" id="new-order">
-          What shall people do?
+          New order
         </h2>
         <form class="paste" onSubmit={(event) => void submit(event)}>
           <WorkFields {...fields} workflows={workflows} />
@@ -192,7 +192,7 @@ const Form = (props: { api: Api; workflows: readonly Workflow[] }) => {
               {workflow ? `Order for ${formatUsd(workflow.priceUsd * body.quantity)}` : 'Send the order'}
             </button>
           </p>
-          <p class="small muted">Nothing is charged yet: the next page has the link to pay.</p>
+          <p class="small muted">Nothing is charged yet. The next page has the payment link.</p>
         </form>
       </section>
       <CommandCard body={body} />
@@ -205,12 +205,12 @@ const CommandCard = ({ body }: { body: object }) => (
     <h2 class="h3" id="by-curl">
       Or from the command line
     </h2>
-    <p class="muted gap">The same order, as your agent would send it:</p>
+    <p class="muted gap">The same order as an API call:</p>
     <Commands text={curlOf(location.origin, body)} label="Command that orders" />
   </section>
 )
 
-/** Orders work. Workflows are public, so they are read as anybody would. */
+/** The form for a new order. */
 export const OrderForm = ({ api }: { api: Api }) => {
   const loaded = useQuery(
     () => api.call<{ workflows: Workflow[] }>('GET', '/api/workflows/available'),
@@ -227,7 +227,7 @@ export const NewOrderView = ({ api }: { api: Api }) => (
       <a href={hrefOf(['orders'])}>All orders</a>
     </p>
     <h1>Order work</h1>
-    <p class="lead muted">People do it in their browser. Each answer comes back with a signed proof.</p>
+    <p class="lead muted">Workers do it in their browser. You get each answer with a signed credential.</p>
     <OrderForm api={api} />
   </>
 )

@@ -31,7 +31,7 @@ const OrderProgress = ({ order }: { order: Order }) => {
   const at = isStage(order.status) ? stages.indexOf(order.status) : -1
   if (at === -1) return null
   return (
-    <ol class="steps" aria-label="Way of the order">
+    <ol class="steps" aria-label="Progress of the order">
       {stages.map((stage, index) => (
         <li
           key={stage}
@@ -49,7 +49,7 @@ const Escrow = ({ order }: { order: Order }) => {
   const { status, heldUsd, paidUsd, returnedUsd } = order.escrow
   const rows: readonly (readonly [name: string, amount: number, tone: string])[] = [
     ['Held for work', heldUsd, 'held'],
-    ['Paid for answers', paidUsd, 'paid'],
+    ['Paid for accepted units', paidUsd, 'paid'],
     ['Returned to you', returnedUsd, 'returned'],
   ]
   return (
@@ -59,8 +59,8 @@ const Escrow = ({ order }: { order: Order }) => {
       </h2>
       <p class="muted gap">
         {status === 'unfunded'
-          ? 'Nothing is paid in yet.'
-          : `${formatUsd(order.totalUsd)} was paid in. Every cent of it is in one of these:`}
+          ? 'It is not paid yet.'
+          : `${formatUsd(order.totalUsd)} was paid. Where it is now:`}
       </p>
       <dl class="bars money">
         {rows.map(([name, amount, tone]) => (
@@ -111,7 +111,7 @@ const OrderTerms = ({ order }: { order: Order }) => (
       </div>
       {order.fundedAt === null ? null : (
         <div>
-          <dt>Paid in</dt>
+          <dt>Paid</dt>
           <dd class="num">{formatUtc(order.fundedAt)}</dd>
         </div>
       )}
@@ -127,7 +127,7 @@ const OrderTerms = ({ order }: { order: Order }) => (
   </section>
 )
 
-/** The way to the page where a person pays. It opens beside this one, because a reload would forget the key. */
+/** Opens the checkout in a new tab, because a reload of this page would lose the key. */
 const PayButton = ({ api, order, action }: { api: Api; order: Order; action: Action }) => {
   const [checkoutUrl, setCheckoutUrl] = useState<string>()
   return checkoutUrl === undefined ? (
@@ -137,7 +137,7 @@ const PayButton = ({ api, order, action }: { api: Api; order: Order; action: Act
       disabled={action.busy}
       onClick={() =>
         void action.run(
-          api.mode === 'test' ? 'In test mode nobody pays: it is funded.' : 'The payment page is ready.',
+          api.mode === 'test' ? 'Funded. In test mode nobody pays.' : 'The payment page is ready.',
           async () => {
             const { orderId } = order
             const made = await api.call<{ checkoutUrl: string }>('POST', '/api/agents/order/fund', {
@@ -149,7 +149,7 @@ const PayButton = ({ api, order, action }: { api: Api; order: Order; action: Act
       }
     >
       {api.mode === 'test'
-        ? 'Fund it, in test mode for nothing'
+        ? 'Fund it without payment (test mode)'
         : `Pay ${formatUsd(order.totalUsd)} and start`}
     </button>
   ) : (
@@ -181,7 +181,7 @@ const OrderActions = ({ api, order, action }: { api: Api; order: Order; action: 
           confirmLabel={
             order.status === 'created'
               ? 'Cancel this order'
-              : `Cancel what nobody works on: ${open} of ${order.quantity}`
+              : `Cancel the units without a worker: ${open} of ${order.quantity}`
           }
           disabled={action.busy}
           onConfirm={() => void action.run('Cancelled.', () => api.call('POST', `${path}/cancel`, {}))}
@@ -210,7 +210,7 @@ const useOrder = (api: Api, id: string, { state, after }: UnitFilter) => {
     ])
     return { order, page }
   }, `${id}?${parameters.toString()}`)
-  // While another page of units is fetched the order itself stays as it was.
+  // While another page of units is loading, the order stays on the page.
   const [last, setLast] = useState<Order>()
   const order = loaded.value?.order ?? last
   if (order !== last) setLast(order)

@@ -20,7 +20,7 @@ import {
 
 type Page = { readonly orders: readonly Order[]; readonly nextCursor: string | null }
 
-/** As many as a column shows; the rest is behind its head. */
+/** The most cards in a column; its heading links to all orders of the state. */
 const columnMax = 12
 
 const OrderCard = ({ order, offered, now }: { order: Order; offered: WorkflowCatalog; now: number }) => {
@@ -38,7 +38,7 @@ const OrderCard = ({ order, offered, now }: { order: Order; offered: WorkflowCat
       <UnitBar order={order} />
       <p class="small faint">
         {timeAgo(order.createdAt, now)}
-        {order.waitsForOperator ? ' · price waits for an operator' : ''}
+        {order.waitsForOperator ? ' · offer waits for an operator' : ''}
       </p>
       {review > 0 ? <p class="chip warn">{review} to review</p> : null}
     </li>
@@ -82,7 +82,7 @@ const Tiles = ({ orders, isAll }: { orders: readonly Order[]; isAll: boolean }) 
     ['To review', String(review), review === 1 ? 'unit' : 'units'],
     ['In escrow', formatUsd(sum(({ escrow }) => escrow.heldUsd)), 'held for work'],
     ['Paid', formatUsd(sum(({ escrow }) => escrow.paidUsd)), 'for accepted units'],
-    ['Returned', formatUsd(sum(({ escrow }) => escrow.returnedUsd)), 'not used'],
+    ['Returned', formatUsd(sum(({ escrow }) => escrow.returnedUsd)), 'for refused and cancelled units'],
   ]
   return (
     <dl class="tiles" aria-label={isAll ? 'All orders' : 'The latest 100 orders'}>
@@ -143,7 +143,7 @@ const EndedOrders = ({ orders, offered, now }: OrderListProps) => {
     .map(([state, count]) => `${count} ${state}`)
   return (
     <details class="card pad ended">
-      <summary>Ended before their end: {counts.join(', ')}</summary>
+      <summary>Ended early: {counts.join(', ')}</summary>
       <OrderRows orders={ended} offered={offered} now={now} />
     </details>
   )
@@ -174,7 +174,7 @@ export const PipelineView = ({ api }: { api: Api }) => {
           </p>
           {loaded.value?.nextCursor === null ? null : (
             <p class="small muted gap">
-              The latest 100 orders. Older ones are behind the head of each column.
+              The latest 100 orders. The heading of a column links to all orders in that state.
             </p>
           )}
           <div class="pipeline">
@@ -210,7 +210,7 @@ export const StageView = ({ api, query }: { api: Api; query: URLSearchParams }) 
       </p>
       <h1>{name}</h1>
       <p class="lead muted" role="status">
-        {page ? (page.orders.length === 0 ? 'No order stands here.' : ' ') : ' '}
+        {page ? (page.orders.length === 0 ? 'No order is in this state.' : ' ') : ' '}
       </p>
       {loaded.error ? <ErrorNote error={loaded.error} onRetry={loaded.refetch} /> : null}
       {page === undefined && loaded.slow ? <Skeleton /> : null}
@@ -222,7 +222,7 @@ export const StageView = ({ api, query }: { api: Api; query: URLSearchParams }) 
       {page && page.nextCursor !== null ? (
         <p class="gap">
           <a class="btn" href={hrefOf(['orders'], { state, after: page.nextCursor })}>
-            Show older ones
+            Show older orders
           </a>
         </p>
       ) : null}

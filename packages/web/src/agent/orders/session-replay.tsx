@@ -24,13 +24,14 @@ export const Session = ({ api, sessionId }: { api: Api; sessionId: string }) => 
   useEffect(open, [sessionId])
   if (phase.name === 'opening') return <Skeleton />
   if (phase.name === 'failed') return <ErrorNote error={phase.error} onRetry={open} />
-  if (!phase.opened) return <p class="muted gap">The recording is gone: raw data is not kept for ever.</p>
+  if (!phase.opened)
+    return <p class="muted gap">The recording was deleted: recordings are kept for a limited time.</p>
   const { timeline, recording } = phase.opened
   return (
     <>
       <p class="muted gap">
         {(timeline.durationMs / 1_000).toFixed(0)} seconds, {pluralize(timeline.questions.length, 'question')}
-        . All {recording.chunks.length} chunks are the ones that the service has committed to.
+        . All {recording.chunks.length} chunks match the hashes that the service has committed to.
       </p>
       <Replay timeline={timeline} />
     </>

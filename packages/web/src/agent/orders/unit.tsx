@@ -18,7 +18,7 @@ import {
   formatUsd,
 } from '../../shared/orders/messages.ts'
 
-// What checks a signature and what replays a session are large; only who looks at a unit fetches them.
+// Both are large, so they are loaded only when a unit is opened.
 const Credential = lazy(async () => (await import('./credential.tsx')).Credential)
 const Session = lazy(async () => (await import('./session-replay.tsx')).Session)
 
@@ -48,7 +48,7 @@ const RejectForm = (props: { busy: boolean; onReject: (reason: string, note: str
           ))}
         </select>
         <label for="note">
-          In your words <span class="faint">the person reads it</span>
+          Note <span class="faint">the worker reads it</span>
         </label>
         <textarea
           id="note"
@@ -60,7 +60,7 @@ const RejectForm = (props: { busy: boolean; onReject: (reason: string, note: str
         />
         <p>
           <button class="btn stop" type="submit" disabled={props.busy}>
-            Reject, and tell the person why
+            Reject and tell the worker why
           </button>
         </p>
       </form>
@@ -84,7 +84,7 @@ const ReviewForm = (props: { api: Api; order: Order; unit: OrderUnit; action: Ac
           class="btn main"
           disabled={action.busy}
           onClick={() =>
-            void decide('Accepted: the person is paid.', () => api.call('POST', `${path}/accept`, {}))
+            void decide('Accepted. The worker is paid.', () => api.call('POST', `${path}/accept`, {}))
           }
         >
           Accept and pay {formatUsd(order.unitPriceUsd)}
@@ -93,7 +93,7 @@ const ReviewForm = (props: { api: Api; order: Order; unit: OrderUnit; action: Ac
       <RejectForm
         busy={action.busy}
         onReject={(reason, note) =>
-          void decide('Rejected. The person sees why and may appeal.', () =>
+          void decide('Rejected. The worker sees the reason and can appeal.', () =>
             api.call('POST', `${path}/reject`, { reason, ...(note === '' ? {} : { note }) }),
           )
         }
@@ -107,11 +107,11 @@ const DisputeHistory = ({ unit, now }: { unit: OrderUnit; now: number }) => {
   if (!rejection) return null
   return (
     <section aria-labelledby="dispute">
-      <h3 id="dispute">What was said</h3>
+      <h3 id="dispute">Rejection and appeal</h3>
       <ol class="talk">
         <li>
           <p>
-            <b>You rejected it</b> <span class="faint num">{timeAgo(rejection.at, now)}</span>
+            <b>Rejected</b> <span class="faint num">{timeAgo(rejection.at, now)}</span>
           </p>
           <p>{rejectReasonText(rejection.reason)}.</p>
           {rejection.note === null ? null : <p class="said">{rejection.note}</p>}
@@ -119,7 +119,7 @@ const DisputeHistory = ({ unit, now }: { unit: OrderUnit; now: number }) => {
         {appeal ? (
           <li>
             <p>
-              <b>The person appealed</b> <span class="faint num">{timeAgo(appeal.at, now)}</span>
+              <b>The worker appealed</b> <span class="faint num">{timeAgo(appeal.at, now)}</span>
             </p>
             <p class="said">{appeal.text}</p>
           </li>
@@ -127,7 +127,11 @@ const DisputeHistory = ({ unit, now }: { unit: OrderUnit; now: number }) => {
         {appeal?.decision ? (
           <li>
             <p>
-              <b>{appeal.decision === 'accepted' ? 'An operator paid the person' : 'Your no stands'}</b>
+              <b>
+                {appeal.decision === 'accepted'
+                  ? 'An operator accepted the appeal: the worker is paid'
+                  : 'An operator upheld the rejection'}
+              </b>
             </p>
             {appeal.decisionReason === null ? null : <p class="said">{appeal.decisionReason}</p>}
           </li>
@@ -147,7 +151,8 @@ const SessionReplay = ({ api, sessionId }: { api: Api; sessionId: string }) => {
       ) : (
         <>
           <p class="muted gap">
-            Where the pointer was and when keys were pressed, never which. It is checked in your browser.
+            The recording shows pointer positions and the times of key presses, but not which keys. Your
+            browser checks it first.
           </p>
           <p class="gap">
             <button type="button" class="btn" onClick={() => setWanted(true)}>

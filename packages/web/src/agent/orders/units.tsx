@@ -5,10 +5,10 @@ import { countIn, unitStatusLabels } from '../../shared/orders/messages.ts'
 
 export type UnitsPage = { readonly units: readonly OrderUnit[]; readonly nextCursor: number | null }
 
-/** As many as one page of the table shows. */
+/** The number of units on one page of the table. */
 export const unitsMax = 100
 
-/** Up and down go from row to row, as in every list that is read with the keyboard. */
+/** The arrow keys move the focus from row to row. */
 const step = (event: KeyboardEvent): void => {
   if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
   const row = (event.target as HTMLElement).closest('tr')
@@ -84,7 +84,9 @@ export const Units = (props: UnitsProps) => {
       <Filters {...props} />
       {page && page.units.length === 0 ? (
         <p class="muted gap">
-          {order.status === 'created' ? 'Units are made when the order is paid.' : 'None of these.'}
+          {order.status === 'created'
+            ? 'Units are created when the order is paid.'
+            : 'No unit is in this state.'}
         </p>
       ) : (
         <table>

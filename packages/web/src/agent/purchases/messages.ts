@@ -15,24 +15,26 @@ export const purchaseStatusLabels: Readonly<
 }
 
 /** What a purchase's state means, and what next. */
-export const purchaseStatusText = ({ status }: Purchase): string => {
+export const purchaseStatusText = ({ status, credentialId }: Purchase): string => {
   switch (status) {
     case 'reserved':
-      return 'The payment is signed and one unit is held for it. It goes to the chain now.'
+      return 'The payment is signed and one unit is reserved. The payment is being sent to the chain.'
     case 'broadcast':
-      return 'A node of the chain has the payment. It is delivered as soon as the chain shows it.'
+      return 'A node of the chain has the payment. The unit is delivered when the chain confirms it.'
     case 'uncertain':
-      return 'Nobody knows yet whether the chain took the payment. We keep looking. Do not pay again: the same purchase is delivered or voided.'
+      return 'It is not known yet whether the chain has the payment. Do not pay again: this purchase will be delivered or voided.'
     case 'settled':
-      return 'The chain shows the payment. The credential follows at once.'
+      return 'The chain has confirmed the payment. The credential follows.'
     case 'delivered':
-      return 'It was paid once, and the answer came with its credential.'
+      return 'It is paid, and the answer and its credential are delivered.'
     case 'void':
-      return 'The chain proves that nothing was charged. The unit is back in stock.'
+      return credentialId === null
+        ? 'The chain proves that nothing was charged. The reserved unit was released.'
+        : 'The chain reverted the payment after the delivery. Nothing was charged, and the credential is revoked.'
     case 'refund_due':
-      return 'It was paid, and nothing could be delivered. An operator gives the money back.'
+      return 'It is paid, and the unit cannot be delivered. An operator will refund the payment.'
     case 'refunded':
-      return 'It was paid, nothing could be delivered, and the money went back.'
+      return 'It was paid, could not be delivered, and was refunded.'
   }
 }
 
@@ -44,13 +46,13 @@ export const purchasesHeadline = (purchases: readonly Purchase[]): string => {
   const due = count('refund_due')
   const parts = [
     `${pluralize(count('delivered'), 'purchase')} delivered`,
-    ...(open > 0 ? [`${open} on the way`] : []),
+    ...(open > 0 ? [`${open} pending`] : []),
     ...(due > 0 ? [`${pluralize(due, 'refund')} due`] : []),
   ]
   return `${parts.join(', ')}.`
 }
 
-/** Tokens count in millionths; trailing zeros beyond the cents say nothing. */
+/** Millionths as a decimal number with at least two decimals. */
 export const formatTokenAmount = (amount: string): string => {
   if (!/^\d{1,30}$/.test(amount)) return amount
   const padded = amount.padStart(7, '0')

@@ -12,7 +12,7 @@ type Page = { readonly purchases: readonly Purchase[]; readonly nextCursor: stri
 
 const buyCommands = (origin: string): string => `export POHF_KEY=svc_test_…
 export PAYER_PRIVATE_KEY=0x…
-pohf buy wf_test_ok \\
+npx pohf buy wf_test_ok \\
   --url ${origin}`
 const askCommands = (origin: string): string => `curl -si ${origin}/api/agent/tasks/wf_test_ok/buy \\
   -H "Authorization: Bearer $POHF_KEY"`
@@ -24,15 +24,15 @@ const Empty = () => (
         Buy one unit
       </h2>
       <p class="muted gap">
-        An agent with a wallet pays and gets an answer of a person with its credential, in one call.
+        An agent with a wallet pays and gets the answer of a person with its credential.
       </p>
       <Commands text={buyCommands(location.origin)} label="Command that buys" />
     </section>
     <section class="card pad" aria-labelledby="ask">
       <h2 class="h3" id="ask">
-        Or see what it would cost
+        Or read the price
       </h2>
-      <p class="muted gap">The answer is 402 and says how to pay. Nothing is charged by asking.</p>
+      <p class="muted gap">The response is 402 with the price and how to pay. This call charges nothing.</p>
       <Commands text={askCommands(location.origin)} label="Command that asks for the price" />
     </section>
   </div>
@@ -133,10 +133,10 @@ const PurchaseDrawer = ({ purchase, onClose }: { purchase: Purchase; onClose: ()
       )}
       <Facts purchase={purchase} />
       <section aria-labelledby="again">
-        <h3 id="again">Read it again</h3>
+        <h3 id="again">Read this purchase</h3>
         <p class="muted">
-          The state is public. Answer and credential are given only to who has the secret purchase id or
-          proves to be the wallet that paid.
+          The state is public. The answer and the credential are returned only for the whole purchase id,
+          which is a secret, or with a proof by the wallet that paid.
         </p>
         <Commands text={`curl -s ${statusUrl}`} label="Command that reads the purchase" />
       </section>
@@ -204,7 +204,7 @@ export const PurchasesPage = ({ api, query }: { api: Api; query: URLSearchParams
       {page && page.nextCursor !== null ? (
         <p class="gap">
           <a class="btn" href={hrefOf(['purchases'], { cursor: page.nextCursor })}>
-            Show older ones
+            Show older purchases
           </a>
         </p>
       ) : null}

@@ -44,8 +44,8 @@ const Delivery = (props: {
           {delivery.attempts.length === 0 ? (
             <p class="muted">
               {delivery.state === 'dead'
-                ? 'Never tried: the endpoint was switched off first.'
-                : 'Not tried yet.'}
+                ? 'Not attempted: the endpoint was disabled first.'
+                : 'Not attempted yet.'}
             </p>
           ) : (
             <Attempts delivery={delivery} now={now} />
@@ -75,9 +75,9 @@ const Delivery = (props: {
 
 const filters: readonly (readonly [value: string, name: string])[] = [
   ['', 'All'],
-  ['delivered', 'Taken'],
-  ['pending', 'Waiting'],
-  ['dead', 'Given up'],
+  ['delivered', 'Delivered'],
+  ['pending', 'Pending'],
+  ['dead', 'Failed'],
 ]
 
 /** The deliveries of an endpoint, newest first; each shows its attempts and why they failed. */
@@ -111,7 +111,7 @@ export const Deliveries = (props: {
       props.state === '' ? (
         props.empty
       ) : (
-        <p class="muted gap">None of these.</p>
+        <p class="muted gap">No delivery is in this state.</p>
       )
     ) : (
       <ul class="plainlist">

@@ -35,7 +35,7 @@ const RecoverForm = (props: {
       }}
     >
       <label for="since">
-        What it missed since <span class="faint">UTC, at most 30 days ago</span>
+        Missed events since <span class="faint">UTC, at most 30 days ago</span>
       </label>
       <input
         id="since"
@@ -46,7 +46,7 @@ const RecoverForm = (props: {
       />
       <p>
         <button class="btn" type="submit" disabled={props.busy}>
-          {props.endpoint.enabled ? 'Send what it missed' : 'Switch on and send what it missed'}
+          {props.endpoint.enabled ? 'Send missed events' : 'Enable and send missed events'}
         </button>
       </p>
     </form>
@@ -72,7 +72,7 @@ const Health = ({ endpoint, now }: { endpoint: WebhookEndpoint; now: number }) =
         <dd>{endpoint.events.join(', ')}</dd>
       </div>
       <div>
-        <dt>Waiting</dt>
+        <dt>Queued</dt>
         <dd class="num">{endpoint.waiting}</dd>
       </div>
       {endpoint.previousSecretUntil ? (
@@ -114,13 +114,13 @@ const EndpointActions = (props: ActionProps & { readonly onRotated: (secret: Rot
         type="button"
         class="btn main"
         disabled={busy || !endpoint.enabled}
-        onClick={() => void run('A test event is on its way.', () => api.call('POST', `${path}/test`))}
+        onClick={() => void run('A test event is queued.', () => api.call('POST', `${path}/test`))}
       >
         Send a test event
       </button>
       <ConfirmButton
         label="Rotate the secret"
-        confirmLabel="Rotate: the old one signs on for a day"
+        confirmLabel="Rotate: the old secret also signs for 24 hours"
         disabled={busy}
         onConfirm={() => void run('The secret was rotated.', rotate)}
       />
@@ -128,13 +128,13 @@ const EndpointActions = (props: ActionProps & { readonly onRotated: (secret: Rot
         type="button"
         class="btn"
         disabled={busy}
-        onClick={() => void run(endpoint.enabled ? 'Switched off.' : 'Switched on.', toggle)}
+        onClick={() => void run(endpoint.enabled ? 'Disabled.' : 'Enabled.', toggle)}
       >
-        {endpoint.enabled ? 'Switch off' : 'Switch on'}
+        {endpoint.enabled ? 'Disable' : 'Enable'}
       </button>
       <ConfirmButton
         label="Delete"
-        confirmLabel="Delete for good"
+        confirmLabel="Delete permanently"
         disabled={busy}
         onConfirm={() => void run('Deleted.', remove)}
       />
@@ -144,10 +144,10 @@ const EndpointActions = (props: ActionProps & { readonly onRotated: (secret: Rot
 
 const NoDeliveries = ({ endpoint }: { endpoint: WebhookEndpoint }) => (
   <>
-    <p class="muted gap">Nothing was sent yet. Send a test event above, or make one happen:</p>
+    <p class="muted gap">Nothing was sent yet. Send a test event above, or create an event:</p>
     <Commands
-      text={`pohf trigger ${endpoint.events[0] === '*' ? 'credential.issued' : (endpoint.events[0] ?? '')} \\\n  --url ${location.origin}`}
-      label="Command that makes an event happen"
+      text={`npx pohf trigger ${endpoint.events[0] === '*' ? 'credential.issued' : (endpoint.events[0] ?? '')} \\\n  --url ${location.origin}`}
+      label="Command that creates an event"
     />
   </>
 )
@@ -155,7 +155,7 @@ const NoDeliveries = ({ endpoint }: { endpoint: WebhookEndpoint }) => (
 const RotatedSecretNote = ({ secret, onDone }: { secret: RotatedSecret; onDone: () => void }) => (
   <SecretNote secret={secret.text} onDone={onDone}>
     {secret.until === null
-      ? 'The old secret signs no more.'
+      ? 'The old secret is no longer used.'
       : `Until ${secret.until} every delivery is signed with both secrets.`}
   </SecretNote>
 )
@@ -165,14 +165,14 @@ const EndpointControls = (props: ActionProps & { readonly onRotated: (secret: Ro
   return (
     <section class="card pad" aria-labelledby="acts">
       <h2 class="h3" id="acts">
-        What you can do
+        Actions
       </h2>
       <EndpointActions {...props} />
       <RecoverForm
         endpoint={endpoint}
         busy={action.busy}
         onRecover={(since) =>
-          void action.run('What it missed is being sent.', () =>
+          void action.run('Missed events are being sent.', () =>
             api.call('POST', `${path}/recover`, { since }),
           )
         }
@@ -202,7 +202,7 @@ export const EndpointView = ({ api, id }: { api: Api; id: string }) => {
   const endpoint = loaded.value?.endpoint
   const now = Date.now()
   const replay = (deliveryId: string) =>
-    void action.run('It is sent again now.', () =>
+    void action.run('The delivery is queued again.', () =>
       api.call('POST', `/api/agents/webhooks/deliveries/${encodeURIComponent(deliveryId)}/replay`),
     )
   return (

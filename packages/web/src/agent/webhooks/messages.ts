@@ -4,46 +4,44 @@ import { timeAgo, pluralize, secondsBetween } from '../../shared/design/time.ts'
 
 const failureDuration = (seconds: number): string => (seconds < 60 ? 'a moment' : formatDuration(seconds))
 
-/** The first line of the page: what is so, in words. */
+/** The first line of the page: the state of all endpoints. */
 export const endpointsHeadline = (endpoints: readonly WebhookEndpoint[]): string => {
-  if (endpoints.length === 0) return 'Nothing is sent anywhere yet.'
+  if (endpoints.length === 0) return 'There is no endpoint yet, so no event is sent.'
   const failing = endpoints.filter(({ state }) => state === 'failing').length
   const off = endpoints.filter(({ state }) => state === 'disabled').length
   const healthy = endpoints.length - failing - off
   if (failing + off === 0)
-    return healthy === 1
-      ? 'Your endpoint takes what it is sent.'
-      : `All ${healthy} endpoints take what they are sent.`
+    return healthy === 1 ? 'Your endpoint is healthy.' : `All ${healthy} endpoints are healthy.`
   const parts = [
     ...(failing > 0 ? [`${pluralize(failing, 'endpoint')} failing`] : []),
-    ...(off > 0 ? [`${off} switched off`] : []),
+    ...(off > 0 ? [`${off} disabled`] : []),
     ...(healthy > 0 ? [`${healthy} healthy`] : []),
   ]
   return `${parts.join(', ')}.`
 }
 
 const disabledReasonTexts = {
-  gone: 'it answered 410, which asks for no more',
-  failing: 'it had failed for five days without a break',
-  owner: 'you did that',
+  gone: 'it answered 410',
+  failing: 'every delivery failed for five days',
+  owner: 'by you',
 } as const
 
 /** What an endpoint's state means, and what next. */
 export const endpointStatusText = (endpoint: WebhookEndpoint, now: number): string => {
-  if (endpoint.recoveringSince) return 'What it missed is being queued and sent.'
+  if (endpoint.recoveringSince) return 'Missed events are being queued and sent.'
   if (endpoint.state === 'healthy')
     return endpoint.health.length === 0
-      ? 'On. Nothing was sent in the last 24 hours.'
-      : 'On, and it takes what it is sent.'
+      ? 'Enabled. Nothing was sent in the last 24 hours.'
+      : 'Enabled, and deliveries succeed.'
   if (endpoint.state === 'failing' && endpoint.failingSince)
-    return `Has taken nothing for ${failureDuration(secondsBetween(endpoint.failingSince, now))}. We keep trying; after five days it is switched off.`
-  return `Switched off ${endpoint.disabledAt ? timeAgo(endpoint.disabledAt, now) : ''}: ${disabledReasonTexts[endpoint.disabledReason ?? 'owner']}. Nothing is lost: recover sends what it missed.`
+    return `No delivery has succeeded for ${failureDuration(secondsBetween(endpoint.failingSince, now))}. Deliveries are retried; after five days the endpoint is disabled.`
+  return `Disabled ${endpoint.disabledAt ? timeAgo(endpoint.disabledAt, now) : ''}: ${disabledReasonTexts[endpoint.disabledReason ?? 'owner']}. Recovery sends the events that it missed in the last 30 days.`
 }
 
 export const endpointTone = (state: WebhookEndpoint['state']): string =>
   ({ healthy: 'ok', failing: 'warn', disabled: 'stop' })[state]
 
-/** Figures of the last 24 hours in words. */
+/** The figures of the last 24 hours. */
 export const healthSummary = (endpoint: WebhookEndpoint): string => {
   const delivered = endpoint.health.reduce((sum, hour) => sum + hour.delivered, 0)
   const failed = endpoint.health.reduce((sum, hour) => sum + hour.failed, 0)
@@ -52,7 +50,7 @@ export const healthSummary = (endpoint: WebhookEndpoint): string => {
     (sum, hour) => sum + hour.averageMs * (hour.delivered + hour.failed),
     0,
   )
-  return `${delivered} taken, ${failed} failed, ${Math.round(total / (delivered + failed))} ms on average`
+  return `${delivered} delivered, ${failed} failed, ${Math.round(total / (delivered + failed))} ms on average`
 }
 
 /** The last 24 hours, oldest first, with hours without an attempt as zeros. */
@@ -71,12 +69,12 @@ export const hourlyHealth = (
 }
 
 export const deliveryStatusLabel = (state: WebhookDelivery['state']): readonly [word: string, tone: string] =>
-  ({ delivered: ['taken', 'ok'], pending: ['waiting', 'warn'], dead: ['given up', 'stop'] })[state] as [
+  ({ delivered: ['delivered', 'ok'], pending: ['pending', 'warn'], dead: ['failed', 'stop'] })[state] as [
     string,
     string,
   ]
 
-/** Where a recovery starts unless somebody says otherwise: an hour before the trouble began. */
+/** The default start of a recovery: an hour before the failures began. */
 export const defaultRecoverSince = (endpoint: WebhookEndpoint, now: number): string => {
   const hourMs = 3_600_000
   const known = endpoint.failingSince ?? endpoint.disabledAt

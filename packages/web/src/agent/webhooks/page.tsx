@@ -8,11 +8,11 @@ import { Sparkline } from './sparkline.tsx'
 import { healthSummary, endpointsHeadline, endpointStatusText, endpointTone } from './messages.ts'
 
 const addCommands = (origin: string): string => `export POHF_KEY=svc_test_…
-pohf webhooks add https://hooks.example.com/pohf \\
+npx pohf webhooks add https://hooks.example.com/pohf \\
   --events '*' --url ${origin}`
-const listenCommands = (origin: string): string => `pohf listen --url ${origin} \\
+const listenCommands = (origin: string): string => `npx pohf listen --url ${origin} \\
   --forward-to http://127.0.0.1:4000/
-pohf trigger credential.issued \\
+npx pohf trigger credential.issued \\
   --url ${origin}`
 
 const AddForm = ({ api, onAdded }: { api: Api; onAdded: (secret: string) => void }) => {
@@ -55,7 +55,7 @@ const AddForm = ({ api, onAdded }: { api: Api; onAdded: (secret: string) => void
           onInput={(event) => setUrl(event.currentTarget.value)}
         />
         <label for="events">
-          Events <span class="faint">* is all of them</span>
+          Events <span class="faint">* means all events</span>
         </label>
         <input
           id="events"
@@ -85,7 +85,7 @@ const EndpointCard = ({ endpoint, now }: { endpoint: WebhookEndpoint; now: numbe
       <p class="muted">{endpointStatusText(endpoint, now)}</p>
       <p class="small faint">
         {endpoint.events.join(', ')} · {healthSummary(endpoint)}
-        {endpoint.waiting > 0 ? ` · ${endpoint.waiting} waiting` : ''}
+        {endpoint.waiting > 0 ? ` · ${endpoint.waiting} pending` : ''}
       </p>
     </div>
     <Sparkline endpoint={endpoint} now={now} />
@@ -109,7 +109,8 @@ const ListView = ({ api }: { api: Api }) => {
       {loaded.error ? <ErrorNote error={loaded.error} onRetry={loaded.refetch} /> : null}
       {secret === undefined ? null : (
         <SecretNote secret={secret} onDone={() => setSecret(undefined)}>
-          Your receiver checks every delivery with it. Take whsec_ off and decode the rest: that is the key.
+          Your receiver verifies every delivery with it. The key is the bytes that the base64 text after
+          whsec_ encodes.
         </SecretNote>
       )}
       {endpoints === undefined && loaded.slow ? <Skeleton /> : null}
@@ -138,8 +139,8 @@ const ListView = ({ api }: { api: Api }) => {
             ) : null}
             <p class="muted gap">
               {endpoints.length === 0
-                ? 'No public address yet? This forwards events to your machine, signed:'
-                : 'Forwards the events of a test key to a receiver here, signed, and makes one happen:'}
+                ? 'Without a public address, forward signed events to your machine:'
+                : 'Forward signed events of a test key to a receiver on your machine, and create one:'}
             </p>
             <Commands text={listenCommands(location.origin)} label="Commands that forward events" />
           </section>

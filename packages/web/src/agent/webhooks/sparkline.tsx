@@ -17,7 +17,7 @@ export const Sparkline = ({ endpoint, now }: { endpoint: WebhookEndpoint; now: n
         {hours.map(({ label, delivered, failed }, index) => (
           <g key={label}>
             <rect
-              class="taken"
+              class="delivered"
               x={index * step + 1}
               width={step - 2}
               y={28 - tall(delivered, 26)}
@@ -27,13 +27,13 @@ export const Sparkline = ({ endpoint, now }: { endpoint: WebhookEndpoint; now: n
           </g>
         ))}
       </svg>
-      <figcaption class="small faint">24 hours: taken above, failed below</figcaption>
+      <figcaption class="small faint">24 hours: delivered above, failed below</figcaption>
       <table class="hidden">
         <caption>Attempts by hour</caption>
         <thead>
           <tr>
             <th scope="col">Hour</th>
-            <th scope="col">Taken</th>
+            <th scope="col">Delivered</th>
             <th scope="col">Failed</th>
           </tr>
         </thead>

@@ -15,18 +15,18 @@ const WorkSection = ({ appeal }: { appeal: Appeal }) => (
   <>
     {appeal.instructions === null ? null : (
       <section aria-labelledby="instructions">
-        <h3 id="instructions">What people were told</h3>
+        <h3 id="instructions">Instructions</h3>
         <p class="said">{appeal.instructions}</p>
       </section>
     )}
     {appeal.input === null || appeal.input === undefined ? null : (
       <section aria-labelledby="input">
-        <h3 id="input">What was shown</h3>
+        <h3 id="input">Input</h3>
         <Value value={appeal.input} label="Input" />
       </section>
     )}
     <section aria-labelledby="answer">
-      <h3 id="answer">The person’s answer</h3>
+      <h3 id="answer">Answer of the worker</h3>
       <Value value={appeal.answer} label="Answer" />
     </section>
   </>
@@ -34,18 +34,18 @@ const WorkSection = ({ appeal }: { appeal: Appeal }) => (
 
 const BothSides = ({ appeal }: { appeal: Appeal }) => (
   <section aria-labelledby="sides">
-    <h3 id="sides">Both sides</h3>
+    <h3 id="sides">Rejection and appeal</h3>
     <ol class="talk">
       <li>
         <p>
-          <b>The buyer</b>
+          <b>Rejection</b>
         </p>
         <p>{rejectReasonText(appeal.rejection.reason)}.</p>
         {appeal.rejection.note === null ? null : <p class="said">{appeal.rejection.note}</p>}
       </li>
       <li>
         <p>
-          <b>The person</b>
+          <b>Appeal of the worker</b>
         </p>
         <p class="said">{appeal.text}</p>
       </li>
@@ -56,7 +56,7 @@ const BothSides = ({ appeal }: { appeal: Appeal }) => (
 const DecisionForm = ({ api, appeal, action }: { api: Api; appeal: Appeal; action: Action }) => {
   const [reason, setReason] = useState('')
   const decide = async (decision: 'accepted' | 'refused') => {
-    const message = decision === 'accepted' ? 'Decided: the person is paid.' : 'Decided: the no stands.'
+    const message = decision === 'accepted' ? 'The appeal was accepted.' : 'The rejection was upheld.'
     const path = `/operator/appeals/${encodeURIComponent(appeal.assignmentId)}/decide`
     const done = await action.run(message, () => api.call('POST', path, { decision, reason: reason.trim() }))
     if (done) closeDrawer(hrefOf(['appeals']))
@@ -75,17 +75,17 @@ const DecisionForm = ({ api, appeal, action }: { api: Api; appeal: Appeal; actio
         <TextAreaField
           id="decision-reason"
           label="Why"
-          hint="both sides read it"
+          hint="the worker and the buyer read it"
           maxLength={1_000}
           value={reason}
           onValue={setReason}
         />
         <div class="acts">
           <button class="btn main" type="submit" value="accepted" disabled={action.busy}>
-            Pay the person
+            Accept the appeal
           </button>
           <button class="btn stop" type="submit" value="refused" disabled={action.busy}>
-            Let the no stand
+            Uphold the rejection
           </button>
         </div>
       </form>
@@ -126,8 +126,8 @@ export const AppealDrawer = (props: { api: Api; appeal: Appeal; action: Action; 
   return (
     <Drawer title={appeal.title} onClose={props.onClose}>
       <p class="muted">
-        The buyer said no. The person asked for another look {timeAgo(appeal.at, Date.now())}. What you decide
-        is final.
+        The worker appealed {timeAgo(appeal.at, Date.now())}. Your decision is final. Accepting the appeal
+        pays a rejected unit. For a missed known-answer item, which is paid already, it removes the miss.
       </p>
       {action.error ? <ErrorNote error={action.error} /> : null}
       <WorkSection appeal={appeal} />

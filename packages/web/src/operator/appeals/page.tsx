@@ -18,7 +18,7 @@ const AppealTable = ({ appeals }: Page) => {
         <thead>
           <tr>
             <th scope="col">Work</th>
-            <th scope="col">The buyer’s reason</th>
+            <th scope="col">Reason of the rejection</th>
             <th scope="col" class="num wide-only">
               Quality
             </th>
@@ -44,7 +44,7 @@ const AppealTable = ({ appeals }: Page) => {
   )
 }
 
-/** Page "Appeals": people who ask for another look, the longest waiting first. */
+/** Page "Appeals": undecided appeals, oldest first. */
 export const AppealsPage = ({ api, query }: { api: Api; query: URLSearchParams }) => {
   const loaded = useQuery(() => api.call<Page>('GET', '/operator/appeals?limit=100'), 'appeals')
   const action = useAction(loaded.refetch)
@@ -57,8 +57,8 @@ export const AppealsPage = ({ api, query }: { api: Api; query: URLSearchParams }
       <p class="lead muted" role="status">
         {appeals
           ? appeals.length === 0
-            ? 'Nobody waits for a decision.'
-            : `${pluralize(appeals.length, 'person waits', 'people wait')} for a decision, the longest first.`
+            ? 'No appeal waits for a decision.'
+            : `${pluralize(appeals.length, 'appeal waits', 'appeals wait')} for a decision, oldest first.`
           : ' '}
       </p>
       {loaded.error ? <ErrorNote error={loaded.error} onRetry={loaded.refetch} /> : null}
@@ -68,7 +68,7 @@ export const AppealsPage = ({ api, query }: { api: Api; query: URLSearchParams }
       {appeals && appeals.length === 0 ? (
         <section class="card pad">
           <p class="muted">
-            When a buyer rejects a unit, the person sees why and may ask for another look. It comes here.
+            When a buyer rejects a unit, the worker sees the reason and can appeal. Appeals are listed here.
           </p>
         </section>
       ) : null}

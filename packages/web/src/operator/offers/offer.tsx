@@ -44,7 +44,7 @@ const draftFor = (order: OperatorOrder): AcceptDraft => ({
   title: order.taskType.slice(0, 200),
   steps: '',
   minutes: '10',
-  // Half of the price to the person, as a beginning; a Star is a cent.
+  // The suggestion is half of the price; a Star is a cent.
   reward: String(Math.floor(unitUsdOf(order) * 50)),
   questions: [firstQuestion],
 })
@@ -56,7 +56,7 @@ const AcceptFields = (props: { draft: AcceptDraft; set: (change: Partial<AcceptD
       <TextField
         id="offer-title"
         label="Title"
-        hint="what people read first"
+        hint="shown to workers"
         maxLength={200}
         value={draft.title}
         onValue={(title) => set({ title })}
@@ -72,7 +72,7 @@ const AcceptFields = (props: { draft: AcceptDraft; set: (change: Partial<AcceptD
         <NumberField
           id="offer-minutes"
           label="Minutes"
-          hint="for a person"
+          hint="expected"
           min={1}
           max={10_000}
           value={draft.minutes}
@@ -104,14 +104,14 @@ const AcceptForm = ({ api, order, action, back }: OfferProps) => {
       rewardStars: Number(draft.reward),
       answerForm: draft.questions.map(normalizeField),
     }
-    const done = await action.run('Accepted: people can take it as soon as it is paid.', () =>
+    const done = await action.run('Accepted. Workers can claim its units once it is paid.', () =>
       api.call('POST', `${pathOf(order)}/accept`, terms),
     )
     if (done) closeDrawer(back)
   }
   return (
     <section aria-labelledby="accept">
-      <h3 id="accept">Take it on</h3>
+      <h3 id="accept">Accept the offer</h3>
       <form
         class="parts"
         onSubmit={(event) => {
@@ -121,8 +121,8 @@ const AcceptForm = ({ api, order, action, back }: OfferProps) => {
       >
         <AcceptFields draft={draft} set={set} />
         <p class="small muted">
-          A unit brings {formatUsd(unitUsdOf(order))}; {formatUsd(Number(draft.reward) / 100)} of it go to the
-          person.
+          The buyer pays {formatUsd(unitUsdOf(order))} for a unit; the worker gets{' '}
+          {formatUsd(Number(draft.reward) / 100)} of it.
         </p>
         <AnswerEditor id="offer-out" fields={draft.questions} onFields={(questions) => set({ questions })} />
         <p>
@@ -139,14 +139,14 @@ const DeclineForm = ({ api, order, action, back }: OfferProps) => {
   const [reason, setReason] = useState('')
   const decline = async () => {
     const body = { mode: order.mode, reason: reason.trim() }
-    const done = await action.run('Declined. What was paid goes back.', () =>
+    const done = await action.run('Declined. The payment, if any, is refunded.', () =>
       api.call('POST', `${pathOf(order)}/decline`, body),
     )
     if (done) closeDrawer(back)
   }
   return (
     <section aria-labelledby="decline">
-      <h3 id="decline">Or decline it</h3>
+      <h3 id="decline">Or decline the offer</h3>
       <form
         class="parts"
         onSubmit={(event) => {
@@ -157,7 +157,7 @@ const DeclineForm = ({ api, order, action, back }: OfferProps) => {
         <TextAreaField
           id="decline-reason"
           label="Why"
-          hint="it stays in the audit log"
+          hint="recorded in the audit log"
           maxLength={500}
           rows={2}
           value={reason}
@@ -165,7 +165,7 @@ const DeclineForm = ({ api, order, action, back }: OfferProps) => {
         />
         <p>
           <button class="btn stop" type="submit" disabled={action.busy}>
-            Decline it
+            Decline the offer
           </button>
         </p>
       </form>
@@ -173,7 +173,7 @@ const DeclineForm = ({ api, order, action, back }: OfferProps) => {
   )
 }
 
-/** One order of an agent, and the operator's yes or no where it waits for one. */
+/** One order of an agent, with the decision forms where it waits for an operator. */
 export const OfferDrawer = (props: OfferProps) => {
   const { order, action, back } = props
   return (
@@ -196,7 +196,7 @@ export const OfferDrawer = (props: OfferProps) => {
       {action.error ? <ErrorNote error={action.error} /> : null}
       {order.instructions === null ? null : (
         <section aria-labelledby="instructions">
-          <h3 id="instructions">What the buyer says</h3>
+          <h3 id="instructions">Instructions of the buyer</h3>
           <p class="said">{order.instructions}</p>
         </section>
       )}

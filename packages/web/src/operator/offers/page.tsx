@@ -28,9 +28,9 @@ const Row = ({ order, href, now }: { order: OperatorOrder; href: string; now: nu
 )
 
 const headlineOf = ({ orders, nextCursor }: Page): string => {
-  if (orders.length === 0) return 'No offer waits for you.'
+  if (orders.length === 0) return 'No offer waits for a decision.'
   const count = pluralize(orders.length, 'order waits', 'orders wait')
-  return `${nextCursor === null ? count : `More than ${count}`} for your yes or no.`
+  return `${nextCursor === null ? count : `More than ${count}`} for a decision.`
 }
 
 const OrderTable = (props: { orders: readonly OperatorOrder[]; hrefOfOrder: (id: string) => string }) => {
@@ -107,7 +107,7 @@ export const OffersPage = ({ api, query }: { api: Api; query: URLSearchParams })
       {page && page.orders.length === 0 ? (
         <section class="card pad">
           <p class="muted">
-            An order stands here when its task is in the buyer’s own words, or its price is the buyer’s own.
+            Custom orders, and test orders whose price is below the listed one, wait here for an operator.
           </p>
         </section>
       ) : null}
@@ -115,7 +115,7 @@ export const OffersPage = ({ api, query }: { api: Api; query: URLSearchParams })
       {page && page.nextCursor !== null ? (
         <p class="gap">
           <a class="btn" href={hrefOf(['orders'], { show: all ? 'all' : undefined, after: page.nextCursor })}>
-            Show older ones
+            Show older orders
           </a>
         </p>
       ) : null}

@@ -26,7 +26,7 @@ const DescriptionFields = ({ draft, set, isNew }: DraftProps & { isNew: boolean 
       <TextField
         id="workflow-id"
         label="Id"
-        hint={isNew ? 'wf_ and small letters; it stays' : 'it stays'}
+        hint={isNew ? 'wf_ and small letters; cannot be changed later' : 'cannot be changed'}
         pattern="wf_[a-z0-9_]{1,64}"
         maxLength={67}
         readOnly={!isNew}
@@ -45,7 +45,7 @@ const DescriptionFields = ({ draft, set, isNew }: DraftProps & { isNew: boolean 
     <TextAreaField
       id="steps"
       label="Steps"
-      hint="for people, one on each line"
+      hint="for workers, one on each line"
       rows={4}
       value={draft.steps}
       onValue={(steps) => set({ steps })}
@@ -80,7 +80,7 @@ const PriceFields = ({ draft, set }: DraftProps) => {
         <NumberField
           id="minutes"
           label="Minutes"
-          hint="for a person"
+          hint="expected"
           min={1}
           max={10_000}
           value={draft.estMinutes}
@@ -89,8 +89,8 @@ const PriceFields = ({ draft, set }: DraftProps) => {
       </div>
       <p class="small muted">
         {Number.isFinite(share)
-          ? `A person gets ${formatUsd(Number(draft.rewardStars) / 100)} of ${formatUsd(Number(draft.priceUsd))}, ${Math.round(share)} %; that is ${formatUsd((Number(draft.rewardStars) / 100 / Math.max(1, Number(draft.estMinutes))) * 60)} an hour.`
-          : 'A Star is a cent.'}
+          ? `A worker gets ${formatUsd(Number(draft.rewardStars) / 100)} of ${formatUsd(Number(draft.priceUsd))}, ${Math.round(share)} %; that is ${formatUsd((Number(draft.rewardStars) / 100 / Math.max(1, Number(draft.estMinutes))) * 60)} an hour.`
+          : 'One Star is one cent.'}
       </p>
     </>
   )
@@ -127,7 +127,7 @@ const TermsForm = (props: DraftProps & { isNew: boolean }) => {
           />
           <CheckboxField
             id="dataset"
-            label="Offers to join a dataset"
+            label="Dataset opt-in"
             value={draft.datasetOptin}
             onValue={(datasetOptin) => set({ datasetOptin })}
           />
@@ -155,9 +155,9 @@ const FormEditors = ({ draft, set, workflow }: DraftProps & Pick<EditorProps, 'w
     <div class="two">
       <section class="card pad" aria-labelledby="shown">
         <h2 class="h3" id="shown">
-          What people see
+          Input form
         </h2>
-        <p class="muted gap">One thing for each value of an item that a buyer sends.</p>
+        <p class="muted gap">One field for each value of an item. Workers see these values.</p>
         <InputEditor
           id="in"
           fields={draft.inputForm}
@@ -167,9 +167,9 @@ const FormEditors = ({ draft, set, workflow }: DraftProps & Pick<EditorProps, 'w
       </section>
       <section class="card pad" aria-labelledby="asked">
         <h2 class="h3" id="asked">
-          What they are asked
+          Answer form
         </h2>
-        <p class="muted gap">The buyer gets one value for each of these.</p>
+        <p class="muted gap">One field for each value of an answer. The buyer gets these values.</p>
         <AnswerEditor
           id="out"
           fields={draft.answerForm}
@@ -180,10 +180,10 @@ const FormEditors = ({ draft, set, workflow }: DraftProps & Pick<EditorProps, 'w
     </div>
     <section class="card pad" aria-labelledby="known-answers">
       <h2 class="h3" id="known-answers">
-        Known items
+        Known-answer items
       </h2>
       <p class="muted gap">
-        Their right answer is known. People cannot tell them from others and are paid for them alike.
+        Their answer is known. They are mixed into the work to grade workers, and are paid like other units.
       </p>
       <KnownAnswersEditor
         inputs={draft.inputForm}
@@ -204,9 +204,8 @@ export const WorkflowEditor = (props: EditorProps) => {
   const path = `/operator/workflows/${encodeURIComponent(draft.workflowId)}`
   const duplicate = duplicateName(draft.inputForm) ?? duplicateName(draft.answerForm)
   const save = async () => {
-    const done = await action.run(
-      'It is offered like this from now on. Orders that stand keep their terms.',
-      () => api.call('POST', path, termsOf(draft)),
+    const done = await action.run('Saved. Existing orders keep their terms.', () =>
+      api.call('POST', path, termsOf(draft)),
     )
     if (done && !workflow) location.hash = hrefOf(['workflows', draft.workflowId])
   }
@@ -233,15 +232,15 @@ export const WorkflowEditor = (props: EditorProps) => {
             type="submit"
             disabled={action.busy || duplicate !== undefined || draft.answerForm.length === 0}
           >
-            {workflow?.active ? 'Save and offer it like this' : 'Offer it'}
+            {workflow?.active ? 'Save' : 'Offer it'}
           </button>
           {workflow?.active ? (
             <ConfirmButton
               label="Stop offering it"
-              confirmLabel="Stop: orders that stand are finished"
+              confirmLabel="Stop: existing orders are completed"
               disabled={action.busy}
               onConfirm={() =>
-                void action.run('It is not offered any more.', () => api.call('POST', `${path}/retire`, {}))
+                void action.run('The workflow is retired.', () => api.call('POST', `${path}/retire`, {}))
               }
             />
           ) : null}

@@ -24,7 +24,7 @@ const KnownAnswerField = (props: {
   onValue: (value: unknown) => void
 }) => {
   const { id, field, value, onValue } = props
-  const any = ['', 'any answer will do'] as const
+  const any = ['', 'any answer'] as const
   if (field.type === 'yes_no')
     return (
       <SelectField
@@ -90,7 +90,7 @@ const ItemEditor = (
   const id = `known-${index}`
   return (
     <fieldset class="part">
-      <legend>Known item {index + 1}</legend>
+      <legend>Known-answer item {index + 1}</legend>
       <div class="pairs top">
         <div class="stack">
           {inputs.map((field) => (
@@ -98,13 +98,13 @@ const ItemEditor = (
               key={field.name}
               id={`${id}-in-${field.name}`}
               label={field.label}
-              hint="shown"
+              hint="input"
               required={field.required}
               value={textOf(valuesOf(item.input)[field.name])}
               onValue={(text) => onItem({ ...item, input: withValue(item.input, field.name, text) })}
             />
           ))}
-          {inputs.length === 0 ? <p class="muted">Nothing is shown, only asked.</p> : null}
+          {inputs.length === 0 ? <p class="muted">This workflow has no input fields.</p> : null}
         </div>
         <div class="stack">
           {answers.map((field) => (
@@ -120,7 +120,7 @@ const ItemEditor = (
       </div>
       <p>
         <button type="button" class="btn" onClick={props.onRemove}>
-          Remove<span class="hidden"> known item {index + 1}</span>
+          Remove<span class="hidden"> known-answer item {index + 1}</span>
         </button>
       </p>
     </fieldset>
@@ -151,7 +151,7 @@ export const KnownAnswersEditor = (
       {items.length < 100 ? (
         <p>
           <button type="button" class="btn" onClick={() => onItems([...items, { input: {}, answer: {} }])}>
-            Add a known item
+            Add a known-answer item
           </button>
         </p>
       ) : null}

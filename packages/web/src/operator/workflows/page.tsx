@@ -19,16 +19,17 @@ const Card = ({ workflow }: { workflow: OperatorWorkflow }) => (
       <p class="muted">{workflow.description}</p>
       <p class="small faint">
         <code>{workflow.workflowId}</code> · {workflow.category} ·{' '}
-        {pluralize(workflow.answerForm.length, 'question')} · {pluralize(workflow.gold.length, 'known item')}
+        {pluralize(workflow.answerForm.length, 'question')} ·{' '}
+        {pluralize(workflow.gold.length, 'known-answer item')}
       </p>
     </div>
     <dl class="facts">
       <div>
-        <dt>A unit</dt>
+        <dt>Price of a unit</dt>
         <dd class="num">{formatUsd(workflow.priceUsd)}</dd>
       </div>
       <div>
-        <dt>To a person</dt>
+        <dt>Reward</dt>
         <dd class="num">{pluralize(workflow.rewardStars, 'Star')}</dd>
       </div>
       <div>
@@ -43,7 +44,7 @@ const Card = ({ workflow }: { workflow: OperatorWorkflow }) => (
 
 const headlineOf = (workflows: readonly OperatorWorkflow[]): string => {
   const offered = workflows.filter(({ active }) => active).length
-  if (offered === 0) return 'Nothing is offered. Buyers can only order in their own words.'
+  if (offered === 0) return 'No workflow is offered. Buyers can place only custom orders.'
   return `${pluralize(offered, 'workflow is', 'workflows are')} offered to every agent.`
 }
 
@@ -94,10 +95,10 @@ const WorkflowView = ({ api, loaded, id }: { api: Api; loaded: QueryState<Workfl
                 <span class={`chip ${workflow.active ? 'ok' : ''}`}>
                   {workflow.active ? 'offered' : 'retired'}
                 </span>{' '}
-                What you change holds for orders from now on.
+                Changes apply to new orders.
               </>
             ) : (
-              'Say what people do, what they see and what they are asked.'
+              'Describe the work, its input and its answer form.'
             )}
           </p>
           <WorkflowEditor api={api} workflow={workflow} onChanged={loaded.refetch} />

@@ -59,7 +59,7 @@ export const ProduceForm = (props: { api: Api; workflow: OperatorWorkflow; onCha
   const items = parseItems(draft.items, workflow.inputForm)
   const submit = async (event: Event) => {
     event.preventDefault()
-    await action.run('People can take them now.', async () =>
+    await action.run('Workers can claim the units now.', async () =>
       setProduced(
         await api.call<ProduceResult>('POST', '/operator/work/produce', {
           workflowId: workflow.workflowId,
@@ -73,10 +73,10 @@ export const ProduceForm = (props: { api: Api; workflow: OperatorWorkflow; onCha
   return (
     <section class="card pad produce" aria-labelledby="produce">
       <h2 class="h3" id="produce">
-        Make stock
+        Order units for stock
       </h2>
       <p class="muted gap">
-        Agents with a wallet buy finished units. In stock now: {workflow.stock.live ?? 0} live,{' '}
+        Agents with a wallet buy accepted units over HTTP 402. In stock now: {workflow.stock.live ?? 0} live,{' '}
         {workflow.stock.test ?? 0} test.
       </p>
       <form class="parts" onSubmit={(event) => void submit(event)}>
@@ -88,13 +88,13 @@ export const ProduceForm = (props: { api: Api; workflow: OperatorWorkflow; onCha
         <ActionResult message={action.message} error={action.error} />
         {produced && action.message !== '' ? (
           <p class="small">
-            <code>{produced.orderId}</code>: {produced.quantity} units, {formatUsd(produced.costUsd)} to
-            people at most.
+            <code>{produced.orderId}</code>: {produced.quantity} units, at most {formatUsd(produced.costUsd)}{' '}
+            to workers.
           </p>
         ) : null}
         <p>
           <button class="btn" type="submit" disabled={action.busy}>
-            Have {draft.quantity === '' ? '0' : draft.quantity} made
+            Order {draft.quantity === '' ? '0' : draft.quantity}
           </button>
         </p>
       </form>

@@ -19,7 +19,7 @@ export const kindStatement = (claims: Claims, nowSeconds: number): string =>
   `${kindStatements[claims.kind]}, ${ago(nowSeconds - claims.event_at)}.`
 
 const assuranceTexts: Readonly<Record<Claims['assurance'], string>> = {
-  low: 'No device and no enrolled member stands behind it, so a determined forger could still have made it.',
+  low: 'Neither an attested device nor an enrolled member stands behind it, so a program could have made it.',
   substantial: 'An enrolled member with a passkey, or a device that proved what it is, stands behind it.',
   high: 'Hardware that proved what it is together with a good history, or a proof from elsewhere, stands behind it.',
 }
@@ -32,7 +32,7 @@ export const assuranceText = (claims: Claims): string =>
     assuranceTexts[claims.assurance],
   ].join(' ')
 
-/** Two decimals without the zero before the point, as everywhere in the house. */
+/** Two decimals without the zero before the point. */
 export const decimals = (value: number): string => value.toFixed(2).replace(/^0/, '')
 
 const limitsOfKind: Readonly<Record<CredentialKind, readonly string[]>> = {

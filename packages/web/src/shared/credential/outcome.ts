@@ -32,7 +32,7 @@ const accepted = (claims: Claims, { nowSeconds }: VerificationContext): Outcome 
         tone: 'test',
         chip: 'Test',
         headline: 'A test credential: no person was involved.',
-        lead: 'Its test key signed this. Whatever it says below was made up for trying things out; never take it as proof.',
+        lead: 'A test key signed it. Its content is simulated and proves nothing.',
         claims,
       }
     : {
@@ -87,7 +87,7 @@ const unreachable = (what: string, message: string): Outcome => ({
   mayRetry: true,
 })
 
-/** Well signed, and still not to be accepted. */
+/** The signature is valid, and the credential is still not accepted. */
 const withClaims = (outcome: Omit<Outcome, 'claims'>, claims: Claims | undefined): Outcome =>
   claims ? { ...outcome, claims } : outcome
 
@@ -96,7 +96,7 @@ const revoked = {
   tone: 'stop',
   chip: 'Revoked',
   headline: 'Revoked. Do not rely on it.',
-  lead: 'It was issued here and has been taken back since: found to be fraud, refunded, or withdrawn by the person.',
+  lead: 'It was issued here and was revoked later. A revocation is final.',
 } as const
 
 const suspended = {
@@ -104,7 +104,7 @@ const suspended = {
   tone: 'warn',
   chip: 'Suspended',
   headline: 'Suspended. Wait before you rely on it.',
-  lead: 'It was issued here, and somebody disputes it. It will stand again or be revoked; look once more later.',
+  lead: 'It was issued here and is suspended. It will be reinstated or revoked; check again later.',
 } as const
 
 const expired = (claims: Claims | undefined, nowSeconds: number) =>
@@ -112,8 +112,8 @@ const expired = (claims: Claims | undefined, nowSeconds: number) =>
     seal: 'waiting',
     tone: 'warn',
     chip: 'Expired',
-    headline: claims ? `It ended ${ago(nowSeconds - claims.exp)}.` : 'It has ended.',
-    lead: 'It was good once. What it says was true then; ask for a new one.',
+    headline: claims ? `It expired ${ago(nowSeconds - claims.exp)}.` : 'It has expired.',
+    lead: 'It was valid until then. Ask for a new one.',
   }) as const
 
 const issuedInFuture = (message: string) =>
@@ -121,16 +121,16 @@ const issuedInFuture = (message: string) =>
     seal: 'waiting',
     tone: 'warn',
     chip: 'Not yet',
-    headline: 'It comes from the future.',
-    lead: `${message} More often than not the clock of this device is wrong.`,
+    headline: 'Its date of issue is in the future.',
+    lead: `${message} The clock of this device may be wrong.`,
   }) as const
 
 const wrongChallenge = {
   seal: 'revoked',
   tone: 'stop',
   chip: 'Not for you',
-  headline: 'Made for another occasion.',
-  lead: 'It is well signed, but it does not carry the challenge you typed: a copy of somebody else’s, or of an earlier one.',
+  headline: 'It was made for another challenge.',
+  lead: 'Its signature is valid, but it does not contain the challenge that you typed. It may be a copy of another credential.',
 } as const
 
 const notAccepted = (message: string): Outcome => ({

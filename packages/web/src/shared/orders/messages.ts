@@ -1,7 +1,7 @@
 import type { InputForm, Order, OrderState, OrderUnit, RejectReason, UnitState } from '@pohf/protocol'
 import { timeUntil, timeAgo, pluralize } from '../design/time.ts'
 
-/** The way of an order. What left it stands aside. */
+/** The states of an order that runs to its end, in their sequence. The other states end it early. */
 export const stages = ['created', 'funded', 'in_progress', 'delivered', 'completed'] as const
 export type Stage = (typeof stages)[number]
 export const isStage = (state: OrderState): state is Stage => (stages as readonly string[]).includes(state)
@@ -9,7 +9,7 @@ export const isStage = (state: OrderState): state is Stage => (stages as readonl
 type StatusLabel = { readonly word: string; readonly tone: '' | 'ok' | 'warn' | 'stop' }
 
 export const orderStatusLabels: Readonly<Record<OrderState, StatusLabel>> = {
-  created: { word: 'to pay', tone: 'warn' },
+  created: { word: 'unpaid', tone: 'warn' },
   funded: { word: 'funded', tone: '' },
   in_progress: { word: 'in progress', tone: '' },
   delivered: { word: 'delivered', tone: 'warn' },
@@ -26,8 +26,8 @@ export const stageNames: Readonly<Record<Stage, string>> = {
   completed: 'Completed',
 }
 export const unitStatusLabels: Readonly<Record<UnitState, StatusLabel>> = {
-  open: { word: 'waits for a person', tone: '' },
-  claimed: { word: 'a person is at it', tone: '' },
+  open: { word: 'waiting for a worker', tone: '' },
+  claimed: { word: 'in progress', tone: '' },
   delivered: { word: 'to review', tone: 'warn' },
   accepted: { word: 'accepted', tone: 'ok' },
   rejected: { word: 'rejected', tone: 'stop' },
@@ -52,19 +52,23 @@ export const formatUsd = (amount: number): string => money.format(amount)
 export const countIn = (order: Order, ...states: readonly UnitState[]): number =>
   states.reduce((sum, state) => sum + (order.units[state] ?? 0), 0)
 
-/** Units about which nothing more will change. */
-const countFinished = (order: Order): number => countIn(order, 'accepted', 'refused', 'cancelled')
+/** Units that a worker has delivered, whatever the buyer decided since. */
+const countDelivered = (order: Order): number =>
+  countIn(order, 'delivered', 'accepted', 'rejected', 'appealed', 'refused')
 
-/** The first line of the list: what waits for whoever reads it. */
+/** The first line of the list: what the reader has to do, then what is still open. */
 export const ordersHeadline = (orders: readonly Order[]): string => {
-  if (orders.length === 0) return 'Nothing is ordered yet.'
+  if (orders.length === 0) return 'There are no orders yet.'
   const unpaid = orders.filter(({ status }) => status === 'created').length
   const review = orders.reduce((sum, order) => sum + countIn(order, 'delivered'), 0)
-  const running = orders.filter(({ status }) => status === 'funded' || status === 'in_progress').length
+  // A funded order may not have a worker yet, so this does not say that people work on it.
+  const undelivered = orders.filter(({ status }) => status === 'funded' || status === 'in_progress').length
   const parts = [
-    ...(review > 0 ? [`${pluralize(review, 'unit waits', 'units wait')} for your yes or no`] : []),
+    ...(review > 0 ? [`${pluralize(review, 'unit waits', 'units wait')} for your review`] : []),
     ...(unpaid > 0 ? [`${pluralize(unpaid, 'order waits', 'orders wait')} for payment`] : []),
-    ...(running > 0 ? [`people are at ${pluralize(running, 'order')}`] : []),
+    ...(undelivered > 0
+      ? [`${pluralize(undelivered, 'paid order is', 'paid orders are')} not fully delivered`]
+      : []),
   ]
   return parts.length === 0 ? 'Nothing waits for you.' : `${sentence(parts)}.`
 }
@@ -78,64 +82,80 @@ export const orderStatusText = (order: Order, now: number): string => {
   const review = countIn(order, 'delivered')
   switch (order.status) {
     case 'created':
-      return `Nothing happens before it is paid: ${formatUsd(order.totalUsd)}, ${deadlineText(order.expiresAt, now)}.`
+      return `Work starts after payment: ${formatUsd(order.totalUsd)}, due ${deadlineText(order.expiresAt, now)}.`
     case 'funded':
       return order.waitsForOperator
-        ? 'It is paid. An operator must accept its price before people start.'
-        : `It is paid. ${pluralize(countIn(order, 'open'), 'unit waits', 'units wait')} for a person.`
+        ? 'It is paid. An operator must accept the offer before people can start.'
+        : `It is paid. ${pluralize(countIn(order, 'open'), 'unit waits', 'units wait')} for a worker.`
     case 'in_progress':
-      return `${countFinished(order) + review} of ${pluralize(order.quantity, 'unit')} came back. ${review > 0 ? `${pluralize(review, 'waits', 'wait')} for your yes or no.` : 'People are at the rest.'}`
+      return inProgressText(order)
     case 'delivered':
       return review > 0
-        ? `Everything came back. ${pluralize(review, 'unit waits', 'units wait')} for your yes or no; silence counts as a yes.`
-        : 'Everything came back. What you rejected may still be appealed.'
+        ? `No unit is left to do. ${pluralize(review, 'unit waits', 'units wait')} for your review; a unit that you do not review in time is accepted.`
+        : 'No unit is left to do. A rejected unit still waits for an appeal or a decision.'
     case 'completed':
-      return `All is decided: ${countIn(order, 'accepted')} accepted, ${countIn(order, 'refused')} refused, ${countIn(order, 'cancelled')} cancelled.`
+      return `Every unit has ended: ${countIn(order, 'accepted')} accepted, ${countIn(order, 'refused')} refused, ${countIn(order, 'cancelled')} cancelled.`
     case 'cancelled':
       return cancelledText(order)
     case 'refunded':
-      return `It ended early, and ${formatUsd(order.escrow.returnedUsd)} went back.`
+      return `It ended early, and ${formatUsd(order.totalUsd)} was returned.`
     case 'expired':
-      return `Nobody paid until ${order.expiresAt.slice(0, 10)}, so it ended. Order again if you still want it.`
+      return order.fundedAt === null
+        ? `Nobody paid until ${order.expiresAt.slice(0, 10)}, so it expired.`
+        : `No worker took it in time, so it expired, and ${formatUsd(order.escrow.returnedUsd)} was returned.`
   }
 }
 
+const inProgressText = (order: Order): string => {
+  const [open, claimed, review] = [
+    countIn(order, 'open'),
+    countIn(order, 'claimed'),
+    countIn(order, 'delivered'),
+  ]
+  const parts = [
+    ...(open > 0 ? [`${open} waiting for a worker`] : []),
+    ...(claimed > 0 ? [`${claimed} in progress`] : []),
+    ...(review > 0 ? [`${review} waiting for your review`] : []),
+  ]
+  return `${countDelivered(order)} of ${pluralize(order.quantity, 'unit')} delivered${parts.length > 0 ? `; ${parts.join(', ')}` : ''}.`
+}
+
 const cancelledText = (order: Order): string => {
-  if (order.fundedAt === null) return 'It was cancelled before anything was paid.'
+  if (order.fundedAt === null) return 'It was cancelled before it was paid.'
   const left = countIn(order, 'claimed', 'delivered', 'rejected', 'appealed')
-  return `It was cancelled, and ${formatUsd(order.escrow.returnedUsd)} went back.${left > 0 ? ` ${pluralize(left, 'unit', 'units')} that people had begun ${left === 1 ? 'goes' : 'go'} on.` : ''}`
+  return `It was cancelled, and ${formatUsd(order.escrow.returnedUsd)} was returned.${left > 0 ? ` ${pluralize(left, 'unit that a worker had claimed continues', 'units that workers had claimed continue')}.` : ''}`
 }
 
 /** What a unit's state means, and what next. */
 export const unitStatusText = (unit: OrderUnit, now: number): string => {
   switch (unit.status) {
     case 'open':
-      return 'It waits for a person to take it.'
+      return 'It waits for a worker.'
     case 'claimed':
-      return 'A person works on it now. If it is not handed in, it goes to somebody else.'
+      return 'A worker has claimed it. If it is not delivered in time, another worker can claim it.'
     case 'delivered':
-      return `Delivered ${unit.deliveredAt ? timeAgo(unit.deliveredAt, now) : ''}. Say yes or no ${unit.reviewUntil ? deadlineText(unit.reviewUntil, now) : ''}; then it counts as accepted.`
+      return `Delivered ${unit.deliveredAt ? timeAgo(unit.deliveredAt, now) : ''}. Accept or reject it ${unit.reviewUntil ? deadlineText(unit.reviewUntil, now) : ''}; after that it is accepted automatically.`
     case 'accepted':
-      return 'You have the answer, and the person is paid.'
+      return 'It is accepted, and the worker is paid.'
     case 'rejected':
-      return `You said no. The person may appeal ${unit.appealUntil ? deadlineText(unit.appealUntil, now) : ''}; then the money goes back to you.`
+      return `It is rejected. The worker can appeal ${unit.appealUntil ? deadlineText(unit.appealUntil, now) : ''}; without an appeal its price is returned.`
     case 'appealed':
-      return 'You said no, and the person asks for another look. An operator decides.'
+      return 'It is rejected, and the worker has appealed. An operator decides.'
     case 'refused':
-      return 'Your no stands. The money went back to you.'
+      return 'The rejection is final. Its price was returned.'
     case 'cancelled':
-      return 'Nobody did it. The money went back to you.'
+      return 'It was not done. Its price was returned.'
   }
 }
-/** A deadline as room that is left: "within 2 days". */
+/** The time until a deadline: "within 2 days". */
 const deadlineText = (at: string, now: number): string => {
   const text = timeUntil(at, now)
-  return text === 'now' ? 'at once' : text.replace(/^in /, 'within ')
+  return text === 'now' ? 'now' : text.replace(/^in /, 'within ')
 }
 
 /**
- * What somebody typed or pasted as items, a line each. A line of JSON is taken as it is. Any other line is one value for
- * each field of the form, with tabs between, as spreadsheets copy them; without a form it is plain text.
+ * The items in a text, one on each line. A line of JSON is parsed. Any other line holds one value for each field of the
+ * form, separated by tabs as spreadsheets copy them; without a form it is plain text.
  */
 export const parseItems = (text: string, form: InputForm | undefined): unknown[] =>
   text
@@ -163,9 +183,9 @@ const parseFormLine = (line: string, form: InputForm | undefined): unknown => {
   )
 }
 
-/** What a line of items looks like for a form. */
+/** What one line of items must hold. */
 export const itemsHint = (form: InputForm | undefined): string => {
   if (form === undefined || form.length === 0) return 'A text, a link or JSON.'
   const names = form.map(({ label }) => label)
-  return form.length === 1 ? `${names[0]}.` : `${names.join(', then ')}, with a tab between.`
+  return form.length === 1 ? `${names[0]}.` : `${names.join(', then ')}, separated by tabs.`
 }
