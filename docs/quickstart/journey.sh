@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The whole service in one walk, by curl. Read it from top to bottom, or run it against a server of yours:
+# Calls the endpoints of the specification with curl. Read it from top to bottom, or run it against a server of yours:
 #
-#   npm run dev                                        # in one terminal
+#   npm run dev                                           # in one terminal
 #   bash docs/quickstart/journey.sh http://127.0.0.1:3000 # in another
 #
-# It needs curl and this checkout's Node (for three things curl cannot do: check a JWT, sign with a wallet, listen).
+# It needs curl, and the Node of this checkout for three things: verify a JWT, sign with a wallet, receive webhooks.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 PATH="$PWD/node_modules/.bin:$PATH"

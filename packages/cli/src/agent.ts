@@ -4,8 +4,12 @@ type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 /** A command failed: the message of the service's refusal, or that it does not answer. */
 export class CommandError extends Error {}
 
+/** The key of `--key` or of POHF_KEY. POHF_API_KEY is an older name of the variable. */
+export const findKey = (flag: string | undefined): string | undefined =>
+  flag ?? process.env['POHF_KEY'] ?? process.env['POHF_API_KEY']
+
 export const keyOf = (remote: AgentRemote): string => {
-  const key = remote.key ?? process.env['POHF_KEY']
+  const key = findKey(remote.key)
   if (!key)
     throw new CommandError(
       'An API key is needed: --key or POHF_KEY. A free test key comes from POST /api/agents/register.',
@@ -31,6 +35,7 @@ export const agentCall = async <T>(
     const { cause } = error as { cause?: { code?: string } }
     throw new CommandError(
       `${remote.url} does not answer (${cause?.code ?? String(error)}). Is the service running, and --url right?`,
+      { cause: error },
     )
   })
   const answer = (await response.json()) as T &

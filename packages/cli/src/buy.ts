@@ -11,7 +11,7 @@ import {
   type Wallet,
 } from '@pohf/sdk'
 import { privateKeyToAccount } from 'viem/accounts'
-import { CommandError } from './agent.ts'
+import { CommandError, findKey } from './agent.ts'
 
 type BuyOptions = {
   readonly url: string
@@ -131,7 +131,7 @@ export const buy = async (workflowId: string | undefined, flags: BuyOptions): Pr
   try {
     const service = {
       baseUrl: URL.canParse(flags.url) ? flags.url : usageError('--url must be a URL.'),
-      apiKey: flags.key ?? process.env['POHF_KEY'],
+      apiKey: findKey(flags.key),
       issuer: flags.issuer,
       waitMs: numberOf(flags.wait, '--wait', 3_600) * 1_000,
     }

@@ -13,7 +13,7 @@ const filesMax = 10_000
 /** Opens one recording of one person; a recording that cannot be verified is an error. */
 const readSession = async (folder: string, path: string): Promise<ConsentedSession> => {
   const recording = readRecording(JSON.parse(readFileSync(join(folder, path), 'utf8')))
-  if (!recording) throw new Error(`${path} is not an answer of GET /api/agents/sessions/{id}/chunks.`)
+  if (!recording) throw new Error(`${path} is not a response of GET /api/agents/sessions/{id}/chunks.`)
   const checked = await checkChunks(recording)
   if (!checked.ok) throw new Error(`${path}: ${checked.message}`)
   const motion = inputModel.evaluate(readMouseMotion(checked.records))
@@ -25,7 +25,8 @@ const readRows = (path: string): Row[] =>
   existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Row[]) : []
 
 const run = async (folder: string, { platform, out }: CalibrateOptions): Promise<void> => {
-  if (!platforms.includes(platform)) throw new Error(`A platform is one of ${platforms.join(', ')}.`)
+  if (!platforms.includes(platform))
+    throw new Error(`Unknown platform ${platform}: expected one of ${platforms.join(', ')}.`)
   const paths = globSync('*/*.json', { cwd: folder }).toSorted().slice(0, filesMax)
   const sessions: ConsentedSession[] = []
   for (const path of paths) sessions.push(await readSession(folder, path))

@@ -13,12 +13,12 @@ const checkDatabase = async (config: Config): Promise<Finding[]> => {
     return [
       bad(
         'database',
-        `does not answer: ${error instanceof Error ? error.message : String(error)}. Is PostgreSQL running and DATABASE_URL right?`,
+        `cannot connect: ${error instanceof Error ? error.message : String(error)}. Start PostgreSQL, or correct DATABASE_URL`,
       ),
     ]
   }
   try {
-    const findings: Finding[] = [good('database', 'answers')]
+    const findings: Finding[] = [good('database', 'connected')]
     const warnings = await checkDurability(client).catch((error: unknown) => [
       error instanceof Error ? error.message : String(error),
     ])
@@ -35,7 +35,7 @@ const checkDatabase = async (config: Config): Promise<Finding[]> => {
     findings.push(
       applied === expected
         ? good('schema', `${applied} migrations applied`)
-        : bad('schema', `${applied} of ${expected} migrations applied. Run: pohf migrate`),
+        : bad('schema', `${applied} of ${expected} migrations applied. Run pohf migrate`),
     )
     return findings
   } finally {
@@ -51,8 +51,8 @@ const checkServer = async (config: Config): Promise<Finding> => {
   return bad(
     'server',
     response
-      ? `${config.BASE_URL}/readyz answers ${response.status}`
-      : `${config.BASE_URL} does not answer. Start it with: npm start`,
+      ? `${config.BASE_URL}/readyz answers ${response.status}: ${(await response.text()).trim()}`
+      : `${config.BASE_URL} does not respond. Start the server with npm start`,
   )
 }
 
@@ -61,16 +61,16 @@ export const doctor = async (options: { json?: boolean }): Promise<void> => {
   const findings: Finding[] = []
   try {
     const config = readConfig()
-    findings.push(good('settings', 'complete'), ...(await checkDatabase(config)), await checkServer(config))
+    findings.push(good('settings', 'valid'), ...(await checkDatabase(config)), await checkServer(config))
     findings.push(
       config.SMTP_URL
-        ? good('mail', 'a mail server is set')
-        : bad('mail', 'SMTP_URL is not set: mails wait in the outbox'),
+        ? good('mail', 'a mail server is configured')
+        : bad('mail', 'mails wait in the outbox. Set SMTP_URL'),
     )
     findings.push(
       config.STRIPE_SECRET_KEY
-        ? good('card', `a card provider is set, at ${config.STRIPE_API_BASE}`)
-        : bad('card', 'STRIPE_SECRET_KEY is not set: nothing can be paid by card'),
+        ? good('card', `a card provider is configured at ${config.STRIPE_API_BASE}`)
+        : bad('card', 'card payments are off. Set STRIPE_SECRET_KEY'),
     )
   } catch (error) {
     if (!(error instanceof ConfigFaults)) throw error

@@ -32,7 +32,7 @@ const readClaims = async (options: RecomputeOptions): Promise<{ claims: Claims |
     return { claims: null, line: { ok: null, text: 'credential: none given, so nothing is compared' } }
   if (issuer === undefined) {
     const claims = decodeUnverified(credential)
-    if (!claims) throw new Error('This is not a credential.')
+    if (!claims) throw new Error('The value of --credential is not a JWT.')
     const text = 'credential: its signature was not checked; give --issuer to check it'
     return { claims: claims as unknown as Claims, line: { ok: null, text } }
   }
@@ -73,9 +73,9 @@ const run = async (
   options: RecomputeOptions,
 ): Promise<{ lines: Line[]; result: RecomputeResult | null }> => {
   const recording = readRecording(JSON.parse(readFileSync(file, 'utf8')))
-  if (!recording) throw new Error('This file is not an answer of GET /api/agents/sessions/{id}/chunks.')
+  if (!recording) throw new Error(`${file} is not a response of GET /api/agents/sessions/{id}/chunks.`)
   const { claims, line } = await readClaims(options)
-  if (claims && !claims.telemetry) throw new Error('The credential commits to no recording.')
+  if (claims && !claims.telemetry) throw new Error(`Credential ${claims.jti} names no recording.`)
   const telemetry = claims?.telemetry ?? recording.telemetry
   const checked = await checkChunks({
     ...recording,

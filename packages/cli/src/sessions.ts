@@ -1,4 +1,5 @@
 import { checkChunks, type SealedChunk, type TelemetryClaim, type TelemetryOpening } from '@pohf/verify'
+import { findKey } from './agent.ts'
 
 type OpenSessionOptions = { readonly url: string; readonly key?: string; readonly json?: boolean }
 type Page = {
@@ -41,8 +42,8 @@ const fetchPage = async (
 
 /** `pohf sessions open`: fetches a recording and checks it. Exit code 0 whole, 1 not, 2 wrongly called. */
 export const openSession = async (sessionId: string, flags: OpenSessionOptions): Promise<void> => {
-  const key = flags.key ?? process.env['POHF_API_KEY']
-  if (!key) return fail('An API key of the agent is needed: --key or POHF_API_KEY.', 2)
+  const key = findKey(flags.key)
+  if (!key) return fail('An API key of the agent is needed: --key or POHF_KEY.', 2)
   const options = { ...flags, key }
   const first = await fetchPage(options, sessionId, 1)
   if (!first) return

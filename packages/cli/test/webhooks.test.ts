@@ -49,7 +49,7 @@ test('an endpoint is added, tested, looked at, rotated, recovered and deleted fr
   }
   const tested = deliveries.find(({ type }) => type === 'endpoint.test')
   assert.ok(tested)
-  assert.match((await hooks('deliveries', id)).out, /404 {2}\d+ ms {2}There is nothing at that path/)
+  assert.match((await hooks('deliveries', id)).out, /404 {2}\d+ ms {2}The receiver has nothing at this path/)
   receiver.respond = respondWith(204)
   assert.equal((await hooks('replay', tested.id)).code, 0)
   await harness.work()

@@ -6,7 +6,8 @@ import type { Config } from '../src/platform/ops/config.ts'
 export type DevChain = {
   /** The server's settings for this chain. */
   readonly settings: Record<string, string>
-  readonly buyerKey: string
+  /** What a developer's shell needs to buy with a wallet and to read the registry. */
+  readonly variables: Readonly<Record<'PAYER_PRIVATE_KEY' | 'POHF_CHAIN_URL' | 'POHF_REGISTRY', string>>
   /** Adds the server's keys to the registry, and returns a description for the developer. */
   readonly registerKeys: (serverUrl: string) => Promise<string>
   readonly stop: () => Promise<void>
@@ -55,7 +56,11 @@ export const openChain = async (config: Config): Promise<DevChain | undefined> =
         X402_GAS_KEYS_FILE: gasKeysFile,
         X402_PAY_TO: chain.payTo.address,
       },
-      buyerKey: chain.buyer.privateKey,
+      variables: {
+        PAYER_PRIVATE_KEY: chain.buyer.privateKey,
+        POHF_CHAIN_URL: chain.url,
+        POHF_REGISTRY: registry.address,
+      },
       registerKeys: (serverUrl) => registerKeys(chain, registry, serverUrl),
       stop: chain.stop,
     }

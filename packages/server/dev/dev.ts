@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { startCheckoutSimulator, type CheckoutSimulator } from '@pohf/checkout-simulator'
@@ -10,6 +10,7 @@ import { ConfigFaults, readConfig, type Config } from '../src/platform/ops/confi
 import { buildPages } from './build-pages.ts'
 import { openChain, type DevChain } from './chain.ts'
 import { createDatabase, freePort, startCluster } from './cluster.ts'
+import { seedOperator, writeDevVariables } from './dev-variables.ts'
 import { startMailCatcher } from './mail-catcher.ts'
 
 const print = (line: string) => console.log(line)
@@ -25,6 +26,7 @@ const step = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
 }
 
 const databaseName = 'pohf_dev'
+const withPages = !process.argv.includes('--no-pages')
 
 /** As root the cluster belongs to another user, who may not enter a private home folder. */
 const clusterFolder = (dataDir: string): string =>
@@ -144,7 +146,7 @@ const openLocalChain = async (initialConfig: Config): Promise<DevChain | string>
 const buyCommand = (config: Config, buyerKey: string): string => `
 
   PAYER_PRIVATE_KEY=${buyerKey} \\
-    npm run pohf -- buy wf_test_ok --url ${config.BASE_URL}`
+    npx pohf buy wf_test_ok --url ${config.BASE_URL}`
 
 type ServiceUrls = {
   readonly demo: string
@@ -153,7 +155,9 @@ type ServiceUrls = {
   readonly chain: string
   readonly buy: string
 }
-const printWelcome = (config: Config, apiKey: string, urls: ServiceUrls): void => {
+type SeededKeys = { readonly apiKey: string; readonly operatorKey: string; readonly variablesFile: string }
+const printWelcome = (config: Config, keys: SeededKeys, urls: ServiceUrls): void => {
+  const { apiKey, operatorKey, variablesFile } = keys
   print(`
 PoHF is ready.
 
@@ -162,13 +166,18 @@ PoHF is ready.
   Verify         ${config.BASE_URL}/verify
   Console        ${config.BASE_URL}/console   for agents, with the test key below
   Work           ${config.BASE_URL}/work   for members
-  Operators      http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}/operator
+  Operators      http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}/operator   with the operator key below
   Mails          ${urls.mails}
   Card simulator ${urls.checkout}
   Chain          ${urls.chain}
   OpenAPI        ${config.BASE_URL}/openapi.json
   Database       ${config.DATABASE_URL}
   Test key       ${apiKey}
+  Operator key   ${operatorKey}
+
+The addresses and keys as shell variables, for the examples of docs/:
+
+  source ${variablesFile}
 
 Try it:
 
@@ -203,7 +212,7 @@ const startServices = async (initialConfig: Config, stops: Stops) => {
     ? { url: databaseUrl, stop: async () => undefined }
     : await step('PostgreSQL', () => openDatabase(initialConfig.DATA_DIR))
   stops.push(database.stop)
-  const unbuilt = await step('pages and scripts', () => buildPages(['web', 'tag', 'demo']))
+  const unbuilt = withPages ? await step('pages and scripts', () => buildPages(['web', 'tag', 'demo'])) : []
   for (const name of unbuilt) print(`  ! ${name} did not build; everything but that works`)
   const catcher = process.env['SMTP_URL']
     ? undefined
@@ -254,17 +263,31 @@ const dev = async (): Promise<void> => {
     const chainDescription =
       typeof chain === 'string' ? chain : await chain.registerKeys(`http://127.0.0.1:${config.PORT}`)
     const { apiKey, agentId } = await step('test agent', () => seedAgent(config))
-    const demo = await step('sample site', () =>
-      startDemo({ POHF_URL: config.BASE_URL, POHF_SITE: agentId, POHF_KEY: apiKey, PORT: '0' }),
-    )
-    stops.push(demo.stop)
-    printWelcome(config, apiKey, {
-      demo: demo.url,
-      mails: catcher ? `http://127.0.0.1:${catcher.httpPort}` : 'sent by your SMTP_URL',
-      chain: chainDescription,
-      buy: typeof chain === 'string' ? '' : buyCommand(config, chain.buyerKey),
-      checkout: cardSimulator?.url ?? 'none: your STRIPE_SECRET_KEY is used',
+    const site = { POHF_URL: config.BASE_URL, POHF_SITE: agentId, POHF_KEY: apiKey, PORT: '0' }
+    const demo = withPages ? await step('sample site', () => startDemo(site)) : undefined
+    if (demo) stops.push(demo.stop)
+    const operatorKey = await step('operator', () => seedOperator(config, environment))
+    const mailUrl = catcher && `http://127.0.0.1:${catcher.httpPort}`
+    const variablesFile = writeDevVariables(config.DATA_DIR, {
+      POHF_URL: config.BASE_URL,
+      POHF_AGENT_ID: agentId,
+      POHF_KEY: apiKey,
+      POHF_OPERATOR_URL: `http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}`,
+      POHF_OPERATOR_KEY: operatorKey,
+      POHF_MAIL_URL: mailUrl,
+      ...(typeof chain === 'string' ? {} : chain.variables),
     })
+    printWelcome(
+      config,
+      { apiKey, operatorKey, variablesFile: relative('', variablesFile) },
+      {
+        demo: demo?.url ?? 'none: --no-pages',
+        mails: mailUrl ?? 'sent by your SMTP_URL',
+        chain: chainDescription,
+        buy: typeof chain === 'string' ? '' : buyCommand(config, chain.variables.PAYER_PRIVATE_KEY),
+        checkout: cardSimulator?.url ?? 'none: your STRIPE_SECRET_KEY is used',
+      },
+    )
   } catch (error) {
     await stopAll()
     throw error

@@ -1,0 +1,4 @@
+import { groups } from './pages.ts'
+import { testPages } from './test-pages.ts'
+
+await testPages(groups.withoutChain, '--no-chain')
