@@ -53,7 +53,7 @@ for (const [parent, entry] of Object.entries(lockfile.packages)) {
     if (places.some((place) => lockfile.packages[place])) continue
     const platform = platformOf(name)
     if (!platform || !/^\d/.test(version))
-      throw new Error(`${parent} wants ${name}@${version}, which cannot be completed`)
+      throw new Error(`${parent} depends on ${name}@${version}: no exact version or unknown platform`)
     lockfile.packages[`node_modules/${name}`] = {
       version,
       ...(entry.dev ? { dev: true } : {}),

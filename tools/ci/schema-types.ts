@@ -97,7 +97,8 @@ export const schemaTypes = async (): Promise<string> => {
     await migrate(url)
     const columns = await listColumns(url)
     const unknown = Object.keys(columnTypes).filter((path) => !columns.some((column) => column.path === path))
-    if (unknown.length > 0) throw new Error(`no such columns: ${unknown.join(', ')}`)
+    if (unknown.length > 0)
+      throw new Error(`columnTypes names columns that do not exist: ${unknown.join(', ')}`)
     const overrides = columns.flatMap((column) => {
       const type = overrideOf(column)
       return type === undefined ? [] : [[column.path, type] as const]
@@ -120,7 +121,10 @@ export const schemaTypes = async (): Promise<string> => {
       ],
       { encoding: 'utf8' },
     )
-    if (run.status !== 0) throw new Error(run.stderr || run.stdout || String(run.error))
+    if (run.status !== 0)
+      throw new Error(
+        `kysely-codegen ended with status ${run.status}: ${run.stderr || run.stdout || String(run.error)}`,
+      )
     // The option --custom-imports needs the compiler's JavaScript interface, which TypeScript 7 does not have.
     return readFileSync(out, 'utf8').replace(/^import type .*$/m, `$&\n${importLine()}`)
   } finally {

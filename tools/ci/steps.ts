@@ -1,25 +1,75 @@
-type Step = { readonly name: string; readonly command: readonly string[] }
+type Step = {
+  readonly name: string
+  /** What the step checks, for the table in CONTRIBUTING.md. */
+  readonly checks: string
+  readonly command: readonly string[]
+}
 
 /** Everything CI runs, in its order. The time that each step may take is in budgets.json. */
 export const steps: readonly Step[] = [
-  { name: 'format', command: ['prettier', '--check', '--log-level', 'warn', '.'] },
-  { name: 'lint', command: ['oxlint', '--type-aware', '--quiet'] },
-  { name: 'types', command: ['tsc', '-p', '.'] },
-  { name: 'types of the console', command: ['tsc', '-p', 'packages/web'] },
-  { name: 'types of the tag', command: ['tsc', '-p', 'packages/tag'] },
-  { name: 'types of the demo', command: ['tsc', '-p', 'packages/demo'] },
-  { name: 'dead code', command: ['knip'] },
-  { name: 'lockfile', command: ['node', 'tools/ci/lockfile.ts', '--check'] },
-  { name: 'generated files', command: ['node', 'tools/ci/generate.ts', '--check'] },
-  { name: 'golden files', command: ['node', 'tools/ci/golden/main.ts', '--check'] },
-  { name: 'tests', command: ['node', 'tools/ci/test.ts'] },
-  { name: 'kills', command: ['node', 'tools/chaos/run-processes.ts', '--seconds', '60', '--json'] },
+  {
+    name: 'format',
+    checks: 'files are formatted',
+    command: ['prettier', '--check', '--log-level', 'warn', '.'],
+  },
+  { name: 'lint', checks: 'lint rules with types', command: ['oxlint', '--type-aware', '--quiet'] },
+  { name: 'types', checks: 'types of the workspace', command: ['tsc', '-p', '.'] },
+  {
+    name: 'types of the console',
+    checks: 'types of the web pages',
+    command: ['tsc', '-p', 'packages/web'],
+  },
+  {
+    name: 'types of the tag',
+    checks: 'types of the browser scripts',
+    command: ['tsc', '-p', 'packages/tag'],
+  },
+  { name: 'types of the demo', checks: 'types of the sample site', command: ['tsc', '-p', 'packages/demo'] },
+  { name: 'dead code', checks: 'no unused file, export or dependency', command: ['knip'] },
+  {
+    name: 'lockfile',
+    checks: 'the lockfile names every optional package',
+    command: ['node', 'tools/ci/lockfile.ts', '--check'],
+  },
+  {
+    name: 'generated files',
+    checks: 'generated files are current',
+    command: ['node', 'tools/ci/generate.ts', '--check'],
+  },
+  {
+    name: 'golden files',
+    checks: 'nothing public or stored changed by accident',
+    command: ['node', 'tools/ci/golden/main.ts', '--check'],
+  },
+  { name: 'tests', checks: 'all tests', command: ['node', 'tools/ci/test.ts'] },
+  {
+    name: 'kills',
+    checks: 'nothing is lost or charged twice while processes are killed',
+    command: ['node', 'tools/chaos/run-processes.ts', '--seconds', '60', '--json'],
+  },
   {
     name: 'purchases',
+    checks: 'payments and deliveries agree while the api and the chain fail',
     command: ['node', 'tools/chaos/run-purchases.ts', '--purchases', '60', '--clients', '12', '--json'],
   },
-  { name: 'acceptance', command: ['node', 'tools/ci/acceptance.ts'] },
-  { name: 'interop', command: ['node', 'tools/interop/main.ts', '--json'] },
-  { name: 'x402 clients', command: ['node', 'tools/interop/x402-clients.ts', '--json'] },
-  { name: 'fuzz', command: ['node', 'tools/fuzz/main.ts', '--requests', '6000'] },
+  {
+    name: 'acceptance',
+    checks: 'the conformance suite and the journey by curl',
+    command: ['node', 'tools/ci/acceptance.ts'],
+  },
+  {
+    name: 'interop',
+    checks: 'other JWT libraries verify credentials',
+    command: ['node', 'tools/interop/main.ts', '--json'],
+  },
+  {
+    name: 'x402 clients',
+    checks: 'stock x402 clients buy',
+    command: ['node', 'tools/interop/x402-clients.ts', '--json'],
+  },
+  {
+    name: 'fuzz',
+    checks: 'random requests get answers of the OpenAPI document',
+    command: ['node', 'tools/fuzz/main.ts', '--requests', '6000'],
+  },
 ]

@@ -1,6 +1,4 @@
 // Golden files of what callers see, made without a server: OpenAPI, events, errors, settings, ids, the SDK and the CLI.
-import { createRequire } from 'node:module'
-import { pathToFileURL } from 'node:url'
 import { createClient } from '@pohf/sdk'
 import { z } from 'zod'
 import {
@@ -18,6 +16,7 @@ import {
   type Endpoint,
 } from '../../../packages/protocol/src/index.ts'
 import { settings } from '../../../packages/server/src/platform/ops/settings.ts'
+import { readCliHelp } from '../cli-help.ts'
 import { jsonText, linesText } from './compare.ts'
 
 const schemaOf = (schema: z.ZodType): unknown =>
@@ -93,7 +92,7 @@ const sentBy = async (method: Method, sent: () => string): Promise<string> => {
       input[name] = `{${name}}`
     }
   }
-  throw new Error('a method of the client asks for more than ten fields in its path')
+  throw new Error(`a method of the client needs more than ten path fields: ${Object.keys(input).join(', ')}`)
 }
 
 /** Every method of the client with what it calls. */
@@ -115,42 +114,8 @@ const sdkText = async (): Promise<string> => {
   return linesText(lines)
 }
 
-type CliCommand = {
-  readonly commands: readonly CliCommand[]
-  readonly name: () => string
-  readonly helpInformation: () => string
-  readonly configureOutput: (output: { getOutHelpWidth: () => number }) => unknown
-}
-
-/** Help of a command and of all below it. The width is fixed: a terminal's would change where lines break. */
-const helpOf = (command: CliCommand, above: readonly string[] = []): string[] => {
-  command.configureOutput({ getOutHelpWidth: () => 200 })
-  const names = [...above, command.name()]
-  return [
-    `## ${names.join(' ')}\n\n${command.helpInformation().trimEnd()}\n`,
-    ...command.commands.flatMap((inner) => helpOf(inner, names)),
-  ]
-}
-
-/** The program parses its arguments as it is loaded, so that call is replaced by one that hands the program over. */
-const cliText = async (): Promise<string> => {
-  const main = new URL('../../../packages/cli/src/main.ts', import.meta.url)
-  const library = pathToFileURL(createRequire(main).resolve('commander')).href
-  const { Command } = (await import(library)) as { Command: { prototype: Record<string, unknown> } }
-  const { parseAsync } = Command.prototype
-  const loaded: CliCommand[] = []
-  Command.prototype['parseAsync'] = async function parse(this: CliCommand) {
-    loaded.push(this)
-  }
-  try {
-    await import(main.href)
-  } finally {
-    Command.prototype['parseAsync'] = parseAsync
-  }
-  const [program] = loaded
-  if (!program) throw new Error('the command line program did not parse its arguments')
-  return helpOf(program).join('\n')
-}
+const cliText = async (): Promise<string> =>
+  (await readCliHelp()).map(({ command, help }) => `## ${command}\n\n${help}\n`).join('\n')
 
 export const publicFiles = async (): Promise<[string, string][]> => [
   ['openapi.json', jsonText(openApiDocument())],

@@ -104,7 +104,11 @@ const fixedSecrets = (): Secrets => {
 const sha256 = (bytes: Buffer | string): string => createHash('sha256').update(bytes).digest('hex')
 
 /** The purposes with how they are used, and the hash of the key that comes out. */
-export const purposesText = (uses: readonly Use[], secrets: Pick<Secrets, 'derive'>): string => {
+export const purposesText = (
+  uses: readonly Use[],
+  // A scanned purpose is any text.
+  secrets: { derive(purpose: string): Buffer },
+): string => {
   const byPurpose = Map.groupBy(uses, ({ purpose }) => purpose)
   return linesText(
     [...byPurpose].map(([purpose, found]) => {

@@ -71,7 +71,8 @@ export const writeStored = (): void => {
     const test = fileURLToPath(new URL('../test.ts', import.meta.url))
     const env = { ...process.env, POHF_STORED_NAMES: folder }
     const { status } = spawnSync(process.execPath, [test, ...storedTests], { stdio: 'inherit', env })
-    if (status !== 0) throw new Error('a test failed; what it stored is not taken')
+    if (status !== 0)
+      throw new Error(`the tests that store names ended with status ${status}; their names are not written`)
     const names = storedTests.flatMap((file) => namesFrom(folder, file))
     const all = new Set([...linesOf(readGolden(storedName) ?? ''), ...names])
     writeGolden(new Map([[storedName, linesText([...all])]]))

@@ -1,0 +1,107 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  additions,
+  endpoints,
+  operatorEndpoints,
+  specification,
+  type Auth,
+  type Endpoint,
+} from '../../../packages/protocol/src/index.ts'
+import { readConfig } from '../../../packages/server/src/platform/ops/config.ts'
+import { addressLimitsOf } from '../../../packages/server/src/platform/http/rate-limits.ts'
+import { generatedNote, root, tableOf, type GeneratedFile } from './markdown.ts'
+
+const authMeanings: Readonly<Record<Auth, string>> = {
+  public: 'The endpoint reads no key.',
+  optional:
+    'A key may be sent and is then checked. A query parameter that asks for the licensed tier requires one: 403 `license_required`.',
+  bearer:
+    'An API key with the scope of the endpoint is required: `Authorization: Bearer svc_…`. Without one: 401.',
+  licensed: 'An API key is required. Without one: 403 `license_required`.',
+  order: 'An API key is required. Without one: 401 `auth_required`.',
+  member:
+    'A signed-in person is required, by cookie. Without one: 401. A write must come from a page of the service.',
+  operator: 'An operator key is required, on the operators’ listener.',
+}
+
+const rowOf = ({ method, path, auth, scope, limit, publicId, summary }: Endpoint): string[] => [
+  method,
+  `\`${path}\``,
+  auth,
+  scope ?? '',
+  limit ?? '',
+  `\`${publicId}\``,
+  summary,
+]
+
+const head = ['Method', 'Path', 'Auth', 'Scope', 'Limit', 'Public id', 'Summary']
+
+/** The module that holds the operation: the first word of the row's id. */
+const sectionsOf = (rows: readonly Endpoint[], level: string): string =>
+  [...Map.groupBy(rows, ({ id }) => id.slice(0, id.indexOf('.')))]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([module, found]) => `${level} ${module}\n\n${tableOf(head, found.map(rowOf))}`)
+    .join('\n\n')
+
+/** Routes of a listener that are no row of the table: pages, scripts and health. Read from the golden file, which CI compares with a running service. */
+const otherRoutes = (): string[][] => {
+  const listed = new Set(
+    [...endpoints, ...operatorEndpoints].map(({ path }) => path.replaceAll(/\{(\w+)\}/g, ':$1')),
+  )
+  return readFileSync(join(root, 'tools/ci/golden/files/routes.tsv'), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split('\t'))
+    .filter(([, path = '']) => !listed.has(path) && !path.startsWith('/assets/'))
+    .map(([listener = '', path = '']) => [
+      listener === 'api' ? 'public' : 'operators’',
+      `\`${path.replaceAll(/:(\w+)/g, '{$1}')}\``,
+    ])
+}
+
+const windowNames: Readonly<Record<number, string>> = { 60: 'minute', 3_600: 'hour' }
+
+const limitRows = (): string[][] =>
+  Object.values(addressLimitsOf(readConfig({ DATABASE_URL: 'postgres://generate' }))).map(
+    ({ name, quota, windowSeconds }) => [
+      `\`${name}\``,
+      `${quota} per ${windowNames[windowSeconds] ?? `${windowSeconds} seconds`}`,
+    ],
+  )
+
+const endpointsPage = (): string => `${generatedNote}
+
+# Endpoints
+
+The public listener has ${endpoints.length} endpoints: ${specification.length} of the specification and ${additions.length} that this project added. The operators'
+listener has ${operatorEndpoints.length}. Requests, answers and error codes are in [openapi.json](../openapi.json) for the public listener.
+
+| Auth | Meaning |
+| --- | --- |
+${Object.entries(authMeanings)
+  .map(([auth, meaning]) => `| ${auth} | ${meaning} |`)
+  .join('\n')}
+
+A call with an API key counts against the limit of its agent: \`KEY_LIMIT_PER_MINUTE\` requests per minute. A limit in
+the column "Limit" counts calls by client address besides. \`ADDRESS_LIMITS\` switches these limits; by default they are
+off only where \`BASE_URL\` is loopback.
+
+${tableOf(['Limit', 'Calls of one address (an IPv6 /64 is one address)'], limitRows())}
+
+"Public id" is the name of the endpoint in OpenAPI, the manifest, the SDK and the metrics.
+
+${sectionsOf(endpoints, '##')}
+
+## Operators’ listener
+
+${sectionsOf(operatorEndpoints, '###')}
+
+## Pages and other routes
+
+These routes are pages for people, scripts, discovery and health. They are not in the table of endpoints.
+
+${tableOf(['Listener', 'Path'], otherRoutes())}
+`
+
+export const endpointFiles = (): GeneratedFile[] => [['docs/reference/endpoints.md', endpointsPage()]]

@@ -1,0 +1,110 @@
+import { z } from 'zod'
+import { settings } from '../../../packages/server/src/platform/ops/settings.ts'
+import { generatedNote, tableOf, type GeneratedFile } from './markdown.ts'
+
+type SettingName = keyof typeof settings.shape
+type SettingSchema = (typeof settings.shape)[SettingName]
+
+/** Every setting in one group; a setting in no group stops the generator. */
+const groups: Readonly<Record<string, readonly SettingName[]>> = {
+  'Addresses and folders': [
+    'BASE_URL',
+    'HOST',
+    'PORT',
+    'OPERATOR_HOST',
+    'OPERATOR_PORT',
+    'TRUSTED_PROXIES',
+    'DATA_DIR',
+    'CELL',
+    'LOG_LEVEL',
+    'CONTACT',
+  ],
+  Database: ['DATABASE_URL', 'DATABASE_POOL_SIZE', 'DATABASE_WAIT_SECONDS'],
+  Mail: ['SMTP_URL', 'MAIL_FROM'],
+  Signer: [
+    'KEYS_DIR',
+    'SIGNER_SOCKET',
+    'SIGNER_SOCKET_MODE',
+    'SIGNER_BACKEND',
+    'PKCS11_MODULE',
+    'PKCS11_TOKEN_LABEL',
+    'PKCS11_PIN_FILE',
+  ],
+  Limits: [
+    'ADDRESS_LIMITS',
+    'KEY_LIMIT_PER_MINUTE',
+    'REGISTER_LIMIT_PER_HOUR',
+    'FREE_PLANS_PER_MAIL_DOMAIN',
+    'FREE_PLANS_PER_NETWORK',
+  ],
+  Evidence: [
+    'TELEMETRY_KEEP_DAYS',
+    'CALIBRATIONS_FILE',
+    'ATTEST_ROOTS_FILE',
+    'ATTEST_ALLOW_CUSTOM_ROOTS',
+    'ATTEST_FIDO_METADATA_FILE',
+    'ATTEST_PLAY_KEYS_FILE',
+  ],
+  'Card payments': ['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET', 'STRIPE_API_BASE'],
+  'Payments and wallets on a chain': [
+    'X402_NETWORK',
+    'X402_CHAIN_RPC',
+    'X402_PAY_TO',
+    'X402_GAS_KEYS_FILE',
+    'X402_FACILITATOR_URL',
+    'X402_MAX_FEE_GWEI',
+    'X402_ASSET',
+    'X402_ASSET_NAME',
+    'X402_ASSET_VERSION',
+    'EVM_RPC_URLS',
+    'BINDING_TOKENS',
+    'BINDING_CONFIRMATIONS',
+  ],
+  'Work, payouts and the index': [
+    'PAYOUT_APPROVAL',
+    'REFERENCE_USD_PER_HOUR',
+    'FORWARD_CAPACITY_HOURS_PER_MONTH',
+  ],
+}
+
+const defaultOf = (schema: SettingSchema): string => {
+  const fallback = schema.safeParse(undefined)
+  if (!fallback.success) return '**required**'
+  const { data } = fallback
+  const isEmpty = data === undefined || data === '' || (Array.isArray(data) && data.length === 0)
+  return isEmpty ? '' : `\`${String(data)}\``
+}
+
+/** The allowed words of an enumeration, or the range of a number. */
+const valuesOf = (schema: SettingSchema): string => {
+  const json = z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any' })
+  if (json.enum) return json.enum.map((value) => `\`${String(value)}\``).join(', ')
+  return json.type === 'integer' ? `${json.minimum} to ${json.maximum}` : ''
+}
+
+const settingsPage = (): string => {
+  const grouped = Object.values(groups).flat()
+  const missing = Object.keys(settings.shape).filter(
+    (name) => grouped.filter((other) => other === name).length !== 1,
+  )
+  if (missing.length > 0) throw new Error(`settings that are not in exactly one group: ${missing.join(', ')}`)
+  const sections = Object.entries(groups).map(([group, names]) => {
+    const rows = names.map((name) => {
+      const schema = settings.shape[name]
+      const { description = '' } = z.globalRegistry.get(schema) ?? {}
+      return [`\`${name}\``, defaultOf(schema), valuesOf(schema), description]
+    })
+    return `## ${group}\n\n${tableOf(['Name', 'Default', 'Values', 'Meaning'], rows)}`
+  })
+  return `${generatedNote}
+
+# Settings
+
+Settings are environment variables. The service reads them once at start; an empty variable counts as unset. A start with
+wrong settings stops before it opens the database and lists every fault. Only \`DATABASE_URL\` is required.
+
+${sections.join('\n\n')}
+`
+}
+
+export const settingFiles = (): GeneratedFile[] => [['docs/reference/settings.md', settingsPage()]]
