@@ -24,8 +24,8 @@ if (files.length === 0 && lost.length > 0)
   throw new Error(`tools/ci/golden/stored.ts lists what is not there: ${lost.join(', ')}`)
 
 /**
- * Tests in which somebody answers within seconds, in a real browser whose clock cannot be moved. They run one at a time, after the
- * others: beside another file a slow machine makes a person late.
+ * Tests in which somebody answers within seconds, in a real browser whose clock cannot be moved. They run after the
+ * others: they wait most of the time, but beside a file that computes, a slow machine makes a person late.
  */
 const timed = [
   'packages/arena/test/journey.test.ts',
@@ -41,9 +41,9 @@ const timed = [
 const unknown = timed.filter((file) => !all.includes(file))
 if (unknown.length > 0) throw new Error(`tools/ci/test.ts lists what is not there: ${unknown.join(', ')}`)
 const groups = [
-  { files: chosen.filter((file) => !timed.includes(file)), concurrency: 2 },
-  { files: chosen.filter((file) => timed.includes(file)), concurrency: 1 },
-].filter((group) => group.files.length > 0)
+  chosen.filter((file) => !timed.includes(file)),
+  chosen.filter((file) => timed.includes(file)),
+].filter((group) => group.length > 0)
 
 const folder = mkdtempSync(join(tmpdir(), 'pohf-test-'))
 /** Where tests leave the names of what they stored. It is set from outside where the golden file is written. */
@@ -52,10 +52,10 @@ const storedFolder = process.env['POHF_STORED_NAMES'] ?? makeStoredFolder()
 const cluster = await startCluster({ folder, settings: { max_connections: '400' } })
 
 /** Node's runner over one group of files; its exit code. */
-const run = ({ files, concurrency }: (typeof groups)[number]): Promise<number> => {
+const run = (group: readonly string[]): Promise<number> => {
   const child = spawn(
     process.execPath,
-    ['--test', `--test-concurrency=${concurrency}`, '--test-timeout=180000', ...flags, ...files],
+    ['--test', '--test-concurrency=2', '--test-timeout=180000', ...flags, ...group],
     {
       stdio: 'inherit',
       env: {
