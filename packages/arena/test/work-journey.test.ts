@@ -216,7 +216,7 @@ const enrolAndWorkByKeys = async (journey: OrderJourney, units: number): Promise
 /** The agent receives a webhook for each unit, and reads answers and credentials. */
 const checkResults = async (journey: OrderJourney): Promise<readonly Unit[]> => {
   const { harness, receiver } = journey.parts
-  await harness.work()
+  await harness.runJobs()
   const events = receiver.received
     .map(({ body }) => JSON.parse(body) as { type: string; data: { n?: number; credentialId?: string } })
     .filter(({ type }) => type === 'order.unit_delivered')
@@ -298,7 +298,7 @@ const decideAppeal = async (journey: OrderJourney): Promise<void> => {
   assert.equal(await run.exited, 0, run.errors())
   const { operatorKey } = JSON.parse(run.out()) as { operatorKey: string }
   const operate = async (method: string, path: string, body?: unknown) => {
-    const answer = await harness.operate(method, `/operator/${path}`, {
+    const answer = await harness.callOperator(method, `/operator/${path}`, {
       key: operatorKey,
       ...(body === undefined ? {} : { body }),
     })
@@ -322,7 +322,7 @@ const requestPayout = async (journey: OrderJourney, person: Person, stars: numbe
   const { harness } = journey.parts
   const { page } = person
   await harness.advance(15 * 86_400_000)
-  await harness.work()
+  await harness.runJobs()
   assert.equal(await journey.vestingStars(), 0)
   await page.reload()
   await page.locator('h1').waitFor()

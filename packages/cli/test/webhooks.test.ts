@@ -42,7 +42,7 @@ test('an endpoint is added, tested, looked at, rotated, recovered and deleted fr
   assert.match(secret, /^whsec_/)
   assert.match((await hooks('deliveries', id)).out, /No delivery yet/)
   assert.equal((await hooks('test', id)).code, 0)
-  await harness.work()
+  await harness.runJobs()
   const log = await hooks('deliveries', id, '--json')
   const { deliveries } = JSON.parse(log.out) as {
     deliveries: { id: string; eventId: string; type: string }[]
@@ -52,7 +52,7 @@ test('an endpoint is added, tested, looked at, rotated, recovered and deleted fr
   assert.match((await hooks('deliveries', id)).out, /404 {2}\d+ ms {2}The receiver has nothing at this path/)
   receiver.respond = respondWith(204)
   assert.equal((await hooks('replay', tested.id)).code, 0)
-  await harness.work()
+  await harness.runJobs()
   assert.equal(receiver.eventIds().filter((eventId) => eventId === tested.eventId).length, 2)
   assert.match((await hooks('list')).out, new RegExp(`${id} {2}healthy {2}${receiver.url}`))
   const rotated = await hooks('rotate', id)
@@ -109,7 +109,7 @@ test('a delivery that was kept is checked offline, and each cause of failure has
   const added = await hooks('add', receiver.url, '--events', 'endpoint.test', '--json')
   const { id, signingSecret } = JSON.parse(added.out) as { id: string; signingSecret: string }
   await hooks('test', id)
-  await harness.work()
+  await harness.runJobs()
   const [received] = receiver.received
   assert.ok(received)
   const file = (name: string, content: string) => {

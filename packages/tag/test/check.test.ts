@@ -285,7 +285,7 @@ test(
       (await harness.call('GET', `/api/agents/sessions/${sessionId}`, { key: apiKey })).json.status
     assert.equal(await status(), 'open')
     await harness.advance(25 * 3_600_000)
-    await harness.work()
+    await harness.runJobs()
     assert.equal(await status(), 'expired')
   },
 )

@@ -94,7 +94,7 @@ onWebhooks(
     await waitForText(page, 'Nothing was sent yet.')
     await page.click('text=Send a test event')
     await page.locator('.note.ok', { hasText: 'A test event is queued.' }).waitFor()
-    await harness.work()
+    await harness.runJobs()
     const delivery = page.locator('.delivery', { hasText: 'endpoint.test' })
     await delivery.waitFor()
     await delivery.locator('.chip', { hasText: 'failed' }).waitFor()
@@ -103,7 +103,7 @@ onWebhooks(
     receiver.respond = respondWith(204)
     await delivery.locator('button', { hasText: 'Send it again' }).click()
     await page.locator('.note.ok', { hasText: 'The delivery is queued again.' }).waitFor()
-    await harness.work()
+    await harness.runJobs()
     await delivery.locator('.chip', { hasText: 'delivered' }).waitFor()
     await page.click('text=Rotate the secret')
     await page.click('text=Rotate: the old secret also signs for 24 hours')
@@ -112,10 +112,10 @@ onWebhooks(
     await page.click('button:text-is("Disable")')
     await waitForText(page, 'Disabled just now: by you.')
     const missed = await publishEvent(harness, agent)
-    await harness.work()
+    await harness.runJobs()
     await page.click('text=Enable and send missed events')
     await page.locator('.note.ok', { hasText: 'are being sent' }).waitFor()
-    await harness.work()
+    await harness.runJobs()
     assert.ok(receiver.eventIds().includes(missed))
     await page.click('button:has-text("Delete")')
     await page.click('text=Delete permanently')
@@ -144,7 +144,7 @@ onWebhooks('by keyboard alone: key, endpoint, delivery, reason, replay', async (
   const receiver = await startReceiver(respondWith(500))
   await subscribe(harness, agent, receiver.url, ['key.revoked'])
   await publishEvent(harness, agent)
-  await harness.work()
+  await harness.runJobs()
   await tabTo(page, 'key INPUT')
   await page.keyboard.insertText(agent.apiKey)
   await page.keyboard.press('Enter')
@@ -179,7 +179,7 @@ const seedEndpoints = async (service: Service, agent: Agent) => {
       ).id,
     )
   for (let n = 0; n < 6; n++) await publishEvent(harness, agent)
-  await harness.work()
+  await harness.runJobs()
   return ids
 }
 for (const view of views) {

@@ -93,7 +93,7 @@ const unitOf = async (service: Service, agent: Agent, orderId: string) => {
   return json.units[0] as { status: string; appeal: { decisionReason: string } }
 }
 const auditEntries = async (service: Service, key: string) => {
-  const { json } = await service.harness.operate('GET', '/operator/audit?limit=1000', { key })
+  const { json } = await service.harness.callOperator('GET', '/operator/audit?limit=1000', { key })
   return (json.entries as { action: string; target: string }[]).map(({ action }) => action)
 }
 

@@ -44,7 +44,7 @@ const makeWorkflow = async ({ harness }: Service): Promise<string> => {
   const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
   workflowCount += 1
   const yesNo = { type: 'yes_no', required: true } as const
-  const written = await harness.operate('POST', `/operator/workflows/wf_t_${workflowCount}`, {
+  const written = await harness.callOperator('POST', `/operator/workflows/wf_t_${workflowCount}`, {
     key: operatorKey,
     body: {
       title: 'Judge a short text',
@@ -87,7 +87,7 @@ const placeCompletedOrder = async (
     const sessionId = isFirst
       ? (await playSession(harness, { site, challenge, kind: 'work', strokes: wave })).sessionId
       : await worker.record({ site, challenge })
-    if (isFirst) await harness.work()
+    if (isFirst) await harness.runJobs()
     const handed = await worker.deliver(assignmentId, sessionId, answer)
     assert.equal(handed.json.status, 'delivered', handed.text)
   }

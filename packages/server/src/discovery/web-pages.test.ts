@@ -59,7 +59,7 @@ test('operators’ pages are pages of their listener: not one file of them is am
   const harness = await startHarness()
   for (const path of ['/operator', '/operator/', '/operator/assets/operator-def456.js'])
     assert.equal((await harness.call('GET', path)).status, 404)
-  assert.notEqual((await harness.operate('GET', '/operator')).status, 404)
+  assert.notEqual((await harness.callOperator('GET', '/operator')).status, 404)
 })
 
 test('the stylesheet needs no build', async () => {

@@ -16,7 +16,7 @@ const verify = async (agent: Agent) =>
     body: { sessionId: (await makeScoredSession(harness, agent)).sessionId },
   })
 const check = async (query = '') => {
-  const answer = await harness.operate('GET', `/operator/ledger/check${query}`, { key: operatorKey })
+  const answer = await harness.callOperator('GET', `/operator/ledger/check${query}`, { key: operatorKey })
   assert.equal(answer.status, 200, answer.text)
   return answer.json as {
     ok: boolean
@@ -157,7 +157,7 @@ for (const { name, finding, query, plant } of plantedFaults) {
     )
     // The worker finds drift in a process of its own: the api must read it from the database.
     harness.ctx.metrics.ledgerDrift.reset()
-    const metrics = await harness.operate('GET', '/metrics')
+    const metrics = await harness.callOperator('GET', '/metrics')
     assert.match(metrics.text, /^pohf_ledger_drift [1-9]/m)
     await mend()
     assert.deepEqual(await findingsOf(agent), [])
@@ -217,10 +217,10 @@ test('a comparison that finds drift stops its agent, and clears it when the drif
 })
 
 test('the worker runs it, and the command line shows it', async () => {
-  await harness.work()
-  assert.equal((await harness.operate('GET', '/operator/ledger/check')).status, 401)
+  await harness.runJobs()
+  assert.equal((await harness.callOperator('GET', '/operator/ledger/check')).status, 401)
   assert.equal(
-    (await harness.operate('GET', '/operator/ledger/check?whole=yes', { key: operatorKey })).status,
+    (await harness.callOperator('GET', '/operator/ledger/check?whole=yes', { key: operatorKey })).status,
     400,
   )
 })

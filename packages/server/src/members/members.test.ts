@@ -191,7 +191,7 @@ test('links expire after a week, challenges after five minutes, a check after 18
   const { challenge } = (await browser.post('passkey-options', { purpose: 'sign_in' })).json.publicKey
   assert.equal(typeof challenge, 'string')
   await harness.advance(6 * 60_000)
-  await harness.work()
+  await harness.runJobs()
   const { rows } = await harness.owner.query(
     'select count(*)::int as n from passkey_challenges where challenge = $1 and expires_at > pohf_now()',
     [challenge],

@@ -16,11 +16,11 @@ void test('approval is off by default: requests are accepted, reviewed and rejec
     body: { userRef: 'user', stars: 10 },
   })
   const at = (name: string) => `/operator/payouts/${json.requestId}/${name}`
-  assert.equal((await harness.operate('POST', at('review'), { key: ada.operatorKey })).status, 200)
-  const approval = await harness.operate('POST', at('approve'), { key: bob.operatorKey })
+  assert.equal((await harness.callOperator('POST', at('review'), { key: ada.operatorKey })).status, 200)
+  const approval = await harness.callOperator('POST', at('approve'), { key: bob.operatorKey })
   assert.equal(approval.status, 403)
   assert.equal(approval.json.error, 'forbidden')
   assert.match(approval.json.message, /PAYOUT_APPROVAL/)
   const rejection = { key: bob.operatorKey, body: { reason: 'approval is off' } }
-  assert.equal((await harness.operate('POST', at('reject'), rejection)).status, 200)
+  assert.equal((await harness.callOperator('POST', at('reject'), rejection)).status, 200)
 })

@@ -16,7 +16,7 @@ const request = (userRef: string, stars: number, agent = live) =>
 const convertPoints = (userRef: string, points: number, agent = live) =>
   harness.call('POST', '/api/partner/points/convert', { key: agent.apiKey, body: { userRef, points } })
 const step = (operator: Operator, requestId: string, name: string, body?: unknown) =>
-  harness.operate('POST', `/operator/payouts/${requestId}/${name}`, { key: operator.operatorKey, body })
+  harness.callOperator('POST', `/operator/payouts/${requestId}/${name}`, { key: operator.operatorKey, body })
 const balance = async (account: string, agent = live): Promise<number> => {
   const { rows } = await harness.owner.query(
     "select balance from ledger_accounts where agent_id = $1 and account = $2 and unit = 'star'",
@@ -39,7 +39,7 @@ const eventsAbout = async (requestId: string): Promise<string[]> => {
   return rows.map((row: { type: string }) => row.type)
 }
 const auditOf = async (requestId: string): Promise<string[]> => {
-  const { json } = await harness.operate('GET', '/operator/audit?limit=1000', { key: ada.operatorKey })
+  const { json } = await harness.callOperator('GET', '/operator/audit?limit=1000', { key: ada.operatorKey })
   assert.equal(json.intact, true)
   return (json.entries as { target: string; action: string }[])
     .filter((entry) => entry.target === requestId)
@@ -66,7 +66,9 @@ void test('two operators bring it to paid; the held Stars leave the ledger, and 
   assert.ok((await balance('world:payouts')) >= 40)
   assert.deepEqual(await auditOf(requestId), ['payout.in_review', 'payout.approved', 'payout.paid'])
   assert.deepEqual(await eventsAbout(requestId), ['payout.requested', 'payout.approved', 'payout.paid'])
-  const { json } = await harness.operate('GET', '/operator/payouts?status=paid', { key: ada.operatorKey })
+  const { json } = await harness.callOperator('GET', '/operator/payouts?status=paid', {
+    key: ada.operatorKey,
+  })
   const shown = json.payouts.find((payout: { requestId: string }) => payout.requestId === requestId)
   assert.equal(shown.reviewedBy, ada.operatorId)
   assert.equal(shown.approvedBy, bob.operatorId)
@@ -132,9 +134,13 @@ void test('the list pages through the queue, oldest first', async () => {
   const ids = [await requestQueuedPayout('list-1'), await requestQueuedPayout('list-2')]
   const listed: string[] = []
   for (let after = ''; ;) {
-    const { json } = await harness.operate('GET', `/operator/payouts?status=queued&limit=1&after=${after}`, {
-      key: ada.operatorKey,
-    })
+    const { json } = await harness.callOperator(
+      'GET',
+      `/operator/payouts?status=queued&limit=1&after=${after}`,
+      {
+        key: ada.operatorKey,
+      },
+    )
     const [payout] = json.payouts as { requestId: string; status: string }[]
     if (!payout) break
     assert.equal(payout.status, 'queued')

@@ -147,7 +147,7 @@ else {
   /** One unit in stock: the operator orders it, a person delivers it, and its review period ends. */
   const produceUnit = async (question: string) => {
     const body = { workflowId: 'wf_judge', mode: 'test', quantity: 1, items: [{ question }] }
-    const ordered = await harness.operate('POST', '/operator/work/produce', { key, body })
+    const ordered = await harness.callOperator('POST', '/operator/work/produce', { key, body })
     assert.equal(ordered.status, 200, ordered.text)
     const worker = await makeWorker(harness, home)
     const delivered = await worker.work('wf_judge', { judgement: `What I think of ${question}`, sure: 4 })
@@ -157,7 +157,7 @@ else {
       "update order_units set review_until = pohf_now() where status = 'delivered'",
     )
     await harness.advance(1_000)
-    await harness.work()
+    await harness.runJobs()
   }
 
   const takeLastUnit = async (method: string) => {

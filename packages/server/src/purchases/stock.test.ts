@@ -20,7 +20,7 @@ else {
   /** Units that the operator orders, one person each delivers, and the end of the review period accepts. */
   const produce = async (count: number) => {
     const items = Array.from({ length: count }, () => ({ question: `Text ${++made}.` }))
-    const ordered = await harness.operate('POST', '/operator/work/produce', {
+    const ordered = await harness.callOperator('POST', '/operator/work/produce', {
       key,
       body: { workflowId: 'wf_judge', mode: 'test', quantity: count, items },
     })
@@ -38,7 +38,7 @@ else {
       "begin; set local session_replication_role = replica; update order_units set review_until = pohf_now() where status = 'delivered'; commit",
     )
     await harness.advance(1_000)
-    await harness.work()
+    await harness.runJobs()
     return answers
   }
   const offerAt = () => requestChallenge('wf_judge')
@@ -117,7 +117,7 @@ else {
     await advanceChain(400_000)
     await harness.advance(400_000)
     node.setFaultRule((method) => (method.startsWith('eth_sendRaw') ? 'drop' : 'pass'))
-    await harness.work()
+    await harness.runJobs()
     node.setFaultRule(() => 'pass')
     const read = await harness.call('GET', `/api/agent/purchases/${purchaseId}`)
     assert.equal(read.json.status, 'void', read.text)
@@ -152,11 +152,11 @@ else {
       `begin; set local session_replication_role = replica; update sessions set verified = false where session_id = '${rows[0].session_id}'; commit`,
     )
     await harness.advance(10_000)
-    await harness.work()
+    await harness.runJobs()
     await harness.advance(10_000)
-    await harness.work()
+    await harness.runJobs()
     const publicId = purchaseId.split('.')[0] ?? ''
-    const owed = await harness.operate('GET', '/operator/purchases', { key })
+    const owed = await harness.callOperator('GET', '/operator/purchases', { key })
     assert.deepEqual(
       owed.json.purchases.map(({ purchaseId: id, status }: { purchaseId: string; status: string }) => [
         id,
@@ -168,7 +168,7 @@ else {
     assert.ok(harness.lines.some((line) => line.includes('refund required')))
     assert.equal((await pay(headers, 'wf_judge')).status, 202)
     const refund = (transaction: unknown) =>
-      harness.operate('POST', `/operator/purchases/${publicId}/refund`, {
+      harness.callOperator('POST', `/operator/purchases/${publicId}/refund`, {
         key,
         body: { transaction, reason: 'the work was withdrawn' },
       })

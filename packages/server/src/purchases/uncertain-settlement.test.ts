@@ -30,7 +30,7 @@ else {
   const workUntil = async (purchaseId: string, state: string) => {
     for (let round = 0; round < 12; round++) {
       await harness.advance(5_000)
-      await harness.work()
+      await harness.runJobs()
       if ((await status(purchaseId)).json.status === state) return
     }
     assert.fail(`${purchaseId} is ${(await status(purchaseId)).text}, not ${state}`)
@@ -177,7 +177,7 @@ else {
     node.setFaultRule(() => 'pass')
     assert.equal(answer.status, 202, answer.text)
     await harness.advance(5_000)
-    await harness.work()
+    await harness.runJobs()
     assert.notEqual((await status(purchaseId)).json.status, 'void')
     await chain.rpc('anvil_mine', ['0x50'])
     await workUntil(purchaseId, 'void')
@@ -194,7 +194,7 @@ else {
     assert.equal(answer.status, 202, answer.text)
     assert.equal(answer.json.pohf_jwt, undefined)
     await harness.advance(10_000)
-    await harness.work()
+    await harness.runJobs()
     assert.equal((await pay(headers)).status, 202)
     await advanceChain(200_000)
     await workUntil(purchaseId, 'void')
@@ -214,7 +214,7 @@ else {
     if (answer.status === 202) await workUntil(purchaseId, 'delivered')
     assert.equal(await balanceOf(payer.account.address), 1_000_000n - price)
     await harness.advance(20_000)
-    await harness.work()
+    await harness.runJobs()
     for (const { address, next_nonce: next } of await rows('select address, next_nonce from gas_keys')) {
       const count = BigInt(String(await chain.rpc('eth_getTransactionCount', [address, 'latest'])))
       assert.equal(BigInt(next), count)
@@ -229,7 +229,7 @@ else {
     node.setFaultRule(() => 'pass')
     assert.equal(answer.status, 202, answer.text)
     await harness.advance(40_000)
-    await harness.work()
+    await harness.runJobs()
     const sent = await rows(
       'select nonce, attempt, max_fee_wei::bigint as fee from gas_transactions where reference = $1 order by attempt',
       [purchaseId.split('.')[0]],
@@ -251,7 +251,7 @@ else {
     await chain.rpc('evm_revert', [first])
     assert.equal(await balanceOf(payer.account.address), 1_000_000n)
     await harness.advance(30_000)
-    await harness.work()
+    await harness.runJobs()
     assert.equal(await balanceOf(payer.account.address), 1_000_000n - price)
     assert.equal((await status(purchaseId)).json.status, 'delivered')
 
@@ -262,7 +262,7 @@ else {
     await chain.rpc('evm_revert', [second])
     await advanceChain(300_000)
     await harness.advance(30_000)
-    await harness.work()
+    await harness.runJobs()
     assert.equal((await status(bought.purchaseId)).json.status, 'void')
     const [state] = await rows(
       'select state from credential_states where credential_id = $1 order by seq desc limit 1',

@@ -253,11 +253,11 @@ test('records are kept for thirty days, then dropped by daily partition; the has
     return rows[0].count as number
   }
   await harness.advance(29 * 86_400_000)
-  await harness.work()
+  await harness.runJobs()
   assert.equal((await chunksOf(recorder.sessionId)).json.chunks.length, 2)
   const before = await days()
   await harness.advance(3 * 86_400_000)
-  await harness.work()
+  await harness.runJobs()
   assert.ok((await days()) < before + 3)
   const after = await chunksOf(recorder.sessionId)
   assert.deepEqual(after.json.chunks, [])

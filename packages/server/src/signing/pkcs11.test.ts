@@ -175,7 +175,7 @@ if (missing !== undefined || library === undefined) {
     const operator = await makeOperator()
     const before = countPrivateKeys()
     const old = await verify('by the old key')
-    await harness.operate('POST', '/operator/keys/rotate', { key: operator, body: { purpose: 'test' } })
+    await harness.callOperator('POST', '/operator/keys/rotate', { key: operator, body: { purpose: 'test' } })
     assert.equal(countPrivateKeys(), before + 1)
     await harness.advance(25 * 3_600_000)
     const fresh = await verify('by the new key')
@@ -190,7 +190,10 @@ if (missing !== undefined || library === undefined) {
     const before = countPrivateKeys()
     const kid = records().find(({ purpose, state }) => purpose === 'test' && state === 'active')?.kid ?? ''
     const body = { reason: 'drill' }
-    const revoked = await harness.operate('POST', `/operator/keys/${kid}/revoke`, { key: operator, body })
+    const revoked = await harness.callOperator('POST', `/operator/keys/${kid}/revoke`, {
+      key: operator,
+      body,
+    })
     assert.equal(revoked.status, 200, revoked.text)
     // One destroyed, its successor made.
     assert.equal(countPrivateKeys(), before)

@@ -60,7 +60,7 @@ const makeVerifier = () => {
 }
 
 const states = async () => {
-  const { json } = await harness.operate('GET', '/operator/keys', { key: operator })
+  const { json } = await harness.callOperator('GET', '/operator/keys', { key: operator })
   return (json.keys as { kid: string; purpose: string; state: string }[]).filter(
     ({ purpose }) => purpose === 'test',
   )
@@ -101,7 +101,7 @@ test('a rotation by hand waits a day, and asking twice makes one successor', asy
   const verifier = makeVerifier()
   const before = kidOf(await mint())
   const rotate = () =>
-    harness.operate('POST', '/operator/keys/rotate', { key: operator, body: { purpose: 'test' } })
+    harness.callOperator('POST', '/operator/keys/rotate', { key: operator, body: { purpose: 'test' } })
   const [first, second] = [await rotate(), await rotate()]
   assert.equal(first.status, 200, first.text)
   assert.equal(second.json.pendingKid, first.json.pendingKid)
@@ -118,7 +118,7 @@ test('compromise drill: one command; the key is gone from the set at once, a new
   const stolen = await mint()
   await verifier.verify(stolen)
   const kid = kidOf(stolen)
-  const revoked = await harness.operate('POST', `/operator/keys/${kid}/revoke`, {
+  const revoked = await harness.callOperator('POST', `/operator/keys/${kid}/revoke`, {
     key: operator,
     body: { reason: 'drill: the key file was copied' },
   })
@@ -138,10 +138,10 @@ test('compromise drill: one command; the key is gone from the set at once, a new
   const quiet = makeVerifier()
   await assert.rejects(quiet.verify(stolen), { code: 'ERR_JWKS_NO_MATCHING_KEY' })
 
-  const audit = await harness.operate('GET', '/operator/audit?limit=1000', { key: operator })
+  const audit = await harness.callOperator('GET', '/operator/audit?limit=1000', { key: operator })
   const entry = audit.json.entries.find((each: { action: string }) => each.action === 'key.revoke')
   assert.deepEqual(entry.details, { reason: 'drill: the key file was copied' })
-  const again = await harness.operate('POST', `/operator/keys/${kid}/revoke`, {
+  const again = await harness.callOperator('POST', `/operator/keys/${kid}/revoke`, {
     key: operator,
     body: { reason: 'twice' },
   })
@@ -149,7 +149,7 @@ test('compromise drill: one command; the key is gone from the set at once, a new
 })
 
 test('the checker finds every stored credential in the journal, and tells what is missing or changed', async () => {
-  const check = (query = '') => harness.operate('GET', `/operator/keys/check${query}`, { key: operator })
+  const check = (query = '') => harness.callOperator('GET', `/operator/keys/check${query}`, { key: operator })
   const jwt = await mint()
   const good = await check()
   assert.equal(good.status, 200, good.text)

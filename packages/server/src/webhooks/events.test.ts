@@ -71,7 +71,7 @@ test('polling gives the same envelopes as a delivery, in order, and goes on wher
     ids.push(await publishEvent(harness, agent, `key_${n}`))
     await harness.advance(10)
   }
-  await harness.work()
+  await harness.runJobs()
   await harness.advance(3 * secondMs)
   const start = await read(agent, '?limit=1')
   assert.equal(start.events[0]?.type, 'agent.registered')
@@ -163,7 +163,7 @@ test('with a test key every event can be made to happen, with a live key none', 
     assert.equal(status, 200, type)
     assert.equal(json.type, type)
   }
-  await harness.work()
+  await harness.runJobs()
   const bodies = receiver.received.map(({ body }) => JSON.parse(body))
   assert.deepEqual(bodies.map(({ type }) => String(type)).toSorted(), Object.keys(events).toSorted())
   assert.ok(bodies.every(({ test }) => test === true))

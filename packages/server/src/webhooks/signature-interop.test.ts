@@ -55,7 +55,7 @@ test('before, during and after a rotation every verifier accepts exactly the sec
   const { id, signingSecret: first } = await subscribe(harness, agent, receiver.url)
   const next = async (): Promise<ReceivedRequest> => {
     await publishEvent(harness, agent)
-    await harness.work()
+    await harness.runJobs()
     const received = receiver.received.at(-1)
     assert.ok(received)
     return received
@@ -91,7 +91,7 @@ test('after the overlap, or with none, only the new secret signs', async () => {
   const third: string = (await rotate(agent, id)).json.signingSecret
   const send = async () => {
     await publishEvent(harness, agent)
-    await harness.work()
+    await harness.runJobs()
     return String(receiver.received.at(-1)?.headers['webhook-signature']).split(' ').length
   }
   assert.equal(await send(), 2)
@@ -109,7 +109,7 @@ test('what is wrong with a delivery is refused by our SDK, each with its own rea
   const receiver = await startReceiver()
   const { signingSecret: secret } = await subscribe(harness, agent, receiver.url)
   await publishEvent(harness, agent)
-  await harness.work()
+  await harness.runJobs()
   const [received] = receiver.received
   assert.ok(received)
   const clock = () => harness.ctx.clock.now()

@@ -25,7 +25,7 @@ const hour = 3_600_000
 /** An agent whose address is confirmed through its mail. */
 const registerConfirmed = async (address: string) => {
   const agent = await harness.register('live', address)
-  await harness.work()
+  await harness.runJobs()
   const { token } = linkOf(mailsTo(address).at(-1))
   assert.equal((await confirm(token)).status, 200)
   return agent
@@ -33,7 +33,7 @@ const registerConfirmed = async (address: string) => {
 /** The token of the newest recovery mail to an address. */
 const recoveryToken = async (address: string) => {
   await recover(address)
-  await harness.work()
+  await harness.runJobs()
   const { page, token } = linkOf(mailsTo(address).at(-1))
   assert.equal(page, '/agents/recover')
   return token
@@ -42,7 +42,7 @@ const recoveryToken = async (address: string) => {
 test('registration mails one link, and the link confirms the address once', async () => {
   const agent = await harness.register('live', 'one@example.com')
   assert.equal(mailsTo('one@example.com').length, 0, 'the request itself sends nothing')
-  await harness.work()
+  await harness.runJobs()
   const [mail, ...others] = mailsTo('one@example.com')
   assert.ok(mail && others.length === 0)
   assert.match(mail.raw, /^From: PoHF <no-reply@pohf\.example>/m)
@@ -59,7 +59,7 @@ test('registration mails one link, and the link confirms the address once', asyn
 
 test('the visit of a link does nothing: mail scanners open links by themselves', async () => {
   const agent = await harness.register('live', 'scanner@example.com')
-  await harness.work()
+  await harness.runJobs()
   const { page, token } = linkOf(mailsTo('scanner@example.com')[0])
   for (const method of ['GET', 'HEAD']) {
     const answer = await harness.call(method, `${page}?token=${token}`)
@@ -83,7 +83,7 @@ test('a token in the page is escaped, whatever the link carries', async () => {
 test('a confirmation link lives 72 hours', async () => {
   await harness.register('live', 'slow@example.com')
   await harness.register('live', 'late@example.com')
-  await harness.work()
+  await harness.runJobs()
   await harness.advance(72 * hour - 60_000)
   assert.equal((await confirm(linkOf(mailsTo('slow@example.com')[0]).token)).status, 200)
   await harness.advance(61_000)
@@ -98,7 +98,7 @@ test('a token nobody mailed, or of another form, confirms nothing', async () => 
 
 test('twenty confirmations at once with one token: exactly one succeeds, one event is published', async () => {
   const agent = await harness.register('live', 'race@example.com')
-  await harness.work()
+  await harness.runJobs()
   const { token } = linkOf(mailsTo('race@example.com')[0])
   const answers = await Promise.all(Array.from({ length: 20 }, () => confirm(token)))
   assert.equal(answers.filter((answer) => answer.status === 200).length, 1)
@@ -119,7 +119,7 @@ test('the confirmation mail is sent again at most five times an hour, and not on
       assertRefusal(answer, 429, 'rate_limited')
       assert.equal(answer.headers['retry-after'], '3600')
     }
-  await harness.work()
+  await harness.runJobs()
   assert.equal(mailsTo('resend@example.com').length, 5)
   const tokens = mailsTo('resend@example.com').map((mail) => linkOf(mail).token)
   assert.equal(new Set(tokens).size, 5)
@@ -127,9 +127,9 @@ test('the confirmation mail is sent again at most five times an hour, and not on
   await harness.advance(hour + 1_000)
   assert.deepEqual((await resend()).json, { sent: true })
   assert.equal((await confirm(tokens[2] ?? '')).status, 200)
-  await harness.work()
+  await harness.runJobs()
   assert.deepEqual((await resend()).json, { sent: false })
-  await harness.work()
+  await harness.runJobs()
   assert.equal(mailsTo('resend@example.com').length, 6)
 })
 
@@ -140,7 +140,7 @@ const comparable = ({ headers }: { headers: Record<string, unknown> }) =>
 test('recovery answers the same to everybody, and mails only a confirmed address', async () => {
   await registerConfirmed('known@example.com')
   await harness.register('live', 'unconfirmed@example.com')
-  await harness.work()
+  await harness.runJobs()
   const before = mailbox.mails.length
   const answers = [
     await recover('known@example.com'),
@@ -153,7 +153,7 @@ test('recovery answers the same to everybody, and mails only a confirmed address
     assert.equal(answer.text, first?.text)
     assert.deepEqual(comparable(answer), first && comparable(first))
   }
-  await harness.work()
+  await harness.runJobs()
   assert.deepEqual(
     mailbox.mails.slice(before).map((mail) => mail.to),
     [['known@example.com']],
@@ -164,7 +164,7 @@ test('recovery finds the address whatever the case it is written in', async () =
   await registerConfirmed('Mixed.Case@Example.com'.toLowerCase())
   const before = mailsTo('mixed.case@example.com').length
   assert.equal((await recover('MIXED.case@EXAMPLE.com')).status, 200)
-  await harness.work()
+  await harness.runJobs()
   assert.equal(mailsTo('mixed.case@example.com').length, before + 1)
 })
 
@@ -206,7 +206,7 @@ test('a recovery link lives an hour, and the two kinds of links do not stand in 
   const token = await recoveryToken('kinds@example.com')
   assertRefusal(await confirm(token), 404, 'not_found')
   const other = await harness.register('live', 'kinds2@example.com')
-  await harness.work()
+  await harness.runJobs()
   assertRefusal(await complete(linkOf(mailsTo('kinds2@example.com')[0]).token), 404, 'not_found')
   assert.equal(await statusOf(other.apiKey), 200)
   await harness.advance(hour + 1_000)
@@ -219,11 +219,11 @@ test('an address gets at most three recovery mails an hour, however many ask at 
   const before = mailsTo('flood@example.com').length
   const answers = await Promise.all(Array.from({ length: 20 }, () => recover('flood@example.com')))
   assert.ok(answers.every((answer) => answer.status === 200))
-  await harness.work()
+  await harness.runJobs()
   assert.equal(mailsTo('flood@example.com').length, before + 3)
   await harness.advance(hour + 1_000)
   await recover('flood@example.com')
-  await harness.work()
+  await harness.runJobs()
   assert.equal(mailsTo('flood@example.com').length, before + 4)
 })
 
@@ -232,7 +232,7 @@ test('an address with several agents gets a link for each, and a link touches on
   const two = await registerConfirmed('several@example.com')
   const before = mailsTo('several@example.com').length
   await recover('several@example.com')
-  await harness.work()
+  await harness.runJobs()
   const mails = mailsTo('several@example.com').slice(before)
   assert.equal(mails.length, 2)
   const mine = mails.find((mail) => textOf(mail).includes(one.agentId))
@@ -246,7 +246,7 @@ test('a suspended agent gets no recovery mail, and a link mailed before opens no
   await harness.owner.query('update agents set suspended_at = now() where agent_id = $1', [agent.agentId])
   const before = mailbox.mails.length
   await recover('suspended@example.com')
-  await harness.work()
+  await harness.runJobs()
   assert.equal(mailbox.mails.length, before)
   const answer = await complete(token)
   assert.equal(answer.status === 200 ? await statusOf(answer.json.apiKey) : 401, 401)
@@ -257,7 +257,7 @@ test('a dead mail server fails no request, and the mail comes when it is back', 
   const offline = await startHarness({ SMTP_URL: `smtp://127.0.0.1:${port}` })
   const agent = await offline.register('live', 'patient@example.com')
   assert.match(agent.apiKey, /^svc_live_/)
-  await offline.work()
+  await offline.runJobs()
   const waiting = async () =>
     (await offline.owner.query("select attempts, last_error from outbox where topic = 'mail'")).rows
   assert.equal((await waiting())[0].attempts, 1)
@@ -265,10 +265,10 @@ test('a dead mail server fails no request, and the mail comes when it is back', 
 
   const late = await startMailbox(port)
   try {
-    await offline.work()
+    await offline.runJobs()
     assert.equal(late.mails.length, 0, 'not before its wait is over')
     await offline.advance(5_100)
-    await offline.work()
+    await offline.runJobs()
     assert.equal(late.mails.length, 1)
     assert.deepEqual(await waiting(), [])
     const { token } = linkOf(late.mails[0])
@@ -282,7 +282,7 @@ test('a dead mail server fails no request, and the mail comes when it is back', 
 test('without a mail server mails wait in the outbox and no request fails', async () => {
   const silent = await startHarness()
   await silent.register('live', 'waiting@example.com')
-  await silent.work()
+  await silent.runJobs()
   const { rows } = await silent.owner.query("select attempts from outbox where topic = 'mail'")
   assert.deepEqual(rows, [{ attempts: 0 }])
 })

@@ -127,7 +127,7 @@ for (const endpoint of [...endpoints, ...operatorEndpoints] as readonly Endpoint
       // Without a body schema there is nothing to fail on, so whoever may pass would act: only refusals are tried.
       if (!endpoint.body && endpoint.method !== 'GET' && expected === passes) continue
       const answer = await (endpoint.auth === 'operator'
-        ? harness.operate(endpoint.method, path, request)
+        ? harness.callOperator(endpoint.method, path, request)
         : harness.call(endpoint.method, path, request))
       assert.equal(outcome(answer), expected, `${principal.name}: ${answer.status} ${answer.text}`)
       cases += 1

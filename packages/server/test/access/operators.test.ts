@@ -19,7 +19,7 @@ const createOnMachine = async (name: string) => {
 }
 const { made: ada, run: adaRun } = await createOnMachine('Ada')
 const audit = async (query = '') =>
-  (await harness.operate('GET', `/operator/audit${query}`, { key: ada.operatorKey })).json as {
+  (await harness.callOperator('GET', `/operator/audit${query}`, { key: ada.operatorKey })).json as {
     intact: boolean
     entries: {
       seq: number
@@ -31,7 +31,8 @@ const audit = async (query = '') =>
     }[]
   }
 const createByAda = async (name: string) =>
-  (await harness.operate('POST', '/operator/operators', { key: ada.operatorKey, body: { name } })).json as {
+  (await harness.callOperator('POST', '/operator/operators', { key: ada.operatorKey, body: { name } }))
+    .json as {
     operatorId: string
     operatorKey: string
   }
@@ -63,7 +64,7 @@ test('without a name no operator is made', async () => {
 
 test('an operator key opens the operators’ listener and nothing on the API; an agent key the reverse', async () => {
   const agent = await harness.register('live')
-  const mine = await harness.operate('GET', '/operator/operators', { key: ada.operatorKey })
+  const mine = await harness.callOperator('GET', '/operator/operators', { key: ada.operatorKey })
   assert.equal(mine.status, 200)
   assert.deepEqual(
     mine.json.operators.map((row: { name: string }) => row.name),
@@ -76,7 +77,7 @@ test('an operator key opens the operators’ listener and nothing on the API; an
     'malformed_api_key',
   )
   assertRefusal(
-    await harness.operate('GET', '/operator/operators', { key: agent.apiKey }),
+    await harness.callOperator('GET', '/operator/operators', { key: agent.apiKey }),
     401,
     'malformed_api_key',
   )
@@ -85,8 +86,8 @@ test('an operator key opens the operators’ listener and nothing on the API; an
 test('the operators’ paths do not exist on the public listener, nor the API on theirs', async () => {
   for (const path of ['/operator/operators', '/operator/audit', '/operator/agents', '/metrics'])
     assertRefusal(await harness.call('GET', path, { key: ada.operatorKey }), 404, 'not_found')
-  assertRefusal(await harness.operate('GET', '/api/agents/me'), 404, 'not_found')
-  assertRefusal(await harness.operate('POST', '/api/agents/register', { body: {} }), 404, 'not_found')
+  assertRefusal(await harness.callOperator('GET', '/api/agents/me'), 404, 'not_found')
+  assertRefusal(await harness.callOperator('POST', '/api/agents/register', { body: {} }), 404, 'not_found')
 })
 
 test('suspension stops every key of an agent with the next request, is audited, and can be lifted', async () => {
@@ -102,7 +103,7 @@ test('suspension stops every key of an agent with the next request, is audited, 
   }
   assert.deepEqual(await statuses(), [200, 200, 200])
   const suspend = (suspended: boolean, reason: string) =>
-    harness.operate('POST', `/operator/agents/${agent.agentId}/suspend`, {
+    harness.callOperator('POST', `/operator/agents/${agent.agentId}/suspend`, {
       key: ada.operatorKey,
       body: { suspended, reason },
     })
@@ -127,12 +128,12 @@ test('suspension stops every key of an agent with the next request, is audited, 
 test('an act that is refused leaves no line, and one without a reason does not happen', async () => {
   const before = (await audit('?limit=1000')).entries.length
   const suspend = (agentId: string, body: unknown) =>
-    harness.operate('POST', `/operator/agents/${agentId}/suspend`, { key: ada.operatorKey, body })
+    harness.callOperator('POST', `/operator/agents/${agentId}/suspend`, { key: ada.operatorKey, body })
   assertRefusal(await suspend('agt_none', { suspended: true, reason: 'x' }), 404, 'not_found')
   assertRefusal(await suspend('agt_none', { suspended: true }), 400, 'validation_failed')
   assertRefusal(await suspend('agt_none', { suspended: 'true', reason: 'x' }), 400, 'validation_failed')
   assertRefusal(
-    await harness.operate('POST', '/operator/operators/opr_none/revoke', { key: ada.operatorKey }),
+    await harness.callOperator('POST', '/operator/operators/opr_none/revoke', { key: ada.operatorKey }),
     404,
     'not_found',
   )
@@ -141,15 +142,15 @@ test('an act that is refused leaves no line, and one without a reason does not h
 
 test('a revoked operator is refused with the next request', async () => {
   const eve = await createByAda('Eve')
-  assert.equal((await harness.operate('GET', '/operator/audit', { key: eve.operatorKey })).status, 200)
+  assert.equal((await harness.callOperator('GET', '/operator/audit', { key: eve.operatorKey })).status, 200)
   const path = `/operator/operators/${eve.operatorId}/revoke`
-  assert.equal((await harness.operate('POST', path, { key: ada.operatorKey })).status, 200)
+  assert.equal((await harness.callOperator('POST', path, { key: ada.operatorKey })).status, 200)
   assertRefusal(
-    await harness.operate('GET', '/operator/audit', { key: eve.operatorKey }),
+    await harness.callOperator('GET', '/operator/audit', { key: eve.operatorKey }),
     401,
     'invalid_api_key',
   )
-  assertRefusal(await harness.operate('POST', path, { key: ada.operatorKey }), 404, 'not_found')
+  assertRefusal(await harness.callOperator('POST', path, { key: ada.operatorKey }), 404, 'not_found')
   const last = (await audit('?limit=1000')).entries.at(-1)
   assert.deepEqual(
     [last?.action, last?.target, last?.operatorId],

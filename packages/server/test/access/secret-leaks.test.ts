@@ -47,7 +47,7 @@ const runAgentLifecycle = async (): Promise<void> => {
   const quoting = await startQuotingServer()
   const agent = await harness.register('live', 'canary@example.com')
   secrets['registered key'] = agent.apiKey
-  await harness.work()
+  await harness.runJobs()
   assert.equal(quoting.refused(), 1, 'the mail was refused with its own text')
   await quoting.stop()
   dumps.push((await dumpTables(harness.owner)).text)
@@ -55,7 +55,7 @@ const runAgentLifecycle = async (): Promise<void> => {
   const mailbox = await startMailbox(smtpPort)
   try {
     await harness.advance(6_000)
-    await harness.work()
+    await harness.runJobs()
     secrets['confirmation token'] = linkOf(mailbox.mails[0]).token
     await call('/api/agents/email/confirm', { token: secrets['confirmation token'] })
 
@@ -70,19 +70,19 @@ const runAgentLifecycle = async (): Promise<void> => {
 
     await call('/api/agents/keys/recover', { contactEmail: 'canary@example.com' })
     dumps.push((await dumpTables(harness.owner)).text)
-    await harness.work()
+    await harness.runJobs()
     secrets['recovery token'] = linkOf(mailbox.mails[1]).token
     const recovered = await call('/api/agents/keys/recover/complete', { token: secrets['recovery token'] })
     secrets['recovered key'] = recovered.json.apiKey
 
     const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
     secrets['operator key'] = operatorKey
-    const second = await harness.operate('POST', '/operator/operators', {
+    const second = await harness.callOperator('POST', '/operator/operators', {
       key: operatorKey,
       body: { name: 'Bob' },
     })
     secrets['second operator key'] = second.json.operatorKey
-    await harness.operate('POST', `/operator/agents/${agent.agentId}/suspend`, {
+    await harness.callOperator('POST', `/operator/agents/${agent.agentId}/suspend`, {
       key: operatorKey,
       body: { suspended: true, reason: 'canary' },
     })
@@ -116,11 +116,11 @@ const provokeErrors = async (secret: string): Promise<void> => {
       '/api/agents/register',
     ])
       await harness.call('POST', path, { raw })
-  await harness.operate('POST', `/operator/agents/${secret}/suspend`, {
+  await harness.callOperator('POST', `/operator/agents/${secret}/suspend`, {
     key: secret,
     body: { suspended: true, reason: 'x' },
   })
-  await harness.operate('GET', `/operator/audit?after=${secret}`, { key: secret })
+  await harness.callOperator('GET', `/operator/audit?after=${secret}`, { key: secret })
 }
 
 test('no key or mailed token is ever in the log or at rest, through use, refusals and faults', async (t) => {

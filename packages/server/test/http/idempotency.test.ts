@@ -143,7 +143,7 @@ test('the worker drops keys that are older than a day, and no others', async () 
   await call(keysPath, agent.apiKey, 'old', oneScope)
   await harness.advance(24 * 3_600_000 + 1_000)
   await call(keysPath, agent.apiKey, 'young', oneScope)
-  await harness.work()
+  await harness.runJobs()
   const { rows } = await harness.owner.query('select key from idempotency_keys')
   assert.deepEqual(
     rows.map((row) => row.key),

@@ -26,7 +26,7 @@ test('every answer carries the safe headers and the version, refusals and pages 
     await harness.call('GET', '/agents/confirm?token=x'),
     await overSocket('GET', '/api/%zz'),
     await overSocket('GET', `/docs/errors/${'x'.repeat(300)}`),
-    await harness.operate('GET', '/operator/operators'),
+    await harness.callOperator('GET', '/operator/operators'),
   ]
   for (const answer of answers) {
     for (const [name, value] of Object.entries(safeHeaders)) assert.equal(answer.headers[name], value)
@@ -62,7 +62,7 @@ test('a browser of another site reads nothing of what a secret key opens', async
       },
     }),
     await harness.call('OPTIONS', '/api/agents/register', { headers: origin }),
-    await harness.operate('OPTIONS', '/operator/operators', { headers: origin }),
+    await harness.callOperator('OPTIONS', '/operator/operators', { headers: origin }),
   ])
     assert.deepEqual(
       Object.keys(answer.headers).filter((name) => name.startsWith('access-control-')),

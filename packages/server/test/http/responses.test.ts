@@ -279,7 +279,8 @@ test('unknown fields are dropped, never stored, and told to a test key alone', a
 test('a number in a query is decimal text within its range, else 400', async () => {
   const { create } = await import('../../src/operators/index.ts')
   const { operatorKey } = await create(harness.ctx, 'machine', 'Ada')
-  const audit = (query: string) => harness.operate('GET', `/operator/audit?${query}`, { key: operatorKey })
+  const audit = (query: string) =>
+    harness.callOperator('GET', `/operator/audit?${query}`, { key: operatorKey })
   assert.equal((await audit('limit=1')).json.entries.length, 1)
   for (const query of [
     'limit=0',

@@ -51,7 +51,7 @@ const textOf = ({ payload }: Onchain) => Buffer.from(payload, 'base64url').toStr
 const nulOf = (onchain: Onchain) => (JSON.parse(textOf(onchain)) as { nul: Hex }).nul
 type RegistryKey = { kid: string; keyId: Hex; state: string; addKey: Hex; revokeKey: Hex; notAfter: number }
 const keysForChain = async (): Promise<RegistryKey[]> =>
-  (await harness.operate('GET', '/operator/keys/onchain', { key: operator })).json.keys
+  (await harness.callOperator('GET', '/operator/keys/onchain', { key: operator })).json.keys
 type PublicKey = { kty: 'EC'; kid: string; x: string; y: string; pohf_purpose: string }
 const jwks = async (): Promise<{ keys: PublicKey[] }> =>
   (await harness.call('GET', '/.well-known/jwks.json')).json
@@ -132,7 +132,7 @@ for (const [index, { name }] of forks.entries()) {
       const someone = await enrolMember(harness, live)
       const { onchain, credentialId } = await mint(live.apiKey, someone.memberId, wallet)
       assert.equal(typeof (await registry.bind(onchain)), 'number')
-      const { json } = await harness.operate('POST', `/operator/credentials/${credentialId}/revoke`, {
+      const { json } = await harness.callOperator('POST', `/operator/credentials/${credentialId}/revoke`, {
         key: operator,
         body: { reason: 'drill' },
       })
@@ -200,7 +200,8 @@ test('the token holds the wallet, a nullifier and the validity; any JWT library 
 })
 
 test('a token without a stored credential, or changed in the table, is found by the key check', async () => {
-  const check = async () => (await harness.operate('GET', '/operator/keys/check', { key: operator })).json
+  const check = async () =>
+    (await harness.callOperator('GET', '/operator/keys/check', { key: operator })).json
   const { onchain, credentialId } = await mint(live.apiKey, person.memberId, newWallet())
   const before = await check()
   assert.equal(before.ok, true, JSON.stringify(before))
@@ -309,7 +310,7 @@ testOnFirstChain(
     const last = await mint(live.apiKey, person.memberId, wallet)
     assert.equal(typeof (await registry.bind(last.onchain)), 'number')
 
-    const revoked = await harness.operate('POST', `/operator/keys/${key.kid}/revoke`, {
+    const revoked = await harness.callOperator('POST', `/operator/keys/${key.kid}/revoke`, {
       key: operator,
       body: { reason: 'drill' },
     })

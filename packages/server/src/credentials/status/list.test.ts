@@ -34,14 +34,14 @@ const fetchList = (uri: string, headers: Record<string, string> = {}) =>
 const read = async ({ uri, idx }: StatusReference): Promise<number> =>
   getListFromStatusListJWT((await fetchList(uri)).text).getStatus(idx)
 const change = (credentialId: string, step: string, reason = 'reported') =>
-  harness.operate('POST', `/operator/credentials/${credentialId}/${step}`, {
+  harness.callOperator('POST', `/operator/credentials/${credentialId}/${step}`, {
     key: operatorKey,
     body: { reason },
   })
 /** The maximum delay until a change is published. */
 const advanceToNextBuild = async () => {
   await harness.advance(25_000)
-  await harness.work()
+  await harness.runJobs()
 }
 
 test('every kind of credential names its index, and the list resolves from the start', async () => {
@@ -214,7 +214,7 @@ test('a repeated request changes nothing; revoked is final; an unknown credentia
   for (const step of ['suspend', 'reinstate'])
     assert.equal((await change(credentialId, step)).json.error, 'credential_revoked')
   assert.equal((await change('crd_unknown', 'revoke')).json.error, 'not_found')
-  const noReason = await harness.operate('POST', `/operator/credentials/${credentialId}/revoke`, {
+  const noReason = await harness.callOperator('POST', `/operator/credentials/${credentialId}/revoke`, {
     key: operatorKey,
     body: {},
   })
@@ -312,10 +312,10 @@ test('a list without changes is not rebuilt for 12 hours, and never expires', as
   await advanceToNextBuild()
   const before = await fetchList(place.uri)
   await harness.advance(11 * 3_600_000)
-  await harness.work()
+  await harness.runJobs()
   assert.equal((await fetchList(place.uri)).headers['etag'], before.headers['etag'])
   await harness.advance(3_600_000 + 60_000)
-  await harness.work()
+  await harness.runJobs()
   const after = decodeJwt((await fetchList(place.uri)).text)
   assert.ok((after.exp ?? 0) - ctx.clock.now().getTime() / 1_000 > 86_000)
 })
@@ -325,7 +325,7 @@ test('a list whose key was removed is signed by the next key at once', async () 
   const kidOf = async () => decodeProtectedHeader((await fetchList(place.uri)).text).kid ?? ''
   const old = await kidOf()
   assert.ok(await signer.revoke(old))
-  await harness.work()
+  await harness.runJobs()
   assert.notEqual(await kidOf(), old)
   const published = (await signer.publicKeys()).map((jwk) => jwk.kid)
   assert.ok(published.includes(await kidOf()) && !published.includes(old))

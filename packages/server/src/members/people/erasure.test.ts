@@ -93,7 +93,7 @@ const createPersonWithHistory = async (externalRef: string, lat = 12.34) => {
       .pohf_jwt,
   ] as string[]
   for (const jwt of jwts) assert.ok(jwt)
-  await harness.work()
+  await harness.runJobs()
   const read = async (text: string) =>
     (await harness.owner.query(text, [memberId])).rows[0] as Record<string, unknown>
   const { person_id: personId } = await read('select person_id from members where member_id = $1')
@@ -202,7 +202,7 @@ test('after a person has deleted everything, a search of the whole database find
   const erased = await first.browser.post('me/erase', { confirm: 'delete everything' })
   assert.deepEqual([erased.status, erased.json], [200, { erased: true, memberships: 2 }])
   assert.match(String(erased.headers['set-cookie']), /Max-Age=0/)
-  await harness.work()
+  await harness.runJobs()
 
   await assertErased(person)
   assert.deepEqual(await Promise.all(jwts.map(verifies)), before)
@@ -215,7 +215,7 @@ test('after a person has deleted everything, a search of the whole database find
 
   await harness.advance(150 * 86_400_000)
   await harness.owner.query('select pohf_maintain_partitions()')
-  await harness.work()
+  await harness.runJobs()
   for (const memberId of memberIds) assert.deepEqual(await findTablesHolding(harness.owner, memberId), [])
 })
 
@@ -224,9 +224,9 @@ test('an operator erases the person behind a member; the audit log does not name
   const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
   const path = `/operator/agents/${live.agentId}/members/${memberIds[0]}/erase`
   const body = { mode: 'live', reason: 'asked by letter' }
-  const done = await harness.operate('POST', path, { key: operatorKey, body })
+  const done = await harness.callOperator('POST', path, { key: operatorKey, body })
   assert.deepEqual([done.status, done.json], [200, { erased: true, memberships: 2 }])
-  assertRefusal(await harness.operate('POST', path, { key: operatorKey, body }), 404, 'not_found')
+  assertRefusal(await harness.callOperator('POST', path, { key: operatorKey, body }), 404, 'not_found')
   for (const [name, trace] of Object.entries(traces))
     assert.deepEqual(await findTablesHolding(harness.owner, trace), [], name)
   assert.deepEqual(
@@ -334,7 +334,7 @@ test('two agents cannot tell that they have the same person, until the person sh
       [200, 200],
       answers[1]?.text,
     )
-    await harness.work()
+    await harness.runJobs()
     const bodies = hooks().map(({ body }) => JSON.parse(body) as object)
     assert.ok(bodies.length >= 3, `only ${bodies.length} deliveries`)
     const { onchain, ...told } = answers[1]?.json ?? {}

@@ -61,7 +61,7 @@ test('an unfinished recording is readable by nobody: its probes are not answered
 test('after its retention the recording is deleted; its hashes stay readable', async () => {
   const { browser, sessionId, passkey } = await enrolMember(harness, live)
   await harness.advance(31 * 86_400_000)
-  await harness.work()
+  await harness.runJobs()
   await browser.signIn(passkey)
   const { json, status } = await browser.get(chunksOf(sessionId))
   assert.deepEqual([status, json.chunks, json.nextFrom], [200, [], null])

@@ -91,7 +91,7 @@ void test('after a day a checkout is over: the page says so, the worker closes i
   await harness.advance(24 * 3_600_000 + 1_000)
   assert.match((await harness.call('GET', pathOf(old.checkoutUrl))).text, /too old/)
   assert.notEqual((await open(live, 'ord_5')).checkoutId, old.checkoutId)
-  await harness.work()
+  await harness.runJobs()
   assert.equal(await stateOf(swept.checkoutId), 'expired')
 })
 

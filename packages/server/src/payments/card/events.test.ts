@@ -10,7 +10,7 @@ const { harness, simulator } = card
 const { withHeldEvents } = makeCardSteps(card)
 const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
 const readCheck = async () =>
-  (await harness.operate('GET', '/operator/credits/check', { key: operatorKey })).json as {
+  (await harness.callOperator('GET', '/operator/credits/check', { key: operatorKey })).json as {
     ok: boolean
     checkouts: number
     postings: number
@@ -210,7 +210,7 @@ test('lost events are found in the provider’s list of events', async () => {
   await withHeldEvents(async () => {
     await simulator.control(`payments/${payment}/refund`)
     assert.equal((await card.balance(refunded)).balance, 100)
-    await harness.work()
+    await harness.runJobs()
     assert.equal((await card.balance(refunded)).balance, 0)
   })
 })

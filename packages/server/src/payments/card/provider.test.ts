@@ -10,7 +10,7 @@ const { harness, simulator } = card
 const { withHeldEvents, advanceClock } = makeCardSteps(card)
 const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
 const readCheck = async () =>
-  (await harness.operate('GET', '/operator/credits/check', { key: operatorKey })).json as {
+  (await harness.callOperator('GET', '/operator/credits/check', { key: operatorKey })).json as {
     ok: boolean
     checkouts: number
     postings: number
@@ -105,18 +105,18 @@ test('an open checkout is polled, and a page past its expiry is expired at the p
   await withHeldEvents(async () => {
     await card.pay(one.sessionId)
     await simulator.control('forget')
-    await harness.work()
+    await harness.runJobs()
     assert.equal((await card.balance(paid)).balance, 0, 'no event has arrived yet')
     await advanceClock(660_000)
     // The provider fails: the next run polls again.
     await simulator.control('faults', { kind: 'error', calls: 2 })
-    await harness.work()
+    await harness.runJobs()
     await advanceClock(660_000)
-    await harness.work()
+    await harness.runJobs()
     assert.equal((await card.balance(paid)).balance, 100)
     assert.equal((await card.checkoutOf(two.checkoutId)).state, 'created')
     await advanceClock(24 * 3_600_000)
-    await harness.work()
+    await harness.runJobs()
     assert.equal((await card.checkoutOf(two.checkoutId)).state, 'expired')
     const { sessions } = await card.state()
     assert.equal(sessions.find(({ id }) => id === two.sessionId)?.status, 'expired')
@@ -132,7 +132,7 @@ test('a session that the provider does not know expires its checkout, so that a 
   ])
   await harness.owner.query('alter table checkouts enable trigger state_change')
   await advanceClock(660_000)
-  await harness.work()
+  await harness.runJobs()
   assert.equal((await card.checkoutOf(checkoutId)).state, 'expired')
   assert.notEqual((await card.openCheckout(agent)).checkoutId, checkoutId)
 })

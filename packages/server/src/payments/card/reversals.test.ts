@@ -11,7 +11,7 @@ const { harness, simulator } = card
 const { withHeldEvents, waitForReversal, spendCredits } = makeCardSteps(card)
 const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
 const readCheck = async () =>
-  (await harness.operate('GET', '/operator/credits/check', { key: operatorKey })).json as {
+  (await harness.callOperator('GET', '/operator/credits/check', { key: operatorKey })).json as {
     ok: boolean
     checkouts: number
     postings: number
@@ -164,7 +164,7 @@ test('afterwards money and credits agree, and a planted difference is found', as
   ])
   // The reconciler finds the same and stops minting for this agent only.
   await harness.owner.query('delete from ledger_compared')
-  await harness.work()
+  await harness.runJobs()
   const { rows } = await harness.owner.query<{ agent_id: string; subject: string }>(
     "select agent_id, subject from ledger_drift where finding = 'card_credits' and cleared_at is null",
   )

@@ -18,7 +18,7 @@ test('a repeated request refunds a part once, and escrow keeps the rest', async 
   )
   assert.ok(first && rest.every(({ refundId }) => refundId === first.refundId))
   assert.deepEqual(await accountsOf(paid.agent), { escrow: 150, 'unused:card': 50, 'world:card': -200 })
-  await harness.work()
+  await harness.runJobs()
   await waitForRefundState(paid.agent, 'done')
   assert.deepEqual(
     (await providerRefundsOf(paid.payment)).map(({ amount, status }) => [amount, status]),
@@ -27,7 +27,7 @@ test('a repeated request refunds a part once, and escrow keeps the rest', async 
   assert.deepEqual(await accountsOf(paid.agent), { escrow: 150, 'world:card': -150 })
   assert.equal(await statusOf(paid.orderId), 'funded')
   await requestOrderRefund(paid, 50n, 'unit 1')
-  await harness.work()
+  await harness.runJobs()
   assert.equal((await providerRefundsOf(paid.payment)).length, 1)
   assert.deepEqual(await accountsOf(paid.agent), { escrow: 150, 'world:card': -150 })
 })
@@ -54,7 +54,7 @@ test('a reference with another amount is refused, and so is more than was paid',
   assert.deepEqual(both.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
   await assert.rejects(requestWith({ reference: 'five', checkoutId: 'chk_none', amountUsdCents: 1n }))
   await assert.rejects(requestWith({ reference: 'six', amountUsdCents: 0n }))
-  await harness.work()
+  await harness.runJobs()
 })
 
 test('after a lost response nothing is refunded twice: by the key within a day, by its id after that', async () => {
@@ -90,11 +90,11 @@ test('an event that arrives before the response counts, and the response changes
   const paid = await payOrder()
   await requestOrderRefund(paid, 200n, 'all')
   await simulator.control('faults', { kind: 'cut', calls: 2 })
-  await harness.work()
+  await harness.runJobs()
   await waitForRefundState(paid.agent, 'done')
   assert.deepEqual(await accountsOf(paid.agent), {})
   await advanceClock(60_000)
-  await harness.work()
+  await harness.runJobs()
   assert.equal((await providerRefundsOf(paid.payment)).length, 1)
 })
 
@@ -102,10 +102,10 @@ test('a server error is retried under another key; a refusal is final, is logged
   const paid = await payOrder()
   await requestOrderRefund(paid, 100n, 'half')
   await simulator.control('faults', { kind: 'error', calls: 1 })
-  await harness.work()
+  await harness.runJobs()
   assert.equal((await refundsOf(paid.agent))[0]?.state, 'wanted')
   await advanceClock(15_000)
-  await harness.work()
+  await harness.runJobs()
   await waitForRefundState(paid.agent, 'done')
   assert.equal((await providerRefundsOf(paid.payment)).length, 1)
   // The rest was refunded in the provider's dashboard, and is requested by us too.
@@ -142,7 +142,7 @@ test('a refund that never succeeds is given up and logged after a bounded number
   await harness.owner.query('update card_refunds set attempts = 23 where agent_id = $1', [paid.agent.agentId])
   const at = harness.lines.length
   await simulator.control('faults', { kind: 'error', calls: 2 })
-  await harness.work()
+  await harness.runJobs()
   assert.deepEqual(
     (await refundsOf(paid.agent)).map(({ state, fault }) => [state, fault]),
     [['failed', 'given_up']],
@@ -152,7 +152,7 @@ test('a refund that never succeeds is given up and logged after a bounded number
   const [row] = await refundsOf(paid.agent)
   assert.equal((await operate('POST', `/operator/refunds/${row?.id}/retry`)).json.state, 'wanted')
   assert.equal((await operate('POST', `/operator/refunds/${row?.id}/retry`)).status, 403)
-  await harness.work()
+  await harness.runJobs()
   await waitForRefundState(paid.agent, 'done')
   assert.deepEqual(await accountsOf(paid.agent), {})
 })
@@ -183,7 +183,7 @@ test('a returned refund restores the money, in any order of events, and an opera
     assert.deepEqual(await accountsOf(paid.agent), { 'unused:card': 200, 'world:card': -200 })
     const [row] = await refundsOf(paid.agent)
     assert.equal((await operate('POST', `/operator/refunds/${row?.id}/retry`)).status, 200)
-    await harness.work()
+    await harness.runJobs()
     await waitForRefundState(paid.agent, 'done')
     await card.deliver(ids)
     assert.equal(

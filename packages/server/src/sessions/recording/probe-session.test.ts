@@ -119,7 +119,7 @@ test('the right answer of a probe is in no response, log line, event or row but 
   assert.equal(seeds.length, 3)
   const ended = await recorder.finish()
   texts.push(ended.text)
-  await harness.work()
+  await harness.runJobs()
   const { rows: published } = await harness.owner.query(
     'select data::text as text from events union all select payload::text from outbox',
   )

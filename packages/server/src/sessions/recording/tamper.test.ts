@@ -297,7 +297,7 @@ test('truncate: a session without its last chunk expires and cannot be verified'
   // Also before the worker has run.
   const late = await recorder.post(await recorder.makeLast())
   assert.equal(late.json.error, 'session_expired')
-  await harness.work()
+  await harness.runJobs()
   const read = await harness.call('GET', `/api/agents/sessions/${recorder.sessionId}`, { key: apiKey })
   assert.equal(read.json.status, 'expired')
   assert.equal(read.json.telemetry, null)

@@ -28,7 +28,7 @@ test('a delivery carries the event, signed so that our own code and standardwebh
   const agent = await registerIdleAgent(harness)
   const { signingSecret } = await subscribe(harness, agent, `${receiver.url}?tag=ü`)
   const eventId = await publishEvent(harness, agent, 'key_ünïcode')
-  await harness.work()
+  await harness.runJobs()
 
   assert.equal(receiver.received.length, 1)
   const [received] = receiver.received
@@ -99,7 +99,7 @@ test('an event reaches endpoints of its own agent and mode that named it or *, a
   const eventId = await publishEvent(harness, agent)
   // An agent may publish in the other mode too: one test binding of a live agent.
   await publishEvent(harness, { ...live, mode: 'test' })
-  await harness.work()
+  await harness.runJobs()
   assert.deepEqual(everything.eventIds(), [eventId])
   assert.deepEqual(named.eventIds(), [eventId])
   for (const other of [otherName, foreign, otherMode]) assert.deepEqual(other.eventIds(), [])
@@ -123,13 +123,13 @@ test('a fan-out that runs again adds nothing, also after the delivery', async ()
     },
   })
   assert.deepEqual(await statesOf(harness, id), ['pending'])
-  await harness.work()
+  await harness.runJobs()
   const [row] = handled
   assert.ok(row)
   await Promise.all(
     Array.from({ length: 20 }, () => inTransaction(harness.ctx, 'system', (tx) => fanOut(tx, [row]))),
   )
-  await harness.work()
+  await harness.runJobs()
   assert.equal(receiver.received.length, 1)
 })
 
@@ -283,7 +283,7 @@ test('a redirect is a failure and is not followed', async () => {
     ids.push((await subscribe(harness, agent, receiver.url)).id)
   }
   await publishEvent(harness, agent)
-  await harness.work()
+  await harness.runJobs()
   assert.equal(canary.received.length, 0)
   for (const id of ids) {
     assert.deepEqual(await statesOf(harness, id), ['pending'])
@@ -306,7 +306,7 @@ test('in production a receiver that resolves to this machine is never reached, w
     ])
   }
   await publishEvent(harness, agent)
-  await harness.work()
+  await harness.runJobs()
   assert.equal(canary.received.length, 0)
   const { rows } = await harness.owner.query('select fault from webhook_attempts')
   assert.deepEqual(

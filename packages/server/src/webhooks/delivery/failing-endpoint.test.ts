@@ -23,7 +23,7 @@ const owner = 'owner@example.com'
 const setUp = async () => {
   const harness = await startHarness({ SMTP_URL: `smtp://127.0.0.1:${mailbox.smtpPort}` })
   const agent = await harness.register('live', owner)
-  await harness.work()
+  await harness.runJobs()
   const { token } = linkOf(mailbox.mails.at(-1))
   await harness.call('POST', '/api/agents/email/confirm', { body: { token } })
   const [broken, healthy] = [await startReceiver(respondWith(500)), await startReceiver()]
@@ -132,13 +132,13 @@ test('five days of failure: the schedule, three notices, the end, and one call t
   // Two days later, with one more event missed: the receiver works again, and the owner makes the call of the mail.
   await harness.advance(2 * dayMs)
   eventIds.push(await publishEvent(harness, agent))
-  await harness.work()
+  await harness.runJobs()
   broken.respond = respondWith(204)
   await harness.call('POST', `/api/agents/webhooks/${id}/recover`, {
     key: agent.apiKey,
     body: { since: command?.[2] },
   })
-  await harness.work()
+  await harness.runJobs()
   assert.deepEqual(broken.eventIds().toSorted(), eventIds.toSorted(), 'an event was lost, or came twice')
   assert.equal((await endpointOf(harness, id))?.state, 'enabled')
   t.diagnostic(
@@ -149,12 +149,12 @@ test('five days of failure: the schedule, three notices, the end, and one call t
 test('an unconfirmed address receives no notice', async () => {
   const harness = await startHarness({ SMTP_URL: `smtp://127.0.0.1:${mailbox.smtpPort}` })
   const agent = await harness.register('live', 'victim@example.com')
-  await harness.work()
+  await harness.runJobs()
   const written = mailbox.mails.length
   const gone = await startReceiver(respondWith(410))
   await subscribe(harness, agent, gone.url)
   await publishEvent(harness, agent)
-  await harness.work()
+  await harness.runJobs()
   assert.equal(gone.received.length, 1)
   assert.equal(mailbox.mails.length, written)
 })
@@ -162,7 +162,7 @@ test('an unconfirmed address receives no notice', async () => {
 test('one success resets the notices: they start again with the next failure', async () => {
   const harness = await startHarness({ SMTP_URL: `smtp://127.0.0.1:${mailbox.smtpPort}` })
   const agent = await harness.register('live', 'again@example.com')
-  await harness.work()
+  await harness.runJobs()
   await harness.call('POST', '/api/agents/email/confirm', {
     body: { token: linkOf(mailbox.mails.at(-1)).token },
   })

@@ -32,7 +32,7 @@ test('the list shows every endpoint with its state and health, and never a secre
   const first = await subscribe(harness, agent, good.url)
   const second = await subscribe(harness, agent, bad.url, ['key.revoked', 'key.revoked'])
   await publishEvent(harness, agent)
-  await harness.work()
+  await harness.runJobs()
   const answered = await call(agent, 'GET', 'webhooks')
   const [newer, older] = answered.json.webhooks
   assert.equal(older.id, first.id)
@@ -50,7 +50,7 @@ test('a change of URL or events applies from the next delivery on, and is valida
   const [old, next] = [await startReceiver(respondWith(500)), await startReceiver()]
   const { id } = await subscribe(harness, agent, old.url, ['key.revoked'])
   await publishEvent(harness, agent)
-  await harness.work()
+  await harness.runJobs()
   const changed = await call(agent, 'PATCH', `webhooks/${id}`, { url: next.url, events: ['key.rotated'] })
   assert.equal(changed.status, 200)
   assert.deepEqual(
@@ -59,7 +59,7 @@ test('a change of URL or events applies from the next delivery on, and is valida
   )
   await publishEvent(harness, agent)
   await harness.advance(6 * secondMs)
-  await harness.work()
+  await harness.runJobs()
   assert.equal(
     next.received.length,
     1,
@@ -83,12 +83,12 @@ test('an endpoint that was switched off gets nothing, and recovery gives it ever
   const { id } = await subscribe(harness, agent, receiver.url, ['key.revoked'])
   const since = new Date(harness.ctx.clock.now().getTime() - secondMs).toISOString()
   const waiting = await publishEvent(harness, agent)
-  await harness.work()
+  await harness.runJobs()
   const off = await call(agent, 'PATCH', `webhooks/${id}`, { enabled: false })
   assert.deepEqual([off.json.state, off.json.disabledReason, off.json.waiting], ['disabled', 'owner', 0])
   const missed = [await publishEvent(harness, agent), await publishEvent(harness, agent)]
   await harness.advance(hourMs)
-  await harness.work()
+  await harness.runJobs()
   assert.equal(receiver.received.length, 1)
   for (const path of ['test', 'rotate']) {
     const { status } = await call(agent, 'POST', `webhooks/${id}/${path}`)
@@ -100,12 +100,12 @@ test('an endpoint that was switched off gets nothing, and recovery gives it ever
   assert.deepEqual(recovered.json, { id, recoveringSince: since })
   assert.equal((await listOf(agent))[0].recoveringSince, since)
   const later = await publishEvent(harness, agent)
-  await harness.work()
+  await harness.runJobs()
   assert.deepEqual(receiver.eventIds().toSorted(), [waiting, ...missed, later].toSorted())
   assert.equal((await listOf(agent))[0].recoveringSince, null)
   // A second recovery of the same time finds nothing to do.
   await call(agent, 'POST', `webhooks/${id}/recover`, { since })
-  await harness.work()
+  await harness.runJobs()
   assert.equal(receiver.received.length, 4)
 })
 
@@ -126,9 +126,9 @@ test('a recovery processes more events than one step holds, and only those with 
       else await publish(tx, { agentId, mode, type: 'key.revoked', subject: 'x', data: { keyId: `${n}` } })
     }
   })
-  await harness.work()
+  await harness.runJobs()
   await call(agent, 'POST', `webhooks/${id}/recover`, { since })
-  await harness.work()
+  await harness.runJobs()
   assert.deepEqual(receiver.eventIds().toSorted(), subscribed.toSorted())
 })
 
@@ -148,7 +148,7 @@ test('a deleted endpoint is gone at once, with its secrets, and its rows follow'
   const receiver = await startReceiver(respondWith(500))
   const { id } = await subscribe(harness, agent, receiver.url)
   await publishEvent(harness, agent)
-  await harness.work()
+  await harness.runJobs()
   const removed = await call(agent, 'DELETE', `webhooks/${id}`)
   assert.deepEqual([removed.status, removed.json], [200, { id, deleted: true }])
   assert.deepEqual(await listOf(agent), [])
@@ -168,8 +168,8 @@ test('a deleted endpoint is gone at once, with its secrets, and its rows follow'
     assert.equal((await call(agent, method, `webhooks/${id}${path}`, body)).status, 404, `${method} ${path}`)
   await publishEvent(harness, agent)
   await harness.advance(hourMs)
-  await harness.work()
-  await harness.work()
+  await harness.runJobs()
+  await harness.runJobs()
   assert.equal(receiver.received.length, 1)
   assert.deepEqual(await statesOf(harness, id), [])
   const { rowCount } = await harness.owner.query('select from webhook_endpoints where endpoint_id = $1', [id])
@@ -185,10 +185,10 @@ test('the deliveries log names every attempt and why it failed, newest first, pa
     ids.push(await publishEvent(harness, agent))
     await harness.advance(10)
   }
-  await harness.work()
+  await harness.runJobs()
   receiver.respond = respondWith(204)
   await harness.advance(30 * secondMs)
-  await harness.work()
+  await harness.runJobs()
   const all = await deliveriesOf(agent, id)
   assert.deepEqual(
     all.map((one: { eventId: string }) => one.eventId),
@@ -232,18 +232,18 @@ test('a replay sends the same id and body again, whatever became of the delivery
   const receiver = await startReceiver()
   const { id } = await subscribe(harness, agent, receiver.url, ['key.revoked'])
   const eventId = await publishEvent(harness, agent)
-  await harness.work()
+  await harness.runJobs()
   const [delivery] = await deliveriesOf(agent, id)
   receiver.respond = respondWith(500)
   const replayed = await call(agent, 'POST', `webhooks/deliveries/${delivery.id}/replay`)
   assert.deepEqual(replayed.json, { id: delivery.id, eventId, state: 'pending' })
-  await harness.work()
+  await harness.runJobs()
   // The second attempt of the plan is 5 s away again, and a replay need not wait for it.
   await call(agent, 'POST', `webhooks/deliveries/${delivery.id}/replay`)
-  await harness.work()
+  await harness.runJobs()
   receiver.respond = respondWith(204)
   await harness.advance(6 * secondMs)
-  await harness.work()
+  await harness.runJobs()
   assert.deepEqual(receiver.eventIds(), [eventId, eventId, eventId, eventId])
   assert.equal(new Set(receiver.received.map(({ body }) => body)).size, 1)
   assert.deepEqual(await statesOf(harness, id), ['delivered'])
@@ -255,9 +255,9 @@ test('a test event reaches its endpoint alone, is sent once, and is in no list o
   const { id } = await subscribe(harness, agent, one.url, ['key.revoked'])
   await subscribe(harness, agent, other.url)
   const { json } = await call(agent, 'POST', `webhooks/${id}/test`)
-  await harness.work()
+  await harness.runJobs()
   await harness.advance(hourMs / 2)
-  await harness.work()
+  await harness.runJobs()
   assert.deepEqual(one.eventIds(), [json.eventId])
   const envelope = JSON.parse(one.received[0]?.body ?? '')
   assert.deepEqual([envelope.type, envelope.data], ['endpoint.test', { endpointId: id, reason: 'requested' }])
@@ -273,7 +273,7 @@ test('what belongs to another agent, or to the other mode, answers like what doe
   const receiver = await startReceiver()
   const { id } = await subscribe(harness, agent, receiver.url)
   await publishEvent(harness, agent)
-  await harness.work()
+  await harness.runJobs()
   const [delivery] = await deliveriesOf(agent, id)
   for (const [method, path, body] of [
     ['PATCH', 'webhooks/ID', { enabled: false }],
@@ -296,7 +296,7 @@ test('what belongs to another agent, or to the other mode, answers like what doe
     [404, 404],
   )
   assert.deepEqual((await listOf(agent))[0].state, 'healthy')
-  await harness.work()
+  await harness.runJobs()
   assert.equal(receiver.received.length, 1)
 })
 

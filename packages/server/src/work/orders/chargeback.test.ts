@@ -66,7 +66,7 @@ test('a chargeback stops the order and claws back vesting Stars, and an operator
   assert.match(rejected.rejection.note, /taken back/)
   const appealed = await worker.post(`assignments/${rejected.assignmentId}/appeal`, { text: 'I did it.' })
   assert.equal(appealed.status, 200, appealed.text)
-  const decided = await harness.operate('POST', `/operator/appeals/${rejected.assignmentId}/decide`, {
+  const decided = await harness.callOperator('POST', `/operator/appeals/${rejected.assignmentId}/decide`, {
     key: operatorKey,
     body: { decision: 'accepted', reason: 'The work is good.' },
   })
@@ -106,7 +106,7 @@ test('a cancelled live order refunds its open units to the card, and nothing mor
   assert.equal(json.status, 'cancelled')
   assert.deepEqual(json.escrow, { status: 'held', heldUsd: 1, paidUsd: 0, returnedUsd: 2 })
   assert.equal(await order.balanceOf('unused:card'), 200)
-  await harness.work()
+  await harness.runJobs()
   await pollUntil('given back', async () => (await order.balanceOf('unused:card')) === 0)
   assert.equal(await order.balanceOf('world:card'), -100)
   const accepted = await order.call('POST', `orders/${order.orderId}/units/1/accept`)

@@ -33,7 +33,7 @@ const { json: assignment } = await worker.claim('wf_judge')
 const { assignmentId, challenge } = assignment
 const sessionId = await worker.record(assignment)
 const { credentialId } = await callAsBuyer('verify', { sessionId })
-const revoked = await harness.operate('POST', `/operator/credentials/${credentialId}/revoke`, {
+const revoked = await harness.callOperator('POST', `/operator/credentials/${credentialId}/revoke`, {
   key: operatorKey,
   body: { reason: 'planted' },
 })

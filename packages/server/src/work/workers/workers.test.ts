@@ -14,7 +14,10 @@ const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
 const call = (method: string, path: string, body?: unknown, key = buyer.apiKey) =>
   harness.call(method, `/api/agents/${path}`, { key, ...(body === undefined ? {} : { body }) })
 const operate = (method: 'GET' | 'POST', path: string, body?: unknown) =>
-  harness.operate(method, `/operator/${path}`, { key: operatorKey, ...(body === undefined ? {} : { body }) })
+  harness.callOperator(method, `/operator/${path}`, {
+    key: operatorKey,
+    ...(body === undefined ? {} : { body }),
+  })
 const commission = async (body: object): Promise<string> => {
   const placed = await call('POST', 'order', body)
   assert.equal(placed.status, 200, placed.text)
@@ -78,7 +81,7 @@ test('an expired claim reopens the unit, and a later delivery is refused', async
   assert.equal((await next.claim('wf_judge')).json.error, 'out_of_stock')
   const sessionId = await gone.record(json)
   await harness.advance(Date.parse(json.dueAt) - harness.ctx.clock.now().getTime() + 1_000)
-  await harness.work()
+  await harness.runJobs()
   assert.equal((await gone.get(`assignments/${json.assignmentId}`)).json.status, 'ran_out')
   assert.equal((await gone.deliver(json.assignmentId, sessionId, answer)).status, 409)
   assert.equal((await next.work('wf_judge', answer)).json.status, 'delivered')
@@ -228,7 +231,7 @@ test('stock: units that the operator pays are produced, accepted automatically a
   for (let count = 0; count < 3; count++)
     assert.equal((await worker.work('wf_judge', answer)).json.status, 'delivered')
   await harness.advance(73 * 3_600_000)
-  await harness.work()
+  await harness.runJobs()
   const { vestedStars, vestingStars } = await starsOf(worker)
   assert.deepEqual([vestedStars, vestingStars], [150, 0], 'the operator’s own money needs no waiting')
   const { json } = await operate('GET', 'workflows')
@@ -267,7 +270,7 @@ test('Stars vest after 14 days, and a payout then goes through the review of ope
   await call('POST', `orders/${orderId}/units/1/accept`)
   assert.equal((await worker.post('payout', { mode: 'test', stars: 50 })).json.error, 'insufficient_stars')
   await harness.advance(14 * 86_400_000 + 1_000)
-  await harness.work()
+  await harness.runJobs()
   assert.deepEqual(
     (({ vestingStars, vestedStars, nextVestsAt }) => [vestingStars, vestedStars, nextVestsAt])(
       await starsOf(worker),
