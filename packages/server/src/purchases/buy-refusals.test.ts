@@ -68,7 +68,7 @@ else {
   /** Without a chain: from the headers to the settlement that there is none. */
   const unsettledSteps: readonly RefusalStep[] = [
     {
-      name: 'one_payment_header',
+      name: 'two_payment_headers',
       ...malformed,
       message: /not both/,
       removeReason: () => {
@@ -76,14 +76,14 @@ else {
       },
     },
     {
-      name: 'readable_payment',
+      name: 'payment_unreadable',
       ...malformed,
       removeReason: () => {
         unsettled.headers = 'one'
       },
     },
     {
-      name: 'one_purchase_id',
+      name: 'different_purchase_ids',
       ...conflict,
       message: /name different purchases/,
       removeReason: () => {
@@ -91,7 +91,7 @@ else {
       },
     },
     {
-      name: 'in_stock',
+      name: 'out_of_stock',
       status: 409,
       error: 'out_of_stock',
       removeReason: () => {
@@ -99,7 +99,7 @@ else {
       },
     },
     {
-      name: 'issued_purchase_id',
+      name: 'purchase_id_not_issued',
       ...invalid,
       message: /was not given for this task/,
       removeReason: () => {
@@ -107,7 +107,7 @@ else {
       },
     },
     {
-      name: 'payment_terms',
+      name: 'payment_terms_differ',
       ...invalid,
       message: /too small/,
       removeReason: () => {
@@ -115,7 +115,7 @@ else {
       },
     },
     {
-      name: 'payer_signature',
+      name: 'signature_invalid',
       ...invalid,
       message: /ERC-6492/,
       removeReason: () => {
@@ -123,7 +123,7 @@ else {
       },
     },
     {
-      name: 'test_settlement_succeeds',
+      name: 'test_settlement_fails',
       ...invalid,
       message: /simulates a failed settlement/,
       removeReason: () => {
@@ -131,7 +131,7 @@ else {
       },
     },
     {
-      name: 'chain_configured',
+      name: 'chain_not_configured',
       ...unreachable,
       removeReason: () => {
         unsettled.workflowId = 'wf_test_settle_timeout'
@@ -174,7 +174,7 @@ else {
   /** With a chain: from the signature to the gas account. The last unit is taken while the chain is asked. */
   const settledSteps: readonly RefusalStep[] = [
     {
-      name: 'payer_signature',
+      name: 'signature_invalid',
       ...invalid,
       message: /ERC-6492/,
       removeReason: () => {
@@ -182,31 +182,31 @@ else {
       },
     },
     {
-      name: 'payer_rate',
+      name: 'payer_rate_limited',
       status: 429,
       error: 'rate_limited',
       removeReason: () => harness.advance(61_000),
     },
     {
-      name: 'signer_ready',
+      name: 'signer_not_ready',
       status: 503,
       error: 'overloaded',
       message: /The signer does not answer/,
       removeReason: () => harness.startSigner(),
     },
     {
-      name: 'chain_reachable',
+      name: 'chain_unreachable',
       ...unreachable,
       removeReason: () => node.setFaultRule(takeLastUnit),
     },
     {
-      name: 'chain_accepts_payment',
+      name: 'simulation_failed',
       ...invalid,
       message: /The chain would refuse the payment/,
       removeReason: () => chain.mint(payer.account.address, 10_000_000n),
     },
     {
-      name: 'purchase_id_unpaid',
+      name: 'purchase_id_paid',
       ...conflict,
       message: /paid for with another authorization/,
       removeReason: () => {
@@ -214,14 +214,14 @@ else {
       },
     },
     {
-      name: 'unit_reserved',
+      name: 'no_unit_left',
       status: 409,
       error: 'out_of_stock',
       message: /Nothing was charged/,
       removeReason: () => node.setFaultRule(() => 'pass'),
     },
     {
-      name: 'gas_account_free',
+      name: 'no_gas_account',
       ...unreachable,
       removeReason: () => owner.query('update gas_keys set low = false'),
     },
@@ -263,7 +263,7 @@ else {
   }
   const knownSteps: readonly RefusalStep[] = [
     {
-      name: 'one_purchase_id',
+      name: 'different_purchase_ids',
       ...conflict,
       message: /name different purchases/,
       removeReason: () => {
@@ -271,7 +271,7 @@ else {
       },
     },
     {
-      name: 'same_task',
+      name: 'other_task',
       ...conflict,
       message: /for another task/,
       removeReason: () => {
@@ -279,14 +279,14 @@ else {
       },
     },
     {
-      name: 'same_purchase',
+      name: 'other_purchase',
       ...conflict,
       removeReason: () => {
         known.purchaseId = undefined
       },
     },
     {
-      name: 'payment_not_void',
+      name: 'payment_void',
       ...invalid,
       message: /did not settle/,
       removeReason: () =>

@@ -26,8 +26,8 @@ import { applySettlementStatus, presignCredential } from './settle.ts'
 import { findWorkflowInStock } from './stock.ts'
 import { insertPurchase, type Purchase } from './store.ts'
 
-// The purchase over HTTP 402, from top to bottom: request, challenge, authorize, settle, deliver. `taskBuy` at the end
-// connects the steps. Each step gathers facts and then runs its list of `refusals.ts`.
+// The purchase over HTTP 402, from top to bottom: request, challenge, authorize, settle, deliver. `taskBuy` connects the
+// steps, which follow in their order. Each gathers facts and then runs its list of `refusals.ts`.
 
 export type BuyDeps = {
   readonly ctx: Ctx
@@ -35,6 +35,21 @@ export type BuyDeps = {
   readonly purchaseFlow: PurchaseFlow | undefined
   /** The platform agent owns purchases without an API key. */
   readonly platformAgentId: (mode: Mode) => `agt_${string}`
+}
+
+/** Sells one unit over HTTP 402. */
+export const taskBuy = async (deps: BuyDeps, request: BuyRequest) => {
+  const { ctx, purchaseFlow } = deps
+  const received = readRequest(request)
+  checkRefusals(refusals.requestRefusals, received)
+  const [sent] = received.sentPayments
+  if (!sent?.payment) return challenge(deps, request)
+  const { header, payment } = sent
+  const attempt = { request, payment, header, requestedPurchaseId: received.purchaseIds[0] }
+  const testWorkflow = networkOf(ctx.config).isTest ? findTestWorkflow(request.workflowId) : undefined
+  const isSettled = testWorkflow === undefined || testWorkflow.outcome === 'settles'
+  if (!purchaseFlow || !isSettled) return respondUnsettled(deps, attempt)
+  return deliver(ctx.config, attempt, await settleOnce(deps, purchaseFlow, attempt))
 }
 
 // 1. Request: which payment and which purchase id the caller sent.
@@ -84,14 +99,14 @@ const termsOf = ({ workflow }: refusals.Offer, network: Network): PurchaseTerms 
   amountUsdcMicro: usdcMicroOf(usdCentsOf(workflow.priceUsd)),
   network,
 })
-const newPurchaseId = (ctx: Ctx, terms: PurchaseTerms): string =>
+const makeWholePurchaseId = (ctx: Ctx, terms: PurchaseTerms): string =>
   makePurchaseId(ctx.secrets.derive('purchase'), terms, { id: ctx.ids.make('pur_'), at: ctx.clock.now() })
 
 const challenge = async (deps: BuyDeps, { workflowId, requestId }: BuyRequest) => {
   const { ctx } = deps
   const offer = await requireOffer(deps, workflowId)
   const terms = termsOf(offer, networkOf(ctx.config))
-  const purchaseId = newPurchaseId(ctx, terms)
+  const purchaseId = makeWholePurchaseId(ctx, terms)
   return challengeResponse(ctx.config, { workflow: offer.workflow, terms, purchaseId, requestId })
 }
 
@@ -107,7 +122,7 @@ type AuthorizedPurchase = {
   readonly outcome: refusals.Offer['outcome']
   readonly workflowId: string
   /** The whole id: the one that was quoted, or one made for a client that sent none. */
-  readonly purchaseId: string
+  readonly wholePurchaseId: string
   readonly payment: SignedPayment
   readonly agentId: `agt_${string}`
   readonly mode: Mode
@@ -124,9 +139,9 @@ const authorize = async (deps: BuyDeps, attempt: PaymentAttempt): Promise<Author
   const offer = await requireOffer(deps, request.workflowId)
   const terms = termsOf(offer, network)
   const at = ctx.clock.now()
-  const purchaseId = requestedPurchaseId ?? newPurchaseId(ctx, terms)
+  const wholePurchaseId = requestedPurchaseId ?? makeWholePurchaseId(ctx, terms)
   checkRefusals(refusals.quoteRefusals, {
-    idError: purchaseIdError(ctx.secrets.derive('purchase'), terms, { purchaseId, at }),
+    idError: purchaseIdError(ctx.secrets.derive('purchase'), terms, { purchaseId: wholePurchaseId, at }),
     termsFault: paymentTermsFault(payment, { network, amountUsdcMicro: terms.amountUsdcMicro, at }),
   })
   // Last: it takes about 4 ms.
@@ -139,20 +154,93 @@ const authorize = async (deps: BuyDeps, attempt: PaymentAttempt): Promise<Author
   )
   const mode = modeOf(network)
   const agentId = request.agent?.mode === mode ? request.agent.agentId : deps.platformAgentId(mode)
-  return { outcome: offer.outcome, workflowId: terms.workflowId, purchaseId, payment: signed, agentId, mode }
+  return {
+    outcome: offer.outcome,
+    workflowId: terms.workflowId,
+    wholePurchaseId,
+    payment: signed,
+    agentId,
+    mode,
+  }
 }
 
 // 4. Settle: each payment once, on the chain. Some test workflows are never settled, and nothing is without a chain.
 
 /** The response to a payment that no chain settles: pending, for the test workflow whose settlement times out. */
 const respondUnsettled = async (deps: BuyDeps, attempt: PaymentAttempt) => {
-  const { outcome, workflowId, purchaseId } = await authorize(deps, attempt)
+  const { outcome, workflowId, wholePurchaseId } = await authorize(deps, attempt)
   checkRefusals(refusals.unsettledRefusals, { outcome })
   return pendingResponse(
     deps.ctx.config,
-    { purchaseId: publicIdOf(purchaseId), workflowId, state: 'uncertain' },
-    { isBuyer: true, purchaseId, header: attempt.header, network: attempt.payment.network },
+    { purchaseId: publicIdOf(wholePurchaseId), workflowId, state: 'uncertain' },
+    {
+      isBuyer: true,
+      purchaseId: wholePurchaseId,
+      header: attempt.header,
+      network: attempt.payment.network,
+    },
   )
+}
+
+/** Settles a payment once: copies that arrive while the first is in flight wait for its outcome. */
+const settleOnce = async (deps: BuyDeps, flow: PurchaseFlow, attempt: PaymentAttempt) => {
+  const { authorization, signature } = attempt.payment
+  const paymentKey = `${authorization.from} ${authorization.nonce} ${signature}`
+  const first = flow.paymentsInFlight.get(paymentKey)
+  const current: PaymentInFlight = first ?? {
+    outcome: settleInFlight(deps, flow, attempt, paymentKey),
+    isSubmitted: false,
+  }
+  // No await since the lookup above: two copies never both start.
+  if (!first) flow.paymentsInFlight.set(paymentKey, current)
+  const arrivedBeforeSubmit = !current.isSubmitted
+  const { purchase, isNew, wholePurchaseId } = await current.outcome
+  return {
+    purchase,
+    // Only the payer can have sent the payment before its signature was public.
+    sentByBuyer: isNew && arrivedBeforeSubmit,
+    wholePurchaseId: first ? undefined : wholePurchaseId,
+  }
+}
+
+const settleInFlight = async (
+  deps: BuyDeps,
+  flow: PurchaseFlow,
+  attempt: PaymentAttempt,
+  paymentKey: string,
+): Promise<PurchaseOutcome> => {
+  try {
+    return await settle(deps, flow, attempt, paymentKey)
+  } finally {
+    flow.paymentsInFlight.delete(paymentKey)
+  }
+}
+
+const settle = async (
+  deps: BuyDeps,
+  flow: PurchaseFlow,
+  attempt: PaymentAttempt,
+  paymentKey: string,
+): Promise<PurchaseOutcome> => {
+  const { ctx } = deps
+  const lookup = findPurchaseByPayment(flow, attempt.payment)
+  const authorizing = authorizeNextTurn(deps, attempt)
+  // A payment that is already known gets its result, whatever its authorization says now.
+  authorizing.catch(() => undefined)
+  const known = await lookup
+  if (known) return { purchase: await awaitOutcome(flow, known), isNew: false, wholePurchaseId: undefined }
+  const authorized = await authorizing
+  const { payment } = authorized
+  const simulation = await requireAccepted(flow, payment)
+  const reservation = await inTransaction(ctx, 'system', (tx) => reserve(tx, flow, authorized, simulation))
+  if (!reservation) {
+    const found = { known: await findPurchaseByPayment(flow, payment) }
+    const claimedBy = checkAndNarrow(refusals.claimRefusals, found, (claimed) => claimed.known)
+    return { purchase: await awaitOutcome(flow, claimedBy), isNew: false, wholePurchaseId: undefined }
+  }
+  markSubmitted(flow, paymentKey)
+  const purchase = await submit(flow, authorized, simulation, reservation)
+  return { purchase, isNew: !purchase.needsWallet, wholePurchaseId: authorized.wholePurchaseId }
 }
 
 /** Lets one turn of the event loop pass first: `authorize` blocks this thread for milliseconds. */
@@ -164,6 +252,20 @@ const authorizeNextTurn = async (deps: BuyDeps, attempt: PaymentAttempt): Promis
 /** A payment that the chain would accept, or has accepted already. */
 type AcceptedPayment = Extract<SimulationResult, { readonly kind: 'good' | 'spent' }>
 
+/** Each purchase that fails on the chain costs us gas, so the attempts of one wallet are limited. */
+const payerLimit = { name: 'payer', quota: 120, windowSeconds: 60 } as const
+
+/** Refuses a payment that cannot be submitted now. The chain is asked last. */
+const requireAccepted = async (flow: PurchaseFlow, payment: SignedPayment): Promise<AcceptedPayment> => {
+  checkRefusals(refusals.payerRefusals, flow.payerLimiter.take(payerLimit, payment.authorization.from))
+  const signerRefusal = await flow.mint.ready().then(() => undefined, keepRefusal)
+  checkRefusals(refusals.signerRefusals, { signerRefusal })
+  const simulated = await flow.settlement.verify(payment)
+  return checkAndNarrow(refusals.simulationRefusals, simulated, (result) =>
+    result.kind === 'good' || result.kind === 'spent' ? result : undefined,
+  )
+}
+
 /**
  * Claims the payment, reserves one unit and stores the transaction to submit, in one database transaction. Undefined
  * where the payment or the purchase id is claimed already.
@@ -171,10 +273,10 @@ type AcceptedPayment = Extract<SimulationResult, { readonly kind: 'good' | 'spen
 const reserve = async (
   tx: Tx,
   { settlement, stock, ctx }: PurchaseFlow,
-  { payment, workflowId, mode, agentId, ...authorized }: AuthorizedPurchase,
+  { payment, workflowId, mode, agentId, wholePurchaseId }: AuthorizedPurchase,
   simulation: AcceptedPayment,
 ) => {
-  const purchaseId = publicIdOf(authorized.purchaseId)
+  const purchaseId = publicIdOf(wholePurchaseId)
   const { prepared } = simulation
   if (!(await settlement.claim(tx, payment, { prepared, reference: purchaseId }))) return undefined
   const reserved = { unit: await stock.reserve(tx, workflowId, mode) }
@@ -183,7 +285,7 @@ const reserve = async (
     agentId,
     mode,
     purchaseId,
-    secretHash: secretHashOf(authorized.purchaseId),
+    secretHash: secretHashOf(wholePurchaseId),
     workflowId,
     network: networkOf(ctx.config).caip2,
     payer: payment.authorization.from,
@@ -202,6 +304,12 @@ const reserve = async (
 }
 
 type Reservation = NonNullable<Awaited<ReturnType<typeof reserve>>>
+
+/** From here on the signature may be public: a copy of the payment that arrives later may be a stranger's. */
+const markSubmitted = ({ paymentsInFlight }: PurchaseFlow, paymentKey: string): void => {
+  const current = paymentsInFlight.get(paymentKey)
+  if (current) current.isSubmitted = true
+}
 
 /** Sends the payment to the chain, signs the credential meanwhile, and delivers once the payment is proven. */
 const submit = async (
@@ -231,87 +339,6 @@ const submit = async (
   return applySettlementStatus(flow, purchase, await submitted, presigned)
 }
 
-/** From here on the signature may be public: a copy of the payment that arrives later may be a stranger's. */
-const markSubmitted = ({ paymentsInFlight }: PurchaseFlow, paymentKey: string): void => {
-  const current = paymentsInFlight.get(paymentKey)
-  if (current) current.isSubmitted = true
-}
-
-/** Each purchase that fails on the chain costs us gas, so the attempts of one wallet are limited. */
-const payerLimit = { name: 'payer', quota: 120, windowSeconds: 60 } as const
-
-/** Refuses a payment that cannot be submitted now. The chain is asked last. */
-const requireAccepted = async (flow: PurchaseFlow, payment: SignedPayment): Promise<AcceptedPayment> => {
-  checkRefusals(refusals.payerRefusals, flow.payerLimiter.take(payerLimit, payment.authorization.from))
-  const signerRefusal = await flow.mint.ready().then(() => undefined, keepRefusal)
-  checkRefusals(refusals.signerRefusals, { signerRefusal })
-  const simulated = await flow.settlement.verify(payment)
-  return checkAndNarrow(refusals.simulationRefusals, simulated, (result) =>
-    result.kind === 'good' || result.kind === 'spent' ? result : undefined,
-  )
-}
-
-const settle = async (
-  deps: BuyDeps,
-  flow: PurchaseFlow,
-  attempt: PaymentAttempt,
-  paymentKey: string,
-): Promise<PurchaseOutcome> => {
-  const { ctx } = deps
-  const lookup = findPurchaseByPayment(flow, attempt.payment)
-  const authorization = authorizeNextTurn(deps, attempt)
-  // A payment that is already known gets its result, whatever its authorization says now.
-  authorization.catch(() => undefined)
-  const known = await lookup
-  if (known) return { purchase: await awaitOutcome(flow, known), isNew: false, purchaseId: undefined }
-  const authorized = await authorization
-  const { payment } = authorized
-  const simulation = await requireAccepted(flow, payment)
-  const reservation = await inTransaction(ctx, 'system', (tx) => reserve(tx, flow, authorized, simulation))
-  if (!reservation) {
-    const found = { known: await findPurchaseByPayment(flow, payment) }
-    const claimed = checkAndNarrow(refusals.claimRefusals, found, (lookup) => lookup.known)
-    return { purchase: await awaitOutcome(flow, claimed), isNew: false, purchaseId: undefined }
-  }
-  markSubmitted(flow, paymentKey)
-  const purchase = await submit(flow, authorized, simulation, reservation)
-  return { purchase, isNew: !purchase.needsWallet, purchaseId: authorized.purchaseId }
-}
-
-const settleInFlight = async (
-  deps: BuyDeps,
-  flow: PurchaseFlow,
-  attempt: PaymentAttempt,
-  paymentKey: string,
-): Promise<PurchaseOutcome> => {
-  try {
-    return await settle(deps, flow, attempt, paymentKey)
-  } finally {
-    flow.paymentsInFlight.delete(paymentKey)
-  }
-}
-
-/** Settles a payment once: copies that arrive while the first is in flight wait for its outcome. */
-const settleOnce = async (deps: BuyDeps, flow: PurchaseFlow, attempt: PaymentAttempt) => {
-  const { authorization, signature } = attempt.payment
-  const paymentKey = `${authorization.from} ${authorization.nonce} ${signature}`
-  const first = flow.paymentsInFlight.get(paymentKey)
-  const current: PaymentInFlight = first ?? {
-    outcome: settleInFlight(deps, flow, attempt, paymentKey),
-    isSubmitted: false,
-  }
-  // No await since the lookup above: two copies never both start.
-  if (!first) flow.paymentsInFlight.set(paymentKey, current)
-  const arrivedBeforeSubmit = !current.isSubmitted
-  const { purchase, isNew, purchaseId } = await current.outcome
-  return {
-    purchase,
-    // Only the payer can have sent the payment before its signature was public.
-    sentByBuyer: isNew && arrivedBeforeSubmit,
-    newPurchaseId: first ? undefined : purchaseId,
-  }
-}
-
 // 5. Deliver: to the buyer, proven by the whole purchase id, the agent's key, or a payment that was not public.
 
 /** Whether the caller shows that the purchase is its own. */
@@ -328,12 +355,12 @@ const deliver = async (
   attempt: PaymentAttempt,
   settled: Awaited<ReturnType<typeof settleOnce>>,
 ) => {
-  const { purchase, sentByBuyer, newPurchaseId: newId } = settled
+  const { purchase, sentByBuyer } = settled
   const { request, requestedPurchaseId, header, payment } = attempt
   const { workflowId } = request
-  checkRefusals(refusals.deliveryRefusals, { purchase, workflowId, requestedPurchaseId })
+  checkRefusals(refusals.responseRefusals, { purchase, workflowId, requestedPurchaseId })
   const isBuyer = ownsPurchase(purchase, attempt) || sentByBuyer
-  const purchaseId = requestedPurchaseId ?? newId
+  const purchaseId = requestedPurchaseId ?? settled.wholePurchaseId
   const isWholeId = purchaseId !== undefined && matchesSecretHash(purchaseId, purchase.secretHash)
   return purchaseResponseOf(config, purchase, {
     isBuyer,
@@ -341,19 +368,4 @@ const deliver = async (
     header,
     network: payment.network,
   })
-}
-
-/** Sells one unit over HTTP 402. */
-export const taskBuy = async (deps: BuyDeps, request: BuyRequest) => {
-  const { ctx, purchaseFlow } = deps
-  const received = readRequest(request)
-  checkRefusals(refusals.requestRefusals, received)
-  const [sent] = received.sentPayments
-  if (!sent?.payment) return challenge(deps, request)
-  const { header, payment } = sent
-  const attempt = { request, payment, header, requestedPurchaseId: received.purchaseIds[0] }
-  const testWorkflow = networkOf(ctx.config).isTest ? findTestWorkflow(request.workflowId) : undefined
-  const isSettled = testWorkflow === undefined || testWorkflow.outcome === 'settles'
-  if (!purchaseFlow || !isSettled) return respondUnsettled(deps, attempt)
-  return deliver(ctx.config, attempt, await settleOnce(deps, purchaseFlow, attempt))
 }

@@ -34,7 +34,7 @@ export type PurchaseOutcome = {
   /** This call started the purchase, before anybody but the payer could know the signature. */
   readonly isNew: boolean
   /** The whole id of a purchase that this call started. */
-  readonly purchaseId: string | undefined
+  readonly wholePurchaseId: string | undefined
 }
 
 /** A payment that this process settles now. `isSubmitted`: its signature may be public. */

@@ -39,9 +39,9 @@ const refuseTwoPurchaseIds = ({ sentPayments, purchaseIds }: ReceivedRequest) =>
     ? purchaseConflict('Header, query, body and payment name different purchases.')
     : undefined
 export const requestRefusals: Refusals<ReceivedRequest> = [
-  ['one_payment_header', refuseTwoHeaders],
-  ['readable_payment', refuseUnreadablePayment],
-  ['one_purchase_id', refuseTwoPurchaseIds],
+  ['two_payment_headers', refuseTwoHeaders],
+  ['payment_unreadable', refuseUnreadablePayment],
+  ['different_purchase_ids', refuseTwoPurchaseIds],
 ]
 
 /** A workflow that can be bought now. A test workflow needs no stock, and fixes the outcome of its settlement. */
@@ -50,7 +50,7 @@ type OfferLookup = { readonly offer: Offer | undefined }
 
 const refuseOutOfStock = ({ offer }: OfferLookup) => (offer ? undefined : new Refusal('out_of_stock'))
 /** For a call without payment, and for a payment that is new to us. */
-export const offerRefusals: Refusals<OfferLookup> = [['in_stock', refuseOutOfStock]]
+export const offerRefusals: Refusals<OfferLookup> = [['out_of_stock', refuseOutOfStock]]
 
 type Quote = { readonly idError: string | undefined; readonly termsFault: string | undefined }
 
@@ -58,13 +58,13 @@ const refusePurchaseId = ({ idError }: Quote) => (idError === undefined ? undefi
 const refuseTerms = ({ termsFault }: Quote) =>
   termsFault === undefined ? undefined : paymentInvalid(termsFault)
 export const quoteRefusals: Refusals<Quote> = [
-  ['issued_purchase_id', refusePurchaseId],
-  ['payment_terms', refuseTerms],
+  ['purchase_id_not_issued', refusePurchaseId],
+  ['payment_terms_differ', refuseTerms],
 ]
 
 const refuseSignature = ({ fault }: SignatureCheckResult) =>
   fault === undefined ? undefined : paymentInvalid(fault)
-export const signatureRefusals: Refusals<SignatureCheckResult> = [['payer_signature', refuseSignature]]
+export const signatureRefusals: Refusals<SignatureCheckResult> = [['signature_invalid', refuseSignature]]
 
 const refuseTestSettlement = ({ outcome }: Pick<Offer, 'outcome'>) =>
   outcome === 'fails'
@@ -76,20 +76,22 @@ const refuseWithoutChain = ({ outcome }: Pick<Offer, 'outcome'>) =>
   outcome === 'settles' ? chainUnreachable(60) : undefined
 /** For a payment that no chain settles. */
 export const unsettledRefusals: Refusals<Pick<Offer, 'outcome'>> = [
-  ['test_settlement_succeeds', refuseTestSettlement],
-  ['chain_configured', refuseWithoutChain],
+  ['test_settlement_fails', refuseTestSettlement],
+  ['chain_not_configured', refuseWithoutChain],
 ]
 
 type PayerRate = ReturnType<PurchaseFlow['payerLimiter']['take']>
 
 const refusePayerRate = ({ allowed, headers }: PayerRate) =>
   allowed ? undefined : new Refusal('rate_limited', { headers })
-export const payerRefusals: Refusals<PayerRate> = [['payer_rate', refusePayerRate]]
+export const payerRefusals: Refusals<PayerRate> = [['payer_rate_limited', refusePayerRate]]
 
 type SignerTest = { readonly signerRefusal: Refusal | undefined }
 
 /** An unreachable signer stops a purchase before anything is charged. */
-export const signerRefusals: Refusals<SignerTest> = [['signer_ready', ({ signerRefusal }) => signerRefusal]]
+export const signerRefusals: Refusals<SignerTest> = [
+  ['signer_not_ready', ({ signerRefusal }) => signerRefusal],
+]
 
 const refuseUnreachableChain = ({ kind }: SimulationResult) =>
   kind === 'unreachable' ? chainUnreachable(5) : undefined
@@ -98,8 +100,8 @@ const refuseFailedSimulation = (simulation: SimulationResult) =>
     ? paymentInvalid(`The chain would refuse the payment: ${simulation.reason} Nothing was charged.`)
     : undefined
 export const simulationRefusals: Refusals<SimulationResult> = [
-  ['chain_reachable', refuseUnreachableChain],
-  ['chain_accepts_payment', refuseFailedSimulation],
+  ['chain_unreachable', refuseUnreachableChain],
+  ['simulation_failed', refuseFailedSimulation],
 ]
 
 type ClaimedPayment = { readonly known: Purchase | undefined }
@@ -109,7 +111,7 @@ const refusePaidPurchaseId = ({ known }: ClaimedPayment) =>
     ? undefined
     : purchaseConflict('The purchase id was paid for with another authorization. Nothing was charged now.')
 /** For a payment or a purchase id that was claimed between the lookup and the reservation. */
-export const claimRefusals: Refusals<ClaimedPayment> = [['purchase_id_unpaid', refusePaidPurchaseId]]
+export const claimRefusals: Refusals<ClaimedPayment> = [['purchase_id_paid', refusePaidPurchaseId]]
 
 type Reservation = { readonly unit: Awaited<ReturnType<Stock['reserve']>> }
 
@@ -118,12 +120,12 @@ const refuseWithoutUnit = ({ unit }: Reservation) =>
     ? undefined
     : new Refusal('out_of_stock', { message: 'The task is out of stock. Nothing was charged.' })
 /** In the transaction that reserves: a refusal undoes the claim of the payment. */
-export const unitRefusals: Refusals<Reservation> = [['unit_reserved', refuseWithoutUnit]]
+export const unitRefusals: Refusals<Reservation> = [['no_unit_left', refuseWithoutUnit]]
 
 const refuseWithoutGas = ({ kind }: PreparedSubmission) =>
   kind === 'exhausted' ? chainUnreachable(5) : undefined
 /** In the same transaction, last: the preparation locks the gas account. */
-export const gasRefusals: Refusals<PreparedSubmission> = [['gas_account_free', refuseWithoutGas]]
+export const gasRefusals: Refusals<PreparedSubmission> = [['no_gas_account', refuseWithoutGas]]
 
 type DeliveryRequest = {
   readonly purchase: Purchase
@@ -144,10 +146,10 @@ const refuseVoid = ({ purchase }: DeliveryRequest) =>
       )
     : undefined
 /** For a new purchase after its settlement, and for a payment that was known before. */
-export const deliveryRefusals: Refusals<DeliveryRequest> = [
-  ['same_task', refuseOtherTask],
-  ['same_purchase', refuseOtherPurchase],
-  ['payment_not_void', refuseVoid],
+export const responseRefusals: Refusals<DeliveryRequest> = [
+  ['other_task', refuseOtherTask],
+  ['other_purchase', refuseOtherPurchase],
+  ['payment_void', refuseVoid],
 ]
 
 /** Every refusal of a purchase, in the order in which `buy.ts` checks them. */
@@ -163,5 +165,5 @@ export const purchaseRefusals = [
   ...claimRefusals,
   ...unitRefusals,
   ...gasRefusals,
-  ...deliveryRefusals,
+  ...responseRefusals,
 ] as const

@@ -111,26 +111,50 @@ export const applySettlementStatus = async (
   status: SettlementStatus,
   presigned: PresignedCredential | undefined,
 ): Promise<Purchase> => {
-  const { purchaseId } = purchase
-  if (status.kind === 'settled') {
-    try {
-      const delivered = await deliverPurchase(deps, purchase, { proof: status.proof, presigned })
-      if (delivered) return delivered
-    } catch (error) {
-      await recordDeliveryFailure(deps, purchase, status.proof, error)
+  switch (status.kind) {
+    case 'settled': {
+      const delivered = await deliverOrRecord(deps, purchase, { proof: status.proof, presigned })
+      return delivered ?? readPurchase(deps, purchase, status)
     }
+    case 'void':
+      await recordVoid(deps, purchase, status.reason)
+      return readPurchase(deps, purchase, status)
+    case 'pending':
+      await recordPending(deps, purchase, status.sent)
+      return readPurchase(deps, purchase, status)
   }
-  if (status.kind === 'void') await recordVoid(deps, purchase, status.reason)
-  return inTransaction(deps.ctx, 'system', async (tx) => {
-    if (status.kind === 'pending') {
-      const retryDelay = retryDelaySeconds(purchase.attempts)
-      await updatePending(tx, purchase, { state: status.sent ? 'broadcast' : 'uncertain', retryDelay })
-    }
-    const found = await findPurchase(tx, purchaseId)
-    if (!found)
-      throw new Error(`purchase ${purchaseId} not found after its payment was found to be ${status.kind}`)
-    return found
-  })
+}
+
+/** Undefined where the delivery failed, or another process has delivered. */
+const deliverOrRecord = async (
+  deps: PurchaseSettlement,
+  purchase: Purchase,
+  delivery: Parameters<typeof deliverPurchase>[2],
+): Promise<Purchase | undefined> => {
+  try {
+    return await deliverPurchase(deps, purchase, delivery)
+  } catch (error) {
+    await recordDeliveryFailure(deps, purchase, delivery.proof, error)
+    return undefined
+  }
+}
+
+const recordPending = ({ ctx }: PurchaseSettlement, purchase: Purchase, sent: boolean): Promise<void> =>
+  inTransaction(ctx, 'system', (tx) =>
+    updatePending(tx, purchase, {
+      state: sent ? 'broadcast' : 'uncertain',
+      retryDelay: retryDelaySeconds(purchase.attempts),
+    }),
+  )
+
+const readPurchase = async (
+  { ctx }: PurchaseSettlement,
+  { purchaseId }: Purchase,
+  { kind }: SettlementStatus,
+): Promise<Purchase> => {
+  const found = await inTransaction(ctx, 'system', (tx) => findPurchase(tx, purchaseId))
+  if (!found) throw new Error(`purchase ${purchaseId} not found after its payment was found to be ${kind}`)
+  return found
 }
 
 /** Advances a started purchase by what the chain says. */

@@ -52,14 +52,14 @@ const refuseBelowMinimum = ({ isPayable, amountUsdCents }: CardAmount) =>
       })
     : undefined
 /** Before anything is stored. */
-const amountRefusals: Refusals<CardAmount> = [['card_minimum', refuseBelowMinimum]]
+const amountRefusals: Refusals<CardAmount> = [['below_card_minimum', refuseBelowMinimum]]
 
 /** The address of the provider's page; undefined where the provider did not create one. */
 type ProviderPage = { readonly url: string | undefined }
 const refuseUnreachableProvider = ({ url }: ProviderPage) =>
   url === undefined ? providerUnreachable() : undefined
 /** The checkout is stored and stays open: the next call tries again. */
-const pageRefusals: Refusals<ProviderPage> = [['card_provider_reachable', refuseUnreachableProvider]]
+const pageRefusals: Refusals<ProviderPage> = [['card_provider_unreachable', refuseUnreachableProvider]]
 
 /** Every refusal of a card checkout, in the order in which they are checked. */
 export const checkoutRefusals = [...amountRefusals, ...pageRefusals] as const

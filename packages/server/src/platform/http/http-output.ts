@@ -134,9 +134,10 @@ export const serializeError = (
   where: { id: string; endpoint?: string },
 ): SerializedResponse => {
   const refusal = asRefusal(error)
-  if (refusal.code === 'internal_error') {
-    ctx.log.error({ err: error, requestId: where.id, endpoint: where.endpoint }, 'request failed')
-  }
+  const { id: requestId, endpoint } = where
+  if (refusal.code === 'internal_error') ctx.log.error({ err: error, requestId, endpoint }, 'request failed')
+  else if (refusal.cause !== undefined)
+    ctx.log.warn({ err: refusal.cause, requestId, endpoint, code: refusal.code }, 'request refused')
   return serializeRefusal(ctx, where.id, refusal)
 }
 

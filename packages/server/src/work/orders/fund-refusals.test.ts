@@ -26,7 +26,7 @@ const fund = () => harness.call('POST', '/api/agents/order/fund', { key: caller.
 
 const steps: readonly RefusalStep[] = [
   {
-    name: 'order_exists',
+    name: 'order_not_found',
     status: 404,
     error: 'not_found',
     removeReason: () => {
@@ -34,28 +34,28 @@ const steps: readonly RefusalStep[] = [
     },
   },
   {
-    name: 'order_created',
+    name: 'order_not_created',
     status: 404,
     error: 'not_found',
     message: /this order is cancelled/,
     removeReason: () => changeOrder("status = 'created'"),
   },
   {
-    name: 'order_in_time',
+    name: 'order_expired',
     status: 404,
     error: 'not_found',
     message: /expired before it was funded/,
     removeReason: () => changeOrder("expires_at = pohf_now() + interval '1 day'"),
   },
   {
-    name: 'card_minimum',
+    name: 'below_card_minimum',
     status: 400,
     error: 'validation_failed',
     message: /too_small/,
     removeReason: () => changeOrder('total_usd_cents = 200'),
   },
   {
-    name: 'card_provider_reachable',
+    name: 'card_provider_unreachable',
     status: 503,
     error: 'card_provider_unreachable',
     // The simulator fails one call only.

@@ -40,9 +40,9 @@ const refuseExpired = ({ order }: OrderLookup) =>
     : undefined
 /** With the order locked; a card checkout runs them once more before it is stored. */
 const orderRefusals: Refusals<OrderLookup> = [
-  ['order_exists', refuseMissing],
-  ['order_created', refuseNotCreated],
-  ['order_in_time', refuseExpired],
+  ['order_not_found', refuseMissing],
+  ['order_not_created', refuseNotCreated],
+  ['order_expired', refuseExpired],
 ]
 /** Every refusal of funding, in the order in which they are checked. */
 export const fundingRefusals = [...orderRefusals, ...checkoutRefusals] as const

@@ -91,7 +91,7 @@ const deliver = async (): Promise<TestResponse> => {
 const conflict = { status: 409, error: 'order_conflict' } as const
 const steps: readonly RefusalStep[] = [
   {
-    name: 'own_assignment',
+    name: 'assignment_not_found',
     status: 404,
     error: 'not_found',
     message: /You have no such unit/,
@@ -100,19 +100,19 @@ const steps: readonly RefusalStep[] = [
     },
   },
   {
-    name: 'assignment_claimed',
+    name: 'assignment_not_claimed',
     ...conflict,
     message: /This work is returned/,
     removeReason: changeRow(assignmentSql("status = 'claimed'")),
   },
   {
-    name: 'assignment_in_time',
+    name: 'claim_expired',
     ...conflict,
     message: /Your time for this unit is over/,
     removeReason: changeRow(assignmentSql(inTime)),
   },
   {
-    name: 'answer_matches_form',
+    name: 'answer_invalid',
     status: 400,
     error: 'validation_failed',
     message: /body\.answer/,
@@ -121,34 +121,34 @@ const steps: readonly RefusalStep[] = [
     },
   },
   {
-    name: 'session_of_assignment',
+    name: 'session_of_other_work',
     status: 404,
     error: 'not_found',
     message: /belongs to other work/,
     removeReason: changeRow(sessionSql(`challenge = '${challenge}'`)),
   },
   {
-    name: 'session_not_expired',
+    name: 'session_expired',
     status: 409,
     error: 'session_expired',
     message: /recording has expired/,
     removeReason: changeRow(sessionSql("status = 'closed'")),
   },
   {
-    name: 'session_scored',
+    name: 'session_not_ready',
     status: 409,
     error: 'session_not_ready',
     removeReason: changeRow(sessionSql("status = 'scored'")),
   },
   {
-    name: 'worker_enrolled',
+    name: 'worker_not_enrolled',
     status: 409,
     error: 'member_not_enrolled',
     message: /no longer enrolled/,
     removeReason: changeRow(memberSql('enrolled')),
   },
   {
-    name: 'credential_minted',
+    name: 'credential_refused',
     status: 409,
     error: 'credential_revoked',
     removeReason: changeRow(
@@ -156,19 +156,19 @@ const steps: readonly RefusalStep[] = [
     ),
   },
   {
-    name: 'unit_held',
+    name: 'unit_not_held',
     ...conflict,
     message: /no longer hold this unit/,
     removeReason: changeMeanwhile(`status = 'delivered', ${late}`),
   },
   {
-    name: 'held_unit_claimed',
+    name: 'held_unit_not_claimed',
     ...conflict,
     message: /This work is delivered/,
     removeReason: changeMeanwhile(late),
   },
   {
-    name: 'held_unit_in_time',
+    name: 'held_claim_expired',
     ...conflict,
     message: /Your time for this unit is over/,
     removeReason: changeMeanwhile(undefined),

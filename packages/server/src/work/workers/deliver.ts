@@ -17,11 +17,27 @@ import { findOwnAssignment, noSuchAssignment, type OwnAssignment } from './assig
 import { presentAssignment } from './present.ts'
 import { findAssignment, updateAssignment, type Assignment } from './store.ts'
 
-// The delivery of a unit, from top to bottom: load, refuse, sign the credential, commit. `workerDeliver` at the end
-// connects the steps. Money moves when the unit is accepted (`acceptUnit`): a known-answer item in the commit of its
+// The delivery of a unit, from top to bottom: load, refuse, sign the credential, commit. `workerDeliver`
+// connects the steps, which follow in their order. Money moves when the unit is accepted (`acceptUnit`): a known-answer item in the commit of its
 // delivery, any other unit when the buyer accepts it or its review period ends.
 
 type Input = { readonly assignmentId: string; readonly sessionId: string; readonly answer: unknown }
+
+/** Delivers an answer with the session in which the person worked. */
+export const workerDeliver = async (deps: WorkerDeps, person: Person, input: Input) => {
+  const { ctx } = deps
+  const loaded = await inTransaction(ctx, 'system', (tx) => loadDelivery(tx, person, input))
+  if (loaded.repeated) return loaded.repeated
+  const delivery = checkAndNarrow(loadedRefusals, loaded, narrowDelivery)
+  const { assignment, session, member } = delivery
+  const { agentId, mode, personId } = assignment
+  const workerRef = workerRefOf(ctx.secrets.derive('worker'), { agentId, mode, personId })
+  if (session.verified !== true)
+    return inTransaction(ctx, 'system', (tx) => commitUnverified(tx, delivery, workerRef))
+  const workerSession = { ...session, memberRef: workerRef }
+  const signed = await deps.mintWork.sign({ agentId, mode, session: workerSession, member })
+  return inTransaction(ctx, 'system', (tx) => commitDelivery(tx, deps, delivery, { signed, workerRef }))
+}
 
 // 1. Load: everything that the refusals look at, in one transaction.
 
@@ -90,14 +106,14 @@ const refuseUnenrolled = ({ member }: LoadedDelivery) =>
   member ? undefined : new Refusal('member_not_enrolled', { message: 'You are no longer enrolled.' })
 
 const loadedRefusals: Refusals<LoadedDelivery> = [
-  ['own_assignment', refuseForeign],
-  ['assignment_claimed', refuseUnclaimed],
-  ['assignment_in_time', refuseLate],
-  ['answer_matches_form', refuseAnswer],
-  ['session_of_assignment', refuseOtherSession],
-  ['session_not_expired', refuseExpiredSession],
-  ['session_scored', refuseUnscoredSession],
-  ['worker_enrolled', refuseUnenrolled],
+  ['assignment_not_found', refuseForeign],
+  ['assignment_not_claimed', refuseUnclaimed],
+  ['claim_expired', refuseLate],
+  ['answer_invalid', refuseAnswer],
+  ['session_of_other_work', refuseOtherSession],
+  ['session_expired', refuseExpiredSession],
+  ['session_not_ready', refuseUnscoredSession],
+  ['worker_not_enrolled', refuseUnenrolled],
 ]
 
 type CheckedDelivery = {
@@ -116,7 +132,7 @@ const narrowDelivery = ({
 
 /** In the transaction that delivers. */
 const credentialRefusals: Refusals<WorkMintResult> = [
-  ['credential_minted', (minted) => ('refusal' in minted ? minted.refusal : undefined)],
+  ['credential_refused', (minted) => ('refusal' in minted ? minted.refusal : undefined)],
 ]
 
 type ClaimLock = { readonly assignmentId: string; readonly locked: LockedUnit | undefined }
@@ -126,9 +142,9 @@ const refuseOtherHolder = ({ assignmentId, locked }: ClaimLock) =>
     : new Refusal('order_conflict', { message: 'You no longer hold this unit.' })
 /** With the unit locked: a deadline, a return or a chargeback may have ended the claim since it was loaded. */
 const lockedRefusals: Refusals<ClaimLock> = [
-  ['unit_held', refuseOtherHolder],
-  ['held_unit_claimed', ({ locked }) => refuseUnclaimed({ assignment: locked?.holder })],
-  ['held_unit_in_time', ({ locked }) => refuseLate({ assignment: locked?.holder })],
+  ['unit_not_held', refuseOtherHolder],
+  ['held_unit_not_claimed', ({ locked }) => refuseUnclaimed({ assignment: locked?.holder })],
+  ['held_claim_expired', ({ locked }) => refuseLate({ assignment: locked?.holder })],
 ]
 
 /** Every refusal of a delivery, in the order in which they are checked. */
@@ -189,20 +205,4 @@ const commitDelivery = async (
     await gradeKnownAnswer(tx, deps, { order, assignment, personId, answer: input.answer })
   else await syncOrderStatus(tx, order)
   return presentCurrentAssignment(tx, assignmentId)
-}
-
-/** Delivers an answer with the session in which the person worked. */
-export const workerDeliver = async (deps: WorkerDeps, person: Person, input: Input) => {
-  const { ctx } = deps
-  const loaded = await inTransaction(ctx, 'system', (tx) => loadDelivery(tx, person, input))
-  if (loaded.repeated) return loaded.repeated
-  const delivery = checkAndNarrow(loadedRefusals, loaded, narrowDelivery)
-  const { assignment, session, member } = delivery
-  const { agentId, mode, personId } = assignment
-  const workerRef = workerRefOf(ctx.secrets.derive('worker'), { agentId, mode, personId })
-  if (session.verified !== true)
-    return inTransaction(ctx, 'system', (tx) => commitUnverified(tx, delivery, workerRef))
-  const workerSession = { ...session, memberRef: workerRef }
-  const signed = await deps.mintWork.sign({ agentId, mode, session: workerSession, member })
-  return inTransaction(ctx, 'system', (tx) => commitDelivery(tx, deps, delivery, { signed, workerRef }))
 }
