@@ -114,14 +114,14 @@ export const applySettlementStatus = async (
   switch (status.kind) {
     case 'settled': {
       const delivered = await deliverOrRecord(deps, purchase, { proof: status.proof, presigned })
-      return delivered ?? readPurchase(deps, purchase, status)
+      return delivered ?? requirePurchase(deps, purchase, status)
     }
     case 'void':
       await recordVoid(deps, purchase, status.reason)
-      return readPurchase(deps, purchase, status)
+      return requirePurchase(deps, purchase, status)
     case 'pending':
       await recordPending(deps, purchase, status.sent)
-      return readPurchase(deps, purchase, status)
+      return requirePurchase(deps, purchase, status)
   }
 }
 
@@ -147,7 +147,7 @@ const recordPending = ({ ctx }: PurchaseSettlement, purchase: Purchase, sent: bo
     }),
   )
 
-const readPurchase = async (
+const requirePurchase = async (
   { ctx }: PurchaseSettlement,
   { purchaseId }: Purchase,
   { kind }: SettlementStatus,
