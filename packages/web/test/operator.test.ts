@@ -198,7 +198,7 @@ onOperators('an offer is taken on with steps and questions, and people find it',
   await page.fill('#offer-out-0-label', 'When does it open?')
   await page.selectOption('#offer-out-0-type', 'line')
   await page.click('text=Accept $4.00 for 2 units')
-  await page.locator('dialog [role=alert]', { hasText: 'people cannot get more than that' }).waitFor()
+  await page.locator('dialog [role=alert]', { hasText: 'a Star is worth one cent' }).waitFor()
   await page.fill('#offer-reward', '120')
   await page.click('text=Accept $4.00 for 2 units')
   await page.locator('.note.ok', { hasText: 'Accepted' }).waitFor()
