@@ -65,7 +65,7 @@ test(
     await decideAppeal(journey)
     const stars = unitsByHand * workflow.rewardStars
     await person.press('.top a[href^="/work/earnings"]')
-    await waitForHeading(person.page, `${stars} Stars wait, nothing is ready to be paid out yet.`)
+    await waitForHeading(person.page, `${stars} Stars are waiting; none can be paid out yet.`)
     journey.log('the appeal is decided, the escrow is empty')
     await requestPayout(journey, person, stars)
     assert.deepEqual(faults, [])
