@@ -1,19 +1,19 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { tableOf } from './ci/pages/markdown.ts'
 
-export type ReportFigures = Readonly<Record<string, string | number>>
+/** The day of a report, in UTC. */
+export const today = (): string => new Date().toISOString().slice(0, 10)
 
-/** A Markdown table of names and figures. */
-export const tableOf = (figures: ReportFigures): string =>
-  [
-    '| What | Figure |',
-    '| --- | ---: |',
-    ...Object.entries(figures).map(([name, value]) => `| ${name} | ${value.toLocaleString('en')} |`),
-  ].join('\n')
+/** A table of names and figures. */
+export const figuresOf = (figures: Readonly<Record<string, number>>): string =>
+  tableOf(
+    ['What', 'Figure'],
+    Object.entries(figures).map(([name, value]) => [name, value.toLocaleString('en')]),
+  )
 
-/** Writes docs/reports/<day>-<name>.md; a second run of a day replaces the first. */
-export const writeReport = (name: string, title: string, body: string): void => {
-  const day = new Date().toISOString().slice(0, 10)
+/** Writes docs/reports/<day>-<file>. A second run on the same day replaces the first. */
+export const writeReport = (file: string, text: string): void => {
   const folder = new URL('../docs/reports/', import.meta.url)
   mkdirSync(folder, { recursive: true })
-  writeFileSync(new URL(`${day}-${name}.md`, folder), `# ${title}, ${day}\n\n${body.trim()}\n`)
+  writeFileSync(new URL(`${today()}-${file}`, folder), text)
 }

@@ -1,11 +1,11 @@
 import { cpus, loadavg } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { mkdirSync, writeFileSync } from 'node:fs'
 import { Client } from 'pg'
 import type { Account, Chain } from '@pohf/chain'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { startPurchaseServer } from '../../packages/server/test/fixtures/processes/purchase-server.ts'
+import { today, writeReport } from '../report.ts'
 import { cpuOfProcessTree } from './cpu.ts'
 import { buy, makeBareTransfer, startRpcCounter, startOfficialFacilitator } from './purchase-fixture.ts'
 
@@ -297,7 +297,7 @@ so many milliseconds: ${later.join(', ')}; median ${median(later)}. The purchase
 ## What one purchase costs
 
 CPU, less what the same processes use when idle: ours ${perPurchase.nodeCpuMs} ms (api, worker and signer; the official server: ${perPurchase.officialNodeCpuMs} ms), of PostgreSQL ${perPurchase.databaseCpuMs} ms, and
-${perPurchase.bytesStored} bytes on disk, indexes and dead rows included. A rehearsal takes no unit from stock.
+${perPurchase.bytesStored} bytes on disk, indexes and dead rows included. A test purchase takes no unit from stock.
 `
 }
 
@@ -321,14 +321,7 @@ export const purchase = async (): Promise<Readonly<Record<string, unknown>>> => 
   console.log(`RPC calls to the chain: ours ${rpcCalls.ours.calls}, official ${rpcCalls.official.calls}`)
   console.log(`later than the block: ${later.join(', ')} ms, p90 ${quantile(later, 0.9)}`)
   console.table(perPurchase)
-  const day = new Date().toISOString().slice(0, 10)
-  if (values.report) {
-    mkdirSync('docs/reports', { recursive: true })
-    writeFileSync(
-      `docs/reports/${day}-purchase.md`,
-      reportOf(day, { ...compared, rpcCalls, later, perRound }),
-    )
-  }
+  if (values.report) writeReport('purchase.md', reportOf(today(), { ...compared, rpcCalls, later, perRound }))
   const ratio = median(found.map((round) => round.ratio))
   console.log(`median ratio ${ratio}; goal <= ${goal}`)
   return {

@@ -1,8 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { agentCount, openVerifyFixture, type RunFigures, type VerifyFixture } from './verify-fixture.ts'
 import { drawLineChart } from './chart.ts'
+import { today, writeReport } from '../report.ts'
 
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
@@ -164,14 +164,8 @@ export const verify = async () => {
       `${table(rounds)}\n\n${ratioTable(ratios, medians)}\n\n${bytes.toFixed(0)} bytes on disk for each verify`,
     )
     if (values.report === true) {
-      const day = new Date().toISOString().slice(0, 10)
-      const folder = new URL('../../docs/reports/', import.meta.url)
-      mkdirSync(folder, { recursive: true })
-      writeFileSync(new URL(`${day}-verify.svg`, folder), await drawChart(fixture, seconds))
-      writeFileSync(
-        new URL(`${day}-verify.md`, folder),
-        report(day, { rounds, ratios, medians, bytes, seconds }),
-      )
+      writeReport('verify.svg', await drawChart(fixture, seconds))
+      writeReport('verify.md', report(today(), { rounds, ratios, medians, bytes, seconds }))
     }
     return { ...medians, rounds: ratios }
   } finally {

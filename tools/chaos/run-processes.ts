@@ -2,7 +2,7 @@
 // npm run battery:kill [-- --seconds 60 --clients 8 --seed 1 --json --report]
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
-import { tableOf, writeReport } from '../report.ts'
+import { figuresOf, today, writeReport } from '../report.ts'
 import { hasNoFaults, runProcessKills } from './processes.ts'
 
 const { values } = parseArgs({
@@ -34,8 +34,16 @@ console.log(sound ? '✓ nothing lost, nothing charged twice, everything deliver
 if (values.json) console.log(JSON.stringify(numbers))
 if (values.report)
   writeReport(
-    'kill',
-    'Verify while api, signer, worker and PostgreSQL are killed',
-    `\`npm run battery:kill -- --seconds ${values.seconds} --clients ${values.clients} --seed ${values.seed}\`, ${cpus().length} cores, load ${loadavg()[1]?.toFixed(1)}. Each kill is a SIGKILL.\n\n${tableOf(numbers)}\n\nFaults: ${faults.length}.\n${faults.map((fault) => `\n- ${fault}`).join('')}`,
+    'kill.md',
+    `# Verify while api, signer, worker and PostgreSQL are killed, ${today()}
+
+\`npm run battery:kill -- --seconds ${values.seconds} --clients ${values.clients} --seed ${values.seed}\`, ${cpus().length} cores, load ${loadavg()[1]?.toFixed(1)}. Each kill is a SIGKILL.
+
+${figuresOf(numbers)}
+
+There were ${faults.length} faults.
+${faults.map((fault) => `\n- ${fault}`).join('')}
+\`acknowledged\` counts credentials that a client got. Each is stored as it was answered (\`lost\`), charged once (\`doubleCharged\`, \`missingCredential\`) and delivered to the webhook (\`undelivered\`). \`duplicates\` are deliveries of an event that had arrived already: delivery is at least once. \`unknownOutcomes\` are calls without an answer or with a 503, repeated until there was one.
+`,
   )
 if (!sound) process.exitCode = 1

@@ -2,7 +2,7 @@
 // npm run battery:purchase [-- --purchases 1000 --clients 8 --seed 1 --json --report]
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
-import { tableOf, writeReport } from '../report.ts'
+import { figuresOf, today, writeReport } from '../report.ts'
 import { hasNoFaults, runPurchaseKills } from './purchases.ts'
 
 const { values } = parseArgs({
@@ -31,8 +31,20 @@ else {
 }
 if (values.report)
   writeReport(
-    'purchase-battery',
-    'Purchases while the api is killed and the chain misbehaves',
-    `\`npm run battery:purchase -- --purchases ${values.purchases} --clients ${values.clients} --seed ${values.seed}\`, ${cpus().length} cores, load ${loadavg()[1]?.toFixed(1)}. Server, PostgreSQL, chain and buyers share the machine.\n\n${tableOf(numbers)}\n\nPurchases by scenario:\n\n${tableOf(byScenario)}\n\nFaults: ${faults.length}.\n${faults.map((fault) => `\n- ${fault}`).join('')}`,
+    'purchase-battery.md',
+    `# Purchases while the api is killed and the chain misbehaves, ${today()}
+
+\`npm run battery:purchase -- --purchases ${values.purchases} --clients ${values.clients} --seed ${values.seed}\`, ${cpus().length} cores, load ${loadavg()[1]?.toFixed(1)}. Server, PostgreSQL, chain and buyers share the machine.
+
+${figuresOf(numbers)}
+
+Purchases by scenario:
+
+${figuresOf(byScenario)}
+
+There were ${faults.length} faults.
+${faults.map((fault) => `\n- ${fault}`).join('')}
+\`acknowledged\` purchases were answered 200; \`void\` payments moved no money, as they should: cancelled, or a token that reports success and pays nothing. \`missingCredential\` was charged without a credential, \`credentialWithoutPayment\` is the reverse. \`unknownOutcomes\` are calls without an answer, or with 202 or 503, repeated until there was one.
+`,
   )
 if (!hasNoFaults(findings)) process.exitCode = 1

@@ -5,7 +5,8 @@ import { once } from 'node:events'
 import { cpus, loadavg } from 'node:os'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
-import { tableOf, writeReport } from '../report.ts'
+import { tableOf } from '../ci/pages/markdown.ts'
+import { today, writeReport } from '../report.ts'
 
 const { values } = parseArgs({
   options: {
@@ -67,14 +68,19 @@ try {
 const isGood = found.length > 0 && found.every(({ tests, failed }) => tests > 0 && failed.length === 0)
 if (values.report)
   writeReport(
-    'suite',
-    `The test suite beside ${loopCount} busy loops`,
-    `\`npm run battery:suite -- --rounds ${rounds} --loops ${loopCount} --report\` on ${cpus().length} cores.\n\n${found
-      .map(
-        ({ tests, failed, seconds, load }, index) =>
-          `Round ${index + 1}\n\n${tableOf({ tests, failed: failed.length, seconds, 'load average of five minutes at its end': load })}\n${failed.map((name) => `\n- failed: ${name}`).join('')}`,
-      )
-      .join('\n\n')}`,
+    'suite.md',
+    `# The test suite beside ${loopCount} busy loops, ${today()}
+
+\`npm run battery:suite -- --rounds ${rounds} --loops ${loopCount} --report\` on ${cpus().length} cores. \`load\` is the average of the last five minutes of a round.
+
+${tableOf(
+  ['Round', 'Tests', 'Failed', 'Seconds', 'Load'],
+  found.map(({ tests, failed, seconds, load }, index) =>
+    [index + 1, tests, failed.length, seconds, load].map(String),
+  ),
+)}
+${found.flatMap(({ failed }, index) => failed.map((name) => `\n- round ${index + 1}: ${name}`)).join('')}
+`,
   )
 console.log(isGood ? '✓ no test failed' : '✗ a test failed, or none ran')
 if (!isGood) process.exitCode = 1

@@ -15,7 +15,7 @@ export const steps: readonly Step[] = [
   { name: 'lint', checks: 'lint rules with types', command: ['oxlint', '--type-aware', '--quiet'] },
   { name: 'types', checks: 'types of the workspace', command: ['tsc', '-p', '.'] },
   {
-    name: 'types of the console',
+    name: 'types of the web pages',
     checks: 'types of the web pages',
     command: ['tsc', '-p', 'packages/web'],
   },

@@ -74,9 +74,14 @@ test('without its database the service answers 503 in our shape, says when to co
     assert.ok(Number(answer.headers['retry-after']) >= 1)
     assert.doesNotMatch(answer.text, new RegExp(`ECONNREFUSED|postgres|shop|:${cluster.port}`))
   }
-  assert.equal((await harness.call('GET', '/readyz')).status, 503)
   // Callers are not told the cause; the log is.
+  const refused = harness.lines.filter((line) => line.includes('request refused'))
+  assert.equal(refused.length, answers.length)
+  for (const line of refused) assert.match(line, /"code":"overloaded"/)
+  assert.match(refused.join(''), /ECONNREFUSED/)
+  for (let call = 0; call < 3; call++) assert.equal((await harness.call('GET', '/readyz')).status, 503)
   const logged = harness.lines.filter((line) => line.includes('readiness check failed'))
+  assert.equal(logged.length, 1, 'it is logged when it begins to fail, not at every call')
   assert.match(logged.join(''), /"check":"database".*ECONNREFUSED/)
   assert.equal((await harness.call('GET', '/livez')).status, 200)
   // What needs no database is still refused for what it is.

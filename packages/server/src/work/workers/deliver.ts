@@ -17,9 +17,9 @@ import { findOwnAssignment, noSuchAssignment, type OwnAssignment } from './assig
 import { presentAssignment } from './present.ts'
 import { findAssignment, updateAssignment, type Assignment } from './store.ts'
 
-// The delivery of a unit, from top to bottom: load, refuse, sign the credential, commit. `workerDeliver`
-// connects the steps, which follow in their order. Money moves when the unit is accepted (`acceptUnit`): a known-answer item in the commit of its
-// delivery, any other unit when the buyer accepts it or its review period ends.
+// The delivery of a unit, from top to bottom: load, refuse, sign the credential, commit. `workerDeliver` connects the
+// steps, which follow in their order. Money moves when the unit is accepted (`acceptUnit`): a known-answer item in the
+// commit of its delivery, any other unit when the buyer accepts it or its review period ends.
 
 type Input = { readonly assignmentId: string; readonly sessionId: string; readonly answer: unknown }
 
