@@ -1,29 +1,18 @@
 // Starts the service as `npm start` does, where it can be with a local chain so that something is really bought, and holds
-// it against the specification: the conformance suite, then the whole journey by curl. With a chain the result of every
-// statement must be the one of the golden file; --write writes that file.
+// it against the specification: the conformance suite, then the whole journey by curl.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startServer } from '../../packages/server/test/fixtures/processes/server.ts'
 import { tryStartPurchaseServer } from '../../packages/server/test/fixtures/processes/purchase-server.ts'
-import { compareGolden, describeDifferences, readGolden, writeGolden } from './golden/compare.ts'
 
-const goldenName = 'conformance.tsv'
-
-/** Compares the results of the statements with the golden file. */
-const compareResults = (text: string): void => {
-  const current = new Map([[goldenName, text]])
-  if (process.argv.includes('--write')) {
-    writeGolden(current)
-    return
-  }
-  const found = compareGolden(new Map([[goldenName, readGolden(goldenName) ?? '']]), current)
-  if (found.size === 0) {
-    console.log(`${text.trimEnd().split('\n').length} results are those of the golden file`)
-    return
-  }
-  console.error(`The results are not those of the golden file:\n${describeDifferences(found)}`)
+/** docs/limits.md states how many statements hold and how many are skipped. */
+const checkStatedResults = (results: string): void => {
+  const count = (state: string) => results.split('\n').filter((line) => line.endsWith(`\t${state}`)).length
+  const sentence = `${count('passed')} statements hold, and ${count('skipped')} are skipped`
+  if (readFileSync('docs/limits.md', 'utf8').includes(sentence)) return
+  console.error(`docs/limits.md does not say that ${sentence}.`)
   process.exitCode = 1
 }
 
@@ -52,8 +41,8 @@ try {
       break
     }
   }
-  // Without a chain more is skipped than in the golden file.
-  if (purchaseServer && process.exitCode === undefined) compareResults(readFileSync(results, 'utf8'))
+  // Without a chain more statements are skipped.
+  if (purchaseServer && process.exitCode === undefined) checkStatedResults(readFileSync(results, 'utf8'))
 } finally {
   await server.stop()
   rmSync(folder, { recursive: true, force: true })

@@ -30,7 +30,7 @@ const expectedFiles = new Map<string, string>([
   ...architectureFiles(),
   ...checkFiles(),
   ...(await cliFiles()),
-  ...endpointFiles(),
+  ...(await endpointFiles()),
   ...errorFiles(),
   ...eventFiles(),
   ...masterKeyFiles(),

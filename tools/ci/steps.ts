@@ -36,11 +36,6 @@ export const steps: readonly Step[] = [
     checks: 'generated files are current',
     command: ['node', 'tools/ci/generate.ts', '--check'],
   },
-  {
-    name: 'golden files',
-    checks: 'nothing public or stored changed by accident',
-    command: ['node', 'tools/ci/golden/main.ts', '--check'],
-  },
   { name: 'tests', checks: 'all tests', command: ['node', 'tools/ci/test.ts'] },
   {
     name: 'kills',

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import {
   additions,
   endpoints,
@@ -10,7 +8,8 @@ import {
 } from '../../../packages/protocol/src/index.ts'
 import { readConfig } from '../../../packages/server/src/platform/ops/config.ts'
 import { addressLimitsOf } from '../../../packages/server/src/platform/http/rate-limits.ts'
-import { generatedNote, root, tableOf, type GeneratedFile } from './markdown.ts'
+import { listRoutes } from '../../../packages/server/test/fixtures/routes.ts'
+import { generatedNote, tableOf, type GeneratedFile } from './markdown.ts'
 
 const authMeanings: Readonly<Record<Auth, string>> = {
   public: 'The endpoint reads no key.',
@@ -44,17 +43,15 @@ const sectionsOf = (rows: readonly Endpoint[], level: string): string =>
     .map(([module, found]) => `${level} ${module}\n\n${tableOf(head, found.map(rowOf))}`)
     .join('\n\n')
 
-/** Routes of a listener that are no row of the table: pages, scripts and health. Read from the golden file, which CI compares with a running service. */
-const otherRoutes = (): string[][] => {
+/** Routes of a listener that are no row of the table: pages, scripts and health. */
+const otherRoutes = async (): Promise<string[][]> => {
   const listed = new Set(
     [...endpoints, ...operatorEndpoints].map(({ path }) => path.replaceAll(/\{(\w+)\}/g, ':$1')),
   )
-  return readFileSync(join(root, 'tools/ci/golden/files/routes.tsv'), 'utf8')
-    .trimEnd()
-    .split('\n')
-    .map((line) => line.split('\t'))
-    .filter(([, path = '']) => !listed.has(path) && !path.startsWith('/assets/'))
-    .map(([listener = '', path = '']) => [
+  const routes = await listRoutes()
+  return routes
+    .filter(({ path }) => !listed.has(path) && !path.startsWith('/assets/'))
+    .map(({ listener, path }) => [
       listener === 'api' ? 'public' : 'operators’',
       `\`${path.replaceAll(/:(\w+)/g, '{$1}')}\``,
     ])
@@ -70,7 +67,7 @@ const limitRows = (): string[][] =>
     ],
   )
 
-const endpointsPage = (): string => `${generatedNote}
+const endpointsPage = async (): Promise<string> => `${generatedNote}
 
 # Endpoints
 
@@ -101,7 +98,9 @@ ${sectionsOf(operatorEndpoints, '###')}
 
 These routes are pages for people, scripts, discovery and health. They are not in the table of endpoints.
 
-${tableOf(['Listener', 'Path'], otherRoutes())}
+${tableOf(['Listener', 'Path'], await otherRoutes())}
 `
 
-export const endpointFiles = (): GeneratedFile[] => [['docs/reference/endpoints.md', endpointsPage()]]
+export const endpointFiles = async (): Promise<GeneratedFile[]> => [
+  ['docs/reference/endpoints.md', await endpointsPage()],
+]

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readTexts } from './sentences.ts'
+import { listRoutes } from '../fixtures/routes.ts'
 import { repositoryRoot, type Source } from './vocabulary.ts'
 
 /** Every document that is written or generated as Markdown. */
@@ -34,18 +35,15 @@ export type KnownNames = {
 
 const withoutNames = (path: string): string => path.replaceAll(/\{\w+\}|:\w+/g, '{}')
 
-export const readKnownNames = (): KnownNames => {
+export const readKnownNames = async (): Promise<KnownNames> => {
   const { scripts } = JSON.parse(readText('package.json')) as { scripts: Record<string, string> }
-  const commands = [...readText('tools/ci/golden/files/cli.md').matchAll(/^## (pohf.*)$/gm)]
-  const routes = readText('tools/ci/golden/files/routes.tsv').trimEnd().split('\n')
+  const commands = [...readText('docs/reference/cli.md').matchAll(/^## (pohf.*)$/gm)]
+  const routes = await listRoutes()
   return {
     scripts: new Set(Object.keys(scripts)),
     commands: new Set(commands.map(([, command = '']) => command)),
     calls: new Set(
-      routes.flatMap((line) => {
-        const [, path = '', methods = ''] = line.split('\t')
-        return methods.split(', ').map((method) => `${method} ${withoutNames(path)}`)
-      }),
+      routes.flatMap(({ path, methods }) => methods.map((method) => `${method} ${withoutNames(path)}`)),
     ),
   }
 }

@@ -1,56 +1,49 @@
-// Golden files of what hangs on the master secret: every purpose that a key is derived for, what comes out for a fixed
-// secret, and the values that are made with such keys. A changed purpose would change every `sub` and every sealed text.
+// Values that rows, credentials and other parties hold on to: the keys that are derived from the master key, and what is
+// made with them, for a fixed master key. A changed purpose would change every `sub` and every sealed text.
 import { createHash } from 'node:crypto'
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { networkTagOf } from '../../../packages/server/src/agents/register.ts'
-import { platformAgentId } from '../../../packages/server/src/agents/platform-agent.ts'
-import { pairwiseSubject } from '../../../packages/server/src/credentials/rules.ts'
-import { freeAccountOf } from '../../../packages/server/src/credits/rules.ts'
-import { singleChunkTelemetry } from '../../../packages/server/src/evidence/proof.ts'
+import { networkTagOf } from '../../src/agents/register.ts'
+import { platformAgentId } from '../../src/agents/platform-agent.ts'
+import { pairwiseSubject } from '../../src/credentials/rules.ts'
+import { freeAccountOf } from '../../src/credits/rules.ts'
+import { singleChunkTelemetry } from '../../src/evidence/proof.ts'
 import {
   attentionChallenge,
   loginCookie,
   expiredLoginCookie,
   nullifierOf,
   signalOf,
-} from '../../../packages/server/src/members/rules.ts'
-import { initialHash, hashEntry } from '../../../packages/server/src/operators/rules.ts'
-import { claimOf, holdAccountOf, userAccountOf } from '../../../packages/server/src/partners/rules.ts'
-import type { Ctx } from '../../../packages/server/src/platform/ops/context.ts'
-import { loadSecrets, openFor, type Secrets } from '../../../packages/server/src/platform/ops/secrets.ts'
-import { expectedAnswerOf } from '../../../packages/server/src/sessions/recording/probes.ts'
-import { recordKey } from '../../../packages/server/src/sessions/recording/records.ts'
-import { makeViewToken } from '../../../packages/server/src/sessions/rules.ts'
-import { payloadHash, typedId } from '../../../packages/server/src/signing/rules.ts'
-import { headersOf, signingKeyOf } from '../../../packages/server/src/webhooks/rules.ts'
-import { makePurchaseId } from '../../../packages/server/src/purchases/id.ts'
-import { recoveryMessage, secretHashOf } from '../../../packages/server/src/purchases/rules.ts'
-import { makeTaskToken } from '../../../packages/server/src/microtasks/token.ts'
-import {
-  sessionChallengeOf,
-  vestingAccountOf,
-  payeeRefOf,
-  workerRefOf,
-} from '../../../packages/server/src/work/units/rules.ts'
-import { linesText } from './compare.ts'
+} from '../../src/members/rules.ts'
+import { initialHash, hashEntry } from '../../src/operators/rules.ts'
+import { claimOf, holdAccountOf, userAccountOf } from '../../src/partners/rules.ts'
+import type { Ctx } from '../../src/platform/ops/context.ts'
+import { loadSecrets, openFor, type Secrets } from '../../src/platform/ops/secrets.ts'
+import { expectedAnswerOf } from '../../src/sessions/recording/probes.ts'
+import { recordKey } from '../../src/sessions/recording/records.ts'
+import { makeViewToken } from '../../src/sessions/rules.ts'
+import { payloadHash, typedId } from '../../src/signing/rules.ts'
+import { headersOf, signingKeyOf } from '../../src/webhooks/rules.ts'
+import { makePurchaseId } from '../../src/purchases/id.ts'
+import { recoveryMessage, secretHashOf } from '../../src/purchases/rules.ts'
+import { makeTaskToken } from '../../src/microtasks/token.ts'
+import { sessionChallengeOf, vestingAccountOf, payeeRefOf, workerRefOf } from '../../src/work/units/rules.ts'
 
-/** The master secret of every golden value. */
-export const fixedMasterKey = Buffer.alloc(32, 7)
+const fixedMasterKey = Buffer.alloc(32, 7)
 
 export type SourceFile = { readonly path: string; readonly text: string }
 
 /** Every source file of the packages, tests left out. */
 export const readSources = (): SourceFile[] => {
-  const root = new URL('../../../packages/', import.meta.url).pathname
+  const root = new URL('../../../', import.meta.url).pathname
   return globSync('*/src/**/*.{ts,tsx}', { cwd: root })
     .filter((path) => !/\.test\.tsx?$/.test(path))
     .toSorted()
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 }
 
-export type Use = { readonly path: string; readonly how: string; readonly purpose: string }
+type Use = { readonly path: string; readonly how: string; readonly purpose: string }
 
 /** The text of an argument: a literal itself, or a constant of the same file. */
 const literalOf = (argument: string, text: string): string | undefined => {
@@ -92,7 +85,7 @@ export const findSecretUses = (sources: readonly SourceFile[]): Use[] => {
 }
 
 const fixedSecrets = (): Secrets => {
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-golden-secrets-'))
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-stored-formats-'))
   try {
     writeFileSync(join(folder, 'master.key'), `${fixedMasterKey.toString('base64url')}\n`)
     return loadSecrets(folder)
@@ -104,19 +97,15 @@ const fixedSecrets = (): Secrets => {
 const sha256 = (bytes: Buffer | string): string => createHash('sha256').update(bytes).digest('hex')
 
 /** The purposes with how they are used, and the hash of the key that comes out. */
-export const purposesText = (
+export const purposeLines = (
   uses: readonly Use[],
   // A scanned purpose is any text.
   secrets: { derive(purpose: string): Buffer },
-): string => {
-  const byPurpose = Map.groupBy(uses, ({ purpose }) => purpose)
-  return linesText(
-    [...byPurpose].map(([purpose, found]) => {
-      const how = [...new Set(found.map((use) => use.how))].toSorted()
-      return `${purpose}\t${how.join(' ')}\t${sha256(secrets.derive(purpose))}`
-    }),
-  )
-}
+): string[] =>
+  [...Map.groupBy(uses, ({ purpose }) => purpose)].map(([purpose, found]) => {
+    const how = [...new Set(found.map((use) => use.how))].toSorted()
+    return `key for ${purpose} (${how.join(', ')})\t${sha256(secrets.derive(purpose))}`
+  })
 
 /** Sealed once under the fixed secret, and for the caller's key `svc_test_golden`: both must open for ever. */
 const sealedTexts = {
@@ -211,19 +200,17 @@ const namesOf = (): Record<string, string> => {
   }
 }
 
-const derivedText = (secrets: Secrets): string => {
-  const sealed = {
+/** Every value by its name, one for each line. */
+export const storedFormats = (): string[] => {
+  const secrets = fixedSecrets()
+  const values = {
+    ...codesOf(secrets),
+    ...namesOf(),
     'sealed text of a webhook': secrets.open('webhook', sealedTexts.webhook),
     'sealed text of a caller': openFor('svc_test_golden', sealedTexts.caller),
   }
-  const values = { ...codesOf(secrets), ...namesOf(), ...sealed }
-  return linesText(Object.entries(values).map(([name, value]) => `${name}\t${value}`))
-}
-
-export const secretFiles = (sources: readonly SourceFile[]): [string, string][] => {
-  const secrets = fixedSecrets()
   return [
-    ['purposes.tsv', purposesText(findSecretUses(sources), secrets)],
-    ['derived.tsv', derivedText(secrets)],
-  ]
+    ...purposeLines(findSecretUses(readSources()), secrets),
+    ...Object.entries(values).map(([name, value]) => `${name}\t${value}`),
+  ].toSorted()
 }
