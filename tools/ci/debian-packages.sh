@@ -5,8 +5,8 @@ set -euo pipefail
 # g++, make and python3 build the binding to PKCS#11; softhsm2 is the token that it is tested on.
 # faketime gives a process a wrong clock.
 # xvfb and xdotool play a person in the end-to-end tests: a screen that nobody sees, and input at the system's level.
-# curl and jq are in the examples of the documentation.
-packages=(softhsm2 g++ make python3 faketime xvfb xdotool curl jq)
+# curl and jq are in the examples of the documentation. postgresql is the second version that the installation is tested on.
+packages=(softhsm2 g++ make python3 faketime xvfb xdotool curl jq postgresql)
 
 missing=()
 for package in "${packages[@]}"; do

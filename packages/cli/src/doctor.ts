@@ -1,5 +1,12 @@
 import { Client } from 'pg'
-import { ConfigFaults, checkDurability, readConfig, readMigrations, type Config } from '@pohf/server/doctor'
+import {
+  ConfigFaults,
+  checkDurability,
+  checkRoles,
+  readConfig,
+  readMigrations,
+  type Config,
+} from '@pohf/server/doctor'
 
 type Finding = { readonly check: string; readonly ok: boolean; readonly note: string }
 const good = (check: string, note: string): Finding => ({ check, ok: true, note })
@@ -26,6 +33,12 @@ const checkDatabase = async (config: Config): Promise<Finding[]> => {
       warnings.length === 0
         ? good('durability', 'fsync, full_page_writes, synchronous_commit and checksums are on')
         : bad('durability', warnings.join('; ')),
+    )
+    const roleFaults = await checkRoles(client)
+    findings.push(
+      roleFaults.length === 0
+        ? good('roles', 'the login role may act as pohf_app and pohf_mint')
+        : bad('roles', roleFaults.join('; ')),
     )
     const expected = readMigrations().length
     const { rows } = await client

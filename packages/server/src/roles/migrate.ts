@@ -1,4 +1,5 @@
 import { Pool } from 'pg'
+import { checkRoles } from '../platform/db/database-roles.ts'
 import { checkDurability } from '../platform/db/db.ts'
 import { migrate } from '../platform/db/migrate.ts'
 import type { Config } from '../platform/ops/config.ts'
@@ -11,6 +12,11 @@ export const prepareDatabase = async (config: Config): Promise<void> => {
   try {
     for (const warning of await checkDurability(pool))
       log.warn({ warning }, 'PostgreSQL setting is not recommended')
+    const faults = await checkRoles(pool)
+    if (faults.length > 0)
+      throw new Error(
+        `The database roles are not complete: ${faults.join('; ')}. See docs/operate/install.md.`,
+      )
   } finally {
     await pool.end()
   }

@@ -20,6 +20,7 @@ export const groups = {
     'docs/guides/wallets.md',
     'docs/operate/operations.md',
     'docs/operate/scale.md',
+    'docs/operate/threat-model.md',
     'docs/quickstart/README.md',
     'docs/reference/cli.md',
     'docs/reference/endpoints.md',
@@ -42,6 +43,8 @@ export const groups = {
     'docs/guides/work.md',
     'docs/guides/workers.md',
   ],
+  /** It starts a server of its own, on a fresh PostgreSQL. */
+  install: ['docs/operate/install.md'],
 } as const
 
 /** Why the blocks marked `no-run` are not run: one reason for each of them, in the order of the page. */
@@ -54,6 +57,7 @@ export const notRunReasons: Readonly<Record<string, readonly string[]>> = {
   'docs/guides/onchain.md': [
     'it deploys to a chain of the reader; packages/chain/test/deploy.test.ts runs it',
   ],
+  'docs/operate/install.md': ['npm run battery:setup runs it on a fresh clone'],
   'docs/operate/operations.md': ['production', 'adds users to the system', 'installs software'],
   'docs/quickstart/README.md': ['the test starts npm run dev itself'],
 }
@@ -62,6 +66,7 @@ export const notRunReasons: Readonly<Record<string, readonly string[]>> = {
 export const withoutBlocks: readonly string[] = [
   'docs/guides/workers.md',
   'docs/operate/scale.md',
+  'docs/operate/threat-model.md',
   'docs/reference/cli.md',
   'docs/reference/endpoints.md',
   'docs/reference/events.md',

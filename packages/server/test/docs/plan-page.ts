@@ -17,12 +17,12 @@ const shells = new Set(['sh', 'bash'])
 const scripts = new Set(['ts', 'js', 'mjs'])
 const shown = new Set(['json', 'text', 'http', 'html', 'sql', 'solidity'])
 
-/** Ports that the pages write, and the name of what listens there in a test. */
-export type Ports = Readonly<Record<'3000' | '3001' | '4000', number>>
+/** Ports that the pages write, and the name of what listens there in a test. 5432 is PostgreSQL. */
+export type Ports = Readonly<Record<'3000' | '3001' | '4000', number>> & { readonly '5432'?: number }
 const replacePorts = (code: string, ports: Ports): string =>
   code.replace(
-    /(127\.0\.0\.1:|localhost:|listen\()(3000|3001|4000)\b/g,
-    (_, before: string, port) => `${before}${ports[port as keyof Ports]}`,
+    /(127\.0\.0\.1:|localhost:|listen\(|PORT=)(3000|3001|4000|5432)\b/g,
+    (_, before: string, port) => `${before}${ports[port as keyof Ports] ?? port}`,
   )
 
 /** A reader cannot paste these: `{base_url}` and `svc_test_…`. Comments may have them. */

@@ -23,8 +23,18 @@ export type RunOptions = {
   /** The folder `.pohf` of the server, with `dev.env`. */
   readonly dataDir?: string
   readonly timeoutMs?: number
+  /** Variables of the reader's shell. */
+  readonly environment?: Readonly<Record<string, string>>
+  /** A clone to run in, instead of a folder that looks like one. There, blocks marked `no-run` run too, and npx is npm's. */
+  readonly clone?: string
 }
-type PageResult = { readonly run: number; readonly saved: number; readonly notRun: number }
+type PageResult = {
+  readonly run: number
+  readonly saved: number
+  readonly notRun: number
+  /** When each block that ran in the shell of the page began, in seconds, and the end of the last. */
+  readonly times: readonly { readonly line: number | undefined; readonly at: number }[]
+}
 
 /**
  * Programs that stand before the real ones. curl: an answer of 400 or above fails unless the block announces it. npx: the
@@ -54,7 +64,12 @@ exec "node_modules/.bin/$program" "$@"
 
 /** Shell functions of the session: `begin` marks where a block begins, `terminal` starts a block in a second shell. */
 const prelude = `set -euo pipefail
-begin() { printf '\\036%s\\n' "$1"; export EXPECTED_STATUSES="$2"; rm -f "$SESSION_FOLDER"/seen-*; }
+begin() {
+  printf '\\036%s\\n' "$1"
+  echo "$1 $(date +%s.%N)" >>"$SESSION_FOLDER/times"
+  export EXPECTED_STATUSES="$2"
+  rm -f "$SESSION_FOLDER"/seen-*
+}
 finish() {
   local status
   for status in $EXPECTED_STATUSES; do
@@ -81,7 +96,12 @@ terminal() {
 `
 
 /** Writes the session's script: each block is a file of its own that the one shell of the page reads. */
-const writeSession = (steps: readonly Step[], session: string, folder: string): void => {
+const writeSession = (
+  steps: readonly Step[],
+  session: string,
+  folder: string,
+  names: readonly (keyof typeof programs)[],
+): void => {
   const lines = steps.map((step, index) => {
     if (step.kind === 'no-run') return ''
     const path = step.file === undefined ? join(session, `${index}.sh`) : join(folder, step.file)
@@ -90,11 +110,11 @@ const writeSession = (steps: readonly Step[], session: string, folder: string): 
     const begin = `begin ${index} '${step.statuses.join(' ')}'`
     return step.kind === 'terminal' ? `${begin}\nterminal ${index}` : `${begin}\nsource '${path}'\nfinish`
   })
-  writeFileSync(join(session, 'session.sh'), `${prelude}${lines.join('\n')}\nprintf '\\036end\\n'\n`)
+  writeFileSync(join(session, 'session.sh'), `${prelude}${lines.join('\n')}\nbegin end ''\n`)
   const bin = join(session, 'bin')
   mkdirSync(bin)
-  for (const [name, code] of Object.entries(programs)) {
-    writeFileSync(join(bin, name), code)
+  for (const name of names) {
+    writeFileSync(join(bin, name), programs[name])
     chmodSync(join(bin, name), 0o755)
   }
 }
@@ -117,7 +137,11 @@ const stopGroup = (child: ChildProcess): void => {
 }
 
 /** Runs the session in a process group of its own. Second terminals are in the group and run on after it. */
-const startSession = (session: string, folder: string): ChildProcess => {
+const startSession = (
+  session: string,
+  folder: string,
+  environment: RunOptions['environment'],
+): ChildProcess => {
   // npm adds node_modules/.bin, which the reader's shell does not have.
   const own = (process.env['PATH'] ?? '')
     .split(delimiter)
@@ -135,6 +159,7 @@ const startSession = (session: string, folder: string): ChildProcess => {
       PATH: [join(session, 'bin'), readerPath].join(delimiter),
       SESSION_FOLDER: session,
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+      ...environment,
     },
   })
   closeSync(output)
@@ -181,10 +206,17 @@ const findFault = async (
   return undefined
 }
 
+const readTimes = (steps: readonly Step[], session: string): PageResult['times'] =>
+  readFileSync(join(session, 'times'), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => line.split(' '))
+    .map(([index, at]) => ({ line: steps[Number(index)]?.line, at: Number(at) }))
+
 /** A folder like the checkout of a reader: `npx pohf`, the packages and `.pohf/dev.env` are there. */
 const makeReaderFolder = (dataDir: string | undefined): string => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-reader-'))
-  for (const name of ['node_modules', 'docs', 'packages'])
+  for (const name of ['node_modules', 'docs', 'packages', 'tools', 'package.json'])
     symlinkSync(join(repositoryRoot, name), join(folder, name))
   if (dataDir !== undefined) symlinkSync(dataDir, join(folder, '.pohf'))
   return folder
@@ -192,21 +224,30 @@ const makeReaderFolder = (dataDir: string | undefined): string => {
 
 /** Runs the blocks of a page as a reader does. Throws where one fails. */
 export const runPage = async (page: string, options: RunOptions): Promise<PageResult> => {
-  const steps = planPage(page, options.ports)
+  const { clone } = options
+  const steps = planPage(page, options.ports).map((step) =>
+    clone !== undefined && step.kind === 'no-run' ? { ...step, kind: 'run' as const } : step,
+  )
   const session = mkdtempSync(join(tmpdir(), 'pohf-session-'))
-  const folder = makeReaderFolder(options.dataDir)
-  writeSession(steps, session, folder)
-  const child = startSession(session, folder)
+  const folder = clone ?? makeReaderFolder(options.dataDir)
+  writeSession(steps, session, folder, clone === undefined ? ['curl', 'npx'] : ['curl'])
+  const child = startSession(session, folder, options.environment)
   const timer = setTimeout(() => stopGroup(child), options.timeoutMs ?? 90_000)
   try {
     await once(child, 'exit')
     const fault = await findFault(steps, readFileSync(join(session, 'output.log'), 'utf8'), session)
     if (fault !== undefined) throw new Error(fault)
+    const count = (...kinds: Step['kind'][]) => steps.filter(({ kind }) => kinds.includes(kind)).length
+    return {
+      run: count('run', 'terminal'),
+      saved: count('save'),
+      notRun: count('no-run'),
+      times: readTimes(steps, session),
+    }
   } finally {
     clearTimeout(timer)
     stopGroup(child)
-    for (const path of [session, folder]) rmSync(path, { recursive: true, force: true })
+    rmSync(session, { recursive: true, force: true })
+    if (clone === undefined) rmSync(folder, { recursive: true, force: true })
   }
-  const count = (...kinds: Step['kind'][]) => steps.filter(({ kind }) => kinds.includes(kind)).length
-  return { run: count('run', 'terminal'), saved: count('save'), notRun: count('no-run') }
 }
