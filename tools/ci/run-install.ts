@@ -12,7 +12,7 @@ import { runPage } from '../../packages/server/test/docs/run-page.ts'
 import { today, writeReport } from '../report.ts'
 import { tableOf } from './pages/markdown.ts'
 
-const secondsMax = 600
+const limitSeconds = 600
 const root = resolve(import.meta.dirname, '../..')
 const { values } = parseArgs({
   options: {
@@ -47,7 +47,7 @@ try {
   )
   const { run, times } = await runPage(page, {
     clone,
-    timeoutMs: secondsMax * 1_000,
+    timeoutMs: limitSeconds * 1_000,
     ports: { 3000: await freePort(), 3001: await freePort(), 4000: await freePort(), 5432: postgres.port },
     environment: { HOME: home, NODE_COMPILE_CACHE: '', ...postgres.administrator },
   })
@@ -75,7 +75,7 @@ try {
       `# From a fresh clone to a live credential, ${today()}
 
 Question: how long does an operator need who pastes [install.md](../operate/install.md), without a mail server and without a card
-provider? The limit is ${secondsMax} seconds.
+provider? The limit is ${limitSeconds} seconds.
 
 Command: \`npm run battery:setup -- --postgres ${source} --report\`, commit ${commit}. It clones the repository, starts a new cluster of
 PostgreSQL ${server?.version} that has no role but the administrator, and runs the ${run} blocks of the page in order, with an empty home folder and
@@ -87,7 +87,7 @@ The time to read the page is not in it, nor the installation of Node, PostgreSQL
 person, as the page says; a real person needs about 15 seconds for the check.
 `,
     )
-  console.log(`✓ ${run} blocks in ${total.toFixed(0)} s, at most ${secondsMax} s`)
+  console.log(`✓ ${run} blocks in ${total.toFixed(0)} s, at most ${limitSeconds} s`)
 } finally {
   await postgres.stop()
   rmSync(folder, { recursive: true, force: true })

@@ -3,47 +3,37 @@ import type { Pool } from 'pg'
 /** The roles of a deployment besides its login role. A migration creates each of them, if the login role may. */
 export const databaseRoles = ['pohf_app', 'pohf_mint'] as const
 
-type Login = { readonly name: string; readonly creates: boolean; readonly privilege: 'set' | 'member' }
-type Role = { readonly name: string; readonly isUnbound: boolean; readonly isGranted: boolean }
-
-/** From PostgreSQL 16 on, a member of a role needs the right to set it. */
-const findLogin = async (client: Pick<Pool, 'query'>): Promise<Login> => {
-  const { rows } = await client.query<Login>(
-    `select current_user as name, rolsuper or rolcreaterole as creates,
-       case when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end as privilege
-     from pg_roles where rolname = current_user`,
-  )
-  const [login] = rows
-  if (!login) throw new Error('login role not found in pg_roles while checking the database roles')
-  return login
+/** One of these roles as the login role finds it; without a name where none of them exists. */
+type FoundRole = {
+  readonly login: string
+  readonly loginCreatesRoles: boolean
+  readonly name: string | null
+  readonly bypassesRowSecurity: boolean | null
+  readonly isGranted: boolean | null
 }
 
-const faultOf = (name: string, role: Role | undefined, login: Login): string | undefined => {
-  if (!role)
-    return login.creates
-      ? undefined
-      : `role ${name} is missing: run create role ${name} nologin; grant ${name} to ${login.name}; as an administrator`
-  if (role.isUnbound)
+const faultOf = (name: string, found: readonly FoundRole[]): string | undefined => {
+  const { login = '', loginCreatesRoles = false } = found[0] ?? {}
+  const role = found.find((row) => row.name === name)
+  if (role?.bypassesRowSecurity)
     return `role ${name} bypasses row-level security: run alter role ${name} nosuperuser nobypassrls; as an administrator`
-  if (!role.isGranted && !login.creates)
-    return `role ${login.name} is no member of ${name}: run grant ${name} to ${login.name}; as an administrator`
-  return undefined
+  if (loginCreatesRoles || role?.isGranted) return undefined
+  return role
+    ? `role ${login} is no member of ${name}: run grant ${name} to ${login}; as an administrator`
+    : `role ${name} is missing: run create role ${name} nologin; grant ${name} to ${login}; as an administrator`
 }
 
 /** The faults of the roles, each with the statement that corrects it. */
 export const checkRoles = async (client: Pick<Pool, 'query'>): Promise<string[]> => {
-  const login = await findLogin(client)
-  const { rows } = await client.query<Role>(
-    `select rolname as name, rolsuper or rolbypassrls as "isUnbound", pg_has_role(current_user, oid, $2) as "isGranted"
-     from pg_roles where rolname = any($1)`,
-    [databaseRoles, login.privilege],
+  // From PostgreSQL 16 on, a member of a role also needs the right to set it.
+  const { rows } = await client.query<FoundRole>(
+    `select login.rolname as login, login.rolsuper or login.rolcreaterole as "loginCreatesRoles", role.rolname as name,
+       role.rolsuper or role.rolbypassrls as "bypassesRowSecurity",
+       pg_has_role(login.oid, role.oid,
+         case when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end) as "isGranted"
+     from pg_roles login left join pg_roles role on role.rolname = any($1)
+     where login.rolname = current_user`,
+    [databaseRoles],
   )
-  return databaseRoles.flatMap((name) => {
-    const fault = faultOf(
-      name,
-      rows.find((role) => role.name === name),
-      login,
-    )
-    return fault === undefined ? [] : [fault]
-  })
+  return databaseRoles.flatMap((name) => faultOf(name, rows) ?? [])
 }
