@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  deploymentParts,
   faultsOfAsvs,
   faultsOfThreats,
+  missingParts,
   parseCsv,
   readAsvs,
   readRequiredLevels,
@@ -84,4 +86,12 @@ test('a planted row without a test, and one with a test that does not exist, are
   assert.deepEqual(faults('`packages/server/test/http/limits.test.ts`, “nothing”'), [
     'packages/server/test/http/limits.test.ts has no test "nothing"',
   ])
+})
+
+test('operations.md names every role, file and secret of a deployment', (t) => {
+  t.diagnostic(deploymentParts().join(', '))
+  assert.ok(deploymentParts().length >= 15)
+  assert.deepEqual(missingParts(), [])
+  const planted = '## Database\n\n`pohf_app` only\n\n## Start\n\n`pohf_mint` too late\n'
+  assert.deepEqual(missingParts(planted).slice(0, 1), ['pohf_mint'])
 })

@@ -1,15 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { databaseRoles } from '../../src/platform/db/database-roles.ts'
+import { settings } from '../../src/platform/ops/settings.ts'
 import { repositoryRoot } from './vocabulary.ts'
 
 const read = (path: string): string => readFileSync(join(repositoryRoot, path), 'utf8')
 
 /** A test by its file and its name as the file writes it, template placeholders included. */
-export type NamedTest = { readonly file: string; readonly name: string }
+type NamedTest = { readonly file: string; readonly name: string }
 
 /** Says what is wrong with the name of a test; undefined where the file has it as the first argument of a call. */
-export const faultOfTest = ({ file, name }: NamedTest): string | undefined => {
-  if (!/\.test\.ts$/.test(file) || !existsSync(join(repositoryRoot, file))) return `no test file ${file}`
+const faultOfTest = ({ file, name }: NamedTest): string | undefined => {
+  if (!file.endsWith('.test.ts') || !existsSync(join(repositoryRoot, file))) return `no test file ${file}`
   const escaped = name.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
   return new RegExp(String.raw`\(\s*(['"\`])${escaped}\1`).test(read(file))
     ? undefined
@@ -118,3 +120,20 @@ export const faultsOfThreats = (threats: readonly Threat[]): string[] =>
       return [`${threat.section}: "${goal}" names no test`]
     return tests.flatMap((test) => faultOfTest(test) ?? [])
   })
+
+/** Settings that hold a secret, name a file, or hold an address that often contains a key. */
+const isSecretOrFile = (name: string): boolean =>
+  /_(?:FILE|DIR|SECRET|SECRET_KEY|URLS?|RPC|SOCKET)$/.test(name) && name !== 'BASE_URL'
+
+/** The roles, files and secrets of a deployment. */
+export const deploymentParts = (): string[] => [
+  ...databaseRoles,
+  ...Object.keys(settings.shape).filter(isSecretOrFile),
+  'master.key',
+]
+
+/** What the sections about the database, files and secrets of operations.md do not name. */
+export const missingParts = (page = read('docs/operate/operations.md')): string[] => {
+  const sections = page.slice(page.indexOf('## Database\n'), page.indexOf('## Start\n'))
+  return deploymentParts().filter((part) => !new RegExp(`\\b${part}\\b`).test(sections))
+}
