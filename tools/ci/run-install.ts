@@ -24,6 +24,11 @@ const source = values.postgres === 'embedded' ? 'embedded' : 'system'
 const missing = missingPostgres(source)
 if (missing !== undefined) throw new Error(missing)
 
+/** How this machine reaches the npm registry. A machine without a proxy has none of them. */
+const network: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => /^(?:NODE_EXTRA_CA_CERTS|(?:https?|no)_proxy)$/i.test(name)),
+)
+
 /** The heading above a line of a page. */
 const headingOf = (page: string, line: number): string =>
   page
@@ -49,7 +54,7 @@ try {
     clone,
     timeoutMs: limitSeconds * 1_000,
     ports: { 3000: await freePort(), 3001: await freePort(), 4000: await freePort(), 5432: postgres.port },
-    environment: { HOME: home, NODE_COMPILE_CACHE: '', ...postgres.administrator },
+    environment: { ...network, HOME: home, NODE_COMPILE_CACHE: '', ...postgres.administrator },
   })
   const minted = await postgres.query<{ mode: string }>('pohf', 'select mode from credentials')
   if (minted.length !== 1 || minted[0]?.mode !== 'live')
