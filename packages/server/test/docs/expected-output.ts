@@ -33,9 +33,11 @@ const parse = (text: string): unknown => {
   }
 }
 
-/** JSON objects of an output: the whole of it, and each of its lines. curl ends no line. */
+/** JSON objects of an output: the whole of it, each of its lines, and each that ends in a line of its own. curl ends no line. */
 const valuesOf = (output: string): unknown[] =>
-  [output, ...output.replaceAll('}{', '}\n{').split('\n')].map(parse).filter(isObject)
+  [output, ...output.replaceAll('}{', '}\n{').split('\n'), ...output.split(/(?<=^\})\n/m)]
+    .map(parse)
+    .filter(isObject)
 
 /** Says what of the shown output is missing in the real one; undefined where it fits. */
 export const compareOutput = (

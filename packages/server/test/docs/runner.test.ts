@@ -43,6 +43,9 @@ test('a block that fails, uses an unset variable or has a placeholder is a fault
 
 test('an output other than the page shows is a fault', async () => {
   await runBlocks(['sh', `echo '{"id":"whk_1","more":1}'`], ['json', '{ "id": "whk_…" }'])
+  const indented = `echo '{"a":1}' | jq .\necho '{"id":"whk_1"}' | jq .`
+  await runBlocks(['sh', indented], ['json', '{ "id": "whk_…" }'])
+  await assert.rejects(runBlocks(['sh', indented], ['json', '{ "id": "agt_…" }']), /\$\.id/)
   await assert.rejects(
     runBlocks(['sh', `echo '{"id":"agt_1"}'`], ['json', '{ "id": "whk_…" }']),
     /the page shows what was not printed: \$\.id/,
