@@ -40,7 +40,6 @@ const headingOf = (page: string, line: number): string =>
 const folder = mkdtempSync(join(tmpdir(), 'pohf-install-'))
 const clone = join(folder, 'pohf')
 execFileSync('git', ['clone', '--quiet', '--no-hardlinks', root, clone])
-const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: clone, encoding: 'utf8' }).trim()
 const home = join(folder, 'home')
 mkdirSync(home)
 const page = readFileSync(join(clone, 'docs/operate/install.md'), 'utf8')
@@ -82,7 +81,7 @@ try {
 Question: how long does an operator need who pastes [install.md](../operate/install.md), without a mail server and without a card
 provider? The limit is ${limitSeconds} seconds.
 
-Command: \`npm run battery:setup -- --postgres ${source} --report\`, commit ${commit}. It clones the repository, starts a new cluster of
+Command: \`npm run battery:setup -- --postgres ${source} --report\`. It clones the repository, starts a new cluster of
 PostgreSQL ${server?.version} that has no role but the administrator, and runs the ${run} blocks of the page in order, with an empty home folder and
 an empty npm cache. ${cpus().length} cores; average load of the last five minutes ${loadavg()[1]?.toFixed(1)}.
 
