@@ -63,7 +63,8 @@ export const errorsOf = (endpoint: Endpoint): ErrorCode[] => {
   if (endpoint.auth === 'licensed') codes.add('license_required')
   if (endpoint.auth === 'member') codes.add('sign_in_required')
   if (endpoint.scope || (endpoint.auth === 'member' && endpoint.method !== 'GET')) codes.add('forbidden')
-  if (endpoint.scope && endpoint.method !== 'GET')
+  const hasCaller = endpoint.scope || endpoint.auth === 'operator' || endpoint.auth === 'member'
+  if (hasCaller && endpoint.method !== 'GET')
     codes.add('idempotency_in_progress').add('idempotency_key_reused')
   codes.add('rate_limited').add('overloaded').add('internal_error')
   return [...codes].toSorted()

@@ -21,7 +21,9 @@ export const operatorRoutes = (
   parts: { readonly audit: Audit; readonly settlers: Settlers },
 ): Route[] => [
   route('payments.refunds.operator-refunds', (call) => operatorRefunds(ctx, call.query)),
-  route('payments.refunds.operator-refund', (call) => operatorRefund(ctx, parts, call.operator, call.body)),
+  route('payments.refunds.operator-refund', (call) =>
+    operatorRefund(ctx, { ...parts, storeResult: call.storeResult }, call.operator, call.body),
+  ),
   route('payments.refunds.operator-refund-retry', (call) =>
     operatorRefundRetry(ctx, parts, call.operator, call.params.refundId),
   ),

@@ -51,12 +51,12 @@ const workerRoutes = (deps: WorkerDeps): Route[] => [
     workerAppeal(deps.ctx, call.person, { ...call.params, ...call.body }),
   ),
   route('work.workers.earnings', (call) => workerEarnings(deps, call.person)),
-  route('work.workers.payout', (call) => workerPayout(deps, call.person, call.body)),
+  route('work.workers.payout', (call) => workerPayout(deps, call.person, call.body, call.storeResult)),
 ]
 
 export const routes = (ctx: Ctx, deps: WorkDeps): Route[] => [
   route('work.workflows.available', () => workflowsAvailable(ctx)),
-  route('work.orders.create', (call) => order(ctx, call.agent, call.body)),
+  route('work.orders.create', (call) => order(ctx, call.agent, call.body, call.storeResult)),
   route('work.orders.fund', (call) =>
     orderFund(ctx, call.agent, { orderId: call.body.orderId, payments: deps.payments }),
   ),
@@ -96,6 +96,8 @@ export const operatorRoutes = (operatorDeps: OperatorDeps): Route[] => {
     route('work.operator.appeal-decide', (call) =>
       operatorAppealDecide(operatorDeps, call.operator, { ...call.params, ...call.body }),
     ),
-    route('work.operator.produce', (call) => operatorProduce(operatorDeps, call.operator, call.body)),
+    route('work.operator.produce', (call) =>
+      operatorProduce(operatorDeps, call.operator, call.body, call.storeResult),
+    ),
   ]
 }

@@ -1,4 +1,4 @@
-import type { Audit, Operator } from '../../platform/http/call.ts'
+import type { Audit, Operator, StoreResult } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
@@ -15,7 +15,7 @@ type Input = {
 /** An operator refunds a card payment: all of the refundable amount, or a part. */
 export const operatorRefund = async (
   ctx: Ctx,
-  parts: { readonly audit: Audit; readonly settlers: Settlers },
+  parts: { readonly audit: Audit; readonly settlers: Settlers; readonly storeResult: StoreResult },
   operator: Operator,
   input: Input,
 ) =>
@@ -51,5 +51,5 @@ export const operatorRefund = async (
         reason: input.reason,
       },
     })
-    return { ...made, amountUsd: Number(amountUsdCents) / 100 }
+    return parts.storeResult(tx, { ...made, amountUsd: Number(amountUsdCents) / 100 })
   })

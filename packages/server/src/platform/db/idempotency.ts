@@ -12,6 +12,11 @@ export type IdempotencyScope = {
   readonly path: string
   readonly key: string
 }
+/**
+ * A claimed key. The lease tells this claim from a later one: a call that outlived its lease, and whose key a repeat has
+ * claimed since, can neither store a response nor release the key.
+ */
+export type IdempotencyClaim = IdempotencyScope & { readonly lease: string }
 export type StoredResponse = { readonly status: number; readonly body: string }
 
 /** A call that crashed without a response releases its key after this time. */
@@ -46,21 +51,21 @@ const findResponse = async (tx: Tx, scope: IdempotencyScope) =>
     .forUpdate()
     .executeTakeFirst()
 
-/** Claims the key: true where this call is the first, or the first after a crashed or expired one. */
+/** Claims the key: the lease where this call is the first, or the first after a crashed or expired one. */
 const claimIdempotencyKey = async (
   tx: Tx,
   scope: IdempotencyScope,
   fingerprint: Buffer,
-): Promise<boolean> => {
-  const { rows } = await sql`
+): Promise<string | undefined> => {
+  const { rows } = await sql<{ lease: string }>`
     insert into idempotency_keys as stored (agent_id, method, path, key, fingerprint, lease_until)
     values (${scope.agentId}, ${scope.method}, ${scope.path}, ${scope.key}, ${fingerprint}, pohf_now() + make_interval(secs => ${leaseSeconds}))
     on conflict (agent_id, method, path, key) do update
       set fingerprint = excluded.fingerprint, lease_until = excluded.lease_until, created_at = pohf_now(), status = null, body = null, sealed = false
       where stored.created_at < pohf_now() - make_interval(hours => ${retentionHours})
          or (stored.status is null and stored.lease_until < pohf_now())
-    returning 1`.execute(tx)
-  return rows.length === 1
+    returning lease_until::text as lease`.execute(tx)
+  return rows[0]?.lease
 }
 
 type StoredRow = NonNullable<Awaited<ReturnType<typeof findResponse>>>
@@ -78,50 +83,75 @@ const storedResponseOf = (row: StoredRow, secret: string): StoredResponse => {
   }
 }
 
-/** Begins a call: undefined means run it, a response means replay it. Refuses while the first call is in progress. */
+/** Begins a call: a claim means run it, a response means replay it. Refuses while the first call is in progress. */
 export const beginIdempotent = async (
   ctx: Ctx,
   scope: IdempotencyScope,
   request: { body: unknown; secret: string },
-): Promise<StoredResponse | undefined> =>
+): Promise<{ readonly claim: IdempotencyClaim } | { readonly stored: StoredResponse }> =>
   inTransaction(ctx, scope.agentId, async (tx) => {
     const fingerprint = fingerprintOf(request.body)
-    if (await claimIdempotencyKey(tx, scope, fingerprint)) return undefined
+    const lease = await claimIdempotencyKey(tx, scope, fingerprint)
+    if (lease !== undefined) return { claim: { ...scope, lease } }
     const row = await findResponse(tx, scope)
     if (!row) throw new Refusal('idempotency_in_progress', { headers: { 'retry-after': '1' } })
     if (!row.fingerprint.equals(fingerprint)) throw new Refusal('idempotency_key_reused')
-    return storedResponseOf(row, request.secret)
+    return { stored: storedResponseOf(row, request.secret) }
   })
+
+type NewResponse = StoredResponse & { readonly sealWith?: string }
+
+/** True where the response was stored; false where it is stored already, or the claim is no longer held. */
+const updateResponse = async (tx: Tx, claim: IdempotencyClaim, answer: NewResponse): Promise<boolean> => {
+  const sealed = answer.sealWith !== undefined
+  const body = answer.sealWith === undefined ? answer.body : sealFor(answer.sealWith, answer.body)
+  const result = await tx
+    .updateTable('idempotency_keys')
+    .set({ status: answer.status, body, sealed, lease_until: null })
+    .where('agent_id', '=', claim.agentId)
+    .where('method', '=', claim.method)
+    .where('path', '=', claim.path)
+    .where('key', '=', claim.key)
+    .where('status', 'is', null)
+    .where('lease_until', '=', sql<Date>`${claim.lease}::timestamptz`)
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}
+
+/**
+ * Stores the response in the transaction of the operation, so that value and response commit together. Refuses, and so
+ * undoes the operation, where a repeat has claimed the key.
+ */
+export const storeIdempotent = async (
+  tx: Tx,
+  claim: IdempotencyClaim,
+  answer: StoredResponse,
+): Promise<void> => {
+  if (!(await updateResponse(tx, claim, answer)))
+    throw new Refusal('idempotency_in_progress', { headers: { 'retry-after': '1' } })
+}
 
 /** Stores the response for a day; one that shows a secret is encrypted with the caller's API key. */
 export const completeIdempotent = async (
   ctx: Ctx,
-  scope: IdempotencyScope,
-  answer: StoredResponse & { readonly sealWith?: string },
+  claim: IdempotencyClaim,
+  answer: NewResponse,
 ): Promise<void> =>
-  inTransaction(ctx, scope.agentId, async (tx) => {
-    const sealed = answer.sealWith !== undefined
-    const body = answer.sealWith === undefined ? answer.body : sealFor(answer.sealWith, answer.body)
-    await tx
-      .updateTable('idempotency_keys')
-      .set({ status: answer.status, body, sealed, lease_until: null })
-      .where('agent_id', '=', scope.agentId)
-      .where('method', '=', scope.method)
-      .where('path', '=', scope.path)
-      .where('key', '=', scope.key)
-      .execute()
+  inTransaction(ctx, claim.agentId, async (tx) => {
+    await updateResponse(tx, claim, answer)
   })
 
 /** Releases the key after a response that is not stored: 401, 429, validation errors and our own errors. */
-export const releaseIdempotent = async (ctx: Ctx, scope: IdempotencyScope): Promise<void> =>
-  inTransaction(ctx, scope.agentId, async (tx) => {
+export const releaseIdempotent = async (ctx: Ctx, claim: IdempotencyClaim): Promise<void> =>
+  inTransaction(ctx, claim.agentId, async (tx) => {
     await tx
       .deleteFrom('idempotency_keys')
-      .where('agent_id', '=', scope.agentId)
-      .where('method', '=', scope.method)
-      .where('path', '=', scope.path)
-      .where('key', '=', scope.key)
+      .where('agent_id', '=', claim.agentId)
+      .where('method', '=', claim.method)
+      .where('path', '=', claim.path)
+      .where('key', '=', claim.key)
       .where('status', 'is', null)
+      .where('lease_until', '=', sql<Date>`${claim.lease}::timestamptz`)
       .execute()
   })
 

@@ -21,6 +21,12 @@ export type Audit = (
   },
 ) => Promise<void>
 
+/**
+ * Stores the result of an operation under the Idempotency-Key of its call, in the operation's own transaction: a crash
+ * after the commit loses neither. Without a key it stores nothing. Returns the result.
+ */
+export type StoreResult = <T>(tx: Tx, result: T) => Promise<T>
+
 /** A person who is signed in in the calling browser. */
 export type Person = { readonly personId: string }
 /** The parts of a request that identify the signed-in person, and whether one of our pages sent it. */
@@ -56,6 +62,8 @@ export type Call<Id extends EndpointId> = {
   readonly requestId: string
   readonly address: string
   readonly idempotencyKey: string | undefined
+  /** Stores the result under the Idempotency-Key in the transaction that moves the value, and returns it. */
+  readonly storeResult: StoreResult
   header(name: string): string | undefined
 }
 

@@ -84,8 +84,8 @@ export const makeDispatcher = ({ ctx, endpoints, routes, rateLimits }: Dispatche
     authorizeCaller(endpoint, request.agent)
     if (request.agent) enforceRateLimit(rateLimits.byAgent(request.agent))
     const parsed = parseCall(endpoint, request)
-    return runIdempotent({ ctx, endpoint, request }, async () =>
-      serializeResponse(endpoint, await handler(parsed)),
+    return runIdempotent({ ctx, endpoint, request }, async (storeResult) =>
+      serializeResponse(endpoint, await handler({ ...parsed, storeResult })),
     )
   }
 

@@ -112,14 +112,22 @@ export const unknownFields = (endpoint: Endpoint, body: unknown): string[] => {
     .slice(0, 20)
 }
 
-/** The Idempotency-Key of a call that is no GET and has an API key; other calls ignore the header. */
-export const idempotencyKeyOf = (endpoint: Endpoint, request: IncomingRequest): string | undefined =>
-  request.agent && endpoint.method !== 'GET'
+/**
+ * The Idempotency-Key of a call that is no GET and has a known caller; other calls ignore the header. So does a response
+ * with a secret for a person, who has no key to encrypt it with.
+ */
+export const idempotencyKeyOf = (endpoint: Endpoint, request: IncomingRequest): string | undefined => {
+  const hasCaller = request.agent ?? request.operator ?? (endpoint.showsSecret ? undefined : request.person)
+  return hasCaller && endpoint.method !== 'GET'
     ? readIdempotencyKey(headerOf(request, 'idempotency-key'))
     : undefined
+}
+
+/** A call before it has a place to store its result: `runIdempotent` adds that. */
+export type ParsedCall = Omit<Call<EndpointId>, 'storeResult'>
 
 /** The request as an operation sees it: every part parsed by its schema, no type coerced. */
-export const parseCall = (endpoint: Endpoint, request: IncomingRequest): Call<EndpointId> =>
+export const parseCall = (endpoint: Endpoint, request: IncomingRequest): ParsedCall =>
   ({
     body: parsePart(endpoint.body, request.body ?? {}, 'body'),
     query: parsePart(endpoint.query, request.query, 'query'),
@@ -132,7 +140,7 @@ export const parseCall = (endpoint: Endpoint, request: IncomingRequest): Call<En
     address: request.ip,
     idempotencyKey: idempotencyKeyOf(endpoint, request),
     header: (name: string) => headerOf(request, name),
-  }) as Call<EndpointId>
+  }) as ParsedCall
 
 /** Endpoints that pages of any site call with text/plain, for which browsers send no CORS preflight. */
 const browserLimitGroups: ReadonlySet<string> = new Set(['beacon', 'sessions', 'telemetry'])

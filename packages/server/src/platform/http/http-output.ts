@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { operationNameOf, type Endpoint } from '@pohf/protocol'
-import { ApiResponse } from './call.ts'
+import { ApiResponse, type StoreResult } from './call.ts'
 import type { Ctx } from '../ops/context.ts'
 import { Refusal, errorBodyOf, statusOf } from './errors.ts'
 import { pathOf, securityHeaders, type PathMatcher } from './http-headers.ts'
@@ -10,6 +11,8 @@ import {
   beginIdempotent,
   completeIdempotent,
   releaseIdempotent,
+  storeIdempotent,
+  type IdempotencyClaim,
   type IdempotencyScope,
 } from '../db/idempotency.ts'
 
@@ -71,40 +74,76 @@ const unstoredCodes: ReadonlySet<Refusal['code']> = new Set([
   'out_of_stock',
 ])
 
-/** Runs the operation once for its Idempotency-Key: a repeated call gets the stored response. */
-export const runIdempotent = async (
-  exchange: Exchange,
-  run: () => Promise<SerializedResponse>,
-): Promise<SerializedResponse> => {
-  const { ctx, endpoint, request } = exchange
-  const { agent } = request
-  const key = idempotencyKeyOf(endpoint, request)
-  if (!agent || key === undefined) return run()
-  const slot: IdempotencyScope = {
-    agentId: agent.agentId,
-    method: endpoint.method,
-    path: pathOf(request),
-    key,
+/** Operators and people are no tenants: their keys belong to the system, hashed together with the caller. */
+const scopeOf = ({ endpoint, request }: Exchange, key: string): IdempotencyScope => {
+  const { agent, operator, person } = request
+  const operation = { method: endpoint.method, path: pathOf(request) }
+  if (agent) return { ...operation, agentId: agent.agentId, key }
+  const caller = operator?.operatorId ?? person?.personId ?? ''
+  const hash = createHash('sha256')
+    .update(JSON.stringify([caller, key]))
+    .digest('base64url')
+  return { ...operation, agentId: 'system', key: hash }
+}
+
+const storeNothing: StoreResult = async (_tx, result) => result
+
+/** Stores the result in the operation's transaction; `isStored` says whether the operation did. */
+const makeStore = (endpoint: Endpoint, claim: IdempotencyClaim) => {
+  let isStored = false
+  const storeResult: StoreResult = async (tx, result) => {
+    const written = serializeResponse(endpoint, result)
+    if (!written.json || endpoint.showsSecret)
+      throw new Error(`operation ${endpoint.id} stored a result that is a secret or no JSON`)
+    await storeIdempotent(tx, claim, written)
+    isStored = true
+    return result
   }
-  const stored = await beginIdempotent(ctx, slot, { body: request.body, secret: request.keyText })
-  if (stored)
-    return { ...stored, headers: { 'idempotent-replayed': 'true' }, mediaType: jsonType, json: true }
-  let answer: SerializedResponse
-  try {
-    answer = await run()
-  } catch (error) {
-    if (!(error instanceof Refusal) || unstoredCodes.has(error.code)) {
-      await releaseIdempotent(ctx, slot)
-      throw error
-    }
-    answer = serializeRefusal(ctx, request.id, error)
-  }
+  return { storeResult, isStored: () => isStored }
+}
+
+/** Stores the response of a finished operation that did not store it itself, or releases the key. */
+const storeAnswer = async (
+  { ctx, endpoint, request }: Exchange,
+  claim: IdempotencyClaim,
+  answer: SerializedResponse,
+): Promise<void> => {
   // A payment challenge or a pending state expects another call, which may carry the same key.
   const isUnstored = answer.status === 202 || (answer.status === 402 && endpoint.also?.[402] !== undefined)
   const sealWith = endpoint.showsSecret && answer.status === 200 ? { sealWith: request.keyText } : {}
   // The operation is done. If storing its response fails, the key stays claimed, so that a repeat does not run it again.
-  if (answer.json && !isUnstored) await completeIdempotent(ctx, slot, { ...answer, ...sealWith })
-  else await releaseIdempotent(ctx, slot)
+  if (answer.json && !isUnstored) await completeIdempotent(ctx, claim, { ...answer, ...sealWith })
+  else await releaseIdempotent(ctx, claim)
+}
+
+/** Runs the operation once for its Idempotency-Key: a repeated call gets the stored response. */
+export const runIdempotent = async (
+  exchange: Exchange,
+  run: (storeResult: StoreResult) => Promise<SerializedResponse>,
+): Promise<SerializedResponse> => {
+  const { ctx, endpoint, request } = exchange
+  const key = idempotencyKeyOf(endpoint, request)
+  if (key === undefined) return run(storeNothing)
+  const begun = await beginIdempotent(ctx, scopeOf(exchange, key), {
+    body: request.body,
+    secret: request.keyText,
+  })
+  if ('stored' in begun)
+    return { ...begun.stored, headers: { 'idempotent-replayed': 'true' }, mediaType: jsonType, json: true }
+  const { claim } = begun
+  const { storeResult, isStored } = makeStore(endpoint, claim)
+  const refused = async (error: unknown) => {
+    if (error instanceof Refusal && !unstoredCodes.has(error.code))
+      return { isRefusal: true, answer: serializeRefusal(ctx, request.id, error) }
+    await releaseIdempotent(ctx, claim)
+    throw error
+  }
+  const { answer, isRefusal } = await run(storeResult).then(
+    (written) => ({ answer: written, isRefusal: false }),
+    refused,
+  )
+  // A refusal undid what the operation had stored.
+  if (isRefusal || !isStored()) await storeAnswer(exchange, claim, answer)
   return answer
 }
 

@@ -79,7 +79,9 @@ const mount = (
       if (unknown.length > 0) reply.header('x-unknown-fields', unknown.join(', '))
       return sendResponse(
         reply,
-        await runIdempotent(exchange, async () => serializeResponse(endpoint, await handler(call))),
+        await runIdempotent(exchange, async (storeResult) =>
+          serializeResponse(endpoint, await handler({ ...call, storeResult })),
+        ),
       )
     },
   })

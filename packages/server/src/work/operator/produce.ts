@@ -1,5 +1,5 @@
 import type { Mode } from '@pohf/protocol'
-import type { Audit, Operator } from '../../platform/http/call.ts'
+import type { Audit, Operator, StoreResult } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
@@ -27,6 +27,7 @@ export const operatorProduce = (
   { ctx, audit, platformLedger }: OperatorDeps,
   operator: Operator,
   input: Input,
+  storeResult: StoreResult,
 ) =>
   inTransaction(ctx, 'system', async (tx) => {
     const { workflowId, mode, quantity, instructions } = input
@@ -48,5 +49,5 @@ export const operatorProduce = (
       target: workflowId,
       details: { mode, quantity, orderId: order.orderId, costUsd },
     })
-    return { orderId: order.orderId, quantity, costUsd }
+    return storeResult(tx, { orderId: order.orderId, quantity, costUsd })
   })

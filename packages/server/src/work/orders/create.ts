@@ -1,4 +1,4 @@
-import type { Agent } from '../../platform/http/call.ts'
+import type { Agent, StoreResult } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
@@ -47,7 +47,7 @@ export const requireItems = (
 }
 
 /** Creates an order for a workflow, a category or custom work. Nothing is paid yet. */
-export const order = async (ctx: Ctx, agent: Agent, input: Input) =>
+export const order = async (ctx: Ctx, agent: Agent, input: Input, storeResult: StoreResult) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
     const { taskType, quantity } = input
     const workflow = await findWorkflowByIdOrCategory(tx, taskType)
@@ -81,7 +81,7 @@ export const order = async (ctx: Ctx, agent: Agent, input: Input) =>
       subject: orderId,
       data: { orderId, taskType, quantity, status: 'created' },
     })
-    return {
+    return storeResult(tx, {
       orderId,
       status: 'created' as const,
       taskType,
@@ -92,5 +92,5 @@ export const order = async (ctx: Ctx, agent: Agent, input: Input) =>
       escrow: { status: 'unfunded' },
       expiresAt: expiresAt.toISOString(),
       fundUrl: `${ctx.config.BASE_URL}/api/agents/order/fund`,
-    }
+    })
   })
