@@ -8,9 +8,10 @@ export type PayoutState = (typeof payoutStates)[number]
 
 export const pointsConvert = operation({
   summary: 'Convert reward points to Stars.',
+  errors: ['email_not_confirmed', 'conversion_limit_reached'],
   body: z.object({
     userRef: reference(256),
-    points: z.number().min(0).max(1_000_000_000),
+    points: z.number().min(1, 'must convert to at least 1 Star').max(1_000_000_000),
     idempotencyKey: reference(255).optional(),
   }),
   response: z.object({ balance: z.number(), deduplicated: z.boolean().optional() }),
@@ -20,6 +21,28 @@ export const payoutRequest = operation({
   errors: ['insufficient_stars'],
   body: z.object({ userRef: reference(256), stars: z.int().min(1).max(1_000_000_000) }),
   response: z.object({ requestId: z.string(), status: z.enum(payoutStates) }),
+})
+
+export const limitGrant = operation({
+  summary: 'Raise or lower the number of Stars that a live partner may still convert.',
+  errors: ['not_found', 'forbidden', 'conversion_limit_reached', 'idempotency_key_reused'],
+  params: z.object({ agentId: text(64) }),
+  body: z.object({
+    stars: z
+      .int()
+      .min(-1_000_000_000)
+      .max(1_000_000_000)
+      .refine((stars) => stars !== 0, 'must not be 0')
+      .meta({ description: 'A negative number takes back what the partner has not converted.' }),
+    reference: reference(200).meta({ description: 'Your name for this grant: it is made once.' }),
+    reason: text(500),
+  }),
+  response: z.object({
+    agentId: z.string(),
+    stars: z.int(),
+    limitStars: z.int().min(0).meta({ description: 'The Stars that the partner may still convert.' }),
+    repeated: z.boolean().meta({ description: 'This reference was granted before: nothing changed.' }),
+  }),
 })
 
 const payoutParams = z.object({ requestId: text(64) })

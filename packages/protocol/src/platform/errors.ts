@@ -127,7 +127,7 @@ export const errorCatalogue = {
     402,
     'No credits remain.',
     'The free allowance is used up or not granted yet, and the balance is 0.',
-    'Buy a pack at the address in buy, or confirm your contact mail for the free plan.',
+    'Confirm your contact mail address: the free plan needs no card. Or buy a pack at the address in buy.',
   ),
   payment_required: entry(
     402,
@@ -152,6 +152,12 @@ export const errorCatalogue = {
     'This key may not do that.',
     'The key lacks the scope of this operation, or the origin is not allowed.',
     'Use a key with the scope named in the message.',
+  ),
+  email_not_confirmed: entry(
+    403,
+    'The contact mail address of this agent is not confirmed.',
+    'This operation needs an agent whose contactEmail is confirmed.',
+    'Open the link that was mailed at registration. POST /api/agents/email/resend sends it again, and an operator can confirm the address.',
   ),
   not_found: entry(
     404,
@@ -249,6 +255,12 @@ export const errorCatalogue = {
     'The balance does not cover this payout.',
     'Fewer Stars are available than you requested.',
     'Request at most the available balance.',
+  ),
+  conversion_limit_reached: entry(
+    409,
+    'The conversion limit of this partner does not cover these points.',
+    'A live partner converts points within the limit that an operator granted. Fewer Stars of it are left.',
+    'Convert fewer points, or ask the operator of this deployment for a higher limit.',
   ),
   order_conflict: entry(
     409,

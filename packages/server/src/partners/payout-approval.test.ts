@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from '../../test/fixtures/harness.ts'
+import { registerPartner } from '../../test/fixtures/partner.ts'
 import * as operators from '../operators/index.ts'
 
 const harness = await startHarness()
-const live = await harness.register('live')
+const live = await registerPartner(harness)
 const ada = await operators.create(harness.ctx, 'machine', 'Ada')
 const bob = await operators.create(harness.ctx, 'machine', 'Bob')
 

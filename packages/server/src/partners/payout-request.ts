@@ -1,6 +1,6 @@
 import type { Mode } from '@pohf/protocol'
 import { InsufficientBalance, post } from '../ledger/index.ts'
-import type { Agent } from '../platform/http/call.ts'
+import type { Agent, StoreResult } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
@@ -59,4 +59,8 @@ export const payoutRequest = async (
   ctx: Ctx,
   { agentId, mode }: Agent,
   { userRef, stars }: Pick<PayoutRequest, 'userRef' | 'stars'>,
-) => inTransaction(ctx, agentId, (tx) => queuePayout(tx, { agentId, mode, userRef, stars }, mode === 'test'))
+  storeResult: StoreResult,
+) =>
+  inTransaction(ctx, agentId, async (tx) =>
+    storeResult(tx, await queuePayout(tx, { agentId, mode, userRef, stars }, mode === 'test')),
+  )

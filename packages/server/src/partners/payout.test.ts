@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from '../../test/fixtures/harness.ts'
+import { registerPartner } from '../../test/fixtures/partner.ts'
 import * as operators from '../operators/index.ts'
 import { userAccountOf } from './rules.ts'
 
 const harness = await startHarness({ PAYOUT_APPROVAL: 'on' })
-const live = await harness.register('live')
+const live = await registerPartner(harness)
 const sandbox = await harness.register('test')
 const ada = await operators.create(harness.ctx, 'machine', 'Ada')
 const bob = await operators.create(harness.ctx, 'machine', 'Bob')

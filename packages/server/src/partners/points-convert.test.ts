@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness, type TestResponse } from '../../test/fixtures/harness.ts'
+import { registerPartner } from '../../test/fixtures/partner.ts'
 import { claimOf, starsOf, userAccountOf } from './rules.ts'
 
 const harness = await startHarness()
-const live = await harness.register('live')
-const other = await harness.register('live')
+const live = await registerPartner(harness)
+const other = await registerPartner(harness)
 const sandbox = await harness.register('test')
 
 type Body = { userRef: string; points: number; idempotencyKey?: string }
@@ -46,9 +47,12 @@ void test('points become Stars one to one, fractions round down, and the partner
   ])
 })
 
-void test('less than one Star is accepted and moves nothing', async () => {
-  assert.deepEqual(bodyOf(await convert({ userRef: 'small', points: 0.99 })), { balance: 0 })
-  assert.deepEqual(bodyOf(await convert({ userRef: 'small', points: 0 })), { balance: 0 })
+void test('points that make less than one Star are refused, in both modes', async () => {
+  for (const { apiKey } of [live, sandbox])
+    for (const points of [0, 0.5, 0.99]) {
+      const { status, json } = await convert({ userRef: 'small', points }, { key: apiKey })
+      assert.deepEqual([status, json.error, json.details[0].path], [400, 'validation_failed', 'body.points'])
+    }
   assert.deepEqual(await eventsAbout('small'), [])
 })
 

@@ -1,14 +1,13 @@
-import { balanceAfter, balanceOf, post } from '../ledger/index.ts'
+import { balanceAfter, InsufficientBalance, post, type Line, type Posting } from '../ledger/index.ts'
 import type { Agent } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { publish } from '../platform/queue/outbox.ts'
 import {
-  accounts,
   claimOf,
+  conversionLines,
   hasIdempotencyKey,
-  starTransferLines,
   referenceOf,
   starsOf,
   userAccountOf,
@@ -20,6 +19,12 @@ import {
   updateConversionBalance,
   updateConversionRenewed,
 } from './store.ts'
+
+export type PartnersDeps = {
+  readonly ctx: Ctx
+  /** Injected by the wiring: the agents module knows it. */
+  readonly isEmailConfirmed: (tx: Tx, agentId: string) => Promise<boolean>
+}
 
 type ConversionRequest = {
   readonly userRef: string
@@ -41,19 +46,31 @@ const claimConversion = async (
   return { claimedAt: await updateConversionRenewed(tx, conversion) }
 }
 
+/** A live partner converts within its limit: the limit is an account, and no account goes below zero. */
+const postConversion = async (
+  tx: Tx,
+  { agentId, mode }: Conversion,
+  entry: { readonly reference: string; readonly lines: readonly Line[] },
+): Promise<Posting> => {
+  try {
+    return await post(tx, { agentId, mode, kind: 'points_convert', ...entry })
+  } catch (error) {
+    if (error instanceof InsufficientBalance)
+      throw new Refusal('conversion_limit_reached', {
+        message: `${error.balance} Stars of the conversion limit of this partner are left. Ask the operator of this deployment for a higher limit.`,
+      })
+    throw error
+  }
+}
+
 /** Posts the Stars against the receivable of the partner and returns the user's new balance. */
 const postStars = async (tx: Tx, conversion: Conversion, claimedAt: Date): Promise<bigint> => {
   const { agentId, mode, userRef, points, claim } = conversion
   const stars = starsOf(points)
   const account = userAccountOf(agentId, userRef)
-  // The ledger refuses lines with amount 0.
-  if (stars === 0n) return balanceOf(tx, { agentId, mode, account, unit: 'star' })
-  const posting = await post(tx, {
-    agentId,
-    mode,
-    kind: 'points_convert',
+  const posting = await postConversion(tx, conversion, {
     reference: referenceOf(claim, claimedAt),
-    lines: starTransferLines(accounts.receivable, account, stars),
+    lines: conversionLines(mode, account, stars),
   })
   const balance = balanceAfter(posting, account)
   await publish(tx, {
@@ -66,8 +83,15 @@ const postStars = async (tx: Tx, conversion: Conversion, claimedAt: Date): Promi
   return balance
 }
 
-/** Converts points to Stars once: a repeated call gets the stored balance, marked as deduplicated. */
-export const pointsConvert = async (ctx: Ctx, agent: Agent, request: ConversionRequest) =>
+/**
+ * Converts points to Stars once: a repeated call gets the stored balance, marked as deduplicated. In live, Stars are
+ * worth money: the partner needs a confirmed address and a limit that an operator granted.
+ */
+export const pointsConvert = async (
+  { ctx, isEmailConfirmed }: PartnersDeps,
+  agent: Agent,
+  request: ConversionRequest,
+) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
     const conversion: Conversion = {
       agentId: agent.agentId,
@@ -78,6 +102,8 @@ export const pointsConvert = async (ctx: Ctx, agent: Agent, request: ConversionR
     }
     const claimed = await claimConversion(tx, conversion)
     if ('stored' in claimed) return { balance: Number(claimed.stored), deduplicated: true }
+    if (agent.mode === 'live' && !(await isEmailConfirmed(tx, agent.agentId)))
+      throw new Refusal('email_not_confirmed')
     const balance = await postStars(tx, conversion, claimed.claimedAt)
     await updateConversionBalance(tx, conversion, balance)
     return { balance: Number(balance) }

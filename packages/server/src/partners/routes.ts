@@ -1,32 +1,42 @@
-import { route, type Audit, type Route } from '../platform/http/call.ts'
-import type { Ctx } from '../platform/ops/context.ts'
+import { route, type Route } from '../platform/http/call.ts'
+import { limitGrant, type LimitDeps } from './limit-grant.ts'
 import { payoutApprove } from './payout-approve.ts'
 import { payoutList } from './payout-list.ts'
 import { payoutPay } from './payout-pay.ts'
 import { payoutReject } from './payout-reject.ts'
 import { payoutRequest } from './payout-request.ts'
 import { payoutReview } from './payout-review.ts'
-import { pointsConvert } from './points-convert.ts'
+import { pointsConvert, type PartnersDeps } from './points-convert.ts'
 
-export const routes = (ctx: Ctx): Route[] => [
+export const routes = (deps: PartnersDeps): Route[] => [
   route('partners.points-convert', (call) =>
-    pointsConvert(ctx, call.agent, {
+    pointsConvert(deps, call.agent, {
       userRef: call.body.userRef,
       points: call.body.points,
       key: call.idempotencyKey ?? call.body.idempotencyKey,
     }),
   ),
-  route('partners.payout-request', (call) => payoutRequest(ctx, call.agent, call.body)),
+  route('partners.payout-request', (call) =>
+    payoutRequest(deps.ctx, call.agent, call.body, call.storeResult),
+  ),
 ]
 
-export const operatorRoutes = (ctx: Ctx, audit: Audit): Route[] => [
-  route('partners.payout-list', (call) => payoutList(ctx, call.query)),
-  route('partners.payout-review', (call) => payoutReview(ctx, audit, call.operator, call.params.requestId)),
-  route('partners.payout-approve', (call) => payoutApprove(ctx, audit, call.operator, call.params.requestId)),
-  route('partners.payout-pay', (call) =>
-    payoutPay(ctx, audit, call.operator, { ...call.params, ...call.body }),
-  ),
-  route('partners.payout-reject', (call) =>
-    payoutReject(ctx, audit, call.operator, { ...call.params, ...call.body }),
-  ),
-]
+export const operatorRoutes = (deps: LimitDeps): Route[] => {
+  const { ctx, audit } = deps
+  return [
+    route('partners.limit-grant', (call) =>
+      limitGrant(deps, call.operator, { ...call.params, ...call.body }),
+    ),
+    route('partners.payout-list', (call) => payoutList(ctx, call.query)),
+    route('partners.payout-review', (call) => payoutReview(ctx, audit, call.operator, call.params.requestId)),
+    route('partners.payout-approve', (call) =>
+      payoutApprove(ctx, audit, call.operator, call.params.requestId),
+    ),
+    route('partners.payout-pay', (call) =>
+      payoutPay(ctx, audit, call.operator, { ...call.params, ...call.body }),
+    ),
+    route('partners.payout-reject', (call) =>
+      payoutReject(ctx, audit, call.operator, { ...call.params, ...call.body }),
+    ),
+  ]
+}

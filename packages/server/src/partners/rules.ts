@@ -11,7 +11,13 @@ export const starsOf = (points: number): bigint => BigInt(Math.floor(points))
 const sha256 = (...parts: readonly unknown[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 
-export const accounts = { receivable: 'owed:points', payouts: 'world:payouts' } as const
+export const accounts = {
+  receivable: 'owed:points',
+  payouts: 'world:payouts',
+  /** The Stars that a live partner may still convert. */
+  limit: 'points_limit',
+  limits: 'world:points_limits',
+} as const
 /** The user's account. A hash, because account names are never deleted and a userRef may be an email address. */
 export const userAccountOf = (agentId: string, userRef: string): string =>
   `stars:user:${sha256(agentId, userRef)}`
@@ -20,6 +26,15 @@ export const holdAccountOf = (requestId: string): string => `hold:${requestId}`
 export const starTransferLines = (from: string, to: string, amount: bigint): Line[] => [
   { account: from, unit: 'star', amount: -amount },
   { account: to, unit: 'star', amount },
+]
+
+/**
+ * The lines of a conversion: the partner owes the Stars, the user gets them, and a live partner's limit shrinks. Test
+ * Stars are never paid out, so they need no limit.
+ */
+export const conversionLines = (mode: Mode, userAccount: string, stars: bigint): Line[] => [
+  ...starTransferLines(accounts.receivable, userAccount, stars),
+  ...(mode === 'live' ? starTransferLines(accounts.limit, accounts.limits, stars) : []),
 ]
 
 export type Conversion = {
