@@ -12,6 +12,8 @@ export const keyPurposes = ['live', 'test', 'status', 'epoch', 'onchain', 'oncha
 export const rails = ['card', 'usdc', 'x402', 'mpp', 'ousd', 'agentpay', 'other'] as const
 
 const evmAddress = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'must be an EVM address')
+const walletSignature = z.string().regex(/^0x[0-9a-fA-F]{2,8192}$/, 'must be hexadecimal')
+const walletNonce = text(128)
 
 const hex32 = z.string().regex(/^0x[0-9a-f]{64}$/)
 
@@ -66,11 +68,8 @@ export const verifyPersonhood = operation({
   body: z.object({
     memberId: reference(128),
     wallet: evmAddress.optional(),
-    walletSig: z
-      .string()
-      .regex(/^0x[0-9a-fA-F]{2,8192}$/, 'must be hexadecimal')
-      .optional(),
-    walletNonce: text(128).optional(),
+    walletSig: walletSignature.optional(),
+    walletNonce: walletNonce.optional(),
   }),
   response: credentialResponse.extend({
     uniqueness: z.enum(uniquenessLevels),
@@ -99,7 +98,11 @@ export const bindTransaction = operation({
     'missing_payment_anchor',
     'missing_human_anchor',
     'anchor_mismatch',
+    'wallet_signature_invalid',
+    'nonce_expired',
+    'email_not_confirmed',
     'not_found',
+    'nonce_used',
     'session_not_ready',
     'session_rejected',
     'session_expired',
@@ -119,6 +122,12 @@ export const bindTransaction = operation({
       description:
         'The payee that the transaction must have paid, when paymentRef names a transaction on a chain.',
     }),
+    wallet: evmAddress.optional().meta({
+      description:
+        'The wallet that paid the transaction. It is proven by walletSig over the message of POST /api/agents/wallet/challenge. Without it the payment is asserted.',
+    }),
+    walletSig: walletSignature.optional(),
+    walletNonce: walletNonce.optional(),
     test: z.boolean().optional(),
   }),
   response: credentialResponse.extend({

@@ -1,3 +1,4 @@
+import { confirmationStep, freePlanCondition } from '@pohf/protocol'
 import { reasonText } from '@pohf/protocol/reasons'
 import type { Member } from '../members/index.ts'
 import type { Ctx } from '../platform/ops/context.ts'
@@ -7,8 +8,12 @@ import type { Session } from '../sessions/index.ts'
 import type { EnrolledMember } from './mint/assurance-inputs.ts'
 import type { MintedCredential } from './store.ts'
 
-export const insufficientCredits = (ctx: Pick<Ctx, 'config'>): Refusal =>
-  new Refusal('insufficient_credits', { buy: `${ctx.config.BASE_URL}/buy` })
+/** Says what to do next, also to an agent that never confirmed its address. */
+export const insufficientCredits = ({ config }: Pick<Ctx, 'config'>): Refusal =>
+  new Refusal('insufficient_credits', {
+    message: `No credits remain. ${freePlanCondition} ${confirmationStep(config.SMTP_URL !== undefined)} Or buy credits at the address in buy.`,
+    buy: `${config.BASE_URL}/buy`,
+  })
 
 /** The call may be sent again in a second. */
 export const busy = (): Refusal => new Refusal('overloaded', { headers: { 'retry-after': '1' } })

@@ -235,6 +235,31 @@ export const insertPaymentBinding = async (
   return rows.length === 1
 }
 
+/** The live bindings of this month, and when the next month begins. */
+export const findBindingAllowance = async (
+  tx: Tx,
+  agentId: string,
+): Promise<{ readonly used: number; readonly resetsAt: Date; readonly now: Date }> => {
+  const { rows } = await sql<{ used: number; resets_at: Date; now: Date }>`
+    select pohf_now() as now,
+      (date_trunc('month', pohf_now() at time zone 'UTC') + interval '1 month') at time zone 'UTC' as resets_at,
+      coalesce((select used from binding_allowances where agent_id = ${agentId}
+        and month = to_char(pohf_now() at time zone 'UTC', 'YYYY-MM')), 0) as used`.execute(tx)
+  const row = rows[0]
+  if (!row) throw new Error(`no row returned while reading the binding allowance of agent ${agentId}`)
+  return { used: row.used, resetsAt: row.resets_at, now: row.now }
+}
+
+/** Counts a live binding of this month; false where the limit is reached. */
+export const claimBinding = async (tx: Tx, agentId: string, limit: number): Promise<boolean> => {
+  const { rows } = await sql`
+    insert into binding_allowances as known (agent_id, month, used)
+    select ${agentId}, to_char(pohf_now() at time zone 'UTC', 'YYYY-MM'), 1 where ${limit}::int > 0
+    on conflict (agent_id, month) do update set used = known.used + 1 where known.used < ${limit}::int
+    returning 1`.execute(tx)
+  return rows.length === 1
+}
+
 /** Issued credentials of all tenants by time, for reconciliation with the signer's journal. */
 type IssuedCredential = {
   readonly credentialId: string

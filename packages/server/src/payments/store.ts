@@ -68,6 +68,18 @@ export const findOpenCheckout = async (tx: Tx, key: CheckoutKey) =>
       .executeTakeFirst(),
   )
 
+/** Whether this live checkout belongs to the agent. */
+export const hasLiveCheckout = async (tx: Tx, { agentId, checkoutId }: RowKey): Promise<boolean> => {
+  const row = await tx
+    .selectFrom('checkouts')
+    .select('checkout_id')
+    .where('agent_id', '=', agentId)
+    .where('checkout_id', '=', checkoutId)
+    .where('mode', '=', 'live')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** By the id alone: the id is the capability to see the page. */
 export const findCheckout = async (tx: Tx, checkoutId: string) =>
   tx

@@ -4,9 +4,17 @@ import type { Agent } from '../../platform/http/call.ts'
 import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { publish } from '../../platform/queue/outbox.ts'
-import { evidenceItem, resolveSession, simulatedAttention } from '../../evidence/index.ts'
+import {
+  consumeWalletNonce,
+  evidenceItem,
+  resolveSession,
+  simulatedAttention,
+  type WalletProof,
+} from '../../evidence/index.ts'
 import { resolveMember } from '../../members/index.ts'
 import { mint, replayUnrevoked, type CredentialsDeps } from '../mint/mint.ts'
+import { requireAllowance, spendAllowance, type AllowanceDeps } from './allowance.ts'
+import { provePayer, readPayerProof } from './payer.ts'
 import { lookUpPayment, type FindCardPayment } from './payment-look-up.ts'
 import { parsePaymentRef, publicPurchaseId, type PaymentRef } from './payment-ref.ts'
 import { notSettled, type PaymentSettlement } from './payment-settled.ts'
@@ -14,7 +22,7 @@ import { requireEnrolled, requireVerified } from '../refusals.ts'
 import { commonClaims, pairwiseSubject } from '../rules.ts'
 import { findCredentialSession, findMintedCredential, insertPaymentBinding } from '../store.ts'
 
-export type BindDeps = CredentialsDeps & { readonly findCardPayment: FindCardPayment }
+export type BindDeps = CredentialsDeps & AllowanceDeps & { readonly findCardPayment: FindCardPayment }
 
 type Input = {
   readonly paymentRef?: string | undefined
@@ -22,6 +30,9 @@ type Input = {
   readonly memberId?: string | undefined
   readonly workRef?: string | undefined
   readonly payee?: string | undefined
+  readonly wallet?: string | undefined
+  readonly walletSig?: string | undefined
+  readonly walletNonce?: string | undefined
   readonly test?: boolean | undefined
 }
 
@@ -120,6 +131,8 @@ const bindingReference = (paymentRef: string, input: Input): string =>
         input.memberId ?? null,
         input.workRef ?? null,
         ...(input.payee === undefined ? [] : [input.payee.toLowerCase()]),
+        // With the proof of its payer a payment is another binding than without.
+        ...(input.wallet === undefined ? [] : [`payer ${input.wallet.toLowerCase()}`]),
       ]),
     )
     .digest('base64url')
@@ -153,7 +166,7 @@ const findOwnSettlement = async (
   if (target.kind !== 'own' || agent.mode === 'test') return undefined
   const work = await deps.findWorkRef(tx, { agentId: agent.agentId, mode: agent.mode, ref: target.id })
   if (!work?.paid) throw notSettled('unpaid', 'nothing of this name was paid for here')
-  return { identity: ref }
+  return { identity: ref, isPayerProven: true }
 }
 
 type BindingInput = {
@@ -163,14 +176,9 @@ type BindingInput = {
   readonly at: Date
 }
 
-/** Binds a verified human to a payment reference. Spends no credit. */
-export const bindTransaction = async (deps: BindDeps, caller: Agent, request: Input) => {
-  const input: Input =
-    request.workRef === undefined ? request : { ...request, workRef: publicPurchaseId(request.workRef) }
-  // The one exception to "mode comes from the key": `test: true` writes this binding, and only it, as test.
-  const agent: Agent = input.test === true ? { ...caller, mode: 'test' } : caller
-  requireAnchors(input)
-  const lookup = await inTransaction(deps.ctx, agent.agentId, async (tx) => {
+/** The stored binding of these anchors, or what the new one needs from the database. */
+const loadBinding = (deps: BindDeps, agent: Agent, input: Input) =>
+  inTransaction(deps.ctx, agent.agentId, async (tx) => {
     const { workRef } = input
     const tenant = { agentId: agent.agentId, mode: agent.mode }
     const work = workRef === undefined ? undefined : await deps.findWorkRef(tx, { ...tenant, ref: workRef })
@@ -179,14 +187,38 @@ export const bindTransaction = async (deps: BindDeps, caller: Agent, request: In
     const stored = await findMintedCredential(tx, key)
     if (stored && (!stored.expired || stored.state === 'revoked'))
       return { repeat: replayUnrevoked<BindingAnswer>(stored) }
+    await requireAllowance(tx, deps, agent)
     // Check the human first: a request without one must not cost a call to a chain or provider.
     const human = requireOneAnchor(await listHumanAnchors(tx, agent, input, work))
     const own = await findOwnSettlement(tx, deps, agent, payment)
     return { key, human, payment, own, at: await readNow(tx), replaces: stored?.credentialId }
   })
+
+/** Looks up a live payment that is not our own, for the proven payer where there is one. */
+const findSettlement = async (
+  deps: BindDeps,
+  { agentId }: Agent,
+  payment: PaymentRef,
+  { proof, memberId, payee }: Pick<Input, 'memberId' | 'payee'> & { proof: WalletProof | undefined },
+): Promise<PaymentSettlement | undefined> => {
+  const { target } = payment
+  const payer = proof && (await provePayer(deps.ctx, agentId, proof, { target, memberId }))
+  return lookUpPayment(deps, { agentId, payment, payee, payer })
+}
+
+/** Binds a verified human to a payment reference. Spends no credit, and one of the month's bindings. */
+export const bindTransaction = async (deps: BindDeps, caller: Agent, request: Input) => {
+  const input: Input =
+    request.workRef === undefined ? request : { ...request, workRef: publicPurchaseId(request.workRef) }
+  // The one exception to "mode comes from the key": `test: true` writes this binding, and only it, as test.
+  const agent: Agent = input.test === true ? { ...caller, mode: 'test' } : caller
+  requireAnchors(input)
+  const proof = readPayerProof(input)
+  const lookup = await loadBinding(deps, agent, input)
   if (lookup.repeat) return lookup.repeat
   const { key, human, payment, own, replaces } = lookup
-  const found = agent.mode === 'live' && !own ? await lookUpPayment(deps, payment, input.payee) : undefined
+  const isLookedUp = agent.mode === 'live' && !own
+  const found = isLookedUp ? await findSettlement(deps, agent, payment, { ...input, proof }) : undefined
   const at = found ? await inTransaction(deps.ctx, agent.agentId, readNow) : lookup.at
   const draft = draftBinding(deps, agent, { human, payment, settled: own ?? found, at })
   const full = {
@@ -198,7 +230,9 @@ export const bindTransaction = async (deps: BindDeps, caller: Agent, request: In
     charged: false,
   }
   return mint(deps, full, async (tx) => {
+    await spendAllowance(tx, deps, agent)
     await claimPayment(tx, agent, { human, payment, settled: own ?? found, at })
+    if (isLookedUp && proof) await consumeWalletNonce(tx, agent.agentId, proof.walletNonce)
     const data = { credentialId: draft.claims.jti, rail: payment.rail, paymentRef: payment.ref }
     await publish(tx, {
       agentId: agent.agentId,
@@ -232,13 +266,16 @@ const draftBinding = (deps: CredentialsDeps, agent: Agent, { human, payment, set
   const frame = commonClaims({ baseUrl: deps.ctx.config.BASE_URL, mode: agent.mode, kind: 'binding', at })
   const credentialId = deps.ctx.ids.make('crd_')
   const salt = Buffer.from(deps.ctx.ids.token(), 'base64url')
-  const settlementClaims = settled && {
-    checked_at: frame.iat,
-    ...(settled.amount === undefined ? {} : { amount: settled.amount }),
-    ...(settled.currency === undefined ? {} : { currency: settled.currency }),
-    ...(settled.payee === undefined ? {} : { payee: settled.payee }),
-  }
-  // Without a lookup the reference is only the agent's assertion.
+  const settlementClaims =
+    settled?.isPayerProven === true
+      ? {
+          checked_at: frame.iat,
+          ...(settled.amount === undefined ? {} : { amount: settled.amount }),
+          ...(settled.currency === undefined ? {} : { currency: settled.currency }),
+          ...(settled.payee === undefined ? {} : { payee: settled.payee }),
+        }
+      : undefined
+  // Without a lookup, or without proof of who paid, that the human paid is only the agent's assertion.
   const assurance = agent.mode === 'test' ? 'test' : settlementClaims ? 'verified' : 'asserted'
   const sub = pairwiseSubject(deps.ctx.secrets.derive('pairwise'), agent.agentId, human.person)
   // A signed document cannot be changed, so it names a member by the pairwise code, which no longer resolves after

@@ -17,14 +17,15 @@ const refusal = async (paymentRef: string, memberId?: string) => {
   const { status, json } = await bind({ paymentRef }, memberId)
   return [status, json.error, json.details?.[0]?.code]
 }
-const paid = async () => {
-  const { sessionId } = await card.openCheckout(await card.liveAgent())
+const paid = async (agent: { readonly apiKey: string } = live) => {
+  const { sessionId, checkoutId } = await card.openCheckout(agent)
   const paymentId = await card.pay(sessionId)
+  await card.waitForState(checkoutId, 'completed')
   const { payments } = await simulator.control<{ payments: { id: string; chargeId: string }[] }>('state')
   return { sessionId, paymentId, chargeId: payments.find(({ id }) => id === paymentId)?.chargeId ?? '' }
 }
 
-test('a payment of the operator’s account is found by any of its ids, and is one payment', async () => {
+test('a payment through the agent’s own checkout is found by any of its ids, and is one payment', async () => {
   const { sessionId, paymentId, chargeId } = await paid()
   const names = [paymentId, `card:stripe:${sessionId}`, `card:stripe:${chargeId}`, `mpp:stripe:${paymentId}`]
   assert.equal((await bind({ paymentRef: paymentId })).status, 200)
@@ -44,7 +45,7 @@ test('a payment of the operator’s account is found by any of its ids, and is o
 })
 
 test('an open, a processing, a refunded and a disputed payment are not settled', async () => {
-  const open = await card.openCheckout(await card.liveAgent())
+  const open = await card.openCheckout(live)
   assert.deepEqual(await refusal(open.sessionId), [422, 'payment_not_settled', 'unpaid'])
   await simulator.control(`sessions/${open.sessionId}/pay-slowly`)
   assert.deepEqual(await refusal(open.sessionId), [422, 'payment_not_settled', 'unpaid'])
@@ -75,14 +76,43 @@ test('an id of another account is asserted; an unavailable provider is 503 and b
   assert.equal((await bind({ paymentRef: paymentId })).json.binding.assurance, 'verified')
 })
 
+test('the payment of another agent, in any state, is like one that does not exist', async () => {
+  const victim = await card.liveAgent()
+  const settled = await paid(victim)
+  const refunded = await paid(victim)
+  await simulator.control(`payments/${refunded.paymentId}/refund`, { amount: 1 })
+  const open = await card.openCheckout(victim)
+  const unknown = await bind({ paymentRef: 'cs_of_nobody' })
+  const names = [
+    settled.paymentId,
+    `card:stripe:${settled.sessionId}`,
+    `card:stripe:${settled.chargeId}`,
+    `mpp:stripe:${settled.paymentId}`,
+    refunded.paymentId,
+    `card:stripe:${refunded.chargeId}`,
+    open.sessionId,
+  ]
+  for (const paymentRef of names) {
+    const { status, json, text } = await bind({ paymentRef })
+    assert.equal(status, 200, text)
+    assert.equal(json.binding.assurance, 'asserted', paymentRef)
+    assert.deepEqual(
+      Object.keys(bindingOf(json.pohf_jwt)),
+      Object.keys(bindingOf(unknown.json.pohf_jwt)),
+      'no amount, no currency, no time of a look-up',
+    )
+  }
+})
+
 test('with a test key of the provider on a public address nothing is verified', async () => {
   const { paymentId } = await paid()
   const { ctx } = harness
   const statusWith = (loopback: boolean) =>
     makePayments({ ...ctx, config: { ...ctx.config, loopback } }, makeCardProvider(ctx)).findCardPayment(
+      live.agentId,
       paymentId,
     )
   assert.deepEqual(await statusWith(true), { settled: true, paymentId, usdCents: 4_900n })
   assert.equal(await statusWith(false), 'foreign')
-  assert.equal(await makePayments(ctx, undefined).findCardPayment(paymentId), 'foreign')
+  assert.equal(await makePayments(ctx, undefined).findCardPayment(live.agentId, paymentId), 'foreign')
 })

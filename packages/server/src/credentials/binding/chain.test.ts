@@ -5,6 +5,7 @@ import { after, test } from 'node:test'
 import { compile, startChain, TestDollar, usdcAddress } from '@pohf/chain'
 import { decodeJwt } from 'jose'
 import { encodeFunctionData, type Address, type Hex } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import { enrolMember, registerConfirmedAgent } from '../../../test/fixtures/people/member.ts'
 
@@ -35,8 +36,21 @@ const harness = await startHarness({
 const live = await registerConfirmedAgent(harness, 'live', 'agent@example.com')
 const ada = await enrolMember(harness, live)
 const ben = await enrolMember(harness, live)
-const bind = (body: object, memberId = ada.memberId) =>
+const bindWithoutProof = (body: object, memberId = ada.memberId) =>
   harness.call('POST', '/api/agents/bind-transaction', { key: live.apiKey, body: { memberId, ...body } })
+/** A wallet signs a challenge of the service. */
+const proofBy = async (privateKey: Hex) => {
+  const account = privateKeyToAccount(privateKey)
+  const { json } = await harness.call('POST', '/api/agents/wallet/challenge', {
+    key: live.apiKey,
+    body: { wallet: account.address },
+  })
+  const walletSig = await account.signMessage({ message: json.message as string })
+  return { wallet: account.address, walletSig, walletNonce: json.nonce as string }
+}
+/** Binds with the proof of the wallet that pays in these tests. */
+const bind = async (body: object, memberId?: string) =>
+  bindWithoutProof({ ...(chain ? await proofBy(chain.buyer.privateKey) : {}), ...body }, memberId)
 const bindingOf = (jwt: string) => decodeJwt(jwt)['binding'] as Record<string, unknown>
 
 /** A test that uses the chain; skipped when anvil cannot run. */
@@ -85,6 +99,41 @@ testOnChain(
     assert.equal((await bind({ paymentRef: refOf(hash) })).json.pohf_jwt, json.pohf_jwt)
   },
 )
+
+testOnChain('the transaction of a stranger is asserted, and only its payer makes it verified', async (on) => {
+  const hash = await pay(merchant, 1_000_000n)
+  await mine(confirmations)
+  const paymentRef = refOf(hash)
+  const stranger = await bindWithoutProof({ paymentRef })
+  assert.equal(stranger.status, 200, stranger.text)
+  assert.equal(stranger.json.binding.assurance, 'asserted')
+  assert.deepEqual(
+    Object.keys(bindingOf(stranger.json.pohf_jwt)).toSorted(),
+    ['assurance', 'human', 'human_ref', 'payment_ref', 'rail'],
+    'no amount and no payee of a payment whose payer is not proven',
+  )
+  const other = await bindWithoutProof({ paymentRef, ...(await proofBy(generatePrivateKey())) })
+  assert.deepEqual([other.status, other.json.details?.[0]?.code], [422, 'wrong_payer'])
+  const forged = { ...(await proofBy(generatePrivateKey())), wallet: on.buyer.address }
+  assert.equal((await bindWithoutProof({ paymentRef, ...forged })).json.error, 'wallet_signature_invalid')
+  const { walletSig: _, ...incomplete } = await proofBy(on.buyer.privateKey)
+  assert.equal((await bindWithoutProof({ paymentRef, ...incomplete })).json.error, 'validation_failed')
+  const wrongRail = await bindWithoutProof({
+    paymentRef: 'pi_0000',
+    ...(await proofBy(on.buyer.privateKey)),
+  })
+  assert.equal(wrongRail.json.details[0].code, 'no_chain')
+  const proof = await proofBy(on.buyer.privateKey)
+  const verified = await bindWithoutProof({ paymentRef, ...proof })
+  assert.equal(verified.json.binding?.assurance, 'verified', verified.text)
+  const again = await bindWithoutProof({ paymentRef, ...proof })
+  assert.equal(again.json.pohf_jwt, verified.json.pohf_jwt, 'a repeat is answered with the stored credential')
+  const second = await pay(merchant, 1_000_000n)
+  await mine(confirmations)
+  const replayed = await bindWithoutProof({ paymentRef: refOf(second), ...proof })
+  assert.deepEqual([replayed.status, replayed.json.error], [409, 'nonce_used'], 'a proof works once')
+  assert.equal((await bind({ paymentRef }, ben.memberId)).json.error, 'payment_ref_bound')
+})
 
 testOnChain('one payment binds one human under every reference to it', async (on) => {
   const hash = await pay(merchant, 1_000_000n)

@@ -10,6 +10,8 @@ type TransferQuery = {
   readonly hash: string
   readonly log?: number
   readonly payee?: string | undefined
+  /** The wallet that was proven to belong to the payer; undefined where none was. */
+  readonly payer?: string | undefined
   /** The tokens accepted on this chain. */
   readonly tokens: readonly Token[]
 }
@@ -82,20 +84,30 @@ const unreachable = () => new Refusal('chain_unreachable', { headers: { 'retry-a
 
 type Transfer = {
   readonly log: number
+  readonly payer: string
   readonly payee: string
   readonly amount: bigint
   readonly token: Token
 }
 
+/** The address in a topic, which is padded to 32 bytes. */
+const addressOf = (topic: string): string => `0x${topic.slice(-40).toLowerCase()}`
+
 /** Transfers of accepted tokens, in log order. */
 const transfersOf = (receipt: Receipt, tokens: readonly Token[]): Transfer[] =>
   receipt.logs.flatMap((log) => {
     const token = tokens.find(({ address }) => address === log.address.toLowerCase())
-    const [topic, , to] = log.topics
+    const [topic, from, to] = log.topics
     if (!token || log.removed || log.topics.length !== 3 || topic?.toLowerCase() !== transferTopic) return []
-    if (to === undefined || !/^0x[0-9a-f]{64}$/i.test(log.data) || BigInt(log.data) === 0n) return []
-    const payee = `0x${to.slice(-40).toLowerCase()}`
-    return [{ log: Number(log.logIndex), payee, amount: BigInt(log.data), token }]
+    if (
+      from === undefined ||
+      to === undefined ||
+      !/^0x[0-9a-f]{64}$/i.test(log.data) ||
+      BigInt(log.data) === 0n
+    )
+      return []
+    const [payer, payee] = [addressOf(from), addressOf(to)]
+    return [{ log: Number(log.logIndex), payer, payee, amount: BigInt(log.data), token }]
   })
 
 /** Selects the one transfer that the query names; refuses when there is none or more than one. */
@@ -163,11 +175,14 @@ export const lookUpTransfer = async (
       'unconfirmed',
       `${needed} blocks must have it, and ${confirmations > 0n ? confirmations : 0n} have`,
     )
-  const { log, payee, amount, token } = selectTransfer(receipt, question)
+  const { log, payer, payee, amount, token } = selectTransfer(receipt, question)
+  if (question.payer !== undefined && question.payer.toLowerCase() !== payer)
+    throw notSettled('wrong_payer', 'another wallet than the proven one paid it')
   return {
     identity: `eip155:${chainId}/tx:${hash}/log:${log}`,
     amount: formatAmount(amount, token.decimals),
     currency: token.symbol.toUpperCase(),
     payee,
+    isPayerProven: question.payer !== undefined,
   }
 }

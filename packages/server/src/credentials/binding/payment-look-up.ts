@@ -5,14 +5,14 @@ import type { PaymentRef } from './payment-ref.ts'
 import { notSettled, type PaymentSettlement } from './payment-settled.ts'
 
 /**
- * The status of a payment at the card provider; `foreign` when its account has no such payment, or no provider is
- * configured.
+ * The status of a payment of the agent at the card provider; `foreign` when there is no such payment, when it was not
+ * made through a checkout of the agent, or when no provider is configured.
  */
 type CardPaymentStatus =
   | 'foreign'
   | { readonly settled: true; readonly paymentId: string; readonly usdCents: bigint | undefined }
   | { readonly settled: false; readonly code: string; readonly why: string }
-export type FindCardPayment = (id: string) => Promise<CardPaymentStatus>
+export type FindCardPayment = (agentId: `agt_${string}`, id: string) => Promise<CardPaymentStatus>
 
 type LookupDeps = { readonly ctx: Ctx; readonly findCardPayment: FindCardPayment }
 
@@ -27,27 +27,35 @@ const tokensOf = ({ config }: Ctx, { rail }: PaymentRef, chainId: number) =>
     ({ symbol }) => (rail !== 'usdc' && rail !== 'ousd') || symbol === rail,
   )
 
-const lookUpCard = async (find: FindCardPayment, id: string): Promise<PaymentSettlement | undefined> => {
-  const found = await find(id)
+const lookUpCard = async (find: () => Promise<CardPaymentStatus>): Promise<PaymentSettlement | undefined> => {
+  const found = await find()
   if (found === 'foreign') return undefined
   if (!found.settled) throw notSettled(found.code, found.why)
-  const identity = `card:stripe:${found.paymentId}`
+  // The agent opened the checkout, so what was paid there was paid for it.
+  const settled = { identity: `card:stripe:${found.paymentId}`, isPayerProven: true }
   return found.usdCents === undefined
-    ? { identity }
-    : { identity, amount: formatAmount(found.usdCents, 2), currency: 'USD' }
+    ? settled
+    : { ...settled, amount: formatAmount(found.usdCents, 2), currency: 'USD' }
+}
+
+type LookupRequest = {
+  readonly agentId: `agt_${string}`
+  readonly payment: PaymentRef
+  readonly payee: string | undefined
+  /** The proven wallet of the payer. */
+  readonly payer: string | undefined
 }
 
 /** Looks up a payment where this deployment can; undefined where it cannot. May call the network. */
 export const lookUpPayment = async (
   { ctx, findCardPayment }: LookupDeps,
-  payment: PaymentRef,
-  payee: string | undefined,
+  { agentId, payment, payee, payer }: LookupRequest,
 ): Promise<PaymentSettlement | undefined> => {
   const { target } = payment
-  if (target.kind === 'card') return lookUpCard(findCardPayment, target.id)
+  if (target.kind === 'card') return lookUpCard(() => findCardPayment(agentId, target.id))
   if (target.kind !== 'transfer') return undefined
   const url = rpcUrlOf(ctx, target.chainId)
   const tokens = tokensOf(ctx, payment, target.chainId)
   if (url === undefined || tokens.length === 0) return undefined
-  return lookUpTransfer(ctx, url, { ...target, payee, tokens })
+  return lookUpTransfer(ctx, url, { ...target, payee, payer, tokens })
 }

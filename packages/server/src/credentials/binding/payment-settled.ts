@@ -7,6 +7,11 @@ export type PaymentSettlement = {
   readonly amount?: string
   readonly currency?: string
   readonly payee?: string
+  /**
+   * Who paid is proven: the agent opened the checkout, or the paying wallet signed our challenge. Without it the payment
+   * is a stranger's for all we know, and the binding says `asserted`.
+   */
+  readonly isPayerProven: boolean
 }
 
 /** The lookup found an unsettled payment. `code` is for programs, `why` completes the sentence for people. */

@@ -8,6 +8,7 @@ import { CardProviderError, type CardProvider } from './provider.ts'
 import { cardUsdCentsMin, type NewCheckout } from '../rules.ts'
 import {
   findOpenCheckout,
+  hasLiveCheckout,
   insertCheckout,
   updateProviderAttempt,
   updateProviderSession,
@@ -126,12 +127,19 @@ export const makePayments = (ctx: Ctx, provider: CardProvider | undefined) => {
     expiresAt: row.expiresAt,
   })
   return {
-    /** The status of a payment at the provider, by any of its ids there. */
-    findCardPayment: async (id: string): Promise<CardPaymentStatus> => {
+    /**
+     * The status of a payment that was made through a checkout of this agent, by any of its ids at the provider. The
+     * payment of another agent, settled or not, is `foreign`, as one that does not exist.
+     */
+    findCardPayment: async (agentId: Tenant, id: string): Promise<CardPaymentStatus> => {
       // Payments of the provider's test mode prove nothing, except on a developer's machine.
       if (!provider || !(provider.livemode || ctx.config.loopback)) return 'foreign'
       try {
-        return await provider.findPayment(id)
+        const found = await provider.findPayment(id)
+        const checkoutId = found?.checkoutId
+        if (!found || checkoutId === undefined) return 'foreign'
+        const isOwn = await inTransaction(ctx, agentId, (tx) => hasLiveCheckout(tx, { agentId, checkoutId }))
+        return isOwn ? found.status : 'foreign'
       } catch (error) {
         if (!(error instanceof CardProviderError)) throw error
         throw providerUnreachable()

@@ -232,6 +232,13 @@ const readPaymentStatus = (object: unknown): CardPaymentStatus => {
     ? { ...charge, usdCents: usdOf(data.amount_received, data.currency) }
     : charge
 }
+const ownedSchema = z.looseObject({
+  metadata: z.looseObject({ checkout_id: z.string().max(255).optional() }).nullish(),
+})
+/** The checkout that a provider's object was made for: we wrote its id when we created the session. */
+export const readCheckoutId = (object: unknown): string | undefined =>
+  ownedSchema.parse(object).metadata?.checkout_id
+
 /** Reads the status off a provider's object that includes its payment and charge; `kind` is the start of its id. */
 export const readCardPaymentStatus = (kind: string, object: unknown): CardPaymentStatus => {
   if (kind === 'pi') return readPaymentStatus(object)

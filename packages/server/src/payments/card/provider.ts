@@ -6,6 +6,7 @@ import {
   cardEventTypes,
   readCardEvent,
   readCardPaymentStatus,
+  readCheckoutId,
   readRefund,
   readSession,
   type CardEvent,
@@ -122,7 +123,13 @@ const findSession = async (
   }
 }
 
-const findPayment = async ({ client }: ProviderParts, paymentRef: string): Promise<CardPaymentStatus> => {
+/** A payment of the provider's account, and the checkout that it was made for. */
+type FoundPayment = { readonly status: CardPaymentStatus; readonly checkoutId: string | undefined }
+
+const findPayment = async (
+  { client }: ProviderParts,
+  paymentRef: string,
+): Promise<FoundPayment | undefined> => {
   const kind = paymentRef.slice(0, 2)
   try {
     const object =
@@ -133,9 +140,9 @@ const findPayment = async ({ client }: ProviderParts, paymentRef: string): Promi
               expand: ['payment_intent', 'payment_intent.latest_charge'],
             })
           : await client.charges.retrieve(paymentRef)
-    return readCardPaymentStatus(kind, object)
+    return { status: readCardPaymentStatus(kind, object), checkoutId: readCheckoutId(object) }
   } catch (error) {
-    if (isMissing(error)) return 'foreign'
+    if (isMissing(error)) return undefined
     throw error
   }
 }
@@ -230,7 +237,7 @@ export const makeCardProvider = (ctx: Pick<Ctx, 'config' | 'log' | 'clock'>) => 
     /** The state of a session; `unknown` where the provider has no such session, so that nobody can pay it. */
     findSession: (sessionId: string) =>
       callProvider(parts, 'read a session', () => findSession(parts, sessionId)),
-    /** The status of a payment, by its own id (`pi_`), or that of its session (`cs_`) or charge (`ch_`, `py_`). */
+    /** A payment, by its own id (`pi_`), or that of its session (`cs_`) or charge (`ch_`, `py_`). */
     findPayment: (paymentRef: string) =>
       callProvider(parts, 'read a payment', () => findPayment(parts, paymentRef)),
     expireSession: (sessionId: string) =>

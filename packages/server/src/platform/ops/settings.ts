@@ -192,6 +192,12 @@ export const settings = z.object({
     3,
     'How many agents registered from one network can hold the free plan. Not applied where the limits by address are off.',
   ),
+  BINDINGS_PER_MONTH: integer(
+    0,
+    1_000_000_000,
+    1_000,
+    'How many live bindings an agent can make in a calendar month (UTC). A binding costs no credit.',
+  ),
   ATTEST_ROOTS_FILE: path(
     'Root certificates (PEM) for device attestation, instead of those of Apple and FIDO that are shipped. Devices under them count as software unless ATTEST_ALLOW_CUSTOM_ROOTS is on.',
   ),
