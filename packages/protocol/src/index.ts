@@ -46,7 +46,14 @@ export {
   type CredentialClaims,
   type OnchainClaims,
 } from './credentials/claims.ts'
-export { freeSealsPerMonth, packNames, packs, type PackName } from './credits/operations.ts'
+export {
+  confirmationStep,
+  freePlanCondition,
+  freeSealsPerMonth,
+  packNames,
+  packs,
+  type PackName,
+} from './credits/operations.ts'
 export { deviceAssurances, sandboxProfiles } from './evidence/operations.ts'
 export { payoutStates, type PayoutState } from './partners/operations.ts'
 export { purchaseStates, type PaymentRequirement, type Purchase } from './purchases/operations.ts'

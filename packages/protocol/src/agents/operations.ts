@@ -25,7 +25,12 @@ export const register = operation({
   limit: 'register',
   showsSecret: true,
   body: z.object({ name: text(200), contactEmail: z.email().max(254), mode: z.enum(modes).default('live') }),
-  response: z.object({ apiKey, agentId: z.string(), mode: z.enum(modes) }),
+  response: z.object({
+    apiKey,
+    agentId: z.string(),
+    mode: z.enum(modes),
+    next: z.string().meta({ description: 'What to do next, for people.' }),
+  }),
 })
 /** Which device attestations this agent accepts. Everything else is refused. */
 export const attestationSettings = z.object({

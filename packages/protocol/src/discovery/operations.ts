@@ -26,7 +26,12 @@ export const manifest = operation({
       checked_at: instant(),
       purchasable_tasks_now: z.int().min(0),
       inventory_note: z.string(),
-      free_plan: z.object({ seals_per_month: z.int(), card_required: z.boolean(), register: z.string() }),
+      free_plan: z.object({
+        seals_per_month: z.int(),
+        card_required: z.boolean(),
+        register: z.string(),
+        condition: z.string(),
+      }),
       verify_endpoint: z.string(),
       machine_payable_plans: z.boolean(),
     }),

@@ -218,6 +218,12 @@ export const proofAdd = operation({
   body: z.object({ issuer: text(64), proof: json(65_536) }),
   response: z.object({ added: z.literal(true) }),
 })
+export const operatorInvite = operation({
+  summary: 'Invite a person to work for this deployment.',
+  showsSecret: true,
+  body: z.object({ mode: z.enum(modes).default('live'), externalRef: reference(128).optional() }),
+  response: create.response,
+})
 export const operatorErase = operation({
   summary: 'Erase the person behind a member.',
   errors: ['not_found'],

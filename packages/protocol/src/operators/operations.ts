@@ -76,6 +76,14 @@ export const agentSuspend = operation({
   response: z.object({ agentId: z.string(), suspended: z.boolean() }),
 })
 
+export const agentConfirm = operation({
+  summary: 'Confirm the contact mail address of an agent.',
+  errors: ['not_found'],
+  params: z.object({ agentId: text(64) }),
+  body: z.object({ reason: text(500) }),
+  response: z.object({ agentId: z.string(), confirmed: z.literal(true) }),
+})
+
 export const ledgerCheck = operation({
   summary: 'Reconcile the ledger now and list the differences.',
   query: z.object({ whole: z.enum(['0', '1']).optional() }),

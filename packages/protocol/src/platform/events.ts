@@ -118,6 +118,11 @@ export const events = {
     { balance: count, pack: z.string(), credits: count },
     { balance: 1_000, pack: 'starter', credits: 1_000 },
   ),
+  'credits.granted': event(
+    'An operator granted credits.',
+    { balance: count, credits: count },
+    { balance: 1_100, credits: 100 },
+  ),
   'credits.reversed': event(
     'A refund or dispute reversed credits. Credits that were already spent are owed.',
     { balance: count, owed: count, credits: count, checkoutId: id },

@@ -1,9 +1,26 @@
 import type { Ctx } from '../platform/ops/context.ts'
-import { inTransaction } from '../platform/db/db.ts'
+import type { Mode } from '@pohf/protocol'
+import { inTransaction, type Tx } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { hashKey } from '../platform/ops/keys.ts'
 import { publish } from '../platform/queue/outbox.ts'
 import { findAgent, updateEmailConfirmed, updateMailTokenUsed } from './store.ts'
+
+/** Confirms the address of an agent; false where it was confirmed before. */
+export const confirmAddress = async (
+  tx: Tx,
+  { agent_id: agentId, mode }: { readonly agent_id: string; readonly mode: Mode },
+): Promise<boolean> => {
+  if (!(await updateEmailConfirmed(tx, agentId))) return false
+  await publish(tx, {
+    agentId,
+    mode,
+    type: 'agent.email_confirmed',
+    subject: agentId,
+    data: { agentId },
+  })
+  return true
+}
 
 /** Confirms the address that the token was mailed to. */
 export const emailConfirm = async (ctx: Ctx, token: string) =>
@@ -14,15 +31,6 @@ export const emailConfirm = async (ctx: Ctx, token: string) =>
       throw new Refusal('not_found', {
         message: 'This link is invalid, already used or expired. Request a new one.',
       })
-    if (await updateEmailConfirmed(tx, agent.agent_id)) {
-      const mode = agent.mode
-      await publish(tx, {
-        agentId: agent.agent_id,
-        mode,
-        type: 'agent.email_confirmed',
-        subject: agent.agent_id,
-        data: { agentId: agent.agent_id },
-      })
-    }
+    await confirmAddress(tx, agent)
     return { agentId: agent.agent_id, confirmed: true as const }
   })

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { Mode } from '@pohf/protocol'
+import { confirmationStep, freePlanCondition, type Mode } from '@pohf/protocol'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { networkPrefixOf } from '../platform/http/rate-limiter.ts'
@@ -19,6 +19,12 @@ type Registration = {
 /** A keyed hash of the network that a call came from: comparable, not reversible. */
 export const networkTagOf = (ctx: Ctx, address: string): string =>
   createHmac('sha256', ctx.secrets.derive('network')).update(networkPrefixOf(address)).digest('base64url')
+
+/** What the new agent does next, for people. */
+const nextStep = ({ config }: Ctx, mode: Mode): string =>
+  mode === 'test'
+    ? 'Verify at once: a test key needs no credits, and its credentials carry test:true.'
+    : `${freePlanCondition} ${confirmationStep(config.SMTP_URL !== undefined)}`
 
 /** Creates an agent with one key that has every scope, and mails the confirmation link. */
 export const register = async (ctx: Ctx, input: Registration) =>
@@ -48,5 +54,5 @@ export const register = async (ctx: Ctx, input: Registration) =>
       subject: agentId,
       data: { agentId },
     })
-    return { apiKey, agentId, mode: input.mode }
+    return { apiKey, agentId, mode: input.mode, next: nextStep(ctx, input.mode) }
   })

@@ -9,6 +9,7 @@ import { keysRecover } from './keys/recover.ts'
 import { keysRecoverComplete } from './keys/recover-complete.ts'
 import { keysRevoke } from './keys/revoke.ts'
 import { keysRotate } from './keys/rotate.ts'
+import { operatorConfirm } from './operator-confirm.ts'
 import { operatorList } from './operator-list.ts'
 import { operatorSuspend } from './operator-suspend.ts'
 import { profile } from './profile.ts'
@@ -44,6 +45,9 @@ export const routes = (ctx: Ctx, authenticator: Authenticator): Route[] => [
 
 export const operatorRoutes = (ctx: Ctx, authenticator: Authenticator, audit: Audit): Route[] => [
   route('agents.operator-list', (call) => operatorList(ctx, call.query)),
+  route('agents.operator-confirm', (call) =>
+    operatorConfirm(ctx, audit, call.operator, { ...call.params, ...call.body }),
+  ),
   route('agents.operator-suspend', (call) =>
     clearCacheAfter(
       authenticator,

@@ -12,16 +12,22 @@ export type Purchase = {
   readonly reference: string
 }
 
-/** Two purchases may settle the same debt; the later one reads the settled debt at its next attempt. */
+/** Two postings may settle the same debt; the later one reads the settled debt at its next attempt. */
 const attemptsMax = 3
 
-const postPack = async (tx: Tx, purchase: Purchase): Promise<Posting> => {
-  const { agentId, mode, pack, reference } = purchase
+type NewCredits = Omit<Purchase, 'pack'> & { readonly credits: bigint }
+
+/** Posts credits that were bought or granted, once per reference, and settles a debt with them first. */
+export const postCredits = async (
+  tx: Tx,
+  kind: 'purchase' | 'credit_grant',
+  { agentId, mode, reference, credits }: NewCredits,
+): Promise<Posting> => {
+  const from = kind === 'purchase' ? accounts.purchases : accounts.grants
   for (let tries = 1; ; tries++) {
     const debt = await balanceOf(tx, { agentId, mode, account: accounts.debt, unit: 'credit' })
-    const lines = purchaseLines(BigInt(packs[pack].credits), debt)
     try {
-      return await post(tx, { agentId, mode, kind: 'purchase', reference, lines })
+      return await post(tx, { agentId, mode, kind, reference, lines: purchaseLines(credits, debt, from) })
     } catch (error) {
       if (!(error instanceof InsufficientBalance) || tries >= attemptsMax) throw error
     }
@@ -31,7 +37,10 @@ const postPack = async (tx: Tx, purchase: Purchase): Promise<Posting> => {
 /** Posts a pack that was paid for, once per reference, and settles a debt with it first. */
 export const postPurchase = async (tx: Tx, purchase: Purchase): Promise<{ readonly repeated: boolean }> => {
   const { agentId, mode, pack } = purchase
-  const { repeated } = await postPack(tx, purchase)
+  const { repeated } = await postCredits(tx, 'purchase', {
+    ...purchase,
+    credits: BigInt(packs[pack].credits),
+  })
   if (repeated) return { repeated }
   const balance = await balanceOf(tx, { agentId, mode, account: accounts.balance, unit: 'credit' })
   await publish(tx, {

@@ -5,6 +5,7 @@ export const accounts = {
   balance: 'credits',
   debt: 'owed:credits',
   purchases: 'world:purchases',
+  grants: 'world:credit_grants',
   freePlan: 'world:free_plan',
   sandbox: 'world:sandbox',
   consumed: { free: 'consumed:free', credit: 'consumed:credit', test: 'consumed:test' },
@@ -20,11 +21,15 @@ export const transferLines = (from: string, to: string, amount: bigint): Line[] 
   { account: to, unit: 'credit', amount },
 ]
 
-/** The lines of a purchase: what is owed is settled first, the rest is the agent's. `debt` is zero or less. */
-export const purchaseLines = (credits: bigint, debt: bigint): Line[] => {
+/** The lines of new credits: what is owed is settled first, the rest is the agent's. `debt` is zero or less. */
+export const purchaseLines = (
+  credits: bigint,
+  debt: bigint,
+  from: typeof accounts.purchases | typeof accounts.grants = accounts.purchases,
+): Line[] => {
   const settled = -debt < credits ? -debt : credits
   const lines: Line[] = [
-    { account: accounts.purchases, unit: 'credit', amount: -credits },
+    { account: from, unit: 'credit', amount: -credits },
     { account: accounts.debt, unit: 'credit', amount: settled },
     { account: accounts.balance, unit: 'credit', amount: credits - settled },
   ]

@@ -46,6 +46,8 @@ test('the manifest has exactly the keys of the specification', async () => {
   assert.deepEqual(json.status.free_plan, {
     seals_per_month: 1_000,
     card_required: false,
+    condition:
+      'Confirm the contact mail address of the agent: 1,000 free verifications a month, no card needed.',
     register: `${ctx.config.BASE_URL}/api/agents/register`,
   })
   assert.equal(json.contact, 'ops@pohf.example')

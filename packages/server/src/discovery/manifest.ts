@@ -1,4 +1,4 @@
-import { credentialKinds, endpoints, freeSealsPerMonth, rails } from '@pohf/protocol'
+import { credentialKinds, endpoints, freePlanCondition, freeSealsPerMonth, rails } from '@pohf/protocol'
 import type { ResultOf } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 
@@ -131,6 +131,7 @@ export const manifest = async (
         seals_per_month: freeSealsPerMonth,
         card_required: false,
         register: `${url}/api/agents/register`,
+        condition: freePlanCondition,
       },
       verify_endpoint: `${url}/api/agents/verify`,
       // Packs of credits are paid only by card.

@@ -13,6 +13,7 @@ import { operatorErase, type OperatorEraseDeps } from './people/operator-erase.t
 import { passkeyAdd } from './people/passkey-add.ts'
 import { passkeyOptions } from './people/passkey-options.ts'
 import { proofAdd } from './people/proof-add.ts'
+import { operatorInvite, type OperatorInviteDeps } from './membership/operator-invite.ts'
 import { read } from './membership/read.ts'
 import { recording } from './people/recording.ts'
 import { signIn } from './people/sign-in.ts'
@@ -51,8 +52,9 @@ export const routes = (deps: MembersDeps): Route[] => {
   ]
 }
 
-export const operatorRoutes = (erasing: OperatorEraseDeps): Route[] => [
+export const operatorRoutes = (deps: OperatorEraseDeps & OperatorInviteDeps): Route[] => [
+  route('members.membership.operator-invite', (call) => operatorInvite(deps, call.operator, call.body)),
   route('members.people.operator-erase', (call) =>
-    operatorErase(erasing, call.operator, { ...call.params, ...call.body }),
+    operatorErase(deps, call.operator, { ...call.params, ...call.body }),
   ),
 ]

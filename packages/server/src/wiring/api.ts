@@ -68,6 +68,7 @@ const credentialsDepsOf = (services: Services) => ({
   credits: services.credits,
   findWorkRef,
   findCardPayment: services.payments.findCardPayment,
+  isEmailConfirmed: agents.isEmailConfirmed,
 })
 
 const workDepsOf = (services: Services) => {
@@ -116,7 +117,7 @@ const apiRoutes = (services: Services): Route[] => {
     }),
     ...payments.routes(ctx, { provider: services.cardProvider, settlers: settlersOf(ctx) }),
     ...webhooks.routes(ctx),
-    ...partners.routes(ctx),
+    ...partners.routes({ ctx, isEmailConfirmed: agents.isEmailConfirmed }),
     ...signing.routes(signer),
     ...vhh.routes(ctx, signer),
   ]
