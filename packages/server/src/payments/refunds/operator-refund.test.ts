@@ -5,6 +5,7 @@ import { ledgerFaults } from '../../../test/fixtures/payments/ledger.ts'
 import { orderSettler, startRefundHarness } from '../../../test/fixtures/payments/refunds.ts'
 import { pollUntil } from '../../../test/fixtures/polling.ts'
 import * as ledger from '../../ledger/index.ts'
+import * as operators from '../../operators/index.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { refundedUsdCentsOf } from '../card/facts.ts'
 import { makePayments, requestRefund } from '../index.ts'
@@ -29,6 +30,31 @@ test('a returned refund of a pack restores its credits', async () => {
   await simulator.control(`refunds/${refund?.id}/end`, { succeeded: false })
   await waitForRefundState(agent, 'failed')
   await pollUntil('credits', async () => (await card.balance(agent)).balance === 100)
+})
+
+test('a repeated partial refund with the same Idempotency-Key refunds once', async () => {
+  const agent = await card.liveAgent()
+  const { sessionId, checkoutId } = await card.openCheckout(agent)
+  await card.pay(sessionId)
+  await card.waitForState(checkoutId, 'completed')
+  const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
+  const refund = () =>
+    harness.callOperator('POST', '/operator/refunds', {
+      key: operatorKey,
+      body: { checkoutId, amountUsdCents: 1_000, reason: 'a part' },
+      headers: { 'idempotency-key': 'a part' },
+    })
+  const first = await refund()
+  assert.equal(first.status, 200, first.text)
+  await harness.advance(61_000)
+  const again = await refund()
+  assert.equal(again.headers['idempotent-replayed'], 'true')
+  assert.equal(again.text, first.text)
+  const { rows } = await harness.owner.query(
+    'select amount_usd_cents::int as cents from card_refunds where agent_id = $1',
+    [agent.agentId],
+  )
+  assert.deepEqual(rows, [{ cents: 1_000 }])
 })
 
 test('a payment for a cancelled order is refunded automatically', async () => {
