@@ -21,7 +21,7 @@ export const networkTagOf = (ctx: Ctx, address: string): string =>
   createHmac('sha256', ctx.secrets.derive('network')).update(networkPrefixOf(address)).digest('base64url')
 
 /** What the new agent does next, for people. */
-const nextStep = ({ config }: Ctx, mode: Mode): string =>
+export const nextStep = ({ config }: Pick<Ctx, 'config'>, mode: Mode): string =>
   mode === 'test'
     ? 'Verify at once: a test key needs no credits, and its credentials carry test:true.'
     : `${freePlanCondition} ${confirmationStep(config.SMTP_URL !== undefined)}`

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { scopes } from '@pohf/protocol'
-import { beginIdempotent } from '../../src/platform/db/idempotency.ts'
+import * as operators from '../../src/operators/index.ts'
+import { inTransaction } from '../../src/platform/db/db.ts'
+import { beginIdempotent, releaseIdempotent, storeIdempotent } from '../../src/platform/db/idempotency.ts'
 import { assertRefusal } from '../fixtures/refusal.ts'
 import { startHarness, type TestResponse } from '../fixtures/harness.ts'
 
@@ -273,4 +275,49 @@ test('reading takes no notice of the header', async () => {
   const after = await read('read')
   assert.equal(after.json.keys.length, before.json.keys.length + 1)
   assert.equal((await read('x'.repeat(300))).status, 200)
+})
+
+test('a call that outlived its lease stores nothing and undoes what it did, once a repeat has the key', async () => {
+  const agent = await harness.register('test')
+  const slot = {
+    agentId: agent.agentId,
+    method: 'POST',
+    path: '/api/partner/payout/request',
+    key: 'overtaken',
+  }
+  const body = { userRef: 'user', stars: 5 }
+  const slow = await beginIdempotent(harness.ctx, slot, { body, secret: agent.apiKey })
+  assert.ok('claim' in slow)
+  await harness.advance(61_000)
+  const repeat = await call(slot.path, agent.apiKey, slot.key, body)
+  assert.equal(repeat.status, 200)
+  await assert.rejects(
+    inTransaction(harness.ctx, agent.agentId, (tx) =>
+      storeIdempotent(tx, slow.claim, { status: 200, body: '{"requestId":"pay_other"}' }),
+    ),
+    /still running/,
+  )
+  await releaseIdempotent(harness.ctx, slow.claim)
+  const third = await call(slot.path, agent.apiKey, slot.key, body)
+  assert.equal(third.text, repeat.text)
+})
+
+test('operators have keys of their own, and a secret in the answer is encrypted', async () => {
+  const [ada, bob] = [
+    await operators.create(harness.ctx, 'machine', 'Ada'),
+    await operators.create(harness.ctx, 'machine', 'Bob'),
+  ]
+  const create = (key: string) =>
+    harness.callOperator('POST', '/operator/operators', {
+      key,
+      body: { name: 'Eve' },
+      headers: { 'idempotency-key': 'new operator' },
+    })
+  const first = await create(ada.operatorKey)
+  assert.equal((await create(ada.operatorKey)).text, first.text)
+  const other = await create(bob.operatorKey)
+  assert.notEqual(other.json.operatorKey, first.json.operatorKey, 'the same key of another operator')
+  const { rows } = await harness.owner.query("select body from idempotency_keys where agent_id = 'system'")
+  assert.equal(rows.length, 2)
+  for (const { body } of rows) assert.ok(!String(body).includes('svc_op_'))
 })
