@@ -191,7 +191,9 @@ webhooks
   .option('--json', 'print the result as one JSON object')
   .action(hooks.verify)
 
-const operator = program.command('operator').description('manage operators and read the audit log')
+const operator = program
+  .command('operator')
+  .description('manage operators, read the audit log, and act for agents')
 operator
   .command('create <name>')
   .description('create an operator from this machine (needs DATABASE_URL) and print the key once')
@@ -214,6 +216,51 @@ operatorCommand(operator.command('revoke <operatorId>'))
   .description('revoke an operator')
   .action((operatorId: string, options) =>
     operatorCall(options, 'POST', `/operator/operators/${encodeURIComponent(operatorId)}/revoke`),
+  )
+/** A grant that posts once for its reference. */
+const grantCommand = (text: string, description: string) =>
+  operatorCommand(operator.command(text))
+    .description(description)
+    .requiredOption(
+      '--reference <text>',
+      'your name for this grant; a repeat with the same name changes nothing',
+    )
+    .requiredOption('--reason <text>', 'reason, for the audit log')
+grantCommand('grant-credits <agentId> <credits>', 'grant credits to an agent without a payment').action(
+  (agentId: string, credits: string, options) =>
+    operatorCall(options, 'POST', `/operator/agents/${encodeURIComponent(agentId)}/credits`, {
+      credits: Number(credits),
+      reference: options.reference,
+      reason: options.reason,
+    }),
+)
+grantCommand(
+  'grant-points <agentId> <stars>',
+  'raise the number of Stars that a live partner may convert; a negative number, after --, lowers it',
+).action((agentId: string, stars: string, options) =>
+  operatorCall(options, 'POST', `/operator/agents/${encodeURIComponent(agentId)}/points-limit`, {
+    stars: Number(stars),
+    reference: options.reference,
+    reason: options.reason,
+  }),
+)
+operatorCommand(operator.command('confirm-email <agentId>'))
+  .description('confirm the contact mail address of an agent, for example where no mail can be sent')
+  .requiredOption('--reason <text>', 'reason, for the audit log')
+  .action((agentId: string, options) =>
+    operatorCall(options, 'POST', `/operator/agents/${encodeURIComponent(agentId)}/email/confirm`, {
+      reason: options.reason,
+    }),
+  )
+operatorCommand(operator.command('invite-worker'))
+  .description('invite a person to work for this deployment and print the link of the invitation')
+  .option('--mode <mode>', 'live or test', 'live')
+  .option('--ref <text>', 'your reference for the person; the same reference gives a new link')
+  .action((options) =>
+    operatorCall(options, 'POST', '/operator/workers/invite', {
+      mode: options.mode,
+      ...(options.ref === undefined ? {} : { externalRef: options.ref }),
+    }),
   )
 
 const credentials = program.command('credentials').description('revoke, suspend or reinstate credentials')
@@ -292,6 +339,7 @@ operatorCommand(work.command('produce <workflowId> <quantity>'))
   .description('order units to be sold from stock')
   .option('--mode <mode>', 'live or test', 'live')
   .option('--instructions <text>', 'instructions for the workers')
+  .option('--idempotency-key <key>', 'repeat the command with the same key and it acts once')
   .action((workflowId: string, quantity: string, options) =>
     operatorCall(options, 'POST', '/operator/work/produce', {
       workflowId,
@@ -316,6 +364,7 @@ operatorCommand(refunds.command('give <checkoutId>'))
   .description('refund a checkout, as far as it is refundable')
   .requiredOption('--reason <text>', 'reason, for the audit log')
   .option('--cents <number>', 'amount in US cents; default: all that is refundable')
+  .option('--idempotency-key <key>', 'repeat the command with the same key and it acts once')
   .action((checkoutId: string, options) =>
     operatorCall(options, 'POST', '/operator/refunds', {
       checkoutId,

@@ -1,4 +1,9 @@
-export type Remote = { readonly url: string; readonly key?: string }
+export type Remote = {
+  readonly url: string
+  readonly key?: string
+  /** Calls with the same key act once. */
+  readonly idempotencyKey?: string
+}
 
 /** Calls the operators' listener and prints its response; a refusal sets the exit code 1. */
 export const operatorCall = async (
@@ -17,7 +22,11 @@ export const operatorCall = async (
   }
   const response = await fetch(new URL(path, remote.url), {
     method,
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      ...(remote.idempotencyKey === undefined ? {} : { 'idempotency-key': remote.idempotencyKey }),
+    },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     signal: AbortSignal.timeout(60_000),
   }).catch((error: unknown) => {

@@ -24,12 +24,17 @@ let clockOffsetMs = 0
 export const serverNow = (): number => Date.now() + clockOffsetMs
 
 /** Asks our own service, as the person who is signed in: the browser sends the cookie, no script sees it. */
-export const call = async <T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T> => {
+export const call = async <T>(
+  method: 'GET' | 'POST',
+  path: string,
+  body?: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<T> => {
   const response = await fetch(`/api/work/${path}`, {
     method,
     ...(body === undefined
       ? {}
-      : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+      : { headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }),
     cache: 'no-store',
     signal: AbortSignal.timeout(20_000),
   }).catch(() => undefined)

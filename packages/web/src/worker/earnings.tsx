@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { call, toApiError, type ApiError } from './api.ts'
 import { dateText, dateTimeText, starsText, usdText } from './format.ts'
 import { fallbackView, useQuery } from './use-query.tsx'
@@ -17,6 +17,8 @@ const PayoutForm = ({
   onDone: (payout: Payout) => void
 }) => {
   const [text, setText] = useState(String(account.vestedStars))
+  // The same for every attempt at this amount: a request whose answer was lost is not made twice.
+  const key = useRef(crypto.randomUUID())
   const [busy, setBusy] = useState(false)
   const [failed, setFailed] = useState<ApiError>()
   const [wrong, setWrong] = useState(false)
@@ -29,7 +31,14 @@ const PayoutForm = ({
     setBusy(true)
     setFailed(undefined)
     try {
-      onDone(await call<Payout>('POST', 'payout', { mode: account.mode, stars }))
+      onDone(
+        await call<Payout>(
+          'POST',
+          'payout',
+          { mode: account.mode, stars },
+          { 'idempotency-key': key.current },
+        ),
+      )
     } catch (error) {
       setFailed(toApiError(error))
     }
@@ -51,6 +60,7 @@ const PayoutForm = ({
         aria-describedby={wrong ? `wrong-${account.mode}` : undefined}
         onInput={(event) => {
           setText(event.currentTarget.value)
+          key.current = crypto.randomUUID()
           setWrong(false)
         }}
       />
