@@ -22,6 +22,7 @@ const erasureEffects: Readonly<Record<string, ErasureEffect>> = {
   api_keys: 'nothing',
   assignments: 'emptied',
   attention_claims: 'anonymous',
+  binding_allowances: 'nothing',
   card_disputes: 'nothing',
   card_events: 'nothing',
   card_payments: 'nothing',
