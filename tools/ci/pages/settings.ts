@@ -36,6 +36,7 @@ const groups: Readonly<Record<string, readonly SettingName[]>> = {
     'REGISTER_LIMIT_PER_HOUR',
     'FREE_PLANS_PER_MAIL_DOMAIN',
     'FREE_PLANS_PER_NETWORK',
+    'BINDINGS_PER_MONTH',
   ],
   Evidence: [
     'TELEMETRY_KEEP_DAYS',

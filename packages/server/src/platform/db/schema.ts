@@ -88,6 +88,12 @@ export interface AttentionClaims {
   used_by: string;
 }
 
+export interface BindingAllowances {
+  agent_id: string;
+  month: string;
+  used: number;
+}
+
 export interface CardDisputes {
   amount_usd_cents: bigint;
   dispute_id: string;
@@ -970,6 +976,7 @@ export interface DB {
   api_keys: ApiKeys;
   assignments: Assignments;
   attention_claims: AttentionClaims;
+  binding_allowances: BindingAllowances;
   card_disputes: CardDisputes;
   card_events: CardEvents;
   card_payments: CardPayments;
