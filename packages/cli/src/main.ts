@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { Command, Option } from 'commander'
 import { calibrateFolder } from './calibrate.ts'
 import { listen, trigger } from './listen.ts'
+import { addGrantCommands } from './grants.ts'
 import { operatorCall } from './operator.ts'
 import { recomputeFile } from './recompute.ts'
 import * as orders from './orders.ts'
@@ -217,51 +218,7 @@ operatorCommand(operator.command('revoke <operatorId>'))
   .action((operatorId: string, options) =>
     operatorCall(options, 'POST', `/operator/operators/${encodeURIComponent(operatorId)}/revoke`),
   )
-/** A grant that posts once for its reference. */
-const grantCommand = (text: string, description: string) =>
-  operatorCommand(operator.command(text))
-    .description(description)
-    .requiredOption(
-      '--reference <text>',
-      'your name for this grant; a repeat with the same name changes nothing',
-    )
-    .requiredOption('--reason <text>', 'reason, for the audit log')
-grantCommand('grant-credits <agentId> <credits>', 'grant credits to an agent without a payment').action(
-  (agentId: string, credits: string, options) =>
-    operatorCall(options, 'POST', `/operator/agents/${encodeURIComponent(agentId)}/credits`, {
-      credits: Number(credits),
-      reference: options.reference,
-      reason: options.reason,
-    }),
-)
-grantCommand(
-  'grant-points <agentId> <stars>',
-  'raise the number of Stars that a live partner may convert; a negative number, after --, lowers it',
-).action((agentId: string, stars: string, options) =>
-  operatorCall(options, 'POST', `/operator/agents/${encodeURIComponent(agentId)}/points-limit`, {
-    stars: Number(stars),
-    reference: options.reference,
-    reason: options.reason,
-  }),
-)
-operatorCommand(operator.command('confirm-email <agentId>'))
-  .description('confirm the contact mail address of an agent, for example where no mail can be sent')
-  .requiredOption('--reason <text>', 'reason, for the audit log')
-  .action((agentId: string, options) =>
-    operatorCall(options, 'POST', `/operator/agents/${encodeURIComponent(agentId)}/email/confirm`, {
-      reason: options.reason,
-    }),
-  )
-operatorCommand(operator.command('invite-worker'))
-  .description('invite a person to work for this deployment and print the link of the invitation')
-  .option('--mode <mode>', 'live or test', 'live')
-  .option('--ref <text>', 'your reference for the person; the same reference gives a new link')
-  .action((options) =>
-    operatorCall(options, 'POST', '/operator/workers/invite', {
-      mode: options.mode,
-      ...(options.ref === undefined ? {} : { externalRef: options.ref }),
-    }),
-  )
+addGrantCommands((text) => operatorCommand(operator.command(text)))
 
 const credentials = program.command('credentials').description('revoke, suspend or reinstate credentials')
 const steps = {

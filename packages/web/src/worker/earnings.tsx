@@ -1,4 +1,4 @@
-import { useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { call, toApiError, type ApiError } from './api.ts'
 import { dateText, dateTimeText, starsText, usdText } from './format.ts'
 import { fallbackView, useQuery } from './use-query.tsx'
@@ -6,6 +6,12 @@ import { hrefOf, Title, ErrorNote, type PageContext } from './parts.tsx'
 import { statusTone, payableStars } from './status.ts'
 import type { StarsAccount, Earnings, Payout, AssignmentSummary } from './wire.ts'
 import { fill, type Messages } from './messages.ts'
+
+/** An amount has one key for all attempts: a request whose answer was lost is not made twice. */
+const amountOf = (text: string) => ({ text, key: crypto.randomUUID() })
+
+const requestPayout = (mode: StarsAccount['mode'], stars: number, key: string) =>
+  call<Payout>('POST', 'payout', { mode, stars }, { 'idempotency-key': key })
 
 const PayoutForm = ({
   page: { messages },
@@ -16,9 +22,7 @@ const PayoutForm = ({
   account: StarsAccount
   onDone: (payout: Payout) => void
 }) => {
-  const [text, setText] = useState(String(account.vestedStars))
-  // The same for every attempt at this amount: a request whose answer was lost is not made twice.
-  const key = useRef(crypto.randomUUID())
+  const [{ text, key }, setAmount] = useState(() => amountOf(String(account.vestedStars)))
   const [busy, setBusy] = useState(false)
   const [failed, setFailed] = useState<ApiError>()
   const [wrong, setWrong] = useState(false)
@@ -31,14 +35,7 @@ const PayoutForm = ({
     setBusy(true)
     setFailed(undefined)
     try {
-      onDone(
-        await call<Payout>(
-          'POST',
-          'payout',
-          { mode: account.mode, stars },
-          { 'idempotency-key': key.current },
-        ),
-      )
+      onDone(await requestPayout(account.mode, stars, key))
     } catch (error) {
       setFailed(toApiError(error))
     }
@@ -59,8 +56,7 @@ const PayoutForm = ({
         aria-invalid={wrong}
         aria-describedby={wrong ? `wrong-${account.mode}` : undefined}
         onInput={(event) => {
-          setText(event.currentTarget.value)
-          key.current = crypto.randomUUID()
+          setAmount(amountOf(event.currentTarget.value))
           setWrong(false)
         }}
       />
