@@ -54,6 +54,7 @@ const groups: Readonly<Record<string, readonly SettingName[]>> = {
     'X402_GAS_KEYS_FILE',
     'X402_FACILITATOR_URL',
     'X402_MAX_FEE_GWEI',
+    'X402_CONTRACT_GAS_PER_DAY',
     'X402_ASSET',
     'X402_ASSET_NAME',
     'X402_ASSET_VERSION',

@@ -141,6 +141,12 @@ export const errorCatalogue = {
     'The authorization does not verify, or it could not be settled. Nothing was charged.',
     'Read the reason, sign a new authorization and call again.',
   ),
+  contract_wallet_refused: entry(
+    403,
+    'This contract wallet cannot pay here now.',
+    'A payment of this wallet failed on the chain in the last 30 days and cost gas. Nothing was charged.',
+    'Pay with another wallet. An ordinary account without code is never refused for this reason.',
+  ),
   license_required: entry(
     403,
     'This part of the index needs an API key.',
@@ -235,6 +241,14 @@ export const errorCatalogue = {
     'This payment is bound to another human.',
     'A live payment reference binds one human per agent.',
     'Use the reference of the right payment.',
+  ),
+  contract_wallet_busy: asRetryable(
+    entry(
+      409,
+      'Another payment of this contract wallet is pending.',
+      'A contract wallet has one pending payment at a time. Nothing was charged.',
+      'Wait until the other purchase ends, then send the same payment again.',
+    ),
   ),
   purchase_conflict: entry(
     409,
@@ -336,6 +350,14 @@ export const errorCatalogue = {
       'The chain cannot be reached.',
       'No chain is configured here, or its node does not answer in time. Nothing was charged.',
       'Try again later with the same input: a purchase with the same authorization and purchase id, a wallet with the same nonce until it expires, a binding unchanged.',
+    ),
+  ),
+  contract_wallets_paused: asRetryable(
+    entry(
+      503,
+      'Payments by contract wallets are paused.',
+      'Failed payments of contract wallets have used up the gas that the operator allows for them in 24 hours. Nothing was charged.',
+      'Pay from an ordinary account without code, or try again after Retry-After seconds.',
     ),
   ),
   card_provider_unreachable: asRetryable(

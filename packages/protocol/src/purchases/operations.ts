@@ -76,7 +76,16 @@ const paymentChallenge = z.object({
 })
 export const taskBuy = operation({
   summary: 'Buy a verified unit over HTTP 402.',
-  errors: ['out_of_stock', 'payment_malformed', 'payment_invalid', 'purchase_conflict', 'chain_unreachable'],
+  errors: [
+    'out_of_stock',
+    'payment_malformed',
+    'payment_invalid',
+    'purchase_conflict',
+    'contract_wallet_refused',
+    'contract_wallet_busy',
+    'contract_wallets_paused',
+    'chain_unreachable',
+  ],
   also: { 202: purchasePending, 402: paymentChallenge },
   params: z.object({ workflowId: z.string().max(200) }),
   query: z.object({ purchase_id: z.string().max(512).optional() }),

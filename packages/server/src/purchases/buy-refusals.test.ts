@@ -24,6 +24,8 @@ else {
   const { operatorKey: key } = await create(harness.ctx, 'machine', 'Otto')
   const payer = makePayer()
   const forgedId = `pur_${'a'.repeat(38)}.9999999999.${'A'.repeat(22)}`
+  /** The code of a wallet that says yes to every signature. */
+  const acceptingWallet = `0x7f1626ba7e${'00'.repeat(28)}60005260206000f3`
   const undeployedWallet = '6492'.repeat(16)
   const invalid = { status: 402, error: 'payment_invalid' } as const
   const malformed = { status: 400, error: 'payment_malformed' } as const
@@ -38,6 +40,8 @@ else {
     headers: 'both' | 'unreadable' | 'one'
     value?: string | undefined
     signatureSuffix: string
+    /** Somebody submits the authorization before it is sent to the server. */
+    usedBefore?: boolean | undefined
   }
   /** Signs an authorization for the workflow as it is now, with these faults, and sends it. */
   const buy = async (at: Pick<typeof harness, 'call' | 'ctx'>, faults: BuyFaults): Promise<TestResponse> => {
@@ -48,6 +52,7 @@ else {
     const signed = await signV1(payer, v1, value === undefined ? {} : { value })
     const signature = `${signed.payload.signature}${signatureSuffix}`
     const payment = encode({ ...signed, payload: { ...signed.payload, signature } })
+    if (faults.usedBefore) await fixture.submitAsStranger(signed)
     return at.call('GET', `/api/agent/tasks/${workflowId}/buy${queryId ? `?purchase_id=${queryId}` : ''}`, {
       headers: {
         'x-payment': headers === 'one' ? payment : 'unreadable',
@@ -161,7 +166,7 @@ else {
   }
 
   const takeLastUnit = async (method: string) => {
-    if (method === 'eth_call')
+    if (method === 'eth_call' || method === 'eth_estimateGas')
       await owner.query("update order_units set stock = 'taken' where stock = 'shelf'")
     return 'pass' as const
   }
@@ -170,7 +175,27 @@ else {
     workflowId: 'wf_judge',
     headers: 'one',
     signatureSuffix: undeployedWallet,
+    usedBefore: true,
   }
+  /** Payments of a payer with code, in these states, and one that uses up the budget of the day. */
+  const plantContractPayments = async () => {
+    const from = `insert into x402_payments (chain_id, asset, payer, nonce, reference, pay_to, value_micro, valid_after,
+      valid_before, signature, form, from_block, gas_limit, gas_lost, failed_at) select 84532, '0x${'aa'.repeat(20)}', payer,
+      '0x' || repeat(n::text, 64), 'planted ' || n, '0x${'bb'.repeat(20)}', 1, 0, 1, '0x00', 'contract', 0, gas, lost, failed`
+    await owner.query(
+      `${from} from (values (1, $1::text, 1::bigint, 1::bigint, pohf_now()), (2, $1, 1, null, null),
+        (3, '0x${'cc'.repeat(20)}', 1000000000, null, null)) each (n, payer, gas, lost, failed)`,
+      [payer.account.address.toLowerCase()],
+    )
+    await chain.rpc('anvil_setCode', [payer.account.address, acceptingWallet])
+  }
+  /** Ends a planted payment: it settled, and never failed. */
+  const settlePlanted = (n: number) => () =>
+    withoutTriggers(
+      owner,
+      `update x402_payments set failed_at = null, gas_lost = null, state = 'settled', transaction_hash = '0x${'00'.repeat(32)}',
+        block_number = 1, finalized_at = pohf_now() where reference = 'planted ${n}'`,
+    )
   /** With a chain: from the signature to the gas account. The last unit is taken while the chain is asked. */
   const settledSteps: readonly RefusalStep[] = [
     {
@@ -206,12 +231,39 @@ else {
       removeReason: () => chain.mint(payer.account.address, 10_000_000n),
     },
     {
+      name: 'authorization_used_before',
+      ...conflict,
+      message: /was used on the chain before it was sent here/,
+      removeReason: () => {
+        settled.usedBefore = false
+      },
+    },
+    {
       name: 'purchase_id_paid',
       ...conflict,
       message: /paid for with another authorization/,
-      removeReason: () => {
+      removeReason: async () => {
         settled.purchaseId = undefined
+        await plantContractPayments()
       },
+    },
+    {
+      name: 'contract_wallet_refused',
+      status: 403,
+      error: 'contract_wallet_refused',
+      removeReason: settlePlanted(1),
+    },
+    {
+      name: 'contract_wallet_busy',
+      status: 409,
+      error: 'contract_wallet_busy',
+      removeReason: settlePlanted(2),
+    },
+    {
+      name: 'contract_wallets_paused',
+      status: 503,
+      error: 'contract_wallets_paused',
+      removeReason: settlePlanted(3),
     },
     {
       name: 'no_unit_left',

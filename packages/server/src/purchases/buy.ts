@@ -21,7 +21,7 @@ import type { PaymentInFlight, PurchaseFlow, PurchaseOutcome } from './flow.ts'
 import { makePurchaseId, purchaseIdError, type PurchaseTerms } from './id.ts'
 import { awaitOutcome, findPurchaseByPayment } from './known-payment.ts'
 import * as refusals from './refusals.ts'
-import { matchesSecretHash, publicIdOf, secretHashOf } from './rules.ts'
+import { derivedNonceOf, matchesSecretHash, publicIdOf, secretHashOf } from './rules.ts'
 import { applySettlementStatus, presignCredential } from './settle.ts'
 import { findWorkflowInStock } from './stock.ts'
 import { insertPurchase, type Purchase } from './store.ts'
@@ -232,6 +232,10 @@ const settle = async (
   const authorized = await authorizing
   const { payment } = authorized
   const simulation = await requireAccepted(flow, payment)
+  checkRefusals(refusals.usedAuthorizationRefusals, {
+    isUsed: simulation.kind === 'spent',
+    isDerivedNonce: derivedNonceOf(authorized.wholePurchaseId) === payment.authorization.nonce,
+  })
   const reservation = await inTransaction(ctx, 'system', (tx) => reserve(tx, flow, authorized, simulation))
   if (!reservation) {
     const found = { known: await findPurchaseByPayment(flow, payment) }
@@ -240,7 +244,7 @@ const settle = async (
   }
   markSubmitted(flow, paymentKey)
   const purchase = await submit(flow, authorized, simulation, reservation)
-  return { purchase, isNew: !purchase.needsWallet, wholePurchaseId: authorized.wholePurchaseId }
+  return { purchase, isNew: true, wholePurchaseId: authorized.wholePurchaseId }
 }
 
 /** Lets one turn of the event loop pass first: `authorize` blocks this thread for milliseconds. */
@@ -279,6 +283,9 @@ const reserve = async (
   const purchaseId = publicIdOf(wholePurchaseId)
   const { prepared } = simulation
   if (!(await settlement.claim(tx, payment, { prepared, reference: purchaseId }))) return undefined
+  checkRefusals(refusals.contractPayerRefusals, {
+    admission: await settlement.admit(tx, payment, prepared),
+  })
   const reserved = { unit: await stock.reserve(tx, workflowId, mode) }
   const unit = checkAndNarrow(refusals.unitRefusals, reserved, (reservation) => reservation.unit)
   const purchase = {
@@ -290,7 +297,6 @@ const reserve = async (
     network: networkOf(ctx.config).caip2,
     payer: payment.authorization.from,
     amountUsdcMicro: payment.authorization.value,
-    needsWallet: simulation.kind === 'spent',
     ...unit,
   }
   await insertPurchase(tx, purchase)
@@ -321,6 +327,7 @@ const submit = async (
   const at = flow.ctx.clock.now()
   const purchase: Purchase = {
     ...reservation.purchase,
+    needsWallet: false,
     state: 'reserved',
     transactionHash: null,
     credentialId: null,
@@ -343,7 +350,6 @@ const submit = async (
 
 /** Whether the caller shows that the purchase is its own. */
 const ownsPurchase = (purchase: Purchase, { request, requestedPurchaseId }: PaymentAttempt): boolean => {
-  // Anybody who saw the payment in a block before us could get a purchase id for it.
   if (purchase.needsWallet) return false
   // The refusals have compared the id with that of the purchase.
   if (requestedPurchaseId !== undefined) return true

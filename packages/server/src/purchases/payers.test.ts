@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { compile } from '@pohf/chain'
 import { encodeAbiParameters } from 'viem'
+import { startFacilitator } from '../../test/fixtures/payments/facilitator.ts'
 import { encode, makePayer } from '../../test/fixtures/payments/payer.ts'
 import { readConfig } from '../platform/ops/config.ts'
 import { makeSettlement } from '../payments/index.ts'
@@ -59,50 +58,8 @@ else {
     assert.equal(await balanceOf(address), 1_000_000n - 2n * price)
   })
 
-  type FacilitatorRequest = {
-    paymentPayload: { payload: Parameters<typeof fixture.submitAsStranger>[0]['payload'] }
-  }
-  type Behaviour = 'honest' | 'liar' | 'silent' | 'refuses' | 'away'
-  /** A facilitator whose behaviour the test chooses; `calls` are the endpoints that the server called. */
-  const startFacilitator = async () => {
-    const state: { behaviour: Behaviour; calls: string[] } = { behaviour: 'honest', calls: [] }
-    const respond = async (endpoint: string, body: string): Promise<object | undefined> => {
-      state.calls.push(endpoint)
-      const { behaviour } = state
-      const { payload } = (JSON.parse(body) as FacilitatorRequest).paymentPayload
-      if (behaviour === 'away') return undefined
-      if (endpoint === 'verify')
-        return behaviour === 'refuses'
-          ? { isValid: false, invalidReason: 'insufficient_funds' }
-          : { isValid: true, payer: payload.authorization.from }
-      if (behaviour === 'liar')
-        return { success: true, transaction: `0x${'ab'.repeat(32)}`, network: 'eip155:84532' }
-      const transaction = await fixture.submitAsStranger({ payload })
-      return behaviour === 'silent'
-        ? { success: false, errorReason: 'settle_timeout', transaction: '', network: 'eip155:84532' }
-        : { success: true, transaction, network: 'eip155:84532' }
-    }
-    const server = createServer((request, response) => {
-      let body = ''
-      request.on('data', (chunk: Buffer) => (body += chunk.toString()))
-      const answer = async () => {
-        const value = await respond(request.url?.split('/').at(-1) ?? '', body)
-        if (!value) return response.destroy()
-        return response.setHeader('content-type', 'application/json').end(JSON.stringify(value))
-      }
-      request.on('end', () => void answer().catch(() => response.destroy()))
-    })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    after(() => {
-      server.closeAllConnections()
-      server.close()
-    })
-    const { port } = server.address() as AddressInfo
-    return { state, url: `http://127.0.0.1:${port}/x402/` }
-  }
-
   test('a facilitator submits for us, and only the chain decides', async () => {
-    const { state, url } = await startFacilitator()
+    const { state, url } = await startFacilitator(fixture)
     const { X402_GAS_KEYS_FILE: _, ...others } = settings
     const harness = await startHarness({ ...others, X402_FACILITATOR_URL: url })
     const buyers = makeX402Clients(chain, harness)
@@ -121,6 +78,19 @@ else {
     state.behaviour = 'silent'
     const unheard = await buyers.buy(await buyers.makeFundedPayer())
     assert.equal(unheard.answer.status, 200, unheard.answer.text)
+
+    // It calls an authorization valid that is in a block already; it paid at another deployment.
+    state.behaviour = 'honest'
+    const elsewhere = await fixture.buy(await fixture.makeFundedPayer())
+    assert.equal(elsewhere.answer.status, 200, elsewhere.answer.text)
+    const { extra: offered, ...accepted } = elsewhere.payment.accepted
+    const { purchaseId: _id, ...extra } = offered
+    const settledBefore = state.calls.length
+    const reused = await buyers.pay({
+      'payment-signature': encode({ ...elsewhere.payment, accepted: { ...accepted, extra } }),
+    })
+    assert.equal(reused.status, 409, reused.text)
+    assert.deepEqual(state.calls.slice(settledBefore), ['verify'])
 
     state.behaviour = 'refuses'
     const refused = await buyers.buy(await buyers.makeFundedPayer())

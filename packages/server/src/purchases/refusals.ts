@@ -1,5 +1,6 @@
 import type { Workflow } from '@pohf/protocol'
 import type {
+  Admission,
   Payment,
   PreparedSubmission,
   SignatureCheckResult,
@@ -104,6 +105,22 @@ export const simulationRefusals: Refusals<SimulationResult> = [
   ['simulation_failed', refuseFailedSimulation],
 ]
 
+type UsedAuthorization = { readonly isUsed: boolean; readonly isDerivedNonce: boolean }
+
+const refuseUsedAuthorization = ({ isUsed, isDerivedNonce }: UsedAuthorization) =>
+  isUsed && !isDerivedNonce
+    ? purchaseConflict(
+        'The authorization was used on the chain before it was sent here, so it does not pay for this purchase. Nothing was charged now.',
+      )
+    : undefined
+/**
+ * For an authorization that is in a block before any purchase has it. It may have paid for something else, at another
+ * deployment with the same recipient. Only a nonce that derives from the purchase id shows what it paid for.
+ */
+export const usedAuthorizationRefusals: Refusals<UsedAuthorization> = [
+  ['authorization_used_before', refuseUsedAuthorization],
+]
+
 type ClaimedPayment = { readonly known: Purchase | undefined }
 
 const refusePaidPurchaseId = ({ known }: ClaimedPayment) =>
@@ -112,6 +129,25 @@ const refusePaidPurchaseId = ({ known }: ClaimedPayment) =>
     : purchaseConflict('The purchase id was paid for with another authorization. Nothing was charged now.')
 /** For a payment or a purchase id that was claimed between the lookup and the reservation. */
 export const claimRefusals: Refusals<ClaimedPayment> = [['purchase_id_paid', refusePaidPurchaseId]]
+
+type AdmittedPayment = { readonly admission: Admission }
+
+const refuseFailedPayer = ({ admission }: AdmittedPayment) =>
+  admission === 'payer_refused' ? new Refusal('contract_wallet_refused') : undefined
+const refusePendingPayer = ({ admission }: AdmittedPayment) =>
+  admission === 'payer_pending'
+    ? new Refusal('contract_wallet_busy', { headers: { 'retry-after': '5' } })
+    : undefined
+const refuseWithoutGasBudget = ({ admission }: AdmittedPayment) =>
+  admission === 'budget_used'
+    ? new Refusal('contract_wallets_paused', { headers: { 'retry-after': '3600' } })
+    : undefined
+/** For a payer with code, in the transaction that reserves. */
+export const contractPayerRefusals: Refusals<AdmittedPayment> = [
+  ['contract_wallet_refused', refuseFailedPayer],
+  ['contract_wallet_busy', refusePendingPayer],
+  ['contract_wallets_paused', refuseWithoutGasBudget],
+]
 
 type Reservation = { readonly unit: Awaited<ReturnType<Stock['reserve']>> }
 
@@ -162,7 +198,9 @@ export const purchaseRefusals = [
   ...payerRefusals,
   ...signerRefusals,
   ...simulationRefusals,
+  ...usedAuthorizationRefusals,
   ...claimRefusals,
+  ...contractPayerRefusals,
   ...unitRefusals,
   ...gasRefusals,
   ...responseRefusals,

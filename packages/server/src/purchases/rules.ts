@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { purchaseStates } from '@pohf/protocol'
+import { keccak256, toHex } from 'viem'
 import type { Line } from '../ledger/index.ts'
 
 export type PurchaseState = (typeof purchaseStates)[number]
@@ -12,6 +13,13 @@ export const isPending = (state: PurchaseState): boolean => pendingStates.includ
 export const publicIdOf = (purchaseId: string): string => purchaseId.split('.')[0] ?? ''
 
 export const secretHashOf = (purchaseId: string): Buffer => createHash('sha256').update(purchaseId).digest()
+
+/**
+ * The nonce of an authorization that was signed for this purchase alone, as our SDK signs it. Whoever shows the whole id
+ * of a nonce is the payer: the id cannot be computed from the nonce.
+ */
+export const derivedNonceOf = (purchaseId: string): `0x${string}` =>
+  keccak256(toHex(`pohf-x402:${purchaseId}`))
 
 /** Whether this is the whole id of a purchase, and not only its public part. */
 export const matchesSecretHash = (purchaseId: string, secretHash: Buffer): boolean =>

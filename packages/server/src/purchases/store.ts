@@ -17,6 +17,7 @@ export type Purchase = PurchaseKey & {
   readonly network: string
   readonly payer: string
   readonly amountUsdcMicro: bigint
+  /** Only of earlier purchases, whose payment was in a block before it was sent here: their id proves nothing. */
   readonly needsWallet: boolean
   readonly unitRef: string | null
   readonly frozen: FrozenAnswer | null
@@ -39,7 +40,6 @@ type NewPurchase = Pick<
   | 'network'
   | 'payer'
   | 'amountUsdcMicro'
-  | 'needsWallet'
   | 'unitRef'
 > & { readonly frozen: FrozenAnswer }
 
@@ -56,7 +56,6 @@ export const insertPurchase = async (tx: Tx, purchase: NewPurchase): Promise<voi
     network: purchase.network,
     payer: purchase.payer,
     amount_usdc_micro: purchase.amountUsdcMicro,
-    needs_wallet: purchase.needsWallet,
     unit_ref: purchase.unitRef,
     frozen: JSON.stringify(purchase.frozen),
     due_at: sql<Date>`pohf_now() + make_interval(secs => ${leaseSeconds})`,

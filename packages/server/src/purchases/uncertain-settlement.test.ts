@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
+import { keccak256, toHex } from 'viem'
 import { encode, makePayer } from '../../test/fixtures/payments/payer.ts'
 import type { CallOutcome } from '../../test/fixtures/payments/chain-proxy.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
 import { startPurchaseHarness } from '../../test/fixtures/payments/purchases.ts'
 
 const fixture = await startPurchaseHarness()
@@ -21,6 +23,7 @@ else {
     balanceOf,
     submitAsStranger,
     advanceChain,
+    settings,
   } = fixture
   const price = 10_000n
   const status = async (purchaseId: string, headers: Record<string, string> = {}) =>
@@ -55,25 +58,59 @@ else {
     assert.equal(await balanceOf(payer.account.address), 30_000n - price)
   })
 
-  test('submitted by a stranger before we received it, the signature is public: only the wallet gets the credential', async () => {
+  test('an authorization that was used before it was sent here buys nothing: it may have paid for something else', async () => {
+    const payer = await makeFundedPayer()
+    const before = await rows('select count(*) from purchases')
+    for (const sign of [signV1, signV2]) {
+      const { v1, v2, purchaseId } = await requestChallenge()
+      const payment = await sign(payer, sign === signV1 ? v1 : v2)
+      await submitAsStranger(payment)
+      for (const headers of [{}, { 'x-purchase-id': purchaseId }]) {
+        const answer = await pay({ 'x-payment': encode(payment), ...headers })
+        assert.equal(answer.status, 409, answer.text)
+        assert.equal(answer.json.error, 'purchase_conflict')
+      }
+    }
+    assert.deepEqual(await rows('select count(*) from purchases'), before)
+  })
+
+  test('unless its nonce derives from the purchase id: then it paid for this purchase, and its id opens the delivery', async () => {
     const payer = await makeFundedPayer()
     const { v2, purchaseId } = await requestChallenge()
-    const payment = await signV2(payer, v2)
+    const payment = await signV2(payer, v2, { nonce: keccak256(toHex(`pohf-x402:${purchaseId}`)) })
     await submitAsStranger(payment)
+    // Everybody can read this on the chain. Without the id nobody knows for which purchase it was.
+    const { accepted, ...open } = payment
+    const { purchaseId: _, ...extra } = accepted.extra
+    const public_ = { ...open, accepted: { ...accepted, extra } }
+    assert.equal((await pay({ 'payment-signature': encode(public_) })).status, 409)
+    const other = await requestChallenge()
+    const withOther = await pay({
+      'payment-signature': encode(public_),
+      'x-purchase-id': other.purchaseId,
+    })
+    assert.equal(withOther.status, 409, withOther.text)
     const answer = await pay({ 'payment-signature': encode(payment) })
-    assert.equal(answer.status, 202, answer.text)
-    assert.equal(answer.json.pohf_jwt, undefined)
-    assert.equal((await status(purchaseId)).json.delivery, undefined)
-    const time = String(Math.floor(harness.ctx.clock.now().getTime() / 1_000))
-    const message = answer.json.recover.message.replace('{time}', time)
-    const stranger = await makePayer().account.signMessage({ message })
-    const refused = await status(purchaseId, { 'x-wallet-proof': `${time}.${stranger}` })
-    assert.equal(refused.status, 400, refused.text)
-    const signature = await payer.account.signMessage({ message })
-    const read = await status(purchaseId, { 'x-wallet-proof': `${time}.${signature}` })
-    assert.equal(read.status, 200, read.text)
-    assert.equal(read.json.delivery.kind, 'purchase')
+    assert.equal(answer.status, 200, answer.text)
+    assert.equal((await status(purchaseId)).json.delivery.kind, 'purchase')
+    const again = await pay({ 'payment-signature': encode(public_) })
+    assert.equal(again.status, 202, again.text)
+    assert.equal(again.json.pohf_jwt, undefined)
     assert.equal(await balanceOf(payer.account.address), 1_000_000n - price)
+  })
+
+  test('one payment shown to two deployments with the same recipient buys at one of them', async () => {
+    const other = await startHarness(settings)
+    const payer = await makeFundedPayer()
+    const { v1 } = await requestChallenge()
+    const headers = { 'x-payment': encode(await signV1(payer, v1)) }
+    const path = '/api/agent/tasks/wf_test_ok/buy'
+    const first = await pay(headers)
+    const second = await other.call('GET', path, { headers })
+    assert.equal(first.status, 200, first.text)
+    assert.equal(second.status, 409, second.text)
+    assert.equal((await other.owner.query('select from purchases')).rowCount, 0)
+    assert.equal((await pay(headers)).status, 202, 'the first knows its payment')
   })
 
   test('a lost response of the node is 202 and never 402, and the same call again delivers without a second charge', async () => {
@@ -297,13 +334,13 @@ else {
     assert.equal(await balanceOf(payer.account.address), 1_000_000n - price)
   })
 
-  test('two requests to the node settle a purchase', async () => {
+  test('three requests to the node settle a purchase, two of them at once', async () => {
     const payer = await makeFundedPayer()
     await buy(payer)
     const { v1 } = await requestChallenge()
     const headers = { 'x-payment': encode(await signV1(payer, v1)) }
     node.takeCounts()
     assert.equal((await pay(headers)).status, 200)
-    assert.deepEqual(node.takeCounts(), { eth_call: 1, eth_sendRawTransactionSync: 1 })
+    assert.deepEqual(node.takeCounts(), { eth_call: 1, eth_getCode: 1, eth_sendRawTransactionSync: 1 })
   })
 }

@@ -8,6 +8,7 @@ import {
   canceledTopic,
   hasTransferred,
   log,
+  quantity,
   receipt,
   stateData,
   usedTopic,
@@ -15,6 +16,9 @@ import {
   type Transfer,
   type Receipt,
 } from './token.ts'
+
+/** The price of a unit of gas. */
+export type Fees = { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
 
 /** How old the cached head may be, for fees and for the start of a search. */
 const headAgeMsMax = 4_000
@@ -28,6 +32,9 @@ export type AuthorizationUse =
   | { readonly kind: 'canceled'; readonly blockNumber: bigint }
   | { readonly kind: 'elsewhere' }
   | { readonly kind: 'none' }
+
+/** The account that sends a transaction, as the contracts in it see it. */
+export type GasSender = { readonly from: Hex; readonly gasMax: bigint; readonly fees: Fees | undefined }
 
 /** Every response is validated; one of another form is a fault of the node. */
 const callNode = async <T>(
@@ -84,12 +91,37 @@ export const makeChain = (rpc: Rpc, clock: Clock, asset: Hex) => {
         throw error
       }
     },
+    /** Whether an address has code: a contract, or an account that delegates to one (EIP-7702). */
+    hasCode: async (address: Hex): Promise<boolean> => {
+      const code = z.string().regex(/^0x([0-9a-f]{2})*$/i)
+      return (await callNode(rpc, code, 'eth_getCode', [address, 'latest'])) !== '0x'
+    },
+    /** The gas that a call needs from this sender, or the contract's message where it fails. */
+    estimate: async (data: Hex, sender: GasSender): Promise<{ gas: bigint } | { reason: string }> => {
+      const { from, gasMax, fees } = sender
+      const call = {
+        from,
+        to: asset,
+        data,
+        gas: toHex(gasMax),
+        ...(fees && {
+          maxFeePerGas: toHex(fees.maxFeePerGas),
+          maxPriorityFeePerGas: toHex(fees.maxPriorityFeePerGas),
+        }),
+      }
+      try {
+        return { gas: await callNode(rpc, quantity, 'eth_estimateGas', [call, 'latest']) }
+      } catch (error) {
+        if (isRevert(error)) return { reason: error.message.slice(0, 200) }
+        throw error
+      }
+    },
     /** Whether the authorization was used or cancelled, as of this block. */
-    isSpent: async (payer: Hex, nonce: Hex, at: bigint): Promise<boolean> => {
+    isSpent: async (payer: Hex, nonce: Hex, at: bigint | 'latest'): Promise<boolean> => {
       const word = z.string().regex(/^0x[0-9a-f]{64}$/)
       const result = await callNode(rpc, word, 'eth_call', [
         { to: asset, data: stateData(payer, nonce) },
-        toHex(at),
+        at === 'latest' ? at : toHex(at),
       ])
       return BigInt(result) !== 0n
     },

@@ -4,8 +4,10 @@ import { send } from '../../platform/net/outbound.ts'
 import type { SignedPayment } from './check.ts'
 import type { Network } from './network.ts'
 import type { Chain } from './chain.ts'
+import { simulateContractCall } from './contract-payers.ts'
 import { RpcError } from './rpc.ts'
 import type { Submitter } from './submitter.ts'
+import { transferData } from './token.ts'
 
 const timeoutMs = 15_000
 const answerBytesMax = 262_144
@@ -91,11 +93,25 @@ export const makeFacilitator = ({ url, network, chain, marginBlocks }: Parts): S
       return { fromBlock: number > marginBlocks ? number - marginBlocks : 0n, fees: undefined }
     },
     check: async (payment) => {
-      const { isValid, invalidReason } = await callFacilitator(verifyResponse, 'verify', payment)
-      return isValid ? undefined : (invalidReason ?? 'the facilitator refuses it')
+      const { authorization, signature, form } = payment
+      const { from, to, nonce } = authorization
+      const [{ isValid, invalidReason }, isSpent, hasCode] = await Promise.all([
+        callFacilitator(verifyResponse, 'verify', payment),
+        chain.isSpent(from, nonce, 'latest'),
+        form === 'contract' || chain.hasCode(from),
+      ])
+      if (!isValid) return { reason: invalidReason ?? 'the facilitator refuses it' }
+      if (isSpent) return { reason: 'the authorization is used or cancelled' }
+      if (!hasCode) return { reason: undefined, contract: undefined }
+      // Which account the facilitator sends from is not known here.
+      return simulateContractCall(chain, transferData(authorization, signature, form), {
+        sender: to,
+        fees: undefined,
+      })
     },
     prepare: async () => ({ kind: 'prepared', submission: undefined }),
     submit: settle,
-    resubmit: settle,
+    // Each call may cost the facilitator gas, which a payer with code can burn: it is asked once.
+    resubmit: async (payment) => (payment.gasLimit === null ? settle(payment) : undefined),
   }
 }

@@ -3,7 +3,7 @@ import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import type { Chain } from './chain.ts'
+import type { Chain, Fees } from './chain.ts'
 import { RpcError, type Rpc } from './rpc.ts'
 import {
   findGasKeyLocked,
@@ -15,6 +15,7 @@ import {
   listUnminedTransactions,
   updateGasKeyBalance,
   updateGasKeyMined,
+  type GasKeyRow,
   type GasTransaction,
 } from './store.ts'
 import { receipt, transferData, type Authorization, type Receipt, type SignatureForm } from './token.ts'
@@ -32,13 +33,14 @@ const tipWei = 1_000_000n
 /** An account with gas for fewer settlements than this is not used. */
 const lowSettlements = 20n
 
-export type Fees = { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
 /** The authorization to transfer, and the reference of its payment. */
 export type TransferOrder = {
   readonly authorization: Authorization
   readonly signature: Hex
   readonly form: SignatureForm
   readonly reference: string
+  /** For a payer with code: what its simulation needed, and a margin. */
+  readonly gasLimit: bigint | null
 }
 
 const methodNotFoundCode = -32_601
@@ -79,6 +81,15 @@ const ensureAccounts = async (pool: Pool): Promise<void> => {
   learned.accountsKnown = true
 }
 
+const chooseSender = async ({ ctx, chainId, addresses }: Pool): Promise<Hex> => {
+  const rows = await inTransaction(ctx, 'system', (tx) => listGasKeys(tx, chainId, addresses))
+  const pendingOf = ({ nextNonce, minedNonce }: GasKeyRow) => Number(nextNonce - minedNonce)
+  const [chosen] = rows.filter(({ low }) => !low).toSorted((one, other) => pendingOf(one) - pendingOf(other))
+  const address = chosen?.address ?? addresses[0]
+  if (address === undefined) throw new Error(`no gas account on chain ${chainId} while choosing a sender`)
+  return address
+}
+
 /** Twice the base fee outlasts six full blocks in a row; the setting is the upper bound. */
 const feesOf = async ({ chain, maxFeeWei }: Pool): Promise<Fees> => {
   const proposed = ((await chain.head()).baseFeePerGas ?? 0n) * 2n + tipWei
@@ -102,7 +113,7 @@ const sign = async (
     nonce: Number(at.nonce),
     to: asset,
     data: transferData(order.authorization, order.signature, order.form),
-    gas: gasLimits[order.form],
+    gas: order.gasLimit ?? gasLimits[order.form],
     ...fee,
   })
   return {
@@ -116,16 +127,16 @@ const sign = async (
 }
 
 /**
- * Locks an account, takes its next nonce, signs, and stores what will be sent, in the caller's transaction. Undefined
- * where no account has gas and room.
+ * Locks one of these accounts, takes its next nonce, signs, and stores what will be sent, in the caller's transaction.
+ * Undefined where none has gas and room.
  */
 const prepare = async (
   pool: Pool,
   tx: Tx,
   order: TransferOrder,
-  fee: Fees,
+  { fee, addresses }: { readonly fee: Fees; readonly addresses: readonly Hex[] },
 ): Promise<GasTransaction | undefined> => {
-  const key = await findGasKeyLocked(tx, pool.chainId, pool.addresses, pendingMax)
+  const key = await findGasKeyLocked(tx, pool.chainId, addresses, pendingMax)
   if (!key) {
     pool.ctx.log.error({ reference: order.reference }, 'no usable gas account: fund one or add one')
     return undefined
@@ -191,17 +202,18 @@ const raiseFee = async (
 
 /**
  * Sends a payment's transaction again, at a higher fee where it is stuck. Where another transaction took its nonce, it
- * is signed with the next one.
+ * is signed with the next one, except for a payer with code: what it costs is counted once.
  */
 const resubmit = async (pool: Pool, order: TransferOrder): Promise<Receipt | undefined> => {
   const { ctx, rpc } = pool
   const [newest] = await inTransaction(ctx, 'system', (tx) => listSentTransactions(tx, order.reference))
   const isNonceUsed = newest && (await countOf(pool, newest.address, 'latest')) > newest.nonce
+  if (isNonceUsed && order.gasLimit !== null) return undefined
   if (!newest || isNonceUsed) {
     const fee = await feesOf(pool)
     const signed = await inTransaction(ctx, 'system', async (tx) => {
       if (newest) await updateGasKeyMined(tx, newest, newest.nonce + 1n)
-      const prepared = await prepare(pool, tx, order, fee)
+      const prepared = await prepare(pool, tx, order, { fee, addresses: pool.addresses })
       if (!prepared) throw new Refusal('chain_unreachable', { headers: { 'retry-after': '5' } })
       return prepared
     })
@@ -259,7 +271,14 @@ export const makeGasPool = ({ keys, ...settings }: Settings) => {
     addresses: pool.addresses,
     ensureAccounts: () => ensureAccounts(pool),
     fees: () => feesOf(pool),
-    prepare: (tx: Tx, order: TransferOrder, fee: Fees) => prepare(pool, tx, order, fee),
+    /** The account with the fewest pending transactions, to simulate a call that it will send. */
+    chooseSender: () => chooseSender(pool),
+    /** Signs with the account that was simulated, or with any. */
+    prepare: (tx: Tx, order: TransferOrder, at: { readonly fee: Fees; readonly sender: Hex | undefined }) =>
+      prepare(pool, tx, order, {
+        fee: at.fee,
+        addresses: at.sender === undefined ? pool.addresses : [at.sender],
+      }),
     send: (transaction: Pick<GasTransaction, 'raw' | 'hash'>) => send(pool, transaction),
     resubmit: (order: TransferOrder) => resubmit(pool, order),
     maintain: async (): Promise<void> => {

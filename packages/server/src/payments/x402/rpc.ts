@@ -61,4 +61,4 @@ export const makeRpc =
 export const isRevert = (error: unknown): error is RpcError =>
   error instanceof RpcError &&
   error.nodeError !== undefined &&
-  (error.nodeError.code === 3 || /revert|invalid opcode|out of gas/i.test(error.message))
+  (error.nodeError.code === 3 || /revert|invalid opcode|out of gas|gas required exceeds/i.test(error.message))

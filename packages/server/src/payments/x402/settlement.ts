@@ -5,6 +5,7 @@ import { Refusal } from '../../platform/http/errors.ts'
 import type { SignedPayment } from './check.ts'
 import { networkOf, type Network } from './network.ts'
 import { makeChain, type SettlementProof } from './chain.ts'
+import { admitContractPayer, refusedDays, type Admission } from './contract-payers.ts'
 import { makeFacilitator } from './facilitator.ts'
 import { makeGasPool } from './gas.ts'
 import { readGasKeys } from './gas-keys.ts'
@@ -14,18 +15,19 @@ import {
   findPaymentByReference,
   insertPayment,
   listSentTransactions,
+  updateFailed,
   updateGasMined,
   type ClaimedPayment,
   type NewPayment,
   type PaymentKey,
 } from './store.ts'
-import { makeSubmitter, type StoredSubmission, type SubmissionInputs, type Submitter } from './submitter.ts'
+import { makeSubmitter, type CheckedInputs, type StoredSubmission, type Submitter } from './submitter.ts'
 import { hasTransferred, transferredTo, type Transfer, type Receipt } from './token.ts'
 
 /** What the chain would do with a payment. `spent`: it is in a block already, so its signature is public. */
 export type SimulationResult =
-  | { readonly kind: 'good'; readonly prepared: SubmissionInputs }
-  | { readonly kind: 'spent'; readonly proof: SettlementProof; readonly prepared: SubmissionInputs }
+  | { readonly kind: 'good'; readonly prepared: CheckedInputs }
+  | { readonly kind: 'spent'; readonly proof: SettlementProof; readonly prepared: CheckedInputs }
   | { readonly kind: 'refused'; readonly reason: string }
   /** A fault of the node or the facilitator: it says nothing about the payment. */
   | { readonly kind: 'unreachable' }
@@ -92,17 +94,39 @@ const proofOf = (receipt: Receipt | undefined, payment: NewPayment): SettlementP
     ? { transactionHash: receipt.transactionHash, blockNumber: receipt.blockNumber }
     : undefined
 
+/** A payer with code made our transaction fail: it is refused from now on, and the gas counts against the budget. */
+const recordFailure = async (
+  { ctx }: SettlementParts,
+  { reference, payer, gasLimit }: NewPayment,
+  gasLost: bigint,
+): Promise<void> => {
+  if (gasLimit === null) return
+  const isFirst = await inTransaction(ctx, 'system', (tx) => updateFailed(tx, reference, gasLost))
+  if (isFirst)
+    ctx.log.warn(
+      { reference, payer, gasLost: gasLost.toString(), refusedDays },
+      'payment of a contract wallet failed on the chain; the wallet is refused',
+    )
+}
+
 /** Looks for the transfer in our transactions first, then in those of others. */
 const findProof = async (
-  { ctx, chain }: SettlementParts,
+  parts: SettlementParts,
   payment: NewPayment,
-): Promise<{ readonly proof: SettlementProof | undefined; readonly mined: boolean }> => {
+): Promise<{
+  readonly proof: SettlementProof | undefined
+  readonly mined: boolean
+  /** Whether we sign the transaction, and not a facilitator. */
+  readonly isOurs: boolean
+}> => {
+  const { ctx, chain } = parts
   const sent = await inTransaction(ctx, 'system', (tx) => listSentTransactions(tx, payment.reference))
   let mined = false
   for (const { hash } of sent) {
     const receipt = await chain.findReceipt(hash)
     const proof = proofOf(receipt, payment)
-    if (proof) return { proof, mined: true }
+    if (proof) return { proof, mined: true, isOurs: true }
+    if (receipt) await recordFailure(parts, payment, receipt.gasUsed)
     mined ||= receipt !== undefined
   }
   const use = await chain.findUse(transferOf(payment), payment.fromBlock)
@@ -111,14 +135,18 @@ const findProof = async (
       { reference: payment.reference },
       'authorization used without a transfer to us: review it by hand',
     )
-  return { proof: use.kind === 'paid' ? use.proof : undefined, mined }
+  return { proof: use.kind === 'paid' ? use.proof : undefined, mined, isOurs: sent.length > 0 }
 }
 
 const findStatus = async (parts: SettlementParts, payment: NewPayment): Promise<SettlementStatus> => {
-  const { proof, mined } = await findProof(parts, payment)
+  const { proof, mined, isOurs } = await findProof(parts, payment)
   if (proof) return { kind: 'settled', proof }
   const reason = await findVoid(parts, payment)
-  if (reason !== undefined) return { kind: 'void', reason }
+  if (reason !== undefined) {
+    // What a facilitator has spent is not known: the limit counts.
+    if (!isOurs) await recordFailure(parts, payment, payment.gasLimit ?? 0n)
+    return { kind: 'void', reason }
+  }
   // A mined transaction that paid nothing was our only attempt; another holder of the authorization may still use it.
   if (mined || payment.authorization.validBefore <= (await parts.chain.head()).timestamp)
     return { kind: 'pending', sent: true }
@@ -129,15 +157,17 @@ const findStatus = async (parts: SettlementParts, payment: NewPayment): Promise<
 const simulate = async (parts: SettlementParts, payment: SignedPayment): Promise<SimulationResult> => {
   const { chain, network, submitter } = parts
   const key = keyOf(network, payment)
-  const prepared = await submitter.readInputs(payment)
-  const reason = await submitter.check(payment)
-  if (reason === undefined) return { kind: 'good', prepared }
+  const inputs = await submitter.readInputs(payment)
+  const checked = await submitter.check(payment, inputs)
+  if (checked.reason === undefined)
+    return { kind: 'good', prepared: { ...inputs, contract: checked.contract } }
   // Another holder of the authorization may have sent it. Then the payer has paid and must not be refused.
   const { number } = await chain.blockAt('latest')
   const fromBlock = number > lookBackBlocks ? number - lookBackBlocks : 0n
   const use = await chain.findUse(transferOf({ ...key, authorization: payment.authorization }), fromBlock)
-  if (use.kind === 'paid') return { kind: 'spent', proof: use.proof, prepared: { ...prepared, fromBlock } }
-  return { kind: 'refused', reason }
+  if (use.kind === 'paid')
+    return { kind: 'spent', proof: use.proof, prepared: { ...inputs, fromBlock, contract: undefined } }
+  return { kind: 'refused', reason: checked.reason }
 }
 
 const verify = async (parts: SettlementParts, payment: SignedPayment): Promise<SimulationResult> => {
@@ -153,7 +183,7 @@ const verify = async (parts: SettlementParts, payment: SignedPayment): Promise<S
 type Submission = {
   readonly payment: SignedPayment
   readonly reference: string
-  readonly prepared: SubmissionInputs
+  readonly prepared: CheckedInputs
   readonly submission: StoredSubmission
 }
 const submit = async (parts: SettlementParts, sent: Submission): Promise<SettlementStatus> => {
@@ -164,6 +194,7 @@ const submit = async (parts: SettlementParts, sent: Submission): Promise<Settlem
     ...sent.payment,
     reference,
     fromBlock: sent.prepared.fromBlock,
+    gasLimit: sent.prepared.contract?.gasLimit ?? null,
   }
   try {
     const proof = proofOf(await submitter.submit(payment, sent.submission), payment)
@@ -220,7 +251,7 @@ export const makeSettlement = (ctx: Ctx) => {
     claim: async (
       tx: Tx,
       payment: SignedPayment,
-      { prepared, reference }: { readonly prepared: SubmissionInputs; readonly reference: string },
+      { prepared, reference }: { readonly prepared: CheckedInputs; readonly reference: string },
     ): Promise<boolean> =>
       insertPayment(tx, {
         ...keyOf(network, payment),
@@ -229,9 +260,15 @@ export const makeSettlement = (ctx: Ctx) => {
         signature: payment.signature,
         form: payment.form,
         fromBlock: prepared.fromBlock,
+        gasLimit: prepared.contract?.gasLimit ?? null,
       }),
+    /** Whether a claimed payment may be sent, in the transaction that claims it. A payer without code always may. */
+    admit: async (tx: Tx, payment: SignedPayment, { contract }: CheckedInputs): Promise<Admission> =>
+      contract
+        ? admitContractPayer(tx, keyOf(network, payment), BigInt(ctx.config.X402_CONTRACT_GAS_PER_DAY))
+        : 'admitted',
     /** Stores what will be sent, last in the transaction that claims: it locks the account that pays the gas. */
-    prepare: (tx: Tx, payment: SignedPayment, reference: string, prepared: SubmissionInputs) =>
+    prepare: (tx: Tx, payment: SignedPayment, reference: string, prepared: CheckedInputs) =>
       submitter.prepare(tx, { ...payment, reference }, prepared),
     /** Sends a claimed payment and returns its status. Never throws for what the chain does. */
     submit: (sent: Submission) => submit(parts, sent),

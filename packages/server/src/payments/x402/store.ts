@@ -18,6 +18,8 @@ export type ClaimedPayment = PaymentKey & {
   readonly form: SignatureForm
   readonly state: 'claimed' | 'settled' | 'void'
   readonly fromBlock: bigint
+  /** The gas limit of its transaction; null for a payer without code. */
+  readonly gasLimit: bigint | null
   readonly transactionHash: Hex | null
   readonly createdAt: Date
 }
@@ -41,6 +43,7 @@ export const insertPayment = async (tx: Tx, payment: NewPayment): Promise<boolea
       signature: payment.signature,
       form: payment.form,
       from_block: payment.fromBlock,
+      gas_limit: payment.gasLimit,
     })
     .onConflict((conflict) => conflict.doNothing())
     .returning('reference')
@@ -61,6 +64,7 @@ const columns = [
   'form',
   'state',
   'from_block',
+  'gas_limit',
   'transaction_hash',
   'created_at',
 ] as const
@@ -85,6 +89,7 @@ const paymentOf = (row: Row): ClaimedPayment => ({
   form: row.form,
   state: row.state,
   fromBlock: row.from_block,
+  gasLimit: row.gas_limit,
   transactionHash: row.transaction_hash,
   createdAt: row.created_at,
 })
@@ -128,6 +133,42 @@ export const updateSettled = async (
 
 export const updateVoid = async (tx: Tx, reference: string): Promise<void> => {
   await tx.updateTable('x402_payments').set({ state: 'void' }).where('reference', '=', reference).execute()
+}
+
+/** Payments of payers with code are admitted one after the other. */
+export const lockContractPayers = async (tx: Tx): Promise<void> => {
+  await sql`select pg_advisory_xact_lock(hashtextextended('x402_payments contract payers', 0))`.execute(tx)
+}
+
+/** The failed and the other pending payments of a payer with code, and the gas of all such payers in the last 24 hours. */
+export const findContractPayer = async (
+  tx: Tx,
+  { chainId, payer, nonce }: PaymentKey,
+  refusedDays: number,
+): Promise<{ readonly isRefused: boolean; readonly isPending: boolean; readonly gasAtRisk: bigint }> => {
+  const { rows } = await sql<{ isRefused: boolean; isPending: boolean; gasAtRisk: string }>`
+    select coalesce(bool_or(failed_at > pohf_now() - make_interval(days => ${refusedDays})), false) as "isRefused",
+      coalesce(bool_or(state = 'claimed' and nonce <> ${nonce}), false) as "isPending",
+      (select coalesce(sum(coalesce(gas_lost, gas_limit)), 0)::text from x402_payments
+       where chain_id = ${chainId} and gas_limit is not null and (state <> 'settled' or failed_at is not null)
+         and created_at > pohf_now() - interval '24 hours') as "gasAtRisk"
+    from x402_payments
+    where chain_id = ${chainId} and payer = ${payer} and gas_limit is not null
+      and (state <> 'settled' or failed_at is not null)`.execute(tx)
+  const { isRefused = false, isPending = false, gasAtRisk = '0' } = rows[0] ?? {}
+  return { isRefused, isPending, gasAtRisk: BigInt(gasAtRisk) }
+}
+
+/** Our transaction for a payer with code moved nothing; true the first time. */
+export const updateFailed = async (tx: Tx, reference: string, gasLost: bigint): Promise<boolean> => {
+  const result = await tx
+    .updateTable('x402_payments')
+    .set({ failed_at: now(), gas_lost: gasLost })
+    .where('reference', '=', reference)
+    .where('gas_limit', 'is not', null)
+    .where('failed_at', 'is', null)
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
 }
 
 /** Settled payments that a reorganisation could still undo, the longest unchecked first. */

@@ -50,7 +50,7 @@ const hex = z
   .string()
   .regex(/^0x[0-9a-fA-F]*$/)
   .transform((text) => text.toLowerCase() as Hex)
-const quantity = z
+export const quantity = z
   .string()
   .regex(/^0x[0-9a-fA-F]{1,64}$/)
   .transform(BigInt)
@@ -68,6 +68,7 @@ export const receipt = z.looseObject({
   transactionHash: hex,
   blockNumber: quantity,
   status: quantity,
+  gasUsed: quantity,
   logs: z.array(log).max(2_000),
 })
 export type Receipt = z.infer<typeof receipt>

@@ -954,9 +954,12 @@ export interface X402Payments {
   chain_id: bigint;
   changed_at: Generated<Timestamp>;
   created_at: Generated<Timestamp>;
+  failed_at: Timestamp | null;
   finalized_at: Timestamp | null;
   form: 'key' | 'contract';
   from_block: bigint;
+  gas_limit: bigint | null;
+  gas_lost: bigint | null;
   looked_at: Timestamp | null;
   nonce: Hex;
   pay_to: Hex;

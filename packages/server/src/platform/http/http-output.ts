@@ -71,6 +71,8 @@ const unstoredCodes: ReadonlySet<Refusal['code']> = new Set([
   // A payment travels in a header, which the fingerprint of the body does not cover.
   'payment_malformed',
   'payment_invalid',
+  'contract_wallet_busy',
+  'contract_wallets_paused',
   'out_of_stock',
 ])
 

@@ -272,6 +272,12 @@ export const settings = z.object({
     50,
     'Maximum price of a unit of gas in gwei. While gas costs more, settlements wait.',
   ),
+  X402_CONTRACT_GAS_PER_DAY: integer(
+    0,
+    1_000_000_000,
+    5_000_000,
+    'Gas that failed payments of contract wallets may cost in 24 hours. A pending payment counts with its gas limit. When it is used up, contract wallets get 503 and other wallets go on. 0 refuses contract wallets.',
+  ),
   X402_PAY_TO: evmAddress(
     'Address that receives payments. Required on base and wherever X402_CHAIN_RPC is set. Default on base-sepolia: 0x…dEaD, which nobody can spend from.',
   ),
