@@ -315,9 +315,9 @@ type WalletClaim = {
   readonly until: Date
 }
 /**
- * Claims the on-chain wallet of a human: granted when there is no other wallet, its tokens have expired, or only
- * the same agent holds tokens, whose nullifier then moves on the chain. One statement, so that two agents cannot
- * both be first.
+ * Claims the on-chain wallet of a human. The agent that alone holds tokens may name another wallet, since its nullifier
+ * then moves on the chain. A second agent may join only while every token that has not expired names this wallet: the
+ * holder of an earlier token may bind it at any time. One statement, so that two agents cannot both be first.
  */
 export const claimWallet = async (
   tx: Tx,
@@ -326,9 +326,12 @@ export const claimWallet = async (
   const { rows } = await sql`
     insert into onchain_humans as held (human, wallet, holder, until) values (${human}, ${wallet}, ${holder}, ${until})
     on conflict (human) do update set wallet = excluded.wallet,
+      moved_until = case when held.until <= pohf_now() then null
+        when held.wallet <> excluded.wallet then held.until else held.moved_until end,
       until = case when held.until <= pohf_now() then excluded.until else greatest(held.until, excluded.until) end,
       holder = case when held.until <= pohf_now() or held.holder = excluded.holder then excluded.holder end
-    where held.until <= pohf_now() or held.wallet = excluded.wallet or held.holder = excluded.holder
+    where held.until <= pohf_now() or held.holder = excluded.holder
+      or held.wallet = excluded.wallet and (held.moved_until is null or held.moved_until <= pohf_now())
     returning 1`.execute(tx)
   return rows.length === 1
 }

@@ -257,6 +257,31 @@ test('without a wallet there is no token; a repeated call gets the same one; an 
   assert.equal(used.json.error, 'nonce_used')
 })
 
+testOnFirstChain(
+  'an agent that moves a human’s wallet and keeps the new token to itself opens no second wallet at another agent',
+  async (here) => {
+    const { registry } = await makeRegistry(here)
+    const human = await enrolMember(harness, live)
+    const again = await enrolMember(harness, other, { browser: human.browser })
+    const [bound, moved] = [newWallet(), newWallet()]
+    const token = await mint(live.apiKey, human.memberId, bound)
+    assert.equal(typeof (await registry.bind(token.onchain)), 'number')
+    await harness.advance(1_000)
+    await mint(live.apiKey, human.memberId, moved)
+    const asked = await ask(other.apiKey, again.memberId, moved)
+    if (asked.onchain) await registry.bind(asked.onchain)
+    assert.deepEqual(
+      [await registry.isVerifiedHuman(bound.address), await registry.isVerifiedHuman(moved.address)],
+      [true, false],
+    )
+    assert.equal(asked.onchainRefused, 'another_wallet')
+    // Nor back and forth: the token for the other wallet is still valid.
+    await harness.advance(1_000)
+    await mint(live.apiKey, human.memberId, bound)
+    assert.equal((await ask(other.apiKey, again.memberId, bound)).onchainRefused, 'another_wallet')
+  },
+)
+
 testOnFirstChain('a contract wallet’s token names its chain and is valid there alone', async (here) => {
   const { registry } = await makeRegistry(here)
   const holder = newWallet()
@@ -344,4 +369,15 @@ test('a human has one on-chain wallet across all agents, and a different nullifi
   assert.equal((await ask(live.apiKey, human.memberId, newWallet())).onchainRefused, 'another_wallet')
   await harness.advance(91 * 86_400_000)
   assert.ok((await ask(live.apiKey, human.memberId, newWallet())).onchain)
+
+  // An agent that has moved a human shares the new wallet once its token for the old one has expired.
+  const mover = await enrolMember(harness, live)
+  const joiner = await enrolMember(harness, other, { browser: mover.browser })
+  const kept = newWallet()
+  await mint(live.apiKey, mover.memberId, newWallet())
+  await harness.advance(60 * 86_400_000)
+  await mint(live.apiKey, mover.memberId, kept)
+  assert.equal((await ask(other.apiKey, joiner.memberId, kept)).onchainRefused, 'another_wallet')
+  await harness.advance(31 * 86_400_000)
+  assert.ok((await ask(other.apiKey, joiner.memberId, kept)).onchain)
 })

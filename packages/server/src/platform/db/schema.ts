@@ -454,6 +454,7 @@ export interface Nullifiers {
 export interface OnchainHumans {
   holder: string | null;
   human: Buffer;
+  moved_until: Timestamp | null;
   until: Timestamp;
   wallet: Buffer;
 }
