@@ -39,18 +39,26 @@ type Options = {
   readonly optimism?: boolean
   /** Seconds between blocks; default: a block for each transaction, at once. */
   readonly blockTime?: number
+  /**
+   * Seconds between further blocks, besides one for each transaction. Without them the time of the chain stands still
+   * while nobody sends a transaction, and new authorizations are not valid yet.
+   */
+  readonly idleBlockTime?: number
   /** A file that keeps the chain from one start to the next; default: the chain is lost when it stops. */
   readonly stateFile?: string
 }
 
-const argumentsOf = ({ chainId = 84_532, hardfork, optimism, blockTime, stateFile }: Options): string[] => [
+const argumentsOf = ({ chainId = 84_532, hardfork, optimism, stateFile, ...times }: Options): string[] => [
   '--port',
   '0',
   '--chain-id',
   String(chainId),
   ...(hardfork === undefined ? [] : ['--hardfork', hardfork]),
   ...(optimism ? ['--optimism'] : []),
-  ...(blockTime === undefined ? [] : ['--block-time', String(blockTime)]),
+  ...(times.blockTime === undefined ? [] : ['--block-time', String(times.blockTime)]),
+  ...(times.idleBlockTime === undefined
+    ? []
+    : ['--block-time', String(times.idleBlockTime), '--mixed-mining']),
   // The state is also written every ten seconds, so that a kill loses no more.
   ...(stateFile === undefined ? [] : ['--state', stateFile, '--state-interval', '10']),
 ]

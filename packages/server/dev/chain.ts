@@ -37,12 +37,18 @@ const registerKeys = async (chain: Chain, registry: Registry, serverUrl: string)
   HumanRegistry  ${registry.address}`
 }
 
+/** Wallets sign authorizations that are valid from ten minutes ago on. */
+const idleBlockSeconds = 60
+
 /**
  * A local chain with test dollars, a buyer, gas accounts and a registry of humans. It is stored beside the database, since
  * their states belong together. Undefined where anvil is not available for this system.
  */
-export const openChain = async (config: Config): Promise<DevChain | undefined> => {
-  const chain = await startChain({ stateFile: join(config.DATA_DIR, 'chain-state.json') })
+export const openChain = async (
+  config: Config,
+  idleBlockTime = idleBlockSeconds,
+): Promise<DevChain | undefined> => {
+  const chain = await startChain({ stateFile: join(config.DATA_DIR, 'chain-state.json'), idleBlockTime })
   if (!chain) return undefined
   try {
     const registry = await findRegistry(chain, join(config.DATA_DIR, 'chain.json'))
