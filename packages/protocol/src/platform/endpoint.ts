@@ -35,6 +35,8 @@ export type Endpoint = {
   readonly errors?: readonly ErrorCode[]
   /** `echo`: browsers of any site; `any`: `*`; default none: secret keys do not belong in browsers. */
   readonly cors?: 'echo' | 'any'
+  /** Headers beyond Content-Type that pages of other sites may send, and response headers that they may read. */
+  readonly corsHeaders?: { readonly allow: readonly string[]; readonly expose: readonly string[] }
   readonly limit?: 'register' | 'beacon' | 'tasks' | 'forwards' | 'mail' | 'sessions' | 'telemetry'
   readonly bodyLimitBytes?: number
   /** The body stays text, because its bytes are signed. */

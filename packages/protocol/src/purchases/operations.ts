@@ -74,6 +74,24 @@ const paymentChallenge = z.object({
   docs: z.url(),
   retryable: z.boolean(),
 })
+/**
+ * Wallets in a browser buy from pages of other sites, without an API key. Stock x402 clients also send a request header
+ * named Access-Control-Expose-Headers, and browsers ask whether they may.
+ */
+const browserWallets = {
+  cors: 'any',
+  corsHeaders: {
+    allow: [
+      'X-PAYMENT',
+      'PAYMENT-SIGNATURE',
+      'X-Purchase-Id',
+      'X-Wallet-Proof',
+      'Access-Control-Expose-Headers',
+    ],
+    expose: ['PAYMENT-REQUIRED', 'PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE', 'X-Purchase-Id', 'X-Sandbox'],
+  },
+} as const
+
 export const taskBuy = operation({
   summary: 'Buy a verified unit over HTTP 402.',
   errors: [
@@ -87,6 +105,7 @@ export const taskBuy = operation({
     'chain_unreachable',
   ],
   also: { 202: purchasePending, 402: paymentChallenge },
+  ...browserWallets,
   params: z.object({ workflowId: z.string().max(200) }),
   query: z.object({ purchase_id: z.string().max(512).optional() }),
   response: purchaseDelivery,
@@ -97,6 +116,7 @@ export const purchaseRead = operation({
     'Read the state of a purchase, and the delivery if you send its secret id or a proof by the wallet.',
   errors: ['not_found', 'wallet_signature_invalid'],
   params: z.object({ purchaseId: text(200) }),
+  ...browserWallets,
   response: z.object({
     purchaseId: z.string(),
     workflowId: z.string(),

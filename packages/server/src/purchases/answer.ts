@@ -76,12 +76,10 @@ const responseHeader = (caller: PurchaseCaller, purchase: Purchase): Record<stri
   return { [name]: Buffer.from(JSON.stringify(receipt)).toString('base64') }
 }
 
-/** No cache may store the response, and pages may read its headers. */
+/** No cache may store the response. */
 const commonHeaders = (caller: PurchaseCaller): Record<string, string> => ({
   'cache-control': 'no-store',
   vary: 'X-PAYMENT, PAYMENT-SIGNATURE, X-Purchase-Id',
-  'access-control-expose-headers':
-    'PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Purchase-Id, X-Request-Id, Retry-After',
   ...(caller.purchaseId === undefined ? {} : { 'x-purchase-id': caller.purchaseId }),
 })
 

@@ -351,3 +351,40 @@ test('a main network never sells test work', async () => {
     assert.equal(answer.json.error, 'out_of_stock')
   }
 })
+
+test('a wallet in a browser on another site may send its payment and read the answer', async () => {
+  const url = '/api/agent/tasks/wf_test_ok/buy'
+  const headers = {
+    origin: 'https://wallet.example',
+    'access-control-request-method': 'GET',
+    // What the stock clients of both versions send.
+    'access-control-request-headers':
+      'access-control-expose-headers,content-type,payment-signature,x-payment,x-purchase-id',
+  }
+  const preflight = await harness.app.api.inject({ method: 'OPTIONS', url, headers })
+  assert.equal(preflight.statusCode, 204, preflight.body)
+  assert.equal(preflight.headers['access-control-allow-origin'], '*')
+  assert.equal(preflight.headers['access-control-allow-methods'], 'GET, POST')
+  const allowed = String(preflight.headers['access-control-allow-headers']).toLowerCase().split(', ')
+  for (const name of headers['access-control-request-headers'].split(','))
+    assert.ok(allowed.includes(name), name)
+  assert.ok(!allowed.includes('authorization'), 'API keys do not belong in browsers')
+  const challenge = await harness.call('GET', url, { headers: { origin: headers.origin } })
+  const refused = await harness.call('GET', url, { headers: { origin: headers.origin, 'x-payment': '!' } })
+  assert.deepEqual([challenge.status, refused.status], [402, 400])
+  for (const answer of [challenge, refused]) {
+    assert.equal(answer.headers['access-control-allow-origin'], '*')
+    const exposed = answer.headers['access-control-expose-headers'] ?? ''
+    for (const name of [
+      'PAYMENT-REQUIRED',
+      'PAYMENT-RESPONSE',
+      'X-PAYMENT-RESPONSE',
+      'X-Purchase-Id',
+      'Retry-After',
+    ])
+      assert.ok(exposed.split(', ').includes(name), name)
+  }
+  const read = { method: 'OPTIONS' as const, url: `/api/agent/purchases/pur_${'a'.repeat(38)}`, headers }
+  const status = await harness.app.api.inject(read)
+  assert.match(String(status.headers['access-control-allow-headers']), /X-Wallet-Proof/)
+})

@@ -62,6 +62,4 @@ export const challengeHeaders = (quote: Quote): Record<string, string> => ({
   'x-purchase-id': quote.purchaseId,
   'cache-control': 'no-store',
   vary: 'X-PAYMENT, PAYMENT-SIGNATURE, X-Purchase-Id',
-  'access-control-expose-headers':
-    'PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Purchase-Id, X-Request-Id, Retry-After',
 })

@@ -26,6 +26,8 @@ const corsHeaders = (cors: 'echo' | 'any', origin: string | undefined): Record<s
   return { 'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true', vary: 'Origin' }
 }
 
+const exposedAlways = ['X-Request-Id', 'Retry-After', 'RateLimit', 'RateLimit-Policy']
+
 export const securityHeaders = (ctx: Ctx): Record<string, string> => ({
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -46,11 +48,12 @@ export const addHeaders = (app: FastifyInstance, ctx: Ctx, matchers: readonly Pa
     reply.headers({ ...security, 'x-request-id': request.id })
     const path = pathOf(request)
     const matching = matchers.filter(({ pattern }) => pattern.test(path))
-    const cors = matching.find(({ endpoint }) => endpoint.cors)?.endpoint.cors
-    if (!cors) return
+    const row = matching.find(({ endpoint }) => endpoint.cors)?.endpoint
+    if (!row?.cors) return
+    const { allow, expose } = row.corsHeaders ?? { allow: [], expose: [] }
     reply.headers({
-      ...corsHeaders(cors, headerOf(request, 'origin')),
-      'access-control-expose-headers': 'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy',
+      ...corsHeaders(row.cors, headerOf(request, 'origin')),
+      'access-control-expose-headers': [...expose, ...exposedAlways].join(', '),
     })
     if (request.method !== 'OPTIONS') return
     const methods = [...new Set(matching.map(({ endpoint }) => endpoint.method))].join(', ')
@@ -58,7 +61,7 @@ export const addHeaders = (app: FastifyInstance, ctx: Ctx, matchers: readonly Pa
       .code(204)
       .headers({
         'access-control-allow-methods': methods,
-        'access-control-allow-headers': 'content-type',
+        'access-control-allow-headers': ['content-type', ...allow].join(', '),
         'access-control-max-age': '7200',
       })
       .send()
