@@ -52,7 +52,7 @@ const measure = async (options: object): Promise<Measured> => {
   const chain = await startChain(options)
   if (!chain) throw new Error(`no anvil package for ${process.platform}-${process.arch}`)
   try {
-    const registry = await deployRegistry(chain)
+    const registry = await deployRegistry(chain, { keyDelaySeconds: 0 })
     const issuer = makeIssuer()
     const block = (await chain.rpc('eth_getBlockByNumber', ['latest', false])) as { timestamp: string }
     const now = Number(block.timestamp)
@@ -62,7 +62,14 @@ const measure = async (options: object): Promise<Measured> => {
     let last: `0x${string}` = '0x'
     for (let round = 0; round < rounds; round++) {
       const [first, second] = [random(20), random(20)]
-      const claims = { wallet: first, nul: random(32), iat: now - 100, exp: now + 90 * day }
+      const claims = {
+        wallet: first,
+        nul: random(32),
+        iat: now - 100,
+        exp: now + 90 * day,
+        registry: registry.address.toLowerCase(),
+        chain: chain.chainId,
+      }
       note('bind, first', gasOf(await registry.bind(issuer.sign(claims))))
       note('bind, renew', gasOf(await registry.bind(issuer.sign({ ...claims, iat: now - 99 }))))
       note(

@@ -7,13 +7,15 @@ import {P256} from "@openzeppelin/contracts/utils/cryptography/P256.sol";
 
 /// @title Which wallets belong to a verified human
 /// @notice The issuer signs a token that names a wallet and a code of its human (the nullifier). Anyone may bring it here.
-/// One human has one wallet at a time, until the token expires.
+/// One human has one wallet at a time, until the token expires. A token names one registry on one chain.
 /// @dev The owner decides which keys are believed and whom to put out, and can bind nobody. In production it should be a
-/// timelock or a multi-signature wallet: whoever adds a key can make humans.
+/// timelock or a multi-signature wallet: whoever adds a key can make humans. A new key is used after a delay, so that
+/// everybody can see it before it makes any.
 contract HumanRegistry is Ownable2Step {
     struct Key {
         bytes32 x;
         bytes32 y;
+        uint40 notBefore;
         uint40 notAfter;
         bool revoked;
         bytes header;
@@ -26,6 +28,8 @@ contract HumanRegistry is Ownable2Step {
         uint16 key;
     }
 
+    /// @notice Seconds from the announcement of a key to its first use.
+    uint40 public immutable keyDelay;
     mapping(uint16 number => Key) public keys;
     /// @notice The number of a key, from 1; 0 is no key.
     mapping(bytes32 keyId => uint16) public numberOf;
@@ -35,7 +39,7 @@ contract HumanRegistry is Ownable2Step {
     mapping(bytes32 nullifier => uint40) public revokedAt;
     mapping(address wallet => bytes32 nullifier) private _nullifierOf;
 
-    event KeyAdded(bytes32 indexed keyId, uint40 notAfter);
+    event KeyAdded(bytes32 indexed keyId, uint40 notBefore, uint40 notAfter);
     event KeyRevoked(bytes32 indexed keyId);
     event Bound(bytes32 indexed nullifier, address indexed wallet, bytes32 indexed keyId, uint40 exp);
     event Unbound(bytes32 indexed nullifier, address indexed wallet);
@@ -45,18 +49,23 @@ contract HumanRegistry is Ownable2Step {
     error KeyKnown();
     error UnknownKey();
     error KeyIsRevoked();
+    error KeyIsNew();
     error KeyIsOver();
     error BadSignature();
     error BadClaims();
     error WrongChain();
+    error WrongRegistry();
     error Expired();
     error FromFuture();
     error Stale();
     error WalletTaken();
 
-    constructor(address owner) Ownable(owner) {}
+    constructor(address owner, uint40 delay) Ownable(owner) {
+        keyDelay = delay;
+    }
 
-    /// @notice Believes a key of the issuer until `notAfter`; what it has bound by then lasts as long as each token says.
+    /// @notice Announces a key of the issuer: it is believed after `keyDelay` and until `notAfter`. What it has bound by then
+    /// lasts as long as each token says.
     /// @param header The protected header of its tokens in base64url. It is kept and never taken from a caller: no other
     /// algorithm, type or key can be slipped in.
     /// @return keyId The RFC 7638 thumbprint, which is the `kid` in the issuer's JWKS. It is computed here, so that a key
@@ -74,8 +83,9 @@ contract HumanRegistry is Ownable2Step {
         );
         if (numberOf[keyId] != 0) revert KeyKnown();
         numberOf[keyId] = ++keyCount;
-        keys[keyCount] = Key(x, y, notAfter, false, header);
-        emit KeyAdded(keyId, notAfter);
+        uint40 notBefore = uint40(block.timestamp) + keyDelay;
+        keys[keyCount] = Key(x, y, notBefore, notAfter, false, header);
+        emit KeyAdded(keyId, notBefore, notAfter);
     }
 
     /// @notice For a key in wrong hands: it binds nothing more, and every wallet that it bound is out at once.
@@ -103,6 +113,7 @@ contract HumanRegistry is Ownable2Step {
         Key storage key = keys[number];
         if (number == 0) revert UnknownKey();
         if (key.revoked) revert KeyIsRevoked();
+        if (block.timestamp < key.notBefore) revert KeyIsNew();
         if (block.timestamp > key.notAfter) revert KeyIsOver();
         // A JOSE signature may have either of the two values of s, and the library takes only the lower one.
         if (uint256(s) > P256.N / 2 && uint256(s) < P256.N) s = bytes32(P256.N - uint256(s));
@@ -148,28 +159,29 @@ contract HumanRegistry is Ownable2Step {
     }
 
     /// @dev The issuer writes these claims first, in this order and with these lengths, so nothing has to be searched for:
-    /// {"wallet":"0x<40>","nul":"0x<64>","iat":<10>,"exp":<10>,  and for the wallet of a contract  "chain":<id>,
-    /// The address of a contract may be another's on another chain; that of a key is the same everywhere.
+    /// {"wallet":"0x<40>","nul":"0x<64>","iat":<10>,"exp":<10>,"registry":"0x<40>","chain":<id>,
+    /// A token for another registry, or for this address on another chain, counts for nothing here.
     function _read(bytes calldata payload) private view returns (bytes32 nullifier, Human memory human) {
-        // 252 characters are 189 bytes: room for a chain id of 16 digits.
-        bytes memory text = Base64.decode(string(payload.length > 252 ? payload[:252] : payload));
+        // 328 characters are 246 bytes: room for a chain id of 16 digits.
+        bytes memory text = Base64.decode(string(payload.length > 328 ? payload[:328] : payload));
         if (
-            text.length < 172 ||
+            text.length < 230 ||
             bytes13(_word(text, 0)) != '{"wallet":"0x' ||
             bytes11(_word(text, 53)) != '","nul":"0x' ||
             bytes8(_word(text, 128)) != '","iat":' ||
             bytes7(_word(text, 146)) != ',"exp":' ||
-            bytes1(_word(text, 163)) != ","
+            bytes15(_word(text, 163)) != ',"registry":"0x' ||
+            bytes10(_word(text, 218)) != '","chain":'
         ) revert BadClaims();
         human.wallet = address(uint160(_number(text, 13, 40, 16)));
         nullifier = bytes32(_number(text, 64, 64, 16));
         human.iat = uint40(_number(text, 136, 10, 10));
         human.exp = uint40(_number(text, 153, 10, 10));
         if (nullifier == 0) revert BadClaims();
-        if (bytes8(_word(text, 164)) != '"chain":') return (nullifier, human);
-        uint256 end = 172;
+        uint256 end = 228;
         while (end < text.length && text[end] != ",") end++;
-        if (_number(text, 172, end - 172, 10) != block.chainid) revert WrongChain();
+        if (_number(text, 228, end - 228, 10) != block.chainid) revert WrongChain();
+        if (_number(text, 178, 40, 16) != uint160(address(this))) revert WrongRegistry();
     }
 
     function _word(bytes memory text, uint256 at) private pure returns (bytes32 word) {

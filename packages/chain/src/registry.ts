@@ -82,14 +82,23 @@ export const openRegistry = (chain: Chain, address: Address) => {
       reader.readContract({ ...at, functionName: 'isVerifiedHuman', args: [wallet] }),
     humanOf: (wallet: Address) => reader.readContract({ ...at, functionName: 'humanOf', args: [wallet] }),
     numberOf: (kid: string) => reader.readContract({ ...at, functionName: 'numberOf', args: [hexOf(kid)] }),
+    keyDelay: () => reader.readContract({ ...at, functionName: 'keyDelay' }),
     owner: () => reader.readContract({ ...at, functionName: 'owner' }),
   }
 }
 export type Registry = ReturnType<typeof openRegistry>
 
-/** Deploys a registry on a local chain. Tests pass modified code, to prove that a guard is needed. */
-export const deployRegistry = async (chain: Chain, code: Hex = HumanRegistry.bytecode) => {
-  const owner = encodeAbiParameters([{ type: 'address' }], [chain.owner.address])
-  const { address, gasUsed } = await chain.deploy(code, owner)
+type RegistryOptions = {
+  readonly keyDelaySeconds: number
+  /** Tests pass modified code, to prove that a guard is needed. */
+  readonly code?: Hex | undefined
+}
+/** Deploys a registry on a local chain. */
+export const deployRegistry = async (chain: Chain, { keyDelaySeconds, code }: RegistryOptions) => {
+  const parameters = encodeAbiParameters(
+    [{ type: 'address' }, { type: 'uint40' }],
+    [chain.owner.address, keyDelaySeconds],
+  )
+  const { address, gasUsed } = await chain.deploy(code ?? HumanRegistry.bytecode, parameters)
   return { ...openRegistry(chain, address), deployGas: gasUsed }
 }

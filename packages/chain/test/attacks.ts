@@ -1,9 +1,12 @@
 import type { Hex } from 'viem'
 import { makeIssuer, word } from './issuer.ts'
+import { deployRegistry } from '@pohf/chain'
 import {
+  addUsableKey,
   advanceTime,
   assertBound,
   claimsFor,
+  keyDelaySeconds,
   newNullifier,
   newWallet,
   type RegistryFixture,
@@ -28,7 +31,7 @@ export const attacks = {
   },
   'a key past its time': async (fixture) => {
     const old = makeIssuer()
-    assertBound(await fixture.registry.addKey(old.jwk, (await fixture.now()) + 100))
+    await addUsableKey(fixture, old, (await fixture.now()) + keyDelaySeconds + 100)
     const token = old.sign(await claimsFor(fixture, newWallet()))
     await advanceTime(fixture, 200)
     return fixture.registry.bind(token)
@@ -70,8 +73,19 @@ export const attacks = {
       fixture.issuer.signText(JSON.stringify({ test: true, ...claims, iss: 'https://pohf.example/test' })),
     )
   },
-  'the wallet of a contract on another chain': async (fixture) =>
+  'a token for this address on another chain': async (fixture) =>
     fixture.registry.bind(fixture.issuer.sign(await claimsFor(fixture, newWallet(), { chain: 8_453 }))),
+  'a token for another registry': async (fixture) => {
+    const other = await deployRegistry(fixture.chain, { keyDelaySeconds: 0 })
+    const registry = other.address.toLowerCase()
+    return fixture.registry.bind(fixture.issuer.sign(await claimsFor(fixture, newWallet(), { registry })))
+  },
+  'a key that the owner has just added': async (fixture) => {
+    const added = makeIssuer()
+    assertBound(await fixture.registry.addKey(added.jwk, 4_000_000_000))
+    await advanceTime(fixture, keyDelaySeconds - 60)
+    return fixture.registry.bind(added.sign(await claimsFor(fixture, newWallet())))
+  },
   'a human without a code': async (fixture) =>
     fixture.registry.bind(fixture.issuer.sign(await claimsFor(fixture, newWallet(), { nul: word(0n) }))),
   'a key that is no point of the curve': ({ registry }) => {
@@ -98,7 +112,9 @@ export const answers: Readonly<Record<keyof typeof attacks, string>> = {
   'a human who was put out, by a token from before': 'Stale',
   'the living wallet of another human': 'WalletTaken',
   'a test token under a key that was added by mistake': 'BadClaims',
-  'the wallet of a contract on another chain': 'WrongChain',
+  'a token for this address on another chain': 'WrongChain',
+  'a token for another registry': 'WrongRegistry',
+  'a key that the owner has just added': 'KeyIsNew',
   'a human without a code': 'BadClaims',
   'a key that is no point of the curve': 'BadKey',
   'a key twice': 'KeyKnown',

@@ -23,7 +23,9 @@ test('the command puts a registry on a chain, and it belongs to whom it was told
     assert.equal(status, 0, stderr)
     const registry = openRegistry(chain, stdout.trim() as Address)
     assert.equal(await registry.owner(), chain.payTo.address)
+    assert.equal(await registry.keyDelay(), 2 * 86_400)
     assert.equal(deploy({ ...settings, OWNER: '0x1' }).status, 2)
+    assert.equal(deploy({ ...settings, KEY_DELAY_DAYS: 'two' }).status, 2)
   } finally {
     await chain.stop()
   }

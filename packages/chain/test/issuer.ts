@@ -13,11 +13,12 @@ export type Claims = {
   readonly nul: string
   readonly iat: number
   readonly exp: number
-  readonly chain?: number
+  readonly registry: string
+  readonly chain: number
 }
 export const textOf = (claims: Claims, iss = 'https://pohf.example'): string => {
-  const { wallet, nul, iat, exp, chain } = claims
-  return JSON.stringify({ wallet, nul, iat, exp, ...(chain === undefined ? {} : { chain }), iss })
+  const { wallet, nul, iat, exp, registry, chain } = claims
+  return JSON.stringify({ wallet, nul, iat, exp, registry, chain, iss })
 }
 
 /** A key of the issuer and what it signs. */

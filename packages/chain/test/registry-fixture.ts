@@ -5,6 +5,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { makeIssuer, word, type Claims } from './issuer.ts'
 
 export const day = 86_400
+export const keyDelaySeconds = 2 * day
 export type RegistryFixture = {
   readonly chain: Chain
   readonly registry: Registry
@@ -14,18 +15,28 @@ export type RegistryFixture = {
 }
 /** A new registry that trusts one key. */
 export const makeRegistryFixture = async (chain: Chain, code?: Hex): Promise<RegistryFixture> => {
-  const registry = await deployRegistry(chain, code)
+  const registry = await deployRegistry(chain, { keyDelaySeconds, code })
   const issuer = makeIssuer()
   const now = async () => {
     const block = (await chain.rpc('eth_getBlockByNumber', ['latest', false])) as { timestamp: Hex }
     return Number(block.timestamp)
   }
-  assert.equal(typeof (await registry.addKey(issuer.jwk, (await now()) + 400 * day)), 'number')
-  return { chain, registry, issuer, now }
+  const fixture = { chain, registry, issuer, now }
+  await addUsableKey(fixture, issuer, (await now()) + 400 * day)
+  return fixture
 }
 export const advanceTime = async ({ chain }: RegistryFixture, seconds: number): Promise<void> => {
   await chain.rpc('evm_increaseTime', [seconds])
   await chain.rpc('anvil_mine', ['0x1'])
+}
+/** Adds a key and waits until it may bind. */
+export const addUsableKey = async (
+  fixture: RegistryFixture,
+  { jwk }: RegistryFixture['issuer'],
+  notAfter: number,
+): Promise<void> => {
+  assertBound(await fixture.registry.addKey(jwk, notAfter))
+  await advanceTime(fixture, keyDelaySeconds)
 }
 let nullifiers = 0
 export const newNullifier = (): Hex => word(BigInt(++nullifiers))
@@ -36,7 +47,15 @@ export const claimsFor = async (
   change: Partial<Claims> = {},
 ): Promise<Claims> => {
   const iat = (await fixture.now()) - 1_000
-  return { wallet: wallet.toLowerCase(), nul: newNullifier(), iat, exp: iat + 90 * day, ...change }
+  return {
+    wallet: wallet.toLowerCase(),
+    nul: newNullifier(),
+    iat,
+    exp: iat + 90 * day,
+    registry: fixture.registry.address.toLowerCase(),
+    chain: fixture.chain.chainId,
+    ...change,
+  }
 }
 /** A bind that succeeded returns the gas used. */
 export const assertBound = (outcome: number | string): void =>

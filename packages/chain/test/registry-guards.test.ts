@@ -27,9 +27,14 @@ const guards: readonly (readonly [guard: string, attack: keyof typeof attacks, i
   ],
   ['if (holder != 0 && holder != nullifier) revert WalletTaken();', 'the living wallet of another human'],
   [
-    'if (_number(text, 172, end - 172, 10) != block.chainid) revert WrongChain();',
-    'the wallet of a contract on another chain',
+    'if (_number(text, 228, end - 228, 10) != block.chainid) revert WrongChain();',
+    'a token for this address on another chain',
   ],
+  [
+    'if (_number(text, 178, 40, 16) != uint160(address(this))) revert WrongRegistry();',
+    'a token for another registry',
+  ],
+  ['if (block.timestamp < key.notBefore) revert KeyIsNew();', 'a key that the owner has just added'],
   ['if (nullifier == 0) revert BadClaims();', 'a human without a code'],
   ['if (!P256.isValidPublicKey(x, y)) revert BadKey();', 'a key that is no point of the curve'],
   ['if (numberOf[keyId] != 0) revert KeyKnown();', 'a key twice'],

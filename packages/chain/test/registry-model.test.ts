@@ -84,7 +84,7 @@ const skip = chain ? false : 'npm has no anvil for this system'
 
 /** Plays one list of steps on a registry and on the rules, and fails where they part. */
 const runSteps = async (here: Chain, steps: readonly Step[], seen: Record<string, number>, code?: Hex) => {
-  const registry = await deployRegistry(here, code)
+  const registry = await deployRegistry(here, { keyDelaySeconds: 0, code })
   const issuers = [makeIssuer(), makeIssuer(), makeIssuer()]
   for (const { jwk } of issuers) await registry.addKey(jwk, 9_000_000_000)
   const block = (await here.rpc('eth_getBlockByNumber', ['latest', false])) as { timestamp: Hex }
@@ -99,7 +99,14 @@ const runSteps = async (here: Chain, steps: readonly Step[], seen: Record<string
   const bind = async (each: Extract<Step, { act: 'bind' }>) => {
     const iat = now + 1 - each.age
     const token = { wallet: each.wallet, iat, exp: iat + each.life, key: each.key }
-    const claims = { wallet: walletAt(each.wallet), nul: humanAt(each.human), iat, exp: token.exp }
+    const claims = {
+      wallet: walletAt(each.wallet),
+      nul: humanAt(each.human),
+      iat,
+      exp: token.exp,
+      registry: registry.address.toLowerCase(),
+      chain: here.chainId,
+    }
     const signed = issuers[each.key]?.sign(claims)
     assert.ok(signed)
     const outcome = await at(() => registry.bind(each.flip ? highSTwin(signed) : signed))

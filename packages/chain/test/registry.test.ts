@@ -7,7 +7,9 @@ import { highSTwin, isHigh, makeIssuer, order, textOf, word } from './issuer.ts'
 import {
   advanceTime,
   assertBound,
+  addUsableKey,
   claimsFor,
+  keyDelaySeconds,
   day,
   makeRegistryFixture,
   newWallet,
@@ -64,7 +66,7 @@ for (const fork of forks) {
         `${payload.slice(0, at)}${payload[at] === 'A' ? 'B' : 'A'}${payload.slice(at + 1)}`
       const bad = {
         cut: { ...token, payload: payload.slice(0, -1) },
-        'cut to the claims': { ...token, payload: payload.slice(0, 252) },
+        'cut to the claims': { ...token, payload: payload.slice(0, 328) },
         empty: { ...token, payload: '' },
         longer: { ...token, payload: `${payload}A` },
         padded: { ...token, payload: `${payload}=` },
@@ -109,9 +111,12 @@ for (const fork of forks) {
         'a time with a point': good.replace(String(claims.iat), '12345678.9'),
         'a negative time': good.replace(String(claims.iat), '-123456789'),
         'nothing after the end': `${good.slice(0, 163)}}`,
+        'no registry': good.replace(/"registry":"0x[0-9a-f]{40}",/, ''),
+        'no chain': good.replace(/"chain":84532,/, ''),
+        'a registry in capitals': good.replace(claims.registry, `0x${claims.registry.slice(2, -1)}F`),
         'cut in the middle': good.slice(0, 100),
         'a long string before': JSON.stringify({ iss: 'x'.repeat(300), ...claims }),
-        'a chain of no number': good.replace('"iss"', '"chain":1e3,"iss"'),
+        'a chain of no number': good.replace('"chain":84532', '"chain":1e3'),
         nothing: '{}',
       }
       for (const [name, text] of Object.entries(texts)) {
@@ -176,14 +181,14 @@ for (const fork of forks) {
     const token = fixture.issuer.sign(await claimsFor(fixture, newWallet()))
     assert.equal(await fixture.registry.bind(token), 'KeyIsOver')
     const next = makeIssuer()
-    assertBound(await fixture.registry.addKey(next.jwk, (await fixture.now()) + day))
+    await addUsableKey(fixture, next, (await fixture.now()) + keyDelaySeconds + day)
     assertBound(await fixture.registry.bind(next.sign(await claimsFor(fixture, newWallet()))))
   })
 
   onChain('a revoked key takes its records with it, and a thief’s token outdates nobody', async (fixture) => {
     const [mine, thiefs] = [newWallet(), newWallet()]
     const stolen = makeIssuer()
-    assertBound(await fixture.registry.addKey(stolen.jwk, 4_000_000_000))
+    await addUsableKey(fixture, stolen, 4_000_000_000)
     const claims = await claimsFor(fixture, mine)
     assertBound(await fixture.registry.bind(fixture.issuer.sign(claims)))
     const theft = {
@@ -206,6 +211,8 @@ for (const fork of forks) {
     'a human who is put out is out at once, and back only by a token from afterwards',
     async (fixture) => {
       const wallet = newWallet()
+      const stolen = makeIssuer()
+      await addUsableKey(fixture, stolen, 4_000_000_000)
       const claims = await claimsFor(fixture, wallet)
       assertBound(await fixture.registry.bind(fixture.issuer.sign(claims)))
       assertBound(await fixture.registry.revoke(claims.nul as Hex))
@@ -220,8 +227,6 @@ for (const fork of forks) {
       assertBound(await fixture.registry.revoke(early.nul as Hex))
       assert.equal(await fixture.registry.bind(fixture.issuer.sign(early)), 'Stale')
       // Not even where a stolen key, revoked since, had bound them in between.
-      const stolen = makeIssuer()
-      assertBound(await fixture.registry.addKey(stolen.jwk, 4_000_000_000))
       assertBound(await fixture.registry.bind(stolen.sign({ ...claims, iat: (await fixture.now()) + 1 })))
       assertBound(await fixture.registry.revokeKey(stolen.jwk.kid))
       assert.equal(
@@ -235,13 +240,23 @@ for (const fork of forks) {
     },
   )
 
-  onChain('the wallet of a contract is bound on its own chain', async (fixture) => {
-    const wallet = newWallet()
-    assertBound(
-      await fixture.registry.bind(fixture.issuer.sign(await claimsFor(fixture, wallet, { chain: 84_532 }))),
-    )
-    assert.equal(await fixture.registry.isVerifiedHuman(wallet), true)
-  })
+  onChain(
+    'a key binds from the very second that its announcement named, and can be removed before',
+    async (fixture) => {
+      const { registry, chain, now } = fixture
+      const [added, removed] = [makeIssuer(), makeIssuer()]
+      assert.equal(await registry.keyDelay(), keyDelaySeconds)
+      for (const { jwk } of [added, removed]) assertBound(await registry.addKey(jwk, 4_000_000_000))
+      const usableFrom = (await now()) + keyDelaySeconds
+      const token = async (issuer: typeof added) => issuer.sign(await claimsFor(fixture, newWallet()))
+      assertBound(await registry.revokeKey(removed.jwk.kid))
+      assert.equal(await registry.bind(await token(added)), 'KeyIsNew')
+      await chain.rpc('evm_setNextBlockTimestamp', [usableFrom])
+      await chain.rpc('anvil_mine', ['0x1'])
+      assertBound(await registry.bind(await token(added)))
+      assert.equal(await registry.bind(await token(removed)), 'KeyIsRevoked')
+    },
+  )
 
   onChain('the owner hands over in two steps, and a key stands under its thumbprint', async (fixture) => {
     const { registry, chain, issuer } = fixture

@@ -1,6 +1,15 @@
+import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { deployRegistry, openRegistry, startChain, type Chain, type Jwk, type Registry } from '@pohf/chain'
+import {
+  deployRegistry,
+  HumanRegistry,
+  openRegistry,
+  startChain,
+  type Chain,
+  type Jwk,
+  type Registry,
+} from '@pohf/chain'
 import type { Config } from '../src/platform/ops/config.ts'
 
 export type DevChain = {
@@ -13,14 +22,22 @@ export type DevChain = {
   readonly stop: () => Promise<void>
 }
 
+/** Tells a registry of an earlier version of the contract. */
+const registryCode = createHash('sha256').update(HumanRegistry.bytecode).digest('hex')
+
 /** The registry of an earlier start if the chain still has it, else a new one. */
 const findRegistry = async (chain: Chain, file: string): Promise<Registry> => {
   if (existsSync(file)) {
-    const { registry } = JSON.parse(readFileSync(file, 'utf8')) as { registry: `0x${string}` }
-    if ((await chain.rpc('eth_getCode', [registry, 'latest'])) !== '0x') return openRegistry(chain, registry)
+    const { registry, code } = JSON.parse(readFileSync(file, 'utf8')) as {
+      registry: `0x${string}`
+      code?: string
+    }
+    const isThere = (await chain.rpc('eth_getCode', [registry, 'latest'])) !== '0x'
+    if (isThere && code === registryCode) return openRegistry(chain, registry)
   }
-  const made = await deployRegistry(chain)
-  writeFileSync(file, JSON.stringify({ registry: made.address }))
+  // A developer does not wait for a key.
+  const made = await deployRegistry(chain, { keyDelaySeconds: 0 })
+  writeFileSync(file, JSON.stringify({ registry: made.address, code: registryCode }))
   return made
 }
 
@@ -58,6 +75,7 @@ export const openChain = async (
     return {
       settings: {
         EVM_RPC_URLS: `${chain.chainId}=${chain.url}`,
+        ONCHAIN_REGISTRIES: `${chain.chainId}=${registry.address}`,
         X402_CHAIN_RPC: chain.url,
         X402_GAS_KEYS_FILE: gasKeysFile,
         X402_PAY_TO: chain.payTo.address,

@@ -135,8 +135,9 @@ export const onchainClaims = z
     nul: z.string().regex(/^0x[0-9a-f]{64}$/),
     iat: z.int().min(1_000_000_000).max(9_999_999_999),
     exp: z.int().min(1_000_000_000).max(9_999_999_999),
-    /** Only for a contract wallet: on another chain its address may belong to someone else. */
-    chain: z.int().min(1).max(Number.MAX_SAFE_INTEGER).optional(),
+    /** The contract and the chain that the token is for: it counts for nothing anywhere else. */
+    registry: z.string().regex(/^0x[0-9a-f]{40}$/),
+    chain: z.int().min(1).max(Number.MAX_SAFE_INTEGER),
     iss: z.url().max(512),
   })
   .refine((claims) => (claims.test === true) === claims.iss.endsWith('/test'), 'test and issuer disagree')

@@ -84,11 +84,11 @@ export const verifyPersonhood = operation({
       .optional()
       .meta({
         description:
-          'With a wallet: the arguments of bind(keyId, payload, r, s) of the HumanRegistry contract. Any account may send it.',
+          'With a wallet: the arguments of bind(keyId, payload, r, s) of the HumanRegistry contract that the payload names. Any account may send it.',
       }),
-    onchainRefused: z.literal('another_wallet').optional().meta({
+    onchainRefused: z.enum(['another_wallet', 'no_registry']).optional().meta({
       description:
-        'Instead of onchain: another agent registered another wallet of this human on chain, and its tokens have not expired.',
+        'Instead of onchain. another_wallet: a token for another wallet of this human has not expired, and another agent has tokens too. no_registry: the operator has configured no registry on the chain of the challenge.',
     }),
   }),
 })
@@ -180,10 +180,18 @@ const stateChange = {
     mode: z.enum(modes),
     state: z.enum(['issued', 'suspended', 'revoked']),
     statusUri: z.url().optional(),
-    registry: z.object({ nullifier: hex32, revoke: z.string() }).optional().meta({
-      description:
-        'If the credential was issued with a token for chains: the nullifier of the human, and the call with which the owner of the registry contract revokes it there too.',
-    }),
+    registry: z
+      .object({
+        nullifier: hex32,
+        revoke: z.string(),
+        chain: z.int().optional(),
+        address: evmAddress.optional(),
+      })
+      .optional()
+      .meta({
+        description:
+          'If the credential was issued with a token for chains: the nullifier of the human, and the call with which the owner of the registry contract revokes it there too.',
+      }),
   }),
 } as const
 export const operatorRevoke = operation({ summary: 'Revoke a credential for good.', ...stateChange })

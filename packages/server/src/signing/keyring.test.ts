@@ -160,6 +160,8 @@ test('the key for chains signs for a year, and its successor is published a mont
         nul: `0x${'cd'.repeat(32)}`,
         iat,
         exp: iat + 90 * 86_400,
+        registry: `0x${'ef'.repeat(20)}`,
+        chain: 8_453,
         iss: 'https://example.com',
       }),
     ).kid

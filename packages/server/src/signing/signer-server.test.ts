@@ -45,6 +45,8 @@ const onchain = {
   nul: `0x${'cd'.repeat(32)}`,
   iat: 1_800_000_000,
   exp: 1_800_000_000 + 90 * 86_400,
+  registry: `0x${'ef'.repeat(20)}`,
+  chain: 8_453,
   iss: 'https://pohf.example',
 }
 
@@ -81,10 +83,10 @@ const signed = async (payload: object) => {
   return { kid, text: body }
 }
 
-test('a token for chains begins with its four claims, whatever order they came in, and its test twin with test', async () => {
-  const { wallet, nul, iat, exp } = onchain
-  const begin = `{"wallet":"${wallet}","nul":"${nul}","iat":${iat},"exp":${exp},`
-  const live = await signed(Object.fromEntries(Object.entries({ ...onchain, chain: 8_453 }).toReversed()))
+test('a token for chains begins with its six claims, whatever order they came in, and its test twin with test', async () => {
+  const { wallet, nul, iat, exp, registry } = onchain
+  const begin = `{"wallet":"${wallet}","nul":"${nul}","iat":${iat},"exp":${exp},"registry":"${registry}",`
+  const live = await signed(Object.fromEntries(Object.entries(onchain).toReversed()))
   assert.equal(live.text, `${begin}"chain":8453,"iss":"https://pohf.example"}`)
   const test = await signed({
     ...onchain,
@@ -126,6 +128,8 @@ const refusals: readonly (readonly [string, unknown])[] = [
       ['the test issuer', { iss: 'https://pohf.example/test' }],
       ['the word test and the live issuer', { test: true }],
       ['no code of a human', { nul: undefined }],
+      ['no registry', { registry: undefined }],
+      ['no chain', { chain: undefined }],
     ] as const
   ).map(([name, change]): readonly [string, unknown] => [
     `a token for chains with ${name}`,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { compile, deployRegistry, startChain, type Chain, type Onchain } from '@pohf/chain'
+import { compile, deployRegistry, openRegistry, startChain, type Chain, type Onchain } from '@pohf/chain'
 import { verifyCredential } from '@pohf/verify'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { encodeAbiParameters, type Hex } from 'viem'
@@ -19,7 +19,15 @@ const forks = [
 ]
 const chains = await Promise.all(forks.map(async ({ options }) => startChain(options)))
 after(() => Promise.all(chains.map(async (chain) => chain?.stop())))
-const harness = await startHarness(chains[0] ? { EVM_RPC_URLS: `84532=${chains[0].url}` } : {})
+const registries = await Promise.all(
+  chains.map(async (chain) => chain && deployRegistry(chain, { keyDelaySeconds: 0 })),
+)
+// The first contract of one account has the same address on every chain.
+const address = registries[0]?.address ?? `0x${'00'.repeat(20)}`
+const harness = await startHarness({
+  ...(chains[0] ? { EVM_RPC_URLS: `84532=${chains[0].url}` } : {}),
+  ONCHAIN_REGISTRIES: `84532=${address}`,
+})
 const operator = (await operators.create(harness.ctx, 'machine', 'Ada')).operatorKey
 const live = await registerConfirmedAgent(harness, 'live', 'agent@example.com')
 const other = await registerConfirmedAgent(harness, 'live', 'agent@other.example')
@@ -56,12 +64,14 @@ type PublicKey = { kty: 'EC'; kid: string; x: string; y: string; pohf_purpose: s
 const jwks = async (): Promise<{ keys: PublicKey[] }> =>
   (await harness.call('GET', '/.well-known/jwks.json')).json
 
-const makeRegistry = async (chain: Chain) => {
-  const registry = await deployRegistry(chain)
+/** The registry of a chain, with the key of the service. */
+const openWithKey = async (chain: Chain, made = registries[chains.indexOf(chain)]) => {
+  assert.ok(made)
+  const registry = openRegistry(chain, made.address)
   const [key] = await keysForChain()
   assert.ok(key && key.state === 'active')
   // The call given to operators is sent unchanged.
-  await chain.send({ to: registry.address, data: key.addKey })
+  if ((await registry.numberOf(key.kid)) === 0) await chain.send({ to: registry.address, data: key.addKey })
   return { registry, key }
 }
 const person = await enrolMember(harness, live)
@@ -79,7 +89,7 @@ for (const [index, { name }] of forks.entries()) {
     )
 
   onChain('anyone can take the response of a call to isVerifiedHuman on a chain', async (here) => {
-    const { registry } = await makeRegistry(here)
+    const { registry } = await openWithKey(here)
     const wallet = newWallet()
     const { onchain } = await mint(live.apiKey, person.memberId, wallet)
     assert.equal(await registry.isVerifiedHuman(wallet.address), false)
@@ -90,7 +100,7 @@ for (const [index, { name }] of forks.entries()) {
   })
 
   onChain('a second wallet of the same human replaces the first', async (here) => {
-    const { registry } = await makeRegistry(here)
+    const { registry } = await openWithKey(here)
     const human = await enrolMember(harness, live)
     const [first, second] = [newWallet(), newWallet()]
     const one = await mint(live.apiKey, human.memberId, first)
@@ -113,7 +123,7 @@ for (const [index, { name }] of forks.entries()) {
   })
 
   onChain('a test credential reaches no chain, not even where its key was added by mistake', async (here) => {
-    const { registry } = await makeRegistry(here)
+    const { registry } = await openWithKey(here)
     const { onchain } = await mint(sandbox.apiKey, 'mem_test_human', newWallet())
     assert.ok(textOf(onchain).startsWith('{"test":true,'))
     assert.equal(await registry.bind(onchain), 'UnknownKey')
@@ -127,7 +137,7 @@ for (const [index, { name }] of forks.entries()) {
   onChain(
     'a credential that an operator revokes names the contract call that revokes its human, and that call works',
     async (here) => {
-      const { registry } = await makeRegistry(here)
+      const { registry } = await openWithKey(here)
       const wallet = newWallet()
       const someone = await enrolMember(harness, live)
       const { onchain, credentialId } = await mint(live.apiKey, someone.memberId, wallet)
@@ -137,6 +147,7 @@ for (const [index, { name }] of forks.entries()) {
         body: { reason: 'drill' },
       })
       assert.equal(json.registry.nullifier, nulOf(onchain))
+      assert.deepEqual([json.registry.chain, json.registry.address], [84_532, address.toLowerCase()])
       await here.send({ to: registry.address, data: json.registry.revoke })
       assert.equal(await registry.isVerifiedHuman(wallet.address), false)
       assert.equal(await registry.bind(onchain), 'Stale')
@@ -169,7 +180,8 @@ test('the token holds the wallet, a nullifier and the validity; any JWT library 
   const { onchain, pohf_jwt } = await mint(live.apiKey, person.memberId, wallet)
   const credential = JSON.parse(Buffer.from(pohf_jwt.split('.')[1] ?? '', 'base64url').toString())
   const claims = JSON.parse(textOf(onchain))
-  assert.deepEqual(Object.keys(claims), ['wallet', 'nul', 'iat', 'exp', 'iss'])
+  assert.deepEqual(Object.keys(claims), ['wallet', 'nul', 'iat', 'exp', 'registry', 'chain', 'iss'])
+  assert.deepEqual([claims.registry, claims.chain], [address.toLowerCase(), 84_532])
   assert.equal(claims.wallet, wallet.address.toLowerCase())
   assert.deepEqual([claims.iat, claims.exp, claims.iss], [credential.iat, credential.exp, credential.iss])
   // Nothing of it can be found in what the agent's credential says, and the other way round.
@@ -260,7 +272,7 @@ test('without a wallet there is no token; a repeated call gets the same one; an 
 testOnFirstChain(
   'an agent that moves a human’s wallet and keeps the new token to itself opens no second wallet at another agent',
   async (here) => {
-    const { registry } = await makeRegistry(here)
+    const { registry } = await openWithKey(here)
     const human = await enrolMember(harness, live)
     const again = await enrolMember(harness, other, { browser: human.browser })
     const [bound, moved] = [newWallet(), newWallet()]
@@ -282,8 +294,50 @@ testOnFirstChain(
   },
 )
 
-testOnFirstChain('a contract wallet’s token names its chain and is valid there alone', async (here) => {
-  const { registry } = await makeRegistry(here)
+testOnFirstChain(
+  'a token is valid in one registry on one chain, for the wallet of a key too',
+  async (here) => {
+    const human = await enrolMember(harness, live)
+    const wallet = newWallet()
+    const { onchain } = await mint(live.apiKey, human.memberId, wallet)
+    const second = await openWithKey(here, await deployRegistry(here, { keyDelaySeconds: 0 }))
+    assert.equal(await second.registry.bind(onchain), 'WrongRegistry')
+    const elsewhere = await startChain({ chainId: 8_453 })
+    assert.ok(elsewhere)
+    try {
+      const twin = await deployRegistry(elsewhere, { keyDelaySeconds: 0 })
+      assert.equal(twin.address, address, 'the same address on another chain')
+      assert.equal(await (await openWithKey(elsewhere, twin)).registry.bind(onchain), 'WrongChain')
+    } finally {
+      await elsewhere.stop()
+    }
+    const { registry } = await openWithKey(here)
+    assert.equal(typeof (await registry.bind(onchain)), 'number')
+    assert.equal(await registry.isVerifiedHuman(wallet.address), true)
+  },
+)
+
+test('without a registry on the chain of the challenge there is no token, and the reason is given', async () => {
+  const human = await enrolMember(harness, live)
+  const wallet = newWallet()
+  const challenge = await harness.call('POST', '/api/agents/wallet/challenge', {
+    key: live.apiKey,
+    body: { wallet: wallet.address, chainId: 10, memberId: human.memberId },
+  })
+  const minted = await mintWith(live.apiKey, {
+    memberId: human.memberId,
+    wallet: wallet.address,
+    walletSig: await wallet.signMessage({ message: challenge.json.message }),
+    walletNonce: challenge.json.nonce,
+  })
+  assert.equal(minted.onchain, undefined)
+  assert.equal(minted.onchainRefused, 'no_registry')
+  // It took no place of the human: the next wallet is free.
+  assert.ok((await ask(live.apiKey, human.memberId, newWallet())).onchain)
+})
+
+testOnFirstChain('a contract wallet is bound on its own chain', async (here) => {
+  const { registry } = await openWithKey(here)
   const holder = newWallet()
   const code = compile(`pragma solidity ^0.8.0; contract Owned {
     address immutable owner; constructor(address of_) { owner = of_; }
@@ -291,27 +345,20 @@ testOnFirstChain('a contract wallet’s token names its chain and is valid there
       return ecrecover(hash, uint8(sig[64]), bytes32(sig[0:32]), bytes32(sig[32:64])) == owner ? bytes4(0x1626ba7e) : bytes4(0);
     } }`)['Owned']
   const parameters = encodeAbiParameters([{ type: 'address' }], [holder.address])
-  const { address } = await here.deploy(code?.bytecode ?? '0x', parameters)
-  const proof = await proofFor(live.apiKey, person.memberId, holder, address)
+  const { address: wallet } = await here.deploy(code?.bytecode ?? '0x', parameters)
+  const proof = await proofFor(live.apiKey, person.memberId, holder, wallet)
   const { onchain } = await mintWith(live.apiKey, proof)
   assert.ok(onchain)
-  assert.match(textOf(onchain), /^.{163},"chain":84532,"iss":/)
-  const elsewhere = await startChain({ chainId: 8_453 })
-  assert.ok(elsewhere)
-  try {
-    assert.equal(await (await makeRegistry(elsewhere)).registry.bind(onchain), 'WrongChain')
-  } finally {
-    await elsewhere.stop()
-  }
+  assert.match(textOf(onchain), /^.{163},"registry":"0x[0-9a-f]{40}","chain":84532,"iss":/)
   assert.equal(typeof (await registry.bind(onchain)), 'number')
-  assert.equal(await registry.isVerifiedHuman(address), true)
+  assert.equal(await registry.isVerifiedHuman(wallet), true)
 })
 
 // Last: it revokes the deployment's key and moves time by a quarter of a year.
 testOnFirstChain(
   'a registry record expires with its credential, is renewed by the next, and is revoked with its key',
   async (here) => {
-    const { registry, key } = await makeRegistry(here)
+    const { registry, key } = await openWithKey(here)
     const wallet = newWallet()
     assert.equal(
       typeof (await registry.bind((await mint(live.apiKey, person.memberId, wallet)).onchain)),

@@ -1,10 +1,11 @@
 import { createHmac } from 'node:crypto'
 import type { Mode, OnchainClaims } from '@pohf/protocol'
-import { encodeFunctionData, parseAbi, type Hex } from 'viem'
+import { encodeFunctionData, parseAbi, zeroAddress, type Hex } from 'viem'
 import { z } from 'zod'
 import type { ProvenWallet } from '../../evidence/index.ts'
 import type { Agent } from '../../platform/http/call.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import type { Config } from '../../platform/ops/config.ts'
 import { headerOf, onchainTyp, type Signer } from '../../signing/index.ts'
 import type { CredentialsDeps } from '../mint/mint.ts'
 import { claimWallet, listIssuedCredentials } from '../store.ts'
@@ -18,11 +19,36 @@ type OnchainTokenInput = {
 
 const hexOf = (bytes: Buffer): Hex => `0x${bytes.toString('hex')}`
 
+/** The contract that a token is for. */
+type Registry = Pick<OnchainClaims, 'registry' | 'chain'>
+
+/** The registry on the chain of the challenge. Where the challenge named no chain: the only one that there is. */
+const findRegistry = (
+  { ONCHAIN_REGISTRIES: registries }: Pick<Config, 'ONCHAIN_REGISTRIES'>,
+  { chainId }: ProvenWallet,
+): Registry | undefined => {
+  const [only] = registries.size === 1 ? registries.keys() : []
+  const chain = chainId ?? only
+  const registry = chain === undefined ? undefined : registries.get(chain)
+  return chain === undefined || registry === undefined ? undefined : { registry, chain }
+}
+
+/** No registry accepts a test token, so a test key gets one without a registry too. */
+const testRegistry = ({ chainId }: ProvenWallet): Registry => ({
+  registry: zeroAddress,
+  chain: chainId ?? 1,
+})
+
 /**
  * Signs the token for a registry contract, with the lifetime of its personhood credential. It becomes public, so it
- * holds only the wallet, the nullifier and the validity.
+ * holds only the wallet, the nullifier, the validity and the registry.
  */
-const signOnchainToken = async (signer: Signer, mode: Mode, { claims, wallet, nul }: OnchainTokenInput) => {
+const signOnchainToken = async (
+  signer: Signer,
+  mode: Mode,
+  { claims, wallet, nul }: OnchainTokenInput,
+  { registry, chain }: Registry,
+) => {
   const { iss, iat, exp } = claims
   const payload: OnchainClaims = {
     ...(mode === 'test' ? { test: true as const } : {}),
@@ -30,7 +56,8 @@ const signOnchainToken = async (signer: Signer, mode: Mode, { claims, wallet, nu
     nul: hexOf(nul),
     iat,
     exp,
-    ...(wallet.type === 'contract' && wallet.chainId !== null ? { chain: wallet.chainId } : {}),
+    registry,
+    chain,
     iss,
   }
   const jwt = await signer.signTyped(onchainTyp, payload)
@@ -55,6 +82,8 @@ export const issueOnchainToken = async (
   input: OnchainTokenInput & { readonly human: Buffer },
 ) => {
   const { claims, wallet, human } = input
+  const registry = findRegistry(ctx.config, wallet) ?? (mode === 'test' ? testRegistry(wallet) : undefined)
+  if (!registry) return { onchainRefused: 'no_registry' as const }
   const key = ctx.secrets.derive('onchain-wallet')
   const claim = {
     human,
@@ -65,7 +94,7 @@ export const issueOnchainToken = async (
   // No registry accepts a test token, so uniqueness does not matter.
   const granted = mode === 'test' || (await inTransaction(ctx, 'system', (tx) => claimWallet(tx, claim)))
   return granted
-    ? { onchain: await signOnchainToken(signer, mode, input) }
+    ? { onchain: await signOnchainToken(signer, mode, input, registry) }
     : { onchainRefused: 'another_wallet' as const }
 }
 
@@ -78,14 +107,22 @@ const storedAnswer = z.looseObject({ onchain: onchainToken })
  * The contract call by which the owner of a registry revokes the human there too; undefined when the credential has
  * no on-chain token, or one that no registry accepts.
  */
-export const registryRevocation = (answer: unknown): { nullifier: Hex; revoke: Hex } | undefined => {
+export const registryRevocation = (
+  answer: unknown,
+): { nullifier: Hex; revoke: Hex; chain?: number; address?: string } | undefined => {
   const { data } = storedAnswer.safeParse(answer)
   if (!data) return undefined
   const text = Buffer.from(data.onchain.payload, 'base64url').toString('utf8')
-  const { nul, test } = JSON.parse(text) as OnchainClaims
+  // Earlier tokens name no registry.
+  const { nul, test, registry, chain } = JSON.parse(text) as Omit<OnchainClaims, keyof Registry> &
+    Partial<Registry>
   const nullifier = nul as Hex
   if (test) return undefined
-  return { nullifier, revoke: encodeFunctionData({ abi, functionName: 'revoke', args: [nullifier] }) }
+  return {
+    nullifier,
+    revoke: encodeFunctionData({ abi, functionName: 'revoke', args: [nullifier] }),
+    ...(chain === undefined || registry === undefined ? {} : { chain, address: registry }),
+  }
 }
 
 const bytesOf = (hex: string): Buffer => Buffer.from(hex.slice(2), 'hex')

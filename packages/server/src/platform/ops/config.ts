@@ -27,7 +27,14 @@ type Settings = z.output<typeof settings>
 /** Every setting, with the defaults filled in that depend on other settings. */
 export type Config = Omit<
   Settings,
-  'PORT' | 'BASE_URL' | 'OPERATOR_PORT' | 'KEYS_DIR' | 'SIGNER_SOCKET' | 'EVM_RPC_URLS' | 'BINDING_TOKENS'
+  | 'PORT'
+  | 'BASE_URL'
+  | 'OPERATOR_PORT'
+  | 'KEYS_DIR'
+  | 'SIGNER_SOCKET'
+  | 'EVM_RPC_URLS'
+  | 'ONCHAIN_REGISTRIES'
+  | 'BINDING_TOKENS'
 > & {
   readonly PORT: number
   readonly BASE_URL: string
@@ -36,6 +43,8 @@ export type Config = Omit<
   readonly SIGNER_SOCKET: string
   /** By chain id. */
   readonly EVM_RPC_URLS: ReadonlyMap<number, string>
+  /** By chain id; addresses in lower case. */
+  readonly ONCHAIN_REGISTRIES: ReadonlyMap<number, string>
   /** By chain id; addresses in lower case. */
   readonly BINDING_TOKENS: ReadonlyMap<number, readonly Token[]>
   readonly loopback: boolean
@@ -70,7 +79,7 @@ const signerPaths = (value: Pick<Settings, 'DATA_DIR' | 'KEYS_DIR' | 'SIGNER_SOC
   }
 }
 
-const chainUrlOf = (item: string): [number, string] => {
+const chainEntryOf = (item: string): [number, string] => {
   const at = item.indexOf('=')
   return [Number(item.slice(0, at)), item.slice(at + 1)]
 }
@@ -86,7 +95,8 @@ const withDefaults = (value: Settings): Config => {
     BASE_URL: baseUrl,
     OPERATOR_PORT: value.OPERATOR_PORT ?? (portNumber === 0 ? 0 : portNumber + 1),
     ...signerPaths(value),
-    EVM_RPC_URLS: new Map(value.EVM_RPC_URLS.map(chainUrlOf)),
+    EVM_RPC_URLS: new Map(value.EVM_RPC_URLS.map(chainEntryOf)),
+    ONCHAIN_REGISTRIES: new Map(value.ONCHAIN_REGISTRIES.map((item) => chainEntryOf(item.toLowerCase()))),
     BINDING_TOKENS: Map.groupBy(value.BINDING_TOKENS.map(tokenOf), ({ chainId }) => chainId),
     loopback,
     addressLimits: value.ADDRESS_LIMITS === 'on' || (value.ADDRESS_LIMITS === 'auto' && !loopback),

@@ -307,6 +307,34 @@ export const settings = z.object({
       description:
         'JSON-RPC addresses by chain id, such as 1=https://…,8453=https://…. They are used to check contract wallets (EIP-1271) and bound payments. Without the address of a chain, contract wallets of that chain cannot be bound and bindings of its payments are `asserted`.',
     }),
+  ONCHAIN_REGISTRIES: z
+    .string()
+    .default('')
+    .transform((list) =>
+      list
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== ''),
+    )
+    .pipe(
+      z
+        .array(
+          z
+            .string()
+            .regex(
+              /^[1-9][0-9]{0,14}=0x[0-9a-fA-F]{40}$/,
+              'must be chain id = address of a contract, such as 8453=0x…',
+            ),
+        )
+        .max(64)
+        .refine((list) => new Set(list.map((item) => item.split('=')[0])).size === list.length, {
+          message: 'must name each chain once',
+        }),
+    )
+    .meta({
+      description:
+        'HumanRegistry contracts by chain id, such as 8453=0x…. A token for chains names one of them and counts in no other. Without the registry of a chain, a live credential with a wallet comes without such a token.',
+    }),
   BINDING_TOKENS: z
     .string()
     .default(bindingTokens)
