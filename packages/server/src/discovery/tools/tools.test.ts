@@ -1,26 +1,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { endpoints, testLifetimeDays, type CredentialClaims } from '@pohf/protocol'
+import { endpoints } from '@pohf/protocol'
 import { z } from 'zod'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import * as agents from '../../agents/index.ts'
 import type { Agent } from '../../platform/http/call.ts'
 import { makeRateLimits } from '../../platform/http/rate-limits.ts'
 import { makeDispatcher } from '../../platform/http/dispatch.ts'
-import * as signing from '../../signing/index.ts'
 import { makeSurface, type McpCall } from '../messages.ts'
 import { serveSurface } from '../surface.ts'
 import { truncate, fieldsOf, resultFrom, type Tool } from './tool.ts'
-import { verifyCredential } from './verify-credential.ts'
 
 const harness = await startHarness()
 const { ctx } = harness
-const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET)
 const authenticator = agents.makeAuthenticator(ctx)
 const dispatcher = makeDispatcher({
   ctx,
   endpoints,
-  routes: [...agents.routes(ctx, authenticator), ...signing.routes(signer)],
+  routes: agents.routes(ctx, authenticator),
   rateLimits: makeRateLimits(ctx),
 })
 
@@ -43,7 +40,7 @@ const rename: Tool = {
   run: async (call) => resultFrom(call, await call.dispatch('agents.profile-update', { body: call.input })),
 }
 const parts = { ctx, dispatcher, name: 'probe', title: 'Probe', instructions: '' }
-const surface = makeSurface({ ...parts, tools: [whoami, rename, verifyCredential] })
+const surface = makeSurface({ ...parts, tools: [whoami, rename] })
 
 const call = async (name: string, input: object, agent?: Agent) => {
   const request: McpCall = {
@@ -92,82 +89,6 @@ test('a field that the tool does not offer never reaches the operation', async (
   const { structuredContent } = await call('rename', input, await authenticator.authenticate(apiKey))
   assert.equal(structuredContent.name, 'Renamed')
   assert.deepEqual(structuredContent.allowedOrigins, [])
-})
-
-const nowS = Math.floor(ctx.clock.now().getTime() / 1_000)
-const claims = (iat: number): CredentialClaims => ({
-  iss: `${ctx.config.BASE_URL}/test`,
-  sub: `psu_${'a'.repeat(32)}`,
-  jti: 'crd_1',
-  iat,
-  exp: iat + testLifetimeDays * 86_400,
-  vct: `${ctx.config.BASE_URL}/credentials/view`,
-  kind: 'view',
-  agent: 'agt_1',
-  verified: true,
-  event_at: iat,
-  assurance: 'low',
-  evidence: [{ type: 'simulated', alg: 'sha-256', hash: 'a'.repeat(43) }],
-  status: { status_list: { idx: 0, uri: `${ctx.config.BASE_URL}/status/aa-test-1` } },
-  view: { session: 'ses_1' },
-  test: true,
-})
-const sign = async (iat: number): Promise<string> =>
-  (await signer.sign([signing.validateClaims(claims(iat))]))[0] ?? assert.fail()
-
-test('verify_credential without input is the JWKS', async () => {
-  const { structuredContent } = await call('verify_credential', {})
-  assert.deepEqual(structuredContent, { keys: await signer.publicKeys() })
-})
-
-test('verify_credential tells a good credential and shows its claims', async () => {
-  const { structuredContent, isError } = await call('verify_credential', { credential: await sign(nowS) })
-  assert.equal(isError, false)
-  assert.equal(structuredContent.valid, true)
-  assert.equal(structuredContent.test, true)
-  assert.deepEqual(structuredContent.claims, claims(nowS))
-})
-
-test('verify_credential tells an expired one, and shows claims only under a good signature', async () => {
-  const old = await call('verify_credential', { credential: await sign(nowS - 30 * 86_400) })
-  assert.equal(old.structuredContent.reason, 'expired')
-  assert.equal(old.structuredContent.claims.jti, 'crd_1')
-  const [head = '', , signature = ''] = (await sign(nowS)).split('.')
-  const changed = Buffer.from(JSON.stringify({ ...claims(nowS), jti: 'crd_2' })).toString('base64url')
-  const forged = await call('verify_credential', { credential: `${head}.${changed}.${signature}` })
-  assert.deepEqual(forged.structuredContent.reason, 'bad_signature')
-  assert.equal('claims' in forged.structuredContent, false)
-})
-
-test('verify_credential refuses other keys, other types, no algorithm and no token', async () => {
-  const folder = `${harness.dataDir}/stranger`
-  const stranger = signing.openKeyring({ folder, backend: signing.fileBackend(folder), clock: ctx.clock })
-  const foreign = stranger.sign([claims(nowS)])[0]
-  const payload = (await sign(nowS)).split('.')[1] ?? ''
-  const none = `${Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url')}.${payload}.`
-  for (const [credential, reason] of [
-    [foreign, 'unknown_key'],
-    [
-      await signer.signTyped('vhh-epoch+jwt', { ...claims(nowS), code: 'VHH', epoch: '2026-01' }),
-      'wrong_claims',
-    ],
-    [none, 'malformed'],
-    ['hello', 'malformed'],
-    ['', 'malformed'],
-  ]) {
-    const { structuredContent } = await call('verify_credential', { credential })
-    assert.equal(structuredContent.valid, false)
-    assert.equal(structuredContent.reason, reason)
-    assert.equal('claims' in structuredContent, false)
-  }
-})
-
-test('verify_credential refuses what is no text, or too long', async () => {
-  for (const credential of [5, {}, 'x'.repeat(16_385)]) {
-    const { isError, structuredContent } = await call('verify_credential', { credential })
-    assert.equal(isError, true)
-    assert.equal(structuredContent.error, 'validation_failed')
-  }
 })
 
 test('text of third parties is cut at every depth, and a cut never leaves half a character', () => {

@@ -1,46 +1,45 @@
-import { credentialClaims } from '@pohf/protocol'
-import { createLocalJWKSet, errors, jwtVerify, type JSONWebKeySet } from 'jose'
+import { credentialKinds, decodeUnverified, verifyCredential as verify, type Fetch } from '@pohf/verify'
+import type { JSONWebKeySet } from 'jose'
 import { z } from 'zod'
 import { Refusal } from '../../platform/http/errors.ts'
-import { isRecord, resultFrom, resultOf, type Json, type Tool } from './tool.ts'
+import { isRecord, resultFrom, resultOf, type Json, type Tool, type ToolCall } from './tool.ts'
 
-type VerificationResult = {
-  readonly valid: boolean
-  readonly reason?: string
-  readonly test?: boolean
-  readonly claims?: Json
-}
+/** Accepts every credential of this service that is not revoked; the caller reads the rest in the claims. */
+const policy = {
+  kinds: credentialKinds,
+  minAssurance: 'low',
+  minQuality: 0,
+  status: 'if-present',
+  allowTest: true,
+} as const
 
-/** Our reasons for the library's error codes. */
-const reasons: Readonly<Record<string, string>> = {
-  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'bad_signature',
-  ERR_JWKS_NO_MATCHING_KEY: 'unknown_key',
-  ERR_JWT_CLAIM_VALIDATION_FAILED: 'wrong_claims',
-}
+/** Reads a status list of this service without a connection. The verifier asks for addresses of the issuer only. */
+const fetchStatusList =
+  ({ ctx, dispatch }: ToolCall): Fetch =>
+  async (url) => {
+    const list = /^\/status\/([^/?#]+)$/.exec(url.slice(ctx.config.BASE_URL.length))?.[1]
+    if (list === undefined) return new Response(null, { status: 404 })
+    const { status, body } = await dispatch('credentials.status.list', { params: { list } })
+    return new Response(typeof body === 'string' ? body : null, { status })
+  }
 
-type VerificationContext = { readonly baseUrl: string; readonly now: Date; readonly jwks: JSONWebKeySet }
-
-/** Checks a credential of this service against its public keys. Claims are returned only where the signature is valid. */
-const checkCredential = async (
-  credential: string,
-  against: VerificationContext,
-): Promise<VerificationResult> => {
-  try {
-    const { payload } = await jwtVerify(credential, createLocalJWKSet(against.jwks), {
-      algorithms: ['ES256'],
-      issuer: [against.baseUrl, `${against.baseUrl}/test`],
-      typ: 'JWT',
-      requiredClaims: ['exp'],
-      currentDate: against.now,
-    })
-    if (!credentialClaims.safeParse(payload).success) return { valid: false, reason: 'wrong_claims' }
-    return { valid: true, test: payload['test'] === true, claims: payload }
-  } catch (error) {
-    if (error instanceof errors.JWTExpired) return { valid: false, reason: 'expired', claims: error.payload }
-    return {
-      valid: false,
-      reason: error instanceof errors.JOSEError ? (reasons[error.code] ?? 'malformed') : 'malformed',
-    }
+/** Verifies as `@pohf/verify` does everywhere, with its reasons. Claims are returned only where the signature is valid. */
+const checkCredential = async (call: ToolCall, credential: string, jwks: JSONWebKeySet): Promise<Json> => {
+  const result = await verify(credential, {
+    issuer: call.ctx.config.BASE_URL,
+    policy,
+    jwks,
+    // A new function for each call: the verifier keeps lists by function, and a kept list would hide a revocation.
+    fetch: fetchStatusList(call),
+    clock: call.ctx.clock.now,
+  })
+  if (result.ok) return { valid: true, test: result.claims.test === true, claims: result.claims }
+  const signed = result.checks.some((check) => check.name === 'signature' && check.ok)
+  return {
+    valid: false,
+    reason: result.reason,
+    message: result.message,
+    ...(signed ? { claims: decodeUnverified(credential) } : {}),
   }
 }
 
@@ -52,9 +51,9 @@ export const verifyCredential: Tool = {
   name: 'verify_credential',
   title: 'Verify a credential',
   description:
-    'Without arguments returns the public keys (JWKS) against which any JWT library verifies a credential offline. With credential, a compact JWT of this service, returns whether it is valid, and its claims. A credential marked test is never proof of a real person. Revocation is not looked up. No key needed.',
+    'Without arguments returns the public keys (JWKS) against which any JWT library verifies a credential offline. With credential, a compact JWT of this service, returns whether it is valid, and its claims: signature, key purpose, dates and the status list are checked, so a revoked or suspended credential is not valid. A credential marked test is never proof of a real person. No key needed.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  needs: ['signing.jwks'],
+  needs: ['signing.jwks', 'credentials.status.list'],
   input,
   run: async (call) => {
     const parsed = input.safeParse(call.input)
@@ -65,9 +64,7 @@ export const verifyCredential: Tool = {
     const answer = await call.dispatch('signing.jwks', {})
     const { credential } = parsed.data
     if (credential === undefined || !isKeySet(answer.body)) return resultFrom(call, answer)
-    const baseUrl = call.ctx.config.BASE_URL
-    const now = call.ctx.clock.now()
-    const verdict = await checkCredential(credential, { baseUrl, now, jwks: answer.body })
-    return resultOf({ ...verdict, jwks: `${baseUrl}/.well-known/jwks.json` })
+    const verdict = await checkCredential(call, credential, answer.body)
+    return resultOf({ ...verdict, jwks: `${call.ctx.config.BASE_URL}/.well-known/jwks.json` })
   },
 }
