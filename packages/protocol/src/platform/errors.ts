@@ -24,7 +24,7 @@ export const errorCatalogue = {
   invalid_json: entry(
     400,
     'The body is not valid JSON.',
-    'The body could not be parsed, or it holds a forbidden key such as __proto__.',
+    'The body could not be parsed, is nested deeper than 32 levels, or holds a forbidden key such as __proto__.',
     'Send one JSON object, encoded as UTF-8.',
   ),
   validation_failed: entry(

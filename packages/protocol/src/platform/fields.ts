@@ -45,7 +45,11 @@ const withinDepth = (value: unknown, depth = 0): boolean => {
 export const json = (bytesMax: number) =>
   z
     .unknown()
-    .refine((value) => withinDepth(value), 'is nested too deep or holds text that cannot be stored')
+    .refine((value) => withinDepth(value), {
+      error: 'is nested too deep or holds text that cannot be stored',
+      // The next check serializes the value, which exhausts the stack where it is nested too deep.
+      abort: true,
+    })
     .refine(
       (value) => value === undefined || JSON.stringify(value).length <= bytesMax,
       `is longer than ${bytesMax} bytes`,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isNestedTooDeep } from '../../platform/http/json-depth.ts'
 
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
 const uint256Max = 2n ** 256n - 1n
@@ -64,8 +65,8 @@ const decode = (header: string): unknown => {
   if (header.length > charactersMax || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(header)) return undefined
   try {
     // Buffer reads both alphabets of base64.
-    const bytes = Buffer.from(header, 'base64')
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(header, 'base64'))
+    return isNestedTooDeep(text) ? undefined : JSON.parse(text)
   } catch {
     return undefined
   }

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Agent, Browser, Call, EndpointId, Operator, Person } from './call.ts'
 import { Refusal, type Detail } from './errors.ts'
 import { headerOf } from './http-headers.ts'
+import { isNestedTooDeep, nestingMax } from './json-depth.ts'
 import { readIdempotencyKey } from '../db/idempotency.ts'
 
 /** Finds the caller of a key or of a browser. Refuses with a 401 code, a page of another site with a 403. */
@@ -151,6 +152,11 @@ export const addBodyParser = (app: FastifyInstance): void => {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'string' }, (request, body, done) => {
     const text = typeof body === 'string' ? body : body.toString('utf8')
+    // Before anything walks the value: schemas and serializers recurse, and deep nesting exhausts the stack.
+    if (isNestedTooDeep(text))
+      return done(
+        new Refusal('invalid_json', { message: `The body is nested deeper than ${nestingMax} levels.` }),
+      )
     if (request.routeOptions.config.endpoint?.textBody) return done(null, text)
     if (text.trim() === '') return done(null, {})
     const type = headerOf(request, 'content-type')?.split(';')[0]?.trim().toLowerCase() ?? ''
