@@ -5,6 +5,7 @@ import type { Agent, Browser, Call, EndpointId, Operator, Person } from './call.
 import { Refusal, type Detail } from './errors.ts'
 import { headerOf } from './http-headers.ts'
 import { isNestedTooDeep, nestingMax } from './json-depth.ts'
+import type { RateLimits } from './rate-limits.ts'
 import { readIdempotencyKey } from '../db/idempotency.ts'
 
 /** Finds the caller of a key or of a browser. Refuses with a 401 code, a page of another site with a 403. */
@@ -56,7 +57,7 @@ const requestsLicensedTier = (endpoint: Endpoint, request: FastifyRequest): bool
 
 /** Authenticates the caller before the body is read: an anonymous caller learns nothing about the body's schema. */
 export const authenticateRequest = async (
-  authenticate: Authenticate,
+  { authenticate, rateLimits }: { authenticate: Authenticate; rateLimits: Pick<RateLimits, 'lookUpKey'> },
   endpoint: Endpoint,
   request: FastifyRequest,
 ): Promise<void> => {
@@ -77,11 +78,11 @@ export const authenticateRequest = async (
   }
   request.keyText = key
   if (endpoint.auth === 'operator') {
-    request.operator = await authenticate.operator(key)
+    request.operator = await rateLimits.lookUpKey(request.ip, key, () => authenticate.operator(key))
     return
   }
   try {
-    request.agent = await authenticate.agent(key)
+    request.agent = await rateLimits.lookUpKey(request.ip, key, () => authenticate.agent(key))
   } catch (error) {
     const badKey =
       error instanceof Refusal && (error.code === 'malformed_api_key' || error.code === 'invalid_api_key')

@@ -69,7 +69,7 @@ const mount = (
     config: { endpoint },
     onRequest: async (request, reply) => {
       enforceRateLimit(reply, rateLimits.byAddress(endpoint, request.ip))
-      await authenticateRequest(listener.authenticate, endpoint, request)
+      await authenticateRequest(listener, endpoint, request)
       if (request.agent) enforceRateLimit(reply, rateLimits.byAgent(request.agent))
     },
     handler: async (request, reply) => {

@@ -9,21 +9,33 @@ const windowsMax = 100_000
 
 type Window = { startedAt: number; used: number }
 
-/** The network an address counts for: the /64 of an IPv6 address (one subscriber), an IPv4 address itself, mapped or not. */
-export const networkPrefixOf = (address: string): string => {
-  if (!isIPv6(address)) return address
+/** The eight groups of an IPv6 address, or the four numbers of an IPv4 address, mapped or not. */
+const partsOf = (address: string): readonly string[] => {
+  if (!isIPv6(address)) return address.split('.')
   // URL parsing normalises every form of an address.
   const normalised = new URL(`http://[${address.split('%')[0]}]`).hostname.slice(1, -1)
   const mapped = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(normalised)
   if (mapped) {
     const halves = mapped.slice(1).map((half) => Number.parseInt(half, 16))
-    return halves.map((half) => `${half >> 8}.${half & 255}`).join('.')
+    return halves.flatMap((half) => [String(half >> 8), String(half & 255)])
   }
   const [head = '', tail = ''] = normalised.split('::')
   const left = head.split(':').filter((part) => part !== '')
   const right = tail.split(':').filter((part) => part !== '')
   const zeros = Array.from({ length: 8 - left.length - right.length }, () => '0')
-  return `${[...left, ...zeros, ...right].slice(0, 4).join(':')}::/64`
+  return [...left, ...zeros, ...right]
+}
+
+/** The network an address counts for: the /64 of an IPv6 address (one subscriber), an IPv4 address itself, mapped or not. */
+export const networkPrefixOf = (address: string): string => {
+  const parts = partsOf(address)
+  return parts.length === 8 ? `${parts.slice(0, 4).join(':')}::/64` : parts.join('.')
+}
+
+/** The network that one customer of a provider can hold: the /48 of an IPv6 address, the /24 of an IPv4 address. */
+export const wideNetworkPrefixOf = (address: string): string => {
+  const parts = partsOf(address)
+  return parts.length === 8 ? `${parts.slice(0, 3).join(':')}::/48` : `${parts.slice(0, 3).join('.')}.0/24`
 }
 
 /** Counts requests in fixed windows, in this process. */
@@ -62,6 +74,11 @@ export const makeRateLimiter = (clock: Clock) => {
           ...(allowed ? {} : { 'retry-after': String(reset) }),
         },
       }
+    },
+    /** Returns what `take` took, where the call did not use it. */
+    giveBack: (limit: RateLimit, key: string): void => {
+      const window = windows.get(`${limit.name}:${key}`)
+      if (window && window.used > 0) window.used -= 1
     },
     size: () => windows.size,
   }

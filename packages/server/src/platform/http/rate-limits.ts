@@ -2,6 +2,7 @@ import type { Endpoint } from '@pohf/protocol'
 import type { Agent } from './call.ts'
 import type { Config } from '../ops/config.ts'
 import type { Ctx } from '../ops/context.ts'
+import { makeKeyLookups } from './key-lookups.ts'
 import { networkPrefixOf, makeRateLimiter, type RateLimit, type RateLimitResult } from './rate-limiter.ts'
 
 /** The limits by client address. */
@@ -32,6 +33,7 @@ export const makeRateLimits = (ctx: Ctx) => {
         { name: 'key', quota: agent.ratePerMinute ?? ctx.config.KEY_LIMIT_PER_MINUTE, windowSeconds: 60 },
         agent.agentId,
       ),
+    lookUpKey: makeKeyLookups(ctx.config, limiter),
   }
 }
 export type RateLimits = ReturnType<typeof makeRateLimits>

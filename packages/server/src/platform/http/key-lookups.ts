@@ -1,0 +1,76 @@
+import type { Config } from '../ops/config.ts'
+import { hashKey } from '../ops/keys.ts'
+import { Refusal } from './errors.ts'
+import { networkPrefixOf, wideNetworkPrefixOf, type RateLimit, type RateLimiter } from './rate-limiter.ts'
+
+/** Look-ups of keys that do not exist, by client address and by its wider network. */
+const limits: readonly (RateLimit & { readonly networkOf: (address: string) => string })[] = [
+  { name: 'unknown_key', quota: 60, windowSeconds: 60, networkOf: networkPrefixOf },
+  { name: 'unknown_key_network', quota: 600, windowSeconds: 60, networkOf: wideNetworkPrefixOf },
+]
+const knownMax = 10_000
+
+/**
+ * Limits by address how many keys that do not exist are looked up, before the database is asked. A key that was valid
+ * in this process before is looked up whatever the address did, so a stranger behind the same address cannot lock it out.
+ */
+export const makeKeyLookups = (config: Pick<Config, 'addressLimits'>, limiter: RateLimiter) => {
+  const known = new Set<string>()
+  const pending = new Map<string, Promise<unknown>>()
+
+  /** Takes one look-up of each limit before it runs: concurrent calls cannot pass the limit together. */
+  const reserve = (address: string): void => {
+    for (const [taken, limit] of limits.entries()) {
+      const result = limiter.take(limit, limit.networkOf(address))
+      if (result.allowed) continue
+      for (const earlier of limits.slice(0, taken)) limiter.giveBack(earlier, earlier.networkOf(address))
+      throw new Refusal('rate_limited', {
+        message: 'This address sent too many API keys that do not exist.',
+        headers: result.headers,
+      })
+    }
+  }
+  const release = (address: string): void => {
+    for (const limit of limits) limiter.giveBack(limit, limit.networkOf(address))
+  }
+  const remember = (hash: string): void => {
+    known.delete(hash)
+    known.add(hash)
+    const [oldest] = known
+    if (known.size > knownMax && oldest !== undefined) known.delete(oldest)
+  }
+
+  const lookUpUnknown = async <T>(address: string, hash: string, lookup: () => Promise<T>): Promise<T> => {
+    reserve(address)
+    const running = lookup()
+    pending.set(
+      hash,
+      running.catch(() => undefined),
+    )
+    try {
+      const caller = await running
+      remember(hash)
+      release(address)
+      return caller
+    } catch (error) {
+      if (!(error instanceof Refusal && error.code === 'invalid_api_key')) release(address)
+      throw error
+    } finally {
+      pending.delete(hash)
+    }
+  }
+
+  return async <T>(address: string, key: string, lookup: () => Promise<T>): Promise<T> => {
+    if (!config.addressLimits) return lookup()
+    const hash = hashKey(key).toString('base64')
+    // The first calls with a new key often come together: all but one wait, so that they take one look-up.
+    for (let first = pending.get(hash); first && !known.has(hash); first = pending.get(hash)) await first
+    if (!known.has(hash)) return lookUpUnknown(address, hash, lookup)
+    try {
+      return await lookup()
+    } catch (error) {
+      if (error instanceof Refusal && error.code === 'invalid_api_key') known.delete(hash)
+      throw error
+    }
+  }
+}
