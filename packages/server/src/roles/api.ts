@@ -25,6 +25,20 @@ const logPaymentWarnings = (config: Config, log: Logger): void => {
     )
 }
 
+/** Warns at every start where a deployment that others can reach is weaker than its defaults. */
+const logExposureWarnings = (config: Config, log: Logger): void => {
+  if (config.loopback) return
+  if (!config.addressLimits)
+    log.warn({ setting: 'ADDRESS_LIMITS' }, 'limits by client address are off: registrations are not limited')
+  if (config.BASE_URL.startsWith('http:'))
+    log.warn({ setting: 'BASE_URL' }, 'public address is plain http: API keys are readable on the network')
+  else if (config.TRUSTED_PROXIES.length === 0)
+    log.warn(
+      { setting: 'TRUSTED_PROXIES' },
+      'no proxy is trusted: all clients behind the TLS proxy count as one address',
+    )
+}
+
 /** Warns where files that `npm run build` writes are missing. */
 const logMissingBuilds = (log: Logger): void => {
   if (!discovery.isWebBuilt())
@@ -44,6 +58,7 @@ export const runApi = async (config: Config): Promise<void> => {
     await ctx.db.pool.end()
   })
   logPaymentWarnings(config, log)
+  logExposureWarnings(config, log)
   await app.start()
   await app.operator.listen({ host: config.OPERATOR_HOST, port: config.OPERATOR_PORT })
   await app.api.listen({ host: config.HOST, port: config.PORT })

@@ -112,12 +112,19 @@ test('settings of other programs in the environment change nothing', () => {
 const addresses: readonly { environment: Record<string, string>; baseUrl: string; loopback: boolean }[] = [
   { environment: {}, baseUrl: 'http://127.0.0.1:3000', loopback: true },
   { environment: { PORT: '8080' }, baseUrl: 'http://127.0.0.1:8080', loopback: true },
-  { environment: { HOST: '0.0.0.0' }, baseUrl: 'http://127.0.0.1:3000', loopback: true },
-  { environment: { HOST: '::' }, baseUrl: 'http://127.0.0.1:3000', loopback: true },
   { environment: { HOST: '::1' }, baseUrl: 'http://[::1]:3000', loopback: true },
   { environment: { HOST: 'localhost' }, baseUrl: 'http://localhost:3000', loopback: true },
-  { environment: { HOST: '192.168.1.5', PORT: '80' }, baseUrl: 'http://192.168.1.5:80', loopback: false },
-  { environment: { HOST: 'api.internal' }, baseUrl: 'http://api.internal:3000', loopback: false },
+  { environment: { HOST: '127.3.2.1' }, baseUrl: 'http://127.3.2.1:3000', loopback: true },
+  {
+    environment: { HOST: '0.0.0.0', BASE_URL: 'http://localhost:3000' },
+    baseUrl: 'http://localhost:3000',
+    loopback: false,
+  },
+  {
+    environment: { OPERATOR_HOST: '::', BASE_URL: 'http://localhost:3000' },
+    baseUrl: 'http://localhost:3000',
+    loopback: false,
+  },
   { environment: { BASE_URL: 'https://pohf.example/' }, baseUrl: 'https://pohf.example', loopback: false },
   { environment: { BASE_URL: 'http://127.8.9.1:1//' }, baseUrl: 'http://127.8.9.1:1', loopback: true },
   { environment: { BASE_URL: 'http://app.localhost' }, baseUrl: 'http://app.localhost', loopback: true },
@@ -141,6 +148,32 @@ test('the base address comes from HOST and PORT, and address limits are off only
     assert.equal(readConfig({ DATABASE_URL, ...environment, ADDRESS_LIMITS: 'on' }).addressLimits, true)
     assert.equal(readConfig({ DATABASE_URL, ...environment, ADDRESS_LIMITS: 'off' }).addressLimits, false)
   }
+})
+
+test('a listener that others can reach needs its public address, or nothing starts', () => {
+  const reachable = [
+    '0.0.0.0',
+    '::',
+    '10.0.0.5',
+    '192.168.1.5',
+    'api.internal',
+    '::ffff:127.0.0.1',
+    '2001:db8::1',
+  ]
+  for (const name of ['HOST', 'OPERATOR_HOST'])
+    for (const host of reachable) {
+      const [fault = '', ...more] = faultsOf({ DATABASE_URL, [name]: host })
+      assert.match(fault, new RegExp(`^BASE_URL is required where ${name} is not a loopback address: set it`))
+      assert.deepEqual(more, [])
+      assert.deepEqual(faultsOf({ DATABASE_URL, [name]: host, BASE_URL: 'https://pohf.example' }), [])
+    }
+  for (const host of ['127.0.0.1', '127.9.9.9', '::1', 'localhost', 'LOCALHOST', 'app.localhost', '0x7f.1'])
+    assert.deepEqual(faultsOf({ DATABASE_URL, HOST: host, OPERATOR_HOST: host }), [], host)
+})
+
+test('a proxy range that holds every address is refused, since anybody could choose an address', () => {
+  for (const range of ['0.0.0.0/0', '::/0', '10.0.0.1, 1.2.3.4/0'])
+    assert.match(faultsOf({ DATABASE_URL, TRUSTED_PROXIES: range }).join(), /name your proxies/, range)
 })
 
 test('names that only look like loopback are not', () => {

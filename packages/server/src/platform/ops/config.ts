@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { z } from 'zod'
 import { isLoopbackHost } from '../net/loopback.ts'
-import { bracketIpv6, settings } from './settings.ts'
+import { bracketIpv6, isHost, settings } from './settings.ts'
 
 type Token = {
   readonly symbol: string
@@ -84,11 +84,18 @@ const chainEntryOf = (item: string): [number, string] => {
   return [Number(item.slice(0, at)), item.slice(at + 1)]
 }
 
+/** Whether a listener at this address can be reached from this machine alone. */
+const isLoopbackListener = (host: string): boolean =>
+  isLoopbackHost(new URL(`http://${bracketIpv6(host)}`).hostname)
+
 const withDefaults = (value: Settings): Config => {
   const portNumber = value.PORT ?? 3_000
-  const publicHost = ['0.0.0.0', '::', '127.0.0.1'].includes(value.HOST) ? '127.0.0.1' : value.HOST
-  const baseUrl = (value.BASE_URL ?? `http://${bracketIpv6(publicHost)}:${portNumber}`).replace(/\/+$/, '')
-  const loopback = isLoopbackHost(new URL(baseUrl).hostname)
+  const baseUrl = (value.BASE_URL ?? `http://${bracketIpv6(value.HOST)}:${portNumber}`).replace(/\/+$/, '')
+  // A loopback deployment has weaker limits, so nothing of it may be reachable from outside.
+  const loopback =
+    isLoopbackHost(new URL(baseUrl).hostname) &&
+    isLoopbackListener(value.HOST) &&
+    isLoopbackListener(value.OPERATOR_HOST)
   return {
     ...value,
     PORT: portNumber,
@@ -102,6 +109,20 @@ const withDefaults = (value: Settings): Config => {
     addressLimits: value.ADDRESS_LIMITS === 'on' || (value.ADDRESS_LIMITS === 'auto' && !loopback),
   }
 }
+
+/** A default public address would count as loopback: limits by address off, and webhooks to this machine allowed. */
+const publicAddressFaults = (values: Record<string, string | undefined>): string[] =>
+  values['BASE_URL'] === undefined
+    ? ['HOST', 'OPERATOR_HOST']
+        .filter((name) => {
+          const host = values[name] ?? '127.0.0.1'
+          return isHost(host) && !isLoopbackListener(host)
+        })
+        .map(
+          (name) =>
+            `BASE_URL is required where ${name} is not a loopback address: set it to the address that clients use, such as https://pohf.example`,
+        )
+    : []
 
 /** Real payments need a recipient. */
 const payToFaults = (values: Record<string, string | undefined>): string[] =>
@@ -171,6 +192,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
   withDefaults(
     parseSettings(settings, environment, (values) => [
       ...portFaults(values),
+      ...publicAddressFaults(values),
       ...payToFaults(values),
       ...settlementFaults(values),
       ...cardFaults(values),

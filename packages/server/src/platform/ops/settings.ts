@@ -30,15 +30,11 @@ const evmAddress = (description: string) =>
 /** The host part of a URL: IPv6 in brackets. */
 export const bracketIpv6 = (name: string) => (name.includes(':') ? `[${name}]` : name)
 
+export const isHost = (name: string): boolean =>
+  /^[0-9A-Za-z.:_-]+$/.test(name) && URL.canParse(`http://${bracketIpv6(name)}`)
+
 const host = (description: string) =>
-  z
-    .string()
-    .refine(
-      (name) => /^[0-9A-Za-z.:_-]+$/.test(name) && URL.canParse(`http://${bracketIpv6(name)}`),
-      'must be a host name or address',
-    )
-    .default('127.0.0.1')
-    .meta({ description })
+  z.string().refine(isHost, 'must be a host name or address').default('127.0.0.1').meta({ description })
 
 const path = (description: string) => z.string().min(1).max(4_096).optional().meta({ description })
 
@@ -62,15 +58,17 @@ export const settings = z.object({
         'Address of the database, PostgreSQL 15 to 18. The login role owns the database and is a member of the roles pohf_app and pohf_mint, or may create them. See operations.md.',
     }),
   PORT: port('Port of the public listener. Default 3000.'),
-  HOST: host('Address of the public listener.'),
+  HOST: host('Address of the public listener. BASE_URL is required where it is not a loopback address.'),
   BASE_URL: z
     .url({ protocol: /^https?$/ })
     .optional()
     .meta({
       description:
-        'Public address of the service. It is the issuer of every credential. Default: http, HOST and PORT.',
+        'Public address of the service. It is the issuer of every credential. Required where HOST or OPERATOR_HOST is not a loopback address. Default: http, HOST and PORT.',
     }),
-  OPERATOR_HOST: host('Address of the operators’ listener.'),
+  OPERATOR_HOST: host(
+    'Address of the operators’ listener. Keep it private: /metrics needs no key. BASE_URL is required where it is not a loopback address.',
+  ),
   OPERATOR_PORT: port('Port of the operators’ listener. Default: PORT + 1.'),
   DATA_DIR: z.string().min(1).default('.pohf').meta({
     description:
@@ -146,7 +144,11 @@ export const settings = z.object({
     )
     .pipe(
       z
-        .array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], 'must be addresses or CIDR ranges'))
+        .array(
+          z
+            .union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], 'must be addresses or CIDR ranges')
+            .refine((range) => !range.endsWith('/0'), 'must not trust every address: name your proxies'),
+        )
         .max(64),
     )
     .meta({
@@ -156,7 +158,10 @@ export const settings = z.object({
   ADDRESS_LIMITS: z
     .enum(['auto', 'on', 'off'])
     .default('auto')
-    .meta({ description: 'Rate limits by client address. auto: off if BASE_URL is loopback, else on.' }),
+    .meta({
+      description:
+        'Rate limits by client address. auto: off if BASE_URL, HOST and OPERATOR_HOST are loopback, else on.',
+    }),
   KEY_LIMIT_PER_MINUTE: integer(
     1,
     10_000_000,
