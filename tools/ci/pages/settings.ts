@@ -37,6 +37,9 @@ const groups: Readonly<Record<string, readonly SettingName[]>> = {
     'FREE_PLANS_PER_MAIL_DOMAIN',
     'FREE_PLANS_PER_NETWORK',
     'BINDINGS_PER_MONTH',
+    'FREE_PLANS_PER_WIDE_NETWORK',
+    'FREE_PLANS_PER_MONTH',
+    'MAILS_PER_RECIPIENT_PER_DAY',
   ],
   Evidence: [
     'TELEMETRY_KEEP_DAYS',

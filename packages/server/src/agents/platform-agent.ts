@@ -29,6 +29,7 @@ export const ensurePlatformAgents = async (ctx: Ctx): Promise<void> => {
         contactEmail: 'house@localhost',
         mailDomain: 'localhost',
         networkTag: 'house',
+        wideNetworkTag: null,
       })
   })
 }

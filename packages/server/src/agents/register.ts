@@ -2,11 +2,12 @@ import { createHmac } from 'node:crypto'
 import { confirmationStep, freePlanCondition, type Mode } from '@pohf/protocol'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
-import { networkPrefixOf } from '../platform/http/rate-limiter.ts'
+import { networkPrefixOf, wideNetworkPrefixOf } from '../platform/http/rate-limiter.ts'
+import { mailDomainOf, normaliseEmail } from '../platform/net/mail-address.ts'
 import { publish } from '../platform/queue/outbox.ts'
 import { addKey } from './keys/key.ts'
 import { mailConfirmation } from './mails.ts'
-import { allScopes, mailDomainOf, normaliseEmail } from './rules.ts'
+import { allScopes } from './rules.ts'
 import { insertAgent } from './store.ts'
 
 type Registration = {
@@ -16,9 +17,12 @@ type Registration = {
   readonly address: string
 }
 
-/** A keyed hash of the network that a call came from: comparable, not reversible. */
-export const networkTagOf = (ctx: Ctx, address: string): string =>
-  createHmac('sha256', ctx.secrets.derive('network')).update(networkPrefixOf(address)).digest('base64url')
+/** A keyed hash of a network: comparable, not reversible. */
+const tagOf = (ctx: Ctx, network: string): string =>
+  createHmac('sha256', ctx.secrets.derive('network')).update(network).digest('base64url')
+
+/** The tag of the network that a call came from. */
+export const networkTagOf = (ctx: Ctx, address: string): string => tagOf(ctx, networkPrefixOf(address))
 
 /** What the new agent does next, for people. */
 export const nextStep = ({ config }: Pick<Ctx, 'config'>, mode: Mode): string =>
@@ -31,14 +35,14 @@ export const register = async (ctx: Ctx, input: Registration) =>
   inTransaction(ctx, 'system', async (tx) => {
     const agentId = ctx.ids.make('agt_')
     const contactEmail = normaliseEmail(input.contactEmail)
-    const networkTag = networkTagOf(ctx, input.address)
     await insertAgent(tx, {
       agentId,
       mode: input.mode,
       name: input.name,
       contactEmail,
       mailDomain: mailDomainOf(contactEmail),
-      networkTag,
+      networkTag: networkTagOf(ctx, input.address),
+      wideNetworkTag: tagOf(ctx, wideNetworkPrefixOf(input.address)),
     })
     const { apiKey } = await addKey(tx, {
       agentId,
@@ -46,6 +50,7 @@ export const register = async (ctx: Ctx, input: Registration) =>
       cell: ctx.config.CELL,
       scopes: allScopes,
     })
+    // The answer is the same where the address got its mails for today: it says nothing about other registrations.
     await mailConfirmation(tx, ctx, { agentId, contactEmail })
     await publish(tx, {
       agentId,

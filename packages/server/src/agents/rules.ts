@@ -13,10 +13,6 @@ export const recoverMinutes = 60
 
 export const allScopes: readonly Scope[] = scopes
 
-/** Addresses compare without case: no mail provider of note tells A@x from a@x. */
-export const normaliseEmail = (address: string): string => address.trim().toLowerCase()
-export const mailDomainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)
-
 type KeyState = {
   readonly expires_at: Date | null
   readonly revoked_at: Date | null

@@ -9,6 +9,7 @@ type NewAgent = {
   contactEmail: string
   mailDomain: string
   networkTag: string
+  wideNetworkTag: string | null
 }
 const agentValues = (agent: NewAgent) => ({
   agent_id: agent.agentId,
@@ -17,6 +18,7 @@ const agentValues = (agent: NewAgent) => ({
   contact_email: agent.contactEmail,
   mail_domain: agent.mailDomain,
   network_tag: agent.networkTag,
+  wide_network_tag: agent.wideNetworkTag,
 })
 export const insertAgent = async (tx: Tx, agent: NewAgent): Promise<void> => {
   await tx.insertInto('agents').values(agentValues(agent)).execute()
@@ -66,17 +68,23 @@ export const findConfirmedContactEmail = async (tx: Tx, agentId: string): Promis
   return row?.contact_email
 }
 
-/** The mail address and network of a registration, by which the free plan is capped. */
+/** The mail address and networks of a registration, by which the free plan is capped. */
 export const findRegistrationOrigin = async (
   tx: Tx,
   agentId: string,
-): Promise<{ contactEmail: string; networkTag: string } | undefined> => {
+): Promise<{ contactEmail: string; networkTag: string; wideNetworkTag: string | null } | undefined> => {
   const row = await tx
     .selectFrom('agents')
-    .select(['contact_email', 'network_tag'])
+    .select(['contact_email', 'network_tag', 'wide_network_tag'])
     .where('agent_id', '=', agentId)
     .executeTakeFirst()
-  return row && { contactEmail: row.contact_email, networkTag: row.network_tag }
+  return (
+    row && {
+      contactEmail: row.contact_email,
+      networkTag: row.network_tag,
+      wideNetworkTag: row.wide_network_tag,
+    }
+  )
 }
 
 /** The attestation settings of an agent: the apps and sites whose devices are accepted. */

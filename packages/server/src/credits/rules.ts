@@ -1,4 +1,6 @@
+import { getDomain } from 'tldts'
 import type { Line } from '../ledger/index.ts'
+import { mailboxOf, mailDomainOf } from '../platform/net/mail-address.ts'
 
 /** The accounts of this module; the unit is always `credit`. */
 export const accounts = {
@@ -57,13 +59,13 @@ const publicMailDomains: ReadonlySet<string> = new Set(
     ' ',
   ),
 )
-const dotlessDomains: ReadonlySet<string> = new Set(['gmail.com', 'googlemail.com'])
-
-/** What the mail cap counts: the domain, or at a public provider the mailbox without its +suffix. */
+/**
+ * What the mail cap counts for a normalised address: the registrable domain by the public suffix list, or at a public
+ * provider the mailbox. The list's private part, such as github.io or eu.org, does not count as a suffix: there anybody
+ * gets any number of names for free.
+ */
 export const mailOwnerOf = (address: string): string => {
-  const at = address.lastIndexOf('@')
-  const domain = address.slice(at + 1).toLowerCase()
-  if (!publicMailDomains.has(domain)) return domain
-  const mailbox = address.slice(0, at).toLowerCase().split('+')[0] ?? ''
-  return dotlessDomains.has(domain) ? `${mailbox.replaceAll('.', '')}@gmail.com` : `${mailbox}@${domain}`
+  const domain = mailDomainOf(address)
+  if (publicMailDomains.has(domain)) return mailboxOf(address)
+  return getDomain(domain, { allowPrivateDomains: false }) ?? domain
 }

@@ -25,14 +25,35 @@ export const insertGrant = async (tx: Tx, agentId: string): Promise<boolean> => 
   return row !== undefined
 }
 
-type FreePlanPlace = { kind: 'mail' | 'network'; tag: string; agentId: string; places: number }
+export type FreePlanPlace = {
+  readonly kind: 'mail' | 'network' | 'wide_network'
+  readonly tag: string
+  readonly places: number
+}
 /** Claims one of the places; false where none is left. */
-export const insertPlace = async (tx: Tx, place: FreePlanPlace): Promise<boolean> => {
+export const insertPlace = async (tx: Tx, agentId: string, place: FreePlanPlace): Promise<boolean> => {
   const { rows } = await sql<{ claimed: boolean }>`
-    select credits_take_place(${place.kind}, ${place.tag}, ${place.agentId}, ${place.places}) as claimed`.execute(
+    select credits_take_place(${place.kind}, ${place.tag}, ${agentId}, ${place.places}) as claimed`.execute(
     tx,
   )
   return rows[0]?.claimed === true
+}
+
+/** Counts one new free plan of this calendar month; false where the month has as many as it may have. */
+export const updateMonthGranted = async (tx: Tx, plansMax: number): Promise<boolean> => {
+  if (plansMax === 0) return false
+  const row = await tx
+    .insertInto('free_plan_months')
+    .values({ month: sql<string>`to_char(pohf_now() at time zone 'UTC', 'YYYY-MM')`, granted: 1 })
+    .onConflict((conflict) =>
+      conflict
+        .column('month')
+        .doUpdateSet({ granted: sql<number>`free_plan_months.granted + 1` })
+        .where('free_plan_months.granted', '<', plansMax),
+    )
+    .returning('granted')
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 /** Undoes the claims of this transaction after a cap was reached. */

@@ -16,6 +16,9 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'forward_orders',
   // A place in the free plan is one of so many of a mail domain or network, whichever agent takes it.
   'free_plan_places',
+  'free_plan_months',
+  // A recipient is nobody's: any agent may cause a mail to it.
+  'mail_counts',
   // The operator offers the same work to every agent.
   'workflows',
   // A person belongs to no agent; each agent has a member of its own. Row-level security shows them to the system alone.
@@ -124,4 +127,21 @@ export const schemaFaults = async (
   for (const key of foreign)
     if (key.first !== 'agent_id') faults.push(`the foreign key ${key.name} does not begin with agent_id`)
   return { faults, tables: tables.length, keys: keys.length }
+}
+
+/** Functions with the rights of their owner in which a caller's temporary table could stand in for a real one. */
+export const definerFaults = async (owner: Pool): Promise<{ faults: string[]; functions: number }> => {
+  const { rows } = await owner.query<{ name: string; config: string[] | null }>(
+    `select p.oid::regprocedure::text as name, p.proconfig as config from pg_proc p
+     where p.prosecdef and p.pronamespace = 'public'::regnamespace order by 1`,
+  )
+  const faults = rows.flatMap(({ name, config }) => {
+    const path = config?.find((entry) => entry.startsWith('search_path='))?.slice('search_path='.length)
+    const schemas = path?.split(',').map((schema) => schema.trim()) ?? []
+    // PostgreSQL searches pg_temp first unless the path names it.
+    return schemas.indexOf('pg_temp') === schemas.length - 1 && schemas.length > 1
+      ? []
+      : [`the definer function ${name} does not have pg_temp last in its search_path`]
+  })
+  return { faults, functions: rows.length }
 }

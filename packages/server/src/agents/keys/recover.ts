@@ -1,7 +1,8 @@
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
+import { normaliseEmail } from '../../platform/net/mail-address.ts'
 import { mailRecovery } from '../mails.ts'
-import { normaliseEmail, recoverMinutes } from '../rules.ts'
+import { recoverMinutes } from '../rules.ts'
 import { countRecentMailTokens, listConfirmedAgentsByEmail } from '../store.ts'
 
 const agentsPerMailMax = 10

@@ -39,6 +39,7 @@ export interface Agents {
   network_tag: string;
   rate_per_minute: number | null;
   suspended_at: Timestamp | null;
+  wide_network_tag: string | null;
 }
 
 export interface ApiKeyHashes {
@@ -291,9 +292,14 @@ export interface FreePlanGrants {
   mode: 'live';
 }
 
+export interface FreePlanMonths {
+  granted: number;
+  month: string;
+}
+
 export interface FreePlanPlaces {
   agent_id: string;
-  kind: 'mail' | 'network';
+  kind: 'mail' | 'network' | 'wide_network';
   place: number;
   tag: string;
 }
@@ -999,6 +1005,7 @@ export interface DB {
   events: Events;
   forward_orders: ForwardOrders;
   free_plan_grants: FreePlanGrants;
+  free_plan_months: FreePlanMonths;
   free_plan_places: FreePlanPlaces;
   gas_keys: GasKeys;
   gas_transactions: GasTransactions;

@@ -155,13 +155,10 @@ export const settings = z.object({
       description:
         'Addresses or CIDR ranges of proxies, comma-separated. X-Forwarded-For is trusted only from them.',
     }),
-  ADDRESS_LIMITS: z
-    .enum(['auto', 'on', 'off'])
-    .default('auto')
-    .meta({
-      description:
-        'Rate limits by client address. auto: off if BASE_URL, HOST and OPERATOR_HOST are loopback, else on.',
-    }),
+  ADDRESS_LIMITS: z.enum(['auto', 'on', 'off']).default('auto').meta({
+    description:
+      'Rate limits by client address. auto: off if BASE_URL, HOST and OPERATOR_HOST are loopback, else on.',
+  }),
   KEY_LIMIT_PER_MINUTE: integer(
     1,
     10_000_000,
@@ -189,13 +186,31 @@ export const settings = z.object({
     0,
     1_000,
     3,
-    'How many agents of one mail domain can hold the free plan; at public mail providers, of one mailbox.',
+    'How many agents of one registrable mail domain can hold the free plan; at public mail providers, of one mailbox.',
   ),
   FREE_PLANS_PER_NETWORK: integer(
     0,
     1_000,
     3,
-    'How many agents registered from one network can hold the free plan. Not applied where the limits by address are off.',
+    'How many agents registered from one IPv4 address or IPv6 /64 can hold the free plan. Not applied where the limits by address are off.',
+  ),
+  FREE_PLANS_PER_WIDE_NETWORK: integer(
+    0,
+    10_000,
+    10,
+    'How many agents registered from one IPv4 /24 or IPv6 /48 can hold the free plan. Not applied where the limits by address are off.',
+  ),
+  FREE_PLANS_PER_MONTH: integer(
+    0,
+    1_000_000,
+    1_000,
+    'How many agents can newly get the free plan in a calendar month (UTC), in the whole deployment.',
+  ),
+  MAILS_PER_RECIPIENT_PER_DAY: integer(
+    1,
+    1_000,
+    10,
+    'Mails of one kind (confirmation, recovery, notice) to one mailbox in a day (UTC), whichever agents cause them.',
   ),
   BINDINGS_PER_MONTH: integer(
     0,
