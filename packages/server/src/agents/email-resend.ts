@@ -1,12 +1,16 @@
 import type { Agent } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
-import { inTransaction } from '../platform/db/db.ts'
+import { inTransaction, readNow } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { mailConfirmation } from './mails.ts'
 import { confirmHours } from './rules.ts'
 import { countRecentMailTokens, findAgent } from './store.ts'
 
 const mailsPerHourMax = 5
+const dayMs = 86_400_000
+
+/** The counts of mails to a recipient start again with the day (UTC). */
+const secondsToNextDay = (at: Date): number => Math.ceil((dayMs - (at.getTime() % dayMs)) / 1_000)
 
 /** Sends the confirmation mail again, unless the address is confirmed or was mailed often enough. */
 export const emailResend = async (ctx: Ctx, caller: Agent) =>
@@ -15,6 +19,10 @@ export const emailResend = async (ctx: Ctx, caller: Agent) =>
     if (!agent || agent.email_confirmed_at !== null) return { sent: false }
     const recent = await countRecentMailTokens(tx, caller.agentId, 'confirm', confirmHours * 3_600)
     if (recent >= mailsPerHourMax) throw new Refusal('rate_limited', { headers: { 'retry-after': '3600' } })
-    await mailConfirmation(tx, ctx, { agentId: caller.agentId, contactEmail: agent.contact_email })
-    return { sent: true }
+    const recipient = { agentId: caller.agentId, contactEmail: agent.contact_email }
+    if (await mailConfirmation(tx, ctx, recipient)) return { sent: true }
+    throw new Refusal('rate_limited', {
+      message: 'This address got its confirmation mails for today. Try again tomorrow (UTC).',
+      headers: { 'retry-after': String(secondsToNextDay(await readNow(tx))) },
+    })
   })

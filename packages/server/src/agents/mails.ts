@@ -13,18 +13,23 @@ type MailTemplate = {
   readonly text: (link: string) => readonly string[]
 }
 
-/** Queues a mail with a link that works once; only the hash of its token is stored. */
+/**
+ * Queues a mail with a link that works once; only the hash of its token is stored. False where the recipient got its
+ * mails of this kind for today.
+ */
 const queueLinkMail = async (
   tx: Tx,
   ctx: Pick<Ctx, 'secrets' | 'config'>,
   agent: Recipient,
   template: MailTemplate,
-) => {
+): Promise<boolean> => {
   const token = tx.ids.token()
   const { purpose, validSeconds, subject } = template
-  await insertMailToken(tx, { hash: hashKey(token), agentId: agent.agentId, purpose, validSeconds })
+  const { agentId, contactEmail: to } = agent
   const text = template.text(`${ctx.config.BASE_URL}/agents/${purpose}?token=${token}`).join('\n')
-  await queueMail(tx, ctx.secrets, { agentId: agent.agentId, to: agent.contactEmail, subject, text })
+  if (!(await queueMail(tx, ctx, { agentId, kind: purpose, to, subject, text }))) return false
+  await insertMailToken(tx, { hash: hashKey(token), agentId, purpose, validSeconds })
+  return true
 }
 
 /** Queues the mail whose link confirms the contact address. */
@@ -32,7 +37,7 @@ export const mailConfirmation = async (
   tx: Tx,
   ctx: Pick<Ctx, 'secrets' | 'config'>,
   agent: Recipient,
-): Promise<void> =>
+): Promise<boolean> =>
   queueLinkMail(tx, ctx, agent, {
     purpose: 'confirm',
     validSeconds: confirmHours * 3_600,
@@ -52,7 +57,7 @@ export const mailRecovery = async (
   tx: Tx,
   ctx: Pick<Ctx, 'secrets' | 'config'>,
   agent: Recipient,
-): Promise<void> =>
+): Promise<boolean> =>
   queueLinkMail(tx, ctx, agent, {
     purpose: 'recover',
     validSeconds: recoverMinutes * 60,

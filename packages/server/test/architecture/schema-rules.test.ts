@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { schemaFaults } from './schema-rules.ts'
+import { definerFaults, schemaFaults } from './schema-rules.ts'
 import { startHarness } from '../fixtures/harness.ts'
 
 const harness = await startHarness()
@@ -65,3 +65,42 @@ for (const violation of planted) {
     }
   })
 }
+
+test('every function with the rights of its owner searches temporary tables last', async (t) => {
+  const { faults, functions } = await definerFaults(harness.owner)
+  t.diagnostic(`saw ${functions} definer functions`)
+  assert.ok(functions >= 8)
+  assert.deepEqual(faults, [])
+})
+
+for (const path of [undefined, 'public', 'pg_temp, public', 'public, pg_temp, pg_catalog']) {
+  test(`a planted violation is seen: a definer function with search_path ${path ?? 'unset'}`, async () => {
+    await harness.owner.query(
+      `create function planted() returns int language sql security definer ${path === undefined ? '' : `set search_path = ${path}`} as 'select 1'`,
+    )
+    try {
+      const { faults } = await definerFaults(harness.owner)
+      assert.deepEqual(faults, [
+        'the definer function planted() does not have pg_temp last in its search_path',
+      ])
+    } finally {
+      await harness.owner.query('drop function planted()')
+    }
+  })
+}
+
+test('a temporary table of the caller does not stand in for a table that a definer function changes', async () => {
+  const client = await harness.owner.connect()
+  try {
+    await client.query('set role pohf_app')
+    await client.query(
+      'create temp table session_chunks as select $1::text as agent_id, $2::text as session_id, now() as at',
+      ['agt_1', 'ses_1'],
+    )
+    await client.query("select session_forget_records('agt_1', 'ses_1', now() - interval '1 hour')")
+    const { rows } = await client.query('select session_id from pg_temp.session_chunks')
+    assert.deepEqual(rows, [{ session_id: 'ses_1' }])
+  } finally {
+    client.release(true)
+  }
+})

@@ -2,9 +2,10 @@ import { sql } from 'kysely'
 import type { Ctx } from '../ops/context.ts'
 import { inTransaction, type Tx } from './db.ts'
 import { deleteExpiredIdempotencyKeys } from './idempotency.ts'
+import { deleteOldMailCounts } from './mail-counts.ts'
 import type { Job } from '../queue/worker.ts'
 
-/** Hourly maintenance: next partitions, retention, expired idempotency keys, and the modules' own cleanups. Safe on every node. */
+/** Hourly maintenance: next partitions, retention, expired idempotency keys, old mail counts, and the modules' own cleanups. Safe on every node. */
 export const maintenanceJob = (ctx: Ctx, cleanups: readonly ((tx: Tx) => Promise<void>)[]): Job => ({
   name: 'maintenance',
   everyMs: 3_600_000,
@@ -12,6 +13,7 @@ export const maintenanceJob = (ctx: Ctx, cleanups: readonly ((tx: Tx) => Promise
     await inTransaction(ctx, 'system', async (tx) => {
       await sql`select pohf_maintain_partitions()`.execute(tx)
       await deleteExpiredIdempotencyKeys(tx)
+      await deleteOldMailCounts(tx)
       for (const clean of cleanups) await clean(tx)
     })
     return 0

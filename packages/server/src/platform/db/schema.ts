@@ -403,6 +403,13 @@ export interface LedgerLines {
   unit: 'credit' | 'star' | 'usd_cent' | 'usdc_micro';
 }
 
+export interface MailCounts {
+  day: Timestamp;
+  kind: string;
+  recipient_tag: string;
+  sent: number;
+}
+
 export interface MailTokens {
   agent_id: string;
   expires_at: Timestamp;
@@ -1017,6 +1024,7 @@ export interface DB {
   ledger_drift: LedgerDrift;
   ledger_entries: LedgerEntries;
   ledger_lines: LedgerLines;
+  mail_counts: MailCounts;
   mail_tokens: MailTokens;
   member_attention: MemberAttention;
   members: Members;

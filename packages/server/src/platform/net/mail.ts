@@ -1,23 +1,39 @@
+import { createHmac } from 'node:crypto'
 import { createTransport } from 'nodemailer'
 import type { Ctx } from '../ops/context.ts'
 import type { Tx } from '../db/db.ts'
-import type { Secrets } from '../ops/secrets.ts'
+import { countMail } from '../db/mail-counts.ts'
 import { enqueue, type OutboxRow } from '../queue/outbox.ts'
+import { mailboxOf } from './mail-address.ts'
 
 type Mail = { readonly to: string; readonly subject: string; readonly text: string }
 
-/** Puts a mail into the outbox of this transaction. Its text may hold a secret link, so it is stored encrypted. */
+/** What mails are about. Each kind is limited for itself: unwanted registrations cannot use up recovery mails. */
+export type MailKind = 'confirm' | 'recover' | 'endpoint_notice'
+
+/** A keyed hash of the mailbox: comparable, not reversible. */
+const recipientTagOf = ({ secrets }: Pick<Ctx, 'secrets'>, address: string): string =>
+  createHmac('sha256', secrets.derive('mail-recipient')).update(mailboxOf(address)).digest('base64url')
+
+/**
+ * Puts a mail into the outbox of this transaction; false where the recipient got its mails of this kind for today. The
+ * text may hold a secret link, so it is stored encrypted.
+ */
 export const queueMail = async (
   tx: Tx,
-  secrets: Secrets,
-  mail: Mail & { readonly agentId: string },
-): Promise<void> => {
-  const { agentId, ...content } = mail
+  ctx: Pick<Ctx, 'secrets' | 'config'>,
+  mail: Mail & { readonly agentId: string; readonly kind: MailKind },
+): Promise<boolean> => {
+  const { agentId, kind, ...content } = mail
+  const recipientTag = recipientTagOf(ctx, mail.to)
+  const perDay = ctx.config.MAILS_PER_RECIPIENT_PER_DAY
+  if (!(await countMail(tx, { recipientTag, kind, perDay }))) return false
   await enqueue(tx, {
     agentId,
     topic: 'mail',
-    payload: { sealed: secrets.seal('mail', JSON.stringify(content)) },
+    payload: { sealed: ctx.secrets.seal('mail', JSON.stringify(content)) },
   })
+  return true
 }
 
 const readMail = (ctx: Ctx, row: OutboxRow): Mail => {

@@ -46,6 +46,11 @@ export const secretPurposes = {
     ifLeaked:
       'With the database, waiting mails can be read. A confirmation or recovery link works until it is used or expires.',
   },
+  'mail-recipient': {
+    protects: 'The tags by which the mails to one mailbox are counted for a day.',
+    ifLost: 'The counts of the present day start at zero again.',
+    ifLeaked: 'With the database, an attacker can find out how many mails a mailbox got on the present day.',
+  },
   network: {
     protects: 'The tags by which registrations from one network are counted for the free plan.',
     ifLost:

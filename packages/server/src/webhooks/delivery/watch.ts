@@ -19,8 +19,9 @@ export const mailNotice = async (
 ): Promise<void> => {
   const to = await findContact(tx, endpoint.agentId)
   if (to === undefined) return
-  await queueMail(tx, ctx.secrets, {
+  await queueMail(tx, ctx, {
     agentId: endpoint.agentId,
+    kind: 'endpoint_notice',
     to,
     ...noticeMailOf({
       endpointId: endpoint.endpointId,
