@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operation } from '../platform/endpoint.ts'
-import { instant, text } from '../platform/fields.ts'
+import { displayName, email, instant, text } from '../platform/fields.ts'
 import { modes, scopes } from '../platform/ids.ts'
 
 const apiKey = z.string().meta({ description: 'Shown once. Keep it secret.' })
@@ -24,7 +24,7 @@ export const register = operation({
   summary: 'Get an API key.',
   limit: 'register',
   showsSecret: true,
-  body: z.object({ name: text(200), contactEmail: z.email().max(254), mode: z.enum(modes).default('live') }),
+  body: z.object({ name: displayName(200), contactEmail: email(), mode: z.enum(modes).default('live') }),
   response: z.object({
     apiKey,
     agentId: z.string(),
@@ -100,7 +100,7 @@ export const profile = operation({
 export const profileUpdate = operation({
   summary: 'Change the name, the allowed origins or the accepted device attestation.',
   body: z.object({
-    name: text(200).optional(),
+    name: displayName(200).optional(),
     allowedOrigins: z.array(origin).max(50).optional(),
     attestation: attestationSettings.optional(),
   }),
@@ -143,7 +143,7 @@ export const keysRevoke = operation({
 export const keysRecover = operation({
   summary: 'Mail a recovery link to a confirmed address.',
   limit: 'mail',
-  body: z.object({ contactEmail: z.email().max(254) }),
+  body: z.object({ contactEmail: email() }),
   response: z.object({ ok: z.literal(true), note: z.string() }),
 })
 export const keysRecoverComplete = operation({

@@ -7,7 +7,34 @@ const storable = (value: string) => !value.includes('\u0000') && value.isWellFor
 export const text = (max: number, min = 1) =>
   z.string().min(min).max(max).refine(storable, 'holds NUL or a lone surrogate')
 
-/** A reference that a caller chooses: printable, on one line. */
+/** Whether a text shows nothing: it has only spaces and characters without a shape. */
+const isBlank = (value: string) => !/[^\p{C}\p{Z}]/u.test(value)
+
+/** A name for people: text that is not blank. */
+export const displayName = (max: number) => text(max).refine((value) => !isBlank(value), 'must not be blank')
+
+const mailName = /^(?!\.)(?!.*\.\.)[\p{L}\p{M}\p{N}_'+.-]*[\p{L}\p{M}\p{N}_+-]$/u
+const mailHost = /^[\p{L}\p{M}\p{N}.-]{1,253}$/u
+const hostLabel = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
+
+/** Accepts internationalised names and domains (RFC 6531); a domain must have a form that DNS knows. */
+const isMailAddress = (value: string): boolean => {
+  const at = value.lastIndexOf('@')
+  const [name, host] = [value.slice(0, at), value.slice(at + 1)]
+  if (at < 1 || !mailName.test(name) || !mailHost.test(host) || !URL.canParse(`http://${host}`)) return false
+  const labels = new URL(`http://${host}`).hostname.split('.')
+  return (
+    new TextEncoder().encode(name).length <= 64 &&
+    labels.length > 1 &&
+    labels.every((label) => hostLabel.test(label)) &&
+    /^([a-z]{2,}|xn--.+)$/.test(labels.at(-1) ?? '')
+  )
+}
+
+export const email = () =>
+  z.string().max(254).refine(isMailAddress, 'must be a mail address').meta({ format: 'email' })
+
+/** A reference that a caller chooses: printable, on one line, not blank. */
 export const reference = (max = 256) =>
   z
     .string()
@@ -15,6 +42,7 @@ export const reference = (max = 256) =>
     .max(max)
     .regex(/^\P{Cc}+$/u, 'must be printable')
     .refine(storable, 'holds a lone surrogate')
+    .refine((value) => !isBlank(value), 'must not be blank')
 
 /** A whole number in a query string, in decimal digits. */
 export const queryInteger = (min: number, max: number) =>
