@@ -1,17 +1,7 @@
 // npm writes only those optional packages into the lockfile that it could look up, and `npm ci` then refuses the
 // lockfile as incomplete. This names the missing ones by what their parents ask for. npm run lockfile [-- --check]
 import { readFileSync, writeFileSync } from 'node:fs'
-
-type Entry = {
-  version?: string
-  dev?: boolean
-  optional?: boolean
-  os?: string[]
-  cpu?: string[]
-  libc?: string[]
-  optionalDependencies?: Record<string, string>
-}
-type Lockfile = { packages: Record<string, Entry> }
+import { integrityFaults, type Entry, type Lockfile } from './lockfile-rules.ts'
 
 const path = new URL('../../package-lock.json', import.meta.url)
 const lockfile = JSON.parse(readFileSync(path, 'utf8')) as Lockfile
@@ -65,8 +55,12 @@ for (const [parent, entry] of Object.entries(lockfile.packages)) {
 }
 
 if (process.argv.includes('--check')) {
+  const faults = integrityFaults(lockfile)
   if (added.length > 0) {
     console.error(`package-lock.json lacks ${added.join(', ')}. Run npm run lockfile and commit the result.`)
+    process.exitCode = 1
+  } else if (faults.length > 0) {
+    console.error(`package-lock.json:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
     process.exitCode = 1
   } else console.log(`${Object.keys(lockfile.packages).length} packages in the lockfile, none missing`)
 } else {

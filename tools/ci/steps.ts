@@ -28,7 +28,7 @@ export const steps: readonly Step[] = [
   { name: 'dead code', checks: 'no unused file, export or dependency', command: ['knip'] },
   {
     name: 'lockfile',
-    checks: 'the lockfile names every optional package',
+    checks: 'the lockfile names every optional package and has the hash of all that install here',
     command: ['node', 'tools/ci/lockfile.ts', '--check'],
   },
   {

@@ -59,7 +59,7 @@ const reasonOfVerifier = async (jwt: string): Promise<string> => {
       allowTest: true,
     },
     fetch: inProcess(),
-    clock: ctx.clock.now,
+    clock: () => ctx.clock.now(),
   })
   return result.ok ? 'valid' : `${result.reason}: ${result.message}`
 }

@@ -31,7 +31,7 @@ const checkCredential = async (call: ToolCall, credential: string, jwks: JSONWeb
     jwks,
     // A new function for each call: the verifier keeps lists by function, and a kept list would hide a revocation.
     fetch: fetchStatusList(call),
-    clock: call.ctx.clock.now,
+    clock: () => call.ctx.clock.now(),
   })
   if (result.ok) return { valid: true, test: result.claims.test === true, claims: result.claims }
   const signed = result.checks.some((check) => check.name === 'signature' && check.ok)
