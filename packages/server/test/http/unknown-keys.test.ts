@@ -72,8 +72,9 @@ const countLookups = async (addressOf: (n: number) => string): Promise<number> =
     lookups += 1
     throw new Refusal('invalid_api_key')
   }
-  for (let n = 0; n < 2_000; n++)
-    await assert.rejects(lookUp(addressOf(n), randomKey(), deny), (error) => error instanceof Refusal)
+  const calls = Array.from({ length: 2_000 }, (_, n) => lookUp(addressOf(n), randomKey(), deny))
+  for (const call of await Promise.allSettled(calls))
+    assert.ok(call.status === 'rejected' && call.reason instanceof Refusal)
   return lookups
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Config } from '../ops/config.ts'
 import { hashKey } from '../ops/keys.ts'
 import { Refusal } from './errors.ts'
@@ -9,6 +10,9 @@ const limits: readonly (RateLimit & { readonly networkOf: (address: string) => s
   { name: 'unknown_key_network', quota: 600, windowSeconds: 60, networkOf: wideNetworkPrefixOf },
 ]
 const knownMax = 10_000
+/** A refusal waits, or a client that repeats at once would take the time of everybody else. */
+const refusalDelayMs = 500
+const delayedMax = 1_000
 
 /**
  * Limits by address how many keys that do not exist are looked up, before the database is asked. A key that was valid
@@ -17,18 +21,26 @@ const knownMax = 10_000
 export const makeKeyLookups = (config: Pick<Config, 'addressLimits'>, limiter: RateLimiter) => {
   const known = new Set<string>()
   const pending = new Map<string, Promise<unknown>>()
+  let delayed = 0
 
   /** Takes one look-up of each limit before it runs: concurrent calls cannot pass the limit together. */
-  const reserve = (address: string): void => {
+  const reserve = (address: string): Refusal | undefined => {
     for (const [taken, limit] of limits.entries()) {
       const result = limiter.take(limit, limit.networkOf(address))
       if (result.allowed) continue
       for (const earlier of limits.slice(0, taken)) limiter.giveBack(earlier, earlier.networkOf(address))
-      throw new Refusal('rate_limited', {
+      return new Refusal('rate_limited', {
         message: 'This address sent too many API keys that do not exist.',
         headers: result.headers,
       })
     }
+    return undefined
+  }
+  const delayRefusal = async (): Promise<void> => {
+    if (delayed >= delayedMax) return
+    delayed += 1
+    await setTimeout(refusalDelayMs, undefined, { ref: false })
+    delayed -= 1
   }
   const release = (address: string): void => {
     for (const limit of limits) limiter.giveBack(limit, limit.networkOf(address))
@@ -41,7 +53,11 @@ export const makeKeyLookups = (config: Pick<Config, 'addressLimits'>, limiter: R
   }
 
   const lookUpUnknown = async <T>(address: string, hash: string, lookup: () => Promise<T>): Promise<T> => {
-    reserve(address)
+    const refusal = reserve(address)
+    if (refusal) {
+      await delayRefusal()
+      throw refusal
+    }
     const running = lookup()
     pending.set(
       hash,
