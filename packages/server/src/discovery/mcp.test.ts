@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startHarness } from '../../test/fixtures/harness.ts'
 import { workTools } from './mcp.ts'
 import { identityTools } from './mcp-identity.ts'
-import { inputSchemaOf, type Tool } from './tools/tool.ts'
+import { inputSchemaOf, outputSchemaOf, type Tool } from './tools/tool.ts'
 
 const harness = await startHarness()
 const surfaces = ['/mcp', '/api/mcp', '/mcp/identity', '/api/mcp/identity']
@@ -80,6 +80,22 @@ test('a tool offers the fields of the specification, with the schemas of its row
   assert.deepEqual(schema['required'], ['taskType', 'quantity'])
   const { quantity } = schema['properties'] as Record<string, unknown>
   assert.deepEqual(quantity, { type: 'integer', minimum: 1, maximum: 10_000 })
+})
+
+test('a tool that returns the answer of its operation says its shape, and the answer has it', async () => {
+  const shapes = Object.fromEntries(
+    [...workTools, ...identityTools].map((tool) => [
+      tool.name,
+      Object.keys((outputSchemaOf(tool)?.['properties'] as object | undefined) ?? {}),
+    ]),
+  )
+  const { json: listed } = await post('/mcp/identity', list)
+  const { json } = await post('/mcp/identity', callTool('register_agent', registration))
+  assert.deepEqual(Object.keys(json.result.structuredContent), shapes['register_agent'])
+  assert.deepEqual(shapes['fund_order'], ['checkoutUrl', 'orderId', 'amountUsd', 'expiresAt'])
+  assert.ok(shapes['commission_work']?.includes('orderId'))
+  assert.equal(listed.result.tools[0].outputSchema.type, 'object')
+  assert.equal('outputSchema' in listed.result.tools[1], false)
 })
 
 test('a client of 2025 is served by initialize, initialized and list', async () => {

@@ -5,7 +5,15 @@ import type { Ctx } from '../platform/ops/context.ts'
 import type { Dispatcher } from '../platform/http/dispatch.ts'
 import { errorBodyOf, Refusal } from '../platform/http/errors.ts'
 import { findHeaderMismatch, negotiate, statelessVersions, supportedVersions } from './rules.ts'
-import { inputSchemaOf, isRecord, resultOf, type Json, type Tool, type ToolResult } from './tools/tool.ts'
+import {
+  inputSchemaOf,
+  isRecord,
+  outputSchemaOf,
+  resultOf,
+  type Json,
+  type Tool,
+  type ToolResult,
+} from './tools/tool.ts'
 
 type SurfaceParts = {
   readonly ctx: Ctx
@@ -99,13 +107,17 @@ const checkVersion = (call: McpCall, request: Request): boolean => {
   return statelessVersions.includes(bodyVersion ?? headerVersion ?? '')
 }
 
-const describe = (tool: Tool): Json => ({
-  name: tool.name,
-  title: tool.title,
-  description: tool.description,
-  inputSchema: inputSchemaOf(tool),
-  annotations: tool.annotations,
-})
+const describe = (tool: Tool): Json => {
+  const outputSchema = outputSchemaOf(tool)
+  return {
+    name: tool.name,
+    title: tool.title,
+    description: tool.description,
+    inputSchema: inputSchemaOf(tool),
+    ...(outputSchema ? { outputSchema } : {}),
+    annotations: tool.annotations,
+  }
+}
 
 /** A surface of these tools. A tool whose operation is not mounted stops the start. */
 export const makeSurface = (parts: SurfaceParts): Surface => {

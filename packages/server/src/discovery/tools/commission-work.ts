@@ -8,6 +8,7 @@ export const commissionWork: Tool = {
     'Orders verified human work with escrow. taskType is a workflow id of list_verified_work, a category, or any text for a custom order; maxPriceUsd caps the whole order. Nothing is charged until a person pays the checkout of fund_order. Needs an API key.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   needs: ['work.orders.create'],
+  output: 'work.orders.create',
   input: z.object(fieldsOf('work.orders.create', 'body', ['taskType', 'quantity', 'maxPriceUsd'])),
   run: async (call) => resultFrom(call, await call.dispatch('work.orders.create', { body: call.input })),
 }

@@ -41,6 +41,8 @@ export type Tool = {
   /** The operations that it calls. The first determines who may call. */
   readonly needs: readonly [EndpointId, ...EndpointId[]]
   readonly input: z.ZodObject
+  /** The operation whose answer is the result, where the tool returns it unchanged. */
+  readonly output?: EndpointId
   readonly run: (call: ToolCall) => Promise<ToolResult>
 }
 
@@ -57,9 +59,8 @@ export const fieldOf = (id: EndpointId, part: Part, name: string): z.ZodType => 
 export const fieldsOf = (id: EndpointId, part: Part, names: readonly string[]): Record<string, z.ZodType> =>
   Object.fromEntries(names.map((name) => [name, fieldOf(id, part, name)]))
 
-/** The JSON schema of a tool's arguments. */
-export const inputSchemaOf = (tool: Tool): Json => {
-  const { $schema: _, ...schema } = z.toJSONSchema(tool.input, {
+const jsonSchemaOf = (zodSchema: z.ZodType): Json => {
+  const { $schema: _, ...schema } = z.toJSONSchema(zodSchema, {
     io: 'input',
     unrepresentable: 'any',
     override: ({ jsonSchema }) => {
@@ -68,6 +69,15 @@ export const inputSchemaOf = (tool: Tool): Json => {
     },
   })
   return schema
+}
+
+/** The JSON schema of a tool's arguments. */
+export const inputSchemaOf = (tool: Tool): Json => jsonSchemaOf(tool.input)
+
+/** The JSON schema of a tool's result that is no error; undefined where the result has no fixed shape. */
+export const outputSchemaOf = (tool: Tool): Json | undefined => {
+  const row = endpoints.find(({ id }) => id === tool.output)
+  return row && jsonSchemaOf(row.response)
 }
 
 /** The content twice, as MCP requires: structured, and as text for clients that read only text. */
