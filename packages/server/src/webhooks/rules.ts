@@ -1,5 +1,6 @@
 import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
 import type { EventEnvelope } from '@pohf/protocol'
+import { networkPrefixOf } from '../platform/http/rate-limiter.ts'
 import { isLoopbackHost } from '../platform/net/loopback.ts'
 import { isPublicAddress } from '../platform/net/outbound.ts'
 import type { EndpointReply } from './delivery/rules.ts'
@@ -36,6 +37,39 @@ export const urlFault = (text: string, loopback: boolean): string | undefined =>
   if (literal === undefined && !loopback && isLocalName(host)) return 'must name a public host'
   return undefined
 }
+
+/**
+ * One text for one receiver: without a fragment, which is never sent, an empty query or a final dot of the host name. The
+ * URL parser normalises the rest, such as the case of the host and the default port.
+ */
+export const normaliseUrl = (text: string): string => {
+  const url = new URL(text)
+  url.hash = ''
+  if (url.search === '') url.search = ''
+  url.hostname = url.hostname.replace(/\.$/, '')
+  return url.href
+}
+
+/** What limits a receiver that has not answered 2xx yet: one attempt at a time, and so many failures in ten minutes. */
+export type HostLimit = { readonly host: string; readonly failuresMax: number }
+const hostLengthMax = 300
+
+/** The limit of a host, for all agents together. A developer's machine has another program at every port. */
+export const hostLimitOf = (text: string): HostLimit => {
+  const { host, hostname } = new URL(text)
+  const name = isLoopbackHost(hostname) ? host : hostname
+  return { host: `host ${name}`.slice(0, hostLengthMax), failuresMax: 30 }
+}
+
+/** A third of the failures of a host, so that no agent alone uses up those of the others. */
+const agentFailuresMax = 10
+export const agentLimitOf = (agentId: string, { host }: HostLimit): HostLimit => ({
+  host: `agent ${agentId} ${host}`,
+  failuresMax: agentFailuresMax,
+})
+/** The limit of one agent at one address: an agent can point any number of host names at an address. */
+export const addressLimitOf = (agentId: string, address: string): HostLimit =>
+  agentLimitOf(agentId, { host: `address ${networkPrefixOf(address)}`, failuresMax: agentFailuresMax })
 
 const secretPrefix = 'whsec_'
 export const formatSecret = (bytes: Buffer): string => `${secretPrefix}${bytes.toString('base64')}`

@@ -99,6 +99,7 @@ const erasureEffects: Readonly<Record<string, ErasureEffect>> = {
   webhook_deliveries: 'ages out',
   webhook_endpoints: 'nothing',
   webhook_health: 'nothing',
+  webhook_hosts: 'nothing',
   worker_earnings: 'anonymous',
   worker_standing: 'deleted',
   workflows: 'nothing',

@@ -46,6 +46,8 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'x402_payments',
   'gas_keys',
   'gas_transactions',
+  // A receiver that has not answered yet is limited by its host, whichever agents name it.
+  'webhook_hosts',
   // A status list mixes the credentials of all agents of a mode: a place in it must not tell whose it is.
   'status_lists',
   'status_blocks',

@@ -886,6 +886,7 @@ export interface WebhookDeliveries {
   kind: Generated<'event' | 'test' | 'probe'>;
   mode: 'live' | 'test';
   replays: Generated<number>;
+  sent_with: string | null;
   settled_at: Timestamp | null;
   state: Generated<'pending' | 'delivered' | 'dead'>;
 }
@@ -905,6 +906,7 @@ export interface WebhookEndpoints {
   open_until: Timestamp | null;
   previous_sealed: string | null;
   previous_until: Timestamp | null;
+  proven_at: Timestamp | null;
   recover_at: Timestamp | null;
   recover_event_id: string | null;
   recover_since: Timestamp | null;
@@ -921,6 +923,14 @@ export interface WebhookHealth {
   endpoint_id: string;
   failed: Generated<number>;
   hour: Timestamp;
+}
+
+export interface WebhookHosts {
+  busy_until: Timestamp | null;
+  failures: Generated<number>;
+  holder: string | null;
+  host: string;
+  window_ends_at: Timestamp;
 }
 
 export interface WorkerEarnings {
@@ -1069,6 +1079,7 @@ export interface DB {
   webhook_deliveries: WebhookDeliveries;
   webhook_endpoints: WebhookEndpoints;
   webhook_health: WebhookHealth;
+  webhook_hosts: WebhookHosts;
   worker_earnings: WorkerEarnings;
   worker_standing: WorkerStanding;
   workflows: Workflows;

@@ -60,6 +60,8 @@ export type OutboundRequest = {
    * sent again: only for requests that may arrive twice.
    */
   readonly idempotent?: boolean
+  /** Runs with the checked address before the connection; an error ends the request. */
+  readonly beforeConnect?: (address: string) => Promise<void>
 }
 export type OutboundResponse = {
   readonly status: number
@@ -201,6 +203,7 @@ export const makeSend =
       throw new OutboundRefused(`URL for host ${hostOf(url)} contains a user name or password`)
     const signal = AbortSignal.timeout(request.timeoutMs)
     const address = await resolveInTime(find, url, request, signal)
+    await request.beforeConnect?.(address)
     return sendOnce({ url, address, signal }, request, agentFor(url, request))
   }
 

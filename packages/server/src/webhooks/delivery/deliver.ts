@@ -1,9 +1,10 @@
 import type { Ctx } from '../../platform/ops/context.ts'
-import { inTransaction, readNow } from '../../platform/db/db.ts'
+import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import { OutboundRefused, send } from '../../platform/net/outbound.ts'
 import { publish } from '../../platform/queue/outbox.ts'
 import type { Job } from '../../platform/queue/worker.ts'
-import { outcomeOf, type AttemptOutcome, type EndpointReply } from './rules.ts'
+import { updateReceiversProven } from './hosts/store.ts'
+import { outcomeOf, type AttemptOutcome, type AttemptResult, type EndpointReply } from './rules.ts'
 import {
   claimDeliveries,
   findClaimHolds,
@@ -28,9 +29,11 @@ import {
   updateEndpointDisabled,
   updateEndpointFailing,
   updateEndpointCircuitOpen,
+  type EndpointKey,
 } from '../endpoints/store.ts'
 import { makeInFlight } from './in-flight.ts'
 import { makeDeliverySlots } from './slots.ts'
+import { returnPostponed, sendToUnproven } from './unproven.ts'
 import { makeAcknowledgementWriter, type AcknowledgementWriter } from './acknowledged.ts'
 import { mailNotice, type FindConfirmedContactEmail } from './watch.ts'
 
@@ -42,6 +45,9 @@ const perEndpoint = 4
 const claimedPerEndpointMax = 16
 /** One at a time shows whether a failing endpoint is back, and it takes 128 such endpoints to fill a worker. */
 const perFailingEndpoint = 1
+/** Claimed deliveries that wait for a host whose receivers have not answered 2xx yet. */
+const perUnprovenHost = 8
+const crowdedWaitMs = 5_000
 /** Held by one worker, waiting or being sent. */
 const heldMax = 384
 /** Must be longer than the timeout plus settling, or a slow delivery is sent twice. */
@@ -51,7 +57,6 @@ const claimWaitMsMax = 25_000
 const timeoutMsDefault = 15_000
 const responseBytesMax = 65_536
 
-type AttemptResult = { readonly reply: EndpointReply; readonly durationMs: number }
 const noneInFlight: ReadonlyMap<string, number> = new Map()
 
 export const claimBatch = (ctx: Ctx, limit: number, inFlight = noneInFlight): Promise<ClaimedDelivery[]> =>
@@ -73,11 +78,16 @@ const faultOf = (error: unknown): string => {
   return 'code' in error && typeof error.code === 'string' ? error.code.slice(0, 64) : 'connection_failed'
 }
 
+type SendOptions = {
+  readonly timeoutMs?: number | undefined
+  readonly beforeConnect?: (address: string) => Promise<void>
+}
+
 /** Sends one attempt. Whatever the receiver does is a reply; only our own errors throw. */
 export const sendAttempt = async (
   ctx: Ctx,
   claimed: ClaimedDelivery,
-  timeoutMs = timeoutMsDefault,
+  { timeoutMs = timeoutMsDefault, beforeConnect }: SendOptions = {},
 ): Promise<AttemptResult> => {
   const keys = claimed.secretsSealed.map((sealed) => openSigningKey(ctx, sealed))
   const startedAt = performance.now()
@@ -95,6 +105,7 @@ export const sendAttempt = async (
       responseBytesMax,
       trust: 'user',
       allowLoopback: ctx.config.loopback,
+      ...(beforeConnect === undefined ? {} : { beforeConnect }),
     })
     return finished({ status: response.status, retryAfter: response.headers['retry-after'] })
   } catch (error) {
@@ -107,9 +118,52 @@ export const settleAcknowledged = (ctx: Ctx, attempts: readonly SettledAttempt[]
   inTransaction(ctx, 'system', async (tx) => {
     const claims = attempts.map(({ claimed }) => claimed)
     await updateEndpointsHealthy(tx, claims)
+    await updateReceiversProven(
+      tx,
+      claims.filter(({ hostLimit }) => hostLimit !== undefined),
+    )
     await updateDeliveriesDelivered(tx, claims)
     await insertAttempts(tx, attempts)
   })
+
+type FailedEndpoint = EndpointKey & { readonly failingSince: Date; readonly failures: number }
+
+/** Counts the failure for the endpoint and for those whose deliveries the request carried; oldest endpoint first. */
+const countFailures = async (tx: Tx, claimed: ClaimedDelivery): Promise<FailedEndpoint[]> => {
+  const failed: FailedEndpoint[] = []
+  const endpointIds = [claimed, ...claimed.carried].map(({ endpointId }) => endpointId)
+  for (const endpointId of endpointIds.toSorted()) {
+    const key = { agentId: claimed.agentId, endpointId }
+    const failing = await updateEndpointFailing(tx, key, firstMonitorMs)
+    if (failing) failed.push({ ...key, ...failing })
+  }
+  return failed
+}
+
+/** Disables an endpoint, and tells its owner. */
+const disable = async (
+  tx: Tx,
+  ctx: Ctx,
+  findContact: FindConfirmedContactEmail,
+  { endpoint, claimed, gone }: { endpoint: FailedEndpoint; claimed: ClaimedDelivery; gone: boolean },
+): Promise<void> => {
+  const { agentId, endpointId, failingSince } = endpoint
+  await updateEndpointDisabled(tx, endpoint, gone ? 'gone' : 'failing')
+  await mailNotice(tx, ctx, findContact, {
+    agentId,
+    endpointId,
+    url: claimed.url,
+    failingSince,
+    notice: { kind: gone ? 'gone' : 'disabled' },
+  })
+  await publish(tx, {
+    agentId: claimed.agentId,
+    mode: claimed.mode,
+    type: 'endpoint.disabled',
+    subject: endpointId,
+    data: { endpointId, since: failingSince.toISOString() },
+  })
+}
 
 /** Records a failure, and reschedules or ends the delivery if this worker still holds its claim. */
 const settleFailed = async (
@@ -118,42 +172,25 @@ const settleFailed = async (
   settled: SettledAttempt,
 ): Promise<void> => {
   const { claimed, outcome, reply } = settled
-  const { agentId, endpointId } = claimed
-  await inTransaction(ctx, agentId, async (tx) => {
-    const failing = (await findClaimHolds(tx, claimed))
-      ? await updateEndpointFailing(tx, claimed, firstMonitorMs)
-      : undefined
+  const gone = outcome === 'gone'
+  await inTransaction(ctx, claimed.agentId, async (tx) => {
+    const failed = (await findClaimHolds(tx, claimed)) ? await countFailures(tx, claimed) : []
     await insertAttempts(tx, [settled])
     // Another worker holds the claim now, or has disabled the endpoint and with it this delivery.
-    if (failing === undefined) return
+    if (!failed.some(({ endpointId }) => endpointId === claimed.endpointId)) return
     const at = await readNow(tx)
-    if (outcome === 'gone' || isFailingTooLong(failing.failingSince, at)) {
-      const gone = outcome === 'gone'
-      await updateEndpointDisabled(tx, claimed, gone ? 'gone' : 'failing')
-      await mailNotice(tx, ctx, findContact, {
-        agentId,
-        endpointId,
-        url: claimed.url,
-        failingSince: failing.failingSince,
-        notice: { kind: gone ? 'gone' : 'disabled' },
-      })
-      await publish(tx, {
-        agentId,
-        mode: claimed.mode,
-        type: 'endpoint.disabled',
-        subject: endpointId,
-        data: { endpointId, since: failing.failingSince.toISOString() },
-      })
-      return
-    }
-    const openMs = circuitOpenMsAfter(failing.failures, reply, at)
-    if (openMs > 0) await updateEndpointCircuitOpen(tx, claimed, openMs)
     const retryDelayMs =
       claimed.kind === 'event'
         ? retryDelayMsAfter(claimed.retryStep, reply, { at, fraction: ctx.ids.randomFraction() })
         : undefined
     if (retryDelayMs === undefined) await updateDeliveryDead(tx, claimed)
     else await updateDeliveryDue(tx, claimed, retryDelayMs)
+    for (const endpoint of failed) {
+      const openMs = circuitOpenMsAfter(endpoint.failures, reply, at)
+      if (gone || isFailingTooLong(endpoint.failingSince, at))
+        await disable(tx, ctx, findContact, { endpoint, claimed, gone })
+      else if (openMs > 0) await updateEndpointCircuitOpen(tx, endpoint, openMs)
+    }
   })
 }
 
@@ -176,10 +213,23 @@ export const settle = async (
   return outcome
 }
 
-/** Returns unused claims: due at once, and not counted as attempts. */
-const returnClaims = async (ctx: Ctx, claims: readonly ClaimedDelivery[]): Promise<void> => {
+/** Sends an attempt, within the limits of its host if the receiver has not answered 2xx yet. */
+const sendLimited = (ctx: Ctx, claimed: ClaimedDelivery, timeoutMs = timeoutMsDefault) => {
+  const { hostLimit } = claimed
+  if (hostLimit === undefined) return sendAttempt(ctx, claimed, { timeoutMs })
+  return sendToUnproven(ctx, { ...claimed, hostLimit }, timeoutMs, (options) =>
+    sendAttempt(ctx, claimed, options),
+  )
+}
+
+/** Returns unused claims: due at once, or after a wait of their endpoints, and not counted as attempts. */
+const returnClaims = async (ctx: Ctx, claims: readonly ClaimedDelivery[], waitMs = 0): Promise<void> => {
   if (claims.length === 0) return
-  await inTransaction(ctx, 'system', (tx) => updateClaimsReturned(tx, claims)).catch((error: unknown) =>
+  const returned =
+    waitMs > 0
+      ? returnPostponed(ctx, claims, waitMs)
+      : inTransaction(ctx, 'system', (tx) => updateClaimsReturned(tx, claims))
+  await returned.catch((error: unknown) =>
     // Their leases run out, and they are claimed again.
     ctx.log.warn(
       {
@@ -228,7 +278,11 @@ export const deliveryJob = (
     const sending = Promise.withResolvers<void>()
     inFlight.track(sending.promise)
     try {
-      const result = await sendAttempt(ctx, claimed, options.timeoutMs)
+      const result = await sendLimited(ctx, claimed, options.timeoutMs)
+      if ('waitMs' in result) {
+        inFlight.track(returnClaims(ctx, [claimed], result.waitMs))
+        return
+      }
       // The others wait for a claim that knows of the failure.
       if (outcomeOf(result.reply) !== 'delivered')
         inFlight.track(returnClaims(ctx, slots.removeWaiting(claimed.endpointId)))
@@ -247,6 +301,7 @@ export const deliveryJob = (
   const slots = makeDeliverySlots({
     activeMax,
     perEndpoint,
+    perUnprovenHost,
     waitMsMax: claimWaitMsMax,
     now: () => performance.now(),
     send: sendOne,
@@ -259,7 +314,8 @@ export const deliveryJob = (
       const free = heldMax - slots.heldCount()
       // In large batches: each costs the same few statements.
       const claimed = free >= heldMax / 3 ? await claimBatch(ctx, free, slots.held()) : []
-      slots.add(claimed)
+      const crowded = slots.add(claimed)
+      if (crowded.length > 0) inFlight.track(returnClaims(ctx, crowded, crowdedWaitMs))
       if (inFlight.size() > 0) await inFlight.waitForOne()
       return claimed.length + inFlight.takeEndedCount() + inFlight.size()
     },

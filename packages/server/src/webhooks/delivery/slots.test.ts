@@ -15,6 +15,8 @@ const claimed = (endpointId: string, n: number): ClaimedDelivery => ({
   kind: 'event',
   body: '{}',
   url: 'https://hooks.example.com/',
+  hostLimit: undefined,
+  carried: [],
   secretsSealed: [],
 })
 const many = (endpointId: string, count: number) =>
@@ -30,6 +32,7 @@ const open = (activeMax: number, perEndpoint: number) => {
   const slots = makeDeliverySlots({
     activeMax,
     perEndpoint,
+    perUnprovenHost: 2,
     waitMsMax: 1_000,
     now: () => clock.now,
     send: (one) => {
@@ -91,6 +94,31 @@ test('a delivery that waited too long is returned with all behind it, not sent n
   await end('dlv_a_0')
   assert.deepEqual(sent, ['dlv_a_0'])
   assert.deepEqual(stale, ['dlv_a_1', 'dlv_a_2'])
+})
+
+const unproven = (endpointId: string, host: string): ClaimedDelivery => ({
+  ...claimed(endpointId, 0),
+  hostLimit: { host, failuresMax: 30 },
+})
+test('endpoints that have not answered yet share one slot of their host, and few wait for it', async () => {
+  const { slots, sent, end } = open(10, 4)
+  const full = slots.add([
+    ...['a', 'b', 'c', 'd'].map((id) => unproven(id, 'host victim.example')),
+    unproven('e', 'host other.example'),
+    ...many('proven', 2),
+  ])
+  assert.deepEqual(sent, ['dlv_a_0', 'dlv_e_0', 'dlv_proven_0', 'dlv_proven_1'])
+  assert.deepEqual(
+    full.map((one) => one.endpointId),
+    ['c', 'd'],
+  )
+  assert.equal(slots.held().get('b'), 1)
+  assert.deepEqual(
+    slots.removeWaiting('a').map((one) => one.deliveryId),
+    [],
+  )
+  await end('dlv_a_0')
+  assert.equal(sent.at(-1), 'dlv_b_0')
 })
 
 const acknowledged = (n: number): SettledAttempt => ({

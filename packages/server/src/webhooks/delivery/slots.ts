@@ -1,10 +1,10 @@
 import type { ClaimedDelivery } from './store.ts'
 
-type EndpointQueue = { readonly waiting: ClaimedDelivery[]; active: number }
+type SlotQueue = { readonly waiting: ClaimedDelivery[]; readonly active: Set<ClaimedDelivery> }
 
 export type DeliverySlots = {
-  /** Adds claimed deliveries and starts those that have a free slot. */
-  readonly add: (claimed: readonly ClaimedDelivery[]) => void
+  /** Adds claimed deliveries, starts those that have a free slot and returns those whose queue is full. */
+  readonly add: (claimed: readonly ClaimedDelivery[]) => ClaimedDelivery[]
   /** Deliveries held, by endpoint: waiting here or being sent. */
   readonly held: () => ReadonlyMap<string, number>
   readonly heldCount: () => number
@@ -16,6 +16,8 @@ type SlotOptions = {
   /** Concurrent deliveries, over all endpoints. */
   readonly activeMax: number
   readonly perEndpoint: number
+  /** Deliveries that may wait for a host whose receivers have not answered 2xx yet. */
+  readonly perUnprovenHost: number
   /** How long a claimed delivery may wait here: it must be sent and settled within its lease. */
   readonly waitMsMax: number
   readonly now: () => number
@@ -25,58 +27,80 @@ type SlotOptions = {
   readonly onStale: (claimed: readonly ClaimedDelivery[]) => void
 }
 
+/** An endpoint has its own queue; endpoints that have not answered 2xx yet share the queue of their host. */
+const queueIdOf = ({ hostLimit, endpointId }: ClaimedDelivery): string => hostLimit?.host ?? endpointId
+
+const countByEndpoint = (queues: Iterable<SlotQueue>): Map<string, number> => {
+  const counts = new Map<string, number>()
+  for (const { active, waiting } of queues)
+    for (const { endpointId } of [...active, ...waiting])
+      counts.set(endpointId, (counts.get(endpointId) ?? 0) + 1)
+  return counts
+}
+
+const takeWaiting = (queue: SlotQueue, endpointId: string | undefined): ClaimedDelivery[] => {
+  const waiting = queue.waiting.splice(0)
+  if (endpointId === undefined) return waiting
+  queue.waiting.push(...waiting.filter((one) => one.endpointId !== endpointId))
+  return waiting.filter((one) => one.endpointId === endpointId)
+}
+
 /**
  * Concurrency slots: what a worker has claimed, in one queue for each endpoint. Claiming ahead keeps every slot filled
  * without a query for each delivery, and separate queues keep a slow endpoint from delaying another.
  */
 export const makeDeliverySlots = (options: SlotOptions): DeliverySlots => {
-  const queues = new Map<string, EndpointQueue>()
+  const queues = new Map<string, SlotQueue>()
   const arrivedAt = new WeakMap<ClaimedDelivery, number>()
   let active = 0
 
-  const start = (endpointId: string, queue: EndpointQueue, claimed: ClaimedDelivery): void => {
+  const start = (queueId: string, queue: SlotQueue, claimed: ClaimedDelivery): void => {
     active += 1
-    queue.active += 1
+    queue.active.add(claimed)
     void options.send(claimed).finally(() => {
       active -= 1
-      queue.active -= 1
-      if (queue.active === 0 && queue.waiting.length === 0) queues.delete(endpointId)
+      queue.active.delete(claimed)
+      if (queue.active.size === 0 && queue.waiting.length === 0) queues.delete(queueId)
       startNext()
     })
   }
-  const startNextOfEndpoint = (endpointId: string, queue: EndpointQueue): void => {
-    while (active < options.activeMax && queue.active < options.perEndpoint) {
-      const next = queue.waiting.shift()
-      if (!next) return
+  const startNextOfQueue = (queueId: string, queue: SlotQueue): void => {
+    for (let next = queue.waiting[0]; next && active < options.activeMax; next = queue.waiting[0]) {
+      if (queue.active.size >= (next.hostLimit === undefined ? options.perEndpoint : 1)) return
+      queue.waiting.shift()
       if (options.now() - (arrivedAt.get(next) ?? 0) > options.waitMsMax) {
         options.onStale([next, ...queue.waiting.splice(0)])
         return
       }
-      start(endpointId, queue, next)
+      start(queueId, queue, next)
     }
   }
   const startNext = (): void => {
-    for (const [endpointId, queue] of queues) {
+    for (const [queueId, queue] of queues) {
       if (active >= options.activeMax) return
-      startNextOfEndpoint(endpointId, queue)
+      startNextOfQueue(queueId, queue)
     }
   }
   return {
     add: (claimed) => {
+      const full: ClaimedDelivery[] = []
       for (const delivery of claimed) {
+        const queueId = queueIdOf(delivery)
+        const queue = queues.get(queueId) ?? { waiting: [], active: new Set() }
+        if (delivery.hostLimit !== undefined && queue.waiting.length >= options.perUnprovenHost) {
+          full.push(delivery)
+          continue
+        }
         arrivedAt.set(delivery, options.now())
-        const queue = queues.get(delivery.endpointId) ?? { waiting: [], active: 0 }
-        queues.set(delivery.endpointId, queue)
+        queues.set(queueId, queue)
         queue.waiting.push(delivery)
       }
       startNext()
+      return full
     },
-    held: () => new Map([...queues].map(([id, queue]) => [id, queue.active + queue.waiting.length])),
+    held: () => countByEndpoint(queues.values()),
     heldCount: () =>
-      [...queues.values()].reduce((sum, queue) => sum + queue.active + queue.waiting.length, 0),
-    removeWaiting: (endpointId) => {
-      const selected = endpointId === undefined ? [...queues.values()] : [queues.get(endpointId)]
-      return selected.flatMap((queue) => queue?.waiting.splice(0) ?? [])
-    },
+      [...queues.values()].reduce((sum, queue) => sum + queue.active.size + queue.waiting.length, 0),
+    removeWaiting: (endpointId) => [...queues.values()].flatMap((queue) => takeWaiting(queue, endpointId)),
   }
 }

@@ -3,13 +3,22 @@ import type { Mode } from '@pohf/protocol'
 import { now, type Tenant, type Tx } from '../../platform/db/db.ts'
 import type { DB } from '../../platform/db/schema.ts'
 import { claimByKeys } from '../../platform/queue/leases.ts'
+import { hostLimitOf, type HostLimit } from '../rules.ts'
 import type { AttemptOutcome, EndpointReply } from './rules.ts'
+import {
+  listCarried,
+  previousSecret,
+  sentWithDelay,
+  updateCarriedDead,
+  updateCarriedDelivered,
+  updateCarriedDue,
+} from './shared/store.ts'
 
 /** Enabled endpoints of these agents, locked until the commit, so that none is disabled meanwhile. */
 export const listEnabledEndpoints = async (tx: Tx, agentIds: readonly string[]) =>
   tx
     .selectFrom('webhook_endpoints')
-    .select(['agent_id', 'mode', 'endpoint_id', 'events'])
+    .select(['agent_id', 'mode', 'endpoint_id', 'events', 'url'])
     .where('agent_id', 'in', [...new Set(agentIds)])
     .where('state', '=', 'enabled')
     .orderBy('agent_id')
@@ -24,6 +33,9 @@ export type NewDelivery = {
   readonly eventId: string
   readonly body: string
   readonly kind?: DeliveryRow['kind']
+  readonly deliveryId?: string
+  /** The delivery whose request also carries this one. */
+  readonly sentWith?: string
 }
 /** Rows that one statement inserts: with bodies of 20 KB some 10 MB. */
 const insertMax = 500
@@ -35,11 +47,13 @@ export const insertDeliveries = async (tx: Tx, deliveries: readonly NewDelivery[
     const rows = deliveries.slice(from, from + insertMax).map((one) => ({
       agent_id: one.agentId,
       mode: one.mode,
-      delivery_id: tx.ids.make('dlv_'),
+      delivery_id: one.deliveryId ?? tx.ids.make('dlv_'),
       endpoint_id: one.endpointId,
       event_id: one.eventId,
       body: one.body,
       kind: one.kind ?? 'event',
+      sent_with: one.sentWith ?? null,
+      due_at: one.sentWith === undefined ? now() : sql<Date>`${now()} + ${sentWithDelay}`,
     }))
     await tx
       .insertInto('webhook_deliveries')
@@ -59,7 +73,7 @@ export const updateDeadRequeued = async (
 ): Promise<number> => {
   const { numAffectedRows } = await sql`
     update webhook_deliveries set state = 'pending', settled_at = null, due_at = pohf_now(), replays = replays + 1,
-      attempts_before = attempts
+      attempts_before = attempts, sent_with = null
     where (agent_id, delivery_id) in (
       select agent_id, delivery_id from webhook_deliveries
       where agent_id = ${endpoint.agentId} and endpoint_id = ${endpoint.endpointId} and state = 'dead'
@@ -81,7 +95,11 @@ export type ClaimedDelivery = {
   readonly kind: DeliveryRow['kind']
   readonly body: string
   readonly url: string
-  /** The current secret, and the previous one during its overlap. */
+  /** The limit of its host, until the endpoint has answered 2xx. */
+  readonly hostLimit: HostLimit | undefined
+  /** Deliveries of the same event to other endpoints of this agent and URL, which this request carries too. */
+  readonly carried: readonly { readonly deliveryId: string; readonly endpointId: string }[]
+  /** The current secret of each endpoint, and the previous one during its overlap. */
   readonly secretsSealed: readonly string[]
 }
 type DeliveryRow = Selectable<DB['webhook_deliveries']>
@@ -114,7 +132,7 @@ const listCandidates = async (tx: Tx, limits: ClaimLimits) => {
   const closed = [...full, ...(await listCircuitOpen(tx))]
   const { rows } = await sql<Pick<DeliveryRow, 'agent_id' | 'delivery_id'>>`
     select agent_id, delivery_id from (
-      select due.agent_id, due.delivery_id, endpoint.failing_since, coalesce(busy.count, 0)
+      select due.agent_id, due.delivery_id, endpoint.failing_since, endpoint.proven_at, coalesce(busy.count, 0)
         + row_number() over (partition by due.agent_id, due.endpoint_id order by due.due_at, due.event_id) as place
       from (
         select agent_id, delivery_id, endpoint_id, event_id, due_at from webhook_deliveries
@@ -123,7 +141,7 @@ const listCandidates = async (tx: Tx, limits: ClaimLimits) => {
       join webhook_endpoints endpoint using (agent_id, endpoint_id)
       left join unnest(${[...limits.inFlight.keys()]}::text[], ${[...limits.inFlight.values()]}::int[]) busy(endpoint_id, count)
         using (endpoint_id)) ranked
-    where place <= case when failing_since is null then ${limits.perEndpoint}::int else ${limits.perFailingEndpoint}::int end
+    where place <= case when failing_since is null and proven_at is not null then ${limits.perEndpoint}::int else ${limits.perFailingEndpoint}::int end
     limit ${limits.limit}`.execute(tx)
   return rows
 }
@@ -151,17 +169,21 @@ export const claimDeliveries = async (tx: Tx, limits: ClaimLimits): Promise<Clai
   if (rows.length === 0) return []
   const targets = await tx
     .selectFrom('webhook_endpoints')
-    .select(['agent_id', 'endpoint_id', 'url', 'secret_sealed', 'previous_sealed'])
-    .select(sql<boolean>`coalesce(previous_until > pohf_now(), false)`.as('previous_signs'))
+    .select(['agent_id', 'endpoint_id', 'url', 'proven_at', 'secret_sealed'])
+    .select(previousSecret('webhook_endpoints').as('previous_sealed'))
     .where('agent_id', 'in', [...new Set(rows.map((row) => row.agent_id))])
     .where('endpoint_id', 'in', [...new Set(rows.map((row) => row.endpoint_id))])
     .execute()
   const byEndpoint = new Map(targets.map((target) => [`${target.agent_id} ${target.endpoint_id}`, target]))
+  const carried = Map.groupBy(await listCarried(tx, rows), (one) => `${one.agent_id} ${one.sent_with}`)
   // An update returns its rows in any order. Sorted by id, which holds the time, fewer deliveries overtake each other.
   const inOrder = rows.toSorted((a, b) => (a.event_id < b.event_id ? -1 : 1))
   return inOrder.flatMap((row) => {
     const target = byEndpoint.get(`${row.agent_id} ${row.endpoint_id}`)
     if (!target) return []
+    const others = (carried.get(`${row.agent_id} ${row.delivery_id}`) ?? []).filter(
+      (other) => other.url === target.url,
+    )
     return {
       agentId: row.agent_id as Tenant,
       mode: row.mode,
@@ -173,10 +195,12 @@ export const claimDeliveries = async (tx: Tx, limits: ClaimLimits): Promise<Clai
       kind: row.kind,
       body: row.body,
       url: target.url,
-      secretsSealed: [
-        target.secret_sealed,
-        ...(target.previous_signs && target.previous_sealed !== null ? [target.previous_sealed] : []),
-      ],
+      hostLimit: target.proven_at === null ? hostLimitOf(target.url) : undefined,
+      carried: others.map((other) => ({ deliveryId: other.delivery_id, endpointId: other.endpoint_id })),
+      secretsSealed: [target, ...others].flatMap((signer) => [
+        signer.secret_sealed,
+        ...(signer.previous_sealed === null ? [] : [signer.previous_sealed]),
+      ]),
     }
   })
 }
@@ -189,7 +213,13 @@ export type SettledAttempt = {
 }
 
 /** Writes attempts into the log and into the hourly health of their endpoints, in one statement. */
-export const insertAttempts = async (tx: Tx, settled: readonly SettledAttempt[]): Promise<void> => {
+export const insertAttempts = async (tx: Tx, attempts: readonly SettledAttempt[]): Promise<void> => {
+  const settled = attempts.flatMap((one) =>
+    [one.claimed, ...one.claimed.carried].map((delivery) => ({
+      ...one,
+      claimed: { ...one.claimed, ...delivery },
+    })),
+  )
   const column = <T>(read: (one: SettledAttempt) => T) => settled.map(read)
   await sql`
     with made as (
@@ -242,15 +272,21 @@ const heldClaims = (claims: readonly ClaimedDelivery[]) => {
       limit 1 for update) found`
 }
 
-/** Marks deliveries as delivered where this worker's claim still holds. */
+/** Marks deliveries, and those that their requests carried, as delivered where this worker's claim still holds. */
 export const updateDeliveriesDelivered = async (
   tx: Tx,
   claims: readonly ClaimedDelivery[],
 ): Promise<void> => {
-  await sql`
+  const { rows } = await sql<Pick<DeliveryRow, 'delivery_id'>>`
     update webhook_deliveries delivery set state = 'delivered', settled_at = pohf_now()
     from (${heldClaims(claims)}) held
-    where delivery.agent_id = held.agent_id and delivery.delivery_id = held.delivery_id`.execute(tx)
+    where delivery.agent_id = held.agent_id and delivery.delivery_id = held.delivery_id
+    returning delivery.delivery_id`.execute(tx)
+  const held = new Set(rows.map((row) => row.delivery_id))
+  await updateCarriedDelivered(
+    tx,
+    claims.filter((claim) => held.has(claim.deliveryId)),
+  )
 }
 
 /** Makes unused claims due again. They keep their position in the retry schedule. */
@@ -270,6 +306,7 @@ export const updateDeliveryDead = async (tx: Tx, claimed: ClaimedDelivery): Prom
     .where('attempts', '=', claimed.attempt)
     .where('state', '=', 'pending')
     .execute()
+  await updateCarriedDead(tx, claimed)
 }
 
 export const updateDeliveryDue = async (tx: Tx, claimed: ClaimedDelivery, waitMs: number): Promise<void> => {
@@ -281,17 +318,21 @@ export const updateDeliveryDue = async (tx: Tx, claimed: ClaimedDelivery, waitMs
     .where('attempts', '=', claimed.attempt)
     .where('state', '=', 'pending')
     .execute()
+  await updateCarriedDue(tx, claimed, waitMs)
 }
 
 /** Resets the failure state of endpoints. Updates only failing ones, since every delivery calls this. */
 export const updateEndpointsHealthy = async (tx: Tx, claims: readonly ClaimedDelivery[]): Promise<void> => {
+  const answered = claims.flatMap((claim) =>
+    [claim, ...claim.carried].map(({ endpointId }) => ({ agentId: claim.agentId, endpointId })),
+  )
   await sql`
     update webhook_endpoints set failing_since = null, failures = 0, last_failure_at = null, open_until = null,
       notices = 0, watch_at = null
     where (agent_id, endpoint_id) in (
       select agent_id, endpoint_id from webhook_endpoints
       where (agent_id, endpoint_id) in (
-        select * from unnest(${claims.map((claim) => claim.agentId)}::text[], ${claims.map((claim) => claim.endpointId)}::text[]))
+        select * from unnest(${answered.map((one) => one.agentId)}::text[], ${answered.map((one) => one.endpointId)}::text[]))
         and failing_since is not null and state = 'enabled'
       order by agent_id, endpoint_id for update)`.execute(tx)
 }

@@ -12,6 +12,7 @@ import {
   deliveryDeps,
   registerIdleAgent,
   noContact,
+  proveEndpoints,
   drainEvents,
   secondMs,
   statesOf,
@@ -42,11 +43,19 @@ test('a receiver that never answers, and one that is not there, fail in their ti
 test('receivers that never answer hold up nobody, and none gets more than four at a time', async () => {
   const harness = await startHarness()
   const held: ServerResponse[] = []
-  const silent = await startReceiver((response) => held.push(response))
-  const healthy = await startReceiver()
+  const [silent, healthy] = [await startReceiver(), await startReceiver()]
   const agent = await registerIdleAgent(harness)
-  await subscribe(harness, agent, silent.url)
-  await subscribe(harness, agent, healthy.url)
+  const endpoints = [
+    await subscribe(harness, agent, silent.url),
+    await subscribe(harness, agent, healthy.url),
+  ]
+  await proveEndpoints(
+    harness,
+    agent,
+    endpoints.map(({ id }) => id),
+  )
+  silent.respond = (response) => held.push(response)
+  healthy.received.length = 0
   for (let i = 0; i < 60; i++) await publishEvent(harness, agent)
   await drainEvents(harness)
   const job = deliveryJob(harness.ctx, noContact, { timeoutMs: 60_000 })
@@ -67,7 +76,11 @@ test('two workers side by side deliver every event once', async () => {
   const harness = await startHarness()
   const receivers = await Promise.all(Array.from({ length: 3 }, () => startReceiver()))
   const agent = await registerIdleAgent(harness)
-  for (const receiver of receivers) await subscribe(harness, agent, receiver.url)
+  for (const receiver of receivers) {
+    const { id } = await subscribe(harness, agent, receiver.url)
+    await proveEndpoints(harness, agent, [id])
+    receiver.received.length = 0
+  }
   const eventIds = await Promise.all(
     Array.from({ length: 80 }, (_, i) => publishEvent(harness, agent, `key_${i}`)),
   )
@@ -79,7 +92,7 @@ test('two workers side by side deliver every event once', async () => {
   for (const receiver of receivers)
     assert.deepEqual(receiver.eventIds().toSorted(), eventIds.toSorted(), 'lost or sent twice')
   const { rows } = await harness.owner.query('select count(*)::int as count from webhook_attempts')
-  assert.equal(rows[0].count, 240)
+  assert.equal(rows[0].count, 243)
 })
 
 test('a worker that crashes after sending causes a second delivery with the same id, and changes nothing when it returns', async () => {

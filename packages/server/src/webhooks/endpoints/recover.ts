@@ -6,6 +6,7 @@ import { Refusal } from '../../platform/http/errors.ts'
 import { listEvents } from '../../platform/queue/outbox.ts'
 import type { Job } from '../../platform/queue/worker.ts'
 import { unknownEndpoint } from './describe.ts'
+import { updateRequestsShared } from '../delivery/shared/store.ts'
 import { insertDeliveries, updateDeadRequeued } from '../delivery/store.ts'
 import { checkEndpointLimit } from './register.ts'
 import { bodyOf, isTooOldToRecover, isSubscribed, recoverDaysMax } from '../rules.ts'
@@ -62,7 +63,10 @@ const recoverStep = async (ctx: Ctx): Promise<number> =>
     const key = { agentId: endpoint.agent_id, endpointId: endpoint.endpoint_id }
     const mode = endpoint.mode
     const requeued = await updateDeadRequeued(tx, key, { since: endpoint.recover_since, limit: stepMax })
-    if (requeued > 0) return requeued
+    if (requeued > 0) {
+      await updateRequestsShared(tx, key)
+      return requeued
+    }
     const found = await listEvents(tx, {
       agentId: key.agentId,
       mode,
@@ -77,6 +81,7 @@ const recoverStep = async (ctx: Ctx): Promise<number> =>
       tx,
       subscribed.map((envelope) => ({ ...key, mode, eventId: envelope.id, body: bodyOf(envelope) })),
     )
+    await updateRequestsShared(tx, key)
     await updateRecoveryProgress(tx, key, found.length < stepMax ? null : (found.at(-1)?.position ?? null))
     // At least one, so that the worker runs again: the next step, or the next endpoint.
     return found.length + 1

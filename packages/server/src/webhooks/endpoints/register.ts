@@ -2,7 +2,7 @@ import type { Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import { endpointsMax, formatSecret, urlFault } from '../rules.ts'
+import { endpointsMax, formatSecret, normaliseUrl, urlFault } from '../rules.ts'
 import { countEnabledEndpoints, insertEndpoint } from './store.ts'
 
 type Registration = { readonly url: string; readonly events: readonly string[] }
@@ -33,8 +33,7 @@ export const register = async (ctx: Ctx, agent: Agent, input: Registration) => {
       agentId: agent.agentId,
       mode: agent.mode,
       endpointId: id,
-      // Normalised by the URL parser: plain ASCII.
-      url: new URL(input.url).href,
+      url: normaliseUrl(input.url),
       events: [...new Set(input.events)],
       secretSealed: ctx.secrets.seal('webhook', signingSecret),
     })

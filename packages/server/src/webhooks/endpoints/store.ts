@@ -1,6 +1,11 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { now, type Tx } from '../../platform/db/db.ts'
+import {
+  updateCarriedReleased,
+  updateRequestsSeparated,
+  updateRequestsShared,
+} from '../delivery/shared/store.ts'
 
 export type EndpointKey = { readonly agentId: string; readonly endpointId: string }
 export type EndpointOwner = { readonly agentId: string; readonly mode: Mode }
@@ -20,6 +25,12 @@ export const countEnabledEndpoints = async (tx: Tx, agentId: string): Promise<nu
   return Number(count)
 }
 
+/** When a URL first answered 2xx to this agent; null where it has not. */
+const provenSince = (agentId: string, url: string) =>
+  sql<Date | null>`(
+    select min(known.proven_at) from webhook_endpoints known
+    where known.agent_id = ${agentId} and known.url = ${url} and known.state = 'enabled')`
+
 export const insertEndpoint = async (
   tx: Tx,
   endpoint: EndpointKey & {
@@ -38,6 +49,7 @@ export const insertEndpoint = async (
       url: endpoint.url,
       events: endpoint.events,
       secret_sealed: endpoint.secretSealed,
+      proven_at: provenSince(endpoint.agentId, endpoint.url),
     })
     .execute()
 }
@@ -124,13 +136,22 @@ export const updateEndpoint = async (
   change: { readonly url?: string; readonly events?: string[] },
 ): Promise<void> => {
   if (change.url === undefined && change.events === undefined) return
+  if (change.url !== undefined) await updateCarriedReleased(tx, endpoint)
   await tx
     .updateTable('webhook_endpoints')
     // A new URL has not failed yet.
-    .set({ ...change, ...(change.url === undefined ? {} : healthyState) })
+    .set({
+      ...change,
+      ...(change.url === undefined
+        ? {}
+        : { ...healthyState, proven_at: provenSince(endpoint.agentId, change.url) }),
+    })
     .where('agent_id', '=', endpoint.agentId)
     .where('endpoint_id', '=', endpoint.endpointId)
     .execute()
+  if (change.url === undefined) return
+  await updateRequestsSeparated(tx, endpoint)
+  await updateRequestsShared(tx, endpoint)
 }
 
 export const updateEndpointEnabled = async (tx: Tx, endpoint: EndpointKey): Promise<void> => {
@@ -144,6 +165,7 @@ export const updateEndpointEnabled = async (tx: Tx, endpoint: EndpointKey): Prom
 
 /** Marks the pending deliveries of an endpoint as dead; a recovery requeues them. */
 const updatePendingDead = async (tx: Tx, endpoint: EndpointKey): Promise<void> => {
+  await updateCarriedReleased(tx, endpoint)
   await tx
     .updateTable('webhook_deliveries')
     .set({ state: 'dead', settled_at: now() })

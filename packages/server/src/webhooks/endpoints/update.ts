@@ -1,6 +1,7 @@
 import type { Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { normaliseUrl } from '../rules.ts'
 import { describeOne, unknownEndpoint } from './describe.ts'
 import { checkUrl, checkEndpointLimit } from './register.ts'
 import {
@@ -34,7 +35,7 @@ export const update = async (ctx: Ctx, agent: Agent, change: Change) => {
     const endpoint = await findEndpointLocked(tx, agent, change.webhookId)
     if (!endpoint) throw unknownEndpoint()
     await updateEndpoint(tx, key, {
-      ...(change.url === undefined ? {} : { url: new URL(change.url).href }),
+      ...(change.url === undefined ? {} : { url: normaliseUrl(change.url) }),
       ...(change.events === undefined ? {} : { events: [...new Set(change.events)] }),
     })
     await setEnabled(tx, key, endpoint.state, change.enabled)

@@ -10,7 +10,6 @@ const deliveryColumns = [
   'event_id',
   'state',
   'created_at',
-  'due_at',
   'settled_at',
   'attempts',
 ] as const
@@ -31,6 +30,13 @@ export const listDeliveries = async (
     .selectFrom('webhook_deliveries')
     .select(deliveryColumns)
     .select(sql<string>`body::json ->> 'type'`.as('type'))
+    // The next attempt of a delivery that is sent with another is that of the other.
+    .select(
+      sql<Date>`coalesce((
+        select sent.due_at from webhook_deliveries sent
+        where sent.agent_id = webhook_deliveries.agent_id and sent.delivery_id = webhook_deliveries.sent_with
+          and sent.state = 'pending'), due_at)`.as('due_at'),
+    )
     .where('agent_id', '=', owner.agentId)
     .where('mode', '=', owner.mode)
     .where('endpoint_id', '=', page.endpointId)
@@ -106,6 +112,7 @@ export const updateDeliveryReplayed = async (tx: Tx, agentId: Tenant, deliveryId
       due_at: now(),
       replays: sql<number>`replays + 1`,
       attempts_before: sql<number>`attempts`,
+      sent_with: null,
     })
     .where('agent_id', '=', agentId)
     .where('delivery_id', '=', deliveryId)

@@ -1,0 +1,92 @@
+import { sql } from 'kysely'
+import { now, type Tx } from '../../../platform/db/db.ts'
+import type { HostLimit } from '../../rules.ts'
+
+const windowMinutes = 10
+/** How long a delivery waits whose host is busy. */
+const hostBusyMs = 5_000
+
+type HostClaim = HostLimit & { readonly holder: string; readonly seconds: number }
+
+/** Claims a host for one attempt. Returns 0, or how long to wait: for the attempt under way, or until the window ends. */
+export const claimHost = async (tx: Tx, claim: HostClaim): Promise<number> => {
+  const { rows: claimed } = await sql`
+    insert into webhook_hosts as known (host, holder, busy_until, window_ends_at)
+    values (${claim.host}, ${claim.holder}, pohf_now() + make_interval(secs => ${claim.seconds}),
+      pohf_now() + make_interval(mins => ${windowMinutes}))
+    on conflict (host) do update set holder = excluded.holder, busy_until = excluded.busy_until,
+      failures = case when known.window_ends_at > pohf_now() then known.failures else 0 end,
+      window_ends_at = case when known.window_ends_at > pohf_now() then known.window_ends_at else excluded.window_ends_at end
+    where coalesce(known.busy_until <= pohf_now(), true)
+      and (known.window_ends_at <= pohf_now() or known.failures < ${claim.failuresMax})
+    returning host`.execute(tx)
+  if (claimed.length > 0) return 0
+  const spent = await tx
+    .selectFrom('webhook_hosts')
+    .select(sql<number>`extract(epoch from window_ends_at - pohf_now())::float8 * 1000`.as('waitMs'))
+    .where('host', '=', claim.host)
+    .where('failures', '>=', claim.failuresMax)
+    .where('window_ends_at', '>', now())
+    .executeTakeFirst()
+  return Math.max(spent?.waitMs ?? 0, hostBusyMs)
+}
+
+/** Frees hosts after an attempt, and counts it if it failed. */
+export const updateHostsReleased = async (
+  tx: Tx,
+  hosts: readonly string[],
+  attempt: { readonly holder: string; readonly failed: boolean },
+): Promise<void> => {
+  if (hosts.length === 0) return
+  await tx
+    .updateTable('webhook_hosts')
+    .set({
+      holder: null,
+      busy_until: null,
+      failures: sql<number>`failures + ${attempt.failed ? 1 : 0}`,
+    })
+    .where('host', 'in', hosts)
+    .where('holder', '=', attempt.holder)
+    .execute()
+}
+
+/** Deletes a batch of hosts whose window has ended. */
+export const deleteIdleHosts = async (tx: Tx, limit: number): Promise<void> => {
+  await sql`
+    delete from webhook_hosts where host in (
+      select host from webhook_hosts where window_ends_at < pohf_now() and coalesce(busy_until < pohf_now(), true)
+      limit ${limit} for update skip locked)`.execute(tx)
+}
+
+type Receiver = { readonly agentId: string; readonly url: string }
+
+/** Records the first 2xx of receivers, for all endpoints of the agent on that URL. */
+export const updateReceiversProven = async (tx: Tx, receivers: readonly Receiver[]): Promise<void> => {
+  if (receivers.length === 0) return
+  await sql`
+    update webhook_endpoints set proven_at = pohf_now(), open_until = null
+    where (agent_id, endpoint_id) in (
+      select agent_id, endpoint_id from webhook_endpoints
+      where (agent_id, url) in (
+        select * from unnest(${receivers.map((one) => one.agentId)}::text[], ${receivers.map((one) => one.url)}::text[]))
+        and proven_at is null and state = 'enabled'
+      order by agent_id, endpoint_id for update)`.execute(tx)
+}
+
+/** Sends nothing to an endpoint for this time, unless it has answered 2xx meanwhile. */
+export const updateEndpointWaiting = async (
+  tx: Tx,
+  endpoint: { readonly agentId: string; readonly endpointId: string },
+  waitMs: number,
+): Promise<void> => {
+  await tx
+    .updateTable('webhook_endpoints')
+    .set({
+      open_until: sql<Date>`greatest(open_until, pohf_now() + make_interval(secs => ${waitMs / 1_000}))`,
+    })
+    .where('agent_id', '=', endpoint.agentId)
+    .where('endpoint_id', '=', endpoint.endpointId)
+    .where('proven_at', 'is', null)
+    .where('state', '=', 'enabled')
+    .execute()
+}

@@ -1,0 +1,161 @@
+import { sql } from 'kysely'
+import type { Mode } from '@pohf/protocol'
+import { now, type Tx } from '../../../platform/db/db.ts'
+
+/** How far the due_at of a delivery that is sent with another lies behind it: longer than the retry schedule. */
+export const sentWithDelay = sql`interval '4 days'`
+
+type QueueKey = {
+  readonly agentId: string
+  readonly mode: Mode
+  readonly endpointId: string
+  readonly eventId: string
+}
+/** Which of these deliveries exist. */
+export const listQueued = async (tx: Tx, deliveries: readonly QueueKey[]): Promise<QueueKey[]> => {
+  if (deliveries.length === 0) return []
+  const { rows } = await sql<QueueKey>`
+    select given.agent_id as "agentId", given.mode, given.endpoint_id as "endpointId", given.event_id as "eventId"
+    from unnest(${deliveries.map((one) => one.agentId)}::text[], ${deliveries.map((one) => one.mode)}::text[],
+      ${deliveries.map((one) => one.endpointId)}::text[], ${deliveries.map((one) => one.eventId)}::text[])
+      given(agent_id, mode, endpoint_id, event_id)
+    where exists (
+      select from webhook_deliveries known
+      where known.agent_id = given.agent_id and known.mode = given.mode and known.endpoint_id = given.endpoint_id
+        and known.event_id = given.event_id)`.execute(tx)
+  return rows
+}
+
+/**
+ * Lets pending deliveries of an endpoint be sent with a pending delivery of the same event to another endpoint of the
+ * same agent and URL, if there is one.
+ */
+export const updateRequestsShared = async (
+  tx: Tx,
+  endpoint: { readonly agentId: string; readonly endpointId: string },
+): Promise<void> => {
+  await sql`
+    update webhook_deliveries mine set sent_with = other.delivery_id, due_at = other.due_at + ${sentWithDelay}
+    from webhook_endpoints own
+    join webhook_endpoints twin on twin.agent_id = own.agent_id and twin.mode = own.mode and twin.url = own.url
+      and twin.endpoint_id <> own.endpoint_id and twin.state = 'enabled'
+    join webhook_deliveries other on other.agent_id = twin.agent_id and other.mode = twin.mode
+      and other.endpoint_id = twin.endpoint_id and other.state = 'pending' and other.sent_with is null
+    where own.agent_id = ${endpoint.agentId} and own.endpoint_id = ${endpoint.endpointId}
+      and mine.agent_id = own.agent_id and mine.mode = own.mode and mine.endpoint_id = own.endpoint_id
+      and mine.event_id = other.event_id and mine.state = 'pending' and mine.sent_with is null
+      and not exists (
+        select from webhook_deliveries carried
+        where carried.agent_id = mine.agent_id and carried.sent_with = mine.delivery_id and carried.state = 'pending')`.execute(
+    tx,
+  )
+}
+
+/** The previous secret of an endpoint while it still signs. */
+export const previousSecret = (endpoint: string) =>
+  sql<
+    string | null
+  >`case when ${sql.ref(endpoint)}.previous_until > pohf_now() then ${sql.ref(endpoint)}.previous_sealed end`
+
+/** An agent has at most 50 enabled endpoints. */
+const carriedMax = 50
+
+/** The deliveries that the requests of these deliveries carry too. */
+export const listCarried = async (
+  tx: Tx,
+  deliveries: readonly { readonly agent_id: string; readonly delivery_id: string }[],
+) => {
+  const { rows } = await sql<{
+    agent_id: string
+    delivery_id: string
+    endpoint_id: string
+    sent_with: string
+    url: string
+    secret_sealed: string
+    previous_sealed: string | null
+  }>`
+    select other.agent_id, other.delivery_id, other.endpoint_id, given.delivery_id as sent_with, endpoint.url,
+      endpoint.secret_sealed, ${previousSecret('endpoint')} as previous_sealed
+    from unnest(${deliveries.map((one) => one.agent_id)}::text[], ${deliveries.map((one) => one.delivery_id)}::text[])
+      given(agent_id, delivery_id),
+    lateral (
+      select carried.agent_id, carried.delivery_id, carried.endpoint_id from webhook_deliveries carried
+      where carried.agent_id = given.agent_id and carried.sent_with = given.delivery_id and carried.settled_at is null
+      limit ${carriedMax}) other
+    join webhook_endpoints endpoint on endpoint.agent_id = other.agent_id
+      and endpoint.endpoint_id = other.endpoint_id and endpoint.state = 'enabled'
+    order by other.endpoint_id`.execute(tx)
+  return rows
+}
+
+/** A claimed delivery with those that its request carries too. */
+type SharedRequest = {
+  readonly agentId: string
+  readonly deliveryId: string
+  readonly attempt: number
+  readonly carried: readonly { readonly deliveryId: string }[]
+}
+const flatten = (requests: readonly SharedRequest[]) =>
+  requests
+    .flatMap(({ agentId, deliveryId, attempt, carried }) =>
+      carried.map((one) => ({ agentId, sentWith: deliveryId, attempt, deliveryId: one.deliveryId })),
+    )
+    .toSorted((a, b) => (a.deliveryId < b.deliveryId ? -1 : 1))
+
+/** Settles what requests carried, or delays it with the request. The caller has checked that its claim holds. */
+const updateCarried = async (
+  tx: Tx,
+  requests: readonly SharedRequest[],
+  change: { readonly state: 'pending' | 'delivered' | 'dead'; readonly waitMs: number },
+): Promise<void> => {
+  const rows = flatten(requests)
+  if (rows.length === 0) return
+  await sql`
+    update webhook_deliveries delivery set state = ${change.state}, attempts = given.attempt,
+      settled_at = ${change.state === 'pending' ? null : now()}::timestamptz,
+      due_at = pohf_now() + make_interval(secs => ${change.waitMs / 1_000}) + ${sentWithDelay}
+    from unnest(${rows.map((row) => row.agentId)}::text[], ${rows.map((row) => row.deliveryId)}::text[],
+      ${rows.map((row) => row.sentWith)}::text[], ${rows.map((row) => row.attempt)}::int[])
+      given(agent_id, delivery_id, sent_with, attempt)
+    where delivery.agent_id = given.agent_id and delivery.delivery_id = given.delivery_id
+      and delivery.sent_with = given.sent_with and delivery.settled_at is null`.execute(tx)
+}
+export const updateCarriedDelivered = (tx: Tx, requests: readonly SharedRequest[]): Promise<void> =>
+  updateCarried(tx, requests, { state: 'delivered', waitMs: 0 })
+export const updateCarriedDead = (tx: Tx, request: SharedRequest): Promise<void> =>
+  updateCarried(tx, [request], { state: 'dead', waitMs: 0 })
+export const updateCarriedDue = (tx: Tx, request: SharedRequest, waitMs: number): Promise<void> =>
+  updateCarried(tx, [request], { state: 'pending', waitMs })
+
+/**
+ * Gives the deliveries that pending requests of this endpoint carry a request of their own, one for each event: the
+ * endpoint is disabled, deleted or moved to another URL.
+ */
+export const updateCarriedReleased = async (
+  tx: Tx,
+  endpoint: { readonly agentId: string; readonly endpointId: string },
+): Promise<void> => {
+  await sql`
+    update webhook_deliveries delivery set sent_with = nullif(next.sent_with, delivery.delivery_id),
+      due_at = case when next.sent_with = delivery.delivery_id then next.due_at else delivery.due_at end
+    from (
+      select carried.agent_id, carried.delivery_id, sent.due_at,
+        min(carried.delivery_id) over (partition by carried.sent_with) as sent_with
+      from webhook_deliveries sent
+      join webhook_deliveries carried on carried.agent_id = sent.agent_id and carried.sent_with = sent.delivery_id
+        and carried.settled_at is null
+      where sent.agent_id = ${endpoint.agentId} and sent.endpoint_id = ${endpoint.endpointId}
+        and sent.state = 'pending') next
+    where delivery.agent_id = next.agent_id and delivery.delivery_id = next.delivery_id`.execute(tx)
+}
+
+/** Gives the deliveries of this endpoint that others carry a request of their own: it has another URL now. */
+export const updateRequestsSeparated = async (
+  tx: Tx,
+  endpoint: { readonly agentId: string; readonly endpointId: string },
+): Promise<void> => {
+  await sql`
+    update webhook_deliveries set sent_with = null, due_at = pohf_now()
+    where agent_id = ${endpoint.agentId} and endpoint_id = ${endpoint.endpointId} and state = 'pending'
+      and sent_with is not null`.execute(tx)
+}
