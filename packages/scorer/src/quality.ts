@@ -121,15 +121,13 @@ export const evaluateAttention = ({
 type PresenceInput = {
   readonly components: Components
   readonly flags: readonly FlagName[]
-  /** It comes from an enrolled member or an attested device. */
-  readonly vouched: boolean
   readonly attested: boolean
   /** A photo or a location was submitted; without either there is no evidence. */
   readonly evidenced: boolean
 }
 const presenceQualityMax = 0.55
 
-/** Presence has its own rule: a hash that a client sends proves nothing by itself, so somebody must vouch. */
+/** Presence has its own rule: a hash that a client sends proves nothing by itself, so its quality is limited. */
 export const evaluatePresence = ({ components, flags, ...shown }: PresenceInput): Verdict => {
   const scored = qualityOf(components, flags)
   const quality = shown.attested ? scored : Math.min(scored, presenceQualityMax)
@@ -137,7 +135,6 @@ export const evaluatePresence = ({ components, flags, ...shown }: PresenceInput)
     ...flags
       .filter((flag) => flagCaps[flag].blocking || flag === 'geo_mismatch')
       .map((flag) => `flag_${flag}`),
-    ...(shown.vouched ? [] : ['member_not_enrolled']),
     ...(shown.evidenced ? [] : ['evidence_missing']),
   ]
   return { quality, verified: reasons.length === 0, reasons }

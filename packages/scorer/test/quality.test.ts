@@ -80,7 +80,6 @@ test('a blocking flag is never verified, whatever was measured', () => {
         evaluatePresence({
           components: measured,
           flags: [flag],
-          vouched: true,
           attested: true,
           evidenced: true,
         }).verified,
@@ -131,14 +130,12 @@ const device = { focus: null, probe: null, input: null, gaze: null, device: 1, h
 const presenceInput = {
   components: device,
   flags: [] as FlagName[],
-  vouched: true,
   attested: true,
   evidenced: true,
 }
 const presences: readonly (readonly [string, Partial<typeof presenceInput>, number, readonly string[]])[] = [
   ['an attested device', {}, 1, []],
   ['an enrolled member without an attested device', { attested: false }, 0.55, []],
-  ['nobody who vouches', { vouched: false, attested: false }, 0.55, ['member_not_enrolled']],
   ['neither photo nor place', { evidenced: false }, 1, ['evidence_missing']],
   ['an impossible journey', { flags: ['geo_mismatch'] }, 0.6, ['flag_geo_mismatch']],
   ['a device that too many share', { flags: ['device_shared'] }, 0.3, ['flag_device_shared']],

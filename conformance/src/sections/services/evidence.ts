@@ -77,6 +77,10 @@ export const presence: Section = {
       field: 'lat',
       body: { memberId: 'somebody', source: 'geo_photo', lat: '52.52', lng: 13.4 },
     }),
+    refusesInput('kinetic.lng-with-lat', 'a latitude without a longitude is refused', kinetic, {
+      field: 'lng',
+      body: { memberId: 'somebody', source: 'geo_photo', lat: 52.52 },
+    }),
     refusesInput('kinetic.lng-on-earth', 'a longitude beyond 180 degrees is refused', kinetic, {
       field: 'lng',
       body: { memberId: 'somebody', source: 'geo_photo', lat: 52.52, lng: 181 },

@@ -29,7 +29,7 @@ export const components = z.object({
 })
 export const kineticSubmit = operation({
   summary: 'Submit physical-presence evidence.',
-  errors: ['photo_hash_used'],
+  errors: ['not_found', 'member_not_enrolled', 'photo_hash_used'],
   body: z.object({
     memberId: reference(128),
     source: z.enum(['receipt', 'geo_photo']),
@@ -44,6 +44,8 @@ export const kineticSubmit = operation({
     verified: z.boolean(),
     assurance: z.enum(assurances),
     flags: z.array(z.string()).max(32),
+    /** Why the session is not verified; empty where it is. */
+    reasons: z.array(z.string()).max(32),
     components,
   }),
 })

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from '../../test/fixtures/harness.ts'
+import { enrolMember, registerConfirmedAgent } from '../../test/fixtures/people/member.ts'
 
 const harness = await startHarness()
 const { apiKey: key } = await harness.register('test')
-const live = await harness.register('live')
+const live = await registerConfirmedAgent(harness, 'live', 'presence@agents.example')
 const submit = (body: Record<string, unknown>, by = key) =>
   harness.call('POST', '/api/kinetic/submit', { key: by, body })
 const place = (lat: number, lng: number) => ({ memberId: 'walker', source: 'geo_photo', lat, lng })
@@ -23,14 +24,39 @@ test('presence of a test key is scored into a session that verify turns into a p
   assert.equal((await submit({ memberId: 'm1', source: 'receipt' })).json.verified, true)
 })
 
-test('live presence without an enrolled member is scored and not verified', async () => {
-  const scored = await submit({ memberId: 'm1', source: 'receipt', photoHash: 'live-1' }, live.apiKey)
-  assert.equal(scored.status, 200)
-  assert.equal(scored.json.verified, false)
-  const { rows } = await harness.owner.query('select reasons, status from sessions where session_id = $1', [
-    scored.json.sessionId,
-  ])
-  assert.deepEqual(rows[0], { reasons: ['member_not_enrolled'], status: 'scored' })
+test('presence of a member that does not exist or is not enrolled is refused with the reason and uses up no photo', async () => {
+  const photo = { source: 'geo_photo', lat: 52.5, lng: 13.4, photoHash: 'not used up' }
+  const unknown = await submit({ memberId: 'nobody', ...photo }, live.apiKey)
+  assert.deepEqual([unknown.status, unknown.json.error], [404, 'not_found'], unknown.text)
+  const invited = await harness.call('POST', '/api/agents/members', { key: live.apiKey, body: {} })
+  const early = await submit({ memberId: invited.json.memberId, ...photo }, live.apiKey)
+  assert.deepEqual([early.status, early.json.error], [409, 'member_not_enrolled'], early.text)
+  assert.equal(early.json.details[0].code, 'invited')
+  for (const memberId of ['mem_test_duplicate', 'mem_test_banned'])
+    assert.equal((await submit({ memberId, ...photo })).json.error, 'member_not_enrolled')
+  assert.equal((await submit({ memberId: 'mem_test_typo', ...photo })).status, 404)
+  const { rows } = await harness.owner.query(
+    `select (select count(*) from presences where member_ref in ('nobody', 'mem_test_typo'))::int as places,
+       (select count(*) from sessions where member_ref in ('nobody', 'mem_test_typo'))::int as sessions`,
+  )
+  assert.deepEqual(rows, [{ places: 0, sessions: 0 }])
+  assert.equal((await submit({ memberId: 'm1', ...photo })).status, 200)
+  const { memberId } = await enrolMember(harness, live)
+  assert.equal((await submit({ memberId, ...photo }, live.apiKey)).status, 200)
+  const empty = await submit({ memberId, source: 'receipt' }, live.apiKey)
+  assert.deepEqual([empty.json.verified, empty.json.reasons], [false, ['evidence_missing']], empty.text)
+})
+
+test('half a location is refused and uses up no photo', async () => {
+  for (const [half, missing] of [
+    [{ lat: 52.5 }, 'body.lng'],
+    [{ lng: 13.4 }, 'body.lat'],
+  ] as const) {
+    const refused = await submit({ memberId: 'm1', source: 'geo_photo', photoHash: 'half', ...half })
+    assert.deepEqual([refused.status, refused.json.error], [400, 'validation_failed'], refused.text)
+    assert.equal(refused.json.details[0].path, missing)
+  }
+  assert.equal((await submit({ memberId: 'm1', source: 'geo_photo', photoHash: 'half' })).status, 200)
 })
 
 for (const parallel of [2, 20, 100]) {
@@ -46,13 +72,13 @@ for (const parallel of [2, 20, 100]) {
 }
 
 test('a photo counts once per deployment in live and once per agent in test', async () => {
-  const secondLive = await harness.register('live')
+  const secondLive = await registerConfirmedAgent(harness, 'live', 'second@agents.example')
+  const photo = { source: 'receipt', photoHash: 'shared' }
+  const first = await enrolMember(harness, live)
+  assert.equal((await submit({ memberId: first.memberId, ...photo }, live.apiKey)).status, 200)
+  const second = await enrolMember(harness, secondLive)
   assert.equal(
-    (await submit({ memberId: 'a', source: 'receipt', photoHash: 'shared' }, live.apiKey)).status,
-    200,
-  )
-  assert.equal(
-    (await submit({ memberId: 'a', source: 'receipt', photoHash: 'shared' }, secondLive.apiKey)).json.error,
+    (await submit({ memberId: second.memberId, ...photo }, secondLive.apiKey)).json.error,
     'photo_hash_used',
   )
   const secondTest = await harness.register('test')
@@ -91,38 +117,38 @@ for (const parallel of [2, 20]) {
   })
 }
 
-/** Submissions by a live key, and the expected reasons for refusal. */
+/** Submissions of an enrolled member by a live key, and the reasons why they are not verified. */
 const submissions: readonly (readonly [string, Record<string, unknown>, readonly string[]])[] = [
-  ['a receipt alone', { source: 'receipt' }, ['member_not_enrolled', 'evidence_missing']],
-  ['a latitude alone', { source: 'geo_photo', lat: 1 }, ['member_not_enrolled', 'evidence_missing']],
-  ['a place', { source: 'geo_photo', lat: 1, lng: 2 }, ['member_not_enrolled']],
-  ['a photo', { source: 'geo_photo', photoHash: 'live-photo' }, ['member_not_enrolled']],
+  ['a receipt alone', { source: 'receipt' }, ['evidence_missing']],
+  ['a place', { source: 'geo_photo', lat: 1, lng: 2 }, []],
+  [
+    'a place on the other side of the earth',
+    { source: 'geo_photo', lat: 1, lng: -178 },
+    ['flag_geo_mismatch'],
+  ],
+  ['a photo', { source: 'geo_photo', photoHash: 'live-photo' }, []],
 ]
-for (const [name, body, reasons] of submissions) {
-  test(`live presence by ${name}: ${reasons.join(', ')}`, async () => {
-    const { json } = await submit({ memberId: `by ${name}`, ...body }, live.apiKey)
-    assert.equal(json.verified, false)
+test('live presence names the reasons why it is not verified', async () => {
+  const { memberId } = await enrolMember(harness, live)
+  for (const [name, body, reasons] of submissions) {
+    const { json } = await submit({ memberId, ...body }, live.apiKey)
+    assert.deepEqual([json.verified, json.reasons], [reasons.length === 0, reasons], name)
     const { rows } = await harness.owner.query('select reasons from sessions where session_id = $1', [
       json.sessionId,
     ])
     assert.deepEqual(rows, [{ reasons }])
-    assert.equal(
-      (
-        await harness.call('POST', '/api/agents/verify', {
-          key: live.apiKey,
-          body: { sessionId: json.sessionId },
-        })
-      ).status,
-      402,
-      'without credits nothing is told about a session',
-    )
-  })
-}
+  }
+})
 
 test('a photo counts once, however its hash is spelled', async () => {
   const hash = 'ab'.repeat(32)
   assert.equal((await submit({ memberId: 'm', source: 'receipt', photoHash: hash })).status, 200)
-  for (const photoHash of [hash.toUpperCase(), `0x${hash}`, Buffer.from(hash, 'hex').toString('base64')])
+  for (const photoHash of [
+    hash.toUpperCase(),
+    `0x${hash}`,
+    ` ${hash} `,
+    Buffer.from(hash, 'hex').toString('base64'),
+  ])
     assert.equal(
       (await submit({ memberId: 'm', source: 'receipt', photoHash })).json.error,
       'photo_hash_used',

@@ -31,13 +31,14 @@ export const isContractRejection = (error: { readonly code: number; readonly mes
 const hex32 = /^(?:0x|sha-?256[:=-])?([0-9a-f]{64})$/i
 const base64Of32 = /^(?:sha-?256[:=-])?([A-Za-z0-9+/_-]{43})=?$/i
 /**
- * The canonical form of a photo hash: hex and base64, upper case and prefixes of one SHA-256 give one key; other
- * text is kept.
+ * The canonical form of a photo hash: hex and base64, upper case, prefixes and spaces around one SHA-256 give one
+ * key; other text is kept.
  */
 export const canonicalPhotoHash = (photoHash: string): string => {
-  const [, hex] = hex32.exec(photoHash) ?? []
+  const text = photoHash.trim()
+  const [, hex] = hex32.exec(text) ?? []
   if (hex !== undefined) return `sha256:${hex.toLowerCase()}`
-  const [, base64] = base64Of32.exec(photoHash) ?? []
+  const [, base64] = base64Of32.exec(text) ?? []
   if (base64 !== undefined) return `sha256:${Buffer.from(base64, 'base64').toString('hex')}`
   return `text:${photoHash}`
 }

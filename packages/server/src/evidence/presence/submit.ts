@@ -4,11 +4,12 @@ import type { Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
+import { checkRefusals, type Refusals } from '../../platform/http/refusals.ts'
 import { resolveMember } from '../../members/index.ts'
 import { insertScoredSession } from '../../sessions/index.ts'
 import { evidenceItem } from '../proof.ts'
 import { publishSessionScore, type ScoredSessionKey } from '../scoring/publish-scored.ts'
-import { assuranceOf, isHardware, isPlausibleMove, canonicalPhotoHash } from '../rules.ts'
+import { assuranceOf, isHardware, isPlausibleMove, canonicalPhotoHash, type GeoPoint } from '../rules.ts'
 import { findDevice } from '../devices/store.ts'
 import { findPresence, insertPhotoHash, insertPresence, updatePresence } from './store.ts'
 
@@ -20,12 +21,15 @@ type Submission = {
   readonly photoHash?: string | undefined
 }
 
+const hasLocation = (input: Submission): input is Submission & GeoPoint =>
+  input.lat !== undefined && input.lng !== undefined
+
 /**
  * Compares the location with the member's last one. An implausible move is flagged and not stored as the last
  * location.
  */
 const geoFlags = async (tx: Tx, agent: Agent, input: Submission): Promise<FlagName[]> => {
-  if (input.lat === undefined || input.lng === undefined) return []
+  if (!hasLocation(input)) return []
   const key = { agentId: agent.agentId, mode: agent.mode, memberRef: input.memberId }
   const location = { lat: input.lat, lng: input.lng, at: await readNow(tx) }
   if (await insertPresence(tx, key, location)) return []
@@ -55,6 +59,7 @@ const findMemberProof = async (tx: Tx, agent: Agent, memberId: string) => {
   const realMember = enrolled?.simulated === false ? enrolled : undefined
   const history = realMember?.history ?? { good: 0, bad: 0 }
   return {
+    member,
     isEnrolled: enrolled !== undefined,
     attested: isHardware(device?.assurance),
     history,
@@ -67,7 +72,50 @@ const findMemberProof = async (tx: Tx, agent: Agent, memberId: string) => {
   }
 }
 
-const componentsOf = ({ isEnrolled, attested, history }: Awaited<ReturnType<typeof findMemberProof>>) => ({
+type MemberProof = Awaited<ReturnType<typeof findMemberProof>>
+
+const refuseHalfLocation = ({ input: { lat, lng } }: { readonly input: Submission }) =>
+  (lat === undefined) === (lng === undefined)
+    ? undefined
+    : new Refusal('validation_failed', {
+        details: [
+          {
+            path: lat === undefined ? 'body.lat' : 'body.lng',
+            code: 'required',
+            message: 'lat and lng must be sent together',
+          },
+        ],
+      })
+
+/** A hash that an agent sends proves nothing by itself, so an enrolled member or an attested device must vouch. */
+const refuseUnknownMember = ({ proof: { member, attested } }: { readonly proof: MemberProof }) =>
+  member || attested
+    ? undefined
+    : new Refusal('not_found', {
+        message: 'No such member, and no device with attested hardware was recorded for this memberId.',
+      })
+
+const refuseUnenrolledMember = ({ proof: { member, attested } }: { readonly proof: MemberProof }) =>
+  member?.status !== 'refused' || attested
+    ? undefined
+    : new Refusal('member_not_enrolled', {
+        details: [
+          {
+            path: 'body.memberId',
+            code: member.reason,
+            message: `the member is ${member.reason.replaceAll('_', ' ')}, and no device with attested hardware was recorded`,
+          },
+        ],
+      })
+
+/** The refusals of a submission, in order. They come before the photo is claimed: a refused call uses up no photo. */
+export const presenceRefusals: Refusals<{ readonly input: Submission; readonly proof: MemberProof }> = [
+  ['location_incomplete', refuseHalfLocation],
+  ['member_not_found', refuseUnknownMember],
+  ['member_not_enrolled', refuseUnenrolledMember],
+]
+
+const componentsOf = ({ isEnrolled, attested, history }: MemberProof) => ({
   focus: null,
   probe: null,
   input: null,
@@ -75,8 +123,6 @@ const componentsOf = ({ isEnrolled, attested, history }: Awaited<ReturnType<type
   device: attested ? deviceScores.attested : isEnrolled ? deviceScores.passkey : deviceScores.none,
   history: historyScore(history.good, history.bad),
 })
-
-const hasLocation = ({ lat, lng }: Submission): boolean => lat !== undefined && lng !== undefined
 
 const evidenceItemsOf = (salt: Buffer, { mode, sessionId }: ScoredSessionKey, input: Submission) => [
   evidenceItem(salt, input.source === 'receipt' ? 'receipt' : 'photo', {
@@ -87,24 +133,21 @@ const evidenceItemsOf = (salt: Buffer, { mode, sessionId }: ScoredSessionKey, in
   ...(mode === 'test' ? [evidenceItem(salt, 'simulated', { session: sessionId })] : []),
 ]
 
-/**
- * Scores a claim of physical presence into a session. Live, it counts only for an enrolled member or an attested
- * device.
- */
+/** Scores a claim of physical presence into a session. */
 export const kineticSubmit = async (ctx: Ctx, agent: Agent, input: Submission) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
     const { memberId, source, photoHash } = input
     const key = { agentId: agent.agentId, mode: agent.mode, sessionId: ctx.ids.make('ses_') }
-    await claimPhoto(tx, key, photoHash)
     const proof = await findMemberProof(tx, agent, memberId)
-    const { isEnrolled, attested, assurance } = proof
+    checkRefusals(presenceRefusals, { input, proof })
+    await claimPhoto(tx, key, photoHash)
+    const { attested, assurance } = proof
     const flags = await geoFlags(tx, agent, input)
     const components = componentsOf(proof)
     const simulated = agent.mode === 'test'
     const verdict = evaluatePresence({
       components,
       flags,
-      vouched: isEnrolled || attested,
       attested,
       evidenced: simulated || hasLocation(input) || photoHash !== undefined,
     })
@@ -130,6 +173,7 @@ export const kineticSubmit = async (ctx: Ctx, agent: Agent, input: Submission) =
       verified: verdict.verified,
       assurance,
       flags: [...flags],
+      reasons: [...verdict.reasons],
       components,
     }
   })

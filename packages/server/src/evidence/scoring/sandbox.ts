@@ -10,13 +10,13 @@ import { evidenceItem, singleChunkTelemetry } from '../proof.ts'
 import { publishSessionScore, type ScoredSessionKey } from './publish-scored.ts'
 import { scoreProfile, type Profile } from './simulated.ts'
 
-/** Profiles of the reserved ids; any other id is an attentive person. */
-const namedProfiles = new Map<string, Profile>([
+/** Ids with this prefix are reserved: one that is not listed below does not exist, so that a wrong guess shows. */
+const reservedPrefix = 'ses_test_'
+/** The reserved ids. Any id without the prefix is an attentive person. */
+export const reservedSessions: ReadonlyMap<string, Profile | 'open' | 'expired'> = new Map([
   ['ses_test_pass', 'human'],
   ['ses_test_low_quality', 'idle'],
   ['ses_test_fraud', 'bot'],
-])
-const namedStates = new Map<string, 'open' | 'expired'>([
   ['ses_test_pending', 'open'],
   ['ses_test_expired', 'expired'],
 ])
@@ -55,7 +55,7 @@ export const insertSimulatedSession = async (
   if (stored) await publishSessionScore(tx, key, { quality, verified, reasons })
 }
 
-/** Finds a session. To a test key an unknown id is a simulated session, stored on first use. */
+/** Finds a session. To a test key an id of its own choice is a simulated session, stored on first use. */
 export const resolveSession = async (
   tx: Tx,
   agent: Pick<Agent, 'agentId' | 'mode'>,
@@ -63,10 +63,13 @@ export const resolveSession = async (
   challenge?: string,
 ): Promise<Session | undefined> => {
   const key = { agentId: agent.agentId, mode: agent.mode, sessionId }
+  if (agent.mode === 'live') return findSession(tx, key)
+  const reserved = reservedSessions.get(sessionId)
+  if (reserved === undefined && sessionId.startsWith(reservedPrefix)) return undefined
   const found = await findSession(tx, key)
-  if (found || agent.mode === 'live' || sessionId === 'ses_test_unknown') return found
-  const status = namedStates.get(sessionId)
-  if (status) await insertUnscoredSession(tx, key, { kind: 'view', status, simulated: true })
-  else await insertSimulatedSession(tx, key, { profile: namedProfiles.get(sessionId) ?? 'human', challenge })
+  if (found) return found
+  if (reserved === 'open' || reserved === 'expired')
+    await insertUnscoredSession(tx, key, { kind: 'view', status: reserved, simulated: true })
+  else await insertSimulatedSession(tx, key, { profile: reserved ?? 'human', challenge })
   return findSession(tx, key)
 }
