@@ -134,6 +134,14 @@ export const personhoodCheck: Section = {
         ),
     },
     {
+      id: 'personhood.sandbox-reserved',
+      title: 'to a test key another id that begins with mem_test_ does not exist',
+      needs: [personhood],
+      isProjectDecision: true,
+      run: async (world) =>
+        expectRefusal(await requestPersonhood(world, { memberId: 'mem_test_fail' }), 404, 'not_found'),
+    },
+    {
       id: 'personhood.wallet-claim',
       title: 'with a signed challenge the credential names the wallet',
       needs: [personhood, challenge, jwks],

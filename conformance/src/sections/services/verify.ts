@@ -182,6 +182,7 @@ export const verifySession: Section = {
     sandboxOutcome('ses_test_expired', 409, 'session_expired'),
     sandboxOutcome('ses_test_pending', 409, 'session_not_ready'),
     sandboxOutcome('ses_test_unknown', 404, 'not_found'),
+    sandboxOutcome('ses_test_fail', 404, 'not_found'),
     {
       id: 'verify.needs-no-purchase',
       title: 'a test key verifies before it ever bought anything',

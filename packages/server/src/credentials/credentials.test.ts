@@ -82,6 +82,8 @@ const magic: readonly (readonly [string, number, string])[] = [
   ['ses_test_expired', 409, 'session_expired'],
   ['ses_test_pending', 409, 'session_not_ready'],
   ['ses_test_unknown', 404, 'not_found'],
+  ['ses_test_fail', 404, 'not_found'],
+  ['ses_test_', 404, 'not_found'],
 ]
 for (const [sessionId, status, code] of magic) {
   test(`${sessionId} answers ${status} ${code}, again and again, and mints nothing`, async () => {
@@ -154,6 +156,8 @@ test('personhood: any member is simulated, a repeat is free, the reserved ids ar
     assert.equal(refused.json.error, 'member_not_enrolled')
     assert.equal(refused.json.details[0].code, reason)
   }
+  const guessed = await personhood({ memberId: 'mem_test_bot' })
+  assert.deepEqual([guessed.status, guessed.json.error], [404, 'not_found'])
 })
 
 test('personhood is minted anew after two thirds of its life', async () => {

@@ -100,13 +100,18 @@ type Attention = {
 }
 type RefusalReason = 'duplicate' | 'banned' | 'invited' | 'consented' | 'withdrawn' | 'attention_too_old'
 
-const simulatedRefusals = new Map<string, 'duplicate' | 'banned'>([
+/** Ids with this prefix are reserved: one that is not listed below does not exist, so that a wrong guess shows. */
+const reservedPrefix = 'mem_test_'
+/** The reserved ids, so that refusals can be tested. */
+export const reservedMembers: ReadonlyMap<string, 'human' | 'duplicate' | 'banned'> = new Map([
+  ['mem_test_human', 'human'],
   ['mem_test_duplicate', 'duplicate'],
   ['mem_test_banned', 'banned'],
 ])
-/** To a test key any id is a simulated person; a few reserved ids are refused, so that refusal can be tested. */
-export const simulatedMember = (memberId: string): Member => {
-  const reason = simulatedRefusals.get(memberId)
-  if (reason) return { status: 'refused', reason }
+/** To a test key any id without the reserved prefix is a simulated person. */
+export const simulatedMember = (memberId: string): Member | undefined => {
+  const reserved = reservedMembers.get(memberId)
+  if (reserved === undefined && memberId.startsWith(reservedPrefix)) return undefined
+  if (reserved === 'duplicate' || reserved === 'banned') return { status: 'refused', reason: reserved }
   return { status: 'enrolled', simulated: true, methods: ['simulated'], uniqueness: 'none' }
 }

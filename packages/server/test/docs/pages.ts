@@ -13,6 +13,7 @@ export const groups = {
     'docs/guides/mcp.md',
     'docs/guides/members.md',
     'docs/guides/presence.md',
+    'docs/guides/sandbox.md',
     'docs/guides/sessions.md',
     'docs/guides/tasks.md',
     'docs/guides/tracking.md',
