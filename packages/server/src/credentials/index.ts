@@ -6,7 +6,7 @@ export {
   type PurchaseMint,
   type SignedPurchaseCredential,
 } from './mint/purchase.ts'
-export { revokeByMachine } from './status/operator-revoke.ts'
+export { makeChangeCredentialState, type ChangeCredentialState } from './status/change-state.ts'
 export { makeWorkMint, type SignedWorkCredential, type WorkMint, type WorkMintResult } from './mint/work.ts'
 export { operatorRoutes, routes } from './routes.ts'
 export { statusListJob } from './status/build.ts'

@@ -72,12 +72,12 @@ const keyOf = ({ agent, input }: VerifyRequest): ActKey => ({
   reference: input.sessionId,
 })
 
-/** A call whose act has a credential that is valid or revoked. An expired one is minted anew. */
+/** A call whose act has a credential. An expired one is minted anew, unless it was revoked or suspended. */
 type RepeatedCall = LoadedCall & { readonly stored: MintedCredential }
 const isRepeated = <Call extends Pick<LoadedCall, 'stored'>>(
   call: Call,
 ): call is Call & Pick<RepeatedCall, 'stored'> =>
-  call.stored !== undefined && (!call.stored.expired || call.stored.state === 'revoked')
+  call.stored !== undefined && (!call.stored.expired || call.stored.state !== 'issued')
 
 /** Credentials, sessions with their assurance inputs, and balances, whatever the size of the batch. */
 const load = async (deps: CredentialsDeps, requests: readonly VerifyRequest[]): Promise<LoadedBatch> => {

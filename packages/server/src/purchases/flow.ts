@@ -25,8 +25,8 @@ export type PurchaseSettlement = {
   readonly settlement: Settlement
   readonly mint: PurchaseMint
   readonly stock: Stock
-  /** Revokes a credential whose payment the chain has reverted. */
-  readonly revoke: (credentialId: string, reason: string) => Promise<void>
+  /** Revokes a credential whose payment the chain has reverted, in the transaction that voids the purchase. */
+  readonly revoke: (tx: Tx, credentialId: string, reason: string) => Promise<void>
 }
 
 export type PurchaseOutcome = {

@@ -112,9 +112,9 @@ export const recordVoid = async (
   reason: string,
 ): Promise<void> => {
   const { agentId, mode, purchaseId, workflowId } = purchase
-  const voided = await inTransaction(ctx, 'system', async (tx) => {
+  await inTransaction(ctx, 'system', async (tx) => {
     const current = await findPurchaseForUpdate(tx, purchase)
-    if (!isPending(current.state) && current.state !== 'delivered') return undefined
+    if (!isPending(current.state) && current.state !== 'delivered') return
     await markPaymentVoid(tx, purchaseId)
     await updateEnded(tx, purchase, { state: 'void', reason })
     if (current.transactionHash !== null) await postPaymentReversal(tx, current)
@@ -127,7 +127,7 @@ export const recordVoid = async (
       subject: purchaseId,
       data: { purchaseId, workflowId, reason },
     })
-    return current
+    // Last: it locks the status list until the commit.
+    if (current.credentialId !== null) await revoke(tx, current.credentialId, 'the chain undid its payment')
   })
-  if (voided?.credentialId) await revoke(voided.credentialId, 'the chain undid its payment')
 }

@@ -1,6 +1,6 @@
 import type { Audit, Operator } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
-import { inTransaction } from '../../platform/db/db.ts'
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { publish } from '../../platform/queue/outbox.ts'
 import { registryRevocation } from '../onchain/token.ts'
@@ -19,41 +19,62 @@ const transitions = {
 } as const
 
 /**
- * Changes a credential's state, status list entry, event and audit line in one transaction. Requesting the current
- * state changes nothing; revoked is final.
+ * Changes a credential's state, status list entry and event in the caller's transaction. Requesting the current state
+ * changes nothing; revoked is final. It locks the status list until the commit, so a transaction that also posts to
+ * the ledger posts first.
  */
+const applyState = async (tx: Tx, ctx: Ctx, { credentialId, reason }: StateChange, to: CredentialState) => {
+  const credential = await findCredentialLocked(tx, credentialId)
+  if (!credential) throw new Refusal('not_found', { message: 'No such credential.' })
+  const { agentId, mode, statusList, statusIdx } = credential
+  const registry = to === 'issued' ? undefined : registryRevocation(credential.answer)
+  const { seq, state: from } = await findCredentialState(tx, agentId, credentialId)
+  const answer = {
+    credentialId,
+    agentId,
+    mode,
+    state: to,
+    ...(statusList === null ? {} : { statusUri: listUri(ctx.config.BASE_URL, statusList) }),
+    ...(registry === undefined ? {} : { registry }),
+  }
+  if (from === to || from === 'revoked') return { from, answer }
+  await insertCredentialState(tx, { agentId, credentialId, seq: seq + 1, state: to, reason })
+  if (statusList !== null && statusIdx !== null)
+    await updateEntry(tx, { listId: statusList, idx: statusIdx, value: statusValues[to] })
+  const { type } = transitions[to]
+  await publish(tx, { agentId, mode, type, subject: credentialId, data: { credentialId, reason } })
+  return { from, answer }
+}
+
+/** An operator changes the state of a credential; the audit line is part of the transaction. */
 export const changeState = async (
   { ctx, audit }: OperatorActionDeps,
   operator: Operator,
-  { credentialId, reason }: StateChange,
+  change: StateChange,
   to: CredentialState,
 ) =>
   inTransaction(ctx, 'system', async (tx) => {
-    const credential = await findCredentialLocked(tx, credentialId)
-    if (!credential) throw new Refusal('not_found', { message: 'No such credential.' })
-    const { agentId, mode, statusList, statusIdx } = credential
-    const registry = to === 'issued' ? undefined : registryRevocation(credential.answer)
-    const { seq, state } = await findCredentialState(tx, agentId, credentialId)
-    const answer = {
-      credentialId,
-      agentId,
-      mode,
-      state: to,
-      ...(statusList === null ? {} : { statusUri: listUri(ctx.config.BASE_URL, statusList) }),
-      ...(registry === undefined ? {} : { registry }),
-    }
-    if (state === to) return answer
-    if (state === 'revoked') throw new Refusal('credential_revoked')
-    await insertCredentialState(tx, { agentId, credentialId, seq: seq + 1, state: to, reason })
-    if (statusList !== null && statusIdx !== null)
-      await updateEntry(tx, { listId: statusList, idx: statusIdx, value: statusValues[to] })
-    const { action, type } = transitions[to]
-    await publish(tx, { agentId, mode, type, subject: credentialId, data: { credentialId, reason } })
+    const { from, answer } = await applyState(tx, ctx, change, to)
+    if (from === to) return answer
+    if (from === 'revoked') throw new Refusal('credential_revoked')
+    const { agentId, mode } = answer
     await audit(tx, {
       operatorId: operator.operatorId,
-      action,
-      target: credentialId,
-      details: { agentId, mode, from: state, reason },
+      action: transitions[to].action,
+      target: change.credentialId,
+      details: { agentId, mode, from, reason: change.reason },
     })
     return answer
   })
+
+/** A change that the service decides on, in the transaction of the fact behind it. Revoked credentials stay revoked. */
+export type ChangeCredentialState = (
+  tx: Tx,
+  change: StateChange & { readonly to: CredentialState },
+) => Promise<void>
+
+export const makeChangeCredentialState =
+  (ctx: Ctx): ChangeCredentialState =>
+  async (tx, { to, ...change }) => {
+    await applyState(tx, ctx, change, to)
+  }

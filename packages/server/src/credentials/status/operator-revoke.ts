@@ -4,7 +4,3 @@ import { changeState, type OperatorActionDeps, type StateChange } from './change
 /** Revokes a credential for good: its session gets no other. */
 export const operatorRevoke = async (act: OperatorActionDeps, operator: Operator, input: StateChange) =>
   changeState(act, operator, input, 'revoked')
-
-/** Revokes a credential that the service itself found to be unpaid; the audit log names `machine`. */
-export const revokeByMachine = async (act: OperatorActionDeps, input: StateChange) =>
-  changeState(act, { operatorId: 'machine', name: 'machine' }, input, 'revoked')
