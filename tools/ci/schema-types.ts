@@ -19,6 +19,7 @@ const columnTypes: Readonly<Record<string, string>> = {
   // Its partitions have no check; every line belongs to a row of ledger_accounts, which has.
   'ledger_lines.unit': "'credit' | 'star' | 'usd_cent' | 'usdc_micro'",
   'operator_audit.details': 'JsonColumn<JsonRecord>',
+  'assignments.known_item': 'NullableJsonColumn<KnownAnswer>',
   'orders.terms': 'NullableJsonColumn<OrderTerms>',
   'purchases.frozen': 'NullableJsonColumn<FrozenAnswer>',
   'sessions.components': 'NullableJsonColumn<SessionComponents>',

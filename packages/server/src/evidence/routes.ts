@@ -3,13 +3,18 @@ import type { Ctx } from '../platform/ops/context.ts'
 import { attestChallenge } from './devices/challenge.ts'
 import { attestVerify, type AttestDeps } from './devices/verify.ts'
 import { kineticSubmit } from './presence/submit.ts'
+import type { FindRecordingOwner } from '../sessions/index.ts'
 import { testSession } from './scoring/test-session.ts'
 import { walletChallenge } from './wallets/challenge.ts'
 
-export const routes = (ctx: Ctx, attest: AttestDeps): Route[] => [
+type EvidenceRoutesDeps = { readonly attest: AttestDeps; readonly findRecordingOwner: FindRecordingOwner }
+
+export const routes = (ctx: Ctx, { attest, findRecordingOwner }: EvidenceRoutesDeps): Route[] => [
   route('evidence.wallets.challenge', (call) => walletChallenge(ctx, call.agent, call.body)),
   route('evidence.presence.submit', (call) => kineticSubmit(ctx, call.agent, call.body)),
-  route('evidence.scoring.test-session', (call) => testSession(ctx, call.agent, call.body)),
+  route('evidence.scoring.test-session', (call) =>
+    testSession(ctx, findRecordingOwner, call.agent, call.body),
+  ),
   route('evidence.devices.challenge', (call) => attestChallenge(ctx, call.agent)),
   route('evidence.devices.verify', (call) => attestVerify(attest, call.agent, call.body)),
 ]

@@ -15,6 +15,13 @@ export type FindSite = (
   agentId: string,
 ) => Promise<{ readonly mode: Mode; readonly allowedOrigins: readonly string[] } | undefined>
 
+/** Injected by the wiring: the agent that a recording of work for this site belongs to. */
+export type FindRecordingOwner = (
+  tx: Tx,
+  work: { readonly site: `agt_${string}`; readonly challenge: string },
+) => Promise<`agt_${string}`>
+export type SiteLookups = { readonly findSite: FindSite; readonly findRecordingOwner: FindRecordingOwner }
+
 type Input = {
   readonly site: string
   readonly kind?: (typeof sessionKinds)[number] | undefined
@@ -42,21 +49,27 @@ const requireKey = (key: PublicJwk): void => {
 }
 
 /** Opens a session for a page of this site. */
-export const create = async (ctx: Ctx, findSite: FindSite, input: Input, headers: Headers) => {
+export const create = async (ctx: Ctx, lookups: SiteLookups, input: Input, headers: Headers) => {
   // Text that is not an id costs no read.
   if (!isId('agt_', input.site)) throw new Refusal('not_found', { message: 'No such site.' })
   requireKey(input.key)
-  const agentId = input.site as `agt_${string}`
-  return inTransaction(ctx, agentId, async (tx) => {
-    const site = await findSite(tx, agentId)
+  const siteId = input.site as `agt_${string}`
+  const kind = input.kind ?? 'view'
+  const { challenge } = input
+  // The owner of recorded work may be another agent than the site.
+  return inTransaction(ctx, kind === 'work' ? 'system' : siteId, async (tx) => {
+    const site = await lookups.findSite(tx, siteId)
     if (!site) throw new Refusal('not_found', { message: 'No such site.' })
     requireOrigin(site.allowedOrigins, headers.origin)
+    const agentId =
+      kind === 'work' && challenge !== undefined
+        ? await lookups.findRecordingOwner(tx, { site: siteId, challenge })
+        : siteId
     const at = await readNow(tx)
-    const kind = input.kind ?? 'view'
     const sessionId = ctx.ids.make('ses_')
     const nonce = ctx.ids.token()
     const jkt = thumbprintOf(input.key)
-    const action = { site: agentId, kind, workflowId: input.workflowId, challenge: input.challenge }
+    const action = { site: siteId, kind, workflowId: input.workflowId, challenge }
     const link = firstLinkOf({ sessionId, nonce, jkt }, action)
     const randomness = { token: ctx.ids.token(), draw: ctx.ids.randomFraction(), seed: ctx.ids.token() }
     const state = beginRecording(link, at.getTime(), {
@@ -78,9 +91,15 @@ export const create = async (ctx: Ctx, findSite: FindSite, input: Input, headers
         state,
       },
       workflowId: input.workflowId ?? null,
-      challenge: input.challenge ?? null,
+      challenge: challenge ?? null,
       jkt,
-      opening: { nonce, x: input.key.x, y: input.key.y, client: parseUserAgent(headers.userAgent) },
+      opening: {
+        nonce,
+        x: input.key.x,
+        y: input.key.y,
+        client: parseUserAgent(headers.userAgent),
+        ...(agentId === siteId ? {} : { site: siteId }),
+      },
       sealedKey: sealSubjectKey(ctx.secrets, ctx.ids.token()),
     })
     return { sessionId, nonce, receipt: receiptOf(state), expiresAt: expiresAt.toISOString() }

@@ -1,5 +1,5 @@
 export { readChunks } from './recording/chunks.ts'
-export type { FindSite } from './create.ts'
+export type { FindRecordingOwner, FindSite } from './create.ts'
 export { jobs } from './jobs.ts'
 export { readRecords, type DecryptedSession } from './recording/open-records.ts'
 export { routes } from './routes.ts'

@@ -1,18 +1,18 @@
 import { route, type Route } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { chunks } from './recording/chunks.ts'
-import { create, type FindSite } from './create.ts'
+import { create, type SiteLookups } from './create.ts'
 import { finish, type OnClosed } from './finish.ts'
 import { read } from './read.ts'
 import { makeChunkQueue, telemetry } from './recording/telemetry.ts'
 
-type SessionRoutesDeps = { readonly findSite: FindSite; readonly onClosed: OnClosed }
+type SessionRoutesDeps = SiteLookups & { readonly onClosed: OnClosed }
 
-export const routes = (ctx: Ctx, { findSite, onClosed }: SessionRoutesDeps): Route[] => {
+export const routes = (ctx: Ctx, { onClosed, ...lookups }: SessionRoutesDeps): Route[] => {
   const appendQueued = makeChunkQueue(ctx)
   return [
     route('sessions.create', (call) =>
-      create(ctx, findSite, call.body, {
+      create(ctx, lookups, call.body, {
         origin: call.header('origin'),
         userAgent: call.header('user-agent'),
       }),

@@ -22,7 +22,7 @@ import * as vhh from '../vhh/index.ts'
 import * as webhooks from '../webhooks/index.ts'
 import * as work from '../work/index.ts'
 import type { Services } from './services.ts'
-import { ledgerAccountsOf, settlersOf } from './settlement.ts'
+import { unitDepsOf, settlersOf } from './settlement.ts'
 
 /** An agent's allowed origins and our own: people enrol on our pages, whatever origins the agent lists. */
 const findSiteWith =
@@ -75,7 +75,7 @@ const workDepsOf = (services: Services) => {
   const { ctx } = services
   return {
     ctx,
-    ...ledgerAccountsOf(ctx),
+    ...unitDepsOf(ctx),
     mintWork: credentials.makeWorkMint(credentialsDepsOf(services)),
     findNetworkTag: async (tx: Tx, agentId: string) =>
       (await agents.findRegistrationOrigin(tx, agentId))?.networkTag,
@@ -96,13 +96,13 @@ const apiRoutes = (services: Services): Route[] => {
     ...credentials.routes(credentialsDepsOf(services)),
     ...sessions.routes(ctx, {
       findSite: findSiteWith(members.originOf(ctx.config).origin),
+      findRecordingOwner: services.findRecordingOwner,
       onClosed: evidence.makeScoring(ctx).onClosed,
     }),
     ...members.routes(membersDepsOf(services)),
     ...evidence.routes(ctx, {
-      ctx,
-      trust: services.deviceTrust,
-      findSettings: agents.findAttestationSettings,
+      attest: { ctx, trust: services.deviceTrust, findSettings: agents.findAttestationSettings },
+      findRecordingOwner: services.findRecordingOwner,
     }),
     ...tracking.routes(ctx),
     ...work.routes(ctx, workDepsOf(services)),

@@ -18,7 +18,7 @@ import * as purchases from '../purchases/index.ts'
 import * as signing from '../signing/index.ts'
 import * as work from '../work/index.ts'
 import type { Services } from './services.ts'
-import { comparisons, ledgerAccountsOf, settlersOf } from './settlement.ts'
+import { comparisons, unitDepsOf, settlersOf } from './settlement.ts'
 
 const operatorRoutes = (services: Services): Route[] => {
   const { ctx, erasers, completedWork } = services
@@ -39,7 +39,7 @@ const operatorRoutes = (services: Services): Route[] => {
     ...payments.operatorRoutes(ctx, { audit, settlers: settlersOf(ctx) }),
     ...ledger.operatorRoutes(ctx, comparisons),
     ...partners.operatorRoutes({ ctx, audit, findMode: agents.findMode }),
-    ...work.operatorRoutes({ ctx, audit, platformLedger: ledgerAccountsOf(ctx) }),
+    ...work.operatorRoutes({ ctx, audit, unitDeps: unitDepsOf(ctx) }),
     ...purchases.operatorRoutes({ ctx, audit, settlement: services.chainSettlement }),
   ]
 }

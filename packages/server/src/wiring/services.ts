@@ -10,7 +10,7 @@ import type { Browser } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import * as signing from '../signing/index.ts'
 import * as work from '../work/index.ts'
-import { makePurchaseSettlement } from './settlement.ts'
+import { makePurchaseSettlement, unitDepsOf } from './settlement.ts'
 
 /** Who a request comes from, for each kind of caller in the table. */
 const makeAuthenticate = (ctx: Ctx, authenticator: ReturnType<typeof agents.makeAuthenticator>) => ({
@@ -26,6 +26,7 @@ export const buildServices = (ctx: Ctx, issuers: readonly members.ExternalIssuer
   const cardProvider = payments.makeCardProvider(ctx)
   const statusIndexes = credentials.makeStatusIndexes(ctx, signer)
   const chainSettlement = payments.makeSettlement(ctx)
+  const unitDeps = unitDepsOf(ctx)
   return {
     ctx,
     issuers,
@@ -45,7 +46,8 @@ export const buildServices = (ctx: Ctx, issuers: readonly members.ExternalIssuer
       mint: credentials.makePurchaseMint({ ctx, signer, statusIndexes }),
     }),
     deviceTrust: evidence.loadDeviceTrust(ctx.config, ctx.clock.now()),
-    completedWork: work.makeCompletedWork(ctx),
+    completedWork: work.makeCompletedWork(ctx, unitDeps.platformAgentOf),
+    findRecordingOwner: work.makeFindRecordingOwner(unitDeps),
     erasers: [evidence.eraseEvidence, credentials.eraseCredentialLinks, microtasks.eraseCompletions],
   }
 }

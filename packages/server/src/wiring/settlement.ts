@@ -3,22 +3,22 @@ import * as agents from '../agents/index.ts'
 import * as credentials from '../credentials/index.ts'
 import * as credits from '../credits/index.ts'
 import * as ledger from '../ledger/index.ts'
-import * as operators from '../operators/index.ts'
 import * as partners from '../partners/index.ts'
 import * as payments from '../payments/index.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import * as purchases from '../purchases/index.ts'
 import * as work from '../work/index.ts'
 
-/** The accounts that hold workers' Stars: in the platform agent's ledger, where payouts draw from. */
-export const ledgerAccountsOf = (ctx: Ctx) => ({
+/** What a change of a unit touches besides the order: the platform agent's ledger, which holds workers' Stars, and the credential. */
+export const unitDepsOf = (ctx: Ctx) => ({
   platformAgentOf: (mode: Mode) => agents.platformAgentId(ctx.config, mode),
   starsAccountOf: partners.userAccountOf,
+  changeCredentialState: credentials.makeChangeCredentialState(ctx),
 })
 /** For each purpose of a card payment: what to post when it is paid, refunded or disputed. */
 export const settlersOf = (ctx: Ctx): payments.Settlers => ({
   credits: credits.cardSettler,
-  order: work.makeCardSettler(ledgerAccountsOf(ctx)),
+  order: work.makeCardSettler(unitDepsOf(ctx)),
 })
 
 /** The records that reconciliation compares the ledger with. */
@@ -35,8 +35,8 @@ export const makePurchaseSettlement = (
   parts: { readonly settlement: payments.Settlement | undefined; readonly mint: credentials.PurchaseMint },
 ): purchases.PurchaseSettlement | undefined => {
   const { settlement, mint } = parts
-  const revoke = async (credentialId: string, reason: string) => {
-    await credentials.revokeByMachine({ ctx, audit: operators.audit }, { credentialId, reason })
-  }
+  const changeState = credentials.makeChangeCredentialState(ctx)
+  const revoke: purchases.PurchaseSettlement['revoke'] = (tx, credentialId, reason) =>
+    changeState(tx, { credentialId, reason, to: 'revoked' })
   return settlement && { ctx, settlement, mint, stock: purchases.stock, revoke }
 }

@@ -17,7 +17,7 @@ import * as tracking from '../tracking/index.ts'
 import * as vhh from '../vhh/index.ts'
 import * as webhooks from '../webhooks/index.ts'
 import * as work from '../work/index.ts'
-import { comparisons, ledgerAccountsOf, makePurchaseSettlement, settlersOf } from './settlement.ts'
+import { comparisons, unitDepsOf, makePurchaseSettlement, settlersOf } from './settlement.ts'
 
 /** Every background job of the worker. */
 export const buildJobs = (ctx: Ctx): Job[] => {
@@ -46,7 +46,7 @@ export const buildJobs = (ctx: Ctx): Job[] => {
           },
         ]
       : []),
-    ...work.jobs(ctx, ledgerAccountsOf(ctx)),
+    ...work.jobs(ctx, unitDepsOf(ctx)),
     microtasks.tokenCleanupJob(ctx),
     ...(purchaseSettlement ? purchases.purchaseJobs(purchaseSettlement) : []),
     ...sessions.jobs(ctx),

@@ -1,5 +1,5 @@
 import type { Mode } from '@pohf/protocol'
-import type { WorkMint } from '../credentials/index.ts'
+import type { ChangeCredentialState, WorkMint } from '../credentials/index.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import type { Tx } from '../platform/db/db.ts'
 
@@ -11,8 +11,14 @@ export type PlatformLedger = {
   readonly starsAccountOf: (agentId: string, userRef: string) => string
 }
 
+/** What a change of a unit needs besides the order. */
+export type UnitDeps = PlatformLedger & {
+  /** Suspends, reinstates or revokes the credential of a unit, in the transaction of the change. */
+  readonly changeCredentialState: ChangeCredentialState
+}
+
 /** What the endpoints of workers need. */
-export type WorkerDeps = PlatformLedger & {
+export type WorkerDeps = UnitDeps & {
   readonly ctx: Ctx
   readonly mintWork: WorkMint
   /** The network that an agent was registered from, as a keyed hash. */

@@ -2,11 +2,12 @@ import { post } from '../ledger/index.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../platform/db/db.ts'
 import type { Job } from '../platform/queue/worker.ts'
-import type { PlatformLedger } from './deps.ts'
+import type { UnitDeps } from './deps.ts'
 import { returnEscrow } from './orders/escrow.ts'
 import { changeOrderStatus } from './orders/transitions.ts'
 import { findOrderForUpdate, listExpiredUnfunded } from './orders/store.ts'
 import { listExpiredClaims, listEarningsDue, updateEarningStatus, type Assignment } from './workers/store.ts'
+import { gradeKnownAnswer } from './units/known-answers.ts'
 import { starLines, unitReference, vestingAccountOf } from './units/rules.ts'
 import { acceptUnit, releaseUnit, lockUnit, syncOrderStatus, refuseUnit } from './units/transitions.ts'
 import { listOverdueUnits, updateUnclaimedCancelled, type UnitKey } from './units/store.ts'
@@ -40,17 +41,18 @@ const releaseExpiredClaim = async (tx: Tx, due: Assignment): Promise<void> => {
   if (locked.holder.isExpired) await releaseUnit(tx, locked, { status: 'ran_out' })
 }
 
-/** Auto-accept: accepts a delivered unit that the buyer did not review in time. */
-const autoAcceptUnit = async (tx: Tx, platformLedger: PlatformLedger, due: UnitKey): Promise<void> => {
+/** Auto-accept: accepts a delivered unit that the buyer did not review in time. A known-answer item is graded. */
+const autoAcceptUnit = async (tx: Tx, unitDeps: UnitDeps, due: UnitKey): Promise<void> => {
   const locked = await lockUnit(tx, due)
-  if (locked?.unit.status === 'delivered' && locked.unit.reviewIsOver)
-    await acceptUnit(tx, platformLedger, locked)
+  if (locked?.unit.status !== 'delivered' || !locked.unit.reviewIsOver) return
+  if (locked.order.purpose === 'gold') await gradeKnownAnswer(tx, unitDeps, locked)
+  else await acceptUnit(tx, unitDeps, locked)
 }
 
 /** Refuses a rejected unit that the person did not appeal in time. */
-const refuseUnappealedUnit = async (tx: Tx, due: UnitKey): Promise<void> => {
+const refuseUnappealedUnit = async (tx: Tx, unitDeps: UnitDeps, due: UnitKey): Promise<void> => {
   const locked = await lockUnit(tx, due)
-  if (locked?.unit.status === 'rejected' && locked.unit.appealIsOver) await refuseUnit(tx, locked)
+  if (locked?.unit.status === 'rejected' && locked.unit.appealIsOver) await refuseUnit(tx, unitDeps, locked)
 }
 
 /** Cancels all units of an order that nobody claimed in time, with one refund. */
@@ -75,13 +77,13 @@ const expireUnfundedOrders = (ctx: Ctx): Promise<number> =>
   })
 
 /** Moves Stars whose vesting period is over to the account that payouts are taken from. */
-const vestStars = (ctx: Ctx, platformLedger: PlatformLedger): Promise<number> =>
+const vestStars = (ctx: Ctx, unitDeps: UnitDeps): Promise<number> =>
   inTransaction(ctx, 'system', async (tx) => {
     const earnings = await listEarningsDue(tx, batchMax)
     for (const earning of earnings) {
       await updateEarningStatus(tx, earning, 'vested')
       if (earning.stars === 0n) continue
-      const agentId = platformLedger.platformAgentOf(earning.mode)
+      const agentId = unitDeps.platformAgentOf(earning.mode)
       await post(tx, {
         agentId,
         mode: earning.mode,
@@ -89,7 +91,7 @@ const vestStars = (ctx: Ctx, platformLedger: PlatformLedger): Promise<number> =>
         reference: unitReference(earning.orderId, earning.n),
         lines: starLines(
           vestingAccountOf(earning.worker),
-          platformLedger.starsAccountOf(agentId, earning.worker),
+          unitDeps.starsAccountOf(agentId, earning.worker),
           earning.stars,
         ),
       })
@@ -98,25 +100,28 @@ const vestStars = (ctx: Ctx, platformLedger: PlatformLedger): Promise<number> =>
   })
 
 /** The deadlines of work. Each action checks its deadline again under locks, so any number of workers may run them. */
-export const deadlines = (platformLedger: PlatformLedger) => ({
+export const deadlines = (unitDeps: UnitDeps) => ({
   claims: { list: (tx: Tx) => listExpiredClaims(tx, batchMax), act: releaseExpiredClaim },
   reviews: {
     list: (tx: Tx) => listOverdueUnits(tx, 'delivered', batchMax),
-    act: (tx: Tx, due: UnitKey) => autoAcceptUnit(tx, platformLedger, due),
+    act: (tx: Tx, due: UnitKey) => autoAcceptUnit(tx, unitDeps, due),
   },
-  appeals: { list: (tx: Tx) => listOverdueUnits(tx, 'rejected', batchMax), act: refuseUnappealedUnit },
+  appeals: {
+    list: (tx: Tx) => listOverdueUnits(tx, 'rejected', batchMax),
+    act: (tx: Tx, due: UnitKey) => refuseUnappealedUnit(tx, unitDeps, due),
+  },
   unclaimed: { list: (tx: Tx) => listOverdueUnits(tx, 'open', batchMax), act: cancelUnclaimedUnits },
 })
 
 /** The background jobs of work. */
-export const jobs = (ctx: Ctx, platformLedger: PlatformLedger): Job[] => {
-  const { claims, reviews, appeals, unclaimed } = deadlines(platformLedger)
+export const jobs = (ctx: Ctx, unitDeps: UnitDeps): Job[] => {
+  const { claims, reviews, appeals, unclaimed } = deadlines(unitDeps)
   return [
     { name: 'work claims', everyMs, run: () => runForEach(ctx, claims.list, claims.act) },
     { name: 'work reviews', everyMs, run: () => runForEach(ctx, reviews.list, reviews.act) },
     { name: 'work appeals', everyMs, run: () => runForEach(ctx, appeals.list, appeals.act) },
     { name: 'work untaken', everyMs: 60_000, run: () => runForEach(ctx, unclaimed.list, unclaimed.act) },
     { name: 'orders unfunded', everyMs: 60_000, run: () => expireUnfundedOrders(ctx) },
-    { name: 'stars', everyMs: 60_000, run: () => vestStars(ctx, platformLedger) },
+    { name: 'stars', everyMs: 60_000, run: () => vestStars(ctx, unitDeps) },
   ]
 }

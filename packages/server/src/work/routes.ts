@@ -54,26 +54,27 @@ const workerRoutes = (deps: WorkerDeps): Route[] => [
   route('work.workers.payout', (call) => workerPayout(deps, call.person, call.body, call.storeResult)),
 ]
 
-export const routes = (ctx: Ctx, deps: WorkDeps): Route[] => [
-  route('work.workflows.available', () => workflowsAvailable(ctx)),
-  route('work.orders.create', (call) => order(ctx, call.agent, call.body, call.storeResult)),
-  route('work.orders.fund', (call) =>
-    orderFund(ctx, call.agent, { orderId: call.body.orderId, payments: deps.payments }),
-  ),
-  route('work.orders.list', (call) => ordersList(ctx, call.agent, call.query)),
-  route('work.orders.read', (call) => orderRead(ctx, call.agent, call.params.orderId)),
-  route('work.orders.results', (call) =>
-    orderResults(ctx, call.agent, deps.findTokens, { ...call.params, ...call.query }),
-  ),
-  route('work.orders.cancel', (call) => orderCancel(ctx, call.agent, call.params.orderId)),
-  route('work.units.accept', (call) =>
-    unitAccept({ ctx, platformLedger: deps, findTokens: deps.findTokens }, call.agent, call.params),
-  ),
-  route('work.units.reject', (call) =>
-    unitReject(ctx, call.agent, deps.findTokens, { ...call.params, ...call.body }),
-  ),
-  ...workerRoutes(deps),
-]
+export const routes = (ctx: Ctx, deps: WorkDeps): Route[] => {
+  const reviewDeps = { ctx, unitDeps: deps, findTokens: deps.findTokens }
+  return [
+    route('work.workflows.available', () => workflowsAvailable(ctx)),
+    route('work.orders.create', (call) => order(ctx, call.agent, call.body, call.storeResult)),
+    route('work.orders.fund', (call) =>
+      orderFund(ctx, call.agent, { orderId: call.body.orderId, payments: deps.payments }),
+    ),
+    route('work.orders.list', (call) => ordersList(ctx, call.agent, call.query)),
+    route('work.orders.read', (call) => orderRead(ctx, call.agent, call.params.orderId)),
+    route('work.orders.results', (call) =>
+      orderResults(ctx, call.agent, deps.findTokens, { ...call.params, ...call.query }),
+    ),
+    route('work.orders.cancel', (call) => orderCancel(ctx, call.agent, call.params.orderId)),
+    route('work.units.accept', (call) => unitAccept(reviewDeps, call.agent, call.params)),
+    route('work.units.reject', (call) =>
+      unitReject(reviewDeps, call.agent, { ...call.params, ...call.body }),
+    ),
+    ...workerRoutes(deps),
+  ]
+}
 
 export const operatorRoutes = (operatorDeps: OperatorDeps): Route[] => {
   const { ctx } = operatorDeps

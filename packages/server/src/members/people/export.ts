@@ -41,23 +41,45 @@ async function* exportMemberships(deps: MembersDeps, members: readonly MemberRow
   }
 }
 
+type OwnedSession = { readonly session: Session; readonly owner: MemberKey }
+
+/** The sessions of all keys, newest first: their order does not tell which agent owns a recording. */
+async function* allSessionsOf(
+  deps: MembersDeps,
+  members: readonly MemberKey[],
+): AsyncGenerator<OwnedSession> {
+  const streams = await Promise.all(
+    members.map(async (owner) => {
+      const sessions = sessionsOf(deps, owner)
+      return { owner, sessions, next: await sessions.next() }
+    }),
+  )
+  for (;;) {
+    const newest = streams
+      .filter(({ next }) => next.done !== true)
+      .toSorted((a, b) => (String(a.next.value?.sessionId) < String(b.next.value?.sessionId) ? 1 : -1))[0]
+    if (!newest || newest.next.done === true) return
+    yield { session: newest.next.value, owner: newest.owner }
+    newest.next = await newest.sessions.next()
+  }
+}
+
 async function* exportSessions(deps: MembersDeps, members: readonly MemberKey[]): AsyncGenerator {
-  for (const member of members)
-    for await (const session of sessionsOf(deps, member))
-      yield { memberId: member.memberId, ...describeSession(session) }
+  for await (const { session, owner } of allSessionsOf(deps, members))
+    yield { memberId: owner.memberId, ...describeSession(session) }
 }
 
 /** At most one recording (four megabytes) is in memory. */
 async function* exportRecordings(deps: MembersDeps, members: readonly MemberKey[]): AsyncGenerator {
   const { ctx } = deps
-  for (const member of members)
-    for await (const { sessionId } of sessionsOf(deps, member)) {
-      const { agentId, mode } = member
-      const opened = await inTransaction(ctx, 'system', (tx) =>
-        readRecords(tx, ctx, { agentId, mode, sessionId }),
-      )
-      if (opened) yield { sessionId, records: opened.records }
-    }
+  for await (const { session, owner } of allSessionsOf(deps, members)) {
+    const { agentId, mode } = owner
+    const { sessionId } = session
+    const opened = await inTransaction(ctx, 'system', (tx) =>
+      readRecords(tx, ctx, { agentId, mode, sessionId }),
+    )
+    if (opened) yield { sessionId, records: opened.records }
+  }
 }
 
 type ExportData = {

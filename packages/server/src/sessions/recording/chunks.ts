@@ -34,7 +34,7 @@ export const readChunks = async (tx: Tx, ctx: Ctx, key: SessionKey, page: Page) 
     opening: {
       nonce: recorded.nonce,
       key: recorded.key,
-      site: key.agentId,
+      site: recorded.site,
       kind: session.kind,
       workflowId: session.workflowId,
       challenge: session.challenge,

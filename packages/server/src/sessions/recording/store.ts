@@ -14,6 +14,8 @@ type SessionOpening = {
   readonly x: string
   readonly y: string
   readonly client: Client
+  /** The site that the page named, where it is not the agent that owns the session. */
+  readonly site?: string
 }
 
 type NewRecording = {
@@ -202,6 +204,7 @@ type RecordedSession = {
   readonly telemetry: Telemetry
   readonly nonce: string
   readonly key: PublicJwk
+  readonly site: string
   readonly client: Client
   readonly leaves: readonly Buffer[]
   readonly faults: readonly string[]
@@ -225,12 +228,13 @@ export const findRecordedSession = async (tx: Tx, key: SessionKey): Promise<Reco
       and s.at = ${session.at}`.execute(tx)
   const [row] = rows
   if (!row) return undefined
-  const { nonce, x, y, client } = row.opening
+  const { nonce, x, y, client, site = key.agentId } = row.opening
   return {
     session,
     telemetry: session.telemetry,
     nonce,
     key: { kty: 'EC', crv: 'P-256', x, y },
+    site,
     client,
     leaves: unpackLeaves(row.leaves),
     faults: row.faults,

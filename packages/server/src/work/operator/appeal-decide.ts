@@ -3,7 +3,7 @@ import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import type { OperatorDeps } from './produce.ts'
 import { findAssignment } from '../workers/store.ts'
-import { decideKnownAnswerAppeal } from '../units/known-answers.ts'
+import { countAsCorrect } from '../units/known-answers.ts'
 import { decideUnit, lockUnit } from '../units/transitions.ts'
 
 type Input = {
@@ -14,7 +14,7 @@ type Input = {
 
 /** Pays the person, or confirms the rejection. */
 export const operatorAppealDecide = (
-  { ctx, audit, platformLedger }: OperatorDeps,
+  { ctx, audit, unitDeps }: OperatorDeps,
   operator: Operator,
   input: Input,
 ) =>
@@ -23,14 +23,10 @@ export const operatorAppealDecide = (
     const assignment = await findAssignment(tx, assignmentId)
     const locked = assignment && (await lockUnit(tx, assignment))
     if (!locked) throw new Refusal('not_found', { message: 'No such appeal.' })
-    const isKnownAnswerItem = assignment.knownAnswerCorrect === false && locked.unit.appeal?.decision === null
-    if (
-      (!isKnownAnswerItem && locked.unit.status !== 'appealed') ||
-      locked.holder?.assignmentId !== assignmentId
-    )
+    if (locked.unit.status !== 'appealed' || locked.holder?.assignmentId !== assignmentId)
       throw new Refusal('order_conflict', { message: `This unit is ${locked.unit.status}.` })
-    if (isKnownAnswerItem) await decideKnownAnswerAppeal(tx, locked, { decision, reason })
-    else await decideUnit(tx, platformLedger, locked, { decision, reason })
+    await decideUnit(tx, unitDeps, locked, { decision, reason })
+    if (locked.order.purpose === 'gold' && decision === 'accepted') await countAsCorrect(tx, locked)
     await audit(tx, {
       operatorId: operator.operatorId,
       action: 'appeal.decide',

@@ -13,8 +13,8 @@ export const operatorAppeals = (ctx: Ctx, limit = 50) =>
     for (const unit of await listAppealed(tx, limit)) {
       const order = await findOrder(tx, unit)
       const holder = await findHolder(tx, unit)
-      if (!order || !holder || !unit.appeal) {
-        const missing = !order ? 'order' : !holder ? 'assignment' : 'appeal'
+      if (!order || !holder || !unit.appeal || !unit.rejection) {
+        const missing = !order ? 'order' : !holder ? 'assignment' : unit.appeal ? 'rejection' : 'appeal'
         throw new Error(
           `unit ${unitReference(unit.orderId, unit.n)} is ${unit.status} and has no ${missing} while listing appeals`,
         )
@@ -31,10 +31,14 @@ export const operatorAppeals = (ctx: Ctx, limit = 50) =>
         input: input ?? null,
         answer: unit.answer,
         quality: unit.quality,
-        // A missed known-answer item has no rejection by a buyer.
-        rejection: unit.rejection
-          ? { reason: unit.rejection.reason, note: unit.rejection.note }
-          : { reason: 'wrong_answer' as const, note: `Known: ${JSON.stringify(order.terms?.goldAnswer)}` },
+        rejection: {
+          reason: unit.rejection.reason,
+          // No buyer rejected a known-answer item: the known answer says why.
+          note:
+            order.purpose === 'gold'
+              ? `Known: ${JSON.stringify(order.terms?.goldAnswer)}`
+              : unit.rejection.note,
+        },
         text: unit.appeal.text,
         at: unit.appeal.at.toISOString(),
       })

@@ -3,7 +3,7 @@ import type { Audit, Operator, StoreResult } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import type { PlatformLedger } from '../deps.ts'
+import type { UnitDeps } from '../deps.ts'
 import { createPlatformOrder } from '../orders/platform-order.ts'
 import { requireItems, termsOf } from '../orders/create.ts'
 import { usdOf } from '../rules.ts'
@@ -12,7 +12,7 @@ import { findWorkflow } from '../workflows/store.ts'
 export type OperatorDeps = {
   readonly ctx: Ctx
   readonly audit: Audit
-  readonly platformLedger: PlatformLedger
+  readonly unitDeps: UnitDeps
 }
 type Input = {
   readonly workflowId: string
@@ -24,7 +24,7 @@ type Input = {
 
 /** Orders units at the operator's cost. Accepted units become stock. */
 export const operatorProduce = (
-  { ctx, audit, platformLedger }: OperatorDeps,
+  { ctx, audit, unitDeps }: OperatorDeps,
   operator: Operator,
   input: Input,
   storeResult: StoreResult,
@@ -33,8 +33,8 @@ export const operatorProduce = (
     const { workflowId, mode, quantity, instructions } = input
     const workflow = await findWorkflow(tx, workflowId)
     if (!workflow?.active) throw new Refusal('not_found', { message: 'No such active workflow.' })
-    const order = await createPlatformOrder(tx, platformLedger, {
-      workflow,
+    const order = await createPlatformOrder(tx, unitDeps, {
+      workflowId,
       terms: termsOf(workflow),
       mode,
       quantity,

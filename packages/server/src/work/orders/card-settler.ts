@@ -1,17 +1,18 @@
 import { balanceOf, post } from '../../ledger/index.ts'
 import type { Settler } from '../../payments/index.ts'
-import type { PlatformLedger } from '../deps.ts'
+import type { UnitDeps } from '../deps.ts'
 import { cardAccounts, transferLines } from '../rules.ts'
-import { clawBackStars, stopOrderAfterChargeback } from '../units/chargeback.ts'
+import { clawBackStars, revokeAfterChargeback, stopOrderAfterChargeback } from '../units/chargeback.ts'
 import { markOrderRefunded, orderKeyOf, reversePayment } from './escrow.ts'
 import { applyOrderPayment } from './fund.ts'
 import { findOrderForUpdate } from './store.ts'
 
 /**
  * Applies card payments to orders: a payment funds the order once. A chargeback stops it: open units are cancelled, an
- * operator decides about claimed and delivered ones, and Stars that still vest are clawed back.
+ * operator decides about claimed and delivered ones, Stars that still vest are clawed back, and the credentials of
+ * units that nobody pays for any more are revoked.
  */
-export const makeCardSettler = (platformLedger: PlatformLedger): Settler => ({
+export const makeCardSettler = (unitDeps: UnitDeps): Settler => ({
   applyPayment: applyOrderPayment,
   applyReversal: async (tx, checkout, change) => {
     const key = orderKeyOf(checkout)
@@ -29,10 +30,15 @@ export const makeCardSettler = (platformLedger: PlatformLedger): Settler => ({
     }
     const order = await findOrderForUpdate(tx, key)
     const stopsOrder = order !== undefined && delta > change.ownRefundsUsdCents
-    if (stopsOrder) await stopOrderAfterChargeback(tx, order, change.reference)
+    const stopped = stopsOrder ? await stopOrderAfterChargeback(tx, order, change.reference) : []
     const owedUsdCents = await reversePayment(tx, checkout, change)
-    if (stopsOrder) await clawBackStars(tx, platformLedger, order, owedUsdCents)
+    const clawedBack = stopsOrder ? await clawBackStars(tx, unitDeps, order, owedUsdCents) : []
     await markOrderRefunded(tx, checkout, change)
+    if (stopsOrder)
+      await revokeAfterChargeback(tx, unitDeps, order, {
+        numbers: [...stopped, ...clawedBack],
+        isWholePayment: change.afterUsdCents >= checkout.amountUsdCents,
+      })
   },
   findRefundable: (tx, { agentId, mode }) =>
     balanceOf(tx, { agentId, mode, unit: 'usd_cent', account: cardAccounts.unused }),

@@ -3,12 +3,11 @@ import type { Tx } from '../../platform/db/db.ts'
 import type { PlatformLedger } from '../deps.ts'
 import { fundOrder } from './fund.ts'
 import { findOrderForUpdate, insertOrder, type Order } from './store.ts'
-import type { StoredWorkflow } from '../workflows/store.ts'
 import type { OrderTerms } from '../../platform/db/columns.ts'
 import { workAccounts } from '../units/rules.ts'
 
 type PlatformOrderRequest = {
-  readonly workflow: StoredWorkflow
+  readonly workflowId: string
   readonly terms: OrderTerms
   readonly mode: Mode
   readonly quantity: number
@@ -22,13 +21,13 @@ export const createPlatformOrder = async (
   platformLedger: PlatformLedger,
   request: PlatformOrderRequest,
 ): Promise<Order> => {
-  const { workflow, terms, mode, quantity } = request
+  const { workflowId, terms, mode, quantity } = request
   const key = { agentId: platformLedger.platformAgentOf(mode), mode, orderId: tx.ids.make('ord_') }
   // An order is never free: a unit without reward costs the operator one cent.
   const totalUsdCents = BigInt(Math.max(terms.rewardStars, 1) * quantity)
   await insertOrder(tx, key, {
-    taskType: workflow.id,
-    workflowId: workflow.id,
+    taskType: workflowId,
+    workflowId,
     offer: false,
     quantity,
     totalUsdCents,
@@ -41,7 +40,7 @@ export const createPlatformOrder = async (
   })
   const order = await findOrderForUpdate(tx, key)
   if (!order)
-    throw new Error(`order ${key.orderId} of the platform not found after its insert for ${workflow.id}`)
+    throw new Error(`order ${key.orderId} of the platform not found after its insert for ${workflowId}`)
   await fundOrder(tx, order, {
     reference: key.orderId,
     amountUsdCents: totalUsdCents,

@@ -2,7 +2,7 @@ import type { Agent } from '../../platform/http/call.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import type { PlatformLedger } from '../deps.ts'
+import type { UnitDeps } from '../deps.ts'
 import { presentUnits, type FindCredentialTokens } from '../orders/present.ts'
 import { unitReference } from './rules.ts'
 import { acceptUnit, lockUnit, type LockedUnit } from './transitions.ts'
@@ -27,19 +27,19 @@ export const presentUnit = async (tx: Tx, locked: LockedUnit, findTokens: FindCr
   return presented
 }
 
-type ReviewDeps = {
+export type ReviewDeps = {
   readonly ctx: Ctx
-  readonly platformLedger: PlatformLedger
+  readonly unitDeps: UnitDeps
   readonly findTokens: FindCredentialTokens
 }
 /** The buyer accepts a unit. This also posts to the ledger of the platform agent, so no tenant is set. */
 export const unitAccept = (
-  { ctx, platformLedger, findTokens }: ReviewDeps,
+  { ctx, unitDeps, findTokens }: ReviewDeps,
   agent: Agent,
   unit: { readonly orderId: string; readonly n: number },
 ) =>
   inTransaction(ctx, 'system', async (tx) => {
     const locked = await requireReviewable(tx, { agentId: agent.agentId, mode: agent.mode, ...unit })
-    await acceptUnit(tx, platformLedger, locked)
+    await acceptUnit(tx, unitDeps, locked)
     return presentUnit(tx, locked, findTokens)
   })

@@ -1,6 +1,6 @@
 import { post } from '../../ledger/index.ts'
 import type { Tx } from '../../platform/db/db.ts'
-import type { PlatformLedger } from '../deps.ts'
+import type { UnitDeps } from '../deps.ts'
 import { changeOrderStatus } from '../orders/transitions.ts'
 import type { Order } from '../orders/store.ts'
 import {
@@ -11,7 +11,7 @@ import {
   updateEarningFlagged,
 } from '../workers/store.ts'
 import { returnLines, starLines, unitReference, vestingAccountOf, workAccounts } from './rules.ts'
-import { missingAssignment, syncOrderStatus, rejectUnit } from './transitions.ts'
+import { missingAssignment, recordRejection, revokeCredentials, syncOrderStatus } from './transitions.ts'
 import {
   listUnitsByState,
   updateOpenCancelled,
@@ -33,12 +33,20 @@ const stopUnit = async (tx: Tx, order: Order, unit: Unit): Promise<void> => {
     return
   }
   await updateUnitPlatformPays(tx, unit)
-  if (unit.status === 'delivered') await rejectUnit(tx, { order, unit, holder }, { reason: 'other', note })
+  if (unit.status === 'delivered')
+    await recordRejection(tx, { order, unit, holder }, { reason: 'other', note })
 }
 
-/** Stops a locked order whose payment was charged back: no unit of it starts any more, and its escrow is emptied. */
-export const stopOrderAfterChargeback = async (tx: Tx, order: Order, reference: string): Promise<void> => {
-  if (order.fundedAt === null) return
+/**
+ * Stops a locked order whose payment was charged back: no unit of it starts any more, and its escrow is emptied. Returns
+ * the numbers of the delivered units that the buyer no longer pays for.
+ */
+export const stopOrderAfterChargeback = async (
+  tx: Tx,
+  order: Order,
+  reference: string,
+): Promise<readonly number[]> => {
+  if (order.fundedAt === null) return []
   const openUnits = await listUnitsByState(tx, order, ['claimed', 'delivered', 'rejected', 'appealed'])
   const buyerPaidUnits = openUnits.filter(({ platformPays }) => !platformPays)
   // First, so that the units below see the final status of their order.
@@ -57,22 +65,25 @@ export const stopOrderAfterChargeback = async (tx: Tx, order: Order, reference: 
       lines: returnLines(order.orderId, amount, false),
     })
   await syncOrderStatus(tx, stopped)
+  return buyerPaidUnits.filter(({ credentialId }) => credentialId !== null).map(({ n }) => n)
 }
 
 /**
  * Claws back Stars that still vest, newest first, until they cover what the buyer owes. Vested Stars stay with the
- * person; their earnings are flagged for an operator.
+ * person; their earnings are flagged for an operator. Returns the numbers of the units that the buyer no longer pays for.
  */
 export const clawBackStars = async (
   tx: Tx,
-  platformLedger: PlatformLedger,
+  unitDeps: UnitDeps,
   order: Order,
   owedUsdCents: bigint,
-): Promise<void> => {
-  const platform = { agentId: platformLedger.platformAgentOf(order.mode), mode: order.mode }
+): Promise<readonly number[]> => {
+  const platform = { agentId: unitDeps.platformAgentOf(order.mode), mode: order.mode }
+  const unpaid: number[] = []
   let uncoveredUsdCents = owedUsdCents
   for (const earning of await listEarnings(tx, order)) {
-    if (uncoveredUsdCents <= 0n) return
+    if (uncoveredUsdCents <= 0n) break
+    unpaid.push(earning.n)
     uncoveredUsdCents -= earning.priceUsdCents
     if (earning.status !== 'vesting') {
       await updateEarningFlagged(tx, earning)
@@ -99,4 +110,17 @@ export const clawBackStars = async (
       ],
     })
   }
+  return unpaid
+}
+
+/** Revokes the credentials of these units, and of every unit where the whole payment of the order is gone. */
+export const revokeAfterChargeback = async (
+  tx: Tx,
+  unitDeps: UnitDeps,
+  order: Order,
+  reversed: { readonly numbers: readonly number[]; readonly isWholePayment: boolean },
+): Promise<void> => {
+  const delivered = await listUnitsByState(tx, order, ['accepted', 'rejected', 'appealed', 'refused'])
+  const unpaid = delivered.filter(({ n }) => reversed.isWholePayment || reversed.numbers.includes(n))
+  await revokeCredentials(tx, unitDeps, unpaid, 'the payment was charged back')
 }

@@ -1,9 +1,7 @@
 import type { Agent } from '../../platform/http/call.ts'
-import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import type { FindCredentialTokens } from '../orders/present.ts'
-import { requireReviewable, presentUnit } from './accept.ts'
+import { requireReviewable, presentUnit, type ReviewDeps } from './accept.ts'
 import type { RejectReason } from './rules.ts'
 import { rejectUnit } from './transitions.ts'
 
@@ -15,7 +13,7 @@ type Input = {
 }
 
 /** The buyer rejects a unit within the review period, with a reason. */
-export const unitReject = (ctx: Ctx, agent: Agent, findTokens: FindCredentialTokens, input: Input) =>
+export const unitReject = ({ ctx, unitDeps, findTokens }: ReviewDeps, agent: Agent, input: Input) =>
   inTransaction(ctx, 'system', async (tx) => {
     const { orderId, n, reason, note } = input
     const locked = await requireReviewable(tx, { agentId: agent.agentId, mode: agent.mode, orderId, n })
@@ -23,6 +21,6 @@ export const unitReject = (ctx: Ctx, agent: Agent, findTokens: FindCredentialTok
       throw new Refusal('order_conflict', {
         message: 'The review period is over: the unit counts as accepted.',
       })
-    await rejectUnit(tx, locked, { reason, note })
+    await rejectUnit(tx, unitDeps, locked, { reason, note })
     return presentUnit(tx, locked, findTokens)
   })

@@ -8,13 +8,22 @@ export const reviewHours = 72
 export const appealHours = 72
 /** How long a funded unit stays open for claims. */
 export const openDays = 30
-/** The vesting period of Stars from card payments, so that a stolen card cannot become a payout. */
+/** The vesting period of Stars, so that neither a stolen card nor careless work becomes a payout. */
 export const vestingDays = 14
-/** The share of known-answer items after the first unit of a person in a workflow. */
-export const knownAnswerShare = 0.1
+/** The share of units that a known-answer item is shown for. */
+const knownAnswerShare = 0.1
 const knownAnswersMin = 5
 const knownAnswersCorrectShareMin = 0.6
 export const pauseDays = 7
+/** A unit that a known-answer item was shown for is open again after 5 minutes to an hour. */
+const reopenMinutesMin = 5
+const reopenMinutesMax = 60
+/** A wrong known answer is rejected after an hour to a day, where the buyer has rejected nothing yet. */
+const wrongAnswerMinutesMin = 60
+const wrongAnswerMinutesMax = 1_440
+/** How many units a person may return or let run out in a day before further claims wait. */
+export const returnsMax = 5
+export const returnsHours = 24
 
 export type UnitState = (typeof unitStates)[number]
 export type AssignmentState = (typeof assignmentStates)[number]
@@ -47,6 +56,36 @@ export const workerRefOf = (
 ): string => `wrk_${pseudonymOf(key, ['buyer', worker.agentId, worker.mode, worker.personId])}`
 export const sessionChallengeOf = (key: Buffer, assignmentId: string): string =>
   `asg_${pseudonymOf(key, ['challenge', assignmentId])}`
+
+/** A number from 0 up to 1, always the same for one person and one text. Only the key tells it. */
+export const personalFractionOf = (key: Buffer, personId: string, text: string): number =>
+  createHmac('sha256', key)
+    .update(`known ${Buffer.byteLength(personId)}:${personId}${text}`)
+    .digest()
+    .readUIntBE(0, 6) /
+  2 ** 48
+
+/**
+ * Whether a person is shown a known-answer item in place of this unit. It depends on the person and the unit alone, so
+ * who returns a unit and claims again is shown the same.
+ */
+export const isKnownAnswerDue = (key: Buffer, personId: string, unit: UnitName): boolean =>
+  personalFractionOf(key, personId, unitReference(unit.orderId, unit.n)) < knownAnswerShare
+
+const minutesBetween = (fraction: number, min: number, max: number): number =>
+  min + Math.floor(fraction * (max - min))
+export const reopenMinutesOf = (fraction: number): number =>
+  minutesBetween(fraction, reopenMinutesMin, reopenMinutesMax)
+/** When a known answer is graded: after a time that this buyer took for such a unit, or else as without a buyer. */
+export const gradingMinutesOf = (
+  isCorrect: boolean,
+  observedMinutes: readonly number[],
+  fraction: number,
+): number => {
+  const observed = observedMinutes[Math.floor(fraction * observedMinutes.length)]
+  if (observed !== undefined) return Math.min(Math.max(1, observed), reviewHours * 60)
+  return isCorrect ? reviewHours * 60 : minutesBetween(fraction, wrongAnswerMinutesMin, wrongAnswerMinutesMax)
+}
 
 /** Ledger accounts of units: US cents in the buyer's ledger, Stars in that of the platform agent. */
 export const workAccounts = {
@@ -85,4 +124,5 @@ export const starLines = (from: string, to: string, stars: bigint): Line[] => [
   { account: to, unit: 'star', amount: stars },
 ]
 
+type UnitName = { readonly orderId: string; readonly n: number }
 export const unitReference = (orderId: string, n: number): string => `${orderId}/${n}`

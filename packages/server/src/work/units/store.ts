@@ -3,7 +3,7 @@ import type { Mode } from '@pohf/protocol'
 import { now, type Tx } from '../../platform/db/db.ts'
 import type { DB } from '../../platform/db/schema.ts'
 import type { OrderKey } from '../orders/store.ts'
-import { appealHours, openDays, reviewHours, type RejectReason, type UnitState } from './rules.ts'
+import { appealHours, openDays, type RejectReason, type UnitState } from './rules.ts'
 
 type NewUnits = {
   readonly quantity: number
@@ -172,8 +172,13 @@ export const unitUpdate = (tx: Tx, key: UnitKey) =>
     .where('order_id', '=', key.orderId)
     .where('n', '=', key.n)
 
-export const updateUnitReopened = async (tx: Tx, key: UnitKey): Promise<void> => {
-  await unitUpdate(tx, key).set({ status: 'open' }).execute()
+export const updateUnitReopened = async (tx: Tx, key: UnitKey, afterMinutes: number): Promise<void> => {
+  await unitUpdate(tx, key)
+    .set({
+      status: 'open',
+      open_from: sql<Date>`pohf_now() + make_interval(mins => ${afterMinutes})`,
+    })
+    .execute()
 }
 export const updateUnitCancelled = async (tx: Tx, key: UnitKey): Promise<void> => {
   await unitUpdate(tx, key).set({ status: 'cancelled', ended_at: now() }).execute()
@@ -184,6 +189,7 @@ type UnitDelivery = {
   readonly credentialId: string
   readonly answer: unknown
   readonly quality: number | null
+  readonly reviewMinutes: number
 }
 export const updateUnitDelivered = async (tx: Tx, key: UnitKey, delivered: UnitDelivery): Promise<void> => {
   await unitUpdate(tx, key)
@@ -195,7 +201,7 @@ export const updateUnitDelivered = async (tx: Tx, key: UnitKey, delivered: UnitD
       answer: JSON.stringify(delivered.answer),
       quality: delivered.quality,
       delivered_at: now(),
-      review_until: sql<Date>`pohf_now() + make_interval(hours => ${reviewHours})`,
+      review_until: sql<Date>`pohf_now() + make_interval(mins => ${delivered.reviewMinutes})`,
     })
     .execute()
 }
@@ -225,10 +231,6 @@ export const updateUnitRejected = async (
 }
 export const updateUnitAppealed = async (tx: Tx, key: UnitKey, text: string): Promise<void> => {
   await unitUpdate(tx, key).set({ status: 'appealed', appealed_at: now(), appeal_text: text }).execute()
-}
-/** An appeal of a known-answer item: the unit stays accepted. */
-export const updateUnitKnownAnswerAppealed = async (tx: Tx, key: UnitKey, text: string): Promise<void> => {
-  await unitUpdate(tx, key).set({ appealed_at: now(), appeal_text: text }).execute()
 }
 export const updateUnitDecided = async (
   tx: Tx,
@@ -314,10 +316,25 @@ export const listOverdueUnits = async (
 /** Units with an undecided appeal, oldest first. */
 export const listAppealed = async (tx: Tx, limit: number): Promise<Unit[]> => {
   const rows = await selectUnits(tx)
+    .where('status', '=', 'appealed')
     .where('appealed_at', 'is not', null)
     .where('decision', 'is', null)
     .orderBy('appealed_at')
     .limit(limit)
     .execute()
   return rows.map(unitOf)
+}
+
+/** How long this buyer took to accept or reject the units of an order, in minutes. A sample of twenty is enough. */
+export const listReviewMinutes = async (
+  tx: Tx,
+  key: OrderKey,
+  outcome: 'accepted' | 'rejected',
+): Promise<number[]> => {
+  const states = outcome === 'accepted' ? ['accepted'] : ['rejected', 'appealed', 'refused']
+  const { rows } = await sql<{ minutes: number }>`
+    select ceil(extract(epoch from coalesce(rejected_at, ended_at) - delivered_at) / 60)::int as minutes
+    from order_units where agent_id = ${key.agentId} and mode = ${key.mode} and order_id = ${key.orderId}
+      and status = any(${states}::text[]) limit 20`.execute(tx)
+  return rows.map(({ minutes }) => minutes)
 }

@@ -1,7 +1,7 @@
 import { post } from '../../ledger/index.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { publish } from '../../platform/queue/outbox.ts'
-import type { PlatformLedger } from '../deps.ts'
+import type { UnitDeps } from '../deps.ts'
 import { returnEscrow } from '../orders/escrow.ts'
 import { changeOrderStatus } from '../orders/transitions.ts'
 import { findOrderForUpdate, type Order } from '../orders/store.ts'
@@ -74,12 +74,12 @@ export const syncOrderStatus = async (tx: Tx, order: Order): Promise<void> => {
 /** Pays a unit from escrow: Stars for the person, the rest is revenue. Fails where the unit is already paid. */
 const payUnit = async (
   tx: Tx,
-  platformLedger: PlatformLedger,
+  unitDeps: UnitDeps,
   { order, unit }: LockedUnit,
   worker: Assignment,
 ): Promise<void> => {
   const reference = unitReference(order.orderId, unit.n)
-  const platform = { agentId: platformLedger.platformAgentOf(order.mode), mode: order.mode }
+  const platform = { agentId: unitDeps.platformAgentOf(order.mode), mode: order.mode }
   const payer = unit.platformPays ? platform : { agentId: order.agentId, mode: order.mode }
   const { rewardStars } = worker
   const lines = unit.platformPays
@@ -98,12 +98,7 @@ const payUnit = async (
         ]
       : []),
   ]
-  await insertEarning(tx, {
-    unit,
-    worker: worker.worker,
-    stars: rewardStars,
-    vestingDays: order.purpose === 'buyer' ? vestingDays : 0,
-  })
+  await insertEarning(tx, { unit, worker: worker.worker, stars: rewardStars, vestingDays })
   for (const posting of postings)
     if ((await post(tx, posting)).repeated)
       throw new Error(
@@ -112,26 +107,61 @@ const payUnit = async (
 }
 
 /** Accepts a unit and pays the person. */
-export const acceptUnit = async (
-  tx: Tx,
-  platformLedger: PlatformLedger,
-  locked: LockedUnit,
-): Promise<void> => {
+export const acceptUnit = async (tx: Tx, unitDeps: UnitDeps, locked: LockedUnit): Promise<void> => {
   const { order, unit, holder } = locked
   if (!holder) throw missingAssignment(unit, 'accepting it')
-  await payUnit(tx, platformLedger, locked, holder)
+  await payUnit(tx, unitDeps, locked, holder)
   const toStock = order.purpose === 'stock' || (unit.platformPays && order.itemCount === 0)
   await updateUnitAccepted(tx, unit, { toStock })
   await updateAssignment(tx, holder.assignmentId, { status: 'accepted' })
   await publish(tx, { ...unitEventOf(unit), type: 'order.unit_accepted' })
   await syncOrderStatus(tx, order)
+  if (unit.status === 'appealed')
+    await changeCredential(tx, unitDeps, unit, { to: 'issued', reason: 'the appeal was accepted' })
 }
 
-/** Rejects a unit with a reason. The person may appeal. */
+/** Changes the credential of a delivered unit. Last in its transaction: it locks the status list. */
+const changeCredential = async (
+  tx: Tx,
+  { changeCredentialState }: UnitDeps,
+  unit: Unit,
+  change: { readonly to: 'issued' | 'suspended' | 'revoked'; readonly reason: string },
+): Promise<void> => {
+  const { credentialId } = unit
+  if (credentialId === null)
+    throw new Error(
+      `unit ${unitReference(unit.orderId, unit.n)} is ${unit.status} and has no credential that can become ${change.to}`,
+    )
+  await changeCredentialState(tx, { ...change, credentialId })
+}
+
+/** The buyer does not keep the credential of a unit whose payment is refunded or charged back. */
+export const revokeCredentials = async (
+  tx: Tx,
+  unitDeps: UnitDeps,
+  units: readonly Unit[],
+  reason: string,
+): Promise<void> => {
+  for (const unit of units) await changeCredential(tx, unitDeps, unit, { to: 'revoked', reason })
+}
+
+type Rejection = { readonly reason: RejectReason; readonly note: string | undefined }
+/** Rejects a unit with a reason: the credential is suspended, and the person may appeal. */
 export const rejectUnit = async (
   tx: Tx,
+  unitDeps: UnitDeps,
+  locked: LockedUnit,
+  rejection: Rejection,
+): Promise<void> => {
+  await recordRejection(tx, locked, rejection)
+  await changeCredential(tx, unitDeps, locked.unit, { to: 'suspended', reason: 'the unit was rejected' })
+}
+
+/** The rejection without the credential, which a chargeback revokes. */
+export const recordRejection = async (
+  tx: Tx,
   { order, unit, holder }: LockedUnit,
-  rejection: { readonly reason: RejectReason; readonly note: string | undefined },
+  rejection: Rejection,
 ): Promise<void> => {
   if (!holder) throw missingAssignment(unit, 'rejecting it')
   await updateUnitRejected(tx, unit, rejection)
@@ -148,8 +178,12 @@ export const appealUnit = async (tx: Tx, { unit, holder }: LockedUnit, text: str
   await publish(tx, { ...unitEventOf(unit), type: 'order.unit_appealed' })
 }
 
-/** Refuses a unit for good: the person is not paid, and the escrow returns to the payer. */
-export const refuseUnit = async (tx: Tx, { order, unit, holder }: LockedUnit): Promise<void> => {
+/** Refuses a unit for good: the person is not paid, the escrow returns to the payer, and the credential is revoked. */
+export const refuseUnit = async (
+  tx: Tx,
+  unitDeps: UnitDeps,
+  { order, unit, holder }: LockedUnit,
+): Promise<void> => {
   if (!holder) throw missingAssignment(unit, 'refusing it')
   await updateUnitRefused(tx, unit)
   await updateAssignment(tx, holder.assignmentId, { status: 'refused' })
@@ -161,18 +195,19 @@ export const refuseUnit = async (tx: Tx, { order, unit, holder }: LockedUnit): P
     })
   await publish(tx, { ...unitEventOf(unit), type: 'order.unit_refused' })
   await syncOrderStatus(tx, order)
+  await revokeCredentials(tx, unitDeps, [unit], 'the unit was refunded')
 }
 
 /** Applies the decision of an operator on an appeal. */
 export const decideUnit = async (
   tx: Tx,
-  platformLedger: PlatformLedger,
+  unitDeps: UnitDeps,
   locked: LockedUnit,
   ruling: { readonly decision: 'accepted' | 'refused'; readonly reason: string },
 ): Promise<void> => {
   await updateUnitDecided(tx, locked.unit, ruling)
-  if (ruling.decision === 'accepted') await acceptUnit(tx, platformLedger, locked)
-  else await refuseUnit(tx, locked)
+  if (ruling.decision === 'accepted') await acceptUnit(tx, unitDeps, locked)
+  else await refuseUnit(tx, unitDeps, locked)
 }
 
 type ClaimRelease = {
@@ -181,17 +216,26 @@ type ClaimRelease = {
   readonly quality?: number | null
   readonly reasons?: readonly string[]
 }
-/** Ends a claim without delivery. The unit is open again, or cancelled where its order has ended. */
+/** Ends a claim without delivery. */
 export const releaseUnit = async (
   tx: Tx,
   { order, unit, holder }: LockedUnit,
   release: ClaimRelease,
 ): Promise<void> => {
   if (!holder) throw missingAssignment(unit, 'releasing it')
-  await updateAssignment(tx, holder.assignmentId, release)
+  await updateAssignment(tx, holder.assignmentId, { ...release, released: release.status !== 'not_verified' })
+  await reopenUnit(tx, { order, unit })
+}
+
+/** Opens a claimed unit again, now or later, or cancels it where its order has ended. */
+export const reopenUnit = async (
+  tx: Tx,
+  { order, unit }: Pick<LockedUnit, 'order' | 'unit'>,
+  { afterMinutes = 0 }: { readonly afterMinutes?: number } = {},
+): Promise<void> => {
   const isOrderEnded = ['cancelled', 'expired', 'refunded'].includes(order.status) || order.purpose === 'gold'
   if (!isOrderEnded) {
-    await updateUnitReopened(tx, unit)
+    await updateUnitReopened(tx, unit, afterMinutes)
     return
   }
   await updateUnitCancelled(tx, unit)

@@ -4,14 +4,27 @@ import type { Person } from '../../platform/http/call.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import type { WorkerDeps } from '../deps.ts'
-import { claimKnownAnswerItem } from '../units/known-answers.ts'
+import { findKnownAnswerItem } from '../units/known-answers.ts'
 import { findOrder, updateOrderStarted } from '../orders/store.ts'
-import { findAssignment, findCurrentAssignment, findWorkerAccuracy, insertAssignment } from './store.ts'
+import {
+  findAssignment,
+  findCurrentAssignment,
+  findReturnLimitEnd,
+  findWorkerAccuracy,
+  insertAssignment,
+} from './store.ts'
 import { presentAssignment } from './present.ts'
-import { sessionChallengeOf, claimMinutesOf, payeeRefOf, unitReference } from '../units/rules.ts'
+import {
+  claimMinutesOf,
+  payeeRefOf,
+  returnsHours,
+  returnsMax,
+  sessionChallengeOf,
+  unitReference,
+} from '../units/rules.ts'
 import { publishOrderStatus } from '../orders/transitions.ts'
 import { claimUnit } from '../units/queue/store.ts'
-import { updateUnitReopened, type Unit } from '../units/store.ts'
+import type { Unit } from '../units/store.ts'
 
 type ClaimRequest = { readonly workflowId: string; readonly mode: Mode; readonly address: string }
 type Claimant = {
@@ -47,17 +60,14 @@ const collusionFlagsOf = async (
   return [...(sameNetwork ? ['same_network'] : []), ...(onlyThroughBuyer ? ['only_through_buyer'] : [])]
 }
 
-/** Claims the oldest open unit, or in its place a known-answer item where one is due. */
-const claimNextUnit = async (
-  tx: Tx,
-  deps: WorkerDeps,
-  request: { readonly taskId: string; readonly mode: Mode; readonly personId: string },
-): Promise<Unit | undefined> => {
-  const unit = await claimUnit(tx, request)
-  const knownAnswerUnit = unit && (await claimKnownAnswerItem(tx, deps, request))
-  if (!knownAnswerUnit) return unit
-  await updateUnitReopened(tx, unit)
-  return knownAnswerUnit
+/** Refuses a person who returned too many units lately: whoever may return any number can choose the units. */
+const requireFewReturns = async (tx: Tx, personId: string): Promise<void> => {
+  const waitSeconds = await findReturnLimitEnd(tx, personId)
+  if (waitSeconds !== undefined)
+    throw new Refusal('rate_limited', {
+      message: `You returned ${returnsMax} units within ${returnsHours} hours, or let their time run out. You can claim again later.`,
+      headers: { 'retry-after': String(waitSeconds) },
+    })
 }
 
 /** Claims a unit of a workflow for the person. */
@@ -66,12 +76,13 @@ export const workerClaim = (deps: WorkerDeps, { personId }: Person, request: Cla
   return inTransaction(ctx, 'system', async (tx) => {
     const { workflowId: taskId, mode } = request
     const claimant = await requireFreeWorker(tx, personId, mode)
+    await requireFewReturns(tx, personId)
     const { pausedUntil } = await findWorkerAccuracy(tx, { personId, mode, taskId })
     if (pausedUntil)
       throw new Refusal('order_conflict', {
         message: `Too many of your answers to known-answer items were wrong. You can claim this work again from ${pausedUntil.toISOString()}. You can also appeal.`,
       })
-    const unit = await claimNextUnit(tx, deps, { taskId, mode, personId })
+    const unit = await claimUnit(tx, { taskId, mode, personId })
     const order = unit && (await findOrder(tx, unit))
     if (!unit || !order?.terms)
       throw new Refusal('out_of_stock', {
@@ -86,6 +97,7 @@ export const workerClaim = (deps: WorkerDeps, { personId }: Person, request: Cla
       personId,
       unit,
       item: unit.item,
+      knownItem: await findKnownAnswerItem(tx, { key, personId, taskId, order, unit }),
       taskId,
       rewardStars: order.terms.rewardStars,
       worker: payeeRefOf(key, personId),

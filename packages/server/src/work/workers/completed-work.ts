@@ -1,5 +1,6 @@
 import type { Ctx } from '../../platform/ops/context.ts'
 import type { Tx } from '../../platform/db/db.ts'
+import type { PlatformLedger } from '../deps.ts'
 import {
   deleteWorkerAccuracy,
   eraseAssignmentPerson,
@@ -14,14 +15,18 @@ import { workerRefOf } from '../units/rules.ts'
 const assignmentsMax = 10_000
 
 /** The completed work of a person, for export and erasure. The answers belong to the buyers and stay. */
-export const makeCompletedWork = (ctx: Ctx) => {
+export const makeCompletedWork = (ctx: Ctx, platformAgentOf: PlatformLedger['platformAgentOf']) => {
   const listMemberKeys = async (tx: Tx, personId: string) => {
     const key = ctx.secrets.derive('worker')
-    return (await listBuyers(tx, personId)).map(({ agentId, mode }) => ({
-      agentId,
-      mode,
-      memberId: workerRefOf(key, { agentId, mode, personId }),
-    }))
+    return (await listBuyers(tx, personId)).flatMap(({ agentId, mode }) => {
+      const memberId = workerRefOf(key, { agentId, mode, personId })
+      // Recordings of known-answer items belong to the platform agent, under the name that the buyer has.
+      return [...new Set([agentId, platformAgentOf(mode)])].map((owner) => ({
+        agentId: owner,
+        mode,
+        memberId,
+      }))
+    })
   }
   return {
     listMemberKeys,

@@ -8,32 +8,34 @@ import { publish } from '../../platform/queue/outbox.ts'
 import { findSession, updateSessionMember, type Session } from '../../sessions/index.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { findOrder, type Order } from '../orders/store.ts'
-import { gradeKnownAnswer } from '../units/known-answers.ts'
-import { workerRefOf } from '../units/rules.ts'
+import { moveToKnownAnswerOrder } from '../units/known-answers.ts'
+import { reviewHours, workerRefOf } from '../units/rules.ts'
 import { updateUnitDelivered } from '../units/store.ts'
 import { lockUnit, releaseUnit, syncOrderStatus, type LockedUnit } from '../units/transitions.ts'
 import { omitEmptyFields, validateAnswer } from '../workflows/forms.ts'
 import { findOwnAssignment, noSuchAssignment, type OwnAssignment } from './assignment.ts'
 import { presentAssignment } from './present.ts'
+import { recordingOwnerOf } from './recording-owner.ts'
 import { findAssignment, updateAssignment, type Assignment } from './store.ts'
 
 // The delivery of a unit, from top to bottom: load, refuse, sign the credential, commit. `workerDeliver` connects the
-// steps, which follow in their order. Money moves when the unit is accepted (`acceptUnit`): a known-answer item in the
-// commit of its delivery, any other unit when the buyer accepts it or its review period ends.
+// steps, which follow in their order. Money moves when the unit is accepted (`acceptUnit`): when the buyer accepts it or
+// its review period ends.
 
 type Input = { readonly assignmentId: string; readonly sessionId: string; readonly answer: unknown }
 
 /** Delivers an answer with the session in which the person worked. */
 export const workerDeliver = async (deps: WorkerDeps, person: Person, input: Input) => {
   const { ctx } = deps
-  const loaded = await inTransaction(ctx, 'system', (tx) => loadDelivery(tx, person, input))
+  const loaded = await inTransaction(ctx, 'system', (tx) => loadDelivery(tx, deps, person, input))
   if (loaded.repeated) return loaded.repeated
   const delivery = checkAndNarrow(loadedRefusals, loaded, narrowDelivery)
   const { assignment, session, member } = delivery
-  const { agentId, mode, personId } = assignment
-  const workerRef = workerRefOf(ctx.secrets.derive('worker'), { agentId, mode, personId })
+  const { site, mode, personId } = assignment
+  const agentId = recordingOwnerOf(deps, assignment)
+  const workerRef = workerRefOf(ctx.secrets.derive('worker'), { agentId: site, mode, personId })
   if (session.verified !== true)
-    return inTransaction(ctx, 'system', (tx) => commitUnverified(tx, delivery, workerRef))
+    return inTransaction(ctx, 'system', (tx) => commitUnverified(tx, deps, delivery, workerRef))
   const workerSession = { ...session, memberRef: workerRef }
   const signed = await deps.mintWork.sign({ agentId, mode, session: workerSession, member })
   return inTransaction(ctx, 'system', (tx) => commitDelivery(tx, deps, delivery, { signed, workerRef }))
@@ -53,7 +55,12 @@ type LoadedDelivery = {
   readonly repeated: Awaited<ReturnType<typeof presentAssignment>> | undefined
 }
 
-const loadDelivery = async (tx: Tx, { personId }: Person, input: Input): Promise<LoadedDelivery> => {
+const loadDelivery = async (
+  tx: Tx,
+  deps: WorkerDeps,
+  { personId }: Person,
+  input: Input,
+): Promise<LoadedDelivery> => {
   const nothing = { order: undefined, session: undefined, member: undefined, repeated: undefined }
   const assignment = await findOwnAssignment(tx, personId, input.assignmentId)
   if (!assignment) return { input, assignment, ...nothing }
@@ -61,7 +68,8 @@ const loadDelivery = async (tx: Tx, { personId }: Person, input: Input): Promise
   if (isRepeat) return { input, assignment, ...nothing, repeated: await presentAssignment(tx, assignment) }
   const { agentId, mode } = assignment
   const order = await findOrder(tx, assignment)
-  const session = await findSession(tx, { agentId, mode, sessionId: input.sessionId })
+  const owner = recordingOwnerOf(deps, assignment)
+  const session = await findSession(tx, { agentId: owner, mode, sessionId: input.sessionId })
   const members = (await listEligibleMemberships(tx, personId)).filter((member) => member.mode === mode)
   const member = members.find((one) => one.agentId === agentId) ?? members[0]
   return { input, assignment, order, session, member, repeated: undefined }
@@ -165,8 +173,14 @@ const presentCurrentAssignment = async (tx: Tx, assignmentId: string) => {
 }
 
 /** Nothing is paid, and the unit is open again. */
-const commitUnverified = async (tx: Tx, { assignment, session }: CheckedDelivery, workerRef: string) => {
-  const { agentId, mode, assignmentId } = assignment
+const commitUnverified = async (
+  tx: Tx,
+  deps: WorkerDeps,
+  { assignment, session }: CheckedDelivery,
+  workerRef: string,
+) => {
+  const { mode, assignmentId } = assignment
+  const agentId = recordingOwnerOf(deps, assignment)
   const { sessionId, quality, reasons, at } = session
   const locked = await lockClaimedUnit(tx, assignment)
   // So that export and erasure of the person find the recording.
@@ -175,25 +189,28 @@ const commitUnverified = async (tx: Tx, { assignment, session }: CheckedDelivery
   return presentCurrentAssignment(tx, assignmentId)
 }
 
-/** Credential, answer, states and event commit together; a known-answer item is graded and paid besides. */
+/** Credential, answer, states and event commit together. */
 const commitDelivery = async (
   tx: Tx,
   deps: WorkerDeps,
   { input, assignment, session }: CheckedDelivery,
   { signed, workerRef }: { readonly signed: SignedWorkCredential; readonly workerRef: string },
 ) => {
-  const { agentId, mode, personId, assignmentId } = assignment
+  const { assignmentId, mode, knownItem } = assignment
   const { sessionId, quality, at } = session
   const minted = await deps.mintWork.write(tx, signed)
   const { credentialId } = checkAndNarrow(credentialRefusals, minted, (result) =>
     'credentialId' in result ? result : undefined,
   )
-  const { order, unit } = await lockClaimedUnit(tx, assignment)
-  await updateSessionMember(tx, { agentId, mode, sessionId, at }, workerRef)
+  const claimed = await lockClaimedUnit(tx, assignment)
   const answer = omitEmptyFields(input.answer)
-  await updateUnitDelivered(tx, unit, { workerRef, sessionId, credentialId, answer, quality })
-  await updateAssignment(tx, assignmentId, { status: 'delivered', sessionId, quality })
-  const { orderId, n } = unit
+  const { order, unit, reviewMinutes } = knownItem
+    ? await moveToKnownAnswerOrder(tx, deps, claimed, { assignment, item: knownItem, answer, session })
+    : { ...claimed, reviewMinutes: reviewHours * 60 }
+  const { agentId, orderId, n } = unit
+  await updateSessionMember(tx, { agentId, mode, sessionId, at }, workerRef)
+  await updateUnitDelivered(tx, unit, { workerRef, sessionId, credentialId, answer, quality, reviewMinutes })
+  if (!knownItem) await updateAssignment(tx, assignmentId, { status: 'delivered', sessionId, quality })
   await publish(tx, {
     agentId,
     mode,
@@ -201,8 +218,6 @@ const commitDelivery = async (
     type: 'order.unit_delivered',
     data: { orderId, n, credentialId },
   })
-  if (order.purpose === 'gold')
-    await gradeKnownAnswer(tx, deps, { order, assignment, personId, answer: input.answer })
-  else await syncOrderStatus(tx, order)
+  await syncOrderStatus(tx, order)
   return presentCurrentAssignment(tx, assignmentId)
 }

@@ -57,13 +57,13 @@ export const presentAssignment = async (tx: Tx, assignment: Assignment) => {
   const [input] = await listUnitInputs(tx, order, [assignment])
   return {
     ...summaryOf(assignment, order, unit),
-    site: assignment.agentId,
+    site: assignment.site,
     challenge: assignment.challenge,
     instructions: order.instructions,
     steps: [...(order.terms?.steps ?? [])],
     estMinutes: order.terms?.estMinutes ?? 0,
     inputForm: order.terms?.inputForm ?? [],
-    input: input ?? null,
+    input: (assignment.knownItem ? assignment.knownItem.input : input) ?? null,
     answerForm: order.terms?.answerForm ?? [],
     answer: unit && isStillAssigned(assignment) ? (unit.answer ?? null) : null,
   }

@@ -1,8 +1,9 @@
 import { sql, type Selectable } from 'kysely'
 import type { Mode } from '@pohf/protocol'
+import type { KnownAnswer } from '../../platform/db/columns.ts'
 import { now, type Tx } from '../../platform/db/db.ts'
 import type { DB } from '../../platform/db/schema.ts'
-import type { AssignmentState } from '../units/rules.ts'
+import { returnsHours, returnsMax, type AssignmentState } from '../units/rules.ts'
 import type { UnitKey } from '../units/store.ts'
 
 const columns = [
@@ -25,6 +26,8 @@ const columns = [
   'reasons',
   'flags',
   'gold_right',
+  'known_item',
+  'covered_agent_id',
 ] as const
 const selectAssignments = (tx: Tx) =>
   tx
@@ -53,7 +56,9 @@ const assignmentOf = (row: Row) => ({
   quality: row.quality,
   reasons: row.reasons,
   flags: row.flags,
-  knownAnswerCorrect: row.gold_right,
+  knownItem: row.known_item,
+  /** The site that the person sees: of the unit itself, or of the one that a known-answer item was shown for. */
+  site: (row.covered_agent_id ?? row.agent_id) as `agt_${string}`,
 })
 export type Assignment = ReturnType<typeof assignmentOf>
 
@@ -62,6 +67,7 @@ type NewAssignment = {
   readonly personId: string
   readonly unit: UnitKey
   readonly item: number | null
+  readonly knownItem: KnownAnswer | undefined
   readonly taskId: string
   readonly rewardStars: number
   readonly worker: string
@@ -80,6 +86,7 @@ export const insertAssignment = async (tx: Tx, assignment: NewAssignment): Promi
       order_id: assignment.unit.orderId,
       n: assignment.unit.n,
       item: assignment.item,
+      known_item: assignment.knownItem ? JSON.stringify(assignment.knownItem) : null,
       task_id: assignment.taskId,
       reward_stars: assignment.rewardStars,
       worker: assignment.worker,
@@ -92,6 +99,14 @@ export const insertAssignment = async (tx: Tx, assignment: NewAssignment): Promi
 
 export const findAssignment = async (tx: Tx, assignmentId: string): Promise<Assignment | undefined> => {
   const row = await selectAssignments(tx).where('assignment_id', '=', assignmentId).executeTakeFirst()
+  return row && assignmentOf(row)
+}
+/** The claimed assignment with this challenge. */
+export const findClaimedByChallenge = async (tx: Tx, challenge: string): Promise<Assignment | undefined> => {
+  const row = await selectAssignments(tx)
+    .where('challenge', '=', challenge)
+    .where('status', '=', 'claimed')
+    .executeTakeFirst()
   return row && assignmentOf(row)
 }
 const holderQuery = (tx: Tx, unit: UnitKey) =>
@@ -133,7 +148,8 @@ type AssignmentChange = {
   readonly sessionId?: string
   readonly quality?: number | null
   readonly reasons?: readonly string[]
-  readonly knownAnswerCorrect?: boolean
+  /** The person released it: it counts as a return. */
+  readonly released?: boolean
 }
 export const updateAssignment = async (
   tx: Tx,
@@ -147,7 +163,7 @@ export const updateAssignment = async (
       ...(change.sessionId === undefined ? {} : { session_id: change.sessionId }),
       ...(change.quality === undefined ? {} : { quality: change.quality }),
       ...(change.reasons === undefined ? {} : { reasons: [...change.reasons] }),
-      ...(change.knownAnswerCorrect === undefined ? {} : { gold_right: change.knownAnswerCorrect }),
+      ...(change.released === true ? { released_at: now() } : {}),
     })
     .where('assignment_id', '=', assignmentId)
     .execute()
@@ -283,19 +299,61 @@ export const findNextVesting = async (tx: Tx, worker: string, mode: Mode): Promi
   return row?.vests_at ?? null
 }
 
-/** How many units of this task the person ever claimed. */
-export const countAssignments = async (
+type KnownAnswerMove = {
+  readonly unit: UnitKey & { readonly item: number | null }
+  readonly isCorrect: boolean
+  readonly sessionId: string
+  readonly quality: number | null
+}
+/** Moves a delivered known-answer item to the unit that the operator pays. */
+export const updateAssignmentKnownAnswer = async (
+  tx: Tx,
+  covered: Assignment,
+  { unit, isCorrect, sessionId, quality }: KnownAnswerMove,
+): Promise<void> => {
+  await tx
+    .updateTable('assignments')
+    .set({
+      status: 'delivered',
+      agent_id: unit.agentId,
+      order_id: unit.orderId,
+      n: unit.n,
+      item: unit.item,
+      covered_agent_id: covered.agentId,
+      covered_order_id: covered.orderId,
+      covered_n: covered.n,
+      session_id: sessionId,
+      quality,
+      gold_right: isCorrect,
+    })
+    .where('assignment_id', '=', covered.assignmentId)
+    .execute()
+}
+
+/** More than a workflow has known-answer items. */
+const seenMax = 500
+type SeenKnownAnswer = { readonly input: unknown; readonly covered: string | null }
+/** The known-answer items that a person was shown and did not return, and the units that they covered. */
+export const listSeenKnownAnswers = async (
   tx: Tx,
   key: { readonly personId: string; readonly mode: Mode; readonly taskId: string },
-): Promise<number> => {
-  const row = await tx
-    .selectFrom('assignments')
-    .select(sql<number>`count(*)::int`.as('count'))
-    .where('person_id', '=', key.personId)
-    .where('mode', '=', key.mode)
-    .where('task_id', '=', key.taskId)
-    .executeTakeFirstOrThrow()
-  return row.count
+): Promise<SeenKnownAnswer[]> => {
+  const { rows } = await sql<SeenKnownAnswer>`
+    select known_item -> 'input' as input, covered_order_id || '/' || covered_n as covered from assignments
+    where person_id = ${key.personId} and mode = ${key.mode} and task_id = ${key.taskId} and known_item is not null
+      and status not in ('returned', 'ran_out') limit ${seenMax}`.execute(tx)
+  return rows
+}
+
+/** The seconds until a person may claim again after too many returns; undefined where they may claim now. */
+export const findReturnLimitEnd = async (tx: Tx, personId: string): Promise<number | undefined> => {
+  const { rows } = await sql<{ seconds: number }>`
+    select greatest(1, ceil(extract(epoch from released_at + make_interval(hours => ${returnsHours}) - pohf_now())))::int
+      as seconds
+    from assignments where person_id = ${personId} and released_at is not null
+      and released_at > pohf_now() - make_interval(hours => ${returnsHours})
+    order by released_at desc offset ${returnsMax - 1} limit 1`.execute(tx)
+  return rows[0]?.seconds
 }
 
 type WorkerAccuracyKey = { readonly personId: string; readonly mode: Mode; readonly taskId: string }
@@ -347,18 +405,18 @@ export const updateWorkerPauseLifted = async (tx: Tx, key: WorkerAccuracyKey): P
     where person_id = ${key.personId} and mode = ${key.mode} and task_id = ${key.taskId}`.execute(tx)
 }
 
-/** The buyers that a person worked for. */
+/** The buyers that a person worked for, also where the work was a known-answer item. */
 export const listBuyers = async (
   tx: Tx,
   personId: string,
 ): Promise<{ readonly agentId: string; readonly mode: Mode }[]> => {
   const rows = await tx
     .selectFrom('assignments')
-    .select(['agent_id', 'mode'])
+    .select(['mode', sql<string>`coalesce(covered_agent_id, agent_id)`.as('site')])
     .distinct()
     .where('person_id', '=', personId)
     .execute()
-  return rows.map((row) => ({ agentId: row.agent_id, mode: row.mode }))
+  return rows.map((row) => ({ agentId: row.site, mode: row.mode }))
 }
 /** Erasure: the assignments stay without the person. */
 export const eraseAssignmentPerson = async (tx: Tx, personId: string): Promise<void> => {

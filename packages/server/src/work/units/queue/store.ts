@@ -17,6 +17,7 @@ export const claimUnit = async (
     with candidate as materialized (
       select agent_id, mode, order_id, n from order_units open
       where task_id = ${request.taskId} and mode = ${request.mode} and status = 'open' and open_until > pohf_now()
+        and (open_from is null or open_from <= pohf_now())
         and not exists (select from assignments had where had.person_id = ${request.personId}
           and had.order_id = open.order_id and had.agent_id = open.agent_id and had.mode = open.mode
           and (had.item = open.item or had.n = open.n) and had.status not in ('returned', 'ran_out'))
@@ -62,7 +63,7 @@ export const listOpenTasks = async (
       from (
         select agent_id, order_id from order_units open
         where open.task_id = task.task_id and open.mode = ${request.mode} and open.status = 'open'
-          and open.open_until > pohf_now()
+          and open.open_until > pohf_now() and (open.open_from is null or open.open_from <= pohf_now())
           and not exists (select from assignments had where had.person_id = ${request.personId}
             and had.order_id = open.order_id and had.agent_id = open.agent_id and had.mode = open.mode
             and (had.item = open.item or had.n = open.n) and had.status not in ('returned', 'ran_out'))
