@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as operators from '../../server/src/operators/index.ts'
+import { isKnownAnswerDue } from '../../server/src/work/units/rules.ts'
 import { makeWorker } from '../../server/test/fixtures/people/worker.ts'
 import {
   makePageChecker,
@@ -61,30 +62,21 @@ const appealOnce = async (service: Service, agent: Agent): Promise<string> => {
     items: [longText],
     instructions: 'Judge the tone as a customer would.',
   })
-  const worker = await makeWorker(service.harness, await service.harness.register('test'))
-  for (let taken = 0; taken < 50; taken++) {
-    const claimed = await worker.claim('wf_text_review')
-    assert.equal(claimed.status, 200, claimed.text)
-    const assignment = claimed.json as {
-      assignmentId: string
-      site: string
-      challenge: string
-      input: { text: string }
-    }
-    // Known items come in between.
-    const isRude = assignment.input.text.includes('idiot')
-    const answer = { clear: true, correct: !isRude, polite: !isRude, reason: 'It thanks the reader.' }
-    const handed = await worker.deliver(assignment.assignmentId, await worker.record(assignment), answer)
-    assert.equal(handed.status, 200, handed.text)
-    if (assignment.site !== agent.agentId) continue
-    const reject = { reason: 'wrong_answer', note: 'It is not polite at all.' }
-    await post(service, agent, `orders/${orderId}/units/1/reject`, reject)
-    const text = 'The text says please and thank you. I read it twice.'
-    const appealed = await worker.post(`assignments/${assignment.assignmentId}/appeal`, { text })
-    assert.equal(appealed.status, 200, appealed.text)
-    return orderId
-  }
-  throw new Error('the unit was never given out')
+  const home = await service.harness.register('test')
+  const key = service.harness.ctx.secrets.derive('worker')
+  let worker = await makeWorker(service.harness, home)
+  // Until it is somebody who does the unit itself, and no known-answer item in its place.
+  while (isKnownAnswerDue(key, worker.personId, { orderId, n: 1 }))
+    worker = await makeWorker(service.harness, home)
+  const answer = { clear: true, correct: true, polite: true, reason: 'It thanks the reader.' }
+  const delivered = await worker.work('wf_text_review', answer)
+  assert.equal(delivered.status, 200, delivered.text)
+  const reject = { reason: 'wrong_answer', note: 'It is not polite at all.' }
+  await post(service, agent, `orders/${orderId}/units/1/reject`, reject)
+  const text = 'The text says please and thank you. I read it twice.'
+  const appealed = await worker.post(`assignments/${delivered.json.assignmentId}/appeal`, { text })
+  assert.equal(appealed.status, 200, appealed.text)
+  return orderId
 }
 const unitOf = async (service: Service, agent: Agent, orderId: string) => {
   const { json } = await service.harness.call('GET', `/api/agents/orders/${orderId}/results`, {

@@ -271,23 +271,6 @@ inBrowser('a unit can be given back, and somebody faster is told of', phone, asy
   await page.getByRole('button', { name: 'Begin and record' }).waitFor()
 })
 
-inBrowser('a known item that was missed is paid, told of, and can be appealed', phone, async (opened) => {
-  const { page, fixture: given, worker } = opened
-  await order(opened, { taskType: 'wf_text_review', quantity: 1, items: [{ text: 'Hello.' }] })
-  // The first unit of a person in this workflow is a known one; this answer is wrong for each of them.
-  const wrong = { clear: false, correct: true, polite: true, reason: 'I looked away.' }
-  const answer = await worker.work('wf_text_review', wrong)
-  assert.equal(answer.json.status, 'accepted', answer.text)
-  await page.goto(`${given.url}/work/${answer.json.assignmentId}`)
-  await waitForHeading(page, 'Accepted. 50 Stars are yours.')
-  await page.getByText('The right answer to this one was known before').waitFor()
-  await checkPage(page, 'known-missed')
-  await page.getByLabel('Why the answer should be accepted').fill('I read it twice.')
-  await page.getByRole('button', { name: 'Send the appeal' }).click()
-  await page.getByText('I read it twice.').waitFor()
-  await page.getByRole('button', { name: 'Send the appeal' }).waitFor({ state: 'detached' })
-})
-
 inBrowser(
   'in German, and the choice of language goes along',
   { ...phone, locale: 'de-AT' },

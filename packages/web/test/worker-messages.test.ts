@@ -38,7 +38,6 @@ test('every reason by which scoring says no has plain words', () => {
     'focus_low',
     'attention_unproven',
     'answer_wrong',
-    'known_answer_missed',
     'records_gone',
     'scoring_failed',
     'payment_taken_back',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operation } from '../platform/endpoint.ts'
-import { instant, queryInteger, reference, text } from '../platform/fields.ts'
+import { instant, queryInteger, reference, text, unitInterval } from '../platform/fields.ts'
 import { modes } from '../platform/ids.ts'
 
 export const payoutStates = ['queued', 'in_review', 'approved', 'paid', 'rejected'] as const
@@ -45,6 +45,27 @@ export const limitGrant = operation({
   }),
 })
 
+const count = z.int().min(0)
+/** What speaks for or against a worker, from their latest 500 assignments. */
+const payoutRisk = z.object({
+  assignments: count,
+  knownAnswerShare: unitInterval()
+    .nullable()
+    .meta({ description: 'The share of earned Stars that known-answer items paid.' }),
+  wrongKnownAnswers: count,
+  rejected: count,
+  notVerified: count.meta({ description: 'Recordings that did not show an attentive person.' }),
+  returned: count.meta({ description: 'Units that were returned or ran out of time.' }),
+  sameNetwork: count.meta({ description: "Claims from the network of the buyer's registration." }),
+  onlyThroughBuyer: count.meta({ description: 'Claims of a worker who is enrolled at the buyer alone.' }),
+  accountCreatedAt: instant().nullable().meta({ description: 'Null once the person is erased.' }),
+  firstAssignmentAt: instant(),
+})
+export type PayoutRisk = z.output<typeof payoutRisk>
+const riskOfPayout = payoutRisk
+  .nullable()
+  .meta({ description: 'For the payout of a worker; null for a user of a partner.' })
+
 const payoutParams = z.object({ requestId: text(64) })
 const payoutStep = z.object({ requestId: z.string(), status: z.enum(payoutStates) })
 export const payoutList = operation({
@@ -72,6 +93,7 @@ export const payoutList = operation({
         paymentRef: z.string().nullable(),
         rejectedBy: z.string().nullable(),
         rejectReason: z.string().nullable(),
+        risk: riskOfPayout,
       }),
     ),
   }),
@@ -80,7 +102,7 @@ export const payoutReview = operation({
   summary: 'Start the review of a payout.',
   errors: ['not_found', 'forbidden'],
   params: payoutParams,
-  response: payoutStep,
+  response: payoutStep.extend({ risk: riskOfPayout }),
 })
 export const payoutApprove = operation({
   summary: 'Approve a payout that another operator reviewed.',

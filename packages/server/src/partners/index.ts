@@ -1,4 +1,5 @@
 export { requestPayout } from './payout-request.ts'
+export type { ListPayoutRisks } from './payout-list.ts'
 export { operatorRoutes, routes } from './routes.ts'
 export { userAccountOf } from './rules.ts'
 export { findPayoutSums } from './store.ts'

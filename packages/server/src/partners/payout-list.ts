@@ -1,6 +1,6 @@
-import type { PayoutState } from '@pohf/protocol'
+import type { Mode, PayoutRisk, PayoutState } from '@pohf/protocol'
 import type { Ctx } from '../platform/ops/context.ts'
-import { inTransaction } from '../platform/db/db.ts'
+import { inTransaction, type Tx } from '../platform/db/db.ts'
 import { listPayouts } from './store.ts'
 
 type Query = {
@@ -9,15 +9,25 @@ type Query = {
   readonly limit?: number | undefined
 }
 
-export const payoutList = async (ctx: Ctx, query: Query) =>
+/** Provided by the wiring: what a reviewer must know about the workers among these users, in the order of the list. */
+export type ListPayoutRisks = (
+  tx: Tx,
+  payouts: readonly { readonly agentId: string; readonly mode: Mode; readonly userRef: string }[],
+) => Promise<readonly (PayoutRisk | null)[]>
+
+export const payoutList = async (ctx: Ctx, listRisks: ListPayoutRisks, query: Query) =>
   inTransaction(ctx, 'system', async (tx) => {
     const rows = await listPayouts(tx, {
       state: query.status,
       after: query.after ?? '',
       limit: query.limit ?? 50,
     })
+    const risks = await listRisks(
+      tx,
+      rows.map((row) => ({ agentId: row.agent_id, mode: row.mode, userRef: row.user_ref })),
+    )
     return {
-      payouts: rows.map((row) => ({
+      payouts: rows.map((row, index) => ({
         requestId: row.request_id,
         agentId: row.agent_id,
         mode: row.mode,
@@ -33,6 +43,7 @@ export const payoutList = async (ctx: Ctx, query: Query) =>
         paymentRef: row.payment_ref,
         rejectedBy: row.rejected_by,
         rejectReason: row.reject_reason,
+        risk: risks[index] ?? null,
       })),
     }
   })

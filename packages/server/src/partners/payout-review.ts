@@ -1,13 +1,26 @@
+import type { PayoutRisk } from '@pohf/protocol'
 import type { Audit, Operator } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
+import type { ListPayoutRisks } from './payout-list.ts'
 import { changePayoutState } from './payout-transition.ts'
 
-/** The first operator reviews the payout; the same operator cannot approve it. */
-export const payoutReview = (ctx: Ctx, audit: Audit, operator: Operator, requestId: string) =>
-  changePayoutState(ctx, audit, operator, {
+type ReviewDeps = { readonly ctx: Ctx; readonly audit: Audit; readonly listRisks: ListPayoutRisks }
+
+/** The first operator reviews the payout, with what is known about the worker; the same operator cannot approve it. */
+export const payoutReview = async (
+  { ctx, audit, listRisks }: ReviewDeps,
+  operator: Operator,
+  requestId: string,
+) => {
+  let risk: PayoutRisk | null = null
+  const step = await changePayoutState(ctx, audit, operator, {
     requestId,
     to: 'in_review',
     details: {},
     columns: { reviewed_by: operator.operatorId },
-    sideEffects: async () => undefined,
+    sideEffects: async (tx, { agent_id: agentId, mode, user_ref: userRef }) => {
+      risk = (await listRisks(tx, [{ agentId, mode, userRef }]))[0] ?? null
+    },
   })
+  return { ...step, risk }
+}

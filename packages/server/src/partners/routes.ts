@@ -1,7 +1,7 @@
 import { route, type Route } from '../platform/http/call.ts'
 import { limitGrant, type LimitDeps } from './limit-grant.ts'
 import { payoutApprove } from './payout-approve.ts'
-import { payoutList } from './payout-list.ts'
+import { payoutList, type ListPayoutRisks } from './payout-list.ts'
 import { payoutPay } from './payout-pay.ts'
 import { payoutReject } from './payout-reject.ts'
 import { payoutRequest } from './payout-request.ts'
@@ -21,14 +21,16 @@ export const routes = (deps: PartnersDeps): Route[] => [
   ),
 ]
 
-export const operatorRoutes = (deps: LimitDeps): Route[] => {
-  const { ctx, audit } = deps
+type OperatorRoutesDeps = LimitDeps & { readonly listRisks: ListPayoutRisks }
+
+export const operatorRoutes = (deps: OperatorRoutesDeps): Route[] => {
+  const { ctx, audit, listRisks } = deps
   return [
     route('partners.limit-grant', (call) =>
       limitGrant(deps, call.operator, { ...call.params, ...call.body }),
     ),
-    route('partners.payout-list', (call) => payoutList(ctx, call.query)),
-    route('partners.payout-review', (call) => payoutReview(ctx, audit, call.operator, call.params.requestId)),
+    route('partners.payout-list', (call) => payoutList(ctx, listRisks, call.query)),
+    route('partners.payout-review', (call) => payoutReview({ ctx, audit, listRisks }, call.operator, call.params.requestId)),
     route('partners.payout-approve', (call) =>
       payoutApprove(ctx, audit, call.operator, call.params.requestId),
     ),

@@ -20,6 +20,17 @@ import * as work from '../work/index.ts'
 import type { Services } from './services.ts'
 import { comparisons, unitDepsOf, settlersOf } from './settlement.ts'
 
+/** Only workers' Stars are in the ledger of the platform agent. */
+const payoutRisksOf =
+  (ctx: Ctx): partners.ListPayoutRisks =>
+  async (tx, payouts) => {
+    const isWorker = ({ agentId, mode }: (typeof payouts)[number]) =>
+      agentId === agents.platformAgentId(ctx.config, mode)
+    const workers = payouts.filter(isWorker).map(({ mode, userRef }) => ({ mode, worker: userRef }))
+    const risks = (await work.listPayoutRisks(tx, workers)).values()
+    return payouts.map((payout) => (isWorker(payout) ? (risks.next().value ?? null) : null))
+  }
+
 const operatorRoutes = (services: Services): Route[] => {
   const { ctx, erasers, completedWork } = services
   const { audit } = operators
@@ -38,7 +49,7 @@ const operatorRoutes = (services: Services): Route[] => {
     ...credits.operatorRoutes({ ctx, audit, findMode: agents.findMode }),
     ...payments.operatorRoutes(ctx, { audit, settlers: settlersOf(ctx) }),
     ...ledger.operatorRoutes(ctx, comparisons),
-    ...partners.operatorRoutes({ ctx, audit, findMode: agents.findMode }),
+    ...partners.operatorRoutes({ ctx, audit, findMode: agents.findMode, listRisks: payoutRisksOf(ctx) }),
     ...work.operatorRoutes({ ctx, audit, unitDeps: unitDepsOf(ctx) }),
     ...purchases.operatorRoutes({ ctx, audit, settlement: services.chainSettlement }),
   ]

@@ -72,7 +72,7 @@ export const german: Messages = {
     opening: 'Die Aufzeichnung beginnt …',
     returnTask: 'Unerledigt zurückgeben',
     returnTaskSure:
-      'Zurückgeben? Was Sie geschrieben haben, wird gelöscht, und jemand anderes bekommt die Aufgabe. Es zählt nicht gegen Sie.',
+      'Zurückgeben? Was Sie geschrieben haben, wird gelöscht, und jemand anderes kann die Aufgabe nehmen. Sie können fünf Aufgaben am Tag zurückgeben.',
     returnTaskYes: 'Ja, zurückgeben',
     returnTaskNo: 'Nein, behalten',
     given: 'Worum es geht',
@@ -121,11 +121,11 @@ export const german: Messages = {
   result: {
     delivered: 'Abgegeben. Das war ein Mensch.',
     deliveredLead:
-      'Der Käufer hat die Antwort und einen signierten Nachweis. Sie bekommen {stars}, wenn der Käufer sie annimmt, oder automatisch, wenn die Zeit zum Prüfen vorbei ist.',
+      'Sie wartet auf die Prüfung. Sie bekommen {stars}, wenn sie angenommen wird, oder automatisch, wenn die Zeit zum Prüfen vorbei ist.',
     accepted: 'Angenommen. {stars} gehören Ihnen.',
     acceptedLead:
-      'Mit Karte bezahlte Stars warten zuerst, weil eine Kartenzahlung zurückgebucht werden kann. Beim Verdienst steht, ab wann sie ausgezahlt werden können.',
-    rejected: 'Der Käufer hat es nicht angenommen.',
+      'Stars warten 14 Tage, bevor sie ausgezahlt werden können. Beim Verdienst steht, ab wann sie ausgezahlt werden können.',
+    rejected: 'Nicht angenommen.',
     rejectedLead:
       'Sie werden dafür nicht bezahlt. Sie können Einspruch erheben: Dann entscheidet ein Mensch vom Betrieb dieses Dienstes.',
     appealed: 'Ihr Einspruch wartet auf eine Entscheidung.',
@@ -136,7 +136,7 @@ export const german: Messages = {
     notVerifiedLead:
       'Die Aufzeichnung zeigte nicht deutlich genug, dass ein aufmerksamer Mensch es getan hat. Der Käufer hat es nicht bekommen, und es wird nicht bezahlt. Jemand anderes bekommt die Aufgabe.',
     returned: 'Sie haben sie zurückgegeben.',
-    returnedLead: 'Es zählt nicht gegen Sie.',
+    returnedLead: 'Sie können fünf Aufgaben am Tag zurückgeben; danach wartet neue Arbeit.',
     withdrawn: 'Die Aufgabe wurde zurückgezogen.',
     withdrawnLead: 'Das zählt nicht gegen Sie, und es wird nicht bezahlt.',
     ranOut: 'Die Zeit ist abgelaufen.',
@@ -196,8 +196,6 @@ export const german: Messages = {
     quality_low: 'Alles zusammen sprach zu wenig für einen aufmerksamen Menschen.',
     focus_low: 'Die Seite war lange im Hintergrund.',
     attention_unproven: 'Zu wenige der Fragen wurden rechtzeitig beantwortet.',
-    known_answer_missed:
-      'Die richtige Antwort war hier vorher bekannt, und Ihre ist eine andere. Ein solcher Fehler hat keine Folgen.',
     answer_wrong: 'Eine Frage mit bekannter Antwort wurde anders beantwortet.',
     incomplete: 'Die Aufzeichnung hat kein Ende: Die Seite wurde zu früh geschlossen.',
     flag_automation_env: 'Der Browser sagt, dass ein Programm ihn steuert.',
@@ -265,7 +263,8 @@ export const german: Messages = {
     session_expired: 'Sie lief länger als eine Stunde.',
     session_not_ready: 'Die Aufzeichnung wird noch angesehen.',
     insufficient_stars: 'Das ist mehr, als bereit ist.',
-    rate_limited: 'Das war viel in kurzer Zeit. Warten Sie eine Minute und versuchen Sie es noch einmal.',
+    rate_limited:
+      'Das war viel in kurzer Zeit. Versuchen Sie es später noch einmal. Nach fünf zurückgegebenen Aufgaben wartet neue Arbeit bis zu einem Tag.',
     forbidden: 'Diese Seite darf das nicht. Laden Sie sie neu.',
     failed: 'Etwas ist schiefgegangen.',
   },

@@ -70,7 +70,7 @@ export const english = {
     opening: 'Starting the recording …',
     returnTask: 'Give it back undone',
     returnTaskSure:
-      'Give it back? What you wrote is deleted, and somebody else gets the task. It does not count against you.',
+      'Give it back? What you wrote is deleted, and somebody else can take the task. You can give back five tasks a day.',
     returnTaskYes: 'Yes, give it back',
     returnTaskNo: 'No, keep it',
     given: 'What it is about',
@@ -118,11 +118,11 @@ export const english = {
   result: {
     delivered: 'Handed in. A person did this.',
     deliveredLead:
-      'The buyer has the answer and a signed proof. You get {stars} when the buyer accepts it, or automatically when the time for the review is over.',
+      'It waits for its review. You get {stars} when it is accepted, or automatically when the time for the review is over.',
     accepted: 'Accepted. {stars} are yours.',
     acceptedLead:
-      'Stars that a card paid for wait first, because a card payment can be charged back. Your earnings show when they can be paid out.',
-    rejected: 'The buyer did not accept it.',
+      'Stars wait for 14 days before they can be paid out. Your earnings show when they can be paid out.',
+    rejected: 'It was not accepted.',
     rejectedLead: 'You are not paid for it. You can appeal: then an operator of this service decides.',
     appealed: 'Your appeal waits for a decision.',
     appealedLead: 'An operator of this service decides. The decision will be shown here.',
@@ -132,7 +132,7 @@ export const english = {
     notVerifiedLead:
       'The recording did not show clearly enough that an attentive person did it, so the buyer did not get it and it is not paid. Somebody else gets the task.',
     returned: 'You gave it back.',
-    returnedLead: 'It does not count against you.',
+    returnedLead: 'You can give back five tasks a day; then new work waits.',
     withdrawn: 'The task was withdrawn.',
     withdrawnLead: 'It does not count against you, and it is not paid.',
     ranOut: 'The time ran out.',
@@ -192,8 +192,6 @@ export const english = {
     quality_low: 'Taken together, too little spoke for an attentive person.',
     focus_low: 'The page was in the background for much of the time.',
     attention_unproven: 'Too few of the questions were answered in time.',
-    known_answer_missed:
-      'The right answer to this one was known before, and yours differs. One such miss has no effect.',
     answer_wrong: 'A question with a known answer was answered differently.',
     incomplete: 'The recording has no end: the page was closed too early.',
     flag_automation_env: 'The browser says that a program drives it.',
@@ -223,7 +221,7 @@ export const english = {
     ready: '{stars} are ready to be paid out.',
     readyNone: '{stars} are waiting; none can be paid out yet.',
     nothingLeft: 'You have no Stars to be paid out.',
-    lead: 'Stars wait before they can be paid out, because a card payment can be charged back. Two operators check each payout.',
+    lead: 'Stars wait for 14 days before they can be paid out, because a card payment can be charged back. Two operators check each payout.',
     liveTitle: 'Your Stars',
     testTitle: 'Test Stars',
     vesting: 'Waiting',
@@ -259,7 +257,8 @@ export const english = {
     session_expired: 'it ran longer than an hour.',
     session_not_ready: 'The recording is still being looked at.',
     insufficient_stars: 'That is more than is ready.',
-    rate_limited: 'That was a lot in a short time. Wait a minute and try again.',
+    rate_limited:
+      'That was a lot in a short time. Try again later. After five returned units, new work waits for up to a day.',
     forbidden: 'This page may not do that. Load it again.',
     failed: 'something went wrong.',
   } as Readonly<Record<string, string>>,

@@ -229,10 +229,6 @@ const Appeal = ({ messages, assignment: { appeal } }: { messages: Messages; assi
     </section>
   )
 
-/** Paid, and held against the person: an item whose right answer was known. */
-const hasMissedKnownAnswer = ({ status, reasons, appeal }: Assignment): boolean =>
-  status === 'accepted' && appeal === null && reasons.includes('known_answer_missed')
-
 /** What became of a unit: in one sentence, then why, then what next. */
 export const Result = ({ page, assignment, onAgain }: ResultProps) => {
   const { messages } = page
@@ -248,9 +244,7 @@ export const Result = ({ page, assignment, onAgain }: ResultProps) => {
       </p>
       <Rejection messages={messages} assignment={assignment} />
       <Appeal messages={messages} assignment={assignment} />
-      {status === 'rejected' || hasMissedKnownAnswer(assignment) ? (
-        <AppealForm page={page} assignment={assignment} onAgain={onAgain} />
-      ) : null}
+      {status === 'rejected' ? <AppealForm page={page} assignment={assignment} onAgain={onAgain} /> : null}
       <Reasons messages={messages} reasons={assignment.reasons} />
       <Facts page={page} assignment={assignment} />
       <YourAnswer messages={messages} assignment={assignment} />

@@ -243,3 +243,17 @@ export const deleteExpiredTokens = async (tx: Tx): Promise<void> => {
   await sql`delete from passkey_challenges where expires_at < pohf_now()`.execute(tx)
   await sql`delete from person_logins where expires_at < pohf_now()`.execute(tx)
 }
+
+/** When these people enrolled for the first time. */
+export const listPeopleCreated = async (
+  tx: Tx,
+  personIds: readonly string[],
+): Promise<ReadonlyMap<string, Date>> => {
+  if (personIds.length === 0) return new Map()
+  const rows = await tx
+    .selectFrom('people')
+    .select(['person_id', 'created_at'])
+    .where('person_id', 'in', [...new Set(personIds)])
+    .execute()
+  return new Map(rows.map((row) => [row.person_id, row.created_at]))
+}

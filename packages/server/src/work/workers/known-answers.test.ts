@@ -322,3 +322,42 @@ test('one unit in ten is due for a known-answer item, and a person cannot comput
   const both = due.filter((isDue, index) => isDue && otherwise[index]).length
   assert.ok(both < 160, `${both} of ${count} also under another key`)
 })
+
+test('whoever reviews a payout sees where the Stars come from', async () => {
+  const { workflowId, orderId } = await orderOf(5)
+  const worker = await workerFor(orderId, { 1: true, 2: true, 3: false })
+  const { json: returned } = await worker.claim(workflowId)
+  await worker.post(`assignments/${returned.assignmentId}/return`, {})
+  for (const yes of [true, false, true])
+    assert.equal((await worker.work(workflowId, { yes })).json.status, 'delivered')
+  await advance(73 * hours)
+  await advance(14 * 24 * hours)
+  const payout = await worker.post('payout', { mode: 'test', stars: 10 })
+  assert.equal(payout.status, 200, payout.text)
+  const { requestId } = payout.json
+  const { json } = await operate('GET', 'payouts?status=queued')
+  const listed = json.payouts.find((one: { requestId: string }) => one.requestId === requestId)
+  const { accountCreatedAt, firstAssignmentAt, ...counts } = listed.risk
+  assert.deepEqual(counts, {
+    assignments: 4,
+    knownAnswerShare: 0.5,
+    wrongKnownAnswers: 1,
+    rejected: 1,
+    notVerified: 0,
+    returned: 1,
+    sameNetwork: counts.sameNetwork,
+    onlyThroughBuyer: 0,
+  })
+  assert.ok(Date.parse(accountCreatedAt) <= Date.parse(firstAssignmentAt))
+  const reviewed = await operate('POST', `payouts/${requestId}/review`)
+  assert.deepEqual(reviewed.json.risk, listed.risk)
+  const partner = { userRef: 'u1', stars: 5 }
+  const simulated = await harness.call('POST', '/api/partner/payout/request', {
+    key: buyer.apiKey,
+    body: partner,
+  })
+  assert.equal(simulated.status, 200, simulated.text)
+  const { json: all } = await operate('GET', 'payouts?limit=200')
+  const own = all.payouts.find((one: { requestId: string }) => one.requestId === simulated.json.requestId)
+  assert.equal(own.risk, null)
+})

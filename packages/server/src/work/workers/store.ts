@@ -438,3 +438,48 @@ export const eraseWorkerRef = async (
     .where('worker_ref', '=', worker.memberId)
     .execute()
 }
+
+export type Worker = { readonly mode: Mode; readonly worker: string }
+type WorkerHistory = {
+  readonly personId: string | null
+  readonly assignments: number
+  readonly earnedStars: bigint
+  readonly knownAnswerStars: bigint
+  readonly wrongKnownAnswers: number
+  readonly rejected: number
+  readonly notVerified: number
+  readonly returned: number
+  readonly sameNetwork: number
+  readonly onlyThroughBuyer: number
+  readonly firstClaimedAt: Date
+}
+/** How many of the latest assignments the review of a payout looks at. */
+const historyMax = 500
+/** The latest work of each worker, in the order of the list. */
+export const listWorkerHistories = async (
+  tx: Tx,
+  workers: readonly Worker[],
+): Promise<(WorkerHistory | undefined)[]> => {
+  if (workers.length === 0) return []
+  const { rows } = await sql<WorkerHistory & { place: number }>`
+    select asked.place::int as place, max(done.person_id) as "personId", count(*)::int as assignments,
+      coalesce(sum(reward_stars) filter (where status = 'accepted'), 0)::bigint as "earnedStars",
+      coalesce(sum(reward_stars) filter (where status = 'accepted' and known_item is not null), 0)::bigint
+        as "knownAnswerStars",
+      count(*) filter (where gold_right = false and status <> 'accepted')::int as "wrongKnownAnswers",
+      count(*) filter (where status in ('rejected', 'appealed', 'refused'))::int as rejected,
+      count(*) filter (where status = 'not_verified')::int as "notVerified",
+      count(*) filter (where released_at is not null)::int as returned,
+      count(*) filter (where 'same_network' = any(flags))::int as "sameNetwork",
+      count(*) filter (where 'only_through_buyer' = any(flags))::int as "onlyThroughBuyer",
+      min(claimed_at) as "firstClaimedAt"
+    from unnest(${workers.map(({ worker }) => worker)}::text[], ${workers.map(({ mode }) => mode)}::text[])
+      with ordinality asked (worker, mode, place)
+    cross join lateral (
+      select person_id, status, reward_stars, known_item, gold_right, released_at, flags, claimed_at from assignments
+      where assignments.worker = asked.worker and assignments.mode = asked.mode
+      order by assignment_id desc limit ${historyMax}) done
+    group by asked.place`.execute(tx)
+  const byPlace = new Map(rows.map(({ place, ...history }) => [place, history]))
+  return workers.map((_, index) => byPlace.get(index + 1))
+}

@@ -127,7 +127,7 @@ export const AppealDrawer = (props: { api: Api; appeal: Appeal; action: Action; 
     <Drawer title={appeal.title} onClose={props.onClose}>
       <p class="muted">
         The worker appealed {timeAgo(appeal.at, Date.now())}. Your decision is final. Accepting the appeal
-        pays a rejected unit. For a missed known-answer item, which is paid already, it removes the miss.
+        pays the unit. Of a known-answer item, the note has the known answer.
       </p>
       {action.error ? <ErrorNote error={action.error} /> : null}
       <WorkSection appeal={appeal} />
