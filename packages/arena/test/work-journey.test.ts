@@ -280,7 +280,7 @@ const appeal = async (journey: OrderJourney, person: Person): Promise<void> => {
   await person.press('.top a[href^="/work/earnings"]')
   const row = await page.locator('.row', { hasText: 'not accepted' }).getAttribute('href')
   await person.press(`.row[href="${row}"]`)
-  await waitForHeading(page, 'The buyer did not accept it.')
+  await waitForHeading(page, 'It was not accepted.')
   assert.match((await page.textContent('main')) ?? '', /That is a sandal\./)
   await person.type('#appeal', 'It goes above the ankle.')
   await person.press('form button[type=submit]')

@@ -116,7 +116,7 @@ for (const [name, view] of [
     await checkPage(page, `${name}-result-good`)
     assert.equal((await reject(opened, orderId)).status, 200)
     await page.reload()
-    await waitForHeading(page, 'The buyer did not accept it.')
+    await waitForHeading(page, 'It was not accepted.')
     await page.getByText('It is a shoe, not a boot.').waitFor()
     await checkPage(page, `${name}-rejected`)
     await page.getByRole('button', { name: 'Send the appeal' }).click()

@@ -161,8 +161,6 @@ export const german: Messages = {
     appealTitle: 'Einspruch',
     appealLead:
       'Sie können bis {until} Einspruch erheben. Sagen Sie, warum die Antwort richtig ist. Ein Mensch vom Betrieb sieht Ihre Antwort und die Aufgabe des Käufers und entscheidet. Die Entscheidung ist endgültig.',
-    appealKnownLead:
-      'Bezahlt wird es so oder so. Wenn Ihre Antwort richtig ist, sagen Sie warum: Ein Mensch vom Betrieb entscheidet und kann den Fehler streichen.',
     appealOver: 'Die Zeit für einen Einspruch ist vorbei.',
     appealLabel: 'Warum die Antwort angenommen werden sollte',
     appealSend: 'Einspruch senden',

@@ -157,8 +157,6 @@ export const english = {
     appealTitle: 'Appeal',
     appealLead:
       'You can appeal until {until}. Say why the answer is right. An operator sees your answer and the task of the buyer, and decides. The decision is final.',
-    appealKnownLead:
-      'It is paid either way. If your answer is right, say why: an operator decides, and can remove the miss.',
     appealOver: 'The time for an appeal is over.',
     appealLabel: 'Why the answer should be accepted',
     appealSend: 'Send the appeal',

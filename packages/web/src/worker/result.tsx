@@ -166,8 +166,7 @@ const AppealForm = ({ page: { messages, locale }, assignment, onAgain }: ResultP
   const [empty, setEmpty] = useState(false)
   const [failed, setFailed] = useState<ApiError>()
   const { appealUntil } = assignment
-  const isRejected = assignment.status === 'rejected'
-  if (isRejected && (appealUntil === null || Date.parse(appealUntil) <= serverNow()))
+  if (appealUntil === null || Date.parse(appealUntil) <= serverNow())
     return <p class="muted">{messages.result.appealOver}</p>
   const send = async (event: Event) => {
     event.preventDefault()
@@ -187,11 +186,7 @@ const AppealForm = ({ page: { messages, locale }, assignment, onAgain }: ResultP
   return (
     <form class="card pad stack" onSubmit={(event) => void send(event)} noValidate>
       <h2 class="h3">{messages.result.appealTitle}</h2>
-      <p class="muted">
-        {appealUntil === null || !isRejected
-          ? messages.result.appealKnownLead
-          : fill(messages.result.appealLead, { until: dateTimeText(appealUntil, locale) })}
-      </p>
+      <p class="muted">{fill(messages.result.appealLead, { until: dateTimeText(appealUntil, locale) })}</p>
       <AppealText
         messages={messages}
         text={text}
