@@ -84,6 +84,21 @@ const replaceByScored = async (agent: Agent, verified: boolean) => {
   })
 }
 
+/** The recording of a micro-task that a completion has claimed. */
+const replaceBySpent = async (agent: Agent) => {
+  await replaceByScored(agent, true)
+  await harness.owner.query(
+    "update sessions set kind = 'task', jkt = 'a browser' where agent_id = $1 and session_id = $2",
+    [agent.agentId, sessionId],
+  )
+  await harness.owner.query('insert into attention_claims values ($1, $2, $3, $4)', [
+    agent.agentId,
+    agent.mode,
+    sessionId,
+    'ses_of_completion',
+  ])
+}
+
 test('verify answers its refusals in the order of its list: payment, then the session, then the challenge', async () => {
   const agent = await harness.register('live')
   await owe(agent, 30n)
@@ -99,7 +114,8 @@ test('verify answers its refusals in the order of its list: payment, then the se
     },
     step('session_expired', 409, 'session_expired', () => replaceByUnscored(agent, 'open', 'right')),
     step('session_not_ready', 409, 'session_not_ready', () => replaceByScored(agent, false)),
-    step('session_rejected', 409, 'session_rejected', () => replaceByScored(agent, true)),
+    step('session_rejected', 409, 'session_rejected', () => replaceBySpent(agent)),
+    step('session_used', 409, 'session_rejected', () => replaceByScored(agent, true)),
     step('challenge_mismatch', 400, 'validation_failed', () => (challenge = 'right')),
   ]
   const answer = await assertRefusalOrder(verify, steps)

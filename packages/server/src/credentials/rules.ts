@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { lifetimeDays, testLifetimeDays, type CredentialKind, type Mode } from '@pohf/protocol'
-import type { SessionKind } from '../sessions/index.ts'
+import type { Session, SessionKind } from '../sessions/index.ts'
 
 export const credentialKindOf: Readonly<Record<SessionKind, 'view' | 'work' | 'presence'>> = {
   view: 'view',
@@ -12,6 +12,18 @@ export const credentialKindOf: Readonly<Record<SessionKind, 'view' | 'work' | 'p
 /** The pairwise identifier of a person at this agent (different at every agent). */
 export const pairwiseSubject = (key: Buffer, agentId: string, person: string): string =>
   `psu_${createHmac('sha256', key).update(agentId).update('\0').update(person).digest('base64url').slice(0, 32)}`
+
+/**
+ * Who did a session: the member that the agent or the person named, else the key of the browser. The page of a
+ * micro-task names its visitor, who may name anybody, so that name is never the one of a member.
+ */
+export const sessionPerson = ({
+  kind,
+  memberRef,
+  jkt,
+  sessionId,
+}: Pick<Session, 'kind' | 'memberRef' | 'jkt' | 'sessionId'>): string =>
+  kind === 'task' && memberRef !== null ? `visitor ${memberRef}` : (memberRef ?? jkt ?? sessionId)
 
 export const issuerOf = (baseUrl: string, mode: Mode): string =>
   mode === 'test' ? `${baseUrl}/test` : baseUrl

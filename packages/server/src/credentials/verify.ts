@@ -1,3 +1,4 @@
+import { claimRecordings } from '../evidence/index.ts'
 import { inSingleStatement, inTransaction, readNow } from '../platform/db/db.ts'
 import type { Agent, ApiResponse } from '../platform/http/call.ts'
 import { Refusal } from '../platform/http/errors.ts'
@@ -59,6 +60,8 @@ type LoadedCall = {
   readonly key: ActKey
   readonly stored: MintedCredential | undefined
   readonly session: Session | undefined
+  /** Whether a micro-task has claimed this recording: the credential is that of the micro-task. */
+  readonly isSpent: boolean
   readonly assuranceInputs: SessionAssuranceInputs | undefined
   /** How many credentials the agent can pay for, or why it may not; undefined where nothing limits it. */
   readonly spendable: bigint | Refusal | undefined
@@ -97,6 +100,16 @@ const load = async (deps: CredentialsDeps, requests: readonly VerifyRequest[]): 
       return session ? [{ agent, session }] : []
     })
     const inputs = await sessionAssuranceInputs(tx, agentSessions)
+    const spent = await claimRecordings(
+      tx,
+      agentSessions
+        .filter(({ session }) => session.kind === 'task' && session.jkt !== null)
+        .map(({ agent, session }) => ({
+          agentId: agent.agentId,
+          mode: agent.mode,
+          sessionId: session.sessionId,
+        })),
+    )
     const inputsBySession = new Map(agentSessions.map(({ session }, index) => [session, inputs[index]]))
     return {
       at: await readNow(tx),
@@ -107,6 +120,7 @@ const load = async (deps: CredentialsDeps, requests: readonly VerifyRequest[]): 
           key: keyOf(request),
           stored: stored[index],
           session,
+          isSpent: spent.has(request.input.sessionId),
           assuranceInputs: session && inputsBySession.get(session),
         }
       }),
@@ -151,6 +165,19 @@ const refuseOtherChallenge = ({ request, session }: Pick<LoadedCall, 'request' |
   })
 }
 
+const refuseSpentRecording = ({ isSpent }: Pick<LoadedCall, 'isSpent'>) =>
+  isSpent
+    ? new Refusal('session_rejected', {
+        details: [
+          {
+            path: 'session',
+            code: 'session_used',
+            message: 'a micro-task used this recording: verify the session of its completion',
+          },
+        ],
+      })
+    : undefined
+
 /** A call that needs credits. The configuration has the address where they are sold. */
 type PayingCall = LoadedCall & { readonly ctx: Pick<Ctx, 'config'> }
 
@@ -173,6 +200,7 @@ export const verifyRefusals: Refusals<PayingCall> = [
   ['allowance_refused', refuseAllowance],
   ['insufficient_credits', refuseWithoutCredits],
   ...sessionRefusals,
+  ['session_used', refuseSpentRecording],
   ['challenge_mismatch', refuseOtherChallenge],
 ]
 

@@ -7,6 +7,7 @@ export { eraseEvidence } from './erase.ts'
 export { makePasskeyVerifier } from './devices/passkey-verifier.ts'
 export { loadDeviceTrust } from './devices/attestation-trust.ts'
 export { recordTaskSession } from './scoring/task-session.ts'
+export { claimRecordings } from './scoring/store.ts'
 export {
   consumeWalletNonce,
   findWalletChallenge,

@@ -19,7 +19,7 @@ import { lookUpPayment, type FindCardPayment } from './payment-look-up.ts'
 import { parsePaymentRef, publicPurchaseId, type PaymentRef } from './payment-ref.ts'
 import { notSettled, type PaymentSettlement } from './payment-settled.ts'
 import { requireEnrolled, requireVerified } from '../refusals.ts'
-import { commonClaims, pairwiseSubject } from '../rules.ts'
+import { commonClaims, pairwiseSubject, sessionPerson } from '../rules.ts'
 import { findCredentialSession, findMintedCredential, insertPaymentBinding } from '../store.ts'
 
 export type BindDeps = CredentialsDeps & AllowanceDeps & { readonly findCardPayment: FindCardPayment }
@@ -50,7 +50,7 @@ const sessionAnchor = async (tx: Tx, agent: Agent, sessionId: string): Promise<H
   return {
     by: 'session',
     ref: sessionId,
-    person: session.memberRef ?? session.jkt ?? sessionId,
+    person: sessionPerson(session),
     quality: session.quality ?? 0,
     simulated: session.simulated,
   }

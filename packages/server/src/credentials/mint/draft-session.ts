@@ -1,6 +1,6 @@
 import type { Mode } from '@pohf/protocol'
 import type { Session } from '../../sessions/index.ts'
-import { commonClaims, credentialKindOf, pairwiseSubject } from '../rules.ts'
+import { commonClaims, credentialKindOf, pairwiseSubject, sessionPerson } from '../rules.ts'
 import type { SessionAssuranceInputs } from './assurance-inputs.ts'
 import type { CredentialsDeps } from './mint.ts'
 
@@ -26,11 +26,7 @@ const kindClaim = (session: Session) => {
 type MintTenant = { readonly agentId: string; readonly mode: Mode }
 
 const sessionClaims = (deps: Pick<CredentialsDeps, 'ctx'>, agent: MintTenant, session: Session) => ({
-  sub: pairwiseSubject(
-    deps.ctx.secrets.derive('pairwise'),
-    agent.agentId,
-    session.memberRef ?? session.jkt ?? session.sessionId,
-  ),
+  sub: pairwiseSubject(deps.ctx.secrets.derive('pairwise'), agent.agentId, sessionPerson(session)),
   agent: agent.agentId,
   event_at: Math.floor((session.endedAt ?? session.at).getTime() / 1_000),
   ...(session.quality === null ? {} : { quality: session.quality }),

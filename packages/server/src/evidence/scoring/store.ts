@@ -65,7 +65,7 @@ export const deleteSketches = async (
 
 type AttentionKey = { readonly agentId: string; readonly mode: Mode; readonly sessionId: string }
 
-/** Claims a recorded session for one completion; false when another did. */
+/** Claims a recorded session for one completion; false when it is claimed already. */
 export const insertAttentionClaim = async (tx: Tx, key: AttentionKey, usedBy: string): Promise<boolean> => {
   const result = await tx
     .insertInto('attention_claims')
@@ -73,4 +73,23 @@ export const insertAttentionClaim = async (tx: Tx, key: AttentionKey, usedBy: st
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst()
   return result.numInsertedOrUpdatedRows === 1n
+}
+
+/** Claims recorded sessions for credentials of their own; returns the ids of those that a completion has claimed. */
+export const claimRecordings = async (
+  tx: Tx,
+  keys: readonly AttentionKey[],
+): Promise<ReadonlySet<string>> => {
+  if (keys.length === 0) return new Set()
+  const recordings = sql`unnest(${keys.map(({ agentId }) => agentId)}::text[], ${keys.map(({ mode }) => mode)}::text[],
+    ${keys.map(({ sessionId }) => sessionId)}::text[]) recording(agent_id, mode, session_id)`
+  // In the order of the key, so that two batches cannot deadlock.
+  await sql`
+    insert into attention_claims (agent_id, mode, session_id, used_by)
+    select agent_id, mode, session_id, session_id from ${recordings} order by agent_id, mode, session_id
+    on conflict do nothing`.execute(tx)
+  const { rows } = await sql<Pick<Selectable<DB['attention_claims']>, 'session_id'>>`
+    select session_id from attention_claims join ${recordings} using (agent_id, mode, session_id)
+    where used_by <> session_id`.execute(tx)
+  return new Set(rows.map((row) => row.session_id))
 }
