@@ -1,5 +1,5 @@
 import { consumeWalletNonce, type ProvenWallet, type WalletProof } from '../evidence/index.ts'
-import { humanCode, resolveMember, type Member } from '../members/index.ts'
+import { humanCode, resolveLockedMember, resolveMember, type Member } from '../members/index.ts'
 import { inTransaction, type Tx } from '../platform/db/db.ts'
 import type { Agent, ApiResponse } from '../platform/http/call.ts'
 import { Refusal } from '../platform/http/errors.ts'
@@ -221,6 +221,8 @@ const commit = (
   inTransaction(deps.ctx, agent.agentId, async (tx) => {
     const replayed = await writeSigned(tx, deps.ctx, signed)
     if (replayed) return replayed
+    // The member may have withdrawn or been erased since the load: the refusal undoes the mint and its charge.
+    checkRefusals(memberRefusals, { member: await resolveLockedMember(tx, agent, memberId) })
     const { credentialId } = signed.row
     const about = { agentId: agent.agentId, mode: agent.mode, subject: memberId }
     await publish(tx, { ...about, type: 'personhood.verified', data: { memberId, credentialId } })

@@ -1,7 +1,7 @@
 import type { Mode } from '@pohf/protocol'
 import { readNow, type Tx } from '../../platform/db/db.ts'
 import { attentionDaysMax, simulatedMember, type Member } from '../rules.ts'
-import { findMember } from './store.ts'
+import { findMember, lockMember } from './store.ts'
 
 /** Finds a member as its agent may see it; undefined when there is none. */
 export const resolveMember = async (
@@ -30,4 +30,14 @@ export const resolveMember = async (
     passkey: { assurance: passkeyAssurance, at: consentedAt },
     history: { good: found.good, bad: found.bad },
   }
+}
+
+/** The same for a transaction that writes about the member: a withdrawal or an erasure is before it or waits. */
+export const resolveLockedMember = async (
+  tx: Tx,
+  agent: { readonly agentId: string; readonly mode: Mode },
+  memberId: string,
+): Promise<Member | undefined> => {
+  await lockMember(tx, { agentId: agent.agentId, mode: agent.mode, memberId })
+  return resolveMember(tx, agent, memberId)
 }

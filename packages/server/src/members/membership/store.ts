@@ -121,6 +121,18 @@ export const findMember = async (tx: Tx, key: MemberKey): Promise<MemberRow | un
   return row && memberOf(row)
 }
 
+/** Locks a member until the end of the transaction: a withdrawal or an erasure waits. */
+export const lockMember = async (tx: Tx, key: MemberKey): Promise<void> => {
+  await tx
+    .selectFrom('members')
+    .select('member_id')
+    .where('agent_id', '=', key.agentId)
+    .where('mode', '=', key.mode)
+    .where('member_id', '=', key.memberId)
+    .forShare()
+    .execute()
+}
+
 type MemberPage = {
   readonly agentId: string
   readonly mode: Mode
