@@ -2,6 +2,7 @@ import type { Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
+import { listProofCodes } from '../people/store.ts'
 import { resolveMember } from './resolve-member.ts'
 import { nullifierOf } from '../rules.ts'
 import { findMember, insertNullifier } from './store.ts'
@@ -20,7 +21,14 @@ export const actOnce = async (ctx: Ctx, agent: Agent, { memberId, action }: Inpu
       })
     const known = await findMember(tx, { agentId, mode, memberId })
     const person = known?.personId ?? `simulated ${memberId}`
-    const nullifier = nullifierOf(ctx.secrets.derive('nullifier'), [agentId, mode, action, person])
-    const first = await insertNullifier(tx, nullifier)
+    const proofs = known?.personId ? await listProofCodes(tx, known.personId) : []
+    const key = ctx.secrets.derive('nullifier')
+    const nullifier = nullifierOf(key, [agentId, mode, action, person])
+    let first = await insertNullifier(tx, nullifier)
+    // An external proof outlives the person here: whoever erases everything and enrols again with it has acted.
+    for (const { issuer, code_hash } of proofs) {
+      const code = nullifierOf(key, [agentId, mode, action, 'proof', issuer, code_hash.toString('base64url')])
+      first = (await insertNullifier(tx, code)) && first
+    }
     return { action, first, nullifier: nullifier.toString('base64url') }
   })

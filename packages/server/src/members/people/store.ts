@@ -237,6 +237,17 @@ export const listProofs = async (tx: Tx, personId: string) =>
     .limit(10)
     .execute()
 
+/** The keyed hashes of what external issuers call this person, by issuer. */
+export const listProofCodes = async (tx: Tx, personId: string) =>
+  tx
+    .selectFrom('person_proofs')
+    .select(['issuer', 'code_hash'])
+    .where('person_id', '=', personId)
+    .orderBy('issuer')
+    .orderBy('code_hash')
+    .limit(10)
+    .execute()
+
 /** Deletes expired links, challenges and logins. */
 export const deleteExpiredTokens = async (tx: Tx): Promise<void> => {
   await sql`delete from enrolment_links where expires_at < pohf_now() - interval '30 days'`.execute(tx)

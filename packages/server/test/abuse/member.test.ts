@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { test } from 'node:test'
+import type { ExternalIssuer } from '../../src/members/index.ts'
+import { startHarness } from '../fixtures/harness.ts'
+import { enrolMember, registerConfirmedAgent } from '../fixtures/people/member.ts'
+import { pollUntil } from '../fixtures/polling.ts'
+
+/** An issuer for the test: its key signs that a signal belongs to a human. */
+const sealOf = (human: string, signal: string) =>
+  createHmac('sha256', 'held by the issuer alone').update(`${human} ${signal}`).digest('base64url')
+const office: ExternalIssuer = {
+  name: 'office',
+  verify: async (proof, signal) => {
+    const { human, seal } = proof as { human: string; seal: string }
+    return seal === sealOf(human, signal) ? human : undefined
+  },
+}
+const harness = await startHarness({}, [office])
+const live = await registerConfirmedAgent(harness, 'live', 'dev@member.example')
+const call = (path: string, body: unknown) =>
+  harness.call('POST', `/api/agents/${path}`, { key: live.apiKey, body })
+
+type Enrolled = Awaited<ReturnType<typeof enrolMember>>
+const showProof = async ({ browser }: Enrolled, human: string) => {
+  const signal = String((await browser.get('me')).json.signal)
+  const shown = await browser.post('me/proofs', {
+    issuer: 'office',
+    proof: { human, seal: sealOf(human, signal) },
+  })
+  assert.equal(shown.status, 200, shown.text)
+}
+
+test('a person who deletes everything and enrols again with the same proof does not act a second time', async () => {
+  const vote = async ({ memberId }: Enrolled) => {
+    const { status, json, text } = await call(`members/${memberId}/acts`, { action: 'vote-2026' })
+    assert.equal(status, 200, text)
+    return json.first as boolean
+  }
+  const before = await enrolMember(harness, live)
+  await showProof(before, 'citizen-1')
+  assert.equal(await vote(before), true)
+  const erased = await before.browser.post('me/erase', { confirm: 'delete everything' })
+  assert.equal(erased.status, 200, erased.text)
+  const after = await enrolMember(harness, live)
+  await showProof(after, 'citizen-1')
+  assert.equal(await vote(after), false)
+  const other = await enrolMember(harness, live)
+  await showProof(other, 'citizen-2')
+  assert.equal(await vote(other), true)
+})
+
+/** Runs `work` while no credential can be written: calls that have read everything wait for their commit. */
+const whileMintWaits = async <T>(work: () => Promise<T>): Promise<T> => {
+  const client = await harness.owner.connect()
+  await client.query('begin; lock table credential_states in exclusive mode')
+  try {
+    return await work()
+  } finally {
+    await client.query('rollback')
+    client.release()
+  }
+}
+const isMintWaiting = async () =>
+  (
+    await harness.owner.query(
+      "select from pg_locks where not granted and relation = 'credential_states'::regclass",
+    )
+  ).rowCount !== 0
+
+test('a person who withdraws while a credential is being minted is in no credential', async () => {
+  const { memberId, browser } = await enrolMember(harness, live)
+  const minting = await whileMintWaits(async () => {
+    const pending = call('verify-personhood', { memberId })
+    await pollUntil('the mint waits', isMintWaiting)
+    const withdrawn = await browser.post('me/withdraw', { memberId, language: 'en' })
+    assert.equal(withdrawn.status, 200, withdrawn.text)
+    return { pending }
+  })
+  const answer = await minting.pending
+  assert.equal(answer.json.error, 'member_not_enrolled', answer.text)
+  const { rows } = await harness.owner.query('select type from events where subject = $1', [memberId])
+  assert.ok(rows.every(({ type }) => type !== 'personhood.verified'))
+})
