@@ -10,5 +10,5 @@ export const authenticate = async (ctx: Ctx, keyText: string): Promise<Operator>
   if (!isOperatorKey(keyText)) throw new Refusal('malformed_api_key')
   const row = await inTransaction(ctx, 'system', (tx) => findOperatorByKey(tx, hashKey(keyText)))
   if (!row) throw new Refusal('invalid_api_key')
-  return { operatorId: row.operator_id, name: row.name }
+  return { operatorId: row.operator_id, name: row.name, madeBy: row.made_by ?? undefined }
 }

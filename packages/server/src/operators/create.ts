@@ -4,12 +4,16 @@ import { hashKey, makeKey } from '../platform/ops/keys.ts'
 import { operatorKeyPrefix } from './rules.ts'
 import { insertAudit, insertOperator } from './store.ts'
 
+/** Who makes operators on the command line, in the audit log. */
+const machine = 'machine'
+
 /** Creates an operator and returns the key once. `by` is another operator's id, or `machine` for the command line. */
 export const create = async (ctx: Ctx, by: string, name: string) =>
   inTransaction(ctx, 'system', async (tx) => {
     const operatorId = ctx.ids.make('opr_')
     const operatorKey = makeKey(operatorKeyPrefix, ctx.config.CELL)
-    await insertOperator(tx, { operatorId, name, keyHash: hashKey(operatorKey) })
+    const madeBy = by === machine ? null : by
+    await insertOperator(tx, { operatorId, name, keyHash: hashKey(operatorKey), madeBy })
     await insertAudit(tx, {
       operatorId: by,
       action: 'operator.create',

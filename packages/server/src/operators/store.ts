@@ -4,18 +4,23 @@ import { initialHash, hashEntry, type AuditEntry } from './rules.ts'
 
 export const insertOperator = async (
   tx: Tx,
-  operator: { operatorId: string; name: string; keyHash: Buffer },
+  operator: { operatorId: string; name: string; keyHash: Buffer; madeBy: string | null },
 ): Promise<void> => {
   await tx
     .insertInto('operators')
-    .values({ operator_id: operator.operatorId, name: operator.name, key_hash: operator.keyHash })
+    .values({
+      operator_id: operator.operatorId,
+      name: operator.name,
+      key_hash: operator.keyHash,
+      made_by: operator.madeBy,
+    })
     .execute()
 }
 
 export const findOperatorByKey = async (tx: Tx, keyHash: Buffer) =>
   tx
     .selectFrom('operators')
-    .select(['operator_id', 'name'])
+    .select(['operator_id', 'name', 'made_by'])
     .where('key_hash', '=', keyHash)
     .where('revoked_at', 'is', null)
     .executeTakeFirst()

@@ -28,11 +28,7 @@ export const changePayoutState = async (
     const payout = await findPayout(tx, transition.requestId)
     if (!payout) throw new Refusal('not_found')
     const state = payout.state
-    const error = findTransitionError(
-      { state, reviewedBy: payout.reviewed_by },
-      transition.to,
-      operator.operatorId,
-    )
+    const error = findTransitionError({ state, reviewedBy: payout.reviewed_by }, transition.to, operator)
     if (error !== undefined) throw new Refusal('forbidden', { message: error })
     await updatePayoutState(tx, payout, transition.to, transition.columns)
     await transition.sideEffects(tx, payout)

@@ -67,11 +67,14 @@ const transitions: Readonly<Record<PayoutState, readonly PayoutState[]>> = {
 export const findTransitionError = (
   payout: { readonly state: PayoutState; readonly reviewedBy: string | null },
   to: PayoutState,
-  operatorId: string,
+  operator: { readonly operatorId: string; readonly madeBy?: string | undefined },
 ): string | undefined => {
   if (!transitions[payout.state].includes(to))
     return `This payout is ${payout.state}: it cannot become ${to}.`
-  if (to === 'approved' && payout.reviewedBy === operatorId)
+  if (to === 'approved' && payout.reviewedBy === operator.operatorId)
     return 'You reviewed this payout. Another operator must approve it.'
+  // One person can make any number of operators over the listener, and would be both of the two.
+  if ((to === 'in_review' || to === 'approved') && operator.madeBy !== undefined)
+    return 'Another operator made your key. Payouts are reviewed and approved by operators that were created on the machine.'
   return undefined
 }

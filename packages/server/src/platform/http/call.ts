@@ -36,7 +36,12 @@ export type Browser = {
   readonly writes: boolean
 }
 
-export type Operator = { readonly operatorId: string; readonly name: string }
+export type Operator = {
+  readonly operatorId: string
+  readonly name: string
+  /** The operator who made this one over the listener; undefined for one that was made on the machine. */
+  readonly madeBy?: string | undefined
+}
 
 type Row = (typeof specification)[number] | (typeof additions)[number] | (typeof operatorEndpoints)[number]
 export type EndpointId = Row['id']
