@@ -2,8 +2,9 @@ import type { Agent } from '../../platform/http/call.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { requireReviewable, presentUnit, type ReviewDeps } from './accept.ts'
-import type { RejectReason } from './rules.ts'
-import { rejectUnit } from './transitions.ts'
+import { needsDecision, recentReviewDays, type RecentReviews, type RejectReason } from './rules.ts'
+import { countRecentReviews } from './store.ts'
+import { appealUnit, rejectUnit } from './transitions.ts'
 
 type Input = {
   readonly orderId: string
@@ -11,6 +12,9 @@ type Input = {
   readonly reason: RejectReason
   readonly note?: string | undefined
 }
+
+const automaticAppealText = ({ rejected, delivered }: RecentReviews): string =>
+  `Appealed automatically: this buyer rejected ${rejected} of the ${delivered} units that were delivered to it in the last ${recentReviewDays} days.`
 
 /** The buyer rejects a unit within the review period, with a reason. */
 export const unitReject = ({ ctx, unitDeps, findTokens }: ReviewDeps, agent: Agent, input: Input) =>
@@ -22,5 +26,8 @@ export const unitReject = ({ ctx, unitDeps, findTokens }: ReviewDeps, agent: Age
         message: 'The review period is over: the unit counts as accepted.',
       })
     await rejectUnit(tx, unitDeps, locked, { reason, note })
+    // In the sandbox the buyer decides alone: no operator works there.
+    const recent = agent.mode === 'live' ? await countRecentReviews(tx, agent) : undefined
+    if (recent && needsDecision(recent)) await appealUnit(tx, locked, automaticAppealText(recent))
     return presentUnit(tx, locked, findTokens)
   })

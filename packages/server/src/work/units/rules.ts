@@ -6,6 +6,10 @@ import { cardAccounts, escrowAccountOf } from '../rules.ts'
 /** The review period, after which a unit is accepted automatically, and the appeal period. */
 export const reviewHours = 72
 export const appealHours = 72
+/** How many rejections of the last days a buyer decides alone, and which share of the delivered units beyond them. */
+export const recentReviewDays = 30
+const rejectionsAloneMax = 3
+const rejectedShareMax = 0.2
 /** How long a funded unit stays open for claims. */
 export const openDays = 30
 /** The vesting period of Stars, so that neither a stolen card nor careless work becomes a payout. */
@@ -35,6 +39,14 @@ export const claimMinutesOf = (estMinutes: number): number => Math.min(Math.max(
 /** Whether a person is paused in a workflow. One wrong known answer alone never pauses anybody. */
 export const failsKnownAnswers = (knownAnswers: number, correct: number): boolean =>
   knownAnswers >= knownAnswersMin && correct / knownAnswers < knownAnswersCorrectShareMin
+
+/**
+ * Whether an operator decides about a rejection although the worker did not appeal: a buyer who rejects everything would
+ * have the answers for nothing. Both counts include the rejected unit.
+ */
+export const needsDecision = ({ rejected, delivered }: RecentReviews): boolean =>
+  rejected > rejectionsAloneMax && rejected > delivered * rejectedShareMax
+export type RecentReviews = { readonly rejected: number; readonly delivered: number }
 
 /** Each field is preceded by its length, so that different lists never give the same input. */
 const pseudonymOf = (key: Buffer, fields: readonly string[]): string =>

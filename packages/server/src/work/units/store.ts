@@ -3,7 +3,14 @@ import type { Mode } from '@pohf/protocol'
 import { now, type Tx } from '../../platform/db/db.ts'
 import type { DB } from '../../platform/db/schema.ts'
 import type { OrderKey } from '../orders/store.ts'
-import { appealHours, openDays, type RejectReason, type UnitState } from './rules.ts'
+import {
+  appealHours,
+  openDays,
+  recentReviewDays,
+  type RecentReviews,
+  type RejectReason,
+  type UnitState,
+} from './rules.ts'
 
 type NewUnits = {
   readonly quantity: number
@@ -313,6 +320,22 @@ export const listOverdueUnits = async (
     order by ${until} limit ${limit}`.execute(tx)
   return rows.map(unitKeyOf)
 }
+const recentReviewsMax = 1_000
+
+/** What was delivered to a buyer lately, and how much of it the buyer rejected; of the newest thousand units. */
+export const countRecentReviews = async (
+  tx: Tx,
+  buyer: { readonly agentId: string; readonly mode: Mode },
+): Promise<RecentReviews> => {
+  const { rows } = await sql<RecentReviews>`
+    select count(*)::int as delivered, count(rejected_at)::int as rejected from (
+      select rejected_at from order_units
+      where agent_id = ${buyer.agentId} and mode = ${buyer.mode}
+        and delivered_at > pohf_now() - make_interval(days => ${recentReviewDays})
+      order by delivered_at desc limit ${recentReviewsMax}) recent`.execute(tx)
+  return rows[0] ?? { delivered: 0, rejected: 0 }
+}
+
 /** Units with an undecided appeal, oldest first. */
 export const listAppealed = async (tx: Tx, limit: number): Promise<Unit[]> => {
   const rows = await selectUnits(tx)
