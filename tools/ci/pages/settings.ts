@@ -43,6 +43,7 @@ const groups: Readonly<Record<string, readonly SettingName[]>> = {
   ],
   Evidence: [
     'TELEMETRY_KEEP_DAYS',
+    'SESSION_KEEP_DAYS',
     'CALIBRATIONS_FILE',
     'ATTEST_ROOTS_FILE',
     'ATTEST_ALLOW_CUSTOM_ROOTS',

@@ -2,6 +2,7 @@ import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import type { Job } from '../platform/queue/worker.ts'
 import { deleteOldRecorders, dropOldChunks, expireRecordings } from './recording/store.ts'
+import { deleteVisitorSessions } from './store.ts'
 
 export const jobs = (ctx: Ctx): Job[] => [
   { name: 'session expiry', everyMs: 5_000, run: () => inTransaction(ctx, 'system', expireRecordings) },
@@ -10,8 +11,9 @@ export const jobs = (ctx: Ctx): Job[] => [
     everyMs: 600_000,
     run: () =>
       inTransaction(ctx, 'system', async (tx) => {
-        await dropOldChunks(tx, ctx.config.TELEMETRY_KEEP_DAYS)
-        return deleteOldRecorders(tx)
+        const { TELEMETRY_KEEP_DAYS, SESSION_KEEP_DAYS } = ctx.config
+        await dropOldChunks(tx, TELEMETRY_KEEP_DAYS)
+        return (await deleteOldRecorders(tx)) + (await deleteVisitorSessions(tx, SESSION_KEEP_DAYS))
       }),
   },
 ]

@@ -216,6 +216,31 @@ export const eraseSession = async (tx: Tx, rowKey: SessionRowKey): Promise<void>
     .execute()
 }
 
+const visitorSessionsMax = 500
+
+/**
+ * Retention: deletes the oldest sessions that have neither a credential nor a member, with their keys and claims, a batch
+ * at a time; returns how many. Safe to run on every node.
+ */
+export const deleteVisitorSessions = async (tx: Tx, keepDays: number): Promise<number> => {
+  const { numAffectedRows } = await sql`
+    with due as (
+      select agent_id, mode, session_id, at from sessions
+      where status <> 'sealed' and member_ref is null and at < pohf_now() - make_interval(days => ${keepDays})
+      order by at, session_id limit ${visitorSessionsMax} for update skip locked
+    ), claim as (
+      delete from session_claims c using due
+      where c.agent_id = due.agent_id and c.mode = due.mode and c.session_id = due.session_id
+    ), key as (
+      delete from session_keys k using due where k.agent_id = due.agent_id and k.session_id = due.session_id
+    ), recorder as (
+      delete from session_recorders r using due where r.agent_id = due.agent_id and r.session_id = due.session_id
+    )
+    delete from sessions s using due
+    where s.agent_id = due.agent_id and s.session_id = due.session_id and s.at = due.at`.execute(tx)
+  return Number(numAffectedRows ?? 0)
+}
+
 type ViewPage = {
   readonly agentId: string
   readonly mode: Mode

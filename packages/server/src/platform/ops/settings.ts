@@ -177,6 +177,12 @@ export const settings = z.object({
     30,
     'Days that recordings are kept. Their hashes are kept without limit.',
   ),
+  SESSION_KEEP_DAYS: integer(
+    1,
+    3_650,
+    90,
+    'Days that sessions are kept that have neither a credential nor a member. Afterwards they cannot be verified, and metrics do not count them.',
+  ),
   CALIBRATIONS_FILE: z.string().max(4_096).default('').meta({
     description:
       'File that `pohf calibrate` wrote. Without it, pointer motion can raise the quality of a session and never lowers it.',
